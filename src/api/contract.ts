@@ -1,0 +1,122 @@
+import { z } from 'zod';
+
+/**
+ * The document's shapes ("Resources and their fields"), one zod schema each, shared by the client and the service.
+ * Response schemas are loose: unknown keys and unknown enum values pass through, as the pages around the document ask.
+ */
+
+/** Every endpoint path, below `{base_url}/`. */
+export const endpoints = {
+  uploadFile: 'v1/upload/file',
+  convertFile: 'v1/convert/file',
+  taskResponse: 'v1/task/response',
+  downloadUrl: 'v1/download/url',
+  downloadUrlGet: 'v1/download/url/get',
+  convertFormats: 'v1/convert/formats',
+  convertGraph: 'v1/convert/graph',
+  convertStatus: 'v1/convert/status',
+  formatGet: 'v1/format/get',
+} as const;
+
+export type Endpoint = (typeof endpoints)[keyof typeof endpoints];
+
+export const includeItems = ['entity', 'payload', 'result'] as const;
+export type IncludeItem = (typeof includeItems)[number];
+
+export const taskStatuses = ['hold', 'running', 'completed'] as const;
+export type TaskStatus = (typeof taskStatuses)[number];
+
+/** What the form field `data` carries (section "Data keys"). */
+export interface RequestData {
+  app: string;
+  connector?: string;
+  include?: IncludeItem[];
+  mode?: 'sync' | 'async';
+  callback?: string;
+  parameters?: Record<string, unknown>;
+}
+
+/** Numbers arrive as numbers; some servers send them as strings. */
+const count = z.union([z.number(), z.string().regex(/^\d+(\.\d+)?$/).transform(Number)]).pipe(z.number().nonnegative());
+
+/** Section "Entity keys". */
+export const entitySchema = z.looseObject({
+  id: z.string().optional(),
+  type: z.string().optional(),
+  endpoint: z.string().optional(),
+  status: z.string().optional(),
+  vcredits: count.optional(),
+  created_at: z.string().nullish(),
+  started_at: z.string().nullish(),
+  completed_at: z.string().nullish(),
+});
+export type Entity = z.infer<typeof entitySchema>;
+
+/** Section "Result keys": the error object is empty when there is no error. */
+export const errorObjectSchema = z.looseObject({ code: z.string().optional(), message: z.string().optional() });
+
+/** Section "Result keys". */
+export const resultSchema = z.looseObject({
+  output: z.looseObject({}).nullish(),
+  error: errorObjectSchema.nullish(),
+  warning: z.record(z.string(), z.unknown()).nullish(),
+});
+export type TaskResult = z.infer<typeof resultSchema>;
+
+/** Section "Task response body". */
+export const taskResponseSchema = z.looseObject({
+  entity: entitySchema.nullish(),
+  payload: z.unknown().optional(),
+  result: resultSchema.nullish(),
+});
+export type TaskResponse = z.infer<typeof taskResponseSchema>;
+
+/** Output of upload/file (beyond the document). `size` is in bytes. */
+export const uploadOutputSchema = z.looseObject({
+  connector: z.string().min(1),
+  name: z.string().optional(),
+  size: count.optional(),
+  expires_at: z.string().nullish(),
+});
+export type UploadOutput = z.infer<typeof uploadOutputSchema>;
+
+/** Section "Output of the convert-file task". `duration` is in seconds; absent while the task runs. */
+export const convertOutputSchema = z.looseObject({
+  connector: z.string().min(1).optional(),
+  status: z.string().optional(),
+  duration: count.optional(),
+});
+export type ConvertOutput = z.infer<typeof convertOutputSchema>;
+
+/** Output of task/response: the monitored task's own entity, payload and result. */
+export const monitorOutputSchema = z.looseObject({
+  entity: entitySchema.nullish(),
+  payload: z.unknown().optional(),
+  result: resultSchema.nullish(),
+});
+
+/** Output of download/url (beyond the document). `size` is in bytes. */
+export const downloadUrlOutputSchema = z.looseObject({
+  connector: z.string().min(1),
+  name: z.string().optional(),
+  size: count.optional(),
+  expires_at: z.string().nullish(),
+  url: z.string().optional(),
+});
+export type DownloadUrlOutput = z.infer<typeof downloadUrlOutputSchema>;
+
+/** One format as format/get and convert/formats describe it (beyond the document). */
+export const formatSchema = z.looseObject({
+  format: z.string(),
+  extension: z.string().nullish(),
+  type: z.string().nullish(),
+  name: z.string().optional(),
+  title: z.string().optional(),
+  categories: z.array(z.string()).optional(),
+});
+export type Format = z.infer<typeof formatSchema>;
+
+export const formatsOutputSchema = z.looseObject({ formats: z.array(z.union([formatSchema, z.string()])) });
+
+/** Output of convert/graph: whether the pair converts (the key is not documented; several spellings pass). */
+export const graphOutputSchema = z.looseObject({ convertible: z.boolean().optional() });

@@ -1,0 +1,105 @@
+/**
+ * Every error code of the document ("Errors") and of the pages around it, in one table: the HTTP status it travels with, the
+ * class that decides what a job does about it, and the message a service sends.
+ */
+
+/** What a job does when it meets a code of this class; see `docs/errors.md`. */
+export type ErrorClass =
+  /** The request is wrong and stays wrong: the job fails at once. */
+  | 'caller'
+  /** The input or the format pair is wrong: the job fails at once. */
+  | 'input'
+  /** The account does not allow it: the job fails at once and says what to change. */
+  | 'account'
+  /** The balance is empty: the job parks. */
+  | 'credits'
+  /** Too many requests: the job waits the full RETRY-AFTER. */
+  | 'rate'
+  /** A link of the job is missing at the service: upload again once if the source is a file. */
+  | 'chain'
+  /** The download link is too old: ask for a new one. */
+  | 'expired'
+  /** The service failed. In a completed task nothing was charged, so the task may be submitted again. */
+  | 'server';
+
+interface ErrorCodeRow {
+  readonly httpStatus: number;
+  readonly class: ErrorClass;
+  /** The message a service sends; `[NAME]` stands for the offending key, field or parameter. */
+  readonly message: string;
+  /** Answered in place of running the task, so the same request may be sent again without being charged twice. */
+  readonly provesNothingRan: boolean;
+}
+
+function row(httpStatus: number, errorClass: ErrorClass, message: string, provesNothingRan = true): ErrorCodeRow {
+  return { httpStatus, class: errorClass, message, provesNothingRan };
+}
+
+const table = {
+  // The document, "Errors".
+  INVALID_DATA_KEY: row(400, 'caller', 'The data key [NAME] is invalid.'),
+  INVALID_FIELD: row(400, 'caller', 'The field [NAME] is invalid.'),
+  INVALID_PARAMETER: row(400, 'caller', 'The parameter [NAME] is invalid.'),
+  MISMATCH_DEPENDENT_TASK: row(400, 'chain', 'The task the connector refers to does not match the current task.'),
+  MISMATCH_VERSION_DEPENDENT_TASK: row(
+    400,
+    'caller',
+    'The API version of the dependent task differs from that of the current task.',
+  ),
+  MISSING_REQUIRED_DATA_KEY: row(400, 'caller', 'The data key [NAME] is required.'),
+  MISSING_REQUIRED_FIELD: row(400, 'caller', 'The field [NAME] is required.'),
+  MISSING_REQUIRED_PARAMETER: row(400, 'caller', 'The parameter [NAME] is required.'),
+  WRONG_TYPE_DATA_KEY: row(400, 'caller', 'The data key [NAME] has the wrong type.'),
+  WRONG_TYPE_FIELD: row(400, 'caller', 'The field [NAME] has the wrong type.'),
+  WRONG_TYPE_PARAMETER: row(400, 'caller', 'The parameter [NAME] has the wrong type.'),
+  WRONG_VALUE_DATA_KEY: row(400, 'caller', 'The data key [NAME] has the wrong value.'),
+  WRONG_VALUE_PARAMETER: row(400, 'caller', 'The parameter [NAME] has the wrong value.'),
+  FREE_PLAN_DISALLOWED: row(403, 'account', 'A premium plan must be active.'),
+  INSUFFICIENT_VCREDITS: row(403, 'credits', 'Not enough vCredits to run the task.'),
+  ONLY_DEVELOPMENT_REQUEST: row(403, 'account', 'In development only files with a registered hash are allowed.'),
+  DOWNLOAD_EXPIRED: row(404, 'expired', 'The download of this converted file has expired.'),
+  FILE_NOT_EXISTS: row(404, 'chain', 'The [NAME] file does not exist.'),
+  NOT_FOUND: row(404, 'caller', 'The API endpoint does not exist.'),
+  NOT_READY_DEPENDENT_TASK: row(404, 'chain', 'The dependent task has not completed correctly.'),
+  NO_CONNECTOR_DEPENDENT_TASK: row(404, 'chain', 'The connector does not belong to any other task.'),
+  POST_METHOD_ALLOWED: row(405, 'caller', 'Only POST is allowed.'),
+  TOO_MANY_REQUESTS: row(429, 'rate', 'Rate limit exceeded; retry after [NAME] seconds.'),
+  INTERNAL_SERVER_ERROR: row(500, 'server', 'Unexpected server failure.', false),
+  // Beyond the document: authentication.
+  MISSING_AUTHORIZATION_HEADER: row(403, 'account', 'The Authorization header is missing.'),
+  INVALID_AUTHORIZATION_HEADER: row(403, 'account', 'The Authorization header must be of the form Bearer <APP_TOKEN>.'),
+  INVALID_CREDENTIAL: row(403, 'account', 'The app token or the App ID is not valid.'),
+  DISABLED_FOR_FREE_APP: row(403, 'account', 'This endpoint is disabled for the free app.'),
+  FREE_APP_LIMITED: row(429, 'rate', 'The daily limit of the free app is reached; retry in [NAME] hours.'),
+  // Beyond the document: uploads, which answer errors at HTTP 200.
+  EMPTY_FILE: row(200, 'input', 'The uploaded file is empty.'),
+  LIMIT_UPLOAD_SIZE: row(200, 'input', 'The uploaded file is larger than [NAME] KB.'),
+  NOT_VALID_EXTENSION: row(200, 'input', 'The file extension [NAME] is not supported.'),
+  ONLY_DEVELOPMENT_FILE: row(200, 'account', 'In development only files with a registered hash are allowed.'),
+  // Beyond the document: conversion; the HTTP status is not known.
+  FAILED_CONVERT: row(200, 'input', 'The file could not be converted.'),
+  INVALID_INPUT_FORMAT: row(200, 'input', 'The input format [NAME] is not known.'),
+  INVALID_OUTPUT_FORMAT: row(200, 'input', 'The output format [NAME] is not known.'),
+  NOT_MATCH_EXTENSION_AND_INPUT: row(200, 'input', 'The file extension does not match the input format [NAME].'),
+  NO_CONVERTER_INPUT_TO_OUTPUT: row(200, 'input', 'There is no converter for [NAME].'),
+  WRONG_INPUT_FORMAT_STRUCTURE: row(200, 'input', 'The input format [NAME] is not of the form format or format-type.'),
+  WRONG_OUTPUT_FORMAT_STRUCTURE: row(200, 'input', 'The output format [NAME] is not of the form format or format-type.'),
+  // Beyond the document: callbacks.
+  INVALID_CALLBACK: row(400, 'caller', 'The callback is not a valid URL.'),
+  UNVERIFIED_DOMAIN_CALLBACK: row(400, 'account', 'The domain of the callback is not verified for the app.'),
+} satisfies Record<string, ErrorCodeRow>;
+
+/** A code that the table lists. A service may send others; they are kept verbatim. */
+export type KnownErrorCode = keyof typeof table;
+
+export const errorCodes: Readonly<Record<KnownErrorCode, ErrorCodeRow>> = table;
+
+/** The row of a code, or undefined for a code that is not listed. */
+export function lookUpErrorCode(code: string): ErrorCodeRow | undefined {
+  return Object.hasOwn(table, code) ? table[code as KnownErrorCode] : undefined;
+}
+
+/** The message of a code with its placeholder filled in. */
+export function errorMessage(code: KnownErrorCode, name = ''): string {
+  return errorCodes[code].message.replace('[NAME]', name);
+}

@@ -1,0 +1,15 @@
+/** Names that Temporal stores: they are part of every history, so they never change. */
+
+export const defaultTaskQueue = 'file-conversion';
+
+export const conversionJobType = 'conversionJob';
+
+export const activityNames = {
+  uploadFile: 'conversion.uploadFile',
+  convertFile: 'conversion.convertFile',
+  checkTask: 'conversion.checkTask',
+  downloadFile: 'conversion.downloadFile',
+  discardDownload: 'conversion.discardDownload',
+} as const;
+
+export const conversionStateQuery = 'conversionState';

@@ -37,7 +37,15 @@ export interface RequestData {
 }
 
 /** Numbers arrive as numbers; some servers send them as strings. */
-const count = z.union([z.number(), z.string().regex(/^\d+(\.\d+)?$/).transform(Number)]).pipe(z.number().nonnegative());
+const count = z
+  .union([
+    z.number(),
+    z
+      .string()
+      .regex(/^\d+(\.\d+)?$/)
+      .transform(Number),
+  ])
+  .pipe(z.number().nonnegative());
 
 /** Section "Entity keys". */
 export const entitySchema = z.looseObject({

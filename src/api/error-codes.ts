@@ -83,7 +83,11 @@ const table = {
   NOT_MATCH_EXTENSION_AND_INPUT: row(200, 'input', 'The file extension does not match the input format [NAME].'),
   NO_CONVERTER_INPUT_TO_OUTPUT: row(200, 'input', 'There is no converter for [NAME].'),
   WRONG_INPUT_FORMAT_STRUCTURE: row(200, 'input', 'The input format [NAME] is not of the form format or format-type.'),
-  WRONG_OUTPUT_FORMAT_STRUCTURE: row(200, 'input', 'The output format [NAME] is not of the form format or format-type.'),
+  WRONG_OUTPUT_FORMAT_STRUCTURE: row(
+    200,
+    'input',
+    'The output format [NAME] is not of the form format or format-type.',
+  ),
   // Beyond the document: callbacks.
   INVALID_CALLBACK: row(400, 'caller', 'The callback is not a valid URL.'),
   UNVERIFIED_DOMAIN_CALLBACK: row(400, 'account', 'The domain of the callback is not verified for the app.'),

@@ -1,0 +1,73 @@
+import type { Readable } from 'node:stream';
+
+/** What to do when the destination exists already. */
+export type OnExisting = 'fail' | 'skip' | 'overwrite' | 'rename';
+
+/** An input that was found and can be read. */
+export interface SourceFile {
+  readonly uri: string;
+  readonly name: string;
+  readonly size: number;
+  /** Local path, for a message; absent where the store is not a file system. */
+  readonly path?: string;
+  /** A new stream from the first byte; it fails with SOURCE_CHANGED when the file is not the one that `openSource` saw. */
+  open(): Readable;
+}
+
+/** `uri` is the file's own, also where a folder was asked for. */
+export interface DestinationPlan {
+  readonly kind: 'write' | 'skip';
+  readonly uri: string;
+}
+
+/** A name that is about to be given to the finished file. */
+export interface CommitCandidate {
+  readonly uri: string;
+  readonly bytes: number;
+  /** Lower-case hex. */
+  readonly sha256: string;
+}
+
+export interface StoredFile {
+  readonly uri: string;
+  readonly name: string;
+  readonly bytes: number;
+  /** Lower-case hex. */
+  readonly sha256: string;
+  /** True when the policy was `skip` and the destination existed: the fields describe the file that was there. */
+  readonly skipped: boolean;
+}
+
+export interface WriteDestinationOptions {
+  /** The output file (not a folder), as `prepareDestination` resolved it. */
+  uri: string;
+  /** The job's identity: names the temporary file, so that a later attempt finds what an earlier one left. */
+  jobKey: string;
+  /** 1 for the first. */
+  attempt: number;
+  body: AsyncIterable<Uint8Array>;
+  /** Bytes that must arrive; fewer or more is SIZE_MISMATCH. */
+  expectedSize?: number | undefined;
+  onExisting: OnExisting;
+  /** Awaited right before each try to give the file its final name; whatever it throws ends the write. */
+  beforeCommit?: ((candidate: CommitCandidate) => Promise<void>) | undefined;
+  signal?: AbortSignal | undefined;
+  onProgress?: ((writtenBytes: number) => void) | undefined;
+}
+
+/** Where a job's files come from and go to. All failures are `StorageError`, except those of the body, `beforeCommit` and the signal. */
+export interface FileStore {
+  /** Finds an input and proves that it can be read. Sources are never changed. */
+  openSource(uri: string): Promise<SourceFile>;
+  /**
+   * Settles the output's name and proves, without writing anything, that it can be written. A URI that ends with `/` is a
+   * folder; the file is then called `suggestedName`, made safe.
+   */
+  prepareDestination(options: { uri: string; suggestedName: string; onExisting: OnExisting }): Promise<DestinationPlan>;
+  /** Streams to a temporary name in the destination folder, syncs, and gives the file its final name in one step. */
+  writeDestination(options: WriteDestinationOptions): Promise<StoredFile>;
+  /** Removes the temporary files that any attempt of the job left beside the destination. */
+  discardPartial(options: { uri: string; jobKey: string }): Promise<void>;
+  /** Size and SHA-256 of what stands at the URI; undefined when nothing does. */
+  describeStored(uri: string): Promise<{ bytes: number; sha256: string } | undefined>;
+}

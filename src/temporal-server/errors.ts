@@ -1,0 +1,24 @@
+export type TemporalServerErrorCode =
+  /** No Temporal binary could be found or downloaded; the message lists what was tried. */
+  | 'BINARY_UNAVAILABLE'
+  /** The binary that a variable names does not run or is too old. */
+  | 'BINARY_UNUSABLE'
+  /** Another process holds the lock. */
+  | 'LOCK_HELD'
+  /** Another Temporal server already runs on the same database file. */
+  | 'DATABASE_IN_USE'
+  /** The server ended, or did not answer in time, while it started. */
+  | 'START_FAILED';
+
+/** What goes wrong while a Temporal binary is obtained or a server is run; `code` is stable. */
+export class TemporalServerError extends Error {
+  override readonly name = 'TemporalServerError';
+
+  constructor(
+    readonly code: TemporalServerErrorCode,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}

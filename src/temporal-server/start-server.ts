@@ -1,0 +1,188 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { TemporalServerError } from './errors';
+import { freePort } from './free-port';
+import { commandLineOf, endProcess } from './processes';
+import { untilReady } from './readiness';
+import { stopGraceMs } from './running-server';
+import type { RunningTemporalServer, ServerExit } from './running-server';
+import type { Environment } from './run-command';
+import { openServerLog } from './server-log';
+import type { ServerLog } from './server-log';
+import { readServerRecord, removeServerRecord, writeServerRecord } from './server-record';
+
+export interface StartOptions {
+  cliPath: string;
+  /** Default: the child inherits this process's. */
+  env?: Environment | undefined;
+  /** State is kept here over restarts. Default: in memory, gone when the server ends. */
+  dbFilename?: string | undefined;
+  /** Default `127.0.0.1`. */
+  ip?: string | undefined;
+  /** Default: a free one. */
+  port?: number | undefined;
+  /** `false`: no UI. Default: a free one. */
+  uiPort?: number | false | undefined;
+  /** Default `default`. */
+  namespace?: string | undefined;
+  /** Registered before the server counts as started: `{ ConversionStatus: 'Keyword' }`. */
+  searchAttributes?: Readonly<Record<string, string>> | undefined;
+  /** Default: a temporary file that is removed with the server. */
+  logFile?: string | undefined;
+  /** Ends a start under way; it does not end a server that has started. */
+  signal?: AbortSignal | undefined;
+  /** How long a start may take. Default 60,000. */
+  timeoutMs?: number | undefined;
+  /**
+   * `true`: a process group of its own, so that Ctrl-C at the terminal reaches only this process, which can then let its
+   * worker finish before it calls `stop()`. Default `false`: Ctrl-C ends the server too.
+   */
+  ownProcessGroup?: boolean | undefined;
+}
+
+const portAttempts = 3;
+const defaultStartTimeoutMs = 60_000;
+
+/**
+ * A Temporal dev server that answers. It runs until `stop()`, also beyond this process when that one is killed; see
+ * `adoptTemporalServer`.
+ *
+ * @throws TemporalServerError `DATABASE_IN_USE` when another server runs on this database; `START_FAILED`, with the last
+ * lines of the server's log, when it ends or does not answer.
+ */
+export async function startTemporalServer(options: StartOptions): Promise<RunningTemporalServer> {
+  const { dbFilename } = options;
+  if (dbFilename !== undefined) {
+    await mkdir(path.dirname(path.resolve(dbFilename)), { recursive: true });
+    await refuseSecondServer(path.resolve(dbFilename));
+  }
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await startOnce(options);
+    } catch (error) {
+      // A port that we chose ourselves can be taken by somebody else before the server binds it.
+      const ours = options.port === undefined || options.uiPort === undefined;
+      const taken = error instanceof TemporalServerError && error.message.includes('address already in use');
+      if (!ours || !taken || attempt === portAttempts) throw error;
+    }
+  }
+}
+
+/** The CLI itself lets two servers run on one file, and each would overwrite the other's state. */
+async function refuseSecondServer(dbFilename: string): Promise<void> {
+  const record = readServerRecord(dbFilename);
+  if (record === undefined) return;
+  const commandLine = await commandLineOf(record.pid);
+  if (!commandLine?.includes(dbFilename)) return;
+  throw new TemporalServerError(
+    'DATABASE_IN_USE',
+    `A Temporal server (process ${record.pid}, ${record.address}) already runs on ${dbFilename}. Use that one, or end it first: kill ${record.pid}`,
+  );
+}
+
+async function startOnce(options: StartOptions): Promise<RunningTemporalServer> {
+  options.signal?.throwIfAborted();
+  const ip = options.ip ?? '127.0.0.1';
+  const port = options.port ?? (await freePort(ip));
+  const uiPort = options.uiPort ?? (await freePort(ip));
+  const dbFilename = options.dbFilename === undefined ? undefined : path.resolve(options.dbFilename);
+  const address = `${ip}:${port}`;
+  const uiUrl = uiPort === false ? undefined : `http://${ip}:${uiPort}`;
+  const log = await openServerLog(options.logFile);
+
+  const child = spawn(options.cliPath, argumentsOf(options, { ip, port, uiPort, dbFilename }), {
+    stdio: ['ignore', log.handle.fd, log.handle.fd],
+    detached: options.ownProcessGroup ?? false,
+    ...(options.env && { env: { ...options.env } }),
+  });
+  if (child.pid !== undefined && dbFilename !== undefined) {
+    writeServerRecord(dbFilename, { pid: child.pid, address, ...(uiUrl && { uiUrl }) });
+  }
+  let stopping = false;
+  const exited = whenExited(child, () => stopping).then((exit) => {
+    if (dbFilename !== undefined) removeServerRecord(dbFilename);
+    return exit;
+  });
+  const stop = async () => {
+    stopping = true;
+    if (child.pid !== undefined) {
+      const stillRuns = () => child.exitCode === null && child.signalCode === null;
+      await endProcess(child.pid, { graceMs: stopGraceMs, stillRuns });
+    }
+    await exited;
+    await log.dispose();
+  };
+  try {
+    await log.handle.close();
+    await untilStarted(options, { address, exited, log });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { address, ...(uiUrl && { uiUrl }), pid: child.pid ?? 0, stop, exited };
+}
+
+function argumentsOf(
+  options: StartOptions,
+  chosen: { ip: string; port: number; uiPort: number | false; dbFilename: string | undefined },
+): string[] {
+  const args = ['server', 'start-dev', '--ip', chosen.ip, '--port', String(chosen.port)];
+  args.push(...(chosen.uiPort === false ? ['--headless'] : ['--ui-port', String(chosen.uiPort)]));
+  if (chosen.dbFilename !== undefined) args.push('--db-filename', chosen.dbFilename);
+  if (options.namespace !== undefined) args.push('--namespace', options.namespace);
+  for (const [name, type] of Object.entries(options.searchAttributes ?? {})) {
+    args.push('--search-attribute', `${name}=${type}`);
+  }
+  return args;
+}
+
+async function untilStarted(
+  options: StartOptions,
+  server: { address: string; exited: Promise<ServerExit>; log: ServerLog },
+): Promise<void> {
+  const timeoutMs = options.timeoutMs ?? defaultStartTimeoutMs;
+  const settled = new AbortController();
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const signals = [settled.signal, timeout, ...(options.signal ? [options.signal] : [])];
+  const wanted = {
+    address: server.address,
+    namespace: options.namespace ?? 'default',
+    searchAttributes: Object.keys(options.searchAttributes ?? {}),
+  };
+  // Both are raced as values: the one that loses must not end as an unhandled rejection.
+  const ready = untilReady(wanted, AbortSignal.any(signals)).then(
+    () => ({ kind: 'ready' }) as const,
+    (error: unknown) => ({ kind: 'failed', error }) as const,
+  );
+  const ended = server.exited.then((exit) => ({ kind: 'ended', exit }) as const);
+  const first = await Promise.race([ready, ended]);
+  settled.abort();
+  if (first.kind === 'ready') return;
+  options.signal?.throwIfAborted();
+  const tail = (await server.log.tail()).map((line) => `  ${line}`);
+  if (first.kind === 'ended') {
+    const how = first.exit.signal === null ? `with code ${first.exit.code ?? 'unknown'}` : `by ${first.exit.signal}`;
+    throw new TemporalServerError(
+      'START_FAILED',
+      [`The Temporal server (${options.cliPath}) ended ${how} while it started:`, ...tail].join('\n'),
+    );
+  }
+  throw new TemporalServerError(
+    'START_FAILED',
+    [
+      `The Temporal server (${options.cliPath}) did not answer on ${server.address} in ${timeoutMs / 1000} s:`,
+      ...tail,
+    ].join('\n'),
+    { cause: first.error },
+  );
+}
+
+async function whenExited(child: ChildProcess, isExpected: () => boolean): Promise<ServerExit> {
+  return await new Promise((resolve) => {
+    // 'error' comes alone when the binary cannot be started at all.
+    child.once('error', () => child.pid === undefined && resolve({ code: null, signal: null, expected: isExpected() }));
+    child.once('exit', (code, signal) => resolve({ code, signal, expected: isExpected() }));
+  });
+}

@@ -1,0 +1,24 @@
+import { Client, Connection } from '@temporalio/client';
+import { NativeConnection } from '@temporalio/worker';
+
+/** Where the Temporal server of this jest run is. */
+export function testTemporalAddress(): string {
+  const address = process.env['TEST_TEMPORAL_ADDRESS'];
+  if (!address) throw new Error('TEST_TEMPORAL_ADDRESS is not set: run this test with jest and its globalSetup.');
+  return address;
+}
+
+/** A client connection to the server of this run. The test closes it. */
+export async function testConnection(): Promise<Connection> {
+  return await Connection.connect({ address: testTemporalAddress() });
+}
+
+/** A client to the server of this run. The test closes `client.connection`. */
+export async function testClient(): Promise<Client> {
+  return new Client({ connection: await testConnection() });
+}
+
+/** A connection for workers to the server of this run. The test closes it. */
+export async function testNativeConnection(): Promise<NativeConnection> {
+  return await NativeConnection.connect({ address: testTemporalAddress() });
+}

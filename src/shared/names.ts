@@ -13,3 +13,6 @@ export const activityNames = {
 } as const;
 
 export const conversionStateQuery = 'conversionState';
+
+/** Signal: vCredits were added; a parked job goes on at once. */
+export const creditsRestoredSignal = 'creditsRestored';

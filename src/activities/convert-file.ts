@@ -1,0 +1,60 @@
+import { ConversionApiError } from '../api/errors';
+import { endpoints } from '../api/contract';
+import type { ConvertFileInput, ConvertFileResult, SendingFence } from '../shared/activities';
+import { runAttempt } from './activity-attempt';
+import type { ActivityDependencies } from './dependencies';
+import { outputName } from './output-name';
+import { reportTask } from './task-report';
+
+/**
+ * Submits the conversion (`convert/file`). **Not repeat-safe**: there is no idempotency key and a conversion costs vCredits.
+ *
+ * A fence stands right before the first byte: an acknowledged heartbeat `{ phase: 'sending' }`. A worker that is lost without it has sent
+ * nothing; with it the outcome is unknown. It is taken down again when an answer proves that nothing ran.
+ */
+export function createConvertFile({ api, files }: ActivityDependencies) {
+  return (input: ConvertFileInput): Promise<ConvertFileResult> =>
+    runAttempt('submit', input.app, async ({ number, heartbeat, signal, previousDetails, failure }) => {
+      if (input.destination !== undefined) {
+        const suggestedName = outputName(input.sourceName, input.output);
+        const plan = await files.prepareDestination({
+          uri: input.destination,
+          suggestedName,
+          onExisting: input.onExisting,
+        });
+        if (plan.kind === 'skip') return { skipped: true };
+      }
+      const service = await api(input.app);
+      // An earlier attempt ended with proof that nothing ran, or the server would not have retried it.
+      if (previousDetails !== undefined && previousDetails !== null) await heartbeat.record({ phase: 'waiting' });
+      signal.throwIfAborted();
+
+      const fence: SendingFence = { phase: 'sending' };
+      await heartbeat.record(fence);
+      failure.requests = 1;
+      let snapshot;
+      try {
+        // No signal: a request that has begun is seen to its end, since its answer is the only proof there is.
+        snapshot = await service.convertFile({ connector: input.connector, output: input.output, input: input.input });
+      } catch (error) {
+        if (error instanceof ConversionApiError && !error.mayHaveExecuted) await heartbeat.record({ phase: 'waiting' });
+        throw error;
+      }
+      const taskId = snapshot.taskId ?? snapshot.connector;
+      if (taskId === undefined) {
+        if (snapshot.error === undefined) throw nameless();
+        return { skipped: false, report: reportTask(snapshot, '', failure), requests: number };
+      }
+      failure.taskId = taskId;
+      return { skipped: false, report: reportTask(snapshot, taskId, failure), requests: number };
+    });
+}
+
+function nameless(): ConversionApiError {
+  return new ConversionApiError({
+    code: 'UNREADABLE_RESPONSE',
+    message: `${endpoints.convertFile} answered without an entity id and without a connector: the conversion cannot be followed.`,
+    endpoint: endpoints.convertFile,
+    mayHaveExecuted: true,
+  });
+}

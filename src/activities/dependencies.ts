@@ -1,0 +1,17 @@
+import type { ConversionApi } from '../api/conversion-api';
+import type { FileStore } from '../storage/file-store';
+
+/** What the activities work with; a worker injects the real ones, a test may inject others. */
+export interface ActivityDependencies {
+  /**
+   * The document's client for an app profile. The token lives behind it and never enters a workflow.
+   * @throws UnknownAppError when the worker has no such profile.
+   */
+  api: (app: string) => Promise<ConversionApi>;
+  files: FileStore;
+}
+
+/** A job names an app profile that this worker does not have. */
+export class UnknownAppError extends Error {
+  override readonly name = 'UnknownAppError';
+}

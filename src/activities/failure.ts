@@ -1,0 +1,180 @@
+import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
+import { endpoints } from '../api/contract';
+import type { ErrorClass } from '../api/error-codes';
+import { lookUpErrorCode } from '../api/error-codes';
+import { ConversionApiError } from '../api/errors';
+import type { ActivityFailureDetails, JobReaction } from '../shared/activities';
+import { failureCodes } from '../shared/activities';
+import { StorageError } from '../storage/errors';
+import { UnknownAppError } from './dependencies';
+
+/** What a failure is told with: the activity's step, and names for its message. */
+export interface FailureContext {
+  step: 'upload' | 'submit' | 'check' | 'download';
+  app: string;
+  attempt: number;
+  /** Requests this attempt has spent. */
+  requests: number;
+  taskId?: string;
+}
+
+/** A service that answers this often with something unreadable is not the service. */
+const maxUnreadableAnswers = 5;
+/** A new download URL helps against an old one, not against a result that is gone. */
+const maxExpiredDownloads = 3;
+
+/**
+ * Turns whatever an activity met into what Temporal and the workflow understand: the only place that does.
+ *
+ * The failure's type is the document's error code or one of ours; its first detail is `ActivityFailureDetails`. Cancellation passes through.
+ */
+export function toFailure(error: unknown, context: FailureContext): Error {
+  if (error instanceof CancelledFailure || error instanceof ApplicationFailure) return error;
+  if (error instanceof ConversionApiError) return fromApiError(error, context);
+  if (error instanceof StorageError) return fromStorageError(error, context);
+  if (error instanceof UnknownAppError) {
+    return build(context, { code: 'UNKNOWN_APP', message: error.message, reaction: 'fail', cause: error });
+  }
+  const cause = error instanceof Error ? error : new Error(String(error));
+  return build(context, { code: 'UNEXPECTED', message: cause.message, reaction: 'retry', cause });
+}
+
+/** The failure of a task that the service completed with an error (section "States and transitions"): it was not charged. */
+export function taskFailure(error: { code: string; message: string }, context: FailureContext): ApplicationFailure {
+  const known = lookUpErrorCode(error.code);
+  const reactions: Record<ErrorClass, JobReaction> = {
+    caller: 'fail',
+    input: 'fail',
+    account: 'fail',
+    credits: 'awaitCredits',
+    rate: 'submitAgain',
+    chain: 'uploadAgain',
+    expired: 'uploadAgain',
+    server: 'submitAgain',
+  };
+  return build(context, {
+    code: error.code,
+    message: withAdvice(`the conversion failed with ${error.code}: ${error.message}`, known?.class, context),
+    reaction: known === undefined ? 'fail' : reactions[known.class],
+  });
+}
+
+/** "Not yet": the next attempt follows after `delayMs` and costs no history. */
+export function notFinished(message: string, delayMs: number, context: FailureContext): ApplicationFailure {
+  return build(context, { code: failureCodes.notFinished, message, reaction: 'retry', delayMs, expected: true });
+}
+
+function fromApiError(error: ConversionApiError, context: FailureContext): Error {
+  if (error.code === 'REQUEST_ABORTED' && error.cause instanceof CancelledFailure) return error.cause;
+  const base = { code: error.code, cause: error, httpStatus: error.httpStatus, endpoint: error.endpoint };
+  const known = lookUpErrorCode(error.code);
+  const message = withAdvice(error.message, known?.class, context);
+
+  // Nothing tells whether the conversion runs: the workflow decides, nobody retries.
+  if (context.step === 'submit' && error.mayHaveExecuted) {
+    const unknown = `${error.message} It is not known whether the conversion runs.`;
+    return build(context, { ...base, code: failureCodes.outcomeUnknown, message: unknown, reaction: 'outcomeUnknown' });
+  }
+  switch (known?.class ?? classOfClientCode(error)) {
+    case 'rate': {
+      const delayMs = error.retryAfterSeconds === undefined ? undefined : error.retryAfterSeconds * 1_000;
+      return build(context, { ...base, message, reaction: 'retry', expected: true, delayMs });
+    }
+    case 'credits':
+      return build(context, { ...base, message, reaction: 'awaitCredits' });
+    case 'chain':
+      return build(context, { ...base, message, reaction: context.step === 'submit' ? 'uploadAgain' : 'fail' });
+    case 'expired': {
+      const renewable = error.endpoint === endpoints.downloadUrlGet && context.attempt < maxExpiredDownloads;
+      return build(context, { ...base, message, reaction: renewable ? 'retry' : 'fail' });
+    }
+    case 'server':
+    case 'transient':
+      return build(context, { ...base, message, reaction: 'retry' });
+    case 'unreadable': {
+      const hopeless = context.attempt >= maxUnreadableAnswers;
+      const advice = `${message} Check that the base URL of app ${context.app} is the conversion service's (\`fileconv config show\`).`;
+      return build(context, { ...base, message: advice, reaction: hopeless ? 'fail' : 'retry' });
+    }
+    case 'caller':
+    case 'input':
+    case 'account':
+    case 'final':
+      return build(context, { ...base, message, reaction: 'fail' });
+  }
+}
+
+/** Failures that no code of the document stands behind. */
+function classOfClientCode(error: ConversionApiError): 'transient' | 'unreadable' | 'final' {
+  switch (error.code) {
+    case 'SERVICE_UNREACHABLE':
+    case 'CONNECTION_LOST':
+    case 'REQUEST_TIMEOUT':
+    case 'REQUEST_ABORTED':
+    case 'FILE_CHANGED':
+      return 'transient';
+    case 'UNREADABLE_RESPONSE':
+      return 'unreadable';
+    default: {
+      const status = error.httpStatus ?? 0;
+      const comesFromProxy = error.code.startsWith('HTTP_') && (status >= 500 || status === 408 || status === 429);
+      return comesFromProxy ? 'transient' : 'final';
+    }
+  }
+}
+
+function fromStorageError(error: StorageError, context: FailureContext): ApplicationFailure {
+  return build(context, {
+    code: error.code,
+    message: error.message,
+    reaction: error.retryable ? 'retry' : 'fail',
+    cause: error,
+  });
+}
+
+function withAdvice(message: string, errorClass: ErrorClass | undefined, { app }: FailureContext): string {
+  switch (errorClass) {
+    case 'input':
+      return `${message} Check the file, or choose another format (\`fileconv formats\`).`;
+    case 'account':
+      return `${message} Check the account, the App ID and the token of app ${app} (\`fileconv config show\`).`;
+    case 'credits':
+      return `${message} Add vCredits to the account of app ${app}.`;
+    case 'caller':
+      return `${message} Correct the job's input and start it again.`;
+    default:
+      return message;
+  }
+}
+
+interface FailureParts {
+  code: string;
+  message: string;
+  reaction: JobReaction | 'retry';
+  /** Part of normal work: no error log, no failure metric. */
+  expected?: boolean;
+  delayMs?: number | undefined;
+  httpStatus?: number | undefined;
+  endpoint?: string;
+  cause?: Error;
+}
+
+function build(context: FailureContext, parts: FailureParts): ApplicationFailure {
+  const details: ActivityFailureDetails = {
+    code: parts.code,
+    reaction: parts.reaction === 'retry' ? 'fail' : parts.reaction,
+    requests: context.requests,
+    ...(parts.httpStatus !== undefined && { httpStatus: parts.httpStatus }),
+    ...(parts.endpoint !== undefined && { endpoint: parts.endpoint }),
+    ...(context.taskId !== undefined && { taskId: context.taskId }),
+  };
+  return ApplicationFailure.create({
+    message: parts.message,
+    type: parts.code,
+    nonRetryable: parts.reaction !== 'retry',
+    details: [details],
+    ...(parts.delayMs !== undefined && { nextRetryDelay: parts.delayMs }),
+    ...(parts.expected === true && { category: ApplicationFailureCategory.BENIGN }),
+    ...(parts.cause && { cause: parts.cause }),
+  });
+}

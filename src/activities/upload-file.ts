@@ -1,0 +1,31 @@
+import type { UploadFileInput, UploadFileResult } from '../shared/activities';
+import { lastSegment } from '../shared/job';
+import { runAttempt } from './activity-attempt';
+import type { ActivityDependencies } from './dependencies';
+import { outputName } from './output-name';
+
+/** Stores the source at the service (`upload/file`). Repeat-safe: a second upload costs a request and nothing else. */
+export function createUploadFile({ api, files }: ActivityDependencies) {
+  return (input: UploadFileInput): Promise<UploadFileResult> =>
+    runAttempt('upload', input.app, async ({ number, heartbeat, signal, failure }) => {
+      const source = await files.openSource(input.uri);
+      if (input.destination !== undefined) {
+        // Before anything is spent: a conversion whose result has no place to go is not begun.
+        const suggestedName = outputName(lastSegment(input.uri), input.output);
+        const plan = await files.prepareDestination({
+          uri: input.destination,
+          suggestedName,
+          onExisting: input.onExisting,
+        });
+        if (plan.kind === 'skip') return { skipped: true };
+      }
+      const service = await api(input.app);
+      failure.requests = 1;
+      const receipt = await service.uploadFile({
+        file: { name: source.name, size: source.size, open: () => source.open() },
+        signal,
+        onProgress: (sentBytes) => heartbeat.update({ sentBytes, totalBytes: source.size }),
+      });
+      return { skipped: false, connector: receipt.connector, requests: number };
+    });
+}

@@ -1,0 +1,114 @@
+import type { OnExisting, OutputFile } from './job';
+
+/** What the activities take and give. Types only, shared by the workflows that call them and the code that implements them. */
+
+export interface UploadFileInput {
+  app: string;
+  uri: string;
+  output: string;
+  destination?: string;
+  onExisting: OnExisting;
+}
+
+export type UploadFileResult = { skipped: true } | { skipped: false; connector: string; requests: number };
+
+export interface ConvertFileInput {
+  app: string;
+  connector: string;
+  sourceName: string;
+  output: string;
+  input?: string;
+  destination?: string;
+  onExisting: OnExisting;
+}
+
+/** The state of a conversion task as the service last told it. */
+export interface TaskReport {
+  taskId: string;
+  /** Connector for the download; the same as the task's id by the document. */
+  connector: string;
+  finished: boolean;
+  vcredits?: number;
+  durationSeconds?: number;
+  warnings: Record<string, string>;
+}
+
+export type ConvertFileResult = { skipped: true } | { skipped: false; report: TaskReport; requests: number };
+
+export interface CheckTaskInput {
+  app: string;
+  taskId: string;
+  sourceName: string;
+  output: string;
+  /** Milliseconds since the epoch. */
+  submittedAt: number;
+  firstCheckAfterMs: number;
+  maxCheckIntervalMs: number;
+}
+
+export interface CheckTaskResult {
+  report: TaskReport;
+  requests: number;
+}
+
+export interface DownloadFileInput {
+  app: string;
+  taskId: string;
+  sourceName: string;
+  output: string;
+  destination: string;
+  onExisting: OnExisting;
+}
+
+export type DownloadFileResult =
+  { skipped: true; requests: number } | { skipped: false; file: OutputFile; requests: number };
+
+export interface DiscardDownloadInput {
+  destination: string;
+  sourceName: string;
+  output: string;
+}
+
+/** Heartbeat of a submit whose first byte is about to be sent: from here on its outcome may be unknown. */
+export interface SendingFence {
+  phase: 'sending';
+}
+
+/** The activities of a conversion job, by their names in the history. */
+export interface ConversionActivities {
+  'conversion.uploadFile'(input: UploadFileInput): Promise<UploadFileResult>;
+  'conversion.convertFile'(input: ConvertFileInput): Promise<ConvertFileResult>;
+  'conversion.checkTask'(input: CheckTaskInput): Promise<CheckTaskResult>;
+  'conversion.downloadFile'(input: DownloadFileInput): Promise<DownloadFileResult>;
+  'conversion.discardDownload'(input: DiscardDownloadInput): Promise<void>;
+}
+
+/** What a job does about a failed activity; decided by the activity, which knows the error table. */
+export type JobReaction = 'fail' | 'uploadAgain' | 'submitAgain' | 'awaitCredits' | 'outcomeUnknown';
+
+/** First detail of the `ApplicationFailure` of every activity. */
+export interface ActivityFailureDetails {
+  code: string;
+  reaction: JobReaction;
+  httpStatus?: number;
+  endpoint?: string;
+  taskId?: string;
+  /** Requests that this attempt spent. */
+  requests?: number;
+}
+
+/** Codes of ours: types of failures that no answer of the service stands behind. */
+export const failureCodes = {
+  /** The submit may have been executed, and no answer tells. */
+  outcomeUnknown: 'OUTCOME_UNKNOWN',
+  /** The service says "not yet". */
+  notFinished: 'CONVERSION_NOT_FINISHED',
+  /** A completed task without an error whose output is not successful. */
+  unknownOutputStatus: 'UNKNOWN_OUTPUT_STATUS',
+  uploadDeadline: 'UPLOAD_DEADLINE',
+  submitDeadline: 'SUBMIT_DEADLINE',
+  conversionDeadline: 'CONVERSION_DEADLINE',
+  downloadDeadline: 'DOWNLOAD_DEADLINE',
+  creditsDeadline: 'CREDITS_DEADLINE',
+  invalidJob: 'INVALID_JOB',
+} as const;

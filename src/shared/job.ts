@@ -1,0 +1,146 @@
+/** Milliseconds, or text such as `'10 minutes'` or `'7 days'`. */
+export type Duration = number | string;
+
+/** What to do when the destination of a job already exists. */
+export type OnExisting = 'fail' | 'skip' | 'overwrite' | 'rename';
+
+/** What to do when it cannot be known whether a submitted conversion ran. */
+export type OnUnknownOutcome = 'resubmit' | 'fail';
+
+/** Where the input comes from: a file, or a task that ran before. */
+export type ConversionSource =
+  | {
+      /** A `file:` URI that the worker can read. */
+      uri: string;
+    }
+  | {
+      /** The connector of an upload or conversion task of the same app. */
+      connector: string;
+      /** The name the result is called after, for example `report.md`; default: the connector. */
+      name?: string;
+    };
+
+/** Deadlines and choices of one job. Durations are milliseconds or strings such as `'10 minutes'`. */
+export interface ConversionPolicies {
+  /** Longest time for the upload, all attempts together. Default: 24 hours. */
+  uploadDeadline?: Duration;
+  /** Longest time for one convert request, from its first byte to its answer. Default: 2 minutes. */
+  submitTimeout?: Duration;
+  /** Longest time until the service has accepted the conversion, all attempts together. Default: 24 hours. */
+  submitDeadline?: Duration;
+  /** Longest time from the accepted submit to the completed conversion. Default: 7 days. */
+  conversionDeadline?: Duration;
+  /** When the conversion is first asked after. Default: 2 seconds. */
+  firstCheckAfter?: Duration;
+  /** Longest pause between two polls. Default: 60 seconds. */
+  maxCheckInterval?: Duration;
+  /** Longest time for the download, all attempts together. Default: 24 hours. */
+  downloadDeadline?: Duration;
+  /** Longest time for a job to stay parked without vCredits. Default: 7 days. */
+  creditsDeadline?: Duration;
+  /** Pause before the first retry of an upload, a poll or a download that failed. Default: 1 second. */
+  retryInitialInterval?: Duration;
+  /** Longest pause between two retries. Default: 60 seconds. */
+  retryMaximumInterval?: Duration;
+  /** Default: `resubmit`, which may be charged twice and says so in the result. */
+  onUnknownOutcome?: OnUnknownOutcome;
+  /** How often a job submits again, after unknown outcomes and after failures of the service together. Default: 3. */
+  maxResubmissions?: number;
+}
+
+/** Input of the workflow `conversionJob`. It is stored in the history: it never holds a token or file contents. */
+export interface ConversionJobInput {
+  /** Name of the app profile in the worker's configuration. */
+  app: string;
+  source: ConversionSource;
+  /** Target format, `format` or `format-type`, for example `pdf` or `txt-markdown`. */
+  output: string;
+  /** Input format; without it the extension of the uploaded file decides. */
+  input?: string;
+  /**
+   * A `file:` URI of the result, or of a folder when it ends with `/`: the result is then named after the source. Without it the result
+   * stays at the service.
+   */
+  destination?: string;
+  /** Default: `fail`. */
+  onExisting?: OnExisting;
+  policies?: ConversionPolicies;
+}
+
+export type JobPhase =
+  'uploading' | 'submitting' | 'awaitingCredits' | 'converting' | 'downloading' | 'completed' | 'failed' | 'cancelled';
+
+/** A finished file at the destination. */
+export interface OutputFile {
+  uri: string;
+  name: string;
+  bytes: number;
+  /** Lower-case hexadecimal. */
+  sha256: string;
+}
+
+/** Result of the workflow `conversionJob`. */
+export interface ConversionJobResult {
+  /** `skipped`: the destination existed and `onExisting` is `skip`; nothing was converted. */
+  status: 'succeeded' | 'skipped';
+  /** Id of the conversion task, the document's `entity.id`. */
+  taskId?: string;
+  /** Connector of the conversion task: the `source` of a job that goes on from here. */
+  connector?: string;
+  /** Absent when no destination was asked for. */
+  output?: OutputFile;
+  /** vCredits that the service says the task consumed. */
+  vcredits?: number;
+  /** The service's own figure, in seconds. */
+  durationSeconds?: number;
+  /** The service's warnings: name, and how to resolve it. */
+  warnings: Record<string, string>;
+  /** HTTP requests spent. An attempt that ended with its worker counts as one. */
+  requests: number;
+  /** A submit had an unknown outcome and was sent again: the service may have charged two conversions. */
+  possiblyChargedTwice: boolean;
+  /** Milliseconds spent in each phase. */
+  phaseMs: Partial<Record<JobPhase, number>>;
+}
+
+/** Answer of the query `conversionState`. */
+export interface ConversionJobState {
+  phase: JobPhase;
+  /** Milliseconds since the epoch. */
+  since: number;
+  summary: string;
+  taskId?: string;
+  possiblyChargedTwice: boolean;
+}
+
+/** First detail of a job's failure. */
+export interface ConversionFailureDetails {
+  /** The document's error code, or one of ours. */
+  code: string;
+  phase: JobPhase;
+  httpStatus?: number;
+  endpoint?: string;
+  /** Id and connector of the conversion task, when one was accepted. */
+  taskId?: string;
+  possiblyChargedTwice: boolean;
+}
+
+/** The last segment of a file URI or a path-like name, decoded where it can be. */
+export function lastSegment(uri: string): string {
+  const segment = uri.replace(/\/+$/, '').split('/').pop() ?? uri;
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+/** The name of a job's source as people know it. */
+export function sourceName(source: ConversionSource): string {
+  return 'uri' in source ? lastSegment(source.uri) : (source.name ?? `task ${source.connector}`);
+}
+
+/** One line that tells a job from the others: `invoice-17.docx → pdf`. */
+export function jobSummary(input: Pick<ConversionJobInput, 'source' | 'output'>): string {
+  return `${sourceName(input.source)} → ${input.output}`;
+}

@@ -1,0 +1,297 @@
+import {
+  CancellationScope,
+  condition,
+  defineQuery,
+  defineSignal,
+  isCancellation,
+  setHandler,
+  sleep,
+  upsertMemo,
+} from '@temporalio/workflow';
+import type { ConvertFileResult, TaskReport } from '../shared/activities';
+import { failureCodes } from '../shared/activities';
+import type { ConversionJobInput, ConversionJobResult, ConversionJobState, JobPhase } from '../shared/job';
+import { lastSegment, sourceName } from '../shared/job';
+import { conversionStateQuery, creditsRestoredSignal } from '../shared/names';
+import type { JobActivities } from './job-activities';
+import { createJobActivities } from './job-activities';
+import type { JobFailure } from './job-failure';
+import { readFailure } from './job-failure';
+import { JobProgress } from './job-progress';
+import type { ResolvedPolicies } from './policies';
+import { resolvePolicies } from './policies';
+
+const stateQuery = defineQuery<ConversionJobState>(conversionStateQuery);
+const creditsRestored = defineSignal(creditsRestoredSignal);
+
+const firstCreditsRecheckMs = 60_000;
+const maxCreditsRecheckMs = 3_600_000;
+
+/**
+ * Converts one file: upload, convert, wait, download, each a step that survives the loss of any process.
+ *
+ * Never submits a conversion blindly again: see `policies.onUnknownOutcome`. Fails with an `ApplicationFailure` whose type is the
+ * document's error code (section "Errors") or one of ours, and whose first detail is a `ConversionFailureDetails`.
+ */
+export async function conversionJob(input: ConversionJobInput): Promise<ConversionJobResult> {
+  const policies = resolvePolicies(input);
+  const job = new ConversionJob(input, policies);
+  setHandler(stateQuery, () => job.progress.state());
+  setHandler(creditsRestored, () => {
+    job.creditsRestored = true;
+  });
+  try {
+    return await job.run();
+  } catch (error) {
+    if (isCancellation(error)) await CancellationScope.nonCancellable(() => job.cancelled());
+    throw error;
+  }
+}
+
+class ConversionJob {
+  readonly progress: JobProgress;
+  creditsRestored = false;
+  private readonly activities: JobActivities;
+  private readonly name: string;
+  private resubmissions = 0;
+  private parkedSince: number | undefined;
+  private creditChecks = 0;
+  private uploadsLeft: number;
+
+  constructor(
+    private readonly input: ConversionJobInput,
+    private readonly policies: ResolvedPolicies,
+  ) {
+    this.progress = new JobProgress(input);
+    this.activities = createJobActivities(policies);
+    this.name = sourceName(input.source);
+    // A lost upload is made good once: a second loss has another reason.
+    this.uploadsLeft = 'uri' in input.source ? 2 : 0;
+  }
+
+  async run(): Promise<ConversionJobResult> {
+    const uploaded = 'connector' in this.input.source ? this.input.source.connector : await this.upload();
+    if (uploaded === 'skipped') return this.result('skipped');
+    const report = await this.convert(uploaded);
+    if (report === 'skipped') return this.result('skipped');
+    if (this.input.destination === undefined) return this.result('succeeded', report);
+    return this.download(report, this.input.destination);
+  }
+
+  /** Leaves nothing behind, and says what can't be undone. */
+  async cancelled(): Promise<void> {
+    const { taskId, phase } = this.progress;
+    if (phase === 'downloading') await this.discardDownload();
+    const goesOn = taskId !== undefined && phase === 'converting';
+    const note = goesOn
+      ? `Cancelled while ${phase}. The service has no cancel endpoint: conversion task ${taskId} goes on there and may be charged.`
+      : `Cancelled while ${phase}.`;
+    this.progress.enter('cancelled', note);
+    upsertMemo({ conversionNote: note, ...(taskId !== undefined && { conversionTaskId: taskId }) });
+  }
+
+  private async upload(): Promise<string> {
+    if (!('uri' in this.input.source)) throw new TypeError('only a file can be uploaded');
+    const { app, output, destination } = this.input;
+    const { uri } = this.input.source;
+    this.uploadsLeft -= 1;
+    const request = {
+      app,
+      uri,
+      output,
+      ...(destination !== undefined && { destination }),
+      onExisting: this.policies.onExisting,
+    };
+    const uploaded = await this.step('uploading', failureCodes.uploadDeadline, () =>
+      this.activities.uploadFile(request, this.name),
+    );
+    if (uploaded.skipped) return 'skipped';
+    this.progress.requests += uploaded.requests;
+    return uploaded.connector;
+  }
+
+  /** Runs a repeat-safe step; parks when the app has too few vCredits for it, and then runs it again. */
+  private async step<T>(phase: JobPhase, deadlineCode: string, run: () => Promise<T>): Promise<T> {
+    for (;;) {
+      this.progress.enter(phase);
+      try {
+        return await run();
+      } catch (error) {
+        if (isCancellation(error)) throw error;
+        const failure = readFailure(error, deadlineCode);
+        this.progress.requests += failure.requests;
+        if (failure.reaction !== 'awaitCredits') throw this.progress.failed(failure, this.keptAtService());
+        await this.parkForCredits(failure);
+      }
+    }
+  }
+
+  /** Submits until a conversion is done; every way round the loop has its own limit. */
+  private async convert(firstConnector: string): Promise<TaskReport | 'skipped'> {
+    let connector = firstConnector;
+    let deadline = Date.now() + this.policies.submitDeadlineMs;
+    for (;;) {
+      let failure: JobFailure;
+      try {
+        const accepted = await this.submit(connector, deadline - Date.now());
+        if (accepted.skipped) return 'skipped';
+        return accepted.report.finished ? accepted.report : await this.awaitConversion(accepted.report.taskId);
+      } catch (error) {
+        if (isCancellation(error)) throw error;
+        const accepted = this.progress.phase === 'converting';
+        failure = readFailure(error, accepted ? failureCodes.conversionDeadline : failureCodes.submitDeadline);
+      }
+      this.progress.requests += failure.requests;
+      if (failure.reaction === 'submitAfterLoss' && Date.now() >= deadline) throw this.progress.failed(failure);
+      const next = await this.react(failure);
+      if (failure.reaction === 'awaitCredits') deadline = Date.now() + this.policies.submitDeadlineMs;
+      if (next === 'uploadAgain') {
+        const again = await this.upload();
+        if (again === 'skipped') return 'skipped';
+        connector = again;
+      }
+    }
+  }
+
+  /** Waits as the failure asks before the next submit, or throws the job's own failure. */
+  private async react(failure: JobFailure): Promise<'submitAgain' | 'uploadAgain'> {
+    switch (failure.reaction) {
+      case 'submitAfterLoss':
+        return 'submitAgain';
+      case 'awaitCredits':
+        await this.parkForCredits(failure);
+        return 'submitAgain';
+      case 'uploadAgain':
+        if (this.uploadsLeft > 0) return 'uploadAgain';
+        throw this.progress.failed(failure);
+      case 'submitAgain':
+        if (this.resubmissions >= this.policies.maxResubmissions) throw this.progress.failed(failure);
+        await this.pauseBeforeResubmission();
+        return 'submitAgain';
+      case 'outcomeUnknown':
+        if (this.policies.onUnknownOutcome === 'fail') {
+          throw this.progress.failed(
+            failure,
+            'Policy onUnknownOutcome is "fail": nothing was submitted again. Look at the service whether the conversion ran; start the job again with a new workflow id to convert.',
+          );
+        }
+        if (this.resubmissions >= this.policies.maxResubmissions) throw this.progress.failed(failure);
+        this.progress.possiblyChargedTwice = true;
+        await this.pauseBeforeResubmission();
+        return 'submitAgain';
+      case 'fail':
+        throw this.progress.failed(failure);
+    }
+  }
+
+  private async pauseBeforeResubmission(): Promise<void> {
+    this.progress.enter('submitting', 'Waits a moment before it submits the conversion again.');
+    const { retryInitialIntervalMs, retryMaximumIntervalMs } = this.policies;
+    await sleep(Math.min(retryInitialIntervalMs * 2 ** this.resubmissions, retryMaximumIntervalMs));
+    this.resubmissions += 1;
+  }
+
+  private async submit(connector: string, deadlineMs: number): Promise<ConvertFileResult> {
+    this.progress.enter('submitting');
+    const { app, output, input, destination } = this.input;
+    const request = {
+      app,
+      connector,
+      sourceName: this.name,
+      output,
+      ...(input !== undefined && { input }),
+      ...(destination !== undefined && { destination }),
+      onExisting: this.policies.onExisting,
+    };
+    const options = { summary: this.progress.summary, deadlineMs: Math.max(deadlineMs, this.policies.submitTimeoutMs) };
+    const accepted = await this.activities.convertFile(request, options);
+    if (!accepted.skipped) {
+      this.progress.taskId = accepted.report.taskId;
+      this.progress.requests += accepted.requests;
+    }
+    return accepted;
+  }
+
+  /** Polls by activity retries, which add nothing to the history. */
+  private async awaitConversion(taskId: string): Promise<TaskReport> {
+    this.progress.enter('converting', 'Waits for the service to finish the conversion.');
+    const request = {
+      app: this.input.app,
+      taskId,
+      sourceName: this.name,
+      output: this.input.output,
+      submittedAt: Date.now(),
+      firstCheckAfterMs: this.policies.firstCheckAfterMs,
+      maxCheckIntervalMs: this.policies.maxCheckIntervalMs,
+    };
+    const options = { summary: `task ${taskId}`, deadlineMs: this.policies.conversionDeadlineMs };
+    const checked = await this.activities.checkTask(request, options);
+    this.progress.requests += checked.requests;
+    return checked.report;
+  }
+
+  /** A durable wait for vCredits: growing rechecks, and at once on the signal. */
+  private async parkForCredits(failure: JobFailure): Promise<void> {
+    this.parkedSince ??= Date.now();
+    const leftMs = this.parkedSince + this.policies.creditsDeadlineMs - Date.now();
+    if (leftMs <= 0) {
+      const message = `app ${this.input.app} has had too few vCredits for longer than the credits deadline. ${failure.message}`;
+      throw this.progress.failed({ ...failure, code: failureCodes.creditsDeadline, message });
+    }
+    this.progress.enter(
+      'awaitingCredits',
+      `App \`${this.input.app}\` has too few vCredits. Signal \`creditsRestored\` goes on at once.`,
+    );
+    const recheckMs = Math.min(firstCreditsRecheckMs * 2 ** this.creditChecks, maxCreditsRecheckMs, leftMs);
+    this.creditChecks += 1;
+    this.creditsRestored = false;
+    await condition(() => this.creditsRestored, recheckMs);
+  }
+
+  private async download(report: TaskReport, destination: string): Promise<ConversionJobResult> {
+    const request = {
+      app: this.input.app,
+      taskId: report.connector,
+      sourceName: this.name,
+      output: this.input.output,
+      destination,
+      onExisting: this.policies.onExisting,
+    };
+    const downloaded = await this.step('downloading', failureCodes.downloadDeadline, () =>
+      this.activities.downloadFile(request, lastSegment(destination)),
+    ).catch(async (error: unknown) => {
+      if (!isCancellation(error)) await this.discardDownload();
+      throw error;
+    });
+    this.progress.requests += downloaded.requests;
+    if (downloaded.skipped) return this.result('skipped', report);
+    return { ...this.result('succeeded', report), output: downloaded.file };
+  }
+
+  private keptAtService(): string {
+    const { taskId } = this.progress;
+    return taskId === undefined
+      ? ''
+      : `The converted file stays at the service as task ${taskId} until it expires there.`;
+  }
+
+  private async discardDownload(): Promise<void> {
+    if (this.input.destination === undefined) return;
+    const { destination, output } = this.input;
+    await this.activities.discardDownload({ destination, sourceName: this.name, output });
+  }
+
+  private result(status: ConversionJobResult['status'], report?: TaskReport): ConversionJobResult {
+    this.progress.enter('completed');
+    return {
+      status,
+      ...(report && { taskId: report.taskId, connector: report.connector }),
+      ...(report?.vcredits !== undefined && { vcredits: report.vcredits }),
+      ...(report?.durationSeconds !== undefined && { durationSeconds: report.durationSeconds }),
+      warnings: report?.warnings ?? {},
+      requests: this.progress.requests,
+      possiblyChargedTwice: this.progress.possiblyChargedTwice,
+      phaseMs: this.progress.phaseMs,
+    };
+  }
+}

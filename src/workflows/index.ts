@@ -1,0 +1,2 @@
+/** Workflow functions only: add `export * from 'temporal-file-conversion/workflows'` to your own workflows file. */
+export { conversionJob } from './conversion-job';

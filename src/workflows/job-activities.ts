@@ -1,0 +1,81 @@
+import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
+import type { ActivityOptions } from '@temporalio/workflow';
+import type {
+  CheckTaskInput,
+  CheckTaskResult,
+  ConversionActivities,
+  ConvertFileInput,
+  ConvertFileResult,
+  DiscardDownloadInput,
+  DownloadFileInput,
+  DownloadFileResult,
+  UploadFileInput,
+  UploadFileResult,
+} from '../shared/activities';
+import type { ResolvedPolicies } from './policies';
+
+/** A lost worker is noticed after this long without a heartbeat. */
+const heartbeatTimeout = '10 seconds';
+
+/** The calls of the document as activities, each with the time-outs and retries that fit it. */
+export interface JobActivities {
+  uploadFile(input: UploadFileInput, summary: string): Promise<UploadFileResult>;
+  convertFile(input: ConvertFileInput, options: { summary: string; deadlineMs: number }): Promise<ConvertFileResult>;
+  checkTask(input: CheckTaskInput, options: { summary: string; deadlineMs: number }): Promise<CheckTaskResult>;
+  downloadFile(input: DownloadFileInput, summary: string): Promise<DownloadFileResult>;
+  discardDownload(input: DiscardDownloadInput): Promise<void>;
+}
+
+export function createJobActivities(policies: ResolvedPolicies): JobActivities {
+  const retry = {
+    initialInterval: policies.retryInitialIntervalMs,
+    maximumInterval: Math.max(policies.retryMaximumIntervalMs, policies.retryInitialIntervalMs),
+  };
+  const transfer = { heartbeatTimeout, retry };
+
+  return {
+    uploadFile: (input, summary) =>
+      activities({ ...transfer, summary, scheduleToCloseTimeout: policies.uploadDeadlineMs })['conversion.uploadFile'](
+        input,
+      ),
+
+    convertFile: (input, { summary, deadlineMs }) =>
+      activities({
+        summary,
+        heartbeatTimeout,
+        startToCloseTimeout: policies.submitTimeoutMs,
+        scheduleToCloseTimeout: deadlineMs,
+        // A lost worker or a time-out may have sent the request: the workflow decides, the server does not retry.
+        retry: { ...retry, nonRetryableErrorTypes: ['TemporalTimeout:StartToClose', 'TemporalTimeout:Heartbeat'] },
+        // A request that has begun is seen to its end, so that a cancelled job still knows its task.
+        cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+      })['conversion.convertFile'](input),
+
+    checkTask: (input, { summary, deadlineMs }) =>
+      activities({
+        summary,
+        heartbeatTimeout,
+        startToCloseTimeout: '2 minutes',
+        scheduleToCloseTimeout: deadlineMs,
+        retry,
+      })['conversion.checkTask'](input),
+
+    downloadFile: (input, summary) =>
+      activities({
+        ...transfer,
+        summary,
+        scheduleToCloseTimeout: policies.downloadDeadlineMs,
+        // The activity removes its temporary file before the job ends.
+        cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+      })['conversion.downloadFile'](input),
+
+    discardDownload: (input) =>
+      activities({ startToCloseTimeout: '1 minute', scheduleToCloseTimeout: '1 hour', retry })[
+        'conversion.discardDownload'
+      ](input),
+  };
+}
+
+function activities(options: ActivityOptions): ConversionActivities {
+  return proxyActivities<ConversionActivities>({ cancellationType: ActivityCancellationType.TRY_CANCEL, ...options });
+}

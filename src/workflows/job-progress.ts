@@ -1,0 +1,77 @@
+import { ApplicationFailure, setCurrentDetails } from '@temporalio/workflow';
+import type { ConversionFailureDetails, ConversionJobInput, ConversionJobState, JobPhase } from '../shared/job';
+import { jobSummary } from '../shared/job';
+import type { JobFailure } from './job-failure';
+
+/** Where a job stands: what the query answers, what the UI shows, and what the result tells about time and requests. */
+export class JobProgress {
+  readonly summary: string;
+  phase: JobPhase;
+  since = Date.now();
+  taskId: string | undefined;
+  requests = 0;
+  possiblyChargedTwice = false;
+  readonly phaseMs: Partial<Record<JobPhase, number>> = {};
+
+  constructor(input: ConversionJobInput) {
+    this.summary = jobSummary(input);
+    this.phase = 'uri' in input.source ? 'uploading' : 'submitting';
+    this.describe('');
+  }
+
+  /** `waitsFor` is what a person who opens the job wants to know next. */
+  enter(phase: JobPhase, waitsFor = ''): void {
+    if (phase !== this.phase) {
+      const now = Date.now();
+      this.phaseMs[this.phase] = (this.phaseMs[this.phase] ?? 0) + (now - this.since);
+      this.phase = phase;
+      this.since = now;
+    }
+    this.describe(waitsFor);
+  }
+
+  state(): ConversionJobState {
+    return {
+      phase: this.phase,
+      since: this.since,
+      summary: this.summary,
+      ...(this.taskId !== undefined && { taskId: this.taskId }),
+      possiblyChargedTwice: this.possiblyChargedTwice,
+    };
+  }
+
+  /** The job's own failure: its type is the error code, its message names the file and says what to do. */
+  failed(failure: JobFailure, advice = ''): ApplicationFailure {
+    const phase = this.phase;
+    this.enter('failed', failure.message);
+    const details: ConversionFailureDetails = {
+      code: failure.code,
+      phase,
+      ...(failure.httpStatus !== undefined && { httpStatus: failure.httpStatus }),
+      ...(failure.endpoint !== undefined && { endpoint: failure.endpoint }),
+      ...(this.taskId !== undefined && { taskId: this.taskId }),
+      possiblyChargedTwice: this.possiblyChargedTwice,
+    };
+    return ApplicationFailure.create({
+      message: [`${this.summary}: ${failure.message}`, advice, this.chargeNote()].filter(Boolean).join(' '),
+      type: failure.code,
+      nonRetryable: true,
+      details: [details],
+      ...(failure.error !== undefined && { cause: failure.error }),
+    });
+  }
+
+  private chargeNote(): string {
+    return this.possiblyChargedTwice ? 'An earlier submit had an unknown outcome: it may have been charged too.' : '';
+  }
+
+  private describe(waitsFor: string): void {
+    const lines = [
+      `**${this.phase}** since ${new Date(this.since).toISOString()}`,
+      waitsFor,
+      this.taskId === undefined ? '' : `Conversion task \`${this.taskId}\``,
+      this.possiblyChargedTwice ? '**Possibly charged twice**: a submit with an unknown outcome was sent again.' : '',
+    ];
+    setCurrentDetails(lines.filter(Boolean).join('\n\n'));
+  }
+}

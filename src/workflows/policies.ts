@@ -1,0 +1,102 @@
+import { ApplicationFailure } from '@temporalio/workflow';
+import { msToNumber } from '@temporalio/common/lib/time';
+import { failureCodes } from '../shared/activities';
+import type { ConversionJobInput, ConversionPolicies, Duration, OnExisting, OnUnknownOutcome } from '../shared/job';
+
+/** The policies of a job with every default filled in; durations in milliseconds. */
+export interface ResolvedPolicies {
+  uploadDeadlineMs: number;
+  submitTimeoutMs: number;
+  submitDeadlineMs: number;
+  conversionDeadlineMs: number;
+  firstCheckAfterMs: number;
+  maxCheckIntervalMs: number;
+  downloadDeadlineMs: number;
+  creditsDeadlineMs: number;
+  retryInitialIntervalMs: number;
+  retryMaximumIntervalMs: number;
+  onUnknownOutcome: OnUnknownOutcome;
+  maxResubmissions: number;
+  onExisting: OnExisting;
+}
+
+const onExistingChoices: readonly OnExisting[] = ['fail', 'skip', 'overwrite', 'rename'];
+const onUnknownOutcomeChoices: readonly OnUnknownOutcome[] = ['resubmit', 'fail'];
+
+/**
+ * Checks what a caller wrote and fills in the defaults.
+ *
+ * The client has checked it before; another workflow that starts the job as its child may not have, and a plain error here would
+ * retry the workflow task for ever.
+ *
+ * @throws ApplicationFailure of type `INVALID_JOB` that names the field.
+ */
+export function resolvePolicies(input: ConversionJobInput): ResolvedPolicies {
+  requireText(input.app, 'app');
+  requireText(input.output, 'output');
+  requireOneSource(input.source);
+  const policies: ConversionPolicies = input.policies ?? {};
+  const maxResubmissions = policies.maxResubmissions ?? 3;
+  if (!Number.isInteger(maxResubmissions) || maxResubmissions < 0) {
+    throw invalid('policies.maxResubmissions', 'must be a whole number, 0 or more');
+  }
+  return {
+    uploadDeadlineMs: durationMs(policies, 'uploadDeadline', '24 hours'),
+    submitTimeoutMs: durationMs(policies, 'submitTimeout', '2 minutes'),
+    submitDeadlineMs: durationMs(policies, 'submitDeadline', '24 hours'),
+    conversionDeadlineMs: durationMs(policies, 'conversionDeadline', '7 days'),
+    firstCheckAfterMs: durationMs(policies, 'firstCheckAfter', '2 seconds'),
+    maxCheckIntervalMs: durationMs(policies, 'maxCheckInterval', '60 seconds'),
+    downloadDeadlineMs: durationMs(policies, 'downloadDeadline', '24 hours'),
+    creditsDeadlineMs: durationMs(policies, 'creditsDeadline', '7 days'),
+    retryInitialIntervalMs: durationMs(policies, 'retryInitialInterval', '1 second'),
+    retryMaximumIntervalMs: durationMs(policies, 'retryMaximumInterval', '60 seconds'),
+    onUnknownOutcome: choice(
+      policies.onUnknownOutcome ?? 'resubmit',
+      onUnknownOutcomeChoices,
+      'policies.onUnknownOutcome',
+    ),
+    maxResubmissions,
+    onExisting: choice(input.onExisting ?? 'fail', onExistingChoices, 'onExisting'),
+  };
+}
+
+type DurationKey = Exclude<keyof ConversionPolicies, 'onUnknownOutcome' | 'maxResubmissions'>;
+
+function durationMs(policies: ConversionPolicies, key: DurationKey, fallback: Duration): number {
+  const value: Duration = policies[key] ?? fallback;
+  let milliseconds: number;
+  try {
+    milliseconds = msToNumber(value);
+  } catch {
+    milliseconds = Number.NaN;
+  }
+  if (!Number.isFinite(milliseconds) || milliseconds <= 0) {
+    throw invalid(
+      `policies.${key}`,
+      `must be milliseconds above 0 or text such as '10 minutes', not ${JSON.stringify(value)}`,
+    );
+  }
+  return milliseconds;
+}
+
+/** Takes `unknown`: the type promises more than an untyped caller keeps. */
+function requireOneSource(source: unknown): void {
+  const { uri, connector } = (source ?? {}) as Partial<Record<'uri' | 'connector', unknown>>;
+  if ((typeof uri === 'string') === (typeof connector === 'string')) {
+    throw invalid('source', 'must be { uri } or { connector }');
+  }
+}
+
+function requireText(value: unknown, field: string): void {
+  if (typeof value !== 'string' || value === '') throw invalid(field, 'is required');
+}
+
+function choice<T extends string>(value: T, choices: readonly T[], field: string): T {
+  if (!choices.includes(value)) throw invalid(field, `must be one of ${choices.join(', ')}`);
+  return value;
+}
+
+function invalid(field: string, problem: string): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(`conversionJob: ${field} ${problem}`, failureCodes.invalidJob);
+}

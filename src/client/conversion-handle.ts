@@ -1,0 +1,89 @@
+import type { WorkflowHandle } from '@temporalio/client';
+import { WorkflowFailedError } from '@temporalio/client';
+import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@temporalio/common';
+import type { ConversionFailureDetails, ConversionJobResult, ConversionJobState } from '../shared/job';
+import { conversionStateQuery, creditsRestoredSignal } from '../shared/names';
+
+/** A job that ended without a file; `code` is the document's error code or one of ours. */
+export class ConversionFailedError extends Error {
+  override readonly name = 'ConversionFailedError';
+  readonly code: string;
+  readonly workflowId: string;
+  readonly details: ConversionFailureDetails | undefined;
+
+  constructor(options: {
+    code: string;
+    message: string;
+    workflowId: string;
+    details?: ConversionFailureDetails | undefined;
+    cause: unknown;
+  }) {
+    super(options.message, { cause: options.cause });
+    this.code = options.code;
+    this.workflowId = options.workflowId;
+    this.details = options.details;
+  }
+}
+
+/** One conversion job, running or ended. */
+export class ConversionHandle {
+  constructor(private readonly workflow: WorkflowHandle) {}
+
+  get workflowId(): string {
+    return this.workflow.workflowId;
+  }
+
+  /**
+   * Waits for the job to end, however long that takes.
+   * @throws ConversionFailedError when the job failed, or was cancelled (`CANCELLED`), terminated (`TERMINATED`) or timed out (`TIMED_OUT`).
+   */
+  async result(): Promise<ConversionJobResult> {
+    try {
+      return (await this.workflow.result()) as ConversionJobResult;
+    } catch (error) {
+      throw error instanceof WorkflowFailedError ? toConversionFailed(error, this.workflowId) : error;
+    }
+  }
+
+  /** Where the job stands now. Needs a worker that is alive. */
+  async state(): Promise<ConversionJobState> {
+    return this.workflow.query<ConversionJobState>(conversionStateQuery);
+  }
+
+  /** What Temporal knows of the job: status, start, pending activities. Needs no worker. */
+  async describe() {
+    return this.workflow.describe();
+  }
+
+  /** Stops waiting and cleans up; a conversion that the service has accepted goes on there. */
+  async cancel(): Promise<void> {
+    await this.workflow.cancel();
+  }
+
+  /** Tells a job that is parked for vCredits to go on now. */
+  async creditsRestored(): Promise<void> {
+    await this.workflow.signal(creditsRestoredSignal);
+  }
+}
+
+function toConversionFailed(error: WorkflowFailedError, workflowId: string): ConversionFailedError {
+  const { cause } = error;
+  if (cause instanceof ApplicationFailure) {
+    const details = cause.details?.[0] as ConversionFailureDetails | undefined;
+    return new ConversionFailedError({
+      code: cause.type ?? 'FAILED',
+      message: cause.message,
+      workflowId,
+      details,
+      cause,
+    });
+  }
+  const message = `job ${workflowId} ended without a result: ${cause?.message ?? error.message}`;
+  return new ConversionFailedError({ code: codeOf(cause), message, workflowId, cause: error });
+}
+
+function codeOf(cause: Error | undefined): string {
+  if (cause instanceof CancelledFailure) return 'CANCELLED';
+  if (cause instanceof TerminatedFailure) return 'TERMINATED';
+  return 'TIMED_OUT';
+}

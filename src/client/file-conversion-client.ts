@@ -1,0 +1,62 @@
+import type { Client } from '@temporalio/client';
+import type { ConversionJobResult } from '../shared/job';
+import { jobSummary } from '../shared/job';
+import { conversionJobType, defaultTaskQueue } from '../shared/names';
+import { ConversionHandle } from './conversion-handle';
+import type { ConversionRequest } from './job-request';
+import { newWorkflowId, toJobInput } from './job-request';
+
+export interface FileConversionClientOptions {
+  client: Client;
+  /** Default: `file-conversion`. */
+  taskQueue?: string;
+  /** App profile of requests that name none. Default: `embedded`. */
+  app?: string;
+}
+
+export interface StartOptions {
+  /** Default: a new id made of the source's name. */
+  workflowId?: string;
+}
+
+/** Starts, awaits and finds conversion jobs. */
+export class FileConversionClient {
+  private readonly client: Client;
+  private readonly taskQueue: string;
+  private readonly app: string;
+
+  constructor(options: FileConversionClientOptions) {
+    this.client = options.client;
+    this.taskQueue = options.taskQueue ?? defaultTaskQueue;
+    this.app = options.app ?? 'embedded';
+  }
+
+  /**
+   * Starts a job and waits for it.
+   * @throws InvalidRequestError, ConversionFailedError
+   */
+  async convert(request: ConversionRequest, options: StartOptions = {}): Promise<ConversionJobResult> {
+    const handle = await this.start(request, options);
+    return handle.result();
+  }
+
+  /**
+   * Starts a job and returns at once. From then on it needs no client: it ends even if this process does not live to see it.
+   * @throws InvalidRequestError; WorkflowExecutionAlreadyStartedError when a job with this id is running.
+   */
+  async start(request: ConversionRequest, options: StartOptions = {}): Promise<ConversionHandle> {
+    const input = toJobInput(request, this.app);
+    const workflow = await this.client.workflow.start(conversionJobType, {
+      workflowId: options.workflowId ?? newWorkflowId(input.source),
+      taskQueue: this.taskQueue,
+      args: [input],
+      staticSummary: jobSummary(input),
+    });
+    return new ConversionHandle(workflow);
+  }
+
+  /** The job with this id; asking it costs nothing until one of its methods is called. */
+  get(workflowId: string): ConversionHandle {
+    return new ConversionHandle(this.client.workflow.getHandle(workflowId));
+  }
+}

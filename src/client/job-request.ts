@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { z } from 'zod';
+import type { ConversionJobInput, ConversionSource } from '../shared/job';
+import { sourceName } from '../shared/job';
+
+const duration = z.union([
+  z.number().positive(),
+  z.string().regex(/^\d+(\.\d+)?\s*(ms|s|m|h|d|w|[a-z]+)$/i, "must be milliseconds or text such as '10 minutes'"),
+]);
+
+const requestSchema = z.strictObject({
+  app: z.string().min(1).optional(),
+  source: z.union([
+    z.string().min(1),
+    z.strictObject({ uri: z.string().min(1) }),
+    z.strictObject({ connector: z.string().min(1), name: z.string().min(1).optional() }),
+  ]),
+  output: z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/i, 'must be a format name such as pdf or txt-markdown'),
+  input: z
+    .string()
+    .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/i, 'must be a format name such as docx')
+    .optional(),
+  destination: z.string().min(1).optional(),
+  onExisting: z.enum(['fail', 'skip', 'overwrite', 'rename']).optional(),
+  policies: z
+    .strictObject({
+      uploadDeadline: duration.optional(),
+      submitTimeout: duration.optional(),
+      submitDeadline: duration.optional(),
+      conversionDeadline: duration.optional(),
+      firstCheckAfter: duration.optional(),
+      maxCheckInterval: duration.optional(),
+      downloadDeadline: duration.optional(),
+      creditsDeadline: duration.optional(),
+      retryInitialInterval: duration.optional(),
+      retryMaximumInterval: duration.optional(),
+      onUnknownOutcome: z.enum(['resubmit', 'fail']).optional(),
+      maxResubmissions: z.int().nonnegative().optional(),
+    })
+    .optional(),
+});
+
+/** A job as a program asks for it: the workflow's input, where a path may stand for a `file:` URI. */
+export interface ConversionRequest extends Omit<ConversionJobInput, 'app' | 'source'> {
+  /** Default: the client's app profile. */
+  app?: string;
+  /** A path or a `file:` URI, or what `ConversionJobInput.source` takes. */
+  source: string | ConversionSource;
+}
+
+/** A request that cannot become a job; names the field. */
+export class InvalidRequestError extends Error {
+  override readonly name = 'InvalidRequestError';
+}
+
+/**
+ * Checks a request and makes it the workflow's input. Paths are resolved against the current folder, since the worker has another.
+ * @throws InvalidRequestError
+ */
+export function toJobInput(request: ConversionRequest, defaultApp: string): ConversionJobInput {
+  const parsed = requestSchema.safeParse(request);
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'request'}: ${issue.message}`);
+    throw new InvalidRequestError(`This conversion can't be started. ${problems.join('; ')}`);
+  }
+  const { app, source, destination } = request;
+  return {
+    ...request,
+    app: app ?? defaultApp,
+    source: typeof source === 'string' ? { uri: toUri(source) } : source,
+    ...(destination !== undefined && { destination: toUri(destination) }),
+  };
+}
+
+/** An id that people can read and type: `convert/report.md-1f3a9c02`. */
+export function newWorkflowId(source: ConversionSource): string {
+  const name = sourceName(source)
+    .replace(/[^\p{L}\p{N}._-]+/gu, '-')
+    .slice(0, 80);
+  return `convert/${name}-${randomBytes(4).toString('hex')}`;
+}
+
+/** A path becomes a URI; a trailing slash, which means a folder, stays. */
+function toUri(pathOrUri: string): string {
+  if (/^[a-z][a-z0-9+.-]+:/i.test(pathOrUri) && !/^[a-z]:[\\/]/i.test(pathOrUri)) return pathOrUri;
+  const uri = pathToFileURL(path.resolve(pathOrUri)).href;
+  return /[\\/]$/.test(pathOrUri) && !uri.endsWith('/') ? `${uri}/` : uri;
+}

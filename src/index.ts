@@ -1,0 +1,24 @@
+/** What a Node program imports: the client that starts jobs and the plugin that runs them. */
+export { FileConversionClient } from './client/file-conversion-client';
+export type { FileConversionClientOptions, StartOptions } from './client/file-conversion-client';
+export { ConversionFailedError, ConversionHandle } from './client/conversion-handle';
+export { InvalidRequestError } from './client/job-request';
+export type { ConversionRequest } from './client/job-request';
+export { FileConversionPlugin } from './plugin';
+export type { AppProfile, FileConversionPluginOptions } from './plugin';
+export type { ApiTimeouts } from './api/conversion-api';
+export type { FileStore } from './storage/file-store';
+export type {
+  ConversionFailureDetails,
+  ConversionJobInput,
+  ConversionJobResult,
+  ConversionJobState,
+  ConversionPolicies,
+  ConversionSource,
+  Duration,
+  JobPhase,
+  OnExisting,
+  OnUnknownOutcome,
+  OutputFile,
+} from './shared/job';
+export { defaultTaskQueue } from './shared/names';

@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
+import { Worker } from '@temporalio/worker';
+import type { FileConversionPlugin } from './plugin';
+import { defaultTaskQueue } from './shared/names';
+
+export { FileConversionPlugin } from './plugin';
+export type { AppProfile, FileConversionPluginOptions } from './plugin';
+
+export interface ConversionWorkerOptions {
+  connection: NativeConnection;
+  plugin: FileConversionPlugin;
+  /** Default: `default`. */
+  namespace?: string;
+  /** Default: `file-conversion`. */
+  taskQueue?: string;
+  /** Activities at a time, and so files in transfer at a time. Default: 100. */
+  maxConcurrentActivities?: number;
+  /** How long activities may go on after a shutdown began. Default: 30 seconds. */
+  shutdownGraceMs?: number;
+}
+
+/**
+ * A worker that runs conversion jobs and nothing else. `run()` it; SIGTERM and SIGINT drain it.
+ *
+ * To run conversion beside workflows of your own, pass `FileConversionPlugin` to your own `Worker.create` instead.
+ */
+export async function createConversionWorker(options: ConversionWorkerOptions): Promise<Worker> {
+  return Worker.create({
+    connection: options.connection,
+    namespace: options.namespace ?? 'default',
+    taskQueue: options.taskQueue ?? defaultTaskQueue,
+    plugins: [options.plugin],
+    maxConcurrentActivityTaskExecutions: options.maxConcurrentActivities ?? 100,
+    ...(options.shutdownGraceMs !== undefined && { shutdownGraceTime: options.shutdownGraceMs }),
+    ...workflowCode(),
+  });
+}
+
+/** The bundle that was built with the package, unless the SDK beside us is another version than the one that built it. */
+function workflowCode(): Pick<WorkerOptions, 'workflowBundle'> | Pick<WorkerOptions, 'workflowsPath'> {
+  // src and dist lie at the same depth, so this finds the built files from both.
+  const built = path.resolve(__dirname, '../dist');
+  const builtWith = readVersion(path.join(built, 'workflow-bundle.json'), 'sdkVersion');
+  const running = readVersion(require.resolve('@temporalio/worker/package.json'), 'version');
+  if (builtWith !== running) return { workflowsPath: require.resolve('./workflows') };
+  return { workflowBundle: { codePath: path.join(built, 'workflow-bundle.js') } };
+}
+
+function readVersion(file: string, key: string): unknown {
+  const parsed: unknown = JSON.parse(readFileSync(file, 'utf8'));
+  return typeof parsed === 'object' && parsed !== null ? (parsed as Record<string, unknown>)[key] : undefined;
+}

@@ -1,15 +1,122 @@
-import type { ApiTimeouts, ConversionApi } from './conversion-api';
+import type { z } from 'zod';
+import { unreadable } from './answer';
+import { ServiceConnection } from './connection';
+import {
+  downloadUrlOutputSchema,
+  endpoints,
+  formatSchema,
+  formatsOutputSchema,
+  graphOutputSchema,
+  monitorOutputSchema,
+  uploadOutputSchema,
+  type Endpoint,
+  type TaskResponse,
+} from './contract';
+import type { ConversionApi, ConversionApiOptions } from './conversion-api';
+import { openDownload } from './download';
+import { ConversionApiError } from './errors';
+import { readSnapshot, readWarnings } from './snapshot';
+import { sendFile } from './upload';
 
-export interface ConversionApiOptions {
-  /** For example `https://api.vertopal.com`; may carry a path prefix. */
-  baseUrl: string;
-  appId: string;
-  /** The app token, or a function that reads it anew for each request. It is sent to the base URL's origin only. */
-  token: string | (() => string);
-  timeouts?: Partial<ApiTimeouts> | undefined;
-}
+export type * from './conversion-api';
 
 /** A client for one app profile, with its own pool of kept-alive connections. Close it when done. */
 export function createConversionApi(options: ConversionApiOptions): ConversionApi {
-  throw new Error(`Not written yet (${options.baseUrl}).`);
+  const connection = new ServiceConnection(options);
+  const { quote } = connection;
+
+  /** The task-specific output of an answer; each task has its own shape. */
+  function readOutput<Output>(endpoint: Endpoint, answer: TaskResponse, schema: z.ZodType<Output>): Output {
+    const parsed = schema.safeParse(answer.result?.output);
+    if (parsed.success) return parsed.data;
+    throw unreadable({ endpoint, httpStatus: 200, headers: {}, text: JSON.stringify(answer) }, quote, parsed.error);
+  }
+
+  return {
+    async uploadFile(upload) {
+      const endpoint = endpoints.uploadFile;
+      const answer = await connection.readTaskResponse(endpoint, await sendFile(connection, upload));
+      const { connector, name, size, expires_at } = readOutput(endpoint, answer, uploadOutputSchema);
+      return {
+        connector,
+        ...(name !== undefined && { name }),
+        ...(size !== undefined && { size }),
+        ...(typeof expires_at === 'string' && { expiresAt: expires_at }),
+        warnings: readWarnings(answer.result?.warning, quote),
+      };
+    },
+
+    async convertFile({ connector, output, input, mode = 'async', callback, signal }) {
+      const endpoint = endpoints.convertFile;
+      const answer = await connection.call(
+        endpoint,
+        {
+          connector,
+          include: ['entity', 'result'],
+          mode,
+          ...(callback !== undefined && { callback }),
+          parameters: { output, ...(input !== undefined && { input }) },
+        },
+        signal,
+      );
+      const snapshot = readSnapshot(answer, quote);
+      if (snapshot.connector !== undefined) return snapshot;
+      // Without a connector nobody can ask what became of the task.
+      throw unreadable({ endpoint, httpStatus: 200, headers: {}, text: JSON.stringify(answer) }, quote);
+    },
+
+    async taskResponse({ connector, signal }) {
+      const endpoint = endpoints.taskResponse;
+      const answer = await connection.call(
+        endpoint,
+        { connector, parameters: { include: ['entity', 'result'] } },
+        signal,
+      );
+      const monitored = readOutput(endpoint, answer, monitorOutputSchema);
+      if (monitored.entity || monitored.result) return readSnapshot(monitored, quote);
+      throw unreadable({ endpoint, httpStatus: 200, headers: {}, text: JSON.stringify(answer) }, quote);
+    },
+
+    async downloadUrl({ connector, signal }) {
+      const endpoint = endpoints.downloadUrl;
+      const answer = await connection.call(endpoint, { connector }, signal);
+      const { name, size, expires_at, url, ...output } = readOutput(endpoint, answer, downloadUrlOutputSchema);
+      return {
+        connector: output.connector,
+        ...(name !== undefined && { name }),
+        ...(size !== undefined && { size }),
+        ...(typeof expires_at === 'string' && { expiresAt: expires_at }),
+        ...(url !== undefined && { url }),
+      };
+    },
+
+    download: ({ ticket, signal }) => openDownload(connection, ticket, signal),
+
+    async formats({ sublist, format, signal }) {
+      const endpoint = endpoints.convertFormats;
+      const parameters = { sublist, ...(format !== undefined && { format }) };
+      const answer = await connection.call(endpoint, { parameters }, signal);
+      const { formats } = readOutput(endpoint, answer, formatsOutputSchema);
+      return formats.map((each) => (typeof each === 'string' ? { format: each } : each));
+    },
+
+    async format({ format, signal }) {
+      const endpoint = endpoints.formatGet;
+      return readOutput(endpoint, await connection.call(endpoint, { parameters: { format } }, signal), formatSchema);
+    },
+
+    async canConvert({ input, output, signal }) {
+      const endpoint = endpoints.convertGraph;
+      try {
+        const answer = await connection.call(endpoint, { parameters: { input, output } }, signal);
+        // What a positive answer looks like is not documented; that it is none of the errors is enough.
+        return graphOutputSchema.safeParse(answer.result?.output).data?.convertible !== false;
+      } catch (error) {
+        if (error instanceof ConversionApiError && error.code === 'NO_CONVERTER_INPUT_TO_OUTPUT') return false;
+        throw error;
+      }
+    },
+
+    close: () => connection.close(),
+  };
 }

@@ -47,6 +47,11 @@ const count = z
   ])
   .pipe(z.number().nonnegative());
 
+/** Some servers write an empty object as an empty list. */
+function emptyListAsAbsent(value: unknown): unknown {
+  return Array.isArray(value) && value.length === 0 ? undefined : value;
+}
+
 /** Section "Entity keys". */
 export const entitySchema = z.looseObject({
   id: z.string().optional(),
@@ -65,17 +70,17 @@ export const errorObjectSchema = z.looseObject({ code: z.string().optional(), me
 
 /** Section "Result keys". */
 export const resultSchema = z.looseObject({
-  output: z.looseObject({}).nullish(),
-  error: errorObjectSchema.nullish(),
-  warning: z.record(z.string(), z.unknown()).nullish(),
+  output: z.preprocess(emptyListAsAbsent, z.looseObject({}).nullish()),
+  error: z.preprocess(emptyListAsAbsent, errorObjectSchema.nullish()),
+  warning: z.preprocess(emptyListAsAbsent, z.record(z.string(), z.unknown()).nullish()),
 });
 export type TaskResult = z.infer<typeof resultSchema>;
 
 /** Section "Task response body". */
 export const taskResponseSchema = z.looseObject({
-  entity: entitySchema.nullish(),
+  entity: z.preprocess(emptyListAsAbsent, entitySchema.nullish()),
   payload: z.unknown().optional(),
-  result: resultSchema.nullish(),
+  result: z.preprocess(emptyListAsAbsent, resultSchema.nullish()),
 });
 export type TaskResponse = z.infer<typeof taskResponseSchema>;
 
@@ -98,9 +103,9 @@ export type ConvertOutput = z.infer<typeof convertOutputSchema>;
 
 /** Output of task/response: the monitored task's own entity, payload and result. */
 export const monitorOutputSchema = z.looseObject({
-  entity: entitySchema.nullish(),
+  entity: z.preprocess(emptyListAsAbsent, entitySchema.nullish()),
   payload: z.unknown().optional(),
-  result: resultSchema.nullish(),
+  result: z.preprocess(emptyListAsAbsent, resultSchema.nullish()),
 });
 
 /** Output of download/url (beyond the document). `size` is in bytes. */

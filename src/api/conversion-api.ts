@@ -13,6 +13,15 @@ export interface ApiTimeouts {
   readonly stallMs: number;
 }
 
+export interface ConversionApiOptions {
+  /** For example `https://api.vertopal.com`; may carry a path prefix. */
+  baseUrl: string;
+  appId: string;
+  /** The app token, or a function that reads it anew for each request. It is sent to the base URL's origin only. */
+  token: string | (() => string);
+  timeouts?: Partial<ApiTimeouts> | undefined;
+}
+
 /** A file to upload. `open` is called once for each upload, so that every attempt reads from the start. */
 export interface UploadSource {
   /** File name, of which the service reads the extension. */

@@ -1,0 +1,44 @@
+import type { Endpoint } from './contract';
+
+/** Where a download comes from, and whether that is the service itself, to which alone token and App ID are sent. */
+export interface DownloadTarget {
+  readonly url: URL;
+  readonly own: boolean;
+}
+
+/** The service's base URL, which may carry a path prefix. */
+export interface ServiceAddress {
+  endpointUrl(endpoint: Endpoint): URL;
+  /** Resolves a download link as the service wrote it; undefined for one that must not be followed. */
+  resolveLink(link: string): DownloadTarget | undefined;
+}
+
+export function createServiceAddress(baseUrl: string): ServiceAddress {
+  const base = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+  if (!base || !isHttp(base)) throw new TypeError('The base URL must be an http: or https: URL.');
+  if (base.username !== '' || base.password !== '') {
+    throw new TypeError('The base URL must not hold a user name or password.');
+  }
+  const prefix = base.pathname.replace(/\/+$/, '');
+  const root = new URL(`${prefix}/`, base.origin);
+
+  return {
+    endpointUrl: (endpoint) => new URL(endpoint, root),
+    resolveLink(link) {
+      if (!URL.canParse(link, root.href)) return undefined;
+      const url = new URL(link, root);
+      // A link that leaves TLS would send the file in the clear.
+      if (!isHttp(url) || (base.protocol === 'https:' && url.protocol !== 'https:')) return undefined;
+      const own = url.origin === base.origin;
+      // A service behind a gateway does not know of the gateway's prefix.
+      if (own && /^\/(?![/\\])/.test(link) && !url.pathname.startsWith(root.pathname)) {
+        url.pathname = prefix + url.pathname;
+      }
+      return { url, own };
+    },
+  };
+}
+
+function isHttp(url: URL): boolean {
+  return url.protocol === 'https:' || url.protocol === 'http:';
+}

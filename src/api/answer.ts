@@ -1,0 +1,100 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { taskResponseSchema, type Endpoint, type TaskResponse } from './contract';
+import { findDocumentError, type DocumentError } from './document-error';
+import { lookUpErrorCode } from './error-codes';
+import { ConversionApiError } from './errors';
+import type { Quote } from './quote';
+import { parseRetryAfter } from './retry-after';
+
+/** An answer as it came over the wire. */
+export interface RawAnswer {
+  readonly endpoint: Endpoint;
+  readonly httpStatus: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+/** The task response in an answer (section "Task response body"); an answer that holds an error, or none of it, throws. */
+export function readAnswer(answer: RawAnswer, quote: Quote): TaskResponse {
+  const json = parseJson(answer.text);
+  const refusal = findRefusal(answer, json, quote);
+  if (refusal) throw refusal;
+  const parsed = taskResponseSchema.safeParse(json);
+  if (parsed.success) return parsed.data;
+  throw unreadable(answer, quote, parsed.error);
+}
+
+/** The error that an answer stands for, by its body or by its status; undefined for a success of whatever shape. */
+export function findRefusal(answer: RawAnswer, json: unknown, quote: Quote): ConversionApiError | undefined {
+  const { endpoint, httpStatus, headers } = answer;
+  const documented = findDocumentError(json);
+  const retryAfterSeconds =
+    httpStatus === 429 || httpStatus === 503 ? parseRetryAfter(headers['retry-after'], Date.now()) : undefined;
+  if (documented) {
+    const code = quote(documented.code);
+    return new ConversionApiError({
+      code,
+      message: `${endpoint}: the service answered ${code} (HTTP ${httpStatus}): ${quote(documented.message) || 'no explanation'}`,
+      endpoint,
+      httpStatus,
+      mayHaveExecuted: mayHaveExecuted(documented, httpStatus, json),
+      retryAfterSeconds,
+    });
+  }
+  if (httpStatus >= 200 && httpStatus < 300) return undefined;
+  return new ConversionApiError({
+    // A gateway's own 429 means what the document's does: nothing was run, come back later.
+    code: httpStatus === 429 ? 'TOO_MANY_REQUESTS' : `HTTP_${httpStatus}`,
+    message: `${endpoint}: HTTP ${httpStatus} without an error of the document's shape${excerpt(answer, quote)}`,
+    endpoint,
+    httpStatus,
+    mayHaveExecuted: httpStatus !== 429,
+    retryAfterSeconds,
+  });
+}
+
+/** For an answer that is a success by its status and yet of no use. */
+export function unreadable(answer: RawAnswer, quote: Quote, cause?: unknown): ConversionApiError {
+  return new ConversionApiError({
+    code: 'UNREADABLE_RESPONSE',
+    message: `${answer.endpoint}: HTTP ${answer.httpStatus}, but the answer is not of the document's shape${excerpt(answer, quote)}`,
+    endpoint: answer.endpoint,
+    httpStatus: answer.httpStatus,
+    mayHaveExecuted: true,
+    cause,
+  });
+}
+
+export function parseJson(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return value;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Whether the task may have run although an error was answered. A completed entity settles it: the task is over, and a
+ * failed task is not charged. So does the code's row; an unlisted code in a server failure stays open.
+ */
+function mayHaveExecuted(error: DocumentError, httpStatus: number, json: unknown): boolean {
+  if (httpStatus === 429) return false;
+  const task = taskResponseSchema.safeParse(json);
+  if (task.success && task.data.entity?.status === 'completed') return false;
+  const row = lookUpErrorCode(error.code);
+  return row ? !row.provesNothingRan : httpStatus >= 500;
+}
+
+function excerpt({ headers, text, httpStatus }: RawAnswer, quote: Quote): string {
+  if (httpStatus >= 300 && httpStatus < 400) {
+    return `; it points elsewhere (${originOf(headers.location)}), so the base URL is not the service's own`;
+  }
+  const type = headers['content-type'] ?? 'no content type';
+  return text === '' ? ' (empty body)' : ` (${quote(type)}): ${quote(text.slice(0, 2000)).slice(0, 200)}`;
+}
+
+/** The rest of a redirect's target may hold a signature. */
+function originOf(location: string | undefined): string {
+  return location !== undefined && URL.canParse(location) ? new URL(location).origin : 'another path';
+}

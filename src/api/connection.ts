@@ -1,0 +1,157 @@
+import type { Readable } from 'node:stream';
+import { Agent } from 'undici';
+import { createServiceAddress, type ServiceAddress } from './address';
+import { readAnswer } from './answer';
+import type { ApiTimeouts, ConversionApiOptions } from './conversion-api';
+import type { Endpoint, RequestData, TaskResponse } from './contract';
+import { ConversionApiError } from './errors';
+import { exchange, type ExchangeAnswer } from './exchange';
+import { frameData } from './multipart';
+import { createQuote, type Quote } from './quote';
+
+/** A body to post to one of the service's own addresses. */
+export interface Posting {
+  readonly endpoint: Endpoint;
+  /** Default: the endpoint's own. */
+  readonly url?: URL;
+  readonly contentType: string;
+  readonly body: Buffer | Readable;
+  /** Of a streamed body. */
+  readonly contentLength?: number;
+  readonly headersTimeoutMs?: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+const defaultTimeouts: ApiTimeouts = { connectMs: 10_000, headersMs: 60_000, bodyMs: 60_000, stallMs: 60_000 };
+
+/** The largest JSON answer that is read; the longest known, a list of formats, takes some 100 KiB. */
+const maxAnswerBytes = 16 * 1024 * 1024;
+/** Of a page that is only quoted from. */
+const maxRefusalBytes = 64 * 1024;
+
+/** A pool of kept-alive connections, and what every request to the service has in common. */
+export class ServiceConnection {
+  readonly appId: string;
+  readonly address: ServiceAddress;
+  readonly timeouts: ApiTimeouts;
+  readonly quote: Quote;
+  readonly #readToken: () => string;
+  readonly #agent: Agent;
+
+  constructor({ baseUrl, appId, token, timeouts }: ConversionApiOptions) {
+    this.appId = appId;
+    this.address = createServiceAddress(baseUrl);
+    this.timeouts = { ...defaultTimeouts, ...timeouts };
+    const readToken = typeof token === 'string' ? () => token : token;
+    this.#readToken = () => readToken().trim();
+    this.quote = createQuote(this.#readToken);
+    this.#agent = new Agent({
+      // One request at a time on a connection: a failure then belongs to exactly one.
+      pipelining: 1,
+      connect: { timeout: this.timeouts.connectMs },
+    });
+  }
+
+  /** Sends a request without a file and reads its JSON answer. */
+  async call(endpoint: Endpoint, data: Omit<RequestData, 'app'>, signal?: AbortSignal): Promise<TaskResponse> {
+    return this.readTaskResponse(
+      endpoint,
+      await this.post({ endpoint, ...frameData({ app: this.appId, ...data }), signal }),
+    );
+  }
+
+  async post({
+    endpoint,
+    url,
+    contentType,
+    contentLength,
+    body,
+    headersTimeoutMs,
+    signal,
+  }: Posting): Promise<ExchangeAnswer> {
+    const headers: Record<string, string> = {
+      accept: '*/*',
+      authorization: this.#authorization(endpoint),
+      'content-type': contentType,
+    };
+    if (contentLength !== undefined) headers['content-length'] = String(contentLength);
+    return exchange(this.#agent, {
+      endpoint,
+      url: url ?? this.address.endpointUrl(endpoint),
+      method: 'POST',
+      headers,
+      body,
+      headersTimeoutMs: headersTimeoutMs ?? this.timeouts.headersMs,
+      bodyTimeoutMs: this.timeouts.bodyMs,
+      signal,
+    });
+  }
+
+  /** Fetches from an address that is not the service's, with nothing that belongs to the app. */
+  getAnonymously(endpoint: Endpoint, url: URL, signal: AbortSignal | undefined): Promise<ExchangeAnswer> {
+    return exchange(this.#agent, {
+      endpoint,
+      url,
+      method: 'GET',
+      headers: { accept: '*/*' },
+      headersTimeoutMs: this.timeouts.headersMs,
+      bodyTimeoutMs: this.timeouts.bodyMs,
+      signal,
+    });
+  }
+
+  async readTaskResponse(endpoint: Endpoint, answer: ExchangeAnswer): Promise<TaskResponse> {
+    const text = await this.readText(endpoint, answer);
+    return readAnswer({ endpoint, httpStatus: answer.httpStatus, headers: answer.headers, text }, this.quote);
+  }
+
+  /** The whole of an answer that succeeded, or the beginning of one that did not. */
+  async readText(endpoint: Endpoint, { httpStatus, body }: ExchangeAnswer): Promise<string> {
+    const succeeded = httpStatus >= 200 && httpStatus < 300;
+    const limit = succeeded ? maxAnswerBytes : maxRefusalBytes;
+    try {
+      const { bytes, complete } = await readUpTo(body, limit);
+      if (succeeded && !complete) {
+        throw new ConversionApiError({
+          code: 'UNREADABLE_RESPONSE',
+          message: `${endpoint}: the answer is longer than ${maxAnswerBytes} bytes`,
+          endpoint,
+          httpStatus,
+          mayHaveExecuted: true,
+        });
+      }
+      return bytes.toString('utf8');
+    } catch (error) {
+      // The status alone says enough about a refusal of which the explanation was cut off.
+      if (succeeded) throw error;
+      return '';
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#agent.close();
+  }
+
+  #authorization(endpoint: Endpoint): string {
+    const token = this.#readToken();
+    // Checked here because the error that undici or Node would throw might quote it.
+    if (/^[\x21-\x7e]+$/.test(token)) return `Bearer ${token}`;
+    throw new ConversionApiError({
+      code: 'INVALID_REQUEST',
+      message: `${endpoint}: the app token ${token === '' ? 'is empty' : 'holds characters that no HTTP header can carry'}`,
+      endpoint,
+      mayHaveExecuted: false,
+    });
+  }
+}
+
+async function readUpTo(body: Readable, limit: number): Promise<{ bytes: Buffer; complete: boolean }> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > limit) return { bytes: Buffer.concat(chunks), complete: false };
+  }
+  return { bytes: Buffer.concat(chunks), complete: true };
+}

@@ -1,0 +1,147 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { Readable } from 'node:stream';
+import type { Dispatcher } from 'undici';
+import type { Endpoint } from './contract';
+import type { ConversionApiError } from './errors';
+import { describeFailure } from './failure';
+
+/** One HTTP request and its answer: no retries, no redirects. */
+export interface ExchangeRequest {
+  readonly endpoint: Endpoint;
+  readonly url: URL;
+  readonly method: 'GET' | 'POST';
+  readonly headers: Record<string, string>;
+  readonly body?: Buffer | Readable;
+  readonly headersTimeoutMs: number;
+  readonly bodyTimeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface ExchangeAnswer {
+  readonly httpStatus: number;
+  readonly headers: IncomingHttpHeaders;
+  /** Fails with a `ConversionApiError`. Must be read to its end or destroyed. */
+  readonly body: Readable;
+}
+
+/** What an answer's stream buffers. Large enough to hand on big chunks, small enough for many streams at once. */
+const bufferedBytes = 512 * 1024;
+
+/** Resolves when the answer's headers are in. */
+export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Promise<ExchangeAnswer> {
+  return new Promise((resolve, reject) => {
+    const handler = new ExchangeHandler(request, resolve, reject);
+    const { signal, url } = request;
+    if (signal?.aborted) {
+      handler.abort(signal.reason);
+      return;
+    }
+    signal?.addEventListener('abort', () => handler.abort(signal.reason), { once: true, signal: handler.settled });
+    dispatcher.dispatch(
+      {
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: request.method,
+        headers: request.headers,
+        body: request.body ?? null,
+        headersTimeout: request.headersTimeoutMs,
+        bodyTimeout: request.bodyTimeoutMs,
+      },
+      handler,
+    );
+  });
+}
+
+/**
+ * undici's own `request()` does not tell whether a failed request was written to a connection. A handler is told:
+ * `onRequestStart` runs right before the first byte is written, and only then.
+ */
+class ExchangeHandler implements Dispatcher.DispatchHandler {
+  readonly #request: ExchangeRequest;
+  readonly #resolve: (answer: ExchangeAnswer) => void;
+  readonly #reject: (error: ConversionApiError) => void;
+  readonly #over = new AbortController();
+  #controller: Dispatcher.DispatchController | undefined;
+  #body: Readable | undefined;
+  #abortion: { reason: unknown } | undefined;
+
+  constructor(
+    request: ExchangeRequest,
+    resolve: (answer: ExchangeAnswer) => void,
+    reject: (error: ConversionApiError) => void,
+  ) {
+    this.#request = request;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  /** Aborts once the exchange is over, so that a long-lived signal keeps no listener of it. */
+  get settled(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  /** Takes effect at once, also while undici still connects; then the request is refused when its turn comes. */
+  abort(reason: unknown): void {
+    this.#abortion = { reason };
+    this.#fail(toError(reason));
+    this.#controller?.abort(toError(reason));
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.#abortion) {
+      controller.abort(toError(this.#abortion.reason));
+      return;
+    }
+    if (this.#controller) {
+      // undici puts a request back in line when its connection closes in certain ways. It must not be sent twice.
+      controller.abort(new Error('the connection was closed and the request would have been sent again'));
+      return;
+    }
+    this.#controller = controller;
+  }
+
+  onResponseStart(controller: Dispatcher.DispatchController, httpStatus: number, headers: IncomingHttpHeaders): void {
+    if (httpStatus < 200) return;
+    this.#body = new Readable({
+      highWaterMark: bufferedBytes,
+      read: () => controller.resume(),
+      destroy: (error, done) => {
+        this.#over.abort();
+        // Without effect when the answer is complete; ends the connection otherwise.
+        controller.abort(error ?? new Error('the answer was not wanted'));
+        done(error);
+      },
+    });
+    this.#resolve({ httpStatus, headers, body: this.#body });
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#body?.push(chunk) === false) controller.pause();
+  }
+
+  onResponseEnd(): void {
+    this.#over.abort();
+    this.#body?.push(null);
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
+    this.#fail(error);
+  }
+
+  #fail(error: Error): void {
+    this.#over.abort();
+    const failure = describeFailure(error, {
+      endpoint: this.#request.endpoint,
+      origin: this.#request.url.origin,
+      sent: this.#controller !== undefined,
+      answering: this.#body !== undefined,
+      aborted: this.#abortion !== undefined,
+    });
+    if (this.#body) this.#body.destroy(failure);
+    else this.#reject(failure);
+  }
+}
+
+function toError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error('aborted', { cause: reason });
+}

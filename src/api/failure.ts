@@ -1,0 +1,66 @@
+import type { Endpoint } from './contract';
+import { ConversionApiError, type ClientErrorCode } from './errors';
+
+interface FailureContext {
+  readonly endpoint: Endpoint;
+  /** Never the whole URL: the path of a download link may hold a signature. */
+  readonly origin: string;
+  /** Whether a first byte may have been written. */
+  readonly sent: boolean;
+  /** Whether the answer's headers had come. */
+  readonly answering: boolean;
+  readonly aborted: boolean;
+}
+
+/** The one place that turns what undici and the network throw into the client's error. */
+export function describeFailure(error: Error, context: FailureContext): ConversionApiError {
+  // The source of an upload, or a reader of ours further down, has named the failure already.
+  if (error instanceof ConversionApiError) return error;
+  const { endpoint, origin, sent } = context;
+  const { code, message } = classify(error, context);
+  return new ConversionApiError({
+    code,
+    message: `${endpoint}: ${message} (${origin})`,
+    endpoint,
+    mayHaveExecuted: sent,
+    // A parser error carries what it could not read, which may echo the request.
+    cause: codeOf(error).startsWith('HPE_') ? undefined : error,
+  });
+}
+
+function classify(
+  error: Error,
+  { sent, answering, aborted }: FailureContext,
+): { code: ClientErrorCode; message: string } {
+  const reason = codeOf(error);
+  if (aborted)
+    return { code: 'REQUEST_ABORTED', message: `aborted ${sent ? 'under way' : 'before anything was sent'}` };
+  if (reason === 'UND_ERR_INVALID_ARG') return { code: 'INVALID_REQUEST', message: error.message };
+  if (reason === 'UND_ERR_CLOSED' || reason === 'UND_ERR_DESTROYED') {
+    return { code: sent ? 'CONNECTION_LOST' : 'REQUEST_ABORTED', message: 'the client was closed' };
+  }
+  if (!sent) return { code: 'SERVICE_UNREACHABLE', message: `no connection to the service: ${reasonOf(error)}` };
+  switch (reason) {
+    case 'UND_ERR_HEADERS_TIMEOUT':
+      return { code: 'REQUEST_TIMEOUT', message: 'no answer in time' };
+    case 'UND_ERR_BODY_TIMEOUT':
+      return { code: 'REQUEST_TIMEOUT', message: 'the answer stopped coming' };
+    case 'UND_ERR_HEADERS_OVERFLOW':
+      return { code: 'UNREADABLE_RESPONSE', message: 'the answer has too many headers' };
+  }
+  if (reason.startsWith('HPE_')) return { code: 'UNREADABLE_RESPONSE', message: 'the answer is not HTTP/1.1' };
+  const when = answering ? 'in the middle of the answer' : 'before an answer came';
+  return { code: 'CONNECTION_LOST', message: `the connection broke ${when}: ${reasonOf(error)}` };
+}
+
+function codeOf(error: Error): string {
+  return 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
+/** Node tries every address of a host and then throws an aggregate with an empty message. */
+function reasonOf(error: Error): string {
+  if (error instanceof AggregateError) {
+    return error.errors.map((each) => (each instanceof Error ? each.message : String(each))).join('; ');
+  }
+  return error.message || codeOf(error) || error.name;
+}

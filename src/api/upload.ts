@@ -1,0 +1,134 @@
+import { Readable } from 'node:stream';
+import type { ServiceConnection } from './connection';
+import { endpoints } from './contract';
+import type { UploadSource } from './conversion-api';
+import { ConversionApiError } from './errors';
+import type { ExchangeAnswer } from './exchange';
+import { frameFile } from './multipart';
+
+interface UploadOptions {
+  readonly file: UploadSource;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((sentBytes: number) => void) | undefined;
+}
+
+const endpoint = endpoints.uploadFile;
+
+/** What is read ahead of the connection; chunks of this order let it run at full speed (`docs/benchmarks.md`). */
+const readAheadBytes = 512 * 1024;
+
+/** Streams a file up. What the file's own stream throws passes through unchanged. */
+export async function sendFile(connection: ServiceConnection, options: UploadOptions): Promise<ExchangeAnswer> {
+  const { file, signal } = options;
+  const frame = frameFile({ app: connection.appId }, file.name);
+  const watch = new ProgressWatch(connection.timeouts);
+  const failed: { source?: { error: unknown } } = {};
+  const body = Readable.from(framedChunks({ ...options, frame, watch, failed }), {
+    objectMode: false,
+    highWaterMark: readAheadBytes,
+  });
+  try {
+    return await connection.post({
+      endpoint,
+      contentType: frame.contentType,
+      contentLength: frame.head.length + file.size + frame.tail.length,
+      body,
+      // The watch sees an upload's two waits apart; undici's timer would take a slow upload for a missing answer.
+      headersTimeoutMs: 0,
+      signal: signal ? AbortSignal.any([signal, watch.signal]) : watch.signal,
+    });
+  } catch (error) {
+    throw failed.source ? failed.source.error : error;
+  } finally {
+    watch.stop();
+    body.destroy();
+  }
+}
+
+async function* framedChunks({
+  file,
+  onProgress,
+  frame,
+  watch,
+  failed,
+}: UploadOptions & {
+  frame: { head: Buffer; tail: Buffer };
+  watch: ProgressWatch;
+  failed: { source?: { error: unknown } };
+}): AsyncGenerator<Uint8Array> {
+  watch.progressed();
+  yield frame.head;
+  let sentBytes = 0;
+  try {
+    for await (const chunk of file.open()) {
+      sentBytes += chunk.byteLength;
+      if (sentBytes > file.size) throw fileChanged(file, `more than the ${file.size} bytes`);
+      watch.progressed();
+      yield chunk;
+      onProgress?.(sentBytes);
+    }
+    if (sentBytes < file.size) throw fileChanged(file, `only ${sentBytes} of the ${file.size} bytes`);
+  } catch (error) {
+    failed.source = { error };
+    throw error;
+  }
+  yield frame.tail;
+  watch.sentAll();
+}
+
+function fileChanged(file: UploadSource, found: string): ConversionApiError {
+  return new ConversionApiError({
+    code: 'FILE_CHANGED',
+    message: `${endpoint}: ${file.name} changed while it was being sent: it now has ${found} it had`,
+    endpoint,
+    // The request was never complete.
+    mayHaveExecuted: false,
+  });
+}
+
+/** Aborts an upload that makes no progress for `stallMs`, or whose answer takes longer than `headersMs` after the last byte. */
+class ProgressWatch {
+  readonly #aborter = new AbortController();
+  readonly #limits: { stallMs: number; headersMs: number };
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  constructor(limits: { stallMs: number; headersMs: number }) {
+    this.#limits = limits;
+  }
+
+  get signal(): AbortSignal {
+    return this.#aborter.signal;
+  }
+
+  progressed(): void {
+    const { stallMs } = this.#limits;
+    if (this.#timer) this.#timer.refresh();
+    else this.#start(stallMs, `the upload made no progress for ${stallMs} ms`);
+  }
+
+  sentAll(): void {
+    const { headersMs } = this.#limits;
+    clearTimeout(this.#timer);
+    this.#start(headersMs, `no answer within ${headersMs} ms after the upload`);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+  }
+
+  #start(limitMs: number, message: string): void {
+    if (limitMs === 0 || this.#stopped) return;
+    this.#timer = setTimeout(() => {
+      this.#aborter.abort(
+        new ConversionApiError({
+          code: 'REQUEST_TIMEOUT',
+          message: `${endpoint}: ${message}`,
+          endpoint,
+          mayHaveExecuted: true,
+        }),
+      );
+    }, limitMs);
+  }
+}

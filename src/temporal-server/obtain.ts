@@ -1,5 +1,6 @@
 import { access, constants, mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { types } from 'node:util';
 import { cachedBinary, findDamage, installBinary, removeLeftovers, temporaryFolder } from './binary-cache';
 import { findDefect } from './binary-check';
 import { TemporalServerError } from './errors';
@@ -179,5 +180,5 @@ function capitalised(text: string): string {
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return types.isNativeError(error) ? error.message : String(error);
 }

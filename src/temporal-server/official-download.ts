@@ -2,6 +2,7 @@ import { createWriteStream } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { types } from 'node:util';
 import { extract } from 'tar';
 import { EnvHttpProxyAgent, interceptors, request } from 'undici';
 import type { Release } from './releases';
@@ -71,7 +72,7 @@ export async function downloadOfficial(release: Release, download: OfficialDownl
 }
 
 function explain(url: URL, error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
+  if (!types.isNativeError(error)) return String(error);
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'ECONNREFUSED' || code === 'UND_ERR_CONNECT_TIMEOUT') {
     return `${url.host} cannot be reached (${code})`;

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { types } from 'node:util';
 import { CommandError, runCommand } from './run-command';
 
 /** The command line of a process; `undefined` when there is no such process, or only its zombie. */
@@ -32,7 +33,7 @@ export async function endProcess(
     try {
       process.kill(pid, signal);
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ESRCH') return;
+      if (types.isNativeError(error) && 'code' in error && error.code === 'ESRCH') return;
       throw error;
     }
     const deadline = Date.now() + options.graceMs;

@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process';
+import type { ExecFileException } from 'node:child_process';
+import { types } from 'node:util';
 
 /** Environment variables as they are handed in by an entry point. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -47,7 +49,7 @@ export async function runCommand(file: string, args: string[], options: CommandO
   });
 }
 
-function explain(file: string, error: import('node:child_process').ExecFileException, stderr: string): string {
+function explain(file: string, error: ExecFileException, stderr: string): string {
   if (error.code === 'ENOENT') return `${file} not found`;
   if (typeof error.code === 'string') return `${file} could not be started (${error.code})`;
   if (error.killed) return `${file} did not finish in time`;
@@ -58,5 +60,5 @@ function explain(file: string, error: import('node:child_process').ExecFileExcep
 }
 
 function asError(reason: unknown): Error {
-  return reason instanceof Error ? reason : new Error(String(reason));
+  return types.isNativeError(reason) ? reason : new Error(String(reason));
 }

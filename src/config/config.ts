@@ -1,0 +1,106 @@
+import path from 'node:path';
+import type { FileValues } from './schema';
+
+/** Where the token of an app comes from. The token itself is never part of the configuration. */
+export type TokenSource = { from: 'environment'; variable: string } | { from: 'file'; file: string };
+
+export interface AppProfile {
+  name: string;
+  /** Without a slash at its end. */
+  baseUrl: string;
+  appId: string;
+  token: TokenSource;
+}
+
+/** The effective configuration. Paths are absolute; policies are milliseconds. */
+export interface Config {
+  defaultApp: string;
+  /** What to tell `@temporalio/envconfig`; absent: Temporal's own variables and files decide. */
+  temporal: { address?: string; namespace?: string; profile?: string; configFile?: string };
+  worker: { taskQueue: string; maxConcurrentActivities: number; shutdownGraceSeconds: number };
+  service: {
+    host: string;
+    /** 0: any free port. */
+    port: number;
+    dataDir: string;
+    conversionTimeoutSeconds: number;
+    conversionConcurrency: number;
+    maxUploadBytes: number;
+  };
+  timeouts: { connectSeconds: number; headersSeconds: number; bodySeconds: number; stallSeconds: number };
+  policies: {
+    onUnknownOutcome: 'resubmit' | 'fail';
+    onExisting: 'fail' | 'skip' | 'overwrite' | 'rename';
+    maxResubmissions: number;
+    uploadDeadline: number;
+    submitTimeout: number;
+    submitDeadline: number;
+    conversionDeadline: number;
+    downloadDeadline: number;
+    creditsDeadline: number;
+    firstCheckAfter: number;
+    maxCheckInterval: number;
+    retryInitialInterval: number;
+    retryMaximumInterval: number;
+  };
+  apps: Record<string, AppProfile>;
+  state: { dir: string };
+}
+
+/** Makes a path of this key absolute, by the place where it was written. */
+export type ResolvePath = (key: string, value: string) => string;
+
+export function toConfig(values: FileValues, apps: Record<string, AppProfile>, resolvePath: ResolvePath): Config {
+  const { temporal, worker, service, timeouts, policies } = values;
+  const stateDir = resolvePath('state.dir', values.state.dir);
+  return {
+    defaultApp: values.default_app,
+    temporal: {
+      ...(temporal.address !== undefined && { address: temporal.address }),
+      ...(temporal.namespace !== undefined && { namespace: temporal.namespace }),
+      ...(temporal.profile !== undefined && { profile: temporal.profile }),
+      ...(temporal.config_file !== undefined && {
+        configFile: resolvePath('temporal.config_file', temporal.config_file),
+      }),
+    },
+    worker: {
+      taskQueue: worker.task_queue,
+      maxConcurrentActivities: worker.max_concurrent_activities,
+      shutdownGraceSeconds: worker.shutdown_grace_seconds,
+    },
+    service: {
+      host: service.host,
+      port: service.port,
+      dataDir:
+        service.data_dir === undefined
+          ? path.join(stateDir, 'service')
+          : resolvePath('service.data_dir', service.data_dir),
+      conversionTimeoutSeconds: service.conversion_timeout_seconds,
+      conversionConcurrency: service.conversion_concurrency,
+      maxUploadBytes: service.max_upload_bytes,
+    },
+    timeouts: {
+      connectSeconds: timeouts.connect_seconds,
+      headersSeconds: timeouts.headers_seconds,
+      bodySeconds: timeouts.body_seconds,
+      stallSeconds: timeouts.stall_seconds,
+    },
+    policies: {
+      onUnknownOutcome: policies.on_unknown_outcome,
+      onExisting: policies.on_existing,
+      maxResubmissions: policies.max_resubmissions,
+      uploadDeadline: policies.upload_deadline,
+      submitTimeout: policies.submit_timeout,
+      submitDeadline: policies.submit_deadline,
+      conversionDeadline: policies.conversion_deadline,
+      downloadDeadline: policies.download_deadline,
+      creditsDeadline: policies.credits_deadline,
+      firstCheckAfter: policies.first_check_after,
+      maxCheckInterval: policies.max_check_interval,
+      retryInitialInterval: policies.retry_initial_interval,
+      retryMaximumInterval: policies.retry_maximum_interval,
+    },
+    apps,
+    state: { dir: stateDir },
+  };
+}

@@ -1,0 +1,128 @@
+import { access } from 'node:fs/promises';
+import path from 'node:path';
+import type { AppProfile, Config } from './config';
+import { toConfig } from './config';
+import { readEnvironment } from './environment-layer';
+import type { Environment } from './environment-layer';
+import { ConfigError } from './errors';
+import { layerOf, readConfigFile } from './file-layer';
+import { appNamePattern, didYouMean, keysOfSection } from './known-keys';
+import { emptyLayer, toTable } from './layers';
+import type { Layer, Origin } from './layers';
+import { defaultValues, embeddedApp, fileSchema } from './schema';
+import type { FileValues } from './schema';
+import { resolveTokenSources } from './token-source';
+
+export interface LoadConfigOptions {
+  /** Relative paths start here, unless they stand in the file: those start at the file's folder. */
+  cwd: string;
+  env: Environment;
+  /** What `--config` named; it must exist. */
+  file?: string | undefined;
+}
+
+export interface LoadedConfig {
+  values: Config;
+  /** By dotted key in the file's spelling: `worker.task_queue`. A key without a value has no origin. */
+  origins: Record<string, Origin>;
+  warnings: string[];
+  /** The file that was read. */
+  file?: string;
+}
+
+/**
+ * The effective configuration: environment over file over defaults.
+ *
+ * @throws ConfigError with a line for each problem: the file or variable, the key, what is wrong and what to do.
+ */
+export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConfig> {
+  const file = await findFile(options);
+  const fromDefaults = layerOf(defaultValues(), { source: 'default', where: 'default' });
+  const fromFile = file === undefined ? emptyLayer() : await readConfigFile(file);
+  const fromEnvironment = readEnvironment(options.env, appNamesOf(fromFile.values));
+  const problems = [...fromFile.problems, ...fromEnvironment.problems];
+  const warnings = [...fromEnvironment.warnings];
+  const values: Layer['values'] = new Map([...fromDefaults.values, ...fromFile.values, ...fromEnvironment.values]);
+  const tokens = resolveTokenSources(values, appNamesOf(values));
+  problems.push(...tokens.problems);
+
+  const checked = fileSchema.safeParse(toTable(values, [...keysOfSection.keys(), 'apps']));
+  if (!checked.success) {
+    problems.push(...checked.error.issues.map((issue) => problemLine(issue.path.join('.'), issue.message, values)));
+  }
+  // What a half-read file says about its apps would only mislead.
+  if (checked.success && problems.length === 0) {
+    const defaultApp = checked.data.default_app;
+    if (defaultApp !== embeddedApp && !Object.hasOwn(checked.data.apps, defaultApp)) {
+      const known = [embeddedApp, ...Object.keys(checked.data.apps)];
+      const message = `names the app "${defaultApp}", which has no [apps.${defaultApp}]${didYouMean(defaultApp, known)}`;
+      problems.push(problemLine('default_app', message, values));
+    }
+  }
+  const [first, ...others] = problems;
+  if (first !== undefined || !checked.success) throw new ConfigError([first ?? 'unusable configuration', ...others]);
+
+  const resolvePath = (key: string, value: string) => {
+    const fileFolder = file === undefined ? options.cwd : path.dirname(file);
+    return path.resolve(values.get(key)?.origin.source === 'file' ? fileFolder : options.cwd, value);
+  };
+  const apps = appsOf(checked.data, resolvePath);
+  for (const app of Object.values(apps)) {
+    if (isUnprotected(app.baseUrl)) {
+      const { where } = values.get(`apps.${app.name}.base_url`)?.origin ?? { where: 'configuration' };
+      warnings.push(`${where}: apps.${app.name}.base_url is plain http: the token travels unencrypted; use https`);
+    }
+  }
+  return {
+    values: toConfig(checked.data, apps, resolvePath),
+    origins: Object.fromEntries([...values].map(([key, { origin }]) => [key, origin])),
+    warnings,
+    ...(file !== undefined && { file }),
+  };
+}
+
+async function findFile({ cwd, env, file }: LoadConfigOptions): Promise<string | undefined> {
+  const named = file ?? (env['FILECONV_CONFIG'] === '' ? undefined : env['FILECONV_CONFIG']);
+  if (named !== undefined) return path.resolve(cwd, named);
+  const usual = path.resolve(cwd, 'fileconv.toml');
+  const exists = await access(usual).then(
+    () => true,
+    () => false,
+  );
+  return exists ? usual : undefined;
+}
+
+function appNamesOf(values: Layer['values']): string[] {
+  const names = [...values.keys()].filter((key) => key.startsWith('apps.')).map((key) => key.split('.')[1] ?? '');
+  return [...new Set(names)].filter((name) => appNamePattern.test(name));
+}
+
+function problemLine(key: string, message: string, values: Layer['values']): string {
+  const origin = values.get(key)?.origin;
+  if (origin?.source === 'environment') return `${origin.where} (${key}) ${message}`;
+  if (origin !== undefined) return `${origin.where}: ${key} ${message}`;
+  return `${key} ${message}`;
+}
+
+function appsOf(values: FileValues, resolvePath: (key: string, value: string) => string): Record<string, AppProfile> {
+  const apps: Record<string, AppProfile> = {};
+  for (const [name, profile] of Object.entries(values.apps)) {
+    apps[name] = {
+      name,
+      baseUrl: profile.base_url,
+      appId: profile.app_id,
+      token:
+        profile.token_file === undefined
+          ? { from: 'environment', variable: profile.token_env ?? '' }
+          : { from: 'file', file: resolvePath(`apps.${name}.token_file`, profile.token_file) },
+    };
+  }
+  return apps;
+}
+
+/** Whether a token would cross a network in the clear. */
+function isUnprotected(baseUrl: string): boolean {
+  const { protocol, hostname } = new URL(baseUrl);
+  const loopback = hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+  return protocol === 'http:' && !loopback;
+}

@@ -1,0 +1,102 @@
+import { availableParallelism } from 'node:os';
+import { z } from 'zod';
+import { defaultTaskQueue } from '../shared/names';
+import { baseUrl, choice, duration, integer, seconds, text } from './value-types';
+
+/** The profile of the embedded conversion service; it needs no entry under `[apps]`. */
+export const embeddedApp = 'embedded';
+
+/** Keys by section, as they are written in the file. The variable of a key is FILECONV_<SECTION>_<KEY>. */
+export const sectionSchemas = {
+  temporal: z.strictObject({
+    address: text().optional(),
+    namespace: text().optional(),
+    profile: text().optional(),
+    config_file: text().optional(),
+  }),
+  worker: z.strictObject({
+    task_queue: text(),
+    max_concurrent_activities: integer(1, 1_000),
+    shutdown_grace_seconds: seconds(),
+  }),
+  service: z.strictObject({
+    host: text(),
+    port: integer(0, 65_535),
+    data_dir: text().optional(),
+    conversion_timeout_seconds: seconds(),
+    conversion_concurrency: integer(1, 256),
+    max_upload_bytes: integer(1, Number.MAX_SAFE_INTEGER),
+  }),
+  timeouts: z.strictObject({
+    connect_seconds: seconds(),
+    headers_seconds: seconds(),
+    body_seconds: seconds(),
+    stall_seconds: seconds(),
+  }),
+  policies: z.strictObject({
+    on_unknown_outcome: choice('resubmit', 'fail'),
+    on_existing: choice('fail', 'skip', 'overwrite', 'rename'),
+    max_resubmissions: integer(0, 100),
+    upload_deadline: duration(),
+    submit_timeout: duration(),
+    submit_deadline: duration(),
+    conversion_deadline: duration(),
+    download_deadline: duration(),
+    credits_deadline: duration(),
+    first_check_after: duration(),
+    max_check_interval: duration(),
+    retry_initial_interval: duration(),
+    retry_maximum_interval: duration(),
+  }),
+  state: z.strictObject({ dir: text() }),
+};
+
+/** One entry under `[apps]`. Which of the token's keys are given is checked afterwards: it depends on their origins. */
+export const appSchema = z.strictObject({
+  base_url: baseUrl(),
+  app_id: text(),
+  token_env: text().optional(),
+  token_file: text().optional(),
+});
+
+export const fileSchema = z.strictObject({
+  default_app: text(),
+  ...sectionSchemas,
+  apps: z.record(z.string(), appSchema),
+});
+
+export type FileValues = z.infer<typeof fileSchema>;
+
+export type SectionName = keyof typeof sectionSchemas;
+
+/** The defaults, as one would write them in the file. Those of the policies are the workflow's own. */
+export function defaultValues(): Record<string, unknown> {
+  return {
+    default_app: embeddedApp,
+    worker: { task_queue: defaultTaskQueue, max_concurrent_activities: 50, shutdown_grace_seconds: 30 },
+    service: {
+      host: '127.0.0.1',
+      port: 8465,
+      conversion_timeout_seconds: 120,
+      conversion_concurrency: Math.min(256, availableParallelism()),
+      max_upload_bytes: 2 * 1024 ** 3,
+    },
+    timeouts: { connect_seconds: 10, headers_seconds: 60, body_seconds: 60, stall_seconds: 60 },
+    policies: {
+      on_unknown_outcome: 'resubmit',
+      on_existing: 'fail',
+      max_resubmissions: 3,
+      upload_deadline: '24 hours',
+      submit_timeout: '2 minutes',
+      submit_deadline: '24 hours',
+      conversion_deadline: '7 days',
+      download_deadline: '24 hours',
+      credits_deadline: '7 days',
+      first_check_after: '2 seconds',
+      max_check_interval: '60 seconds',
+      retry_initial_interval: '1 second',
+      retry_maximum_interval: '60 seconds',
+    },
+    state: { dir: '.fileconv' },
+  };
+}

@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { parseDurationMs } from './duration';
+
+/** A value out of an environment variable: a text, whatever the key's type is. A TOML value has its own type. */
+export class EnvironmentText {
+  constructor(readonly text: string) {}
+}
+
+type Read<T> = (value: unknown) => T | undefined;
+
+/** A key whose value must be what `read` accepts; `expected` completes "must be ...". */
+function valueOf<T>(expected: string, read: Read<T>) {
+  return z.unknown().transform((value, context): T => {
+    const result = read(value);
+    if (result !== undefined) return result;
+    context.addIssue({ code: 'custom', message: `must be ${expected}${seen(value)}` });
+    return z.NEVER;
+  });
+}
+
+export function text() {
+  return valueOf('a text that is not empty', (value) => {
+    const found = textOf(value)?.trim();
+    return found === '' ? undefined : found;
+  });
+}
+
+export function integer(least: number, most: number) {
+  return valueOf(`a whole number from ${least} to ${most}`, (value) => {
+    const number = numberOf(value);
+    return number !== undefined && Number.isInteger(number) && number >= least && number <= most ? number : undefined;
+  });
+}
+
+/** A time in seconds; a part of a second is allowed. */
+export function seconds() {
+  return valueOf('a number of seconds from 0.001 to 86400', (value) => {
+    const number = numberOf(value);
+    return number !== undefined && number >= 0.001 && number <= 86_400 ? number : undefined;
+  });
+}
+
+/** A time with its unit, read as milliseconds. */
+export function duration() {
+  return valueOf('a time with its unit, for example "10 minutes" or "7 days"', (value) => {
+    const found = textOf(value);
+    return found === undefined ? undefined : parseDurationMs(found);
+  });
+}
+
+export function choice<const T extends string>(...choices: T[]) {
+  const expected = `one of ${choices.map((each) => `"${each}"`).join(', ')}`;
+  return valueOf(expected, (value) => choices.find((each) => each === textOf(value)));
+}
+
+/** The base URL of a service, without a slash at its end. */
+export function baseUrl() {
+  return z.unknown().transform((value, context): string => {
+    const found = textOf(value);
+    const url = found !== undefined && URL.canParse(found) ? new URL(found) : undefined;
+    const refuse = (message: string) => {
+      context.addIssue({ code: 'custom', message });
+      return z.NEVER;
+    };
+    if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+      return refuse('must be an http or https URL, for example "https://api.example.com"');
+    }
+    // The value itself is not repeated from here on: it may hold a password.
+    if (url.username !== '' || url.password !== '') {
+      return refuse('must not hold a user name or password: the token comes from token_env or token_file');
+    }
+    if (url.search !== '' || url.hash !== '') return refuse('must end with its path, without "?" or "#"');
+    return url.href.replace(/\/+$/, '');
+  });
+}
+
+function textOf(value: unknown): string | undefined {
+  if (value instanceof EnvironmentText) return value.text;
+  return typeof value === 'string' ? value : undefined;
+}
+
+function numberOf(value: unknown): number | undefined {
+  if (typeof value === 'number') return value;
+  if (!(value instanceof EnvironmentText) || !/^[+-]?\d[\d_]*(\.\d+)?$/.test(value.text.trim())) return undefined;
+  return Number(value.text.trim().replaceAll('_', ''));
+}
+
+function seen(value: unknown): string {
+  if (value === undefined) return '';
+  if (value instanceof EnvironmentText) return `, not "${value.text}"`;
+  if (typeof value === 'string') return `, not "${value}"`;
+  if (typeof value === 'number' || typeof value === 'boolean') return `, not ${value}`;
+  return Array.isArray(value) ? ', not a list' : ', not a table';
+}

@@ -1,0 +1,78 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { inspect } from 'node:util';
+import { readAppToken, Secret } from '../../src/config';
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), 'token-test-'));
+});
+
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+const inVariable = { name: 'main', token: { from: 'environment', variable: 'MAIN_TOKEN' } } as const;
+
+async function inFile(content: string, mode: number) {
+  const file = path.join(folder, 'token');
+  await writeFile(file, content, { mode });
+  return { name: 'main', token: { from: 'file', file } } as const;
+}
+
+describe('readAppToken', () => {
+  it('reads the variable and trims it', async () => {
+    expect((await readAppToken(inVariable, { MAIN_TOKEN: ' hush\n' })).reveal()).toBe('hush');
+  });
+
+  it('reads the file and says nothing when only its owner can', async () => {
+    const warnings: string[] = [];
+    const app = await inFile('hush\n', 0o600);
+    expect((await readAppToken(app, {}, (message) => warnings.push(message))).reveal()).toBe('hush');
+    expect(warnings).toEqual([]);
+  });
+
+  it.each([0o644, 0o640, 0o604])('warns when others can read the file (mode %o)', async (mode) => {
+    const warnings: string[] = [];
+    const app = await inFile('hush', mode);
+    await readAppToken(app, {}, (message) => warnings.push(message));
+    expect(warnings).toEqual([
+      `The token of app "main": others can read the file ${app.token.file}; run: chmod 600 ${app.token.file}`,
+    ]);
+  });
+
+  it('names the variable that is missing or empty and what to do', async () => {
+    await expect(readAppToken(inVariable, {})).rejects.toThrow(
+      'The token of app "main": the variable MAIN_TOKEN is not set; export it where this runs',
+    );
+    await expect(readAppToken(inVariable, { MAIN_TOKEN: ' ' })).rejects.toThrow(
+      'The token of app "main": the variable MAIN_TOKEN is empty; put the token there',
+    );
+  });
+
+  it('names the file that is missing or empty and what to do', async () => {
+    const file = path.join(folder, 'none');
+    await expect(readAppToken({ name: 'main', token: { from: 'file', file } }, {})).rejects.toThrow(
+      `The token of app "main": the file ${file} does not exist; create it with the token inside, readable by you only`,
+    );
+    await expect(readAppToken(await inFile('\n', 0o600), {})).rejects.toThrow('is empty; put the token there');
+  });
+
+  it.each(['hush hush', 'hush\nhush', 'hüsh'])('refuses a token that no header can carry, unseen', async (token) => {
+    const error = await readAppToken(inVariable, { MAIN_TOKEN: token }).catch((each: unknown) => each);
+    expect(String(error)).toContain('holds more than one word of ASCII');
+    expect(inspect(error)).not.toContain('sh');
+  });
+});
+
+describe('a secret', () => {
+  it('shows itself as a mask however it is printed', () => {
+    const secret = new Secret('hush');
+    const shown = [String(secret), secret.toString(), JSON.stringify({ secret }), inspect({ secret }, { depth: 9 })];
+    expect(shown.join()).not.toContain('hush');
+    expect(shown).toEqual(['********', '********', '{"secret":"********"}', '{ secret: ******** }']);
+    expect(Object.values(secret)).toEqual([]);
+  });
+});

@@ -1,0 +1,399 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { ConfigError, describeConfig, loadConfig } from '../../src/config';
+import type { Environment, LoadedConfig } from '../../src/config';
+
+let cwd: string;
+
+beforeEach(async () => {
+  cwd = await mkdtemp(path.join(os.tmpdir(), 'config-test-'));
+});
+
+afterEach(async () => {
+  await rm(cwd, { recursive: true, force: true });
+});
+
+async function load(toml?: string, env: Environment = {}, file?: string): Promise<LoadedConfig> {
+  if (toml !== undefined) await writeFile(path.join(cwd, 'fileconv.toml'), toml);
+  return await loadConfig({ cwd, env, file });
+}
+
+async function problemsOf(toml: string | undefined, env: Environment = {}): Promise<readonly string[]> {
+  const outcome = await load(toml, env).catch((error: unknown) => error);
+  if (!(outcome instanceof ConfigError)) throw new Error('This configuration was accepted.');
+  return outcome.problems.map((problem) => problem.replaceAll(cwd, '.'));
+}
+
+const mainApp = '[apps.main]\nbase_url = "https://api.example.com/"\napp_id = "a1"\ntoken_env = "MAIN_TOKEN"\n';
+
+describe('the configuration without a file', () => {
+  it('is complete: every key has a default', async () => {
+    const { values, origins, warnings, file } = await load();
+    expect(values).toEqual({
+      defaultApp: 'embedded',
+      temporal: {},
+      worker: { taskQueue: 'file-conversion', maxConcurrentActivities: 50, shutdownGraceSeconds: 30 },
+      service: {
+        host: '127.0.0.1',
+        port: 8465,
+        dataDir: path.join(cwd, '.fileconv/service'),
+        conversionTimeoutSeconds: 120,
+        conversionConcurrency: os.availableParallelism(),
+        maxUploadBytes: 2_147_483_648,
+      },
+      timeouts: { connectSeconds: 10, headersSeconds: 60, bodySeconds: 60, stallSeconds: 60 },
+      policies: {
+        onUnknownOutcome: 'resubmit',
+        onExisting: 'fail',
+        maxResubmissions: 3,
+        uploadDeadline: 86_400_000,
+        submitTimeout: 120_000,
+        submitDeadline: 86_400_000,
+        conversionDeadline: 604_800_000,
+        downloadDeadline: 86_400_000,
+        creditsDeadline: 604_800_000,
+        firstCheckAfter: 2_000,
+        maxCheckInterval: 60_000,
+        retryInitialInterval: 1_000,
+        retryMaximumInterval: 60_000,
+      },
+      apps: {},
+      state: { dir: path.join(cwd, '.fileconv') },
+    });
+    expect(origins['worker.task_queue']).toEqual({ source: 'default', where: 'default' });
+    expect(warnings).toEqual([]);
+    expect(file).toBeUndefined();
+  });
+});
+
+describe('precedence', () => {
+  const sources: [string, string | undefined, Environment, number, string][] = [
+    ['the default when nothing else is said', undefined, {}, 50, 'default'],
+    ['the file over the default', '[worker]\nmax_concurrent_activities = 7', {}, 7, 'fileconv.toml'],
+    [
+      'the environment over the default',
+      undefined,
+      { FILECONV_WORKER_MAX_CONCURRENT_ACTIVITIES: '9' },
+      9,
+      'FILECONV_WORKER_MAX_CONCURRENT_ACTIVITIES',
+    ],
+    [
+      'the environment over the file',
+      '[worker]\nmax_concurrent_activities = 7',
+      { FILECONV_WORKER_MAX_CONCURRENT_ACTIVITIES: '9' },
+      9,
+      'FILECONV_WORKER_MAX_CONCURRENT_ACTIVITIES',
+    ],
+    [
+      'the file when the variable is empty',
+      '[worker]\nmax_concurrent_activities = 7',
+      { FILECONV_WORKER_MAX_CONCURRENT_ACTIVITIES: '' },
+      7,
+      'fileconv.toml',
+    ],
+  ];
+  it.each(sources)('takes %s', async (_title, toml, env, expected, where) => {
+    const { values, origins } = await load(toml, env);
+    expect(values.worker.maxConcurrentActivities).toBe(expected);
+    expect(path.basename(origins['worker.max_concurrent_activities']?.where ?? '')).toBe(where);
+  });
+
+  it('reads every key from a variable of its own', async () => {
+    const env: Record<string, string> = {
+      FILECONV_DEFAULT_APP: 'main',
+      FILECONV_APPS_MAIN_BASE_URL: 'http://127.0.0.1:1/x',
+      FILECONV_APPS_MAIN_APP_ID: 'i',
+      FILECONV_APPS_MAIN_TOKEN_FILE: 'token',
+    };
+    const defaults = await load();
+    const expected = new Map<string, string>();
+    for (const { key } of describeConfig(defaults)) {
+      if (key === 'default_app') continue;
+      const value = /host|dir|queue|address|namespace|profile|config_file/.test(key)
+        ? 'text'
+        : key === 'policies.on_unknown_outcome' || key === 'policies.on_existing'
+          ? 'fail'
+          : key.startsWith('policies.') && key !== 'policies.max_resubmissions'
+            ? '11 minutes'
+            : '11';
+      const variable = `FILECONV_${key.replace('.', '_').toUpperCase()}`;
+      env[variable] = value;
+      expected.set(key, variable);
+    }
+    expect(expected.size).toBe(31);
+    const loaded = await load(undefined, env);
+    for (const row of describeConfig(loaded)) {
+      if (!expected.has(row.key)) continue;
+      expect(row.source).toBe(expected.get(row.key));
+      expect(row.value).toMatch(/^(11|11 minutes|fail|text|.*\/text)$/);
+    }
+    expect(loaded.warnings).toEqual([]);
+  });
+});
+
+describe('the file', () => {
+  it('is what --config names before what FILECONV_CONFIG names before ./fileconv.toml', async () => {
+    await writeFile(path.join(cwd, 'flag.toml'), '[service]\nport = 1');
+    await writeFile(path.join(cwd, 'variable.toml'), '[service]\nport = 2');
+    await writeFile(path.join(cwd, 'fileconv.toml'), '[service]\nport = 3');
+    const env = { FILECONV_CONFIG: 'variable.toml' };
+    expect((await load(undefined, env, 'flag.toml')).values.service.port).toBe(1);
+    expect((await load(undefined, env)).values.service.port).toBe(2);
+    expect((await load(undefined, { FILECONV_CONFIG: '' })).values.service.port).toBe(3);
+  });
+
+  it('must exist when it is named', async () => {
+    await expect(load(undefined, {}, 'no.toml')).rejects.toThrow(
+      `${cwd}/no.toml: the configuration file cannot be read: there is no such file`,
+    );
+    await expect(load(undefined, { FILECONV_CONFIG: '.' })).rejects.toThrow('it is a directory');
+  });
+
+  it('is the start of the relative paths in it; the working directory is for all others', async () => {
+    await mkdir(path.join(cwd, 'etc'));
+    const toml = '[state]\ndir = "s"\n[apps.main]\nbase_url = "https://x.test"\napp_id = "a"\ntoken_file = "t"';
+    await writeFile(path.join(cwd, 'etc/my.toml'), toml);
+    const fromFile = await load(undefined, {}, 'etc/my.toml');
+    expect(fromFile.values.state.dir).toBe(path.join(cwd, 'etc/s'));
+    expect(fromFile.values.service.dataDir).toBe(path.join(cwd, 'etc/s/service'));
+    expect(fromFile.values.apps['main']?.token).toEqual({ from: 'file', file: path.join(cwd, 'etc/t') });
+    const fromVariable = await load(undefined, { FILECONV_STATE_DIR: 's2' }, 'etc/my.toml');
+    expect(fromVariable.values.state.dir).toBe(path.join(cwd, 's2'));
+  });
+
+  it('says line and column of a mistake in its syntax, but repeats no line, which may hold a token', async () => {
+    const [problem] = await problemsOf('[worker]\ntoken = "abc');
+    expect(problem).toMatch(/^\.\/fileconv\.toml:2:\d+: not valid TOML: /);
+    expect(problem).not.toContain('abc');
+  });
+
+  const refused: [string, string, string][] = [
+    [
+      'an unknown key, with the one that was meant',
+      '[worker]\ntask_quue = "x"',
+      './fileconv.toml: unknown key worker.task_quue; did you mean "task_queue"?',
+    ],
+    [
+      'an unknown key that is near no other, with all that there are',
+      '[state]\nzebra = 1',
+      './fileconv.toml: unknown key state.zebra; known: dir',
+    ],
+    ['an unknown section', '[wroker]\n', './fileconv.toml: unknown name wroker; did you mean "worker"?'],
+    ['a section that is no table', 'worker = 3', './fileconv.toml: worker must be a table: [worker]'],
+    ['apps that are no table', 'apps = 3', './fileconv.toml: apps must be a table: [apps.NAME]'],
+    ['an app that is no table', '[apps]\nmain = 3', './fileconv.toml: apps.main must be a table: [apps.main]'],
+    [
+      'a number written as a text',
+      '[service]\nport = "80"',
+      './fileconv.toml: service.port must be a whole number from 0 to 65535, not "80"',
+    ],
+    [
+      'a number that is out of range',
+      '[service]\nport = 65536',
+      './fileconv.toml: service.port must be a whole number from 0 to 65535, not 65536',
+    ],
+    [
+      'a part of a number where only whole ones make sense',
+      '[worker]\nmax_concurrent_activities = 1.5',
+      './fileconv.toml: worker.max_concurrent_activities must be a whole number from 1 to 1000, not 1.5',
+    ],
+    [
+      'a time-out of zero',
+      '[timeouts]\nstall_seconds = 0',
+      './fileconv.toml: timeouts.stall_seconds must be a number of seconds from 0.001 to 86400, not 0',
+    ],
+    [
+      'a time without its unit',
+      '[policies]\nupload_deadline = 30',
+      './fileconv.toml: policies.upload_deadline must be a time with its unit, for example "10 minutes" or "7 days", not 30',
+    ],
+    [
+      'a time whose unit is unknown',
+      '[policies]\nupload_deadline = "3 weekends"',
+      './fileconv.toml: policies.upload_deadline must be a time with its unit, for example "10 minutes" or "7 days", not "3 weekends"',
+    ],
+    [
+      'an unknown choice',
+      '[policies]\non_unknown_outcome = "retry"',
+      './fileconv.toml: policies.on_unknown_outcome must be one of "resubmit", "fail", not "retry"',
+    ],
+    [
+      'an empty text',
+      '[worker]\ntask_queue = " "',
+      './fileconv.toml: worker.task_queue must be a text that is not empty, not " "',
+    ],
+    [
+      'a date where a text belongs',
+      '[worker]\ntask_queue = 2020-01-01',
+      './fileconv.toml: worker.task_queue must be a text that is not empty, not a table',
+    ],
+    [
+      'a default app that is not there',
+      `default_app = "mian"\n${mainApp}`,
+      './fileconv.toml: default_app names the app "mian", which has no [apps.mian]; did you mean "main"?',
+    ],
+    [
+      'a default app whose name every object knows',
+      `default_app = "constructor"\n${mainApp}`,
+      './fileconv.toml: default_app names the app "constructor", which has no [apps.constructor]; known: embedded, main',
+    ],
+    [
+      'an app name that no variable can spell',
+      mainApp.replace('main', '"my.app"'),
+      './fileconv.toml: [apps."my.app"]: the name of an app may hold letters, digits, "-" and "_" only',
+    ],
+    [
+      'two apps whose variables have one name',
+      `${mainApp.replace('apps.main', 'apps.my-app')}${mainApp.replace('apps.main', 'apps.my_app')}`,
+      `./fileconv.toml: [apps.my_app] and [apps.my-app] share their variables' names; rename one`,
+    ],
+    [
+      'a base URL of another protocol',
+      mainApp.replace('https:', 'ftp:'),
+      './fileconv.toml: apps.main.base_url must be an http or https URL, for example "https://api.example.com"',
+    ],
+    [
+      'a base URL that is none',
+      mainApp.replace('https://api', 'api'),
+      './fileconv.toml: apps.main.base_url must be an http or https URL, for example "https://api.example.com"',
+    ],
+    [
+      'a base URL with a password, which it does not repeat',
+      mainApp.replace('https://', 'https://me:hush@'),
+      './fileconv.toml: apps.main.base_url must not hold a user name or password: the token comes from token_env or token_file',
+    ],
+    [
+      'a base URL with a query',
+      mainApp.replace('.com/', '.com/?k=hush'),
+      './fileconv.toml: apps.main.base_url must end with its path, without "?" or "#"',
+    ],
+    [
+      'a missing base URL',
+      '[apps.main]\napp_id = "a1"\ntoken_env = "T"',
+      'apps.main.base_url must be an http or https URL, for example "https://api.example.com"',
+    ],
+    [
+      'a missing App ID',
+      '[apps.main]\nbase_url = "https://x.test"\ntoken_env = "T"',
+      'apps.main.app_id must be a text that is not empty',
+    ],
+    [
+      'an app without a token',
+      mainApp.replace('token_env = "MAIN_TOKEN"', ''),
+      'app "main" has no token: set token_env or token_file in [apps.main], or FILECONV_APPS_MAIN_TOKEN',
+    ],
+    [
+      'an app with two tokens',
+      `${mainApp}token_file = "t"`,
+      './fileconv.toml: apps.main.token_env and apps.main.token_file both say where the token of app "main" is; keep one',
+    ],
+    [
+      'a token in the file, which it does not repeat',
+      `${mainApp}token = "hush"`,
+      './fileconv.toml: apps.main.token must not stand in this file, which is shared and backed up: use token_env = "VARIABLE" or token_file = "PATH", and replace the token if others could read it',
+    ],
+  ];
+  it.each(refused)('is refused for %s', async (_title, toml, expected) => {
+    const problems = await problemsOf(toml);
+    expect(problems).toEqual([expected]);
+    expect(problems.join()).not.toContain('hush');
+  });
+
+  it('is told all its problems at once, a line each', async () => {
+    const problems = await problemsOf('[service]\nport = -1\nhots = "x"\n[worker]\ntask_queue = 3');
+    expect(problems).toEqual([
+      './fileconv.toml: unknown key service.hots; did you mean "host"?',
+      './fileconv.toml: worker.task_queue must be a text that is not empty, not 3',
+      './fileconv.toml: service.port must be a whole number from 0 to 65535, not -1',
+    ]);
+  });
+});
+
+describe('variables', () => {
+  it('are named with the key when their value is no good', async () => {
+    expect(await problemsOf(undefined, { FILECONV_SERVICE_PORT: '80a' })).toEqual([
+      'FILECONV_SERVICE_PORT (service.port) must be a whole number from 0 to 65535, not "80a"',
+    ]);
+  });
+
+  it('that mean nothing are warned about, with the one that was meant', async () => {
+    const { warnings } = await load(undefined, { FILECONV_SERVICE_PROT: '80', FILECONV_APPS_X_URL: 'u', OTHER: '1' });
+    expect(warnings).toEqual([
+      'FILECONV_SERVICE_PROT is ignored: no key has this name; did you mean "FILECONV_SERVICE_PORT"?',
+      'FILECONV_APPS_X_URL is ignored: no key has this name; for apps: FILECONV_APPS_<NAME>_<BASE_URL|APP_ID|TOKEN_ENV|TOKEN_FILE|TOKEN>',
+    ]);
+  });
+
+  it('can describe a whole app, whose name is then lower-case with hyphens', async () => {
+    const { values } = await load(undefined, {
+      FILECONV_DEFAULT_APP: 'my-app',
+      FILECONV_APPS_MY_APP_BASE_URL: 'https://x.test/v1/',
+      FILECONV_APPS_MY_APP_APP_ID: 'a2',
+      FILECONV_APPS_MY_APP_TOKEN: 'hush',
+    });
+    expect(values.apps).toEqual({
+      'my-app': {
+        name: 'my-app',
+        baseUrl: 'https://x.test/v1',
+        appId: 'a2',
+        token: { from: 'environment', variable: 'FILECONV_APPS_MY_APP_TOKEN' },
+      },
+    });
+    expect(JSON.stringify(values)).not.toContain('hush');
+  });
+
+  it('change the app of the file whose name they spell, underscore or hyphen', async () => {
+    const toml = mainApp.replace('apps.main', 'apps.My_App');
+    const { values } = await load(toml, { FILECONV_APPS_MY_APP_APP_ID: 'a3' });
+    expect(values.apps['My_App']?.appId).toBe('a3');
+    expect(Object.keys(values.apps)).toEqual(['My_App']);
+  });
+
+  it('replace the token source of the file, of whichever kind it is', async () => {
+    const { values } = await load(mainApp, { FILECONV_APPS_MAIN_TOKEN_FILE: '/run/t' });
+    expect(values.apps['main']?.token).toEqual({ from: 'file', file: '/run/t' });
+  });
+
+  it('may not name two token sources', async () => {
+    const env = { FILECONV_APPS_MAIN_TOKEN_FILE: '/run/t', FILECONV_APPS_MAIN_TOKEN: 'hush' };
+    const [problem] = await problemsOf(mainApp, env);
+    expect(problem).toContain('both say where the token of app "main" is; keep one');
+    expect(problem).not.toContain('hush');
+  });
+});
+
+describe('a plain http base URL', () => {
+  it.each([
+    ['http://api.example.com', 1],
+    ['http://127.evil.example.com', 1],
+    ['http://127.0.0.1:8080', 0],
+    ['http://localhost:8080', 0],
+    ['http://[::1]:8080', 0],
+    ['https://api.example.com', 0],
+  ])('%s leads to %i warnings', async (url, count) => {
+    const { warnings } = await load(mainApp.replace('https://api.example.com/', url));
+    expect(warnings).toHaveLength(count);
+    if (count > 0) expect(warnings[0]).toContain('fileconv.toml: apps.main.base_url is plain http');
+  });
+});
+
+describe('describeConfig', () => {
+  it('shows every key with its source and masks the token', async () => {
+    const env = { FILECONV_APPS_MAIN_TOKEN: 'hush', FILECONV_TIMEOUTS_CONNECT_SECONDS: '2.5' };
+    const rows = describeConfig(await load(`default_app = "main"\n${mainApp}`, env));
+    const file = path.join(cwd, 'fileconv.toml');
+    expect(rows).toEqual(
+      expect.arrayContaining([
+        { key: 'default_app', value: 'main', source: file },
+        { key: 'temporal.address', value: '(not set)', source: 'default' },
+        { key: 'timeouts.connect_seconds', value: '2.5', source: 'FILECONV_TIMEOUTS_CONNECT_SECONDS' },
+        { key: 'policies.conversion_deadline', value: '7 days', source: 'default' },
+        { key: 'policies.max_resubmissions', value: '3', source: 'default' },
+        { key: 'apps.main.base_url', value: 'https://api.example.com', source: file },
+        { key: 'apps.main.token', value: '********', source: 'variable FILECONV_APPS_MAIN_TOKEN' },
+      ]),
+    );
+    expect(JSON.stringify(rows)).not.toContain('hush');
+  });
+});

@@ -13,7 +13,7 @@ export interface TemporalConnectionSettings {
 /** What a client and a worker connect with. */
 export interface TemporalTarget {
   /** For a client's `Connection.connect` and a worker's `NativeConnection.connect` alike. */
-  connection: Pick<ConnectionOptions, 'address' | 'tls' | 'apiKey' | 'metadata'>;
+  connection: Pick<ConnectionOptions, 'address' | 'tls' | 'metadata'> & { apiKey?: string };
   namespace: string;
 }
 
@@ -36,7 +36,7 @@ export function temporalTarget(
     connection: {
       address: settings.address ?? address ?? '127.0.0.1:7233',
       ...(tls !== undefined && { tls }),
-      ...(apiKey !== undefined && { apiKey }),
+      ...(typeof apiKey === 'string' && { apiKey }),
       ...(metadata !== undefined && { metadata }),
     },
     namespace: settings.namespace ?? loaded.namespace ?? 'default',

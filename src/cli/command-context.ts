@@ -1,0 +1,38 @@
+import type { Environment, LoadedConfig } from '../config';
+import { loadConfig } from '../config';
+import type { OutputOptions } from './output';
+import type { Output } from './output';
+import { createOutput } from './output';
+
+/** What every command gets from the process it runs in. */
+export interface ProcessContext {
+  env: Environment;
+  cwd: string;
+  homeDir: string;
+  stdout: OutputOptions['stdout'];
+  stderr: OutputOptions['stderr'];
+}
+
+/** Options that every command knows. */
+export interface CommonOptions {
+  json?: boolean;
+  config?: string;
+}
+
+export interface CommandContext extends ProcessContext {
+  output: Output;
+  config: LoadedConfig;
+}
+
+/** Reads the configuration and settles where output goes. */
+export async function openContext(host: ProcessContext, options: CommonOptions): Promise<CommandContext> {
+  const output = createOutput({
+    json: options.json === true,
+    stdout: host.stdout,
+    stderr: host.stderr,
+    noColor: Boolean(host.env['NO_COLOR']),
+  });
+  const config = await loadConfig({ cwd: host.cwd, env: host.env, file: options.config });
+  for (const warning of config.warnings) output.warn(warning);
+  return { ...host, output, config };
+}

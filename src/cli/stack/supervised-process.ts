@@ -1,0 +1,111 @@
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CommandError } from '../exit';
+
+export interface SupervisedProcessOptions {
+  /** For messages: `worker`. */
+  name: string;
+  /** A JavaScript file and its arguments. */
+  args: readonly string[];
+  env: Readonly<Record<string, string | undefined>>;
+  logFile: string;
+  onRestart: (message: string) => void;
+}
+
+export interface SupervisedProcess {
+  readonly pid: number | undefined;
+  /** Asks the process to finish its work, and ends it when that takes too long. */
+  stop(): Promise<void>;
+}
+
+const startTimeoutMs = 30_000;
+const stopTimeoutMs = 40_000;
+const firstRestartDelayMs = 250;
+const maxRestartDelayMs = 10_000;
+
+/**
+ * A child process of ours that reports when it is ready, and is started again whenever it ends unasked.
+ *
+ * The channel between the two also tells the child when this process dies, however it dies: it then ends by itself.
+ */
+export async function superviseProcess(options: SupervisedProcessOptions): Promise<SupervisedProcess> {
+  let stopping = false;
+  let child = launch(options);
+  await untilReady(child, options);
+
+  const restarts = (async () => {
+    for (let failures = 0; ; failures += 1) {
+      const startedAt = Date.now();
+      await exitOf(child);
+      if (isStopping()) return;
+      if (Date.now() - startedAt > maxRestartDelayMs) failures = 0;
+      const delayMs = Math.min(firstRestartDelayMs * 2 ** failures, maxRestartDelayMs);
+      options.onRestart(`The ${options.name} ended unasked; it is started again (log: ${options.logFile}).`);
+      await sleep(delayMs);
+      if (isStopping()) return;
+      child = launch(options);
+    }
+  })();
+  function isStopping(): boolean {
+    return stopping;
+  }
+  return {
+    get pid() {
+      return child.pid;
+    },
+    async stop() {
+      stopping = true;
+      await endChild(child);
+      await restarts;
+    },
+  };
+}
+
+function launch({ args, env, logFile }: SupervisedProcessOptions): ChildProcess {
+  const log = openSync(logFile, 'a');
+  try {
+    return spawn(process.execPath, [...args], {
+      env: { ...env },
+      stdio: ['ignore', log, log, 'ipc'],
+      // Ctrl-C at the terminal reaches only this process, which then stops the parts in their order.
+      detached: true,
+    });
+  } finally {
+    closeSync(log);
+  }
+}
+
+async function untilReady(child: ChildProcess, { name, logFile }: SupervisedProcessOptions): Promise<void> {
+  const ready = new Promise<'ready'>((resolve) => child.once('message', () => resolve('ready')));
+  const outcome = await Promise.race([
+    ready,
+    exitOf(child).then(() => 'ended' as const),
+    sleep(startTimeoutMs, 'late' as const, { ref: false }),
+  ]);
+  if (outcome === 'ready') return;
+  await endChild(child);
+  const why = outcome === 'late' ? `was not ready after ${startTimeoutMs / 1_000} s` : 'ended while it started';
+  throw new CommandError(`The ${name} ${why}. The end of its log, ${logFile}:\n${lastLines(logFile)}`);
+}
+
+function exitOf(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  return new Promise((resolve) => {
+    child.once('exit', () => resolve());
+    child.once('error', () => resolve());
+  });
+}
+
+async function endChild(child: ChildProcess): Promise<void> {
+  const exited = exitOf(child);
+  child.kill('SIGTERM');
+  const timeout = sleep(stopTimeoutMs, 'late' as const, { ref: false });
+  if ((await Promise.race([exited, timeout])) === 'late') child.kill('SIGKILL');
+  await exited;
+}
+
+function lastLines(file: string): string {
+  return readFileSync(file, 'utf8').trimEnd().split('\n').slice(-8).join('\n');
+}

@@ -1,0 +1,87 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { randomUUID } from 'node:crypto';
+import type { Client } from '@temporalio/client';
+import type { NativeConnection, Worker } from '@temporalio/worker';
+import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { FileConversionClient } from '../../src/client/file-conversion-client';
+import type { ApiTimeouts } from '../../src/api/conversion-api';
+import { FileConversionPlugin } from '../../src/plugin';
+import { createConversionWorker } from '../../src/worker';
+import type { StubService } from './stub-service';
+import { startStubService, stubAppId, stubToken } from './stub-service';
+import { testClient, testNativeConnection } from './temporal';
+
+/** A stub service, a worker in this process and a client, on a task queue of their own. */
+export interface ConversionRig {
+  stub: StubService;
+  temporal: Client;
+  client: FileConversionClient;
+  taskQueue: string;
+  /** A folder of this rig, removed with it. */
+  folder: string;
+  /** Writes a source file into the folder and returns its path. */
+  source(name: string, contents?: string | Buffer): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** Retries and polls without the pauses that production wants. */
+export const quickPolicies = {
+  firstCheckAfter: 20,
+  maxCheckInterval: 200,
+  retryInitialInterval: 50,
+  retryMaximumInterval: 200,
+} as const;
+
+export async function startRig(
+  options: { worker?: boolean; timeouts?: Partial<ApiTimeouts> } = {},
+): Promise<ConversionRig> {
+  installQuietRuntime();
+  const stub = await startStubService();
+  const temporal = await testClient();
+  const taskQueue = `test-${randomUUID()}`;
+  const folder = await mkdtemp(path.join(tmpdir(), 'fileconv-test-'));
+  const plugin = new FileConversionPlugin({
+    apps: { stub: { baseUrl: stub.url, appId: stubAppId, token: stubToken } },
+    ...(options.timeouts && { timeouts: options.timeouts }),
+  });
+  let connection: NativeConnection | undefined;
+  let worker: Worker | undefined;
+  let running: Promise<void> | undefined;
+  if (options.worker !== false) {
+    connection = await testNativeConnection();
+    worker = await createConversionWorker({ connection, plugin, taskQueue, shutdownGraceMs: 1_000 });
+    running = worker.run();
+  }
+  return {
+    stub,
+    temporal,
+    taskQueue,
+    folder,
+    client: new FileConversionClient({ client: temporal, taskQueue, app: 'stub' }),
+    async source(name, contents = '# A report\n') {
+      const file = path.join(folder, name);
+      await writeFile(file, contents);
+      return file;
+    },
+    async close() {
+      worker?.shutdown();
+      await running;
+      await plugin.close();
+      await connection?.close();
+      await temporal.connection.close();
+      await stub.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+let installed = false;
+
+/** Expected failures are part of these tests; only what the worker calls an error is printed. */
+function installQuietRuntime(): void {
+  if (installed) return;
+  installed = true;
+  Runtime.install({ logger: new DefaultLogger('ERROR') });
+}

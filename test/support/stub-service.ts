@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** One request as the stub saw it. */
+export interface SeenRequest {
+  path: string;
+  data: Record<string, unknown>;
+  /** Milliseconds since the epoch. */
+  at: number;
+}
+
+type Handler = (request: SeenRequest, response: ServerResponse, stub: StubService) => void | Promise<void>;
+
+/**
+ * A conversion service whose every answer a test can replace. By default each conversion is accepted as running and is completed at the
+ * first poll, and the result is `output`.
+ */
+export interface StubService {
+  url: string;
+  requests: SeenRequest[];
+  /** Requests to one endpoint, for example `convert/file`. */
+  count(endpoint: string): number;
+  /** Replaces the answers of one endpoint. */
+  on(endpoint: string, handler: Handler): void;
+  output: Buffer;
+  close(): Promise<void>;
+}
+
+export const stubToken = 'stub-token-4711';
+export const stubAppId = '7d7f6b1e-6f0c-4b5e-9d86-0d6a0f9f0a11';
+
+export async function startStubService(port = 0): Promise<StubService> {
+  const handlers = new Map<string, Handler>(Object.entries(defaultHandlers));
+  const server = createServer((request, response) => {
+    void readRequest(request).then(
+      async (seen) => {
+        stub.requests.push(seen);
+        const handler = handlers.get(seen.path);
+        if (handler) await handler(seen, response, stub);
+        else answerError(response, 404, 'NOT_FOUND');
+      },
+      () => response.destroy(),
+    );
+  });
+  const stub: StubService = {
+    url: '',
+    requests: [],
+    output: Buffer.from('converted'),
+    count: (endpoint) => stub.requests.filter((seen) => seen.path === endpoint).length,
+    on: (endpoint, handler) => handlers.set(endpoint, handler),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  stub.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return stub;
+}
+
+const defaultHandlers: Record<string, Handler> = {
+  'upload/file': (_seen, response) => answerOutput(response, { connector: randomUUID(), size: 1 }),
+  'convert/file': (_seen, response) => answerRunning(response, randomUUID()),
+  'task/response': (seen, response) => answerCompleted(response, String(seen.data['connector'])),
+  'download/url': (_seen, response, stub) =>
+    answerOutput(response, {
+      connector: randomUUID(),
+      name: 'result',
+      size: stub.output.length,
+      url: '/v1/download/url/get',
+    }),
+  'download/url/get': (_seen, response, stub) => {
+    response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': stub.output.length });
+    response.end(stub.output);
+  },
+};
+
+async function readRequest(request: IncomingMessage): Promise<SeenRequest> {
+  const at = Date.now();
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  const body = Buffer.concat(chunks).toString('latin1');
+  const json = /name="data"[^{]*?\r\n\r\n(\{.*?\})\r\n--/s.exec(body)?.[1] ?? '{}';
+  return { path: (request.url ?? '').replace(/^\/v1\//, ''), data: JSON.parse(json) as Record<string, unknown>, at };
+}
+
+export function answerJson(response: ServerResponse, status: number, body: unknown, headers = {}): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers });
+  response.end(JSON.stringify(body));
+}
+
+export function answerOutput(response: ServerResponse, output: Record<string, unknown>): void {
+  answerJson(response, 200, { result: { output, error: {}, warning: {} } });
+}
+
+export function answerError(response: ServerResponse, status: number, code: string, headers = {}): void {
+  const message = `${code.toLowerCase().replaceAll('_', ' ')}.`;
+  answerJson(response, status, { result: { output: {}, error: { code, message }, warning: {} } }, headers);
+}
+
+export function answerRunning(response: ServerResponse, id: string): void {
+  answerJson(response, 200, { entity: { id, type: 'task', status: 'running' }, result: {} });
+}
+
+/** The monitored task, completed: successful, or with an error or an output status of the test's choice. */
+export function answerCompleted(
+  response: ServerResponse,
+  id: string,
+  outcome: { status?: string; error?: { code: string; message: string }; vcredits?: number } = {},
+): void {
+  const entity = { id, type: 'task', status: 'completed', vcredits: outcome.vcredits ?? 1 };
+  const output = outcome.error ? {} : { connector: id, status: outcome.status ?? 'successful', duration: 1 };
+  answerOutput(response, { entity, result: { output, error: outcome.error ?? {}, warning: {} } });
+}
+
+/** Closes the connection without an answer. */
+export function cut(response: ServerResponse): void {
+  response.socket?.destroy();
+}

@@ -1,0 +1,396 @@
+import { existsSync } from 'node:fs';
+import { readFile, readdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { ConversionFailedError } from '../../src/client/conversion-handle';
+import type { ConversionRequest } from '../../src/client/job-request';
+import type { ConversionRig } from '../support/conversion-worker';
+import { quickPolicies, startRig } from '../support/conversion-worker';
+import { answerCompleted, answerError, answerJson, answerOutput, answerRunning, cut } from '../support/stub-service';
+
+describe('conversionJob', () => {
+  let rig: ConversionRig;
+
+  beforeEach(async () => {
+    rig = await startRig({ timeouts: { headersMs: 1_500 } });
+  });
+
+  afterEach(async () => {
+    await rig.close();
+  });
+
+  async function request(overrides: Partial<ConversionRequest> = {}): Promise<ConversionRequest> {
+    return {
+      source: await rig.source('report.md'),
+      output: 'pdf',
+      destination: path.join(rig.folder, 'out', 'report.pdf'),
+      ...overrides,
+      policies: { ...quickPolicies, ...overrides.policies },
+    };
+  }
+
+  async function failureOf(overrides: Partial<ConversionRequest> = {}): Promise<ConversionFailedError> {
+    const job = rig.client.convert(await request(overrides));
+    const error: unknown = await job.then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    if (!(error instanceof ConversionFailedError)) throw new Error('the job did not fail', { cause: error });
+    return error;
+  }
+
+  it('uploads, converts, polls and downloads, and tells what it spent', async () => {
+    const result = await rig.client.convert(await request());
+    expect(await readFile(path.join(rig.folder, 'out', 'report.pdf'), 'utf8')).toBe('converted');
+    expect(result).toMatchObject({
+      status: 'succeeded',
+      vcredits: 1,
+      durationSeconds: 1,
+      requests: 5,
+      possiblyChargedTwice: false,
+      output: { name: 'report.pdf', bytes: 9 },
+    });
+    expect(result.taskId).toBe(rig.stub.requests[2]?.data['connector']);
+    expect(rig.stub.requests.map((seen) => seen.path)).toEqual([
+      'upload/file',
+      'convert/file',
+      'task/response',
+      'download/url',
+      'download/url/get',
+    ]);
+  });
+
+  it('asks for an async conversion with entity and result', async () => {
+    await rig.client.convert(await request({ input: 'md' }));
+    expect(rig.stub.requests[1]?.data).toMatchObject({
+      mode: 'async',
+      include: ['entity', 'result'],
+      parameters: { output: 'pdf', input: 'md' },
+    });
+  });
+
+  it('leaves the result at the service when no destination is given', async () => {
+    const { destination: _none, ...withoutDestination } = await request();
+    const result = await rig.client.convert(withoutDestination);
+    expect(result.output).toBeUndefined();
+    expect(result.connector).toBeDefined();
+    expect(rig.stub.count('download/url')).toBe(0);
+  });
+
+  it('goes on from the connector of an earlier task without an upload', async () => {
+    await rig.client.convert(await request({ source: { connector: 'c0ffee', name: 'report.md' } }));
+    expect(rig.stub.count('upload/file')).toBe(0);
+    expect(rig.stub.requests[0]?.data['connector']).toBe('c0ffee');
+  });
+
+  it('names the result after the source when the destination is a folder', async () => {
+    const result = await rig.client.convert(await request({ destination: `${rig.folder}/made/` }));
+    expect(result.output?.name).toBe('report.pdf');
+    expect(existsSync(path.join(rig.folder, 'made', 'report.pdf'))).toBe(true);
+  });
+
+  it('polls until the service has finished, however often it says running, and adds nothing to the history for it', async () => {
+    let polls = 0;
+    rig.stub.on('task/response', (seen, response) => {
+      const id = String(seen.data['connector']);
+      polls += 1;
+      if (polls > 12) answerCompleted(response, id);
+      else answerOutput(response, { entity: { id, status: 'running' }, result: {} });
+    });
+    const handle = await rig.client.start(await request());
+    await handle.result();
+    const { historyLength } = await handle.describe();
+    expect(polls).toBe(13);
+    expect(historyLength).toBeLessThan(35);
+  });
+
+  it('takes a conversion that is completed in the answer to the submit and does not poll', async () => {
+    rig.stub.on('convert/file', (_seen, response) =>
+      answerJson(response, 200, {
+        entity: { id: 'task-1', status: 'completed', vcredits: 3 },
+        result: {
+          output: { connector: 'task-1', status: 'successful', duration: 2 },
+          error: {},
+          warning: { lossy: 'x' },
+        },
+      }),
+    );
+    const result = await rig.client.convert(await request());
+    expect(rig.stub.count('task/response')).toBe(0);
+    expect(result).toMatchObject({ requests: 4, vcredits: 3, durationSeconds: 2, warnings: { lossy: 'x' } });
+  });
+
+  it('does not take completed for successful: an error in the completed task fails the job with its code', async () => {
+    rig.stub.on('task/response', (seen, response) =>
+      answerCompleted(response, String(seen.data['connector']), {
+        error: { code: 'FAILED_CONVERT', message: 'the file is damaged.' },
+      }),
+    );
+    const error = await failureOf();
+    expect(error.code).toBe('FAILED_CONVERT');
+    expect(error.message).toContain('report.md → pdf');
+    expect(error.message).toContain('the file is damaged.');
+    expect(rig.stub.count('convert/file')).toBe(1);
+  });
+
+  it('does not take completed for successful: an unknown output status is a failure that names it', async () => {
+    rig.stub.on('task/response', (seen, response) =>
+      answerCompleted(response, String(seen.data['connector']), { status: 'halfway' }),
+    );
+    const error = await failureOf();
+    expect(error.code).toBe('UNKNOWN_OUTPUT_STATUS');
+    expect(error.message).toContain('"halfway"');
+  });
+
+  it('submits again when the service failed inside a completed task, at most maxResubmissions times', async () => {
+    rig.stub.on('task/response', (seen, response) =>
+      answerCompleted(response, String(seen.data['connector']), {
+        error: { code: 'INTERNAL_SERVER_ERROR', message: 'oops.' },
+      }),
+    );
+    const error = await failureOf({ policies: { maxResubmissions: 2 } });
+    expect(error.code).toBe('INTERNAL_SERVER_ERROR');
+    expect(rig.stub.count('convert/file')).toBe(3);
+  });
+
+  it('keeps the code and the message of an error that the document does not list', async () => {
+    rig.stub.on('convert/file', (_seen, response) =>
+      answerJson(response, 418, { result: { error: { code: 'NO_COFFEE', message: 'only tea.' } } }),
+    );
+    const error = await failureOf();
+    expect(error.code).toBe('NO_COFFEE');
+    expect(error.message).toContain('only tea.');
+  });
+
+  it.each(['INVALID_CREDENTIAL', 'FREE_PLAN_DISALLOWED', 'MISSING_REQUIRED_PARAMETER', 'NO_CONVERTER_INPUT_TO_OUTPUT'])(
+    'fails at once on %s, without a second convert request',
+    async (code) => {
+      rig.stub.on('convert/file', (_seen, response) => answerError(response, 403, code));
+      const error = await failureOf();
+      expect(error.code).toBe(code);
+      expect(rig.stub.count('convert/file')).toBe(1);
+    },
+  );
+
+  it('waits the full RETRY-AFTER before it sends again, and then goes on', async () => {
+    const at: number[] = [];
+    rig.stub.on('convert/file', (_seen, response) => {
+      at.push(Date.now());
+      if (at.length === 1)
+        answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '2', 'x-ratelimit-reset': '1' });
+      else answerRunning(response, 'task-1');
+    });
+    const result = await rig.client.convert(await request());
+    expect(at[1]! - at[0]!).toBeGreaterThanOrEqual(2_000);
+    expect(result.possiblyChargedTwice).toBe(false);
+    expect(result.requests).toBe(6);
+  });
+
+  it('uploads again once when the service has lost the upload', async () => {
+    let converts = 0;
+    rig.stub.on('convert/file', (_seen, response) => {
+      converts += 1;
+      if (converts === 1) answerError(response, 404, 'FILE_NOT_EXISTS');
+      else answerRunning(response, 'task-1');
+    });
+    await rig.client.convert(await request());
+    expect(rig.stub.count('upload/file')).toBe(2);
+  });
+
+  it('fails when the service loses the upload a second time', async () => {
+    rig.stub.on('convert/file', (_seen, response) => answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK'));
+    expect((await failureOf()).code).toBe('NO_CONNECTOR_DEPENDENT_TASK');
+    expect(rig.stub.count('upload/file')).toBe(2);
+  });
+
+  it('fails a connector that the service does not know, since there is nothing to upload', async () => {
+    rig.stub.on('convert/file', (_seen, response) => answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK'));
+    expect((await failureOf({ source: { connector: 'gone' } })).code).toBe('NO_CONNECTOR_DEPENDENT_TASK');
+    expect(rig.stub.count('convert/file')).toBe(1);
+  });
+
+  it('asks for a new download URL when the old one has expired', async () => {
+    let gets = 0;
+    rig.stub.on('download/url/get', (_seen, response, stub) => {
+      gets += 1;
+      if (gets === 1) answerError(response, 404, 'DOWNLOAD_EXPIRED');
+      else response.end(stub.output);
+    });
+    await rig.client.convert(await request());
+    expect(rig.stub.count('download/url')).toBe(2);
+    expect(rig.stub.count('convert/file')).toBe(1);
+  });
+
+  it('downloads again when the bytes break off, and leaves nothing but the whole file', async () => {
+    let gets = 0;
+    rig.stub.on('download/url/get', (_seen, response, stub) => {
+      gets += 1;
+      if (gets > 1) {
+        response.end(stub.output);
+        return;
+      }
+      response.writeHead(200, { 'content-length': stub.output.length });
+      response.write(stub.output.subarray(0, 4));
+      setTimeout(() => cut(response), 50);
+    });
+    await rig.client.convert(await request());
+    expect(await readdir(path.join(rig.folder, 'out'))).toEqual(['report.pdf']);
+    expect(await readFile(path.join(rig.folder, 'out', 'report.pdf'), 'utf8')).toBe('converted');
+  });
+
+  describe('when the outcome of the submit is unknown', () => {
+    it.each([
+      ['the connection is cut before the answer', 'cut'],
+      ['the service answers 500', '500'],
+      ['no answer comes in time', 'silence'],
+      ['the answer is no document', 'html'],
+    ])('submits again under the policy resubmit and says so: %s', async (_title, kind) => {
+      let submits = 0;
+      rig.stub.on('convert/file', (_seen, response) => {
+        submits += 1;
+        if (submits > 1) answerRunning(response, 'task-2');
+        else if (kind === 'cut') cut(response);
+        else if (kind === '500') answerError(response, 500, 'INTERNAL_SERVER_ERROR');
+        else if (kind === 'html') response.end('<html>');
+      });
+      const result = await rig.client.convert(await request());
+      expect(result.possiblyChargedTwice).toBe(true);
+      expect(submits).toBe(2);
+    });
+
+    it('submits nothing again under the policy fail, and says how to go on', async () => {
+      rig.stub.on('convert/file', (_seen, response) => cut(response));
+      const error = await failureOf({ policies: { onUnknownOutcome: 'fail' } });
+      expect(error.code).toBe('OUTCOME_UNKNOWN');
+      expect(error.message).toContain('start the job again');
+      expect(error.details).toMatchObject({ phase: 'submitting', possiblyChargedTwice: false });
+      expect(rig.stub.count('convert/file')).toBe(1);
+    });
+
+    it('gives up after maxResubmissions', async () => {
+      rig.stub.on('convert/file', (_seen, response) => cut(response));
+      const error = await failureOf({ policies: { maxResubmissions: 1 } });
+      expect(error.details).toMatchObject({ code: 'OUTCOME_UNKNOWN', possiblyChargedTwice: true });
+      expect(rig.stub.count('convert/file')).toBe(2);
+    });
+  });
+
+  it('parks without vCredits and goes on at once when they are restored', async () => {
+    let funded = false;
+    rig.stub.on('convert/file', (_seen, response) => {
+      if (funded) answerRunning(response, 'task-1');
+      else answerError(response, 403, 'INSUFFICIENT_VCREDITS');
+    });
+    const handle = await rig.client.start(await request());
+    await until(async () => (await handle.state()).phase === 'awaitingCredits');
+    funded = true;
+    await handle.creditsRestored();
+    const result = await handle.result();
+    expect(result.status).toBe('succeeded');
+    expect(rig.stub.count('convert/file')).toBe(2);
+    expect(rig.stub.count('upload/file')).toBe(1);
+  });
+
+  it('fails with the app named when the credits deadline passes', async () => {
+    rig.stub.on('convert/file', (_seen, response) => answerError(response, 403, 'INSUFFICIENT_VCREDITS'));
+    const error = await failureOf({ policies: { creditsDeadline: 300 } });
+    expect(error.code).toBe('CREDITS_DEADLINE');
+    expect(error.message).toContain('app stub');
+  });
+
+  it('fails when the conversion deadline passes, and names the task', async () => {
+    rig.stub.on('task/response', (seen, response) =>
+      answerOutput(response, { entity: { id: seen.data['connector'], status: 'running' }, result: {} }),
+    );
+    const error = await failureOf({ policies: { conversionDeadline: 1_000 } });
+    expect(error.code).toBe('CONVERSION_DEADLINE');
+    expect(error.details?.taskId).toBeDefined();
+  });
+
+  it('stops waiting when it is cancelled, and notes that the task goes on at the service', async () => {
+    rig.stub.on('task/response', (seen, response) =>
+      answerOutput(response, { entity: { id: seen.data['connector'], status: 'running' }, result: {} }),
+    );
+    const handle = await rig.client.start(await request());
+    await until(async () => (await handle.state()).phase === 'converting');
+    await handle.cancel();
+    await expect(handle.result()).rejects.toMatchObject({ code: 'CANCELLED' });
+    const { memo, status } = await handle.describe();
+    expect(status.name).toBe('CANCELLED');
+    expect(memo).toMatchObject({ conversionNote: expect.stringContaining('no cancel endpoint') as string });
+  });
+
+  it('leaves no temporary file when it is cancelled in the middle of a download', async () => {
+    rig.stub.on('download/url/get', (_seen, response, stub) => {
+      response.writeHead(200, { 'content-length': stub.output.length });
+      response.write(stub.output.subarray(0, 4));
+    });
+    const handle = await rig.client.start(await request());
+    const out = path.join(rig.folder, 'out');
+    await until(async () => existsSync(out) && (await readdir(out)).length === 1);
+    await handle.cancel();
+    await expect(handle.result()).rejects.toMatchObject({ code: 'CANCELLED' });
+    expect(await readdir(out)).toEqual([]);
+  });
+
+  describe('when the destination exists', () => {
+    beforeEach(async () => {
+      await writeFile(path.join(rig.folder, 'taken.pdf'), 'old');
+    });
+
+    const taken = () => path.join(rig.folder, 'taken.pdf');
+
+    it('fails before anything is sent', async () => {
+      expect((await failureOf({ destination: taken() })).code).toBe('DESTINATION_EXISTS');
+      expect(rig.stub.requests).toHaveLength(0);
+      expect(await readFile(taken(), 'utf8')).toBe('old');
+    });
+
+    it('skips before anything is sent', async () => {
+      const result = await rig.client.convert(await request({ destination: taken(), onExisting: 'skip' }));
+      expect(result.status).toBe('skipped');
+      expect(rig.stub.requests).toHaveLength(0);
+    });
+
+    it('overwrites it in one step', async () => {
+      await rig.client.convert(await request({ destination: taken(), onExisting: 'overwrite' }));
+      expect(await readFile(taken(), 'utf8')).toBe('converted');
+    });
+
+    it('renames the new file', async () => {
+      const result = await rig.client.convert(await request({ destination: taken(), onExisting: 'rename' }));
+      expect(result.output?.name).toBe('taken (1).pdf');
+      expect(await readFile(taken(), 'utf8')).toBe('old');
+    });
+  });
+
+  it.each([
+    ['a missing file', 'missing.md', 'SOURCE_NOT_FOUND'],
+    ['a folder', '.', 'SOURCE_IS_DIRECTORY'],
+  ])('fails at once on %s', async (_title, name, code) => {
+    expect((await failureOf({ source: path.join(rig.folder, name) })).code).toBe(code);
+    expect(rig.stub.requests).toHaveLength(0);
+  });
+
+  it('fails an app profile that the worker does not have, and names those it has', async () => {
+    const error = await failureOf({ app: 'elsewhere' });
+    expect(error.code).toBe('UNKNOWN_APP');
+    expect(error.message).toContain('stub');
+  });
+
+  it('fails a malformed input that an untyped parent sends, instead of hanging', async () => {
+    const workflow = await rig.temporal.workflow.start('conversionJob', {
+      workflowId: `malformed-${rig.taskQueue}`,
+      taskQueue: rig.taskQueue,
+      args: [{ app: 'stub', output: 'pdf', source: { uri: 'file:///a.md' }, policies: { uploadDeadline: 'soon' } }],
+    });
+    await expect(workflow.result()).rejects.toMatchObject({ cause: { type: 'INVALID_JOB' } });
+  });
+});
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 20_000;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error('the awaited state did not come');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

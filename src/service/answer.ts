@@ -1,0 +1,68 @@
+import { randomUUID } from 'node:crypto';
+import type { IncludeItem } from '../api/contract';
+import { errorCodes } from '../api/error-codes';
+import type { TaskError } from './task-error';
+import type { Task } from './task-store';
+
+/** Composing "Task response body". Stored JSON goes out as the text it is, so that nothing in it can change on the way. */
+
+/** What an answer says about its task. */
+export type AnsweredTask = Pick<Task, 'id' | 'endpoint' | 'status' | 'payload'> &
+  Partial<Pick<Task, 'result' | 'vcredits' | 'createdAt' | 'startedAt' | 'completedAt'>>;
+
+export interface ResultParts {
+  output?: object;
+  error?: { code: string; message: string };
+  warning?: Readonly<Record<string, string>>;
+}
+
+export function resultJson({ output = {}, error, warning = {} }: ResultParts): string {
+  return JSON.stringify({ output, error: error ?? {}, warning });
+}
+
+/** A task response, or the monitored part of one: the items that were asked for, in the document's order. */
+export function taskJson(task: AnsweredTask, include: readonly IncludeItem[]): string {
+  const items: string[] = [];
+  if (include.includes('entity')) items.push(`"entity":${entityJson(task)}`);
+  if (include.includes('payload')) items.push(`"payload":${task.payload}`);
+  // Known clients take any key in `result` for the end of the task, so it stays empty until then.
+  if (include.includes('result')) items.push(`"result":${task.status === 'completed' ? (task.result ?? '{}') : '{}'}`);
+  return `{${items.join(',')}}`;
+}
+
+export function errorJson(error: TaskError): string {
+  return `{"result":${resultJson({ error: { code: error.code, message: error.message } })}}`;
+}
+
+export function errorStatus(error: TaskError): number {
+  return errorCodes[error.code].httpStatus;
+}
+
+/** A task that ends with its own request and is not kept: monitoring and the questions about formats. */
+export function passingTask(endpoint: string, payload: string, result: string): AnsweredTask {
+  const now = Date.now();
+  const times = { createdAt: now, startedAt: now, completedAt: now };
+  return { id: randomUUID(), endpoint, status: 'completed', payload, result, ...times };
+}
+
+/** `YYYY-MM-DD HH:MM:SS`, in UTC. */
+export function formatTime(time: number): string {
+  return new Date(time).toISOString().slice(0, 19).replace('T', ' ');
+}
+
+function entityJson(task: AnsweredTask): string {
+  return JSON.stringify({
+    id: task.id,
+    type: 'task',
+    endpoint: task.endpoint,
+    status: task.status,
+    vcredits: task.vcredits ?? undefined,
+    created_at: timeOrNull(task.createdAt),
+    started_at: timeOrNull(task.startedAt),
+    completed_at: timeOrNull(task.completedAt),
+  });
+}
+
+function timeOrNull(time: number | null | undefined): string | null {
+  return time === null || time === undefined ? null : formatTime(time);
+}

@@ -1,0 +1,76 @@
+import Database from 'libsql';
+import { z } from 'zod';
+
+/** Schema changes in order; a database at version n has the first n. Entries are only ever appended. */
+const migrations: readonly string[] = [
+  `CREATE TABLE tasks (
+     id            TEXT PRIMARY KEY,
+     app           TEXT NOT NULL,
+     endpoint      TEXT NOT NULL,
+     status        TEXT NOT NULL CHECK (status IN ('hold', 'running', 'completed')),
+     -- The data field as sent, and the result object; both are JSON text that goes out as it is.
+     payload       TEXT NOT NULL,
+     result        TEXT,
+     error_code    TEXT,
+     -- The task whose file this one works on.
+     connector     TEXT,
+     input_format  TEXT,
+     output_format TEXT,
+     -- The file that this task gives to the next one.
+     file_name     TEXT,
+     file_size     INTEGER,
+     expires_at    INTEGER,
+     vcredits      INTEGER,
+     callback      TEXT,
+     -- How often an engine has begun; a conversion that keeps taking the service down is given up.
+     attempts      INTEGER NOT NULL DEFAULT 0,
+     created_at    INTEGER NOT NULL,
+     started_at    INTEGER,
+     completed_at  INTEGER
+   ) STRICT;
+   CREATE INDEX tasks_unfinished ON tasks (created_at) WHERE status <> 'completed';`,
+];
+
+const versionSchema = z.object({ user_version: z.number() });
+
+export type ServiceDatabase = InstanceType<typeof Database>;
+
+/** Opens the database file, creating it or bringing it to the newest schema. */
+export function openDatabase(file: string): ServiceDatabase {
+  const db = new Database(file, { timeout: 5_000 });
+  db.pragma('journal_mode = WAL');
+  // FULL: an accepted task survives a power cut too, at the price of one fsync a commit.
+  db.pragma('synchronous = FULL');
+  migrate(db, file);
+  return db;
+}
+
+/**
+ * Takes the data folder for this process alone, until the returned function is called or the process dies, however it dies:
+ * two services on one folder would run each other's conversions again.
+ */
+export function lockDataDir(lockFile: string, dataDir: string): () => void {
+  const db = new Database(lockFile);
+  try {
+    db.exec('BEGIN EXCLUSIVE');
+  } catch (cause) {
+    db.close();
+    throw new Error(`Another conversion service is using ${dataDir}; stop it, or choose another data folder.`, {
+      cause,
+    });
+  }
+  return () => {
+    db.exec('ROLLBACK');
+    db.close();
+  };
+}
+
+function migrate(db: ServiceDatabase, file: string): void {
+  const { user_version: version } = versionSchema.parse(db.prepare('PRAGMA user_version').get());
+  if (version > migrations.length) {
+    throw new Error(`${file} was written by a newer version of this package (schema ${version}); update the package.`);
+  }
+  for (let next = version; next < migrations.length; next += 1) {
+    db.exec(`BEGIN IMMEDIATE; ${migrations[next] ?? ''} PRAGMA user_version = ${next + 1}; COMMIT;`);
+  }
+}

@@ -1,0 +1,79 @@
+import type { Metadata, Sharp } from 'sharp';
+import { ConversionFailure, type ConversionRequest, type Converted, oneLine, type Warnings } from './conversion';
+import { loadEngine } from './load-engine';
+
+/** 128 megapixels: half a gigabyte of raw pixels. A small file can claim to be far larger. */
+const maxPixels = 128_000_000;
+
+/** What sharp calls a format it has read, by the name under which it is read here. */
+const detectedNames: Readonly<Record<string, string>> = { avif: 'heif' };
+
+const animated = new Set(['gif', 'webp']);
+const opaque = new Set(['jpeg']);
+
+const encode: Readonly<Record<string, (image: Sharp) => Sharp>> = {
+  avif: (image) => image.avif(),
+  gif: (image) => image.gif(),
+  jpeg: (image) => image.flatten({ background: 'white' }).jpeg({ quality: 85 }),
+  png: (image) => image.png(),
+  tiff: (image) => image.tiff({ compression: 'lzw' }),
+  webp: (image) => image.webp(),
+};
+
+/** Converts between image formats with sharp. */
+export async function convertImage(request: ConversionRequest, input: Buffer): Promise<Converted> {
+  const { default: sharp } = await loadEngine('sharp', () => import('sharp'));
+  const { reader, writer } = request.route;
+  const write = encode[writer];
+  if (!write) throw new Error(`sharp does not write ${writer}.`);
+  try {
+    // From memory, not by path: only without a path is an SVG unable to pull in files of the folder it lies in.
+    const source = sharp(input, { limitInputPixels: maxPixels, animated: animated.has(writer) });
+    const metadata = await source.metadata();
+    // sharp's own clock stops native code, which ending a thread cannot; seconds are its unit.
+    const image = source.autoOrient().timeout({ seconds: Math.ceil(request.timeoutMs / 1000) });
+    const data = await write(image).toBuffer();
+    return { data, warnings: describeLosses(request, metadata, { reader, writer }) };
+  } catch (error) {
+    throw explain(error, request);
+  }
+}
+
+function describeLosses(
+  { inputFormat, outputFormat }: ConversionRequest,
+  metadata: Metadata,
+  { reader, writer }: { reader: string; writer: string },
+): Warnings {
+  const warnings: Warnings = {};
+  if (metadata.format !== (detectedNames[reader] ?? reader)) {
+    warnings['INPUT_IS_ANOTHER_FORMAT'] =
+      `The file is named ${inputFormat} but holds ${metadata.format}; it was converted all the same. Correct its extension.`;
+  }
+  if (metadata.hasAlpha && opaque.has(writer)) {
+    warnings['TRANSPARENCY_LOST'] =
+      `${outputFormat} has no transparency; it was replaced by white. Convert to png, webp or avif to keep it.`;
+  }
+  if (!animated.has(writer) && (metadata.pages ?? 1) > 1) {
+    warnings['PAGES_LOST'] =
+      `Only the first of ${metadata.pages ?? 1} pages or frames was converted. Convert to gif or webp to keep an animation.`;
+  }
+  return warnings;
+}
+
+function explain(error: unknown, { inputFormat, outputFormat }: ConversionRequest): ConversionFailure {
+  const reason = oneLine(error instanceof Error ? error.message : String(error));
+  const name = inputFormat.toUpperCase();
+  if (/unsupported image format/i.test(reason)) {
+    return new ConversionFailure(`The file is not a ${name} image, nor any other image that can be read.`);
+  }
+  if (/pixel limit/i.test(reason)) {
+    return new ConversionFailure(
+      `The ${name} image has more than ${maxPixels / 1_000_000} megapixels; make it smaller.`,
+    );
+  }
+  if (/timeout/i.test(reason)) return new ConversionFailure('The conversion took longer than its time limit.');
+  if (/too large for|exceeds/i.test(reason)) {
+    return new ConversionFailure(`The image is too large for ${outputFormat}: ${reason}`);
+  }
+  return new ConversionFailure(`The ${name} image is damaged or cut off: ${reason}`);
+}

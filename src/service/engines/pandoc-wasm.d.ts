@@ -1,0 +1,23 @@
+/** pandoc-wasm comes without types; this is the part that the engines use. */
+declare module 'pandoc-wasm' {
+  interface PandocWarning {
+    type: string;
+    verbosity: string;
+    pretty: string;
+    path?: string;
+  }
+
+  interface PandocResult {
+    stdout: string;
+    stderr: string;
+    warnings: PandocWarning[];
+    files: Record<string, Blob>;
+    mediaFiles: Record<string, Blob>;
+  }
+
+  export function convert(
+    options: Record<string, unknown>,
+    stdin: string | null,
+    files: Record<string, Blob>,
+  ): Promise<PandocResult>;
+}

@@ -1,0 +1,218 @@
+import { imageKind } from './image-kind';
+
+/**
+ * Makes a pandoc document (JSON) fit for typst. pandoc writes some parts of a document into the typst source as code (raw
+ * blocks, attributes, classes, metadata such as `template`), and typst refuses to typeset links and images that lead
+ * nowhere. Only what is known to be text or a plain value gets through.
+ */
+
+export interface PdfDocument {
+  readonly json: string;
+  /** The images to typeset, by the path under which the document names them. */
+  readonly images: ReadonlyMap<string, Uint8Array>;
+  /** Images that are not in the file or that a PDF cannot hold. */
+  readonly missing: readonly string[];
+}
+
+interface Preparation {
+  readonly media: ReadonlyMap<string, Uint8Array>;
+  readonly keepReferences: boolean;
+  readonly anchors: Set<string>;
+  readonly usedAnchors: Set<string>;
+  readonly images: Map<string, Uint8Array>;
+  readonly missing: string[];
+}
+
+interface Node {
+  t: string;
+  c?: unknown;
+}
+
+const keptMetadata = new Set(['title', 'subtitle', 'author', 'date', 'abstract', 'keywords', 'lang']);
+const safeIdentifier = /^[\w:.-]+$/;
+/** `c++` and `c#` are classes of code blocks; a backtick would end the block in typst. */
+const safeClass = /^[\w:.+#-]+$/;
+const safeAttributes: Readonly<Record<string, RegExp>> = {
+  width: /^[\d.e-]+(%|px|in|cm|mm|pt|em)?$/,
+  height: /^[\d.e-]+(%|px|in|cm|mm|pt|em)?$/,
+};
+/** The elements whose identifiers pandoc's typst writer writes as labels. */
+const anchored = new Set(['Header', 'Div', 'Span', 'Figure']);
+
+/** With `keepReferences: false` links inside the document and all images are given up, for a document that does not typeset. */
+export function preparePdfDocument(
+  json: string,
+  { media, keepReferences }: { media: ReadonlyMap<string, Uint8Array>; keepReferences: boolean },
+): PdfDocument {
+  const document: unknown = JSON.parse(json);
+  const preparation: Preparation = {
+    media,
+    keepReferences,
+    anchors: new Set(),
+    usedAnchors: new Set(),
+    images: new Map(),
+    missing: [],
+  };
+  collectAnchors(document, preparation.anchors);
+  const prepared = isObject(document)
+    ? {
+        ...document,
+        meta: prepareMetadata(document['meta'], preparation),
+        blocks: prepare(document['blocks'], preparation),
+      }
+    : document;
+  return { json: JSON.stringify(prepared), images: preparation.images, missing: preparation.missing };
+}
+
+function prepareMetadata(meta: unknown, preparation: Preparation): Record<string, unknown> {
+  if (!isObject(meta)) return {};
+  const kept = Object.entries(meta).filter(
+    ([key, value]) => keptMetadata.has(key) && (key !== 'lang' || isLanguage(value)),
+  );
+  return Object.fromEntries(kept.map(([key, value]) => [key, prepare(value, preparation)]));
+}
+
+function isLanguage(value: unknown): boolean {
+  return /^[A-Za-z]{2,3}(-[A-Za-z]{2,8})*$/.test(textOf(value));
+}
+
+function prepare(value: unknown, preparation: Preparation): unknown {
+  if (Array.isArray(value)) {
+    return isAttributes(value)
+      ? prepareAttributes(value, preparation)
+      : value.map((item) => prepare(item, preparation));
+  }
+  if (isNode(value)) return prepareNode(value, preparation);
+  if (isObject(value)) {
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, prepare(item, preparation)]));
+  }
+  return value;
+}
+
+function prepareNode(node: Node, preparation: Preparation): unknown {
+  switch (node.t) {
+    case 'RawBlock':
+      return { t: 'Plain', c: [] };
+    case 'RawInline':
+      return plainSpan([]);
+    case 'Cite':
+      // typst fails on a citation without its bibliography, and no bibliography comes with one file.
+      return plainSpan(prepare(part(node, 1), preparation));
+    case 'Link':
+      return prepareLink(node, preparation);
+    case 'Image':
+      return prepareImage(node, preparation);
+    default:
+      return node.c === undefined ? node : { t: node.t, c: prepare(node.c, preparation) };
+  }
+}
+
+function prepareLink(node: Node, preparation: Preparation): unknown {
+  const target = firstOf(part(node, 2));
+  const leadsNowhere = target.startsWith('#')
+    ? !preparation.keepReferences || !preparation.anchors.has(decodeAnchor(target.slice(1)))
+    : target === '';
+  return leadsNowhere ? plainSpan(prepare(part(node, 1), preparation)) : { t: 'Link', c: prepare(node.c, preparation) };
+}
+
+function prepareImage(node: Node, preparation: Preparation): unknown {
+  const source = firstOf(part(node, 2));
+  const data = preparation.media.get(source) ?? dataUriBytes(source);
+  const kind = data && imageKind(data);
+  if (!data || !kind || !preparation.keepReferences) {
+    preparation.missing.push(source === '' ? 'an image without a source' : source);
+    return plainSpan(prepare(part(node, 1), preparation));
+  }
+  const name = `/images/${preparation.images.size}.${kind}`;
+  preparation.images.set(name, data);
+  const [attributes, alternative] = [part(node, 0), part(node, 1)];
+  return { t: 'Image', c: [prepare(attributes, preparation), prepare(alternative, preparation), [name, '']] };
+}
+
+function prepareAttributes(attributes: Attributes, { anchors, usedAnchors }: Preparation): Attributes {
+  const [id, classes, pairs] = attributes;
+  const keepId = anchors.has(id) && !usedAnchors.has(id);
+  if (keepId) usedAnchors.add(id);
+  return [
+    keepId ? id : '',
+    classes.filter((name) => safeClass.test(name)),
+    pairs.filter(([key, value]) => safeAttributes[key]?.test(value) ?? false),
+  ];
+}
+
+function collectAnchors(value: unknown, anchors: Set<string>): void {
+  if (Array.isArray(value)) {
+    for (const item of value) collectAnchors(item, anchors);
+  } else if (isObject(value)) {
+    if (isNode(value) && anchored.has(value.t)) {
+      const attributes = Array.isArray(value.c) ? value.c.find(isAttributes) : undefined;
+      if (attributes && safeIdentifier.test(attributes[0])) anchors.add(attributes[0]);
+    }
+    for (const item of Object.values(value)) collectAnchors(item, anchors);
+  }
+}
+
+type Attributes = [id: string, classes: string[], pairs: [string, string][]];
+
+/** Attributes look the same wherever they stand: an identifier, classes, and pairs. */
+function isAttributes(value: unknown): value is Attributes {
+  if (!Array.isArray(value) || value.length !== 3) return false;
+  const items: readonly unknown[] = value;
+  const [id, classes, pairs] = items;
+  return (
+    typeof id === 'string' &&
+    Array.isArray(classes) &&
+    classes.every((item) => typeof item === 'string') &&
+    Array.isArray(pairs) &&
+    pairs.every((pair) => Array.isArray(pair) && pair.length === 2 && pair.every((item) => typeof item === 'string'))
+  );
+}
+
+function plainSpan(content: unknown): Node {
+  return { t: 'Span', c: [['', [], []], content] };
+}
+
+function dataUriBytes(uri: string): Uint8Array | undefined {
+  const match = /^data:[^,]*?(;base64)?,(.*)$/is.exec(uri);
+  if (!match) return undefined;
+  const [, base64, content = ''] = match;
+  try {
+    const text = decodeURIComponent(content);
+    return base64 === undefined ? Buffer.from(text, 'utf8') : Buffer.from(text, 'base64');
+  } catch {
+    return undefined;
+  }
+}
+
+function decodeAnchor(anchor: string): string {
+  try {
+    return decodeURIComponent(anchor);
+  } catch {
+    return anchor;
+  }
+}
+
+/** The text in metadata, without its markup. */
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value)) return value.map(textOf).join('');
+  if (isNode(value)) return textOf(value.c);
+  return '';
+}
+
+function part(node: Node, index: number): unknown {
+  return Array.isArray(node.c) ? node.c[index] : undefined;
+}
+
+function firstOf(value: unknown): string {
+  const first: unknown = Array.isArray(value) ? value[0] : undefined;
+  return typeof first === 'string' ? first : '';
+}
+
+function isNode(value: unknown): value is Node {
+  return isObject(value) && typeof value['t'] === 'string';
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,86 @@
+import path from 'node:path';
+import type { NodeCompiler } from '@myriaddreamin/typst-ts-node-compiler';
+import { z } from 'zod';
+import { ConversionFailure, type ConversionRequest, type Converted, oneLine } from './conversion';
+import { loadEngine } from './load-engine';
+import { describeMissing, inputNameFor, runPandoc } from './pandoc';
+import { readDocument } from './pandoc-engine';
+import { type PdfDocument, preparePdfDocument } from './pdf-document';
+
+const diagnosticsSchema = z.array(z.object({ message: z.string() }));
+
+/** Rounds of typst's global cache that an unused result survives. */
+const cacheRounds = 10;
+
+/** typst reads files below its workspace only, and this folder does not exist: all it sees are the images mapped into it. */
+const workspace = path.join(__dirname, 'typst-workspace');
+
+let typesetter: NodeCompiler | undefined;
+
+/** Makes a PDF: pandoc reads the document, typst typesets it. */
+export async function convertToPdf(request: ConversionRequest, input: Buffer): Promise<Converted> {
+  const read = await readDocument(request, input, { to: 'json', options: { 'extract-media': 'media' } });
+  const json = Buffer.from(read.output).toString('utf8');
+  const document = preparePdfDocument(json, { media: read.media, keepReferences: true });
+  const written = await writeTypst(request, document);
+  const warnings = { ...read.warnings, ...written.warnings };
+  if (document.missing.length > 0) warnings['RESOURCE_NOT_FOUND'] = describeMissing(document.missing);
+  const first = await typeset(written.source, document.images);
+  if (first.pdf) return { data: first.pdf, warnings };
+
+  // One broken image or label spoils the whole document for typst: rather a PDF without them than none.
+  const simple = preparePdfDocument(json, { media: new Map(), keepReferences: false });
+  const second = await typeset((await writeTypst(request, simple)).source, simple.images);
+  if (!second.pdf) throw new ConversionFailure(`The document could not be typeset as PDF: ${oneLine(second.reason)}`);
+  warnings['PDF_SIMPLIFIED'] =
+    `Images and links within the document were left out, because it does not typeset with them: ${oneLine(first.reason)}`;
+  return { data: second.pdf, warnings };
+}
+
+async function writeTypst(
+  request: ConversionRequest,
+  document: PdfDocument,
+): Promise<{ source: string; warnings: Record<string, string> }> {
+  const { output, warnings } = await runPandoc({
+    from: 'json',
+    to: 'typst',
+    input: document.json,
+    inputName: inputNameFor(request.title),
+    options: { standalone: true, variables: { papersize: 'a4' } },
+  });
+  return { source: Buffer.from(output).toString('utf8'), warnings };
+}
+
+type Typeset = { pdf: Uint8Array } | { pdf: undefined; reason: string };
+
+async function typeset(source: string, images: ReadonlyMap<string, Uint8Array>): Promise<Typeset> {
+  const compiler = await loadTypesetter();
+  compiler.resetShadow();
+  for (const [name, data] of images) compiler.mapShadow(path.join(workspace, name), Buffer.from(data));
+  try {
+    const compiled = compiler.compile({ mainFileContent: source });
+    if (!compiled.result) {
+      const error = compiled.takeDiagnostics();
+      const messages = error ? diagnosticsSchema.parse(compiler.fetchDiagnostics(error)) : [];
+      return { pdf: undefined, reason: messages.map(({ message }) => message).join('; ') || 'typst gives no reason' };
+    }
+    return { pdf: compiler.pdf(compiled.result) };
+  } catch (error) {
+    return { pdf: undefined, reason: error instanceof Error ? error.message : String(error) };
+  } finally {
+    compiler.resetShadow();
+    compiler.evictCache(cacheRounds);
+  }
+}
+
+/** One compiler a thread: it keeps fonts loaded, so that a second PDF takes milliseconds. */
+async function loadTypesetter(): Promise<NodeCompiler> {
+  if (!typesetter) {
+    const { NodeCompiler: compilers } = await loadEngine(
+      '@myriaddreamin/typst-ts-node-compiler',
+      () => import('@myriaddreamin/typst-ts-node-compiler'),
+    );
+    typesetter = compilers.create({ workspace });
+  }
+  return typesetter;
+}

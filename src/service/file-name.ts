@@ -1,0 +1,39 @@
+/** Names of uploaded files: kept to be given back with the result, never used as a path. */
+
+const maxLength = 200;
+
+/** The last part of a name from outside, without characters that could confuse a header, a terminal or a file system. */
+export function sanitizeFileName(name: string): string {
+  const last = name.split(/[/\\]/).at(-1) ?? '';
+  // eslint-disable-next-line no-control-regex -- control characters are exactly what has to go
+  const clean = last.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069"<>|:*?]/g, '_').trim();
+  const extension = extensionOf(clean);
+  const tail = extension === '' ? '' : `.${extension}`;
+  const base = clean.slice(0, clean.length - tail.length);
+  // By code points: half of a surrogate pair cannot be encoded in a header.
+  const short = Array.from(base).slice(0, maxLength).join('');
+  return `${short || 'file'}${tail}`;
+}
+
+/** What stands after the last dot, in lower case; empty without one. */
+export function extensionOf(name: string): string {
+  return /\.([^.]{1,20})$/.exec(name)?.[1]?.toLowerCase() ?? '';
+}
+
+export function withExtension(name: string, extension: string): string {
+  return `${baseName(name)}.${extension}`;
+}
+
+export function baseName(name: string): string {
+  return name.replace(/\.[^.]{1,20}$/, '') || 'file';
+}
+
+/** The header that makes a client save the file under this name (RFC 6266). */
+export function contentDisposition(name: string): string {
+  const ascii = name.replace(/[^\x20-\x7e]|["\\%]/g, '_');
+  const encoded = encodeURIComponent(name).replace(
+    /['()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16)}`,
+  );
+  return `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`;
+}

@@ -1,0 +1,5 @@
+/** The embedded conversion service: the document's server side. */
+export type { ServiceApp } from './authentication';
+export { type EmbeddedApp, ensureEmbeddedApp } from './embedded-app';
+export { listEmbeddedFormats } from './formats';
+export { type ConversionService, type ConversionServiceOptions, startConversionService } from './service';

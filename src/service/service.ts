@@ -1,0 +1,144 @@
+import { mkdir } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import path from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { Authenticator, type ServiceApp } from './authentication';
+import { ConversionPool } from './conversion-pool';
+import { ConversionQueue } from './conversion-queue';
+import { lockDataDir, openDatabase } from './database';
+import { FileStore } from './file-store';
+import { FormatCatalog } from './formats';
+import { createServer } from './server';
+import { TaskStore } from './task-store';
+
+export interface ConversionServiceOptions {
+  /** Folder of the database and the files; created when it is missing. One service at a time. */
+  dataDir: string;
+  /** Default 127.0.0.1. An address that others can reach needs `allowRemote` as well. */
+  host?: string;
+  /** Default 0: a free one. */
+  port?: number;
+  allowRemote?: boolean;
+  /** The apps that may use the service. */
+  apps: readonly ServiceApp[];
+  /** Time limit of one conversion, without the time it waits for an engine. Default 120,000. */
+  conversionTimeoutMs?: number;
+  /** Conversions at a time. Default: the number of processors, at most 4. */
+  conversionConcurrency?: number;
+  /** Default 2 GiB. */
+  maxUploadBytes?: number;
+  log?: (line: string) => void;
+}
+
+export interface ConversionService {
+  /** Base URL, without a slash at its end. */
+  url: string;
+  port: number;
+  /** Lets answers under way finish; conversions under way run again at the next start. */
+  close(): Promise<void>;
+}
+
+const loopback = /^(127(\.\d{1,3}){3}|::1|localhost)$/;
+
+/** How long close() waits for answers under way before it cuts them. */
+const closeGraceMs = 10_000;
+
+/**
+ * A running conversion service: the server side of the document, on this machine. State is in `dataDir`; what was accepted
+ * survives `kill -9` and goes on at the next start. Rejects when the address, the folder or an option cannot be used.
+ */
+export async function startConversionService(options: ConversionServiceOptions): Promise<ConversionService> {
+  const settings = checkOptions(options);
+  const { dataDir } = settings;
+  const authenticator = new Authenticator(options.apps);
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  const unlock = lockDataDir(path.join(dataDir, 'service.lock'), dataDir);
+  let store: TaskStore | undefined;
+  try {
+    store = new TaskStore(openDatabase(path.join(dataDir, 'service.db')));
+    return await startWithStore({ store, unlock, authenticator, settings });
+  } catch (error) {
+    store?.close();
+    unlock();
+    throw error;
+  }
+}
+
+async function startWithStore({ store, unlock, authenticator, settings }: Foundation): Promise<ConversionService> {
+  const { host, port, dataDir, concurrency, conversionTimeoutMs, maxUploadBytes, log } = settings;
+  const files = new FileStore(dataDir);
+  await files.prepare();
+  await files.sweep((id) => store.has(id));
+  const catalog = new FormatCatalog();
+  const pool = new ConversionPool(concurrency);
+  const queue = new ConversionQueue({ store, files, pool, catalog, concurrency, conversionTimeoutMs, log });
+  const server = await createServer({ context: { store, files, queue, catalog, maxUploadBytes }, authenticator, log });
+  await server.listen({ host, port });
+  const recovered = queue.recover();
+  if (recovered > 0) log(`${recovered} conversion(s) that were not completed run again`);
+  const boundPort = portOf(server);
+  let closing: Promise<void> | undefined;
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${boundPort}`,
+    port: boundPort,
+    close: () => (closing ??= closeAll({ server, queue, store, unlock })),
+  };
+}
+
+interface Foundation {
+  store: TaskStore;
+  unlock: () => void;
+  authenticator: Authenticator;
+  settings: ReturnType<typeof checkOptions>;
+}
+
+function checkOptions(options: ConversionServiceOptions) {
+  const host = options.host ?? '127.0.0.1';
+  if (!loopback.test(host) && options.allowRemote !== true) {
+    throw new Error(
+      `The conversion service listens on this machine only; ${host} can be reached from others. To allow that, say so a second time with allowRemote.`,
+    );
+  }
+  if (options.apps.length === 0) throw new Error('The conversion service needs at least one app.');
+  return {
+    host,
+    port: options.port ?? 0,
+    dataDir: path.resolve(options.dataDir),
+    concurrency: requirePositive(
+      'conversionConcurrency',
+      options.conversionConcurrency ?? Math.min(4, availableParallelism()),
+    ),
+    conversionTimeoutMs: requirePositive('conversionTimeoutMs', options.conversionTimeoutMs ?? 120_000),
+    maxUploadBytes: requirePositive('maxUploadBytes', options.maxUploadBytes ?? 2 * 1024 ** 3),
+    log: options.log ?? (() => undefined),
+  };
+}
+
+function requirePositive(name: string, value: number): number {
+  if (Number.isSafeInteger(value) && value > 0) return value;
+  throw new Error(`${name} must be a whole number above 0, not ${value}.`);
+}
+
+function portOf(server: FastifyInstance): number {
+  const address = server.server.address();
+  if (address === null || typeof address === 'string') throw new Error('The service has no port.');
+  return address.port;
+}
+
+interface Parts {
+  server: FastifyInstance;
+  queue: ConversionQueue;
+  store: TaskStore;
+  unlock: () => void;
+}
+
+async function closeAll({ server, queue, store, unlock }: Parts): Promise<void> {
+  const closed = server.close();
+  // Requests in mode sync wait for conversions that stop now; they are told so.
+  await queue.stop();
+  const cut = setTimeout(() => server.server.closeAllConnections(), closeGraceMs);
+  await closed;
+  clearTimeout(cut);
+  store.close();
+  unlock();
+}

@@ -1,0 +1,134 @@
+import { z } from 'zod';
+import { taskStatuses } from '../api/contract';
+import type { ServiceDatabase } from './database';
+
+/** A task as it is kept; times are milliseconds since 1970. */
+const taskSchema = z.object({
+  id: z.string(),
+  app: z.string(),
+  endpoint: z.string(),
+  status: z.enum(taskStatuses),
+  payload: z.string(),
+  result: z.string().nullable(),
+  errorCode: z.string().nullable(),
+  connector: z.string().nullable(),
+  inputFormat: z.string().nullable(),
+  outputFormat: z.string().nullable(),
+  fileName: z.string().nullable(),
+  fileSize: z.number().nullable(),
+  expiresAt: z.number().nullable(),
+  vcredits: z.number().nullable(),
+  callback: z.string().nullable(),
+  attempts: z.number(),
+  createdAt: z.number(),
+  startedAt: z.number().nullable(),
+  completedAt: z.number().nullable(),
+});
+
+export type Task = z.infer<typeof taskSchema>;
+
+/** What a caller gives; the rest of a new task is empty. */
+export type NewTask = Pick<Task, 'id' | 'app' | 'endpoint' | 'status' | 'payload' | 'createdAt'> & Partial<Task>;
+
+export interface TaskCompletion {
+  id: string;
+  result: string;
+  errorCode: string | null;
+  fileSize: number | null;
+  expiresAt: number | null;
+  completedAt: number;
+}
+
+const columns = `id, app, endpoint, status, payload, result, error_code AS errorCode, connector,
+  input_format AS inputFormat, output_format AS outputFormat, file_name AS fileName, file_size AS fileSize,
+  expires_at AS expiresAt, vcredits, callback, attempts,
+  created_at AS createdAt, started_at AS startedAt, completed_at AS completedAt`;
+
+/** All tasks of all apps. Every method is one statement, committed when it returns. */
+export class TaskStore {
+  readonly #db: ServiceDatabase;
+  readonly #statements;
+
+  constructor(db: ServiceDatabase) {
+    this.#db = db;
+    this.#statements = {
+      insert: db.prepare(
+        `INSERT INTO tasks (id, app, endpoint, status, payload, result, error_code, connector, input_format, output_format,
+           file_name, file_size, expires_at, vcredits, callback, created_at, started_at, completed_at)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      ),
+      ofApp: db.prepare(`SELECT ${columns} FROM tasks WHERE id = ? AND app = ?`),
+      unfinished: db.prepare(`SELECT id FROM tasks WHERE status <> 'completed' ORDER BY created_at, rowid`),
+      exists: db.prepare('SELECT 1 FROM tasks WHERE id = ?'),
+      byId: db.prepare(`SELECT ${columns} FROM tasks WHERE id = ?`),
+      beginAttempt: db.prepare(
+        `UPDATE tasks SET attempts = attempts + 1, status = 'running', started_at = coalesce(started_at, ?) WHERE id = ?`,
+      ),
+      undoAttempt: db.prepare('UPDATE tasks SET attempts = attempts - 1 WHERE id = ? AND attempts > 0'),
+      complete: db.prepare(
+        `UPDATE tasks SET status = 'completed', result = ?, error_code = ?, file_size = ?, expires_at = ?, completed_at = ?
+         WHERE id = ?`,
+      ),
+    };
+  }
+
+  insert(task: NewTask): void {
+    this.#statements.insert.run(
+      task.id,
+      task.app,
+      task.endpoint,
+      task.status,
+      task.payload,
+      task.result ?? null,
+      task.errorCode ?? null,
+      task.connector ?? null,
+      task.inputFormat ?? null,
+      task.outputFormat ?? null,
+      task.fileName ?? null,
+      task.fileSize ?? null,
+      task.expiresAt ?? null,
+      task.vcredits ?? null,
+      task.callback ?? null,
+      task.createdAt,
+      task.startedAt ?? null,
+      task.completedAt ?? null,
+    );
+  }
+
+  /** A task of this app; the tasks of other apps don't exist for it. */
+  findOfApp(id: string, app: string): Task | undefined {
+    return taskSchema.optional().parse(this.#statements.ofApp.get(id, app));
+  }
+
+  findAnywhere(id: string): Task | undefined {
+    return taskSchema.optional().parse(this.#statements.byId.get(id));
+  }
+
+  has(id: string): boolean {
+    return this.#statements.exists.get(id) !== undefined;
+  }
+
+  /** The tasks that are not completed, in the order in which they came. */
+  listUnfinished(): string[] {
+    const rows = z.array(z.object({ id: z.string() })).parse(this.#statements.unfinished.all());
+    return rows.map((row) => row.id);
+  }
+
+  beginAttempt(id: string, startedAt: number): void {
+    this.#statements.beginAttempt.run(startedAt, id);
+  }
+
+  /** Takes back an attempt that was interrupted on purpose. */
+  undoAttempt(id: string): void {
+    this.#statements.undoAttempt.run(id);
+  }
+
+  complete(completion: TaskCompletion): void {
+    const { id, result, errorCode, fileSize, expiresAt, completedAt } = completion;
+    this.#statements.complete.run(result, errorCode, fileSize, expiresAt, completedAt, id);
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+}

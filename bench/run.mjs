@@ -1,0 +1,34 @@
+// Runs bench/<name>.ts: strips the types of bench and src with swc into a cache folder and runs that with plain node, so that
+// what is measured is the code as it stands, without a build and without a loader in the measured process.
+import { transformFileSync } from '@swc/core';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+const root = path.resolve(import.meta.dirname, '..');
+const out = path.join(root, 'node_modules/.cache/fileconv-bench');
+
+const names = readdirSync(path.join(root, 'bench')).filter((name) => name.endsWith('.ts'));
+const [name, ...args] = process.argv.slice(2);
+if (!names.includes(`${name}.ts`)) {
+  console.error(`Usage: npm run bench -- ${names.map((each) => path.parse(each).name).join('|')}`);
+  process.exit(2);
+}
+
+rmSync(out, { recursive: true, force: true });
+for (const folder of ['src', 'bench']) {
+  for (const entry of readdirSync(path.join(root, folder), { recursive: true })) {
+    if (!entry.endsWith('.ts')) continue;
+    const { code } = transformFileSync(path.join(root, folder, entry), {
+      swcrc: false,
+      module: { type: 'commonjs' },
+      jsc: { target: 'es2022', parser: { syntax: 'typescript' } },
+    });
+    const target = path.join(out, folder, entry.replace(/\.ts$/, '.js'));
+    mkdirSync(path.dirname(target), { recursive: true });
+    writeFileSync(target, code);
+  }
+}
+
+const { status } = spawnSync(process.execPath, [path.join(out, `bench/${name}.js`), ...args], { stdio: 'inherit' });
+process.exit(status ?? 1);

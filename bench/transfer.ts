@@ -1,0 +1,170 @@
+import { randomFillSync } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdtemp, open, rm, stat } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+import { Agent, request } from 'undici';
+import { createConversionApi, type ConversionApi } from '../src/api/client';
+import { createLocalFiles } from '../src/storage/local-files';
+import { startTransferService } from './support/transfer-service';
+
+/**
+ * A file up and another down through the client and the file store, against a plain undici pipe between the same two
+ * processes. Both sides of a comparison read the file from disk, and both downloads are synced to it.
+ */
+type Way = 'ours' | 'plain';
+type Direction = 'upload' | 'download';
+
+const mebibyte = 1024 * 1024;
+const { values: options } = parseArgs({
+  options: { mib: { type: 'string', default: '1024' }, rounds: { type: 'string', default: '2' } },
+});
+const sizeBytes = Number(options.mib) * mebibyte;
+
+interface Setting {
+  readonly baseUrl: string;
+  readonly sourcePath: string;
+  readonly resultPath: string;
+  readonly api: ConversionApi;
+  readonly agent: Agent;
+}
+
+const store = createLocalFiles();
+
+const transfers: Record<`${Direction} ${Way}`, (setting: Setting) => Promise<void>> = {
+  async 'upload ours'({ api, sourcePath }) {
+    await api.uploadFile({ file: await store.openSource(pathToFileURL(sourcePath).href) });
+  },
+
+  async 'upload plain'({ agent, baseUrl, sourcePath }) {
+    const { size } = await stat(sourcePath);
+    const answer = await request(`${baseUrl}/raw`, {
+      dispatcher: agent,
+      method: 'POST',
+      headers: { 'content-length': String(size) },
+      body: createReadStream(sourcePath),
+    });
+    await answer.body.dump();
+  },
+
+  async 'download ours'({ api, resultPath }) {
+    const ticket = await api.downloadUrl({ connector: 'any' });
+    const { body } = await api.download({ ticket });
+    await store.writeDestination({
+      uri: pathToFileURL(resultPath).href,
+      jobKey: 'bench',
+      attempt: 1,
+      body,
+      expectedSize: sizeBytes,
+      onExisting: 'overwrite',
+    });
+  },
+
+  async 'download plain'({ agent, baseUrl, resultPath }) {
+    const answer = await request(`${baseUrl}/raw`, { dispatcher: agent });
+    await pipeline(answer.body, createWriteStream(resultPath));
+    const written = await open(resultPath, 'r+');
+    await written.sync();
+    await written.close();
+  },
+};
+
+async function main(): Promise<void> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-bench-'));
+  const sourcePath = path.join(folder, 'source.bin');
+  await writeRandomBytes(sourcePath);
+  const service = await startTransferService(path.join(folder, 'stored.bin'), sourcePath);
+  const api = createConversionApi({ baseUrl: service.baseUrl, appId: 'bench', token: 'bench-token' });
+  const setting = {
+    baseUrl: service.baseUrl,
+    sourcePath,
+    resultPath: path.join(folder, 'result.bin'),
+    api,
+    agent: new Agent(),
+  };
+  try {
+    const memory = watchMemory();
+    const upload = await compare('upload', setting);
+    const download = await compare('download', setting);
+    const rssGrowthMiB = memory.growthMiB();
+    console.log(`\nresident memory of the client process grew by ${rssGrowthMiB.toFixed(1)} MiB at most`);
+    const rounded = Object.fromEntries(
+      Object.entries({
+        ratio: Math.min(upload.ratio, download.ratio),
+        uploadRatio: upload.ratio,
+        downloadRatio: download.ratio,
+        rssGrowthMiB,
+        uploadMiBPerSecond: upload.ours,
+        plainUploadMiBPerSecond: upload.plain,
+        downloadMiBPerSecond: download.ours,
+        plainDownloadMiBPerSecond: download.plain,
+        mib: sizeBytes / mebibyte,
+      }).map(([name, value]) => [name, Number(value.toFixed(3))]),
+    );
+    console.log(JSON.stringify(rounded));
+  } finally {
+    await api.close();
+    await setting.agent.close();
+    service.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Alternates the two ways, A B B A, so that neither always finds the disk and the other process as the other left them. */
+async function compare(
+  direction: Direction,
+  setting: Setting,
+): Promise<{ ours: number; plain: number; ratio: number }> {
+  const seconds: Record<Way, number> = { ours: 0, plain: 0 };
+  const rounds = Number(options.rounds);
+  for (let round = 0; round < rounds; round += 1) {
+    for (const way of round % 2 === 0 ? (['ours', 'plain'] as const) : (['plain', 'ours'] as const)) {
+      // A new file each time: freeing a gigabyte of the last one is no part of a transfer.
+      await rm(setting.resultPath, { force: true });
+      const startedAt = process.hrtime.bigint();
+      const cpuBefore = process.cpuUsage();
+      await transfers[`${direction} ${way}`](setting);
+      const took = Number(process.hrtime.bigint() - startedAt) / 1e9;
+      seconds[way] += took;
+      const cpu = process.cpuUsage(cpuBefore);
+      const speedText = (sizeBytes / mebibyte / took).toFixed(0).padStart(6);
+      const cpuText = ((cpu.user + cpu.system) / 1e6).toFixed(2);
+      console.log(`${direction.padEnd(9)}${way.padEnd(6)}${speedText} MiB/s, ${cpuText} s of CPU in the client`);
+    }
+  }
+  const speed = (way: Way): number => (sizeBytes / mebibyte / seconds[way]) * rounds;
+  const ratio = seconds.plain / seconds.ours;
+  console.log(`${direction}: ratio ${ratio.toFixed(2)}`);
+  return { ours: speed('ours'), plain: speed('plain'), ratio };
+}
+
+/** The highest resident memory since now, over what it is now. */
+function watchMemory(): { growthMiB(): number } {
+  const before = process.memoryUsage.rss();
+  let highest = before;
+  const timer = setInterval(() => {
+    highest = Math.max(highest, process.memoryUsage.rss());
+  }, 10);
+  return {
+    growthMiB() {
+      clearInterval(timer);
+      return (highest - before) / mebibyte;
+    },
+  };
+}
+
+async function writeRandomBytes(filePath: string): Promise<void> {
+  const block = Buffer.allocUnsafeSlow(8 * mebibyte);
+  const file = await open(filePath, 'w');
+  for (let left = sizeBytes; left > 0; left -= block.length) {
+    randomFillSync(block);
+    await file.write(block, 0, Math.min(block.length, left));
+  }
+  await file.sync();
+  await file.close();
+}
+
+void main();

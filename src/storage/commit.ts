@@ -1,0 +1,141 @@
+import { link as linkFile, lstat, open, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { StorageError } from './errors';
+import type { CommitCandidate, OnExisting } from './file-store';
+import { numberName } from './file-name';
+import { destinationFailure, systemCode } from './file-system-failure';
+import type { PartialFile } from './partial-file';
+
+/** `link(2)`; replaceable because some file systems have none. */
+export type Link = (existingPath: string, newPath: string) => Promise<void>;
+
+interface CommitOptions {
+  readonly uri: string;
+  readonly filePath: string;
+  readonly partial: PartialFile;
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly onExisting: OnExisting;
+  readonly beforeCommit?: ((candidate: CommitCandidate) => Promise<void>) | undefined;
+  readonly link?: Link | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+const maxNumber = 9999;
+const linkUnsupported = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV']);
+
+/**
+ * Gives the finished temporary file its final name in one step, so that nobody ever sees half a file. Answers the path it
+ * has now, or undefined when the policy is `skip` and something stands there.
+ */
+export async function commitPartial(options: CommitOptions): Promise<string | undefined> {
+  const { filePath, onExisting, uri } = options;
+  if (onExisting === 'overwrite') {
+    await prepareCommit(options, filePath);
+    await inDestination(uri, () => rename(options.partial.path, filePath));
+    await syncFolder(path.dirname(filePath));
+    return filePath;
+  }
+  for (let number = 0; number <= maxNumber; number += 1) {
+    const candidate = number === 0 ? filePath : numbered(filePath, number);
+    if (await tryName(options, candidate)) {
+      await syncFolder(path.dirname(candidate));
+      return candidate;
+    }
+    if (onExisting === 'skip') return undefined;
+    if (onExisting === 'fail') throw alreadyExists(uri);
+  }
+  throw alreadyExists(uri);
+}
+
+export function alreadyExists(uri: string): StorageError {
+  return new StorageError({
+    code: 'DESTINATION_EXISTS',
+    message: `Cannot write ${uri}: it exists already; choose another name, or skip, overwrite or rename.`,
+    uri,
+  });
+}
+
+/** False when the name is taken. */
+async function tryName(options: CommitOptions, candidate: string): Promise<boolean> {
+  // A look first, so that a name that is plainly taken costs no `beforeCommit`; the claim below is what decides.
+  if (await inDestination(options.uri, () => exists(candidate))) return false;
+  await prepareCommit(options, candidate);
+  return inDestination(options.uri, () => claim(options.partial.path, candidate, options.link ?? linkFile));
+}
+
+async function prepareCommit(options: CommitOptions, candidate: string): Promise<void> {
+  const { partial, bytes, sha256, beforeCommit, signal } = options;
+  signal?.throwIfAborted();
+  await beforeCommit?.({ uri: pathToFileURL(candidate).href, bytes, sha256 });
+  // Last of all: the file may have been taken away while `beforeCommit` was at work.
+  await partial.assertOwned();
+}
+
+/** Unlike a rename, a link fails when the name is taken. */
+async function claim(from: string, to: string, link: Link): Promise<boolean> {
+  try {
+    await link(from, to);
+  } catch (error) {
+    if (systemCode(error) === 'EEXIST') return false;
+    if (linkUnsupported.has(systemCode(error))) return claimWithoutLink(from, to);
+    throw error;
+  }
+  await rm(from, { force: true });
+  return true;
+}
+
+/** An empty file, created exclusively, holds the name until the rename replaces it. */
+async function claimWithoutLink(from: string, to: string): Promise<boolean> {
+  try {
+    await (await open(to, 'wx')).close();
+  } catch (error) {
+    if (systemCode(error) === 'EEXIST') return false;
+    throw error;
+  }
+  try {
+    await rename(from, to);
+  } catch (error) {
+    await rm(to, { force: true });
+    throw error;
+  }
+  return true;
+}
+
+/** Makes the new name survive a power cut. Not every system lets a folder be synced; the file itself is safe by then. */
+async function syncFolder(folder: string): Promise<void> {
+  try {
+    const handle = await open(folder, 'r');
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  } catch {
+    // Windows and some network file systems.
+  }
+}
+
+/** A symbolic link counts, whether or not it leads anywhere. */
+async function exists(filePath: string): Promise<boolean> {
+  try {
+    await lstat(filePath);
+    return true;
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+function numbered(filePath: string, number: number): string {
+  return path.join(path.dirname(filePath), numberName(path.basename(filePath), number));
+}
+
+async function inDestination<Result>(uri: string, step: () => Promise<Result>): Promise<Result> {
+  try {
+    return await step();
+  } catch (error) {
+    throw destinationFailure(error, uri);
+  }
+}

@@ -1,0 +1,70 @@
+import { constants, type Stats } from 'node:fs';
+import { access, lstat, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { alreadyExists } from './commit';
+import { StorageError } from './errors';
+import { makeSafeName } from './file-name';
+import type { DestinationPlan, OnExisting } from './file-store';
+import { destinationFailure, systemCode } from './file-system-failure';
+import { toPath } from './file-uri';
+
+/** Settles the output's path and proves, without writing anything, that it can be written. */
+export async function planDestination(options: {
+  uri: string;
+  suggestedName: string;
+  onExisting: OnExisting;
+}): Promise<DestinationPlan> {
+  const asked = toPath(options.uri);
+  const filePath = options.uri.endsWith('/') ? path.join(asked, makeSafeName(options.suggestedName)) : asked;
+  const uri = pathToFileURL(filePath).href;
+  try {
+    const existing = await find(filePath, lstat);
+    if (existing) {
+      if (existing.isDirectory() && options.onExisting !== 'rename') throw isDirectory(uri);
+      if (options.onExisting === 'skip') return { kind: 'skip', uri };
+      if (options.onExisting === 'fail') throw alreadyExists(uri);
+    }
+    await assertWritable(path.dirname(filePath), uri);
+    return { kind: 'write', uri };
+  } catch (error) {
+    throw destinationFailure(error, uri);
+  }
+}
+
+function isDirectory(uri: string): StorageError {
+  return new StorageError({
+    code: 'DESTINATION_IS_DIRECTORY',
+    message: `Cannot write ${uri}: it is a folder; end it with / to put the file inside.`,
+    uri,
+  });
+}
+
+/** Folders that do not exist yet are created by the write, in the nearest one that does. */
+async function assertWritable(folder: string, uri: string): Promise<void> {
+  let nearest = folder;
+  let found = await find(nearest, stat);
+  while (!found && path.dirname(nearest) !== nearest) {
+    // A symbolic link that leads nowhere is no folder, and mkdir would not make one of it.
+    if (await find(nearest, lstat)) break;
+    nearest = path.dirname(nearest);
+    found = await find(nearest, stat);
+  }
+  if (!found?.isDirectory()) {
+    throw new StorageError({
+      code: 'DESTINATION_NOT_WRITABLE',
+      message: `Cannot write ${uri}: ${nearest} is not a folder.`,
+      uri,
+    });
+  }
+  await access(nearest, constants.W_OK | constants.X_OK);
+}
+
+async function find(filePath: string, look: (path: string) => Promise<Stats>): Promise<Stats | undefined> {
+  try {
+    return await look(filePath);
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,53 @@
+import path from 'node:path';
+
+/** Linux, macOS and Windows all take names of this length; Linux counts bytes. */
+export const maxNameBytes = 255;
+const maxExtensionBytes = 32;
+
+/**
+ * A file name made of one that a service or another file suggests: never a path, never hidden, and a name on every system.
+ * A name that is fine already comes back as it is.
+ */
+export function makeSafeName(suggested: string): string {
+  const lastSegment = suggested.split(/[/\\]/).findLast((segment) => /[^.\s]/.test(segment)) ?? '';
+  const cleaned = wellFormed(lastSegment)
+    // Control characters, and the marks that make a name read other than it is.
+    // eslint-disable-next-line no-control-regex -- they are what must go
+    .replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, '')
+    .replace(/[<>:"|?*]/g, '_')
+    .replace(/^[.\s]+|[.\s]+$/g, '');
+  const named = cleaned === '' ? 'output' : cleaned;
+  const unreserved = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i.test(named) ? `_${named}` : named;
+  return withSuffix(unreserved, '');
+}
+
+/** `report (2).pdf` */
+export function numberName(name: string, number: number): string {
+  return withSuffix(name, ` (${number})`);
+}
+
+/** The first `maxBytes` of a text in UTF-8, never half a character. */
+export function cutToBytes(text: string, maxBytes: number): string {
+  if (Buffer.byteLength(text) <= maxBytes) return text;
+  let bytes = 0;
+  let kept = '';
+  for (const character of text) {
+    bytes += Buffer.byteLength(character);
+    if (bytes > maxBytes) break;
+    kept += character;
+  }
+  return kept;
+}
+
+/** Puts a suffix before the extension; the stem gives way where the name would become too long. */
+function withSuffix(name: string, suffix: string): string {
+  const found = path.extname(name);
+  const extension = Buffer.byteLength(found) <= maxExtensionBytes ? found : '';
+  const stem = name.slice(0, name.length - extension.length);
+  return cutToBytes(stem, maxNameBytes - Buffer.byteLength(suffix + extension)) + suffix + extension;
+}
+
+/** Half a surrogate pair cannot be written in UTF-8. */
+function wellFormed(text: string): string {
+  return Buffer.from(text).toString();
+}

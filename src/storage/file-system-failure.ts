@@ -1,0 +1,63 @@
+import { StorageError, type StorageErrorCode } from './errors';
+
+type Diagnosis = readonly [code: StorageErrorCode, advice: string];
+
+const sourceDiagnoses: Readonly<Record<string, Diagnosis>> = {
+  ENOENT: ['SOURCE_NOT_FOUND', 'there is no such file'],
+  ENOTDIR: ['SOURCE_NOT_FOUND', 'a part of its path is not a folder'],
+  EISDIR: ['SOURCE_IS_DIRECTORY', 'it is a folder; name a file'],
+  EACCES: ['SOURCE_UNREADABLE', 'this user may not read it'],
+  EPERM: ['SOURCE_UNREADABLE', 'this user may not read it'],
+  ELOOP: ['SOURCE_UNREADABLE', 'its symbolic links form a loop'],
+  ENAMETOOLONG: ['SOURCE_NOT_FOUND', 'the name is too long for the file system'],
+};
+
+const destinationDiagnoses: Readonly<Record<string, Diagnosis>> = {
+  ENOSPC: ['DESTINATION_FULL', 'no space is left on the device'],
+  EDQUOT: ['DESTINATION_FULL', "this user's disk quota is used up"],
+  EFBIG: ['DESTINATION_FULL', 'the file is larger than the file system or a limit allows'],
+  EACCES: ['DESTINATION_NOT_WRITABLE', 'this user may not write there'],
+  EPERM: ['DESTINATION_NOT_WRITABLE', 'this user may not write there'],
+  EROFS: ['DESTINATION_NOT_WRITABLE', 'the file system is read-only'],
+  ENOTDIR: ['DESTINATION_NOT_WRITABLE', 'a part of its path is not a folder'],
+  // From mkdir, where a file stands in the place of the folder.
+  EEXIST: ['DESTINATION_NOT_WRITABLE', 'a part of its path is not a folder'],
+  ENOENT: ['DESTINATION_NOT_WRITABLE', 'its folder does not exist or was removed'],
+  ELOOP: ['DESTINATION_NOT_WRITABLE', 'its symbolic links form a loop'],
+  ENAMETOOLONG: ['DESTINATION_NOT_WRITABLE', 'the name is too long for the file system'],
+  EISDIR: ['DESTINATION_IS_DIRECTORY', 'a folder of this name stands there'],
+  ENOTEMPTY: ['DESTINATION_IS_DIRECTORY', 'a folder of this name stands there'],
+};
+
+export function sourceFailure(error: unknown, uri: string): StorageError {
+  return failure(error, { uri, doing: 'Cannot read', diagnoses: sourceDiagnoses });
+}
+
+export function destinationFailure(error: unknown, uri: string): StorageError {
+  return failure(error, { uri, doing: 'Cannot write', diagnoses: destinationDiagnoses });
+}
+
+/** `error.code` of a file system call. */
+export function systemCode(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
+function failure(
+  error: unknown,
+  { uri, doing, diagnoses }: { uri: string; doing: string; diagnoses: Readonly<Record<string, Diagnosis>> },
+): StorageError {
+  if (error instanceof StorageError) return error;
+  const diagnosis = diagnoses[systemCode(error)];
+  if (diagnosis) {
+    return new StorageError({ code: diagnosis[0], message: `${doing} ${uri}: ${diagnosis[1]}.`, uri, cause: error });
+  }
+  const reason = error instanceof Error ? error.message : String(error);
+  // EIO, EMFILE, ESTALE and their like: the next attempt may well succeed.
+  return new StorageError({
+    code: 'STORAGE_FAILED',
+    message: `${doing} ${uri}: ${reason}`,
+    uri,
+    retryable: true,
+    cause: error,
+  });
+}

@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
+import { Writable } from 'node:stream';
+
+/** Bytes that may wait while a write is under way; they then go out in one call. */
+const waitingBytes = 512 * 1024;
+
+interface SinkOptions {
+  readonly handle: FileHandle;
+  /** Told the count as bytes arrive; what it throws fails the stream. */
+  readonly onBytes: (bytes: number) => void;
+}
+
+/**
+ * Writes a stream to a file and hashes it. Chunks go to the file as they came, without being joined first, and are hashed
+ * while the system writes them: for a gigabyte that halves the processor time of reading the body with `for await`.
+ */
+export class HashingSink extends Writable {
+  readonly #options: SinkOptions;
+  readonly #hash = createHash('sha256');
+  #bytes = 0;
+
+  constructor(options: SinkOptions) {
+    super({ highWaterMark: waitingBytes });
+    this.#options = options;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Once, after the stream has finished. */
+  digest(): string {
+    return this.#hash.digest('hex');
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    this.#store([chunk]).then(() => done(), done);
+  }
+
+  override _writev(chunks: { chunk: Buffer }[], done: (error?: Error | null) => void): void {
+    this.#store(chunks.map(({ chunk }) => chunk)).then(() => done(), done);
+  }
+
+  async #store(chunks: Buffer[]): Promise<void> {
+    const writing = writeAll(this.#options.handle, chunks);
+    try {
+      for (const chunk of chunks) {
+        this.#hash.update(chunk);
+        this.#bytes += chunk.length;
+      }
+      this.#options.onBytes(this.#bytes);
+    } finally {
+      // Also when a count is refused: the file must not be closed under a write.
+      await writing;
+    }
+  }
+}
+
+/** The system may take less than it was given. */
+async function writeAll(handle: FileHandle, chunks: Buffer[]): Promise<void> {
+  let { bytesWritten: skip } = await handle.writev(chunks);
+  for (const chunk of chunks) {
+    let offset = Math.min(skip, chunk.length);
+    skip -= offset;
+    while (offset < chunk.length) offset += (await handle.write(chunk, offset)).bytesWritten;
+  }
+}

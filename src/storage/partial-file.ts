@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto';
+import { lstat, open, readdir, rm, type FileHandle } from 'node:fs/promises';
+import path from 'node:path';
+import { StorageError } from './errors';
+import { cutToBytes, maxNameBytes } from './file-name';
+import { destinationFailure, systemCode } from './file-system-failure';
+
+/** Which destination and whose: what names a temporary file. */
+export interface PartialIdentity {
+  readonly uri: string;
+  /** The destination's path. */
+  readonly filePath: string;
+  readonly jobKey: string;
+  readonly attempt: number;
+}
+
+/**
+ * The temporary file of one attempt, in the destination's folder so that the final step is a rename. Its name is the same
+ * whenever the attempt is, so what a killed worker left is found by the next attempt.
+ */
+export class PartialFile {
+  readonly path: string;
+  readonly handle: FileHandle;
+  readonly #uri: string;
+
+  private constructor(fields: { path: string; handle: FileHandle; uri: string }) {
+    this.path = fields.path;
+    this.handle = fields.handle;
+    this.#uri = fields.uri;
+  }
+
+  static async create({ uri, filePath, jobKey, attempt }: PartialIdentity): Promise<PartialFile> {
+    const folder = path.dirname(filePath);
+    const suffix = `.${markOf(jobKey)}.${attempt}.part`;
+    const name = `.${cutToBytes(path.basename(filePath), maxNameBytes - suffix.length - 1)}${suffix}`;
+    const partialPath = path.join(folder, name);
+    // Removed and then created exclusively: a symbolic link of this name is not followed.
+    await rm(partialPath, { force: true });
+    return new PartialFile({ path: partialPath, handle: await open(partialPath, 'wx'), uri });
+  }
+
+  /**
+   * Fails when the name is gone or stands for another file: then a later attempt has taken over, and this one, a leftover
+   * of a worker that was given up, must not put its bytes in place.
+   */
+  async assertOwned(): Promise<void> {
+    if (await this.#isOwned()) return;
+    throw new StorageError({
+      code: 'TEMPORARY_FILE_LOST',
+      message: `Cannot write ${this.#uri}: another attempt of the job took over.`,
+      uri: this.#uri,
+      retryable: true,
+    });
+  }
+
+  /**
+   * Closes the file, and removes it unless it has its final name or belongs to another attempt by now. It never throws: by
+   * then the write has succeeded, or failed for a reason that matters more.
+   */
+  async discard(): Promise<void> {
+    try {
+      if (await this.#isOwned()) await rm(this.path, { force: true });
+    } catch {
+      // The next attempt, or `discardPartial`, finds it by its name.
+    }
+    await this.handle.close().catch(() => undefined);
+  }
+
+  async #isOwned(): Promise<boolean> {
+    try {
+      const [mine, named] = await Promise.all([this.handle.stat({ bigint: true }), lstat(this.path, { bigint: true })]);
+      return mine.ino === named.ino && mine.dev === named.dev;
+    } catch (error) {
+      if (systemCode(error) === 'ENOENT') return false;
+      throw destinationFailure(error, this.#uri);
+    }
+  }
+}
+
+/** Removes what attempts of a job left in a folder, whatever the output's name. */
+export async function removePartials(folder: string, jobKey: string): Promise<void> {
+  const ending = new RegExp(`^\\..*\\.${markOf(jobKey)}\\.\\d+\\.part$`, 's');
+  let names: string[];
+  try {
+    names = await readdir(folder);
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(systemCode(error))) return;
+    throw error;
+  }
+  const leftovers = names.filter((name) => ending.test(name));
+  await Promise.all(leftovers.map((name) => rm(path.join(folder, name), { force: true })));
+}
+
+function markOf(jobKey: string): string {
+  return createHash('sha256').update(jobKey).digest('hex').slice(0, 12);
+}

@@ -1,0 +1,110 @@
+import type { BigIntStats } from 'node:fs';
+import { open, stat, type FileHandle } from 'node:fs/promises';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { StorageError } from './errors';
+import type { SourceFile } from './file-store';
+import { sourceFailure } from './file-system-failure';
+import { toPath } from './file-uri';
+
+/** Bytes asked of the file system at a time; with chunks of this order an upload runs at the speed of the connection. */
+const chunkBytes = 512 * 1024;
+
+/** Finds a local file and proves that it can be read. */
+export async function openLocalSource(uri: string): Promise<SourceFile> {
+  const filePath = toPath(uri);
+  try {
+    const seen = await stat(filePath, { bigint: true });
+    refuseUnusable(seen, uri);
+    // access() asks for the real user where open() asks for the effective one, so only open() proves it.
+    await (await open(filePath, 'r')).close();
+    return {
+      uri,
+      name: path.basename(filePath),
+      size: Number(seen.size),
+      path: filePath,
+      open: () => new SourceStream({ uri, filePath, seen }),
+    };
+  } catch (error) {
+    throw sourceFailure(error, uri);
+  }
+}
+
+/** Checked before the file is opened: opening a named pipe would wait for a writer. */
+function refuseUnusable(stats: BigIntStats, uri: string): void {
+  if (stats.isDirectory()) {
+    throw new StorageError({
+      code: 'SOURCE_IS_DIRECTORY',
+      message: `Cannot read ${uri}: it is a folder; name a file.`,
+      uri,
+    });
+  }
+  if (!stats.isFile()) {
+    throw new StorageError({
+      code: 'SOURCE_UNREADABLE',
+      message: `Cannot read ${uri}: it is not a regular file.`,
+      uri,
+    });
+  }
+  if (stats.size === 0n) {
+    throw new StorageError({ code: 'SOURCE_EMPTY', message: `Cannot convert ${uri}: the file is empty.`, uri });
+  }
+}
+
+/** Reads a file and fails when it is not, from first byte to last, the one that was seen. */
+class SourceStream extends Readable {
+  readonly #source: { uri: string; filePath: string; seen: BigIntStats };
+  #handle: FileHandle | undefined;
+
+  constructor(source: { uri: string; filePath: string; seen: BigIntStats }) {
+    super({ highWaterMark: chunkBytes });
+    this.#source = source;
+  }
+
+  override _construct(done: (error?: Error | null) => void): void {
+    open(this.#source.filePath, 'r').then(
+      (handle) => {
+        this.#handle = handle;
+        this.#compare(handle).then(() => done(), done);
+      },
+      (error: unknown) => done(sourceFailure(error, this.#source.uri)),
+    );
+  }
+
+  override _read(): void {
+    this.#readChunk().then(
+      (chunk) => this.push(chunk),
+      (error: unknown) => this.destroy(sourceFailure(error, this.#source.uri)),
+    );
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    const close = this.#handle?.close() ?? Promise.resolve();
+    close.then(
+      () => done(error),
+      // A file that was only read loses nothing when closing it fails.
+      () => done(error),
+    );
+  }
+
+  async #readChunk(): Promise<Buffer | null> {
+    const handle = this.#handle;
+    if (!handle) return null;
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafeSlow(chunkBytes), 0, chunkBytes, null);
+    if (bytesRead > 0) return buffer.subarray(0, bytesRead);
+    await this.#compare(handle);
+    return null;
+  }
+
+  async #compare(handle: FileHandle): Promise<void> {
+    const { uri, seen } = this.#source;
+    const now = await handle.stat({ bigint: true });
+    if (now.size === seen.size && now.mtimeNs === seen.mtimeNs && now.ino === seen.ino && now.dev === seen.dev) return;
+    throw new StorageError({
+      code: 'SOURCE_CHANGED',
+      message: `Cannot read ${uri}: the file changed while it was in use (${seen.size} bytes before, ${now.size} now).`,
+      uri,
+      retryable: true,
+    });
+  }
+}

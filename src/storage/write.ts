@@ -1,0 +1,93 @@
+import { mkdir, type FileHandle } from 'node:fs/promises';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { pathToFileURL } from 'node:url';
+import { commitPartial, type Link } from './commit';
+import { describeFile } from './describe';
+import { StorageError } from './errors';
+import type { StoredFile, WriteDestinationOptions } from './file-store';
+import { destinationFailure } from './file-system-failure';
+import { toPath } from './file-uri';
+import { HashingSink } from './hashing-sink';
+import { PartialFile, removePartials } from './partial-file';
+
+/** Streams a body into its destination; see `FileStore.writeDestination`. */
+export async function writeLocalFile(options: WriteDestinationOptions, link?: Link): Promise<StoredFile> {
+  const { uri, signal } = options;
+  // Closed whatever happens: an unread body would keep its connection open.
+  const body = options.body instanceof Readable ? options.body : Readable.from(options.body);
+  try {
+    const filePath = toPath(uri);
+    signal?.throwIfAborted();
+    const partial = await startPartial(filePath, options);
+    try {
+      const { bytes, sha256 } = await receive(body, partial.handle, options);
+      const committed = await commitPartial({ ...options, filePath, partial, bytes, sha256, link });
+      if (committed === undefined) return await describeSkipped(uri, filePath);
+      const name = path.basename(committed);
+      return { uri: pathToFileURL(committed).href, name, bytes, sha256, skipped: false };
+    } finally {
+      await partial.discard();
+    }
+  } catch (error) {
+    // The signal destroys the body with an error of its own kind; callers look for the reason they gave.
+    throw signal?.aborted ? signal.reason : error;
+  } finally {
+    body.destroy();
+  }
+}
+
+async function startPartial(filePath: string, { uri, jobKey, attempt }: WriteDestinationOptions): Promise<PartialFile> {
+  try {
+    await mkdir(path.dirname(filePath), { recursive: true });
+    // The first attempt has no predecessor, and listing a folder of 40,000 outputs once for each would be felt.
+    if (attempt > 1) await removePartials(path.dirname(filePath), jobKey);
+    return await PartialFile.create({ uri, filePath, jobKey, attempt });
+  } catch (error) {
+    throw destinationFailure(error, uri);
+  }
+}
+
+/** Writes the body down, hashed on its way, and makes it durable. */
+async function receive(
+  body: Readable,
+  handle: FileHandle,
+  { uri, expectedSize, signal, onProgress }: WriteDestinationOptions,
+): Promise<{ bytes: number; sha256: string }> {
+  const sink = new HashingSink({
+    handle,
+    onBytes(bytes) {
+      if (expectedSize !== undefined && bytes > expectedSize) throw sizeMismatch(uri, expectedSize, 'more');
+      onProgress?.(bytes);
+    },
+  });
+  const failed: { body?: { error: unknown } } = {};
+  // The body's failures pass through as they are; all others are the file system's.
+  body.once('error', (error) => (failed.body = { error }));
+  try {
+    await (signal ? pipeline(body, sink, { signal }) : pipeline(body, sink));
+    if (expectedSize !== undefined && sink.bytes < expectedSize) {
+      throw sizeMismatch(uri, expectedSize, `only ${sink.bytes}`);
+    }
+    await handle.sync();
+  } catch (error) {
+    throw failed.body ? failed.body.error : destinationFailure(error, uri);
+  }
+  return { bytes: sink.bytes, sha256: sink.digest() };
+}
+
+function sizeMismatch(uri: string, expectedSize: number, came: string): StorageError {
+  return new StorageError({
+    code: 'SIZE_MISMATCH',
+    message: `Cannot write ${uri}: ${expectedSize} bytes were to come, ${came} came.`,
+    uri,
+    retryable: true,
+  });
+}
+
+async function describeSkipped(uri: string, filePath: string): Promise<StoredFile> {
+  const existing = await describeFile(uri);
+  const name = path.basename(filePath);
+  return { uri, name, bytes: existing?.bytes ?? 0, sha256: existing?.sha256 ?? '', skipped: true };
+}

@@ -1,6 +1,7 @@
 import { ConversionFailure, type ConversionRequest, type Converted, oneLine, type Warnings } from './conversion';
 import { plainTextReader } from '../formats-table';
-import { inputNameFor, runPandoc } from './pandoc';
+import { embedImages } from './embed-images';
+import { describeMissing, inputNameFor, runPandoc } from './pandoc';
 import { plainTextDocument } from './plain-text';
 
 export { isPandocBroken } from './pandoc';
@@ -10,20 +11,59 @@ const zipped = new Set(['docx', 'odt', 'epub', 'pptx', 'xlsx']);
 
 /** Writers that put images into the file they write. */
 const containers = new Set(['docx', 'odt', 'epub2', 'epub3', 'pptx', 'rtf', 'fb2', 'ipynb']);
+/** Of these, the writers that fail on a missing image or drop it silently. */
+const carelessContainers = new Set(['pptx', 'ipynb']);
 const selfContainedPages = new Set(['html4', 'html5']);
 
 /** Converts between document formats with pandoc. */
 export async function convertDocument(request: ConversionRequest, input: Buffer): Promise<Converted> {
   const { writer } = request.route;
-  const keepsImages = containers.has(writer) || selfContainedPages.has(writer);
-  const options = {
-    standalone: true,
-    ...(selfContainedPages.has(writer) ? { 'embed-resources': true } : {}),
-    // Only to learn of images that the output cannot hold.
-    ...(keepsImages ? {} : { 'extract-media': 'media' }),
-  };
+  if (selfContainedPages.has(writer)) return convertToPage(request, input);
+  if (containers.has(writer)) return convertToContainer(request, input);
+  // Only to learn of images that the output cannot hold.
+  const options = { standalone: true, 'extract-media': 'media' };
   const { output, media, warnings } = await readDocument(request, input, { to: writer, options });
-  return { data: output, warnings: keepsImages ? warnings : { ...warnings, ...describeLostImages(request, media) } };
+  return { data: output, warnings: { ...warnings, ...describeLostImages(request, media) } };
+}
+
+async function convertToPage(request: ConversionRequest, input: Buffer): Promise<Converted> {
+  const to = request.route.writer;
+  try {
+    const options = { standalone: true, 'embed-resources': true };
+    const { output, warnings } = await readDocument(request, input, { to, options });
+    return { data: output, warnings };
+  } catch (error) {
+    if (!isAbsolutePathFailure(error)) throw error;
+    const { output, warnings } = await readDocument(request, input, { to, options: { standalone: true } });
+    const message = 'The page refers to images by absolute paths, so none was embedded. Embed them as data: URIs.';
+    return { data: output, warnings: { ...warnings, IMAGES_NOT_EMBEDDED: message } };
+  }
+}
+
+async function convertToContainer(request: ConversionRequest, input: Buffer): Promise<Converted> {
+  const to = request.route.writer;
+  const options = { standalone: true };
+  if (!carelessContainers.has(to)) {
+    const { output, warnings } = await readDocument(request, input, { to, options });
+    return { data: output, warnings };
+  }
+  const read = await readDocument(request, input, { to: 'json', options: { 'extract-media': 'media' } });
+  const { json, missing } = embedImages(Buffer.from(read.output).toString('utf8'), read.media);
+  const { output, warnings } = await runPandoc({
+    from: 'json',
+    to,
+    input: json,
+    inputName: inputNameFor(request),
+    options,
+  });
+  const all = { ...read.warnings, ...warnings };
+  if (missing.length > 0) all['RESOURCE_NOT_FOUND'] = describeMissing(missing);
+  return { data: output, warnings: all };
+}
+
+/** Embedding fails on an image with an absolute path, where it only warns of a relative one. */
+function isAbsolutePathFailure(error: unknown): boolean {
+  return error instanceof ConversionFailure && error.message.includes('withBinaryFile: does not exist');
 }
 
 /** Reads the input of a conversion and writes it in the format that pandoc calls `to`. */
@@ -44,7 +84,7 @@ export async function readDocument(
       from: isPlain ? 'json' : reader,
       to,
       input: isPlain ? plainTextDocument(input) : input,
-      inputName: inputNameFor(request.title),
+      inputName: inputNameFor(request),
       options,
     });
   } catch (error) {

@@ -43,9 +43,9 @@ export async function runPandoc({ from, to, input, inputName, options = {} }: Pa
   };
 }
 
-/** The name in pandoc's file system for a source of this title: free of what pandoc reads as a URL, a path or standard input. */
-export function inputNameFor(title: string): string {
-  return `${title.replace(/[^\p{L}\p{N} ._-]/gu, '_')}.input`;
+/** The name in pandoc's file system: free of what pandoc reads as a URL, a path or standard input. */
+export function inputNameFor({ title, inputFormat }: { title: string; inputFormat: string }): string {
+  return `${title.replace(/[^\p{L}\p{N} ._-]/gu, '_')}.${inputFormat.split('-')[0] ?? 'input'}`;
 }
 
 async function runGuarded<Result>(run: () => Promise<Result>): Promise<Result> {

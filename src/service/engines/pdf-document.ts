@@ -1,4 +1,5 @@
 import { imageKind } from './image-kind';
+import { type Attributes, firstOf, isAttributes, isNode, isObject, type Node, part } from './pandoc-ast';
 
 /**
  * Makes a pandoc document (JSON) fit for typst. pandoc writes some parts of a document into the typst source as code (raw
@@ -21,11 +22,6 @@ interface Preparation {
   readonly usedAnchors: Set<string>;
   readonly images: Map<string, Uint8Array>;
   readonly missing: string[];
-}
-
-interface Node {
-  t: string;
-  c?: unknown;
 }
 
 const keptMetadata = new Set(['title', 'subtitle', 'author', 'date', 'abstract', 'keywords', 'lang']);
@@ -152,22 +148,6 @@ function collectAnchors(value: unknown, anchors: Set<string>): void {
   }
 }
 
-type Attributes = [id: string, classes: string[], pairs: [string, string][]];
-
-/** Attributes look the same wherever they stand: an identifier, classes, and pairs. */
-function isAttributes(value: unknown): value is Attributes {
-  if (!Array.isArray(value) || value.length !== 3) return false;
-  const items: readonly unknown[] = value;
-  const [id, classes, pairs] = items;
-  return (
-    typeof id === 'string' &&
-    Array.isArray(classes) &&
-    classes.every((item) => typeof item === 'string') &&
-    Array.isArray(pairs) &&
-    pairs.every((pair) => Array.isArray(pair) && pair.length === 2 && pair.every((item) => typeof item === 'string'))
-  );
-}
-
 function plainSpan(content: unknown): Node {
   return { t: 'Span', c: [['', [], []], content] };
 }
@@ -198,21 +178,4 @@ function textOf(value: unknown): string {
   if (Array.isArray(value)) return value.map(textOf).join('');
   if (isNode(value)) return textOf(value.c);
   return '';
-}
-
-function part(node: Node, index: number): unknown {
-  return Array.isArray(node.c) ? node.c[index] : undefined;
-}
-
-function firstOf(value: unknown): string {
-  const first: unknown = Array.isArray(value) ? value[0] : undefined;
-  return typeof first === 'string' ? first : '';
-}
-
-function isNode(value: unknown): value is Node {
-  return isObject(value) && typeof value['t'] === 'string';
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

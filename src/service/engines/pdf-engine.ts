@@ -45,7 +45,7 @@ async function writeTypst(
     from: 'json',
     to: 'typst',
     input: document.json,
-    inputName: inputNameFor(request.title),
+    inputName: inputNameFor(request),
     options: { standalone: true, variables: { papersize: 'a4' } },
   });
   return { source: Buffer.from(output).toString('utf8'), warnings };

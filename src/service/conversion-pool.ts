@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { Piscina } from 'piscina';
 import { z } from 'zod';
+import { inspectError, messageOf } from './caught';
 import type { ConversionOutcome, ConversionRequest, Warnings } from './engines/conversion';
 
 /**
@@ -92,8 +93,8 @@ export class ConversionPool {
 }
 
 function describeCrash(error: unknown): PoolOutcome {
-  const message = error instanceof Error ? error.message : String(error);
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const message = messageOf(error);
+  const { code } = inspectError(error);
   if (code === 'ERR_WORKER_OUT_OF_MEMORY') {
     return {
       status: 'failed',

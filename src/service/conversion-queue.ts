@@ -1,5 +1,6 @@
 import type { KnownErrorCode } from '../api/error-codes';
 import { resultJson } from './answer';
+import { messageOf } from './caught';
 import type { ConversionPool, PoolOutcome } from './conversion-pool';
 import { baseName } from './file-name';
 import type { FileStore } from './file-store';
@@ -98,7 +99,7 @@ export class ConversionQueue {
       await this.#convert(id);
     } catch (error) {
       // The disk or the database fails; the task is still in it, so it can wait.
-      this.#options.log(`conversion ${id} could not be recorded, tries again: ${describe(error)}`);
+      this.#options.log(`conversion ${id} could not be recorded, tries again: ${messageOf(error)}`);
       setTimeout(() => this.enqueue(id), retryDelayMs).unref();
       return;
     }
@@ -185,8 +186,4 @@ export class ConversionQueue {
     this.#listeners.delete(id);
     for (const listener of listeners) listener();
   }
-}
-
-function describe(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -3,6 +3,7 @@ import { link, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import type { ServiceApp } from './authentication';
+import { inspectError } from './caught';
 
 const appSchema = z.object({ name: z.string(), appId: z.guid(), tokenSha256: z.string().regex(/^[0-9a-f]{64}$/) });
 
@@ -42,7 +43,7 @@ async function readOrCreate(file: string, create: () => string): Promise<string>
   try {
     await link(part, file);
   } catch (error) {
-    if (!hasCode(error, 'EEXIST')) throw error;
+    if (inspectError(error).code !== 'EEXIST') throw error;
   } finally {
     await rm(part, { force: true });
   }
@@ -69,11 +70,7 @@ async function readIfExists(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
+    if (inspectError(error).code === 'ENOENT') return undefined;
     throw error;
   }
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
 }

@@ -7,6 +7,7 @@ import { endpoints, type IncludeItem } from '../api/contract';
 import { lookUpErrorCode } from '../api/error-codes';
 import { type AnsweredTask, errorJson, errorStatus, taskJson } from './answer';
 import { type Authenticator, requireSameApp, type ServiceApp } from './authentication';
+import { inspectError } from './caught';
 import { convertFile } from './endpoints/convert-file';
 import { convertStatus } from './endpoints/convert-status';
 import { downloadUrl, findDownload } from './endpoints/download-url';
@@ -51,9 +52,7 @@ export async function createServer({ context, authenticator, log }: ServerOption
   server.setErrorHandler((error, request, reply) => {
     const known = toTaskError(error);
     if (known) return sendError(reply, known);
-    log(
-      `${request.method} ${request.url} failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
-    );
+    log(`${request.routeOptions.url ?? 'request'} failed: ${inspectError(error).stack ?? String(error)}`);
     return sendError(reply, new TaskError('INTERNAL_SERVER_ERROR'));
   });
 
@@ -63,7 +62,7 @@ export async function createServer({ context, authenticator, log }: ServerOption
       apps.set(request, authenticator.authenticate(request.headers.authorization));
       done();
     } catch (error) {
-      done(error instanceof Error ? error : new Error(String(error)));
+      done(error instanceof TaskError ? error : new TaskError('INTERNAL_SERVER_ERROR'));
     }
   };
   const appOf = (request: FastifyRequest): ServiceApp => {
@@ -167,11 +166,9 @@ function sendJson(reply: FastifyReply, status: number, json: string): FastifyRep
 /** The document's error for what went wrong, or undefined when it is the service's own fault. */
 function toTaskError(error: unknown): TaskError | undefined {
   if (error instanceof TaskError) return error;
-  if (!(error instanceof Error)) return undefined;
-  if ('code' in error && error.code === 'FST_FILES_LIMIT') return new TaskError('INVALID_FIELD', { subject: 'file' });
+  const { code, statusCode = 500 } = inspectError(error);
+  if (code === 'FST_FILES_LIMIT') return new TaskError('INVALID_FIELD', { subject: 'file' });
   // A form that cannot be read: cut off, malformed, too large.
-  const status = 'statusCode' in error ? error.statusCode : undefined;
-  if (typeof status === 'number' && status >= 400 && status < 500)
-    return new TaskError('INVALID_FIELD', { subject: 'data' });
+  if (statusCode >= 400 && statusCode < 500) return new TaskError('INVALID_FIELD', { subject: 'data' });
   return undefined;
 }

@@ -79,12 +79,11 @@ export class TestClient {
     return { authorization: `Bearer ${this.token}` };
   }
 
+  /** Posts with the app's token, unless `init` brings another. */
   async send(endpoint: string, init: RequestInit): Promise<Response> {
-    return fetch(`${this.url}/v1/${endpoint}`, {
-      method: 'POST',
-      ...init,
-      headers: { ...this.headers, ...init.headers },
-    });
+    const headers = new Headers(this.headers);
+    new Headers(init.headers).forEach((value, name) => headers.set(name, value));
+    return fetch(`${this.url}/v1/${endpoint}`, { method: 'POST', ...init, headers });
   }
 
   /** Posts a multipart form; `app` is filled in. */
@@ -159,12 +158,8 @@ export async function parseAnswer(response: Response): Promise<Answer> {
   };
 }
 
-export interface TestService extends AsyncDisposable {
-  service: ConversionService;
-  client: TestClient;
-  dataDir: string;
-  logged: string[];
-}
+/** The shape of the document's datetimes, as an asymmetric matcher. */
+export const anyTime: unknown = expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
 
 export async function createDataDir(): Promise<string> {
   return mkdtemp(path.join(tmpdir(), 'fileconv-service-'));

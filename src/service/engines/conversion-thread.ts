@@ -1,5 +1,6 @@
 import { open, readFile, stat } from 'node:fs/promises';
 import { threadId } from 'node:worker_threads';
+import { inspectError, messageOf } from '../caught';
 import { ConversionFailure, type ConversionOutcome, type ConversionRequest, oneLine } from './conversion';
 import { convertImage } from './image-engine';
 import { convertDocument, isPandocBroken } from './pandoc-engine';
@@ -55,7 +56,6 @@ function isWorn(): boolean {
 
 function describeFailure(error: unknown): { status: 'failed' | 'broken'; message: string } {
   if (error instanceof ConversionFailure) return { status: 'failed', message: oneLine(error.message) };
-  const message = oneLine(error instanceof Error ? error.message : String(error));
-  const isSystemError = error instanceof Error && 'syscall' in error;
-  return { status: isSystemError ? 'broken' : 'failed', message };
+  const { syscall } = inspectError(error);
+  return { status: syscall === undefined ? 'failed' : 'broken', message: oneLine(messageOf(error)) };
 }

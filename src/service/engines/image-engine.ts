@@ -1,4 +1,5 @@
 import type { Metadata, Sharp } from 'sharp';
+import { messageOf } from '../caught';
 import { ConversionFailure, type ConversionRequest, type Converted, oneLine, type Warnings } from './conversion';
 import { loadEngine } from './load-engine';
 
@@ -61,7 +62,7 @@ function describeLosses(
 }
 
 function explain(error: unknown, { inputFormat, outputFormat }: ConversionRequest): ConversionFailure {
-  const reason = oneLine(error instanceof Error ? error.message : String(error));
+  const reason = oneLine(messageOf(error));
   const name = inputFormat.toUpperCase();
   if (/unsupported image format/i.test(reason)) {
     return new ConversionFailure(`The file is not a ${name} image, nor any other image that can be read.`);

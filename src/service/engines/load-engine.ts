@@ -1,3 +1,4 @@
+import { messageOf } from '../caught';
 import { ConversionFailure, oneLine } from './conversion';
 
 /** Loads an optional engine, or fails with what to install. */
@@ -5,7 +6,7 @@ export async function loadEngine<Module>(packageName: string, load: () => Promis
   try {
     return await load();
   } catch (error) {
-    const reason = oneLine(error instanceof Error ? error.message : String(error));
+    const reason = oneLine(messageOf(error));
     throw new ConversionFailure(
       `The engine ${packageName} cannot be loaded. Run: npm install ${packageName} (${reason})`,
     );

@@ -1,3 +1,4 @@
+import { messageOf } from '../caught';
 import { ConversionFailure, oneLine, type Warnings } from './conversion';
 import { loadEngine } from './load-engine';
 
@@ -53,7 +54,7 @@ async function runGuarded<Result>(run: () => Promise<Result>): Promise<Result> {
     return await run();
   } catch (error) {
     broken = true;
-    const reason = oneLine(error instanceof Error ? error.message : String(error));
+    const reason = oneLine(messageOf(error));
     throw new ConversionFailure(`The document is too large or too deeply nested for the engine (${reason}).`);
   }
 }

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import type { NodeCompiler } from '@myriaddreamin/typst-ts-node-compiler';
 import { z } from 'zod';
+import { messageOf } from '../caught';
 import { ConversionFailure, type ConversionRequest, type Converted, oneLine } from './conversion';
 import { loadEngine } from './load-engine';
 import { describeMissing, inputNameFor, runPandoc } from './pandoc';
@@ -66,7 +67,7 @@ async function typeset(source: string, images: ReadonlyMap<string, Uint8Array>):
     }
     return { pdf: compiler.pdf(compiled.result) };
   } catch (error) {
-    return { pdf: undefined, reason: error instanceof Error ? error.message : String(error) };
+    return { pdf: undefined, reason: messageOf(error) };
   } finally {
     compiler.resetShadow();
     compiler.evictCache(cacheRounds);

@@ -1,0 +1,190 @@
+import { readdir, stat } from 'node:fs/promises';
+import http from 'node:http';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import Database from 'libsql';
+import { anyTime, parseAnswer, startTestService, type TestClient, tinyPng, toBytes } from './support';
+
+/** Uploads and downloads: what is kept, what is refused, and what never touches the disk. */
+
+let running: Awaited<ReturnType<typeof startTestService>>;
+let client: TestClient;
+const maxUploadBytes = 64 * 1024;
+
+beforeAll(async () => {
+  running = await startTestService({ maxUploadBytes });
+  client = running.client;
+});
+
+afterAll(() => running.stop());
+
+const uploads = (): Promise<string[]> => readdir(path.join(running.dataDir, 'uploads'));
+
+describe('upload/file', () => {
+  it('answers with the connector, the name, the size in bytes and the time of expiry', async () => {
+    const { output, body } = await client.post(
+      'upload/file',
+      { include: ['entity', 'result'] },
+      { name: 'Grün 1.png', data: tinyPng },
+    );
+    expect(output).toEqual({
+      connector: body.entity?.id,
+      name: 'Grün 1.png',
+      size: tinyPng.length,
+      expires_at: anyTime,
+    });
+    expect(body.entity).toMatchObject({ endpoint: 'v1/upload/file', status: 'completed' });
+  });
+
+  it.each([
+    ['../../../etc/evil.png', 'evil.png'],
+    ['..\\..\\evil.png', 'evil.png'],
+    ['/abs/olute.png', 'olute.png'],
+    ['.png', 'file.png'],
+    ['line\u0000break\n.png', /^line.*\.png$/],
+    [`${'x'.repeat(400)}.png`, /^x{200}\.png$/],
+  ])('stores a file named %j under its task id and nowhere else', async (name, expected) => {
+    const before = await uploads();
+    const { output } = await client.post('upload/file', {}, { name, data: tinyPng });
+    expect(output.name).toEqual(typeof expected === 'string' ? expected : expect.stringMatching(expected));
+    const added = (await uploads()).filter((entry) => !before.includes(entry));
+    expect(added).toEqual([output.connector]);
+    const stored = await stat(path.join(running.dataDir, 'uploads', added[0] ?? ''));
+    expect([stored.size, stored.mode & 0o077]).toEqual([tinyPng.length, 0]);
+  });
+
+  it.each([
+    ['EMPTY_FILE', { name: 'a.png', data: '' }, 'empty'],
+    ['LIMIT_UPLOAD_SIZE', { name: 'a.png', data: 'x'.repeat(maxUploadBytes + 1) }, '64 KB'],
+    ['NOT_VALID_EXTENSION', { name: 'a.exe', data: 'x' }, 'exe'],
+    ['NOT_VALID_EXTENSION', { name: 'noextension', data: 'x' }, 'extension'],
+  ])('answers %s at HTTP 200 and keeps nothing', async (code, file, subject) => {
+    const before = await uploads();
+    const { status, error } = await client.post('upload/file', {}, file);
+    expect([status, error.code]).toEqual([200, code]);
+    expect(error.message).toContain(subject);
+    expect(await uploads()).toEqual(before);
+  });
+
+  it('takes a file of exactly the limit', async () => {
+    const { error } = await client.post('upload/file', {}, { name: 'a.txt', data: 'x'.repeat(maxUploadBytes) });
+    expect(error).toEqual({});
+  });
+
+  it('takes the file before the field data as well', async () => {
+    const form = new FormData();
+    form.set('file', new Blob([toBytes(tinyPng)]), 'dot.png');
+    form.set('data', JSON.stringify({ app: client.app.appId }));
+    const { output } = await parseAnswer(await client.send('upload/file', { body: form }));
+    expect(output.name).toBe('dot.png');
+  });
+
+  it.each([
+    ['without a file', { data: '{}' }, undefined, 'MISSING_REQUIRED_DATA_KEY'],
+    ['without data', {}, 'file', 'MISSING_REQUIRED_FIELD'],
+    ['with broken data', { data: '{' }, 'file', 'INVALID_FIELD'],
+    ['with the file under another name', { data: 'ok' }, 'document', 'MISSING_REQUIRED_FIELD'],
+  ])('refuses an upload %s and keeps nothing', async (_title, fields: { data?: string }, fileField, code) => {
+    const before = await uploads();
+    const form = new FormData();
+    if (fields.data !== undefined) {
+      form.set('data', fields.data === 'ok' ? JSON.stringify({ app: client.app.appId }) : fields.data);
+    }
+    if (fileField) form.set(fileField, new Blob([toBytes(tinyPng)]), 'dot.png');
+    const { status, error } = await parseAnswer(await client.send('upload/file', { body: form }));
+    expect([status, error.code]).toEqual([400, code]);
+    expect(await uploads()).toEqual(before);
+  });
+
+  it('refuses two files', async () => {
+    const before = await uploads();
+    const form = new FormData();
+    form.set('data', JSON.stringify({ app: client.app.appId }));
+    form.append('file', new Blob([toBytes(tinyPng)]), 'a.png');
+    form.append('file', new Blob([toBytes(tinyPng)]), 'b.png');
+    const { status, error } = await parseAnswer(await client.send('upload/file', { body: form }));
+    expect([status, error.code]).toEqual([400, 'INVALID_FIELD']);
+    expect(await uploads()).toEqual(before);
+  });
+
+  it('leaves nothing behind when the upload is cut off', async () => {
+    const before = await uploads();
+    const cut = await beginUpload(client);
+    expect((await uploads()).length).toBe(before.length + 1);
+    cut();
+    for (let tries = 0; tries < 100 && (await uploads()).length !== before.length; tries += 1) await sleep(20);
+    expect(await uploads()).toEqual(before);
+  });
+
+  it('does not store the file of a stranger', async () => {
+    const before = await uploads();
+    const form = new FormData();
+    form.set('file', new Blob([toBytes(tinyPng)]), 'a.png');
+    const headers = { authorization: 'Bearer nobody' };
+    const { status } = await parseAnswer(await client.send('upload/file', { body: form, headers }));
+    expect(status).toBe(403);
+    expect(await uploads()).toEqual(before);
+  });
+});
+
+describe('downloads', () => {
+  it('carry size, type and a safe name', async () => {
+    const { bytes, headers } = await client.convertToBytes({ name: 'Straße 7%.png', data: tinyPng }, 'webp');
+    expect(headers.get('content-length')).toBe(String(bytes.length));
+    expect(headers.get('content-type')).toBe('image/webp');
+    const [plain, encoded] = (headers.get('content-disposition') ?? '').split('; ').slice(1);
+    expect(plain).toMatch(/^filename="Stra_e 7_\.webp"$/);
+    expect(encoded).toBe(`filename*=UTF-8''${encodeURIComponent('Straße 7%.webp')}`);
+  });
+
+  it('have a link with name, size, expiry and the bare path', async () => {
+    const converted = await client.convert({ name: 'dot.png', data: tinyPng }, 'webp');
+    const { output, body } = await client.post('download/url', {
+      connector: converted.output.connector,
+      include: ['entity', 'result'],
+    });
+    const { bytes } = await client.download(converted.output.connector ?? '');
+    expect(output).toEqual({
+      connector: body.entity?.id,
+      name: 'dot.webp',
+      size: bytes.length,
+      expires_at: anyTime,
+      url: '/v1/download/url/get',
+    });
+  });
+
+  it('expire, and so do uploads', async () => {
+    const upload = await client.upload('dot.png', tinyPng);
+    const converted = await client.post('convert/file', { connector: upload, parameters: { output: 'webp' } });
+    const link = await client.post('download/url', { connector: converted.output.connector });
+    const db = new Database(path.join(running.dataDir, 'service.db'), { timeout: 5000 });
+    db.prepare('UPDATE tasks SET expires_at = ? WHERE id IN (?, ?)').run(
+      Date.now() - 1,
+      upload,
+      converted.output.connector,
+    );
+    db.close();
+    const again = await client.post('convert/file', { connector: upload, parameters: { output: 'gif' } });
+    expect([again.status, again.error.code]).toEqual([404, 'FILE_NOT_EXISTS']);
+    const late = await client.post('download/url', { connector: converted.output.connector });
+    expect([late.status, late.error.code]).toEqual([404, 'DOWNLOAD_EXPIRED']);
+    const bytes = await client.post('download/url/get', { connector: link.output.connector });
+    expect([bytes.status, bytes.error.code]).toEqual([404, 'DOWNLOAD_EXPIRED']);
+  });
+});
+
+/** Sends half of a multipart upload; the returned function drops the connection. */
+async function beginUpload({ url, app, headers }: TestClient): Promise<() => void> {
+  const boundary = 'cut-here';
+  const request = http.request(`${url}/v1/upload/file`, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': `multipart/form-data; boundary=${boundary}`, 'content-length': '60000' },
+  });
+  request.on('error', () => undefined);
+  request.write(
+    `--${boundary}\r\ncontent-disposition: form-data; name="data"\r\n\r\n${JSON.stringify({ app: app.appId })}\r\n` +
+      `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="a.png"\r\n\r\n${'x'.repeat(30_000)}`,
+  );
+  await sleep(300);
+  return () => request.destroy();
+}

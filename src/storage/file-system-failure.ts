@@ -1,3 +1,4 @@
+import { systemErrorCode } from '../shared/system-error';
 import { StorageError, type StorageErrorCode } from './errors';
 
 type Diagnosis = readonly [code: StorageErrorCode, advice: string];
@@ -39,7 +40,7 @@ export function destinationFailure(error: unknown, uri: string): StorageError {
 
 /** `error.code` of a file system call. */
 export function systemCode(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+  return systemErrorCode(error) ?? '';
 }
 
 function failure(

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { systemErrorCode } from '../../shared/system-error';
 import { usageError } from '../exit';
 
 /** One file that a person wants converted. */
@@ -44,7 +45,7 @@ async function problemOf(file: string): Promise<string | undefined> {
     await access(file, constants.R_OK);
     return undefined;
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const code = systemErrorCode(error);
     if (code === 'ENOENT' || code === 'ENOTDIR') return 'does not exist';
     if (code === 'EACCES' || code === 'EPERM') return 'cannot be read: permission denied';
     return `cannot be read: ${error instanceof Error ? error.message : String(error)}`;

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import type { TemporalTarget } from '../../config/temporal-connection';
 import { temporalTarget } from '../../config/temporal-connection';
+import { systemErrorCode } from '../../shared/system-error';
 import { TemporalServerError, chooseTemporal } from '../../temporal-server';
 import { configuredServiceUrl } from '../app-profiles';
 import type { CommandContext } from '../command-context';
@@ -125,6 +126,6 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+    return systemErrorCode(error) === 'EPERM';
   }
 }

@@ -5,7 +5,7 @@ import { readAnswer } from './answer';
 import type { ApiTimeouts, ConversionApiOptions } from './conversion-api';
 import type { Endpoint, RequestData, TaskResponse } from './contract';
 import { ConversionApiError } from './errors';
-import { exchange, type ExchangeAnswer } from './exchange';
+import { exchange, type ExchangeAnswer, type ExchangeRequest } from './exchange';
 import { frameData } from './multipart';
 import { createQuote, type Quote } from './quote';
 
@@ -37,6 +37,7 @@ export class ServiceConnection {
   readonly quote: Quote;
   readonly #readToken: () => string;
   readonly #agent: Agent;
+  #underWay = 0;
 
   constructor({ baseUrl, appId, token, timeouts }: ConversionApiOptions) {
     this.appId = appId;
@@ -75,7 +76,7 @@ export class ServiceConnection {
       'content-type': contentType,
     };
     if (contentLength !== undefined) headers['content-length'] = String(contentLength);
-    return exchange(this.#agent, {
+    return this.#exchange({
       endpoint,
       url: url ?? this.address.endpointUrl(endpoint),
       method: 'POST',
@@ -89,7 +90,7 @@ export class ServiceConnection {
 
   /** Fetches from an address that is not the service's, with nothing that belongs to the app. */
   getAnonymously(endpoint: Endpoint, url: URL, signal: AbortSignal | undefined): Promise<ExchangeAnswer> {
-    return exchange(this.#agent, {
+    return this.#exchange({
       endpoint,
       url,
       method: 'GET',
@@ -128,8 +129,24 @@ export class ServiceConnection {
     }
   }
 
+  /** undici's `close` alone would also wait for a connection that an aborted request no longer needs. */
   close(): Promise<void> {
-    return this.#agent.close();
+    return this.#underWay === 0 ? this.#agent.destroy() : this.#agent.close();
+  }
+
+  async #exchange(request: ExchangeRequest): Promise<ExchangeAnswer> {
+    this.#underWay += 1;
+    const end = (): void => {
+      this.#underWay -= 1;
+    };
+    try {
+      const answer = await exchange(this.#agent, request);
+      answer.body.once('close', end);
+      return answer;
+    } catch (error) {
+      end();
+      throw error;
+    }
   }
 
   #authorization(endpoint: Endpoint): string {

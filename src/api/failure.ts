@@ -1,3 +1,4 @@
+import { errors } from 'undici';
 import type { Endpoint } from './contract';
 import { ConversionApiError, type ClientErrorCode } from './errors';
 
@@ -24,7 +25,7 @@ export function describeFailure(error: Error, context: FailureContext): Conversi
     endpoint,
     mayHaveExecuted: sent,
     // A parser error carries what it could not read, which may echo the request.
-    cause: codeOf(error).startsWith('HPE_') ? undefined : error,
+    cause: error instanceof errors.HTTPParserError ? undefined : error,
   });
 }
 
@@ -48,7 +49,8 @@ function classify(
     case 'UND_ERR_HEADERS_OVERFLOW':
       return { code: 'UNREADABLE_RESPONSE', message: 'the answer has too many headers' };
   }
-  if (reason.startsWith('HPE_')) return { code: 'UNREADABLE_RESPONSE', message: 'the answer is not HTTP/1.1' };
+  if (error instanceof errors.HTTPParserError)
+    return { code: 'UNREADABLE_RESPONSE', message: 'the answer is not HTTP/1.1' };
   const when = answering ? 'in the middle of the answer' : 'before an answer came';
   return { code: 'CONNECTION_LOST', message: `the connection broke ${when}: ${reasonOf(error)}` };
 }

@@ -1,0 +1,152 @@
+import { randomBytes } from 'node:crypto';
+import { closeAll, closing, connectTo, failureOf, readAll, sendJson, serve, serveRaw, serveTcp } from './loopback';
+
+afterEach(closeAll);
+
+const ticket = { connector: 'c' };
+
+describe('download', () => {
+  it('streams the bytes as they are and tells their number', async () => {
+    const bytes = randomBytes(5_000_000);
+    const { baseUrl } = await serve((response) =>
+      response.writeHead(200, { 'content-length': bytes.length }).end(bytes),
+    );
+    const { body, contentLength } = await connectTo(baseUrl).download({ ticket });
+    expect(contentLength).toBe(bytes.length);
+    expect((await readAll(body)).equals(bytes)).toBe(true);
+  });
+
+  it('takes an answer without a content length', async () => {
+    const { baseUrl } = await serve((response) => {
+      response.write('ab');
+      response.end('c');
+    });
+    const { body, contentLength } = await connectTo(baseUrl).download({ ticket });
+    expect(contentLength).toBeUndefined();
+    expect((await readAll(body)).toString()).toBe('abc');
+  });
+
+  it.each([
+    ['application/json', 200],
+    ['application/json; charset=utf-8', 200],
+    ['application/problem+json', 404],
+    ['text/plain', 404],
+  ])('fails with the document’s error in a body of type %s at HTTP %i', async (type, status) => {
+    const { baseUrl } = await serve((response) => {
+      const error = { code: 'DOWNLOAD_EXPIRED', message: 'The download of this converted file has expired.' };
+      response.writeHead(status, { 'content-type': type }).end(JSON.stringify({ result: { error } }));
+    });
+    const failure = await failureOf(connectTo(baseUrl).download({ ticket }));
+    expect(failure).toMatchObject({ code: 'DOWNLOAD_EXPIRED', httpStatus: status, mayHaveExecuted: false });
+  });
+
+  it.each([
+    ['a small JSON file', JSON.stringify({ 'pandoc-api-version': [1, 23], meta: {}, blocks: [] })],
+    ['a JSON file with a key named error', JSON.stringify({ error: { rate: 0.02 }, code: 7, message: 'ok' })],
+    ['a JSON file longer than any error', JSON.stringify({ blocks: Array(40_000).fill('word') })],
+    ['JSON that is none', '{"result": {"error": '],
+    ['nothing', ''],
+  ])('takes %s for the converted file', async (_what, content) => {
+    const { baseUrl } = await serve((response) =>
+      response.writeHead(200, { 'content-type': 'application/json' }).end(content),
+    );
+    const { body } = await connectTo(baseUrl).download({ ticket });
+    expect((await readAll(body)).toString()).toBe(content);
+  });
+
+  it('takes HTML for the converted file, which it can be', async () => {
+    const { baseUrl } = await serve((response) =>
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<table>'),
+    );
+    const { body } = await connectTo(baseUrl).download({ ticket });
+    expect((await readAll(body)).toString()).toBe('<table>');
+  });
+
+  it('refuses a content encoding, because the bytes would not be the file’s', async () => {
+    const { baseUrl } = await serve((response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('x'));
+    expect((await failureOf(connectTo(baseUrl).download({ ticket }))).code).toBe('UNREADABLE_RESPONSE');
+  });
+
+  it('refuses a success other than 200', async () => {
+    const { baseUrl } = await serve((response) => response.writeHead(206, { 'content-length': 1 }).end('x'));
+    expect((await failureOf(connectTo(baseUrl).download({ ticket }))).code).toBe('UNREADABLE_RESPONSE');
+  });
+
+  it('fails in the stream when the connection breaks in the middle', async () => {
+    const baseUrl = await serveTcp((socket) =>
+      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc')),
+    );
+    const { body } = await connectTo(baseUrl).download({ ticket });
+    expect(await failureOf(readAll(body))).toMatchObject({
+      code: 'CONNECTION_LOST',
+      endpoint: 'v1/download/url/get',
+      mayHaveExecuted: true,
+    });
+  });
+
+  it('fails in the stream when no chunk comes for bodyMs', async () => {
+    const { baseUrl } = await serve((response) => response.writeHead(200, { 'content-length': 10 }).write('abc'));
+    const { body } = await connectTo(baseUrl, { bodyMs: 1000 }).download({ ticket });
+    expect(await failureOf(readAll(body))).toMatchObject({ code: 'REQUEST_TIMEOUT' });
+  });
+
+  it('does not time out while the reader is the slow one', async () => {
+    const bytes = Buffer.alloc(8_000_000);
+    const { baseUrl } = await serve((response) => response.end(bytes));
+    const { body } = await connectTo(baseUrl, { bodyMs: 1000 }).download({ ticket });
+    await new Promise((resolve) => setTimeout(resolve, 2500));
+    expect(await readAll(body)).toHaveLength(bytes.length);
+  });
+
+  it('ends the stream and the connection when the signal is aborted', async () => {
+    let connectionClosed: Promise<unknown> | undefined;
+    const baseUrl = await serveRaw((request, response) => {
+      connectionClosed = closing(request.socket);
+      request.resume();
+      response.writeHead(200, { 'content-length': 10 }).write('abc');
+    });
+    const stop = new AbortController();
+    const { body } = await connectTo(baseUrl).download({ ticket, signal: stop.signal });
+    setTimeout(() => stop.abort(new Error('cancelled')), 50);
+    expect(await failureOf(readAll(body))).toMatchObject({ code: 'REQUEST_ABORTED', cause: new Error('cancelled') });
+    await connectionClosed;
+  });
+
+  it.each(['text/plain', 'application/json'])(
+    'closes the connection when a body of type %s is not wanted',
+    async (type) => {
+      let connectionClosed: Promise<unknown> | undefined;
+      const baseUrl = await serveRaw((request, response) => {
+        connectionClosed = closing(request.socket);
+        request.resume();
+        response.writeHead(200, { 'content-type': type }).write('x'.repeat(100_000));
+      });
+      const { body } = await connectTo(baseUrl).download({ ticket });
+      body.destroy();
+      await connectionClosed;
+    },
+  );
+});
+
+it('downloadUrl answers the ticket', async () => {
+  const { baseUrl } = await serve((response) =>
+    sendJson(response, {
+      result: {
+        output: {
+          connector: 'd',
+          name: 'a.pdf',
+          size: '120',
+          expires_at: '2026-03-01 12:00:00',
+          url: '/v1/download/url/get',
+        },
+      },
+    }),
+  );
+  expect(await connectTo(baseUrl).downloadUrl({ connector: 'c' })).toEqual({
+    connector: 'd',
+    name: 'a.pdf',
+    size: 120,
+    expiresAt: '2026-03-01 12:00:00',
+    url: '/v1/download/url/get',
+  });
+});

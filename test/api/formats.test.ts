@@ -1,0 +1,46 @@
+import { closeAll, connectTo, failureOf, readForm, sendJson, serve } from './loopback';
+
+afterEach(closeAll);
+
+function answering(output: unknown, error: unknown = {}) {
+  return serve((response) => sendJson(response, { result: { output, error, warning: {} } }));
+}
+
+it('formats lists names and descriptions alike', async () => {
+  const { baseUrl, seen } = await answering({ formats: ['pdf', { format: 'docx', extension: 'docx', new_key: 1 }] });
+  const formats = await connectTo(baseUrl).formats({ sublist: 'outputs', format: 'markdown' });
+  expect(formats).toEqual([{ format: 'pdf' }, { format: 'docx', extension: 'docx', new_key: 1 }]);
+  expect(seen[0]?.url).toBe('/v1/convert/formats');
+  expect((await readForm(seen[0])).data).toMatchObject({ parameters: { sublist: 'outputs', format: 'markdown' } });
+});
+
+it('format describes one', async () => {
+  const { baseUrl } = await answering({ format: 'pdf', extension: 'pdf', type: null, categories: ['document'] });
+  expect(await connectTo(baseUrl).format({ format: 'pdf' })).toMatchObject({ format: 'pdf', type: null });
+});
+
+describe('canConvert', () => {
+  it('is true when the service finds a way', async () => {
+    const { baseUrl, seen } = await answering({ convertible: true });
+    expect(await connectTo(baseUrl).canConvert({ input: 'png', output: 'webp' })).toBe(true);
+    expect((await readForm(seen[0])).data).toMatchObject({ parameters: { input: 'png', output: 'webp' } });
+  });
+
+  it('is true when the answer holds no error, whatever its shape', async () => {
+    const { baseUrl } = await answering({ steps: ['png', 'webp'] });
+    expect(await connectTo(baseUrl).canConvert({ input: 'png', output: 'webp' })).toBe(true);
+  });
+
+  it('is false when the service says so, as an output or as an error', async () => {
+    const said = await answering({ convertible: false });
+    expect(await connectTo(said.baseUrl).canConvert({ input: 'png', output: 'docx' })).toBe(false);
+    const refused = await answering({}, { code: 'NO_CONVERTER_INPUT_TO_OUTPUT', message: 'png to docx' });
+    expect(await connectTo(refused.baseUrl).canConvert({ input: 'png', output: 'docx' })).toBe(false);
+  });
+
+  it('fails for a format that the service does not know', async () => {
+    const { baseUrl } = await answering({}, { code: 'INVALID_OUTPUT_FORMAT', message: 'wibble' });
+    const failure = await failureOf(connectTo(baseUrl).canConvert({ input: 'png', output: 'wibble' }));
+    expect(failure.code).toBe('INVALID_OUTPUT_FORMAT');
+  });
+});

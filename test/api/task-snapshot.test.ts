@@ -1,0 +1,125 @@
+import { closeAll, connectTo, failureOf, readForm, sendJson, serve } from './loopback';
+
+afterEach(closeAll);
+
+async function snapshotOf(output: unknown) {
+  const { baseUrl } = await serve((response) => sendJson(response, { result: { output, error: {}, warning: {} } }));
+  return connectTo(baseUrl).taskResponse({ connector: 'c' });
+}
+
+describe('taskResponse', () => {
+  it('asks for entity and result of the monitored task', async () => {
+    const { baseUrl, seen } = await serve((response) =>
+      sendJson(response, { result: { output: { entity: { id: 't', status: 'running' }, result: {} } } }),
+    );
+    await connectTo(baseUrl).taskResponse({ connector: 'c' });
+    const [request] = seen;
+    expect(request).toMatchObject({ method: 'POST', url: '/v1/task/response' });
+    expect((await readForm(request)).data).toEqual({
+      app: expect.any(String) as string,
+      connector: 'c',
+      parameters: { include: ['entity', 'result'] },
+    });
+  });
+
+  it('reads everything that a successful task tells', async () => {
+    const snapshot = await snapshotOf({
+      entity: { id: 't', type: 'task', endpoint: 'v1/convert/file', status: 'completed', vcredits: 2 },
+      result: {
+        output: { connector: 't', status: 'successful', duration: 4 },
+        error: {},
+        warning: { LOW_RESOLUTION: 'Use a larger image.', PAGES: { dropped: 2 } },
+      },
+    });
+    expect(snapshot).toEqual({
+      taskId: 't',
+      status: 'completed',
+      connector: 't',
+      outputStatus: 'successful',
+      warnings: { LOW_RESOLUTION: 'Use a larger image.', PAGES: '{"dropped":2}' },
+      vcredits: 2,
+      durationSeconds: 4,
+    });
+  });
+
+  it.each(['hold', 'running', 'paused-for-lunch'])('passes the status %s through verbatim', async (status) => {
+    expect(await snapshotOf({ entity: { id: 't', status }, result: {} })).toEqual({
+      taskId: 't',
+      status,
+      connector: 't',
+      warnings: {},
+    });
+  });
+
+  it('passes an unknown output status through verbatim', async () => {
+    const snapshot = await snapshotOf({ entity: { status: 'completed' }, result: { output: { status: 'partly' } } });
+    expect(snapshot.outputStatus).toBe('partly');
+  });
+
+  it('takes numbers that arrive as text', async () => {
+    const snapshot = await snapshotOf({
+      entity: { status: 'completed', vcredits: '3' },
+      result: { output: { status: 'successful', duration: '12' } },
+    });
+    expect(snapshot).toMatchObject({ vcredits: 3, durationSeconds: 12 });
+  });
+
+  it('takes a task without an entity for completed once its result holds an output or an error', async () => {
+    expect((await snapshotOf({ result: { output: { status: 'successful' } } })).status).toBe('completed');
+    expect((await snapshotOf({ result: { error: { code: 'FAILED_CONVERT', message: 'no' } } })).status).toBe(
+      'completed',
+    );
+    expect((await snapshotOf({ result: { output: {}, error: {} } })).status).toBe('running');
+  });
+
+  it('takes an answer without either for unreadable', async () => {
+    const { baseUrl } = await serve((response) => sendJson(response, { result: { output: { something: 'else' } } }));
+    expect((await failureOf(connectTo(baseUrl).taskResponse({ connector: 'c' }))).code).toBe('UNREADABLE_RESPONSE');
+  });
+});
+
+describe('convertFile', () => {
+  it('asks for async mode and for entity and result, and sends formats, callback and App ID', async () => {
+    const { baseUrl, seen } = await serve((response) =>
+      sendJson(response, { entity: { id: 't', status: 'running' }, result: {} }),
+    );
+    const snapshot = await connectTo(baseUrl).convertFile({
+      connector: 'c',
+      input: 'txt-markdown',
+      output: 'pdf',
+      callback: 'https://example.com/hook',
+    });
+    expect(snapshot).toEqual({ taskId: 't', status: 'running', connector: 't', warnings: {} });
+    expect((await readForm(seen[0])).data).toEqual({
+      app: '7d0b6f0e-3c0a-4f6a-9a4e-1d1f5b1c2a3b',
+      connector: 'c',
+      include: ['entity', 'result'],
+      mode: 'async',
+      callback: 'https://example.com/hook',
+      parameters: { output: 'pdf', input: 'txt-markdown' },
+    });
+  });
+
+  it('reads the outcome of a sync conversion', async () => {
+    const { baseUrl, seen } = await serve((response) =>
+      sendJson(response, {
+        entity: { id: 't', status: 'completed', vcredits: 1 },
+        result: { output: { connector: 't', status: 'successful', duration: 2 }, error: {}, warning: {} },
+      }),
+    );
+    const snapshot = await connectTo(baseUrl).convertFile({ connector: 'c', output: 'pdf', mode: 'sync' });
+    expect(snapshot).toMatchObject({
+      status: 'completed',
+      outputStatus: 'successful',
+      vcredits: 1,
+      durationSeconds: 2,
+    });
+    expect((await readForm(seen[0])).data).toMatchObject({ mode: 'sync' });
+  });
+
+  it('may have executed when the answer names no task to monitor', async () => {
+    const { baseUrl } = await serve((response) => sendJson(response, { result: { output: {} } }));
+    const failure = await failureOf(connectTo(baseUrl).convertFile({ connector: 'c', output: 'pdf' }));
+    expect(failure).toMatchObject({ code: 'UNREADABLE_RESPONSE', mayHaveExecuted: true });
+  });
+});

@@ -1,6 +1,5 @@
 import { createReadStream } from 'node:fs';
 import formbody from '@fastify/formbody';
-import multipart from '@fastify/multipart';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { endpoints, type IncludeItem } from '../api/contract';
@@ -14,10 +13,11 @@ import { downloadUrl, findDownload } from './endpoints/download-url';
 import type { JsonEndpoint, ServiceContext } from './endpoints/endpoint';
 import { convertFormats, convertGraph, formatGet } from './endpoints/format-endpoints';
 import { taskResponse } from './endpoints/task-response';
-import { keepUpload, type ReceivedFile } from './endpoints/upload-file';
-import { fieldText, readDataField } from './form';
+import { keepUpload } from './endpoints/upload-file';
+import { dataFieldOf, readMultipartForm } from './form';
 import { parseRequestData, requestSchemas } from './request-data';
 import { TaskError } from './task-error';
+import { receiveUpload, registerUploadForms } from './upload-route';
 
 const maxDataBytes = 1024 * 1024;
 const paths: readonly string[] = Object.values(endpoints).map((path) => `/${path}`);
@@ -32,17 +32,7 @@ interface ServerOptions {
 export async function createServer({ context, authenticator, log }: ServerOptions): Promise<FastifyInstance> {
   const server = fastify({ bodyLimit: maxDataBytes, logger: false, requestTimeout: 0, return503OnClosing: false });
   const apps = new WeakMap<FastifyRequest, ServiceApp>();
-  server.removeAllContentTypeParsers();
-  await server.register(formbody, { bodyLimit: maxDataBytes });
-  await server.register(multipart, {
-    throwFileSizeLimit: false,
-    limits: { fileSize: context.maxUploadBytes, files: 1, fields: 20, parts: 21, fieldSize: maxDataBytes },
-  });
-  // Any other kind of body has no field named data, and the endpoint says so in the document's words.
-  server.addContentTypeParser('*', (_request, payload, done) => {
-    payload.resume();
-    done(null, undefined);
-  });
+  await addFormParsers(server);
 
   server.setNotFoundHandler((request, reply) => {
     const isKnown = paths.includes(request.url.split('?')[0] ?? '');
@@ -76,7 +66,7 @@ export async function createServer({ context, authenticator, log }: ServerOption
   ): void {
     server.post(`/${endpoint.path}`, { onRequest: authenticate }, async (request, reply) => {
       const app = appOf(request);
-      const { raw, data } = parseRequestData(await readDataField(request), endpoint.schema);
+      const { raw, data } = parseRequestData(dataFieldOf(request), endpoint.schema);
       requireSameApp(app, data.app);
       const task = await endpoint.run({ app, data, payload: raw }, context);
       return sendTask(reply, task, data.include);
@@ -90,23 +80,21 @@ export async function createServer({ context, authenticator, log }: ServerOption
   serve(formatGet);
   serve(convertGraph);
 
-  server.post(`/${endpoints.uploadFile}`, { onRequest: authenticate }, async (request, reply) => {
-    const app = appOf(request);
-    const form = await readUpload(request, app, context);
-    try {
-      const { raw, data } = parseUploadData(form.data, app);
-      if (!form.file) throw new TaskError('MISSING_REQUIRED_FIELD', { subject: 'file' });
-      const task = await keepUpload({ app, payload: raw, file: form.file }, context);
-      return await sendTask(reply, task, data.include);
-    } finally {
-      // Gone already when the upload was kept.
-      if (form.file) await context.files.discard(form.file.part);
-    }
+  await server.register(async (scope) => {
+    scope.removeContentTypeParser('multipart/form-data');
+    await registerUploadForms(scope, { maxUploadBytes: context.maxUploadBytes, maxDataBytes });
+    scope.post(`/${endpoints.uploadFile}`, { onRequest: authenticate }, async (request, reply) => {
+      const app = appOf(request);
+      return receiveUpload(request, { app, files: context.files }, async ({ raw, data, file }) => {
+        const task = await keepUpload({ app, payload: raw, file }, context);
+        return sendTask(reply, task, data.include);
+      });
+    });
   });
 
   server.post(`/${endpoints.downloadUrlGet}`, { onRequest: authenticate }, async (request, reply) => {
     const app = appOf(request);
-    const { data } = parseRequestData(await readDataField(request), requestSchemas.dependentTask);
+    const { data } = parseRequestData(dataFieldOf(request), requestSchemas.dependentTask);
     requireSameApp(app, data.app);
     const { file, headers } = await findDownload({ app, connector: data.connector }, context);
     return reply.headers(headers).send(createReadStream(file));
@@ -115,38 +103,20 @@ export async function createServer({ context, authenticator, log }: ServerOption
   return server;
 }
 
-function parseUploadData(field: unknown, app: ServiceApp) {
-  const parsed = parseRequestData(field, requestSchemas.uploadFile);
-  requireSameApp(app, parsed.data.app);
-  return parsed;
-}
-
-/** Reads an upload. When `data` comes before the file and is wrong, the file is not stored at all. */
-async function readUpload(
-  request: FastifyRequest,
-  app: ServiceApp,
-  { files }: ServiceContext,
-): Promise<{ data: unknown; file: ReceivedFile | undefined }> {
-  if (!request.isMultipart()) return { data: await readDataField(request), file: undefined };
-  let data: unknown;
-  let file: ReceivedFile | undefined;
-  try {
-    for await (const part of request.parts()) {
-      if (part.type === 'field') {
-        if (part.fieldname === 'data') data = fieldText(part);
-      } else if (part.fieldname !== 'file') {
-        part.file.resume();
-      } else {
-        if (data !== undefined) parseUploadData(data, app);
-        const received = await files.receive(part.file);
-        file = { ...received, fileName: part.filename, truncated: part.file.truncated };
-      }
-    }
-    return { data, file };
-  } catch (error) {
-    if (file) await files.discard(file.part);
-    throw error;
-  }
+async function addFormParsers(server: FastifyInstance): Promise<void> {
+  server.removeAllContentTypeParsers();
+  await server.register(formbody, { bodyLimit: maxDataBytes });
+  server.addContentTypeParser(
+    'multipart/form-data',
+    { parseAs: 'buffer', bodyLimit: maxDataBytes },
+    (request: FastifyRequest, body: Buffer) =>
+      Promise.resolve(readMultipartForm(body, request.headers['content-type'] ?? '')),
+  );
+  // Any other kind of body has no field named data, and the endpoint says so in the document's words.
+  server.addContentTypeParser('*', (_request, payload, done) => {
+    payload.resume();
+    done(null, undefined);
+  });
 }
 
 function sendTask(reply: FastifyReply, task: AnsweredTask, include: readonly IncludeItem[]): FastifyReply {

@@ -107,6 +107,26 @@ describe('upload/file', () => {
     expect(await uploads()).toEqual(before);
   });
 
+  it('answers a refused upload, and the next request on the same connection', async () => {
+    const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+    const form = (data: string): Buffer =>
+      Buffer.from(
+        `--b\r\ncontent-disposition: form-data; name="data"\r\n\r\n${data}\r\n` +
+          `--b\r\ncontent-disposition: form-data; name="file"; filename="a.png"\r\n\r\n${'x'.repeat(5_000_000)}\r\n--b--\r\n`,
+      );
+    const send = (data: string): Promise<number | undefined> =>
+      new Promise((resolve, reject) => {
+        const headers = { ...client.headers, 'content-type': 'multipart/form-data; boundary=b' };
+        const request = http.request(`${client.url}/v1/upload/file`, { method: 'POST', agent, headers }, (response) => {
+          response.resume().on('end', () => resolve(response.statusCode));
+        });
+        request.on('error', reject).end(form(data));
+      });
+    expect(await send('broken')).toBe(400);
+    expect(await send(JSON.stringify({ app: client.app.appId }))).toBe(200);
+    agent.destroy();
+  });
+
   it('leaves nothing behind when the upload is cut off', async () => {
     const before = await uploads();
     const cut = await beginUpload(client);

@@ -1,0 +1,47 @@
+import { readMultipartForm } from '../../src/service/form';
+
+const type = 'multipart/form-data; boundary=b';
+
+function read(text: string, contentType = type) {
+  return readMultipartForm(Buffer.from(text), contentType);
+}
+
+const data = (value: string): string => `--b\r\nContent-Disposition: form-data; name="data"\r\n\r\n${value}\r\n`;
+
+describe('a multipart form in memory', () => {
+  it('gives the field data, whatever stands around it', () => {
+    const file = '--b\r\ncontent-disposition: form-data; name="data"; filename="x"\r\n\r\nfile\r\n';
+    const other = '--b\r\ncontent-disposition: form-data; name="other"\r\n\r\nx\r\n';
+    expect(read(`preamble\r\n${file}${other}${data('{"é": 1}')}--b--\r\nepilogue`)).toEqual({ data: '{"é": 1}' });
+  });
+
+  it('reads header names in any case, bare names, more headers, and a quoted boundary', () => {
+    const part =
+      '--b\r\nCONTENT-TYPE: application/json\r\nCONTENT-DISPOSITION: form-data; name=data\r\n\r\n{}\r\n--b--';
+    expect(read(part, 'multipart/form-data; charset=utf-8; boundary="b"')).toEqual({ data: '{}' });
+  });
+
+  it('keeps line ends and dashes of the value', () => {
+    expect(read(`${data('a\r\n--c\r\n\r\nb')}--b--`)).toEqual({ data: 'a\r\n--c\r\n\r\nb' });
+  });
+
+  it('has no data when no part is named so', () => {
+    expect(read('--b--\r\n')).toEqual({});
+  });
+
+  it('shows a field that is sent twice as two values', () => {
+    expect(read(`${data('1')}${data('2')}--b--`)).toEqual({ data: ['1', '2'] });
+  });
+
+  it.each([
+    ['is cut off', data('1')],
+    ['is empty', ''],
+    ['has another boundary', '--c\r\n\r\n--c--'],
+  ])('is refused when it %s', (_title, text) => {
+    expect(() => read(text)).toThrow('The field data is invalid.');
+  });
+
+  it('is refused without a boundary', () => {
+    expect(() => read('--b--', 'multipart/form-data')).toThrow('The field data is invalid.');
+  });
+});

@@ -8,9 +8,13 @@ export type TemporalChoice =
   | { kind: 'local' };
 
 /** Whether a server of our own is needed: not when the environment or the configuration names one. */
-export function chooseTemporal(env: Environment, configured: { address?: string | undefined } = {}): TemporalChoice {
+export function chooseTemporal(
+  env: Environment,
+  configured: { address?: string | undefined; profile?: string | undefined } = {},
+): TemporalChoice {
   if (env['TEMPORAL_ADDRESS']) return { kind: 'external', reason: `TEMPORAL_ADDRESS=${env['TEMPORAL_ADDRESS']}` };
   if (configured.address) return { kind: 'external', reason: `temporal.address = ${configured.address}` };
+  if (configured.profile) return { kind: 'external', reason: `temporal.profile = ${configured.profile}` };
   return { kind: 'local' };
 }
 

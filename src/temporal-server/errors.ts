@@ -5,6 +5,8 @@ export type TemporalServerErrorCode =
   | 'BINARY_UNUSABLE'
   /** Another process holds the lock. */
   | 'LOCK_HELD'
+  /** The lock's file cannot be opened: its folder is read-only, or a folder stands in its place. */
+  | 'LOCK_UNUSABLE'
   /** Another Temporal server already runs on the same database file. */
   | 'DATABASE_IN_USE'
   /** The server ended, or did not answer in time, while it started. */

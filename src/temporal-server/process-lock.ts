@@ -50,19 +50,23 @@ export async function acquireProcessLock(file: string, options: ProcessLockOptio
 }
 
 function tryLock(file: string): ProcessLock | undefined {
-  const connection = new Database(file);
+  let connection: Database.Database | undefined;
   try {
+    connection = new Database(file);
     connection.exec('BEGIN EXCLUSIVE');
   } catch (error) {
-    connection.close();
+    connection?.close();
     if (error instanceof Database.SqliteError && error.code === 'SQLITE_BUSY') return undefined;
-    throw error;
+    throw new TemporalServerError('LOCK_UNUSABLE', `${file} cannot be used as a lock; check its folder.`, {
+      cause: error,
+    });
   }
-  held.add(connection);
+  const transaction = connection;
+  held.add(transaction);
   return {
     file,
     release() {
-      if (held.delete(connection)) connection.close();
+      if (held.delete(transaction)) transaction.close();
     },
   };
 }

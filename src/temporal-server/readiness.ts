@@ -5,20 +5,36 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export interface Readiness {
   address: string;
   namespace: string;
-  /** Names that must be registered. */
-  searchAttributes: readonly string[];
+  /** Registered if they are not: name and type, for example `Keyword`. */
+  searchAttributes: Readonly<Record<string, string>>;
 }
 
 const probeDelayMs = 20;
+const callTimeoutMs = 5_000;
+
+/** `temporal.api.enums.v1.IndexedValueType`. */
+const attributeTypes: Readonly<Record<string, number>> = {
+  Text: 1,
+  Keyword: 2,
+  Int: 3,
+  Double: 4,
+  Bool: 5,
+  Datetime: 6,
+  KeywordList: 7,
+};
 
 /** Resolves when the server answers gRPC and the namespace with its search attributes is there. */
 export async function untilReady(wanted: Readiness, signal: AbortSignal): Promise<void> {
   // gRPC waits a second before it tries a refused port again; a bare TCP probe notices the listener at once.
   while (!(await accepts(wanted.address))) await sleep(probeDelayMs, undefined, { signal });
   signal.throwIfAborted();
-  const connection = await Connection.connect({ address: wanted.address, connectTimeout: '10 seconds' });
+  // Lazy, because what listens there may be anything, and `connect` cannot be given up while it waits.
+  const connection = Connection.lazy({ address: wanted.address });
   try {
-    while (!(await knowsNamespace(connection, wanted))) await sleep(probeDelayMs, undefined, { signal });
+    await connection.withAbortSignal(signal, async () => {
+      while (!(await knowsNamespace(connection, wanted.namespace))) await sleep(probeDelayMs, undefined, { signal });
+      await registerMissing(connection, wanted, signal);
+    });
   } finally {
     await connection.close();
   }
@@ -26,28 +42,48 @@ export async function untilReady(wanted: Readiness, signal: AbortSignal): Promis
 
 /** Whether a Temporal server answers there within `timeoutMs`. */
 export async function answers(address: string, namespace: string, timeoutMs: number): Promise<boolean> {
-  const signal = AbortSignal.timeout(timeoutMs);
   try {
-    await untilReady({ address, namespace, searchAttributes: [] }, signal);
+    await untilReady({ address, namespace, searchAttributes: {} }, AbortSignal.timeout(timeoutMs));
     return true;
   } catch {
     return false;
   }
 }
 
-async function knowsNamespace(connection: Connection, wanted: Readiness): Promise<boolean> {
-  const { namespace } = wanted;
+async function knowsNamespace(connection: Connection, namespace: string): Promise<boolean> {
   try {
-    return await connection.withDeadline(Date.now() + 5_000, async () => {
-      await connection.workflowService.describeNamespace({ namespace });
-      if (wanted.searchAttributes.length === 0) return true;
-      const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
-      return wanted.searchAttributes.every((name) => name in customAttributes);
-    });
+    await connection.withDeadline(Date.now() + callTimeoutMs, () =>
+      connection.workflowService.describeNamespace({ namespace }),
+    );
+    return true;
   } catch {
     // The port opens a moment before the services behind it do. The caller's deadline ends this.
     return false;
   }
+}
+
+/** The CLI registers attributes only when it makes the database; one that a later version needs is added here. */
+async function registerMissing(connection: Connection, wanted: Readiness, signal: AbortSignal): Promise<void> {
+  const { namespace } = wanted;
+  if (Object.keys(wanted.searchAttributes).length === 0) return;
+  const missing = async () => {
+    const known = await connection.withDeadline(Date.now() + callTimeoutMs, () =>
+      connection.operatorService.listSearchAttributes({ namespace }),
+    );
+    return Object.entries(wanted.searchAttributes).filter(([name]) => !(name in known.customAttributes));
+  };
+  const toAdd = await missing();
+  if (toAdd.length === 0) return;
+  const searchAttributes: Record<string, number> = {};
+  for (const [name, type] of toAdd) {
+    const number = attributeTypes[type];
+    if (number === undefined) throw new Error(`${type} is no type of a search attribute (${name})`);
+    searchAttributes[name] = number;
+  }
+  await connection.withDeadline(Date.now() + callTimeoutMs, () =>
+    connection.operatorService.addSearchAttributes({ namespace, searchAttributes }),
+  );
+  while ((await missing()).length > 0) await sleep(probeDelayMs, undefined, { signal });
 }
 
 async function accepts(address: string): Promise<boolean> {

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
+import { types } from 'node:util';
 import { TemporalServerError } from './errors';
 import { freePort } from './free-port';
 import { commandLineOf, endProcess } from './processes';
@@ -149,7 +150,7 @@ async function untilStarted(
   const wanted = {
     address: server.address,
     namespace: options.namespace ?? 'default',
-    searchAttributes: Object.keys(options.searchAttributes ?? {}),
+    searchAttributes: options.searchAttributes ?? {},
   };
   // Both are raced as values: the one that loses must not end as an unhandled rejection.
   const ready = untilReady(wanted, AbortSignal.any(signals)).then(
@@ -169,13 +170,15 @@ async function untilStarted(
       [`The Temporal server (${options.cliPath}) ended ${how} while it started:`, ...tail].join('\n'),
     );
   }
+  const what = timeout.aborted
+    ? `did not answer on ${server.address} in ${timeoutMs / 1000} s`
+    : `started but is not usable: ${types.isNativeError(first.error) ? first.error.message : String(first.error)}`;
   throw new TemporalServerError(
     'START_FAILED',
-    [
-      `The Temporal server (${options.cliPath}) did not answer on ${server.address} in ${timeoutMs / 1000} s:`,
-      ...tail,
-    ].join('\n'),
-    { cause: first.error },
+    [`The Temporal server (${options.cliPath}) ${what}:`, ...tail].join('\n'),
+    {
+      cause: first.error,
+    },
   );
 }
 

@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
 import { Worker } from '@temporalio/worker';
+import { z } from 'zod';
 import type { FileConversionPlugin } from './plugin';
 import { defaultTaskQueue } from './shared/names';
 
@@ -38,7 +39,7 @@ export async function createConversionWorker(options: ConversionWorkerOptions): 
   });
 }
 
-/** The bundle that was built with the package, unless the SDK beside us is another version than the one that built it. */
+/** The bundle that was built with the package; bundled anew when there is none, or when the SDK beside us is of another version. */
 function workflowCode(): Pick<WorkerOptions, 'workflowBundle'> | Pick<WorkerOptions, 'workflowsPath'> {
   // src and dist lie at the same depth, so this finds the built files from both.
   const built = path.resolve(__dirname, '../dist');
@@ -48,7 +49,7 @@ function workflowCode(): Pick<WorkerOptions, 'workflowBundle'> | Pick<WorkerOpti
   return { workflowBundle: { codePath: path.join(built, 'workflow-bundle.js') } };
 }
 
-function readVersion(file: string, key: string): unknown {
-  const parsed: unknown = JSON.parse(readFileSync(file, 'utf8'));
-  return typeof parsed === 'object' && parsed !== null ? (parsed as Record<string, unknown>)[key] : undefined;
+function readVersion(file: string, key: string): string | undefined {
+  if (!existsSync(file)) return undefined;
+  return z.looseObject({ [key]: z.string() }).parse(JSON.parse(readFileSync(file, 'utf8')))[key];
 }

@@ -1,28 +1,34 @@
 import { createServer } from 'node:net';
 
 /**
- * A port of `ip` on which nothing listens now: `preferred` if that is free. Another process can take it before it is used:
- * whoever uses it must be ready to try another one.
+ * A port of `ip` on which nothing listens now. Another process can take it before it is used: whoever uses it must be
+ * ready to try another one.
  */
-export async function freePort(ip = '127.0.0.1', preferred = 0): Promise<number> {
-  const port = await tryPort(ip, preferred);
-  if (port !== undefined) return port;
-  const other = await tryPort(ip, 0);
-  if (other === undefined) throw new Error(`No port of ${ip} is free.`);
-  return other;
+export async function freePort(ip = '127.0.0.1'): Promise<number> {
+  return await listenBriefly(0, ip);
 }
 
-async function tryPort(ip: string, port: number): Promise<number | undefined> {
+/** Whether a server could listen there now. */
+export async function isPortFree(port: number, ip: string): Promise<boolean> {
+  return await listenBriefly(port, ip).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** `preferred`, or another port when something listens there. */
+export async function portNear(preferred: number, ip = '127.0.0.1'): Promise<number> {
+  return (await isPortFree(preferred, ip)) ? preferred : await freePort(ip);
+}
+
+async function listenBriefly(port: number, ip: string): Promise<number> {
   const server = createServer();
-  const listening = await new Promise<boolean>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EADDRINUSE' || error.code === 'EACCES') resolve(false);
-      else reject(error);
-    });
-    server.listen(port, ip, () => resolve(true));
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, ip, resolve);
   });
-  if (!listening) return undefined;
   const address = server.address();
   await new Promise((resolve) => server.close(resolve));
-  return address === null || typeof address === 'string' ? undefined : address.port;
+  if (address === null || typeof address === 'string') throw new Error('A TCP server has no port.');
+  return address.port;
 }

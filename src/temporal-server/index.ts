@@ -5,7 +5,7 @@ export { chooseTemporal, defaultCacheDir } from './choose-temporal';
 export type { TemporalChoice } from './choose-temporal';
 export { TemporalServerError } from './errors';
 export type { TemporalServerErrorCode } from './errors';
-export { freePort } from './free-port';
+export { freePort, portNear } from './free-port';
 export { obtainTemporalCli, obtainTestServer } from './obtain';
 export type { BinaryOrigin, ObtainedBinary, ObtainOptions } from './obtain';
 export { acquireProcessLock } from './process-lock';

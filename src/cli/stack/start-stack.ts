@@ -8,8 +8,8 @@ import {
   adoptTemporalServer,
   chooseTemporal,
   defaultCacheDir,
-  freePort,
   obtainTemporalCli,
+  portNear,
   readServerRecord,
   startTemporalServer,
 } from '../../temporal-server';
@@ -120,8 +120,8 @@ async function startTemporal(
       cliPath: cli.path,
       env,
       dbFilename,
-      port: await freePort('127.0.0.1', defaultTemporalPort),
-      uiPort: await freePort('127.0.0.1', defaultUiPort),
+      port: await portNear(defaultTemporalPort),
+      uiPort: await portNear(defaultUiPort),
       namespace: target.namespace,
       logFile: path.join(logs, 'temporal.log'),
       ownProcessGroup: true,
@@ -141,7 +141,7 @@ async function startService(context: CommandContext, logs: string) {
   const { config, env, output } = context;
   const configured = config.values.service.port;
   const chosen = config.origins['service.port']?.source !== 'default';
-  const port = chosen && configured !== 0 ? configured : await freePort('127.0.0.1', configured);
+  const port = chosen && configured !== 0 ? configured : await portNear(configured);
   const process = await superviseProcess({
     name: 'conversion service',
     args: [mainFile, 'service', ...configArgs(context)],

@@ -44,8 +44,16 @@ const columns = `id, app, endpoint, status, payload, result, error_code AS error
   expires_at AS expiresAt, vcredits, callback, attempts,
   created_at AS createdAt, started_at AS startedAt, completed_at AS completedAt`;
 
-/** All tasks of all apps. Every method is one statement, committed when it returns. */
+/** Polling asks for the same few tasks again and again, and reading one from the database costs as much as answering. */
+const maxRememberedTasks = 1_000;
+const maxRememberedLength = 16_384;
+
+/**
+ * All tasks of all apps. Every method is one statement, committed when it returns. What was read is remembered until it changes,
+ * which only this process can do: the data folder is locked.
+ */
 export class TaskStore {
+  readonly #remembered = new Map<string, Task>();
   readonly #db: ServiceDatabase;
   readonly #statements;
 
@@ -97,7 +105,11 @@ export class TaskStore {
 
   /** A task of this app; the tasks of other apps don't exist for it. */
   findOfApp(id: string, app: string): Task | undefined {
-    return taskSchema.optional().parse(this.#statements.ofApp.get(id, app));
+    const remembered = this.#remembered.get(id);
+    if (remembered) return remembered.app === app ? remembered : undefined;
+    const task = taskSchema.optional().parse(this.#statements.ofApp.get(id, app));
+    if (task) this.#remember(task);
+    return task;
   }
 
   findAnywhere(id: string): Task | undefined {
@@ -116,16 +128,27 @@ export class TaskStore {
 
   beginAttempt(id: string, startedAt: number): void {
     this.#statements.beginAttempt.run(startedAt, id);
+    this.#remembered.delete(id);
   }
 
   /** Takes back an attempt that was interrupted on purpose. */
   undoAttempt(id: string): void {
     this.#statements.undoAttempt.run(id);
+    this.#remembered.delete(id);
   }
 
   complete(completion: TaskCompletion): void {
     const { id, result, errorCode, fileSize, expiresAt, completedAt } = completion;
     this.#statements.complete.run(result, errorCode, fileSize, expiresAt, completedAt, id);
+    this.#remembered.delete(id);
+  }
+
+  #remember(task: Task): void {
+    if (task.payload.length + (task.result?.length ?? 0) > maxRememberedLength) return;
+    this.#remembered.set(task.id, task);
+    if (this.#remembered.size <= maxRememberedTasks) return;
+    const [oldest] = this.#remembered.keys();
+    if (oldest !== undefined) this.#remembered.delete(oldest);
   }
 
   close(): void {

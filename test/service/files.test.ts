@@ -3,7 +3,7 @@ import http from 'node:http';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'libsql';
-import { anyTime, parseAnswer, startTestService, type TestClient, tinyPng, toBytes } from './support';
+import { anyTime, createApp, parseAnswer, startTestService, type TestClient, tinyPng, toBytes } from './support';
 
 /** Uploads and downloads: what is kept, what is refused, and what never touches the disk. */
 
@@ -174,22 +174,24 @@ describe('downloads', () => {
   });
 
   it('expire, and so do uploads', async () => {
-    const upload = await client.upload('dot.png', tinyPng);
-    const converted = await client.post('convert/file', { connector: upload, parameters: { output: 'webp' } });
-    const link = await client.post('download/url', { connector: converted.output.connector });
-    const db = new Database(path.join(running.dataDir, 'service.db'), { timeout: 5000 });
-    db.prepare('UPDATE tasks SET expires_at = ? WHERE id IN (?, ?)').run(
-      Date.now() - 1,
-      upload,
-      converted.output.connector,
-    );
+    const testApp = createApp();
+    const first = await startTestService({}, testApp);
+    const upload = await first.client.upload('dot.png', tinyPng);
+    const converted = await first.client.post('convert/file', { connector: upload, parameters: { output: 'webp' } });
+    const link = await first.client.post('download/url', { connector: converted.output.connector });
+    await first.service.close();
+    const db = new Database(path.join(first.dataDir, 'service.db'));
+    db.prepare('UPDATE tasks SET expires_at = ?').run(Date.now() - 1);
     db.close();
-    const again = await client.post('convert/file', { connector: upload, parameters: { output: 'gif' } });
+
+    const second = await startTestService({ dataDir: first.dataDir }, testApp);
+    const again = await second.client.post('convert/file', { connector: upload, parameters: { output: 'gif' } });
     expect([again.status, again.error.code]).toEqual([404, 'FILE_NOT_EXISTS']);
-    const late = await client.post('download/url', { connector: converted.output.connector });
+    const late = await second.client.post('download/url', { connector: converted.output.connector });
     expect([late.status, late.error.code]).toEqual([404, 'DOWNLOAD_EXPIRED']);
-    const bytes = await client.post('download/url/get', { connector: link.output.connector });
+    const bytes = await second.client.post('download/url/get', { connector: link.output.connector });
     expect([bytes.status, bytes.error.code]).toEqual([404, 'DOWNLOAD_EXPIRED']);
+    await second.stop();
   });
 });
 

@@ -4,7 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { types } from 'node:util';
 import { TemporalServerError } from './errors';
-import { freePort } from './free-port';
+import { freePort, isPortFree } from './free-port';
 import { commandLineOf, endProcess } from './processes';
 import { untilReady } from './readiness';
 import { stopGraceMs } from './running-server';
@@ -59,6 +59,7 @@ export async function startTemporalServer(options: StartOptions): Promise<Runnin
     await mkdir(path.dirname(path.resolve(dbFilename)), { recursive: true });
     await refuseSecondServer(path.resolve(dbFilename));
   }
+  await refuseTakenPorts(options);
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await startOnce(options);
@@ -81,6 +82,17 @@ async function refuseSecondServer(dbFilename: string): Promise<void> {
     'DATABASE_IN_USE',
     `A Temporal server (process ${record.pid}, ${record.address}) already runs on ${dbFilename}. Use that one, or end it first: kill ${record.pid}`,
   );
+}
+
+/** Asked beforehand: a program that listens but speaks no gRPC would keep the check of readiness waiting. */
+async function refuseTakenPorts({ ip = '127.0.0.1', port, uiPort }: StartOptions): Promise<void> {
+  for (const wanted of [port, uiPort]) {
+    if (wanted === undefined || wanted === false || (await isPortFree(wanted, ip))) continue;
+    throw new TemporalServerError(
+      'START_FAILED',
+      `Port ${wanted} of ${ip}, which the Temporal server is to use, is taken. End the program that listens there, or choose another port.`,
+    );
+  }
 }
 
 async function startOnce(options: StartOptions): Promise<RunningTemporalServer> {

@@ -142,15 +142,29 @@ describe('a Temporal server', () => {
     expect(isAlive(asked.pid)).toBe(false);
   });
 
-  it('fails with the server’s own words when the port that was asked for is taken', async () => {
+  it.each(['port', 'uiPort'] as const)('is not even started when the %s that was asked for is taken', async (name) => {
     const port = await freePort();
     const squatter = createServer((socket) => socket.resume()).listen(port, '127.0.0.1');
     await new Promise((resolve) => squatter.once('listening', resolve));
     try {
-      await expect(start({ port })).rejects.toThrow(/ended with code 1 while it started:\n.*address already in use/);
+      await expect(start({ [name]: port })).rejects.toMatchObject({
+        code: 'START_FAILED',
+        message: `Port ${port} of 127.0.0.1, which the Temporal server is to use, is taken. End the program that listens there, or choose another port.`,
+      });
     } finally {
       squatter.close();
     }
+  });
+
+  it('is started again on another port when the one it chose is taken meanwhile', async () => {
+    const impostor = path.join(folder, 'impostor');
+    const script = `#!/bin/sh
+if mkdir ${folder}/tried 2>/dev/null; then echo 'bind: address already in use'; exit 1; fi
+exec ${cliPath} "$@"
+`;
+    await writeFile(impostor, script, { mode: 0o755 });
+    const server = await start({ cliPath: impostor });
+    expect(isAlive(server.pid)).toBe(true);
   });
 
   it('fails when a search attribute has no type that Temporal knows', async () => {

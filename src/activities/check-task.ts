@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { CheckTaskInput, CheckTaskResult } from '../shared/activities';
 import { runAttempt } from './activity-attempt';
 import type { ActivityDependencies } from './dependencies';
@@ -5,37 +6,47 @@ import { notFinished } from './failure';
 import { nextCheckDelayMs } from './poll-schedule';
 import { reportTask } from './task-report';
 
+/** Waits up to this long hold their slot: a retry by the server costs more, and comes up to a second late. */
+const longestWaitInsideMs = 2_000;
+
+/** Details of this activity's heartbeats. */
+interface CheckHeartbeat {
+  /** Requests spent by this attempt and those before it. */
+  requests: number;
+}
+
 /**
- * Asks once how the conversion stands (`task/response`). Repeat-safe.
+ * Asks how the conversion stands until it is finished (`task/response`). Repeat-safe.
  *
- * "Not yet" is a failure that Temporal retries after a delay of our choice, which adds nothing to the history and holds no slot. The first
- * attempt spends no request: it only sets the time of the first check.
+ * A long "not yet" is a failure that Temporal retries after a delay of our choice, which adds nothing to the history and holds no slot.
  */
 export function createCheckTask({ api }: ActivityDependencies) {
   return (input: CheckTaskInput): Promise<CheckTaskResult> =>
-    runAttempt('check', input.app, async ({ number, signal, failure }) => {
+    runAttempt('check', input.app, async ({ number, heartbeat, previousDetails, signal, failure }) => {
       failure.taskId = input.taskId;
-      const elapsedMs = Date.now() - input.submittedAt;
-      if (number === 1 && elapsedMs < input.firstCheckAfterMs) {
-        const delayMs = input.firstCheckAfterMs - elapsedMs;
-        throw notFinished(`first check in ${seconds(delayMs)}`, delayMs, failure);
+      let requests = requestsBefore(previousDetails);
+      const elapsedMs = () => Date.now() - input.submittedAt;
+      let delayMs = number === 1 ? input.firstCheckAfterMs - elapsedMs() : 0;
+      let said = 'no check yet';
+      for (;;) {
+        if (delayMs > longestWaitInsideMs) {
+          await heartbeat.record({ requests } satisfies CheckHeartbeat);
+          throw notFinished(`${said}; next check in ${(delayMs / 1_000).toFixed(1)} s`, delayMs, failure);
+        }
+        if (delayMs > 0) await sleep(delayMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+        const service = await api(input.app);
+        failure.requests = 1;
+        const snapshot = await service.taskResponse({ connector: input.taskId, signal });
+        requests += 1;
+        heartbeat.update({ requests } satisfies CheckHeartbeat);
+        const report = reportTask(snapshot, input.taskId, failure);
+        if (report.finished) return { report, requests };
+        said = `the service says ${JSON.stringify(snapshot.status)}`;
+        delayMs = nextCheckDelayMs({ elapsedMs: elapsedMs(), maxMs: input.maxCheckIntervalMs, random: Math.random });
       }
-      const service = await api(input.app);
-      failure.requests = 1;
-      const snapshot = await service.taskResponse({ connector: input.taskId, signal });
-      const report = reportTask(snapshot, input.taskId, failure);
-      if (!report.finished) {
-        const delayMs = nextCheckDelayMs({ elapsedMs, maxMs: input.maxCheckIntervalMs, random: Math.random });
-        throw notFinished(
-          `the service says ${JSON.stringify(snapshot.status)}; next check in ${seconds(delayMs)}`,
-          delayMs,
-          failure,
-        );
-      }
-      return { report, requests: Math.max(1, number - 1) };
     });
 }
 
-function seconds(ms: number): string {
-  return `${(ms / 1_000).toFixed(1)} s`;
+function requestsBefore(details: unknown): number {
+  return ((details ?? {}) as Partial<CheckHeartbeat>).requests ?? 0;
 }

@@ -1,0 +1,140 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { Client, Connection } from '@temporalio/client';
+import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { FileConversionClient } from '../src/client/file-conversion-client';
+import { FileConversionPlugin } from '../src/plugin';
+import { defaultCacheDir, obtainTemporalCli, startTemporalServer } from '../src/temporal-server';
+import { createConversionWorker } from '../src/worker';
+import { startInstantService } from './support/instant-service';
+
+/**
+ * Jobs per second of `conversionJob`, against a bare workflow of as many no-op activities on the same server in the same run. The service
+ * answers at once in a process of its own; server, service and worker share the machine.
+ */
+const { values: options } = parseArgs({
+  options: {
+    jobs: { type: 'string', default: '200' },
+    rounds: { type: 'string', default: '4' },
+    parallel: { type: 'string', default: '50' },
+  },
+});
+const jobsPerRound = Number(options.jobs);
+const activitiesOfAJob = 4;
+
+async function main(): Promise<void> {
+  Runtime.install({ logger: new DefaultLogger('ERROR') });
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-bench-'));
+  const source = path.join(folder, 'report.md');
+  await writeFile(source, '# A report\n');
+  const cli = await obtainTemporalCli({ env: process.env, cacheDir: defaultCacheDir(process.env, os.homedir()) });
+  const server = await startTemporalServer({ cliPath: cli.path, uiPort: false });
+  const service = await startInstantService();
+  const connection = await NativeConnection.connect({ address: server.address });
+  const plugin = new FileConversionPlugin({
+    apps: { stub: { baseUrl: service.baseUrl, appId: 'bench', token: 'bench-token' } },
+  });
+  const jobWorker = await createConversionWorker({ connection, plugin });
+  const bareWorker = await Worker.create({
+    connection,
+    taskQueue: 'bare',
+    workflowsPath: require.resolve('./support/bare-workflow'),
+    activities: { noOp: (step: number) => Promise.resolve(step) },
+  });
+  const running = [jobWorker.run(), bareWorker.run()];
+  const clientConnection = await Connection.connect({ address: server.address });
+  const temporal = new Client({ connection: clientConnection });
+  const conversion = new FileConversionClient({ client: temporal, app: 'stub' });
+
+  const job = async (id: string) => {
+    const destination = path.join(folder, 'out', `${id}.pdf`);
+    // The stub is done at once, so the first check may come at once.
+    await conversion.convert(
+      { source, output: 'pdf', destination, policies: { firstCheckAfter: 1 } },
+      { workflowId: `job/${id}` },
+    );
+  };
+  const bare = async (id: string) => {
+    await temporal.workflow.execute('bareWorkflow', {
+      workflowId: `bare/${id}`,
+      taskQueue: 'bare',
+      args: [activitiesOfAJob],
+    });
+  };
+
+  await measure('warm-job', 20, job);
+  await measure('warm-bare', 20, bare);
+  const requestsBefore = await service.requests();
+  const rates: Record<'job' | 'bare', number[]> = { job: [], bare: [] };
+  for (let round = 0; round < Number(options.rounds); round += 1) {
+    // A B, B A, ...: a drift of the machine's speed hits both alike.
+    const order = round % 2 === 0 ? (['job', 'bare'] as const) : (['bare', 'job'] as const);
+    for (const way of order) {
+      const rate = await measure(`${way}-${round}`, jobsPerRound, way === 'job' ? job : bare);
+      rates[way].push(rate);
+      console.log(`round ${round + 1}  ${way.padEnd(4)}  ${rate.toFixed(1)} jobs/s`);
+    }
+  }
+  const jobs = jobsPerRound * Number(options.rounds);
+  const requestsPerJob = ((await service.requests()) - requestsBefore) / jobs;
+  const events = await eventsOf(temporal, 'job/job-0-0');
+
+  bareWorker.shutdown();
+  jobWorker.shutdown();
+  await Promise.all(running);
+  await plugin.close();
+  await clientConnection.close();
+  await connection.close();
+  service.stop();
+  await server.stop();
+  await rm(folder, { recursive: true });
+
+  const figures = {
+    ratio: round2(median(rates.job) / median(rates.bare)),
+    jobsPerSecond: round2(median(rates.job)),
+    bareJobsPerSecond: round2(median(rates.bare)),
+    activitiesPerJob: activitiesOfAJob,
+    historyEventsPerJob: events.all,
+    workflowTasksPerJob: events.workflowTasks,
+    requestsPerJob,
+    jobsPerRound,
+    rounds: Number(options.rounds),
+  };
+  console.log(JSON.stringify(figures));
+}
+
+/** Runs `count` of them, so many at a time, and returns how many were done a second. */
+async function measure(name: string, count: number, run: (id: string) => Promise<void>): Promise<number> {
+  const startedAt = performance.now();
+  let next = 0;
+  const lane = async () => {
+    while (next < count) {
+      const id = `${name}-${next}`;
+      next += 1;
+      await run(id);
+    }
+  };
+  await Promise.all(Array.from({ length: Number(options.parallel) }, lane));
+  return count / ((performance.now() - startedAt) / 1_000);
+}
+
+async function eventsOf(temporal: Client, workflowId: string): Promise<{ all: number; workflowTasks: number }> {
+  const { events } = await temporal.workflow.getHandle(workflowId).fetchHistory();
+  const tasks = events?.filter((event) => event.workflowTaskCompletedEventAttributes != null) ?? [];
+  return { all: events?.length ?? 0, workflowTasks: tasks.length };
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  const upper = sorted[middle] ?? 0;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? 0) + upper) / 2;
+}
+
+function round2(value: number): number {
+  return Math.round(value * 100) / 100;
+}
+
+void main();

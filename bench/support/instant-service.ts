@@ -1,0 +1,71 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+
+/** A conversion service that answers every request at once and converts nothing, in a process of its own. */
+export interface InstantService {
+  readonly baseUrl: string;
+  /** Requests answered since the start. */
+  requests(): Promise<number>;
+  stop(): void;
+}
+
+const connector = '00000000-0000-4000-8000-000000000000';
+const converted = Buffer.from('converted');
+
+export async function startInstantService(): Promise<InstantService> {
+  const child = fork(__filename);
+  const [port] = (await once(child, 'message')) as [number];
+  return {
+    baseUrl: `http://127.0.0.1:${port}`,
+    async requests() {
+      child.send('count');
+      const [count] = (await once(child, 'message')) as [number];
+      return count;
+    },
+    stop: () => void child.kill(),
+  };
+}
+
+/** Answers by path, serialised once: an async convert is accepted as running and completed at the first poll. */
+const answers: Record<string, Buffer> = {
+  '/v1/upload/file': json({ result: { output: { connector, size: 1 }, error: {}, warning: {} } }),
+  '/v1/convert/file': json({ entity: { id: connector, type: 'task', status: 'running' }, result: {} }),
+  '/v1/task/response': json({
+    result: {
+      output: {
+        entity: { id: connector, type: 'task', status: 'completed', vcredits: 1 },
+        result: { output: { connector, status: 'successful', duration: 1 }, error: {}, warning: {} },
+      },
+      error: {},
+      warning: {},
+    },
+  }),
+  '/v1/download/url': json({
+    result: { output: { connector, name: 'a.pdf', size: converted.length }, error: {}, warning: {} },
+  }),
+  '/v1/download/url/get': converted,
+};
+
+function json(body: unknown): Buffer {
+  return Buffer.from(JSON.stringify(body));
+}
+
+if (require.main === module) {
+  let requests = 0;
+  const server = createServer((request, response) => {
+    requests += 1;
+    request.resume();
+    request.once('end', () => {
+      const body = answers[request.url ?? ''] ?? json({ code: 'NOT_FOUND', message: '' });
+      const type = body === converted ? 'application/octet-stream' : 'application/json';
+      response.writeHead(200, { 'content-type': type, 'content-length': body.length });
+      response.end(body);
+    });
+  });
+  process.on('message', () => process.send?.(requests));
+  server.listen(0, '127.0.0.1', () => {
+    const address = server.address();
+    if (typeof address === 'object') process.send?.(address?.port);
+  });
+}

@@ -65,11 +65,12 @@ export function toJobInput(request: ConversionRequest, defaultApp: string): Conv
     const problems = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'request'}: ${issue.message}`);
     throw new InvalidRequestError(`This conversion can't be started. ${problems.join('; ')}`);
   }
-  const { app, source, destination } = request;
+  const { app, source, destination, ...rest } = request;
+  // In the order in which a person reads it in the Temporal UI.
   return {
-    ...request,
     app: app ?? defaultApp,
     source: typeof source === 'string' ? { uri: toUri(source) } : source,
+    ...rest,
     ...(destination !== undefined && { destination: toUri(destination) }),
   };
 }

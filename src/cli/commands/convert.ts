@@ -9,6 +9,7 @@ import { appProfile } from '../app-profiles';
 import type { CommandContext } from '../command-context';
 import type { ExitCode } from '../exit';
 import { exitCodes } from '../exit';
+import { chosenPolicies } from '../job-policies';
 import type { ConvertFlags } from '../program';
 import { aborted, untilAskedToEnd } from '../stack/parent-process';
 import type { StackInUse } from '../stack/use-stack';
@@ -124,8 +125,9 @@ async function runJob(
   job: { startedAt: number; handle?: ConversionHandle },
   interrupted: Promise<void>,
 ): Promise<FileOutcome> {
-  const { policies } = context.config.values;
-  const { onExisting, ...jobPolicies } = policies;
+  const { onExisting } = context.config.values.policies;
+  const { onUnknownOutcome } = flags;
+  const policies = chosenPolicies(context.config, onUnknownOutcome === undefined ? {} : { onUnknownOutcome });
   const base = { file: input.file };
   try {
     job.handle = await client.start({
@@ -134,7 +136,7 @@ async function runJob(
       ...(flags.from !== undefined && { input: flags.from }),
       destination: destinations.get(input) ?? '',
       onExisting: flags.onExisting ?? onExisting,
-      policies: { ...jobPolicies, onUnknownOutcome: flags.onUnknownOutcome ?? jobPolicies.onUnknownOutcome },
+      ...(Object.keys(policies).length > 0 && { policies }),
     });
     const { workflowId } = job.handle;
     const result = await Promise.race([job.handle.result(), interrupted]);

@@ -32,12 +32,16 @@ export function createConvertFile({ api, files }: ActivityDependencies) {
       const fence: SendingFence = { phase: 'sending' };
       await heartbeat.record(fence);
       failure.requests = 1;
+      failure.sentUnrepeatable = true;
       let snapshot;
       try {
         // No signal: a request that has begun is seen to its end, since its answer is the only proof there is.
         snapshot = await service.convertFile({ connector: input.connector, output: input.output, input: input.input });
       } catch (error) {
-        if (error instanceof ConversionApiError && !error.mayHaveExecuted) await heartbeat.record({ phase: 'waiting' });
+        if (error instanceof ConversionApiError && !error.mayHaveExecuted) {
+          failure.sentUnrepeatable = false;
+          await heartbeat.record({ phase: 'waiting' });
+        }
         throw error;
       }
       const taskId = snapshot.taskId ?? snapshot.connector;

@@ -16,6 +16,8 @@ export interface FailureContext {
   /** Requests this attempt has spent. */
   requests: number;
   taskId?: string;
+  /** A request that must not be repeated is on its way, and nothing has proven yet that it did not run. */
+  sentUnrepeatable?: boolean;
 }
 
 /** A service that answers this often with something unreadable is not the service. */
@@ -36,6 +38,7 @@ export function toFailure(error: unknown, context: FailureContext): Error {
     return build(context, { code: 'UNKNOWN_APP', message: error.message, reaction: 'fail', cause: error });
   }
   const cause = error instanceof Error ? error : new Error(String(error));
+  if (context.sentUnrepeatable === true) return outcomeUnknown(context, cause.message, { cause });
   return build(context, { code: 'UNEXPECTED', message: cause.message, reaction: 'retry', cause });
 }
 
@@ -72,8 +75,7 @@ function fromApiError(error: ConversionApiError, context: FailureContext): Error
 
   // Nothing tells whether the conversion runs: the workflow decides, nobody retries.
   if (context.step === 'submit' && error.mayHaveExecuted) {
-    const unknown = `${error.message} It is not known whether the conversion runs.`;
-    return build(context, { ...base, code: failureCodes.outcomeUnknown, message: unknown, reaction: 'outcomeUnknown' });
+    return outcomeUnknown(context, error.message, base);
   }
   switch (known?.class ?? classOfClientCode(error)) {
     case 'rate': {
@@ -102,6 +104,11 @@ function fromApiError(error: ConversionApiError, context: FailureContext): Error
     case 'final':
       return build(context, { ...base, message, reaction: 'fail' });
   }
+}
+
+function outcomeUnknown(context: FailureContext, reason: string, parts: Partial<FailureParts>): ApplicationFailure {
+  const message = `${reason} It is not known whether the conversion runs.`;
+  return build(context, { ...parts, code: failureCodes.outcomeUnknown, message, reaction: 'outcomeUnknown' });
 }
 
 /** Failures that no code of the document stands behind. */

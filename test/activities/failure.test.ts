@@ -1,0 +1,147 @@
+import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
+import type { FailureContext } from '../../src/activities/failure';
+import { taskFailure, toFailure } from '../../src/activities/failure';
+import { UnknownAppError } from '../../src/activities/dependencies';
+import { endpoints } from '../../src/api/contract';
+import { errorCodes } from '../../src/api/error-codes';
+import { ConversionApiError } from '../../src/api/errors';
+import type { ActivityFailureDetails } from '../../src/shared/activities';
+import { StorageError } from '../../src/storage/errors';
+
+const steps = ['upload', 'submit', 'check', 'download'] as const;
+
+function contextOf(step: FailureContext['step'], overrides: Partial<FailureContext> = {}): FailureContext {
+  return { step, app: 'acme', attempt: 1, requests: 1, ...overrides };
+}
+
+function apiError(code: string, overrides: Partial<ConstructorParameters<typeof ConversionApiError>[0]> = {}) {
+  return new ConversionApiError({
+    code,
+    message: `${code} happened.`,
+    endpoint: endpoints.convertFile,
+    mayHaveExecuted: false,
+    ...overrides,
+  });
+}
+
+/** What the workflow and the server make of a failure: `retry`, or the job's reaction. */
+function verdict(failure: Error): string {
+  if (!(failure instanceof ApplicationFailure)) throw new Error('not an ApplicationFailure', { cause: failure });
+  const details = failure.details?.[0] as ActivityFailureDetails;
+  return failure.nonRetryable ? details.reaction : 'retry';
+}
+
+describe('toFailure', () => {
+  it.each([
+    // code, then the verdict in upload, submit, check, download
+    ['INVALID_PARAMETER', 'fail', 'fail', 'fail', 'fail'],
+    ['NOT_FOUND', 'fail', 'fail', 'fail', 'fail'],
+    ['EMPTY_FILE', 'fail', 'fail', 'fail', 'fail'],
+    ['NO_CONVERTER_INPUT_TO_OUTPUT', 'fail', 'fail', 'fail', 'fail'],
+    ['FREE_PLAN_DISALLOWED', 'fail', 'fail', 'fail', 'fail'],
+    ['INVALID_CREDENTIAL', 'fail', 'fail', 'fail', 'fail'],
+    ['INSUFFICIENT_VCREDITS', 'awaitCredits', 'awaitCredits', 'awaitCredits', 'awaitCredits'],
+    ['TOO_MANY_REQUESTS', 'retry', 'retry', 'retry', 'retry'],
+    ['FREE_APP_LIMITED', 'retry', 'retry', 'retry', 'retry'],
+    ['NO_CONNECTOR_DEPENDENT_TASK', 'fail', 'uploadAgain', 'fail', 'fail'],
+    ['NOT_READY_DEPENDENT_TASK', 'fail', 'uploadAgain', 'fail', 'fail'],
+    ['FILE_NOT_EXISTS', 'fail', 'uploadAgain', 'fail', 'fail'],
+    ['SERVICE_UNREACHABLE', 'retry', 'retry', 'retry', 'retry'],
+    ['A_CODE_OF_TOMORROW', 'fail', 'fail', 'fail', 'fail'],
+  ])('%s', (code, ...verdicts) => {
+    expect(steps.map((step) => verdict(toFailure(apiError(code), contextOf(step))))).toEqual(verdicts);
+  });
+
+  it('knows a verdict for every code of the table', () => {
+    for (const code of Object.keys(errorCodes)) {
+      for (const step of steps) {
+        expect(['fail', 'retry', 'awaitCredits', 'uploadAgain']).toContain(
+          verdict(toFailure(apiError(code), contextOf(step))),
+        );
+      }
+    }
+  });
+
+  it.each(['INTERNAL_SERVER_ERROR', 'CONNECTION_LOST', 'REQUEST_TIMEOUT', 'UNREADABLE_RESPONSE', 'HTTP_502'])(
+    'calls the outcome of a submit unknown when %s leaves it open, and repeats every other step',
+    (code) => {
+      const error = apiError(code, { mayHaveExecuted: true, httpStatus: 502 });
+      expect(steps.map((step) => verdict(toFailure(error, contextOf(step))))).toEqual([
+        'retry',
+        'outcomeUnknown',
+        'retry',
+        'retry',
+      ]);
+    },
+  );
+
+  it('never retries a submit after an error of any kind once its first byte may have been sent', () => {
+    const failure = toFailure(new TypeError('a defect'), contextOf('submit', { sentUnrepeatable: true }));
+    expect(verdict(failure)).toBe('outcomeUnknown');
+    expect(verdict(toFailure(new TypeError('a defect'), contextOf('submit')))).toBe('retry');
+  });
+
+  it('waits the full RETRY-AFTER and does not call a rate limit an error', () => {
+    const failure = toFailure(apiError('TOO_MANY_REQUESTS', { retryAfterSeconds: 90 }), contextOf('check'));
+    expect(failure).toMatchObject({ nextRetryDelay: 90_000, category: ApplicationFailureCategory.BENIGN });
+  });
+
+  it('asks for a new download URL a few times, but not for a result that is gone', () => {
+    const old = apiError('DOWNLOAD_EXPIRED', { endpoint: endpoints.downloadUrlGet });
+    expect(verdict(toFailure(old, contextOf('download')))).toBe('retry');
+    expect(verdict(toFailure(old, contextOf('download', { attempt: 3 })))).toBe('fail');
+    const gone = apiError('DOWNLOAD_EXPIRED', { endpoint: endpoints.downloadUrl });
+    expect(verdict(toFailure(gone, contextOf('download')))).toBe('fail');
+  });
+
+  it('gives up on a service that answers nothing readable, and says what to check', () => {
+    const error = apiError('UNREADABLE_RESPONSE');
+    expect(verdict(toFailure(error, contextOf('upload')))).toBe('retry');
+    const last = toFailure(error, contextOf('upload', { attempt: 5 }));
+    expect(verdict(last)).toBe('fail');
+    expect(last.message).toContain('base URL of app acme');
+  });
+
+  it('passes cancellation through untouched, also out of an aborted request', () => {
+    const cancelled = new CancelledFailure('CANCELLED');
+    expect(toFailure(cancelled, contextOf('upload'))).toBe(cancelled);
+    expect(toFailure(apiError('REQUEST_ABORTED', { cause: cancelled }), contextOf('upload'))).toBe(cancelled);
+  });
+
+  it('retries only those storage failures that can mend themselves', () => {
+    const failure = (code: 'SOURCE_NOT_FOUND' | 'SIZE_MISMATCH', retryable: boolean) =>
+      verdict(toFailure(new StorageError({ code, message: code, uri: 'file:///a', retryable }), contextOf('upload')));
+    expect([failure('SOURCE_NOT_FOUND', false), failure('SIZE_MISMATCH', true)]).toEqual(['fail', 'retry']);
+  });
+
+  it('fails an unknown app profile at once', () => {
+    expect(verdict(toFailure(new UnknownAppError('no such profile'), contextOf('upload')))).toBe('fail');
+  });
+
+  it('keeps code, status and endpoint in the details, and the code as the type', () => {
+    const failure = toFailure(
+      apiError('INVALID_CREDENTIAL', { httpStatus: 403 }),
+      contextOf('submit', { taskId: 't-1' }),
+    );
+    expect(failure).toMatchObject({
+      type: 'INVALID_CREDENTIAL',
+      details: [
+        { code: 'INVALID_CREDENTIAL', httpStatus: 403, endpoint: 'v1/convert/file', taskId: 't-1', requests: 1 },
+      ],
+    });
+    expect(failure.message).toContain('fileconv config show');
+  });
+});
+
+describe('taskFailure', () => {
+  it.each([
+    ['FAILED_CONVERT', 'fail'],
+    ['INSUFFICIENT_VCREDITS', 'awaitCredits'],
+    // A failed task is not charged, so it may be submitted again.
+    ['INTERNAL_SERVER_ERROR', 'submitAgain'],
+    ['FILE_NOT_EXISTS', 'uploadAgain'],
+    ['A_CODE_OF_TOMORROW', 'fail'],
+  ])('reacts to %s in a completed task with %s', (code, reaction) => {
+    expect(verdict(taskFailure({ code, message: 'so it is.' }, contextOf('check')))).toBe(reaction);
+  });
+});

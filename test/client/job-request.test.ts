@@ -1,0 +1,42 @@
+import { pathToFileURL } from 'node:url';
+import { InvalidRequestError, newWorkflowId, toJobInput } from '../../src/client/job-request';
+
+describe('toJobInput', () => {
+  it('resolves paths here, since the worker has another current folder', () => {
+    const input = toJobInput({ source: 'a b.md', output: 'pdf', destination: 'out/' }, 'embedded');
+    expect(input).toEqual({
+      app: 'embedded',
+      source: { uri: pathToFileURL(`${process.cwd()}/a b.md`).href },
+      output: 'pdf',
+      destination: `${pathToFileURL(`${process.cwd()}/out`).href}/`,
+    });
+  });
+
+  it('leaves URIs and connectors as they are', () => {
+    const source = { connector: 'c-1' };
+    expect(toJobInput({ source, output: 'pdf' }, 'embedded').source).toEqual(source);
+    expect(toJobInput({ source: 'file:///x/a.md', output: 'pdf' }, 'embedded').source).toEqual({
+      uri: 'file:///x/a.md',
+    });
+  });
+
+  it.each([
+    [{ source: '', output: 'pdf' }, 'source'],
+    [{ source: 'a.md', output: '../pdf' }, 'output'],
+    [{ source: 'a.md', output: 'pdf', policies: { uploadDeadline: 'soon' } }, 'policies.uploadDeadline'],
+    [{ source: 'a.md', output: 'pdf', policies: { maxResubmissions: -1 } }, 'policies.maxResubmissions'],
+    [{ source: 'a.md', output: 'pdf', onExisting: 'replace' as 'fail' }, 'onExisting'],
+    [{ source: 'a.md', output: 'pdf', token: 'secret' }, 'token'],
+  ])('refuses %j and names the field', (request, field) => {
+    expect(() => toJobInput(request, 'embedded')).toThrow(InvalidRequestError);
+    expect(() => toJobInput(request, 'embedded')).toThrow(field);
+  });
+});
+
+describe('newWorkflowId', () => {
+  it('is an id that people can type', () => {
+    expect(newWorkflowId({ uri: 'file:///x/My%20report%20%C3%BC.md' })).toMatch(
+      /^convert\/My-report-ü\.md-[0-9a-f]{8}$/,
+    );
+  });
+});

@@ -48,7 +48,7 @@ export interface Config {
 }
 
 /** Makes a path of this key absolute, by the place where it was written. */
-export type ResolvePath = (key: string, value: string) => string;
+type ResolvePath = (key: string, value: string) => string;
 
 export function toConfig(values: FileValues, apps: Record<string, AppProfile>, resolvePath: ResolvePath): Config {
   const { temporal, worker, service, timeouts, policies } = values;

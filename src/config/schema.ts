@@ -67,8 +67,6 @@ export const fileSchema = z.strictObject({
 
 export type FileValues = z.infer<typeof fileSchema>;
 
-export type SectionName = keyof typeof sectionSchemas;
-
 /** The defaults, as one would write them in the file. Those of the policies are the workflow's own. */
 export function defaultValues(): Record<string, unknown> {
   return {

@@ -11,7 +11,7 @@ import type { Environment } from './run-command';
 
 export const officialOrigin = 'https://temporal.download';
 
-export interface OfficialDownload {
+interface OfficialDownload {
   origin: string;
   env: Environment;
   /** An empty folder of our own. */

@@ -5,7 +5,7 @@ import { inMegabytes, requirementsOf, wheelFor } from './releases';
 import { CommandError, runCommand } from './run-command';
 import type { Environment } from './run-command';
 
-export interface WheelDownload {
+interface WheelDownload {
   env: Environment;
   /** An empty folder of our own. */
   folder: string;

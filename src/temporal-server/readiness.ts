@@ -2,7 +2,7 @@ import { Connection } from '@temporalio/client';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-export interface Readiness {
+interface Readiness {
   address: string;
   namespace: string;
   /** Registered if they are not: name and type, for example `Keyword`. */

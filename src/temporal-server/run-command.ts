@@ -5,7 +5,7 @@ import { types } from 'node:util';
 /** Environment variables as they are handed in by an entry point. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface CommandOptions {
+interface CommandOptions {
   env: Environment;
   timeoutMs: number;
   signal?: AbortSignal | undefined;

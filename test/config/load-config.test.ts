@@ -353,6 +353,10 @@ describe('variables', () => {
   it('replace the token source of the file, of whichever kind it is', async () => {
     const { values } = await load(mainApp, { FILECONV_APPS_MAIN_TOKEN_FILE: '/run/t' });
     expect(values.apps['main']?.token).toEqual({ from: 'file', file: '/run/t' });
+    const withFile = mainApp.replace('token_env = "MAIN_TOKEN"', 'token_file = "t"');
+    const other = await load(withFile, { FILECONV_APPS_MAIN_TOKEN_ENV: 'OTHER' });
+    expect(other.values.apps['main']?.token).toEqual({ from: 'environment', variable: 'OTHER' });
+    expect(other.origins).not.toHaveProperty(['apps.main.token_file']);
   });
 
   it('may not name two token sources', async () => {

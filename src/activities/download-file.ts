@@ -22,8 +22,14 @@ export function createDownloadFile({ api, files }: ActivityDependencies) {
     runAttempt('download', input.app, async ({ number, heartbeat, signal, previousDetails, jobKey, failure }) => {
       failure.taskId = input.taskId;
       const previous = readHeartbeat(previousDetails);
+      // Else a heartbeat of this attempt would wipe out what the lost one has recorded, and a third attempt could not tell.
+      heartbeat.update(previous);
       const finished = previous.commit && (await committedFile(files, previous.commit));
-      if (finished) return { skipped: false, file: finished, requests: previous.requests };
+      if (finished) {
+        // For a moment the file has both names, and the worker may have been lost right then.
+        await files.discardPartial({ uri: finished.uri, jobKey });
+        return { skipped: false, file: finished, requests: previous.requests };
+      }
 
       const suggestedName = outputName(input.sourceName, input.output);
       const plan = await files.prepareDestination({

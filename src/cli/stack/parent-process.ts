@@ -1,15 +1,20 @@
 /** Tells the process that started this one, if it supervises us, that we are ready. */
 export function reportReady(): void {
-  process.send?.('ready');
+  if (process.connected) process.send?.('ready');
 }
 
-/** Aborts when this process is asked to end: SIGTERM, Ctrl-C, or the death of the process that supervises it. */
+/** Aborts when this process is asked to end: SIGTERM, Ctrl-C, its terminal's end, or the death of the process that supervises it. */
 export function untilAskedToEnd(): AbortSignal {
   const controller = new AbortController();
   const end = () => controller.abort();
   process.once('SIGTERM', end);
   process.once('SIGINT', end);
-  if (process.send) process.once('disconnect', end);
+  process.once('SIGHUP', end);
+  if (process.send) {
+    process.once('disconnect', end);
+    // It may have died while this process still loaded its code: nobody listened to the event then.
+    if (!process.connected) end();
+  }
   return controller.signal;
 }
 

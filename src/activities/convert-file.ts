@@ -3,7 +3,7 @@ import { endpoints } from '../api/contract';
 import type { ConvertFileInput, ConvertFileResult, SendingFence } from '../shared/activities';
 import { runAttempt } from './activity-attempt';
 import type { ActivityDependencies } from './dependencies';
-import { outputName } from './output-name';
+import { planDestination } from './job-destination';
 import { reportTask } from './task-report';
 
 /**
@@ -16,12 +16,7 @@ export function createConvertFile({ api, files }: ActivityDependencies) {
   return (input: ConvertFileInput): Promise<ConvertFileResult> =>
     runAttempt('submit', input.app, async ({ number, heartbeat, signal, previousDetails, failure }) => {
       if (input.destination !== undefined) {
-        const suggestedName = outputName(input.sourceName, input.output);
-        const plan = await files.prepareDestination({
-          uri: input.destination,
-          suggestedName,
-          onExisting: input.onExisting,
-        });
+        const plan = await planDestination(files, { ...input, destination: input.destination });
         if (plan.kind === 'skip') return { skipped: true };
       }
       const service = await api(input.app);

@@ -3,7 +3,7 @@ import { lastSegment } from '../shared/job';
 import type { CommitCandidate, FileStore } from '../storage/file-store';
 import { runAttempt } from './activity-attempt';
 import type { ActivityDependencies } from './dependencies';
-import { outputName } from './output-name';
+import { planDestination } from './job-destination';
 
 /** Details of this activity's heartbeats. */
 interface DownloadHeartbeat {
@@ -31,12 +31,7 @@ export function createDownloadFile({ api, files }: ActivityDependencies) {
         return { skipped: false, file: finished, requests: previous.requests };
       }
 
-      const suggestedName = outputName(input.sourceName, input.output);
-      const plan = await files.prepareDestination({
-        uri: input.destination,
-        suggestedName,
-        onExisting: input.onExisting,
-      });
+      const plan = await planDestination(files, input);
       if (plan.kind === 'skip') return { skipped: true, requests: previous.requests };
 
       const service = await api(input.app);

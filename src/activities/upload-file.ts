@@ -2,7 +2,7 @@ import type { UploadFileInput, UploadFileResult } from '../shared/activities';
 import { lastSegment } from '../shared/job';
 import { runAttempt } from './activity-attempt';
 import type { ActivityDependencies } from './dependencies';
-import { outputName } from './output-name';
+import { planDestination } from './job-destination';
 
 /** Stores the source at the service (`upload/file`). Repeat-safe: a second upload costs a request and nothing else. */
 export function createUploadFile({ api, files }: ActivityDependencies) {
@@ -11,12 +11,8 @@ export function createUploadFile({ api, files }: ActivityDependencies) {
       const source = await files.openSource(input.uri);
       if (input.destination !== undefined) {
         // Before anything is spent: a conversion whose result has no place to go is not begun.
-        const suggestedName = outputName(lastSegment(input.uri), input.output);
-        const plan = await files.prepareDestination({
-          uri: input.destination,
-          suggestedName,
-          onExisting: input.onExisting,
-        });
+        const { destination } = input;
+        const plan = await planDestination(files, { ...input, destination, sourceName: lastSegment(input.uri) });
         if (plan.kind === 'skip') return { skipped: true };
       }
       const service = await api(input.app);

@@ -64,9 +64,9 @@ export type DownloadFileResult =
   { skipped: true; requests: number } | { skipped: false; file: OutputFile; requests: number };
 
 export interface DiscardDownloadInput {
+  app: string;
+  /** As in the job's input: the folder that it names or lies in is searched. */
   destination: string;
-  sourceName: string;
-  output: string;
 }
 
 /** Heartbeat of a submit whose first byte is about to be sent: from here on its outcome may be unknown. */

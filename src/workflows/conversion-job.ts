@@ -81,11 +81,11 @@ class ConversionJob {
   /** Leaves nothing behind, and says what can't be undone. */
   async cancelled(): Promise<void> {
     const { taskId, phase } = this.progress;
-    if (phase === 'downloading') await this.discardDownload();
+    const leftOver = phase === 'downloading' ? await this.discardDownload() : '';
     const goesOn = taskId !== undefined && phase === 'converting';
     const note = goesOn
       ? `Cancelled while ${phase}. The service has no cancel endpoint: conversion task ${taskId} goes on there and may be charged.`
-      : `Cancelled while ${phase}.`;
+      : [`Cancelled while ${phase}.`, leftOver].filter(Boolean).join(' ');
     this.progress.enter('cancelled', note);
     upsertMemo({ conversionNote: note, ...(taskId !== undefined && { conversionTaskId: taskId }) });
   }
@@ -110,8 +110,16 @@ class ConversionJob {
     return uploaded.connector;
   }
 
-  /** Runs a repeat-safe step; parks when the app has too few vCredits for it, and then runs it again. */
-  private async step<T>(phase: JobPhase, deadlineCode: string, run: () => Promise<T>): Promise<T> {
+  /**
+   * Runs a repeat-safe step; parks when the app has too few vCredits for it, and then runs it again. `cleanUp` is for a step that failed, and
+   * returns what a person should know.
+   */
+  private async step<T>(
+    phase: JobPhase,
+    deadlineCode: string,
+    run: () => Promise<T>,
+    cleanUp: () => Promise<string> = () => Promise.resolve(''),
+  ): Promise<T> {
     for (;;) {
       this.progress.enter(phase);
       try {
@@ -120,7 +128,7 @@ class ConversionJob {
         if (isCancellation(error)) throw error;
         const failure = readFailure(error, deadlineCode);
         this.progress.requests += failure.requests;
-        if (failure.reaction !== 'awaitCredits') throw this.progress.failed(failure, this.keptAtService());
+        if (failure.reaction !== 'awaitCredits') throw this.progress.failed(failure, await cleanUp());
         await this.parkForCredits(failure);
       }
     }
@@ -257,28 +265,31 @@ class ConversionJob {
       destination,
       onExisting: this.policies.onExisting,
     };
-    const downloaded = await this.step('downloading', failureCodes.downloadDeadline, () =>
-      this.activities.downloadFile(request, lastSegment(destination)),
-    ).catch(async (error: unknown) => {
-      if (!isCancellation(error)) await this.discardDownload();
-      throw error;
-    });
+    const downloaded = await this.step(
+      'downloading',
+      failureCodes.downloadDeadline,
+      () => this.activities.downloadFile(request, lastSegment(destination)),
+      async () => {
+        const kept = `The converted file stays at the service as task ${report.connector} until it expires there.`;
+        return [kept, await this.discardDownload()].filter(Boolean).join(' ');
+      },
+    );
     this.progress.requests += downloaded.requests;
     if (downloaded.skipped) return this.result('skipped', report);
     return { ...this.result('succeeded', report), output: downloaded.file };
   }
 
-  private keptAtService(): string {
-    const { taskId } = this.progress;
-    return taskId === undefined
-      ? ''
-      : `The converted file stays at the service as task ${taskId} until it expires there.`;
-  }
-
-  private async discardDownload(): Promise<void> {
-    if (this.input.destination === undefined) return;
-    const { destination, output } = this.input;
-    await this.activities.discardDownload({ destination, sourceName: this.name, output });
+  /** Returns what a person should know when it could not be done. */
+  private async discardDownload(): Promise<string> {
+    if (this.input.destination === undefined) return '';
+    const { app, destination } = this.input;
+    try {
+      await this.activities.discardDownload({ app, destination });
+      return '';
+    } catch (error) {
+      const { message } = readFailure(error, failureCodes.downloadDeadline);
+      return `A temporary file may be left beside ${destination}: ${message}`;
+    }
   }
 
   private result(status: ConversionJobResult['status'], report?: TaskReport): ConversionJobResult {

@@ -1,4 +1,4 @@
-import { outputName } from '../../src/activities/output-name';
+import { outputName } from '../../src/activities/job-destination';
 
 it.each([
   ['report.md', 'pdf', 'report.pdf'],

@@ -25,8 +25,12 @@ export interface StackInUse {
 
 const recordTimeoutMs = 30_000;
 
-/** The stack that runs already, or one for this command alone. */
-export async function useStack(context: CommandContext, signal: AbortSignal): Promise<StackInUse> {
+/** The stack that runs already, or one that ends with this command. With `startedBy: 'up'` other commands may use it meanwhile. */
+export async function useStack(
+  context: CommandContext,
+  signal: AbortSignal,
+  startedBy: StackRecord['startedBy'] = 'command',
+): Promise<StackInUse> {
   const { env, config, output } = context;
   const { values } = config;
   const target = temporalTarget(values.temporal, env);
@@ -37,11 +41,11 @@ export async function useStack(context: CommandContext, signal: AbortSignal): Pr
       `No worker polls task queue ${values.worker.taskQueue}; starting a service and a worker for this command.`,
     );
     await inUse.close();
-    return ownStack(await startStack(context, { startedBy: 'command', signal }), target);
+    return ownStack(await startStack(context, { startedBy, signal }), target);
   }
   try {
     const stack = await startStack(context, {
-      startedBy: 'command',
+      startedBy,
       wait: false,
       signal,
       onStart: () =>
@@ -54,7 +58,7 @@ export async function useStack(context: CommandContext, signal: AbortSignal): Pr
   const record = await awaitRecord(values.state.dir, signal);
   if (record.startedBy === 'up') return connectTo(record, target);
   output.say(`Another command (process ${record.pid}) runs the stack of ${values.state.dir}; waiting for it to end.`);
-  return ownStack(await startStack(context, { startedBy: 'command', signal }), target);
+  return ownStack(await startStack(context, { startedBy, signal }), target);
 }
 
 async function ownStack(stack: Stack, target: TemporalTarget): Promise<StackInUse> {

@@ -1,4 +1,5 @@
 import type { LoadedConfig } from '../config';
+import { snakeCase } from '../config';
 import type { ConversionPolicies } from '../shared/job';
 
 /** The policies that somebody set. The defaults are the workflow's own, so that a job's input shows only what is special about it. */
@@ -13,8 +14,4 @@ export function chosenPolicies(
     return origin !== undefined && origin.source !== 'default';
   });
   return { ...Object.fromEntries(chosen), ...flags };
-}
-
-function snakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -1,5 +1,6 @@
 import type { Config } from './config';
 import { formatDuration } from './duration';
+import { camelCase } from './key-spelling';
 import { keysOfSection } from './known-keys';
 import type { LoadedConfig } from './load-config';
 import { mask } from './secret';
@@ -46,8 +47,4 @@ export function describeConfig(loaded: LoadedConfig): ConfigRow[] {
 function sectionOf(values: Config, section: string): Map<string, unknown> {
   const table: unknown = Object.entries(values).find(([name]) => name === section)?.[1];
   return new Map(Object.entries(table ?? {}));
-}
-
-function camelCase(key: string): string {
-  return key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -5,6 +5,7 @@ export { describeConfig } from './describe-config';
 export type { ConfigRow } from './describe-config';
 export type { Environment } from './environment-layer';
 export { ConfigError } from './errors';
+export { snakeCase } from './key-spelling';
 export type { Origin } from './layers';
 export { loadConfig } from './load-config';
 export type { LoadConfigOptions, LoadedConfig } from './load-config';

@@ -1,6 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
+import { defaultOnExisting, defaultPolicies } from '../shared/default-policies';
 import { defaultTaskQueue } from '../shared/names';
+import { snakeCase } from './key-spelling';
 import { baseUrl, choice, duration, integer, seconds, text } from './value-types';
 
 /** The profile of the embedded conversion service; it needs no entry under `[apps]`. */
@@ -80,21 +82,11 @@ export function defaultValues(): Record<string, unknown> {
       max_upload_bytes: 2 * 1024 ** 3,
     },
     timeouts: { connect_seconds: 10, headers_seconds: 60, body_seconds: 60, stall_seconds: 60 },
-    policies: {
-      on_unknown_outcome: 'resubmit',
-      on_existing: 'fail',
-      max_resubmissions: 3,
-      upload_deadline: '24 hours',
-      submit_timeout: '2 minutes',
-      submit_deadline: '24 hours',
-      conversion_deadline: '7 days',
-      download_deadline: '24 hours',
-      credits_deadline: '7 days',
-      first_check_after: '2 seconds',
-      max_check_interval: '60 seconds',
-      retry_initial_interval: '1 second',
-      retry_maximum_interval: '60 seconds',
-    },
+    policies: { on_existing: defaultOnExisting, ...inFileSpelling(defaultPolicies) },
     state: { dir: '.fileconv' },
   };
+}
+
+function inFileSpelling(values: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [snakeCase(key), value]));
 }

@@ -1,6 +1,7 @@
 import { ApplicationFailure } from '@temporalio/workflow';
 import { msToNumber } from '@temporalio/common/lib/time';
 import { failureCodes } from '../shared/activities';
+import { defaultOnExisting, defaultPolicies } from '../shared/default-policies';
 import type { ConversionJobInput, ConversionPolicies, Duration, OnExisting, OnUnknownOutcome } from '../shared/job';
 
 /** The policies of a job with every default filled in; durations in milliseconds. */
@@ -36,35 +37,35 @@ export function resolvePolicies(input: ConversionJobInput): ResolvedPolicies {
   requireText(input.output, 'output');
   requireOneSource(input.source);
   const policies: ConversionPolicies = input.policies ?? {};
-  const maxResubmissions = policies.maxResubmissions ?? 3;
+  const maxResubmissions = policies.maxResubmissions ?? defaultPolicies.maxResubmissions;
   if (!Number.isInteger(maxResubmissions) || maxResubmissions < 0) {
     throw invalid('policies.maxResubmissions', 'must be a whole number, 0 or more');
   }
   return {
-    uploadDeadlineMs: durationMs(policies, 'uploadDeadline', '24 hours'),
-    submitTimeoutMs: durationMs(policies, 'submitTimeout', '2 minutes'),
-    submitDeadlineMs: durationMs(policies, 'submitDeadline', '24 hours'),
-    conversionDeadlineMs: durationMs(policies, 'conversionDeadline', '7 days'),
-    firstCheckAfterMs: durationMs(policies, 'firstCheckAfter', '2 seconds'),
-    maxCheckIntervalMs: durationMs(policies, 'maxCheckInterval', '60 seconds'),
-    downloadDeadlineMs: durationMs(policies, 'downloadDeadline', '24 hours'),
-    creditsDeadlineMs: durationMs(policies, 'creditsDeadline', '7 days'),
-    retryInitialIntervalMs: durationMs(policies, 'retryInitialInterval', '1 second'),
-    retryMaximumIntervalMs: durationMs(policies, 'retryMaximumInterval', '60 seconds'),
+    uploadDeadlineMs: durationMs(policies, 'uploadDeadline'),
+    submitTimeoutMs: durationMs(policies, 'submitTimeout'),
+    submitDeadlineMs: durationMs(policies, 'submitDeadline'),
+    conversionDeadlineMs: durationMs(policies, 'conversionDeadline'),
+    firstCheckAfterMs: durationMs(policies, 'firstCheckAfter'),
+    maxCheckIntervalMs: durationMs(policies, 'maxCheckInterval'),
+    downloadDeadlineMs: durationMs(policies, 'downloadDeadline'),
+    creditsDeadlineMs: durationMs(policies, 'creditsDeadline'),
+    retryInitialIntervalMs: durationMs(policies, 'retryInitialInterval'),
+    retryMaximumIntervalMs: durationMs(policies, 'retryMaximumInterval'),
     onUnknownOutcome: choice(
-      policies.onUnknownOutcome ?? 'resubmit',
+      policies.onUnknownOutcome ?? defaultPolicies.onUnknownOutcome,
       onUnknownOutcomeChoices,
       'policies.onUnknownOutcome',
     ),
     maxResubmissions,
-    onExisting: choice(input.onExisting ?? 'fail', onExistingChoices, 'onExisting'),
+    onExisting: choice(input.onExisting ?? defaultOnExisting, onExistingChoices, 'onExisting'),
   };
 }
 
 type DurationKey = Exclude<keyof ConversionPolicies, 'onUnknownOutcome' | 'maxResubmissions'>;
 
-function durationMs(policies: ConversionPolicies, key: DurationKey, fallback: Duration): number {
-  const value: Duration = policies[key] ?? fallback;
+function durationMs(policies: ConversionPolicies, key: DurationKey): number {
+  const value: Duration = policies[key] ?? defaultPolicies[key];
   let milliseconds: number;
   try {
     milliseconds = msToNumber(value);

@@ -158,6 +158,7 @@ function rejoin({ bytes, whole, rest }: Peeked, body: Readable): Readable {
     }
   }
   const joined = Readable.from(all(), { objectMode: false });
+  joined.on('error', () => undefined);
   // Also when nobody read from it: the connection must not stay open.
   joined.once('close', () => body.destroy());
   return joined;

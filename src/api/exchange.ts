@@ -112,6 +112,8 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
         done(error);
       },
     });
+    // The connection may break before anybody reads; without a listener that would end the process. Readers still fail.
+    this.#body.on('error', () => undefined);
     this.#resolve({ httpStatus, headers, body: this.#body });
   }
 

@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import { Writable } from 'node:stream';
+import { destinationFailure } from './file-system-failure';
 
 /** Bytes that may wait while a write is under way; they then go out in one call. */
 const waitingBytes = 512 * 1024;
 
 interface SinkOptions {
   readonly handle: FileHandle;
+  readonly uri: string;
   /** Told the count as bytes arrive; what it throws fails the stream. */
   readonly onBytes: (bytes: number) => void;
 }
@@ -14,6 +16,7 @@ interface SinkOptions {
 /**
  * Writes a stream to a file and hashes it. Chunks go to the file as they came, without being joined first, and are hashed
  * while the system writes them: for a gigabyte that halves the processor time of reading the body with `for await`.
+ * What it fails with itself is a `StorageError`, so that a failure of the body can be told from one of the file.
  */
 export class HashingSink extends Writable {
   readonly #options: SinkOptions;
@@ -43,13 +46,16 @@ export class HashingSink extends Writable {
   }
 
   async #store(chunks: Buffer[]): Promise<void> {
-    const writing = writeAll(this.#options.handle, chunks);
+    const { handle, uri, onBytes } = this.#options;
+    const writing = writeAll(handle, chunks).catch((error: unknown) => {
+      throw destinationFailure(error, uri);
+    });
     try {
       for (const chunk of chunks) {
         this.#hash.update(chunk);
         this.#bytes += chunk.length;
       }
-      this.#options.onBytes(this.#bytes);
+      onBytes(this.#bytes);
     } finally {
       // Also when a count is refused: the file must not be closed under a write.
       await writing;

@@ -17,6 +17,8 @@ export async function writeLocalFile(options: WriteDestinationOptions, link?: Li
   const { uri, signal } = options;
   // Closed whatever happens: an unread body would keep its connection open.
   const body = options.body instanceof Readable ? options.body : Readable.from(options.body);
+  // It may fail before anybody reads from it; without a listener that would end the process.
+  body.on('error', () => undefined);
   try {
     const filePath = toPath(uri);
     signal?.throwIfAborted();
@@ -57,23 +59,19 @@ async function receive(
 ): Promise<{ bytes: number; sha256: string }> {
   const sink = new HashingSink({
     handle,
+    uri,
     onBytes(bytes) {
       if (expectedSize !== undefined && bytes > expectedSize) throw sizeMismatch(uri, expectedSize, 'more');
       onProgress?.(bytes);
     },
   });
-  const failed: { body?: { error: unknown } } = {};
-  // The body's failures pass through as they are; all others are the file system's.
-  body.once('error', (error) => (failed.body = { error }));
-  try {
-    await (signal ? pipeline(body, sink, { signal }) : pipeline(body, sink));
-    if (expectedSize !== undefined && sink.bytes < expectedSize) {
-      throw sizeMismatch(uri, expectedSize, `only ${sink.bytes}`);
-    }
-    await handle.sync();
-  } catch (error) {
-    throw failed.body ? failed.body.error : destinationFailure(error, uri);
+  await (signal ? pipeline(body, sink, { signal }) : pipeline(body, sink));
+  if (expectedSize !== undefined && sink.bytes < expectedSize) {
+    throw sizeMismatch(uri, expectedSize, `only ${sink.bytes}`);
   }
+  await handle.sync().catch((error: unknown) => {
+    throw destinationFailure(error, uri);
+  });
   return { bytes: sink.bytes, sha256: sink.digest() };
 }
 

@@ -84,6 +84,15 @@ describe('download', () => {
     });
   });
 
+  it('keeps a failure for whoever reads the stream later', async () => {
+    const baseUrl = await serveTcp((socket) =>
+      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc')),
+    );
+    const { body } = await connectTo(baseUrl).download({ ticket });
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect((await failureOf(readAll(body))).code).toBe('CONNECTION_LOST');
+  });
+
   it('fails in the stream when no chunk comes for bodyMs', async () => {
     const { baseUrl } = await serve((response) => response.writeHead(200, { 'content-length': 10 }).write('abc'));
     const { body } = await connectTo(baseUrl, { bodyMs: 1000 }).download({ ticket });

@@ -1,0 +1,100 @@
+import { link as linkFile, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { WriteDestinationOptions } from '../../src/storage/local-files';
+import { cleanUp, failureOf, listFolder, makeFolder, uriOf } from './folder';
+import { begun, endless, store, write } from './writing';
+
+afterEach(cleanUp);
+
+describe('attempts of one job', () => {
+  /** Writes a part and waits, as a worker does that was given up but still runs. */
+  function startZombie(uri: string, options: Partial<WriteDestinationOptions> = {}) {
+    const gate: { open?: () => void } = {};
+    const opened = new Promise<void>((resolve) => (gate.open = resolve));
+    async function* body() {
+      yield Buffer.from('zombie ');
+      await opened;
+      yield Buffer.from('content');
+    }
+    const writing = write(uri, { body: body(), onExisting: 'overwrite', ...options });
+    writing.catch(() => undefined);
+    return { writing, release: () => gate.open?.() };
+  }
+
+  it.each(['overwrite', 'fail', 'rename'] as const)(
+    'a later attempt removes what an earlier one left, which then fails and spoils nothing (%s)',
+    async (onExisting) => {
+      const folder = await makeFolder();
+      const uri = uriOf(folder, 'out.pdf');
+      const zombie = startZombie(uri, { onExisting });
+      await begun(folder);
+      await write(uri, { attempt: 2, onExisting });
+      zombie.release();
+      const expected = onExisting === 'fail' ? 'DESTINATION_EXISTS' : 'TEMPORARY_FILE_LOST';
+      expect((await failureOf(zombie.writing)).code).toBe(expected);
+      expect(await listFolder(folder)).toEqual(['out.pdf']);
+      expect(await readFile(path.join(folder, 'out.pdf'), 'utf8')).toBe('new content');
+    },
+  );
+
+  it('an attempt with the same number takes over too', async () => {
+    const folder = await makeFolder();
+    const uri = uriOf(folder, 'out.pdf');
+    const zombie = startZombie(uri);
+    const { ino } = await begun(folder);
+    const successor = startZombie(uri);
+    await begun(folder, ino);
+    zombie.release();
+    expect((await failureOf(zombie.writing)).code).toBe('TEMPORARY_FILE_LOST');
+    successor.release();
+    await successor.writing;
+    expect(await readFile(path.join(folder, 'out.pdf'), 'utf8')).toBe('zombie content');
+    expect(await listFolder(folder)).toEqual(['out.pdf']);
+  });
+
+  it('leave the files of other jobs alone', async () => {
+    const folder = await makeFolder();
+    const other = startZombie(uriOf(folder, 'out.pdf'), { jobKey: 'job-2', onExisting: 'rename' });
+    await begun(folder);
+    await write(uriOf(folder, 'out.pdf'), { attempt: 2 });
+    await store.discardPartial({ uri: uriOf(folder, 'out.pdf'), jobKey: 'job-1' });
+    other.release();
+    expect(await other.writing).toMatchObject({ name: 'out (1).pdf' });
+  });
+
+  it('do not follow a symbolic link that has the temporary file’s name', async () => {
+    const folder = await makeFolder();
+    const zombie = startZombie(uriOf(folder, 'out.pdf'));
+    const { name } = await begun(folder);
+    zombie.release();
+    await zombie.writing;
+    await writeFile(path.join(folder, 'victim'), 'precious');
+    await symlink('victim', path.join(folder, name));
+    await write(uriOf(folder, 'out.pdf'), { onExisting: 'overwrite' });
+    expect(await readFile(path.join(folder, 'victim'), 'utf8')).toBe('precious');
+  });
+});
+
+describe('discardPartial', () => {
+  it('removes what attempts left, by file or by folder, and nothing else', async () => {
+    const folder = await makeFolder();
+    for (const uri of [uriOf(folder, 'out.pdf'), `${uriOf(folder)}/`]) {
+      const stop = new AbortController();
+      const writing = write(uriOf(folder, 'out.pdf'), { body: endless(), attempt: 3, signal: stop.signal });
+      writing.catch(() => undefined);
+      const left = await begun(folder);
+      // As after a kill -9: the name stays when nobody is left to remove it.
+      await linkFile(path.join(folder, left.name), path.join(folder, 'kept'));
+      await store.discardPartial({ uri, jobKey: 'job-1' });
+      expect(await listFolder(folder)).toEqual(['kept']);
+      stop.abort(new Error('over'));
+      await writing.catch(() => undefined);
+      await rm(path.join(folder, 'kept'));
+    }
+  });
+
+  it('has nothing to do where there is no folder', async () => {
+    const folder = await makeFolder();
+    await store.discardPartial({ uri: uriOf(folder, 'none', 'out.pdf'), jobKey: 'job-1' });
+  });
+});

@@ -1,0 +1,181 @@
+import { lstat, mkdir, readFile, readlink, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { createLocalFiles, type CommitCandidate } from '../../src/storage/local-files';
+import { cleanUp, failureOf, listFolder, makeFolder, sha256, uriOf } from './folder';
+import { store, write } from './writing';
+
+afterEach(cleanUp);
+
+const withoutLinks = createLocalFiles({
+  link: () => Promise.reject(Object.assign(new Error('link'), { code: 'ENOTSUP' })),
+});
+
+describe('an existing destination', () => {
+  async function withExisting() {
+    const folder = await makeFolder();
+    await writeFile(path.join(folder, 'out.pdf'), 'old content');
+    return { folder, uri: uriOf(folder, 'out.pdf'), read: (name: string) => readFile(path.join(folder, name), 'utf8') };
+  }
+
+  it('stays as it is with policy fail', async () => {
+    const { folder, uri, read } = await withExisting();
+    expect((await failureOf(write(uri))).code).toBe('DESTINATION_EXISTS');
+    expect(await listFolder(folder)).toEqual(['out.pdf']);
+    expect(await read('out.pdf')).toBe('old content');
+  });
+
+  it('stays as it is with policy skip, and is what the result describes', async () => {
+    const { folder, uri } = await withExisting();
+    expect(await write(uri, { onExisting: 'skip' })).toEqual({
+      uri,
+      name: 'out.pdf',
+      bytes: 11,
+      sha256: sha256('old content'),
+      skipped: true,
+    });
+    expect(await listFolder(folder)).toEqual(['out.pdf']);
+  });
+
+  it('is replaced in one step with policy overwrite', async () => {
+    const { folder, uri, read } = await withExisting();
+    let during: string | undefined;
+    await write(uri, { onExisting: 'overwrite', beforeCommit: async () => void (during = await read('out.pdf')) });
+    expect(during).toBe('old content');
+    expect(await read('out.pdf')).toBe('new content');
+    expect(await listFolder(folder)).toEqual(['out.pdf']);
+  });
+
+  it('gets a neighbour with the next free number with policy rename', async () => {
+    const { folder, uri, read } = await withExisting();
+    await writeFile(path.join(folder, 'out (1).pdf'), 'another');
+    const stored = await write(uri, { onExisting: 'rename' });
+    expect(stored).toMatchObject({ name: 'out (2).pdf', uri: uriOf(folder, 'out (2).pdf'), skipped: false });
+    expect(await read('out (2).pdf')).toBe('new content');
+    expect(await listFolder(folder)).toEqual(['out (1).pdf', 'out (2).pdf', 'out.pdf']);
+  });
+
+  it('gets a neighbour also when it is a folder', async () => {
+    const folder = await makeFolder();
+    await mkdir(path.join(folder, 'out.pdf'));
+    expect(await write(uriOf(folder, 'out.pdf'), { onExisting: 'rename' })).toMatchObject({ name: 'out (1).pdf' });
+  });
+
+  it('that is a folder cannot be overwritten', async () => {
+    const folder = await makeFolder();
+    await mkdir(path.join(folder, 'out.pdf'));
+    const error = await failureOf(write(uriOf(folder, 'out.pdf'), { onExisting: 'overwrite' }));
+    expect(error.code).toBe('DESTINATION_IS_DIRECTORY');
+    expect(await listFolder(folder)).toEqual(['out.pdf']);
+  });
+
+  it('that is a symbolic link is replaced itself; what it leads to is not touched', async () => {
+    const folder = await makeFolder();
+    await writeFile(path.join(folder, 'target'), 'precious');
+    await symlink('target', path.join(folder, 'out.pdf'));
+    await write(uriOf(folder, 'out.pdf'), { onExisting: 'overwrite' });
+    expect((await lstat(path.join(folder, 'out.pdf'))).isFile()).toBe(true);
+    expect(await readFile(path.join(folder, 'target'), 'utf8')).toBe('precious');
+  });
+
+  it('that is a symbolic link to nowhere is not written through with policy fail', async () => {
+    const folder = await makeFolder();
+    await symlink('elsewhere', path.join(folder, 'out.pdf'));
+    expect((await failureOf(write(uriOf(folder, 'out.pdf')))).code).toBe('DESTINATION_EXISTS');
+    expect(await readlink(path.join(folder, 'out.pdf'))).toBe('elsewhere');
+    expect(await listFolder(folder)).toEqual(['out.pdf']);
+  });
+
+  it.each(['with hard links', 'without hard links'])(
+    'that appears at the last moment is respected by fail, skip and rename (%s)',
+    async (kind) => {
+      const files = kind === 'with hard links' ? store : withoutLinks;
+      for (const onExisting of ['fail', 'skip', 'rename'] as const) {
+        const folder = await makeFolder();
+        let first = true;
+        const writing = write(
+          uriOf(folder, 'out.pdf'),
+          {
+            onExisting,
+            beforeCommit: async () => {
+              if (first) await writeFile(path.join(folder, 'out.pdf'), 'rival');
+              first = false;
+            },
+          },
+          files,
+        );
+        if (onExisting === 'fail') expect((await failureOf(writing)).code).toBe('DESTINATION_EXISTS');
+        if (onExisting === 'skip') expect(await writing).toMatchObject({ skipped: true, sha256: sha256('rival') });
+        if (onExisting === 'rename') expect(await writing).toMatchObject({ name: 'out (1).pdf' });
+        expect(await readFile(path.join(folder, 'out.pdf'), 'utf8')).toBe('rival');
+        expect((await listFolder(folder)).filter((name) => name.endsWith('.part'))).toEqual([]);
+      }
+    },
+  );
+
+  it.each(['with hard links', 'without hard links'])(
+    'loses none of 20 writers at once with policy rename (%s)',
+    async (kind) => {
+      const folder = await makeFolder();
+      const stored = await Promise.all(
+        Array.from({ length: 20 }, (_, number) =>
+          write(
+            uriOf(folder, 'out.pdf'),
+            { jobKey: `job-${number}`, onExisting: 'rename', body: Readable.from([Buffer.from(`content ${number}`)]) },
+            kind === 'with hard links' ? store : withoutLinks,
+          ),
+        ),
+      );
+      expect(new Set(stored.map(({ name }) => name)).size).toBe(20);
+      expect(await listFolder(folder)).toHaveLength(20);
+      for (const { name, sha256: digest } of stored)
+        expect(sha256(await readFile(path.join(folder, name)))).toBe(digest);
+    },
+  );
+});
+
+describe('a file system without hard links', () => {
+  it.each(['EPERM', 'ENOTSUP', 'ENOSYS'])('still gives the final name in one step (%s)', async (code) => {
+    const folder = await makeFolder();
+    const files = createLocalFiles({ link: () => Promise.reject(Object.assign(new Error('link'), { code })) });
+    expect(await write(uriOf(folder, 'out.pdf'), {}, files)).toMatchObject({ name: 'out.pdf', bytes: 11 });
+    expect(await readFile(path.join(folder, 'out.pdf'), 'utf8')).toBe('new content');
+    expect(await listFolder(folder)).toEqual(['out.pdf']);
+  });
+
+  it('is not assumed when a link fails for another reason', async () => {
+    const folder = await makeFolder();
+    const files = createLocalFiles({ link: () => Promise.reject(Object.assign(new Error('link'), { code: 'EIO' })) });
+    expect(await failureOf(write(uriOf(folder, 'out.pdf'), {}, files))).toMatchObject({
+      code: 'STORAGE_FAILED',
+      retryable: true,
+    });
+    expect(await listFolder(folder)).toEqual([]);
+  });
+});
+
+describe('beforeCommit', () => {
+  it('is told the final name, size and hash before the name exists', async () => {
+    const folder = await makeFolder();
+    await writeFile(path.join(folder, 'out.pdf'), 'old');
+    const candidates: (CommitCandidate & { existed: boolean })[] = [];
+    await write(uriOf(folder, 'out.pdf'), {
+      onExisting: 'rename',
+      beforeCommit: async (candidate) => {
+        candidates.push({ ...candidate, existed: (await listFolder(folder)).includes('out (1).pdf') });
+      },
+    });
+    // One call: the name that was plainly taken was never tried.
+    expect(candidates).toEqual([
+      { uri: uriOf(folder, 'out (1).pdf'), bytes: 11, sha256: sha256('new content'), existed: false },
+    ]);
+  });
+
+  it('ends the write with what it throws, and nothing is kept', async () => {
+    const folder = await makeFolder();
+    const refusal = new Error('heartbeat refused');
+    const writing = write(uriOf(folder, 'out.pdf'), { beforeCommit: () => Promise.reject(refusal) });
+    await expect(writing).rejects.toBe(refusal);
+    expect(await listFolder(folder)).toEqual([]);
+  });
+});

@@ -1,0 +1,71 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { StorageError } from '../../src/storage/errors';
+
+const cleanups: (() => Promise<void> | void)[] = [];
+
+/** To be called in `afterEach`. */
+export async function cleanUp(): Promise<void> {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+}
+
+export function onCleanUp(cleanup: () => void): void {
+  cleanups.push(cleanup);
+}
+
+export async function makeFolder(): Promise<string> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-storage-'));
+  cleanups.push(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export function uriOf(...segments: string[]): string {
+  return pathToFileURL(path.join(...segments)).href;
+}
+
+export function sha256(content: string | Buffer): string {
+  return createHash('sha256').update(content).digest('hex');
+}
+
+/** Everything in a folder, hidden files too. */
+export async function listFolder(folder: string): Promise<string[]> {
+  return (await readdir(folder)).sort();
+}
+
+export async function failureOf(call: Promise<unknown>): Promise<StorageError> {
+  const outcome = await call.then(
+    (value) => new Error(`succeeded with ${JSON.stringify(value)}`),
+    (error: unknown) => error,
+  );
+  if (outcome instanceof StorageError) return outcome;
+  throw new Error('not a StorageError', { cause: outcome });
+}
+
+/** A file system of its own in memory; undefined where this user may not mount one. */
+export async function mountMemory(options: string): Promise<string | undefined> {
+  const folder = await makeFolder();
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder], { stdio: 'ignore' });
+  } catch {
+    return undefined;
+  }
+  cleanups.push(() => void execFileSync('umount', [folder], { stdio: 'ignore' }));
+  return folder;
+}
+
+const isRoot = process.getuid?.() === 0;
+
+/** Root may read and write everything, so a test of permissions becomes another user for its length. */
+export async function withoutPrivileges<Result>(step: () => Promise<Result>): Promise<Result> {
+  if (!isRoot) return step();
+  process.seteuid?.(65534);
+  try {
+    return await step();
+  } finally {
+    process.seteuid?.(0);
+  }
+}

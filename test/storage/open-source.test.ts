@@ -1,0 +1,155 @@
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { appendFile, chmod, mkdir, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { createLocalFiles } from '../../src/storage/local-files';
+import { cleanUp, failureOf, makeFolder, uriOf, withoutPrivileges } from './folder';
+
+afterEach(cleanUp);
+
+const store = createLocalFiles();
+
+async function readAll(stream: Readable): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream as AsyncIterable<Buffer>) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+describe('openSource', () => {
+  it('tells name, size and path, and opens the bytes as often as asked', async () => {
+    const folder = await makeFolder();
+    const content = randomBytes(2_000_000);
+    const filePath = path.join(folder, 'März 1 #2.png');
+    await writeFile(filePath, content);
+    const source = await store.openSource(uriOf(filePath));
+    expect(source).toMatchObject({ name: 'März 1 #2.png', size: content.length, path: filePath, uri: uriOf(filePath) });
+    for (let time = 0; time < 2; time += 1) expect((await readAll(source.open())).equals(content)).toBe(true);
+  });
+
+  it('follows a symbolic link to a file', async () => {
+    const folder = await makeFolder();
+    await writeFile(path.join(folder, 'real.txt'), 'content');
+    await symlink('real.txt', path.join(folder, 'link.txt'));
+    const source = await store.openSource(uriOf(folder, 'link.txt'));
+    expect(source).toMatchObject({ name: 'link.txt', size: 7 });
+    expect((await readAll(source.open())).toString()).toBe('content');
+  });
+
+  it('leaves the source as it was', async () => {
+    const folder = await makeFolder();
+    const filePath = path.join(folder, 'a.txt');
+    await writeFile(filePath, 'content');
+    const before = await stat(filePath);
+    await readAll((await store.openSource(uriOf(filePath))).open());
+    const { mode, mtimeMs, size } = await stat(filePath);
+    expect({ mode, mtimeMs, size }).toEqual({ mode: before.mode, mtimeMs: before.mtimeMs, size: before.size });
+  });
+
+  it.each([
+    'http://example.com/a.txt',
+    '/tmp/a.txt',
+    'a.txt',
+    's3://bucket/a',
+    'file://host/a',
+    'file:///a%2Fb',
+    'file:///a%00b',
+    '',
+  ])('refuses %j, which is no URI of a local file', async (uri) => {
+    expect((await failureOf(store.openSource(uri))).code).toBe('UNSUPPORTED_URI');
+  });
+
+  it('names a file that is missing', async () => {
+    const folder = await makeFolder();
+    const error = await failureOf(store.openSource(uriOf(folder, 'missing.txt')));
+    expect(error).toMatchObject({ code: 'SOURCE_NOT_FOUND', retryable: false });
+    expect(error.message).toContain('missing.txt');
+    expect(error.cause).toMatchObject({ code: 'ENOENT' });
+  });
+
+  it('takes a file in the place of a folder for a missing one', async () => {
+    const folder = await makeFolder();
+    await writeFile(path.join(folder, 'a'), 'x');
+    expect((await failureOf(store.openSource(uriOf(folder, 'a', 'b')))).code).toBe('SOURCE_NOT_FOUND');
+  });
+
+  it('refuses a folder, an empty file, and what is no file at all', async () => {
+    const folder = await makeFolder();
+    await writeFile(path.join(folder, 'empty'), '');
+    await mkdir(path.join(folder, 'folder'));
+    execFileSync('mkfifo', [path.join(folder, 'pipe')]);
+    expect((await failureOf(store.openSource(uriOf(folder, 'empty')))).code).toBe('SOURCE_EMPTY');
+    expect((await failureOf(store.openSource(uriOf(folder, 'folder')))).code).toBe('SOURCE_IS_DIRECTORY');
+    expect((await failureOf(store.openSource(uriOf(folder, 'pipe')))).code).toBe('SOURCE_UNREADABLE');
+    expect((await failureOf(store.openSource('file:///dev/zero'))).code).toBe('SOURCE_UNREADABLE');
+  });
+
+  it('refuses a file that this user may not read', async () => {
+    const folder = await makeFolder();
+    await chmod(folder, 0o755);
+    await writeFile(path.join(folder, 'secret'), 'x');
+    await chmod(path.join(folder, 'secret'), 0o000);
+    const error = await withoutPrivileges(() => failureOf(store.openSource(uriOf(folder, 'secret'))));
+    expect(error.code).toBe('SOURCE_UNREADABLE');
+  });
+
+  it('refuses symbolic links in a loop', async () => {
+    const folder = await makeFolder();
+    await symlink('b', path.join(folder, 'a'));
+    await symlink('a', path.join(folder, 'b'));
+    expect((await failureOf(store.openSource(uriOf(folder, 'a')))).code).toBe('SOURCE_UNREADABLE');
+  });
+});
+
+describe('a source that is not what it was', () => {
+  const changes: [string, (filePath: string) => Promise<void>][] = [
+    ['grew', (filePath) => appendFile(filePath, 'more')],
+    ['shrank', (filePath) => writeFile(filePath, 'less')],
+    ['was written again with as many bytes', (filePath) => writeFile(filePath, Buffer.alloc(2_000_000, 'y'))],
+    ['was touched', (filePath) => utimes(filePath, 1, 1)],
+    [
+      'was replaced',
+      async (filePath) => {
+        await writeFile(`${filePath}.new`, Buffer.alloc(2_000_000, 'x'));
+        const { atime, mtime } = await stat(filePath);
+        await utimes(`${filePath}.new`, atime, mtime);
+        await rename(`${filePath}.new`, filePath);
+      },
+    ],
+  ];
+
+  it.each(changes)('fails to open when it %s', async (_how, change) => {
+    const folder = await makeFolder();
+    const filePath = path.join(folder, 'a');
+    await writeFile(filePath, Buffer.alloc(2_000_000, 'x'));
+    const source = await store.openSource(uriOf(filePath));
+    await new Promise((resolve) => setTimeout(resolve, 15));
+    await change(filePath);
+    const error = await failureOf(readAll(source.open()));
+    expect(error).toMatchObject({ code: 'SOURCE_CHANGED', retryable: true });
+  });
+
+  it('fails at its end when it was written to while it was read', async () => {
+    const folder = await makeFolder();
+    const filePath = path.join(folder, 'a');
+    await writeFile(filePath, Buffer.alloc(2_000_000, 'x'));
+    const stream = (await store.openSource(uriOf(filePath))).open();
+    let changed = false;
+    const reading = (async () => {
+      for await (const chunk of stream as AsyncIterable<Buffer>) {
+        expect(chunk.length).toBeGreaterThan(0);
+        if (!changed) await appendFile(filePath, 'more');
+        changed = true;
+      }
+    })();
+    expect((await failureOf(reading)).code).toBe('SOURCE_CHANGED');
+  });
+
+  it('is not found any more when it was removed', async () => {
+    const folder = await makeFolder();
+    await writeFile(path.join(folder, 'a'), 'x');
+    const source = await store.openSource(uriOf(folder, 'a'));
+    await rm(path.join(folder, 'a'));
+    expect((await failureOf(readAll(source.open()))).code).toBe('SOURCE_NOT_FOUND');
+  });
+});

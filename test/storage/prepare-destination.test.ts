@@ -1,0 +1,99 @@
+import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { createLocalFiles, type OnExisting } from '../../src/storage/local-files';
+import { cleanUp, failureOf, listFolder, makeFolder, mountMemory, uriOf } from './folder';
+
+afterEach(cleanUp);
+
+const store = createLocalFiles();
+
+function prepare(uri: string, onExisting: OnExisting = 'fail', suggestedName = 'out.pdf') {
+  return store.prepareDestination({ uri, suggestedName, onExisting });
+}
+
+describe('prepareDestination', () => {
+  it('takes a URI without a slash at its end for the file itself', async () => {
+    const folder = await makeFolder();
+    expect(await prepare(uriOf(folder, 'mine.pdf'))).toEqual({ kind: 'write', uri: uriOf(folder, 'mine.pdf') });
+  });
+
+  it('puts the suggested name, made safe, into a URI that ends with a slash', async () => {
+    const folder = await makeFolder();
+    const plan = await prepare(`${uriOf(folder)}/`, 'fail', '../../a b#1.pdf');
+    expect(plan).toEqual({ kind: 'write', uri: uriOf(folder, 'a b#1.pdf') });
+  });
+
+  it('writes nothing, not even the folders that the write will make', async () => {
+    const folder = await makeFolder();
+    await prepare(uriOf(folder, 'new', 'deeper', 'out.pdf'));
+    expect(await listFolder(folder)).toEqual([]);
+  });
+
+  it.each([
+    ['fail', 'DESTINATION_EXISTS'],
+    ['skip', 'skip'],
+    ['overwrite', 'write'],
+    ['rename', 'write'],
+  ] as const)('with policy %s finds an existing file: %s', async (onExisting, outcome) => {
+    const folder = await makeFolder();
+    await writeFile(path.join(folder, 'out.pdf'), 'old');
+    const uri = uriOf(folder, 'out.pdf');
+    if (onExisting === 'fail') expect((await failureOf(prepare(uri, onExisting))).code).toBe(outcome);
+    else expect(await prepare(uri, onExisting)).toEqual({ kind: outcome, uri });
+  });
+
+  it('takes a symbolic link that leads nowhere for something that exists', async () => {
+    const folder = await makeFolder();
+    await symlink('/nowhere/at/all', path.join(folder, 'out.pdf'));
+    expect((await failureOf(prepare(uriOf(folder, 'out.pdf')))).code).toBe('DESTINATION_EXISTS');
+  });
+
+  it.each(['fail', 'skip', 'overwrite'] as const)(
+    'refuses a folder in the file’s place with policy %s',
+    async (onExisting) => {
+      const folder = await makeFolder();
+      await mkdir(path.join(folder, 'out.pdf'));
+      const error = await failureOf(prepare(uriOf(folder, 'out.pdf'), onExisting));
+      expect(error.code).toBe('DESTINATION_IS_DIRECTORY');
+      expect(error.message).toContain('end it with /');
+    },
+  );
+
+  it('refuses a file, or a link that leads nowhere, in a folder’s place', async () => {
+    const folder = await makeFolder();
+    await writeFile(path.join(folder, 'file'), 'x');
+    await symlink('/nowhere/at/all', path.join(folder, 'link'));
+    for (const name of ['file', 'link']) {
+      const error = await failureOf(prepare(uriOf(folder, name, 'deeper', 'out.pdf')));
+      expect(error.code).toBe('DESTINATION_NOT_WRITABLE');
+    }
+  });
+
+  it('refuses a name that the file system cannot hold', async () => {
+    const folder = await makeFolder();
+    expect((await failureOf(prepare(uriOf(folder, 'x'.repeat(256))))).code).toBe('DESTINATION_NOT_WRITABLE');
+  });
+
+  it('refuses other URIs', async () => {
+    expect((await failureOf(prepare('s3://bucket/out.pdf'))).code).toBe('UNSUPPORTED_URI');
+  });
+
+  const isRoot = process.getuid?.() === 0;
+  (isRoot ? it.skip : it)('refuses a folder that this user may not write to (not as root, who may)', async () => {
+    const folder = await makeFolder();
+    await chmod(folder, 0o555);
+    const error = await failureOf(prepare(uriOf(folder, 'new', 'out.pdf')));
+    await chmod(folder, 0o755);
+    expect(error.code).toBe('DESTINATION_NOT_WRITABLE');
+  });
+
+  it('refuses a read-only file system', async () => {
+    const mounted = await mountMemory('ro,size=1m');
+    if (mounted === undefined) {
+      console.warn('skipped: this user may not mount a file system');
+      return;
+    }
+    const error = await failureOf(prepare(uriOf(mounted, 'new', 'out.pdf')));
+    expect(error).toMatchObject({ code: 'DESTINATION_NOT_WRITABLE', cause: { code: 'EROFS' } });
+  });
+});

@@ -1,0 +1,182 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { cleanUp, failureOf, listFolder, makeFolder, mountMemory, sha256, uriOf, withoutPrivileges } from './folder';
+import { endless, store, write } from './writing';
+
+afterEach(cleanUp);
+
+describe('writeDestination', () => {
+  it('stores the bytes, makes missing folders, and tells size and SHA-256', async () => {
+    const folder = await makeFolder();
+    const content = randomBytes(3_000_001);
+    const body = Readable.from([content.subarray(0, 1), content.subarray(1, 2_000_000), content.subarray(2_000_000)]);
+    const steps: number[] = [];
+    const stored = await write(uriOf(folder, 'a', 'b', 'out.pdf'), {
+      body,
+      expectedSize: content.length,
+      onProgress: (bytes) => steps.push(bytes),
+    });
+    expect(stored).toEqual({
+      uri: uriOf(folder, 'a', 'b', 'out.pdf'),
+      name: 'out.pdf',
+      bytes: content.length,
+      sha256: sha256(content),
+      skipped: false,
+    });
+    expect((await readFile(path.join(folder, 'a', 'b', 'out.pdf'))).equals(content)).toBe(true);
+    expect(await listFolder(path.join(folder, 'a', 'b'))).toEqual(['out.pdf']);
+    expect(steps.at(-1)).toBe(content.length);
+  });
+
+  it('stores an empty file when that is what came', async () => {
+    const folder = await makeFolder();
+    expect(await write(uriOf(folder, 'out'), { body: Readable.from([]), expectedSize: 0 })).toMatchObject({ bytes: 0 });
+    expect(await listFolder(folder)).toEqual(['out']);
+  });
+
+  it('keeps the final name free of half a file until the last byte is there', async () => {
+    const folder = await makeFolder();
+    const seen: string[][] = [];
+    async function* body() {
+      yield Buffer.from('half');
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      seen.push(await listFolder(folder));
+      yield Buffer.from('rest');
+    }
+    await write(uriOf(folder, 'out.pdf'), { body: body() });
+    expect(seen).toEqual([[expect.stringMatching(/^\.out\.pdf\.[0-9a-f]{12}\.1\.part$/)]]);
+  });
+
+  it('takes a name of 255 bytes, although the temporary name is longer', async () => {
+    const folder = await makeFolder();
+    const name = `${'発'.repeat(83)}.pdf00`;
+    expect(Buffer.byteLength(name)).toBe(255);
+    expect(await write(uriOf(folder, name))).toMatchObject({ name });
+    expect(await listFolder(folder)).toEqual([name]);
+  });
+
+  it.each([
+    ['fewer', 20],
+    ['more', 5],
+  ])('fails, and keeps nothing, when %s bytes come than were promised', async (_how, expectedSize) => {
+    const folder = await makeFolder();
+    const error = await failureOf(write(uriOf(folder, 'out.pdf'), { expectedSize }));
+    expect(error).toMatchObject({ code: 'SIZE_MISMATCH', retryable: true });
+    expect(await listFolder(folder)).toEqual([]);
+  });
+
+  it('stops a body that brings more than was promised', async () => {
+    const folder = await makeFolder();
+    const body = endless();
+    expect((await failureOf(write(uriOf(folder, 'out'), { body, expectedSize: 5000 }))).code).toBe('SIZE_MISMATCH');
+    expect(body.destroyed).toBe(true);
+  });
+
+  it('passes a failure of the body through unchanged, and keeps nothing', async () => {
+    const folder = await makeFolder();
+    const broken = Object.assign(new Error('connection reset'), { code: 'ENOSPC' });
+    async function* body() {
+      yield Buffer.from('half');
+      await Promise.resolve();
+      throw broken;
+    }
+    await expect(write(uriOf(folder, 'out.pdf'), { body: body() })).rejects.toBe(broken);
+    expect(await listFolder(folder)).toEqual([]);
+  });
+
+  it.each(['before the call', 'before its first byte'])('passes on a body that failed %s', async (when) => {
+    const folder = await makeFolder();
+    const broken = new Error('connection reset');
+    const body = new Readable({ read: () => undefined });
+    if (when === 'before the call') body.on('error', () => undefined).destroy(broken);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    const writing = write(uriOf(folder, 'out.pdf'), { body });
+    body.destroy(broken);
+    await expect(writing).rejects.toBe(broken);
+    expect(await listFolder(folder)).toEqual([]);
+  });
+
+  it.each(['at once', 'under way'])(
+    'ends with the signal’s reason when aborted %s, and keeps nothing',
+    async (when) => {
+      const folder = await makeFolder();
+      const stop = new AbortController();
+      const reason = new Error('cancelled');
+      if (when === 'at once') stop.abort(reason);
+      else setTimeout(() => stop.abort(reason), 30);
+      const body = endless();
+      await expect(write(uriOf(folder, 'out.pdf'), { body, signal: stop.signal })).rejects.toBe(reason);
+      expect(body.destroyed).toBe(true);
+      expect(await listFolder(folder)).toEqual([]);
+    },
+  );
+
+  it('ends with the signal’s reason when aborted while a body brings nothing', async () => {
+    const folder = await makeFolder();
+    const body = new Readable({ read: () => undefined });
+    const signal = AbortSignal.timeout(30);
+    const error: unknown = await write(uriOf(folder, 'out.pdf'), { body, signal }).catch((reason: unknown) => reason);
+    expect(error).toBe(signal.reason);
+    expect(await listFolder(folder)).toEqual([]);
+  });
+
+  it('does not give the final name once the signal is aborted', async () => {
+    const folder = await makeFolder();
+    const stop = new AbortController();
+    const beforeCommit = jest.fn(() => Promise.resolve());
+    async function* body() {
+      yield Buffer.from('all');
+      await Promise.resolve();
+      // The body is complete; the sync of the file is what the abort falls into.
+      setImmediate(() => stop.abort(new Error('cancelled')));
+    }
+    const writing = write(uriOf(folder, 'out.pdf'), { body: body(), signal: stop.signal, beforeCommit });
+    await writing.catch(() => undefined);
+    expect(beforeCommit).not.toHaveBeenCalled();
+    expect(await listFolder(folder)).toEqual([]);
+  });
+
+  it('closes the body also when it cannot begin to write', async () => {
+    const folder = await makeFolder();
+    await writeFile(path.join(folder, 'file'), 'x');
+    const body = endless();
+    const error = await failureOf(write(uriOf(folder, 'file', 'out.pdf'), { body }));
+    expect(error.code).toBe('DESTINATION_NOT_WRITABLE');
+    expect(body.destroyed).toBe(true);
+  });
+
+  it('says that the folder is not writable', async () => {
+    const folder = await makeFolder();
+    await chmod(folder, 0o555);
+    const error = await withoutPrivileges(() => failureOf(write(uriOf(folder, 'out.pdf'))));
+    expect(error).toMatchObject({ code: 'DESTINATION_NOT_WRITABLE', retryable: false });
+  });
+
+  it('says that the disk is full, and keeps nothing', async () => {
+    const mounted = await mountMemory('size=1m');
+    if (mounted === undefined) {
+      console.warn('skipped: this user may not mount a file system');
+      return;
+    }
+    const body = Readable.from([Buffer.alloc(700_000), Buffer.alloc(700_000), Buffer.alloc(700_000)]);
+    const error = await failureOf(write(uriOf(mounted, 'out.pdf'), { body }));
+    expect(error).toMatchObject({ code: 'DESTINATION_FULL', cause: { code: 'ENOSPC' } });
+    expect(error.message).toContain('no space is left');
+    expect(await listFolder(mounted)).toEqual([]);
+  });
+});
+
+describe('describeStored', () => {
+  it('tells size and SHA-256 of what stands there, and undefined where nothing does', async () => {
+    const folder = await makeFolder();
+    await writeFile(path.join(folder, 'a'), 'content');
+    expect(await store.describeStored(uriOf(folder, 'a'))).toEqual({ bytes: 7, sha256: sha256('content') });
+    expect(await store.describeStored(uriOf(folder, 'b'))).toBeUndefined();
+  });
+
+  it('refuses a folder', async () => {
+    expect((await failureOf(store.describeStored(uriOf(await makeFolder())))).code).toBe('DESTINATION_IS_DIRECTORY');
+  });
+});

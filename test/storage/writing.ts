@@ -1,0 +1,50 @@
+import { lstat } from 'node:fs/promises';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import {
+  createLocalFiles,
+  type FileStore,
+  type StoredFile,
+  type WriteDestinationOptions,
+} from '../../src/storage/local-files';
+import { listFolder, onCleanUp } from './folder';
+
+export const store = createLocalFiles();
+
+export function write(
+  uri: string,
+  options: Partial<WriteDestinationOptions> = {},
+  files: FileStore = store,
+): Promise<StoredFile> {
+  return files.writeDestination({
+    uri,
+    jobKey: 'job-1',
+    attempt: 1,
+    body: Readable.from([Buffer.from('new content')]),
+    onExisting: 'fail',
+    ...options,
+  });
+}
+
+/** A body that never ends by itself. */
+export function endless(): Readable {
+  const body = new Readable({
+    read() {
+      setTimeout(() => this.push(Buffer.alloc(1000)), 1);
+    },
+  });
+  onCleanUp(() => void body.destroy());
+  return body;
+}
+
+/** Waits until a write has begun: there is a temporary file, other than one seen before, with something in it. */
+export async function begun(folder: string, otherThanIno = 0): Promise<{ name: string; ino: number }> {
+  for (;;) {
+    for (const name of await listFolder(folder)) {
+      if (!name.endsWith('.part')) continue;
+      const { ino, size } = await lstat(path.join(folder, name));
+      if (size > 0 && ino !== otherThanIno) return { name, ino };
+    }
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

@@ -20,7 +20,9 @@ const folders = [...Object.keys(arrows), 'cli', 'callbacks', 'plugin', 'worker',
 function boundary(folder, allowed) {
   const refused = folders.filter((name) => name !== folder && !allowed.includes(name));
   const patterns = refused.map((name) => {
-    const exceptions = allowed.filter((entry) => entry.startsWith(`${name}/`)).map((entry) => entry.slice(name.length + 1));
+    const exceptions = allowed
+      .filter((entry) => entry.startsWith(`${name}/`))
+      .map((entry) => entry.slice(name.length + 1));
     const tail = exceptions.length ? `/(?!(${exceptions.join('|')})(\\.js)?$)` : '(/|\\.js$|$)';
     return { regex: `^(\\.\\./)+${name}${tail}`, message: `src/${folder} must not depend on src/${name}.` };
   });
@@ -40,7 +42,7 @@ const noNodeInWorkflows = [
 ];
 
 export default tseslint.config(
-  { ignores: ['dist/', 'node_modules/', 'coverage/', '.fileconv/', 'converted/', 'examples/package/'] },
+  { ignores: ['dist/', 'node_modules/', 'coverage/', '.fileconv/', 'converted/'] },
   js.configs.recommended,
   {
     files: ['**/*.ts'],
@@ -61,12 +63,17 @@ export default tseslint.config(
     rules: {
       '@typescript-eslint/no-restricted-imports': [
         'error',
-        { patterns: [...boundary(folder, allowed), ...(['workflows', 'shared'].includes(folder) ? noNodeInWorkflows : [])] },
+        {
+          patterns: [
+            ...boundary(folder, allowed),
+            ...(['workflows', 'shared'].includes(folder) ? noNodeInWorkflows : []),
+          ],
+        },
       ],
     },
   })),
   {
-    files: ['src/cli/main.ts', 'src/worker.ts', 'test/**/*.ts', 'bench/**/*.ts', 'scripts/**/*.ts'],
+    files: ['src/cli/main.ts', 'src/worker.ts', 'test/**/*.ts', 'bench/**/*.ts', 'examples/**/*.ts'],
     rules: { 'no-restricted-properties': 'off' },
   },
   { files: ['**/*.mjs'], languageOptions: { globals: { console: 'readonly', process: 'readonly' } } },

@@ -1,0 +1,91 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+
+const run = promisify(execFile);
+const root = path.resolve(__dirname, '../..');
+
+/** An empty project with the packed package and `@temporalio/*` in it, and nothing of this repository around it. */
+export interface InstalledProject {
+  folder: string;
+  /** Paths of the tarball's files. */
+  packed: string[];
+  tarballBytes: number;
+  /** Compiles files of the project as its owner would, with the compiler of this repository. */
+  compile(files: readonly string[], options: readonly string[]): Promise<void>;
+  /** Runs a program of the project and returns what it prints. */
+  run(program: string, args: readonly string[]): Promise<string>;
+  env: NodeJS.ProcessEnv;
+  remove(): Promise<void>;
+}
+
+const packReport = z.array(
+  z.object({ filename: z.string(), size: z.number(), files: z.array(z.object({ path: z.string() })) }),
+);
+
+/** Packs what `npm run build` built, and installs it without the optional engines. */
+export async function installPackedPackage(): Promise<InstalledProject> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'fileconv-package-'));
+  const env = environmentOutsideNpm();
+  const npm = async (args: readonly string[], cwd: string) => (await run('npm', [...args], { cwd, env })).stdout;
+
+  // The build belongs to `npm test`: to build here would take dist away from the tests that run beside this one.
+  const stdout = await npm(['pack', '--ignore-scripts', '--json', '--pack-destination', folder], root);
+  const report = packReport.parse(JSON.parse(stdout))[0];
+  if (report === undefined) throw new Error(`npm pack reported nothing: ${stdout}`);
+
+  const temporal = ['activity', 'client', 'common', 'envconfig', 'plugin', 'worker', 'workflow'];
+  const versions = temporal.map(async (name): Promise<[string, string]> => [
+    `@temporalio/${name}`,
+    await installedVersion(`@temporalio/${name}`),
+  ]);
+  const dependencies = {
+    ...Object.fromEntries(await Promise.all(versions)),
+    'temporal-file-conversion': `file:${report.filename}`,
+  };
+  await writeFile(path.join(folder, 'package.json'), JSON.stringify({ private: true, dependencies }));
+  await npm(['install', '--prefer-offline', '--omit=optional', '--no-audit', '--no-fund'], folder);
+
+  const execute = async (program: string, args: readonly string[]) => {
+    try {
+      return (await run(program, [...args], { cwd: folder, env })).stdout;
+    } catch (error) {
+      const { stdout: out = '', stderr = '' } = error as { stdout?: string; stderr?: string };
+      throw new Error(`${program} ${args.join(' ')} failed:\n${out}${stderr}`, { cause: error });
+    }
+  };
+  return {
+    folder,
+    packed: report.files.map((file) => file.path),
+    tarballBytes: report.size,
+    env,
+    run: execute,
+    async compile(files, options) {
+      const compiler = path.join(root, 'node_modules/typescript/bin/tsc');
+      const types = ['--types', 'node', '--typeRoots', path.join(root, 'node_modules/@types')];
+      await execute(process.execPath, [compiler, '--strict', '--target', 'es2022', ...types, ...options, ...files]);
+    },
+    remove: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+/** Copies a file of this repository into the project, under a name that may be another one. */
+export async function copyIntoProject(project: InstalledProject, from: string, to: string): Promise<void> {
+  const target = path.join(project.folder, to);
+  await mkdir(path.dirname(target), { recursive: true });
+  await writeFile(target, await readFile(path.join(root, from)));
+}
+
+async function installedVersion(name: string): Promise<string> {
+  const text = await readFile(path.join(root, 'node_modules', name, 'package.json'), 'utf8');
+  return z.object({ version: z.string() }).parse(JSON.parse(text)).version;
+}
+
+/** What npm sets for the script that it runs would make an npm in there work on this repository. */
+function environmentOutsideNpm(): NodeJS.ProcessEnv {
+  const entries = Object.entries(process.env).filter(([name]) => !name.startsWith('npm_') && name !== 'INIT_CWD');
+  return Object.fromEntries(entries);
+}

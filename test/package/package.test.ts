@@ -1,0 +1,209 @@
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Client } from '@temporalio/client';
+import { FileConversionClient } from '../../src/client/file-conversion-client';
+import type { archiveInvoice } from '../../examples/embed-in-your-worker/workflows';
+import type { StubService } from '../support/stub-service';
+import { startStubService, stubAppId, stubToken } from '../support/stub-service';
+import { testClient, testTemporalAddress } from '../support/temporal';
+import type { InstalledProject } from './installed-project';
+import { copyIntoProject, installPackedPackage } from './installed-project';
+
+const example = 'examples/embed-in-your-worker';
+
+describe('the packed package, installed into an empty project without its optional dependencies', () => {
+  let project: InstalledProject;
+
+  beforeAll(async () => {
+    project = await installPackedPackage();
+  }, 300_000);
+
+  afterAll(async () => {
+    await project.remove();
+  });
+
+  it('holds the built code with its types and the workflow bundle, and no sources beside them', () => {
+    const names = project.packed;
+    expect(names).toEqual(
+      expect.arrayContaining([
+        'README.md',
+        'LICENSE',
+        'CHANGELOG.md',
+        'package.json',
+        'dist/index.d.ts',
+        'dist/worker.d.ts',
+        'dist/workflows/index.d.ts',
+        'dist/service/index.d.ts',
+        'dist/workflow-bundle.js',
+        'dist/workflow-bundle.json',
+      ]),
+    );
+    const strange = names.filter(
+      (name) => !/^dist\/.+(\.js|\.js\.map|\.d\.ts|\.json)$/.test(name) && !/^[^/]+\.(md|json)$|^LICENSE$/.test(name),
+    );
+    expect(strange).toEqual([]);
+    expect(names.filter((name) => name.includes('quickstart'))).toEqual([]);
+    expect(project.tarballBytes).toBeLessThan(2_000_000);
+  });
+
+  it('runs its command line', async () => {
+    const bin = path.join(project.folder, 'node_modules/.bin/fileconv');
+    expect(await project.run(bin, ['--help'])).toContain('Usage: fileconv');
+    const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
+    expect((await project.run(bin, ['--version'])).trim()).toBe(version);
+  });
+
+  it('is imported from an ES module by name', async () => {
+    const program = `
+      import { FileConversionClient, FileConversionPlugin } from 'temporal-file-conversion';
+      import { createConversionWorker } from 'temporal-file-conversion/worker';
+      import { conversionJob } from 'temporal-file-conversion/workflows';
+      console.log([FileConversionClient, FileConversionPlugin, createConversionWorker, conversionJob].map((each) => typeof each).join());`;
+    const printed = await project.run(process.execPath, ['--input-type=module', '--eval', program]);
+    expect(printed.trim()).toBe('function,function,function,function');
+  });
+
+  describe('has types', () => {
+    const consumer = `
+      import { FileConversionClient, FileConversionPlugin } from 'temporal-file-conversion';
+      import type { ConversionJobInput, ConversionJobResult } from 'temporal-file-conversion';
+      import { createConversionWorker } from 'temporal-file-conversion/worker';
+      import { conversionJob } from 'temporal-file-conversion/workflows';
+      import { startConversionService } from 'temporal-file-conversion/service';
+      export const job: (input: ConversionJobInput) => Promise<ConversionJobResult> = conversionJob;
+      // @ts-expect-error a job without a target format: that this is an error shows that the types are not any
+      export const incomplete: ConversionJobInput = { app: 'a', source: { uri: 'file:///a' } };
+      export const used = [FileConversionClient, FileConversionPlugin, createConversionWorker, startConversionService];`;
+
+    beforeAll(async () => {
+      for (const name of ['consumer.cts', 'consumer.mts', 'consumer.ts']) {
+        await writeFile(path.join(project.folder, name), consumer);
+      }
+    });
+
+    it.each([
+      { project: 'a CommonJS project', file: 'consumer.cts', options: ['--module', 'nodenext'] },
+      { project: 'an ESM project', file: 'consumer.mts', options: ['--module', 'nodenext'] },
+      { project: 'module node16', file: 'consumer.mts', options: ['--module', 'node16'] },
+      {
+        project: 'a bundler',
+        file: 'consumer.ts',
+        options: ['--module', 'esnext', '--moduleResolution', 'bundler'],
+      },
+      {
+        project: 'the old resolution, through typesVersions',
+        file: 'consumer.ts',
+        options: ['--module', 'commonjs', '--moduleResolution', 'node10', '--ignoreDeprecations', '6.0'],
+      },
+    ])('for $project', async ({ file, options }) => {
+      await project.compile([file], ['--noEmit', '--skipLibCheck', ...options]);
+    });
+  });
+
+  describe('runs jobs', () => {
+    let stub: StubService;
+    let temporal: Client;
+    let child: ChildProcess | undefined;
+
+    beforeAll(async () => {
+      stub = await startStubService();
+      temporal = await testClient();
+      await mkdir(path.join(project.folder, 'files'));
+      await writeFile(path.join(project.folder, 'files/invoice.docx'), 'an invoice');
+    });
+
+    afterEach(() => {
+      child?.kill('SIGKILL');
+      child = undefined;
+    });
+
+    afterAll(async () => {
+      await temporal.connection.close();
+      await stub.close();
+    });
+
+    const uriOf = (name: string) => pathToFileURL(path.join(project.folder, 'files', name)).href;
+
+    /** A program of the project that runs a worker; its output goes to the log of the test run only when it fails. */
+    function startWorker(program: string): ChildProcess {
+      child = spawn(process.execPath, [program], {
+        cwd: project.folder,
+        env: {
+          ...project.env,
+          TEMPORAL_ADDRESS: testTemporalAddress(),
+          CONVERSION_URL: stub.url,
+          CONVERSION_APP_ID: stubAppId,
+          CONVERSION_TOKEN: stubToken,
+        },
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
+      return child;
+    }
+
+    /** Stops a worker as a deployment does, and tells how it ended. */
+    async function drain(worker: ChildProcess): Promise<number | null> {
+      const exited = once(worker, 'exit');
+      worker.kill('SIGTERM');
+      await exited;
+      return worker.exitCode;
+    }
+
+    it('as children of the workflow in examples/embed-in-your-worker', async () => {
+      const files = ['worker.ts', 'workflows.ts', 'start.ts'];
+      for (const file of files) await copyIntoProject(project, `${example}/${file}`, `app/${file}`);
+      const options = ['--module', 'node16', '--skipLibCheck', '--outDir', 'app'];
+      await project.compile(
+        files.map((file) => `app/${file}`),
+        options,
+      );
+      const worker = startWorker('app/worker.js');
+      const workflowId = `archive-${path.basename(project.folder)}`;
+      const sha256 = await temporal.workflow.execute<typeof archiveInvoice>('archiveInvoice', {
+        workflowId,
+        taskQueue: 'invoices',
+        args: [{ invoice: uriOf('invoice.docx'), archive: uriOf('archive/') }],
+        workflowExecutionTimeout: '90 seconds',
+      });
+      expect(sha256).toMatch(/^[0-9a-f]{64}$/);
+      expect(await readFile(path.join(project.folder, 'files/archive/invoice.pdf'), 'utf8')).toBe('converted');
+      const job = await temporal.workflow.getHandle(`${workflowId}/pdf`).describe();
+      expect(job).toMatchObject({ type: 'conversionJob', parentExecution: { workflowId } });
+      expect(await drain(worker)).toBe(0);
+    }, 120_000);
+
+    it('on a worker of their own, which starts from the bundle in the package', async () => {
+      const taskQueue = `package-${path.basename(project.folder)}`;
+      await writeFile(
+        path.join(project.folder, 'conversion-worker.js'),
+        `const { NativeConnection } = require('@temporalio/worker');
+        const { FileConversionPlugin, createConversionWorker } = require('temporal-file-conversion/worker');
+        const { TEMPORAL_ADDRESS: address, CONVERSION_URL: baseUrl, CONVERSION_APP_ID: appId, CONVERSION_TOKEN: token } = process.env;
+        (async () => {
+          const connection = await NativeConnection.connect({ address });
+          const plugin = new FileConversionPlugin({ apps: { stub: { baseUrl, appId, token } } });
+          const worker = await createConversionWorker({ connection, plugin, taskQueue: ${JSON.stringify(taskQueue)} });
+          await worker.run();
+          await plugin.close();
+          await connection.close();
+        })();`,
+      );
+      const worker = startWorker('conversion-worker.js');
+      let log = '';
+      worker.stderr?.on('data', (chunk: Buffer) => (log += chunk.toString()));
+      const client = new FileConversionClient({ client: temporal, taskQueue, app: 'stub' });
+      const result = await client.convert({
+        source: uriOf('invoice.docx'),
+        output: 'pdf',
+        destination: uriOf('alone/'),
+      });
+      expect(result.output?.name).toBe('invoice.pdf');
+      expect(await drain(worker)).toBe(0);
+      expect(log).toContain('workflowBundle');
+      expect(log).not.toContain('webpack');
+    }, 60_000);
+  });
+});

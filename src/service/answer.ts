@@ -10,7 +10,7 @@ import type { Task } from './task-store';
 export type AnsweredTask = Pick<Task, 'id' | 'endpoint' | 'status' | 'payload'> &
   Partial<Pick<Task, 'result' | 'vcredits' | 'createdAt' | 'startedAt' | 'completedAt'>>;
 
-export interface ResultParts {
+interface ResultParts {
   output?: object;
   error?: { code: string; message: string };
   warning?: Readonly<Record<string, string>>;

@@ -13,7 +13,7 @@ const caughtSchema = z.object({
   statusCode: z.number().optional().catch(undefined),
 });
 
-export type Caught = z.infer<typeof caughtSchema>;
+type Caught = z.infer<typeof caughtSchema>;
 
 /** The fields of an error that are looked at anywhere; empty for a value that is no error. */
 export function inspectError(error: unknown): Caught {

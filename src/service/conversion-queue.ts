@@ -20,7 +20,7 @@ const codeOf = { failed: 'FAILED_CONVERT', broken: 'INTERNAL_SERVER_ERROR' } as 
 
 type Ending = PoolOutcome | { status: 'failed'; message: string; code: KnownErrorCode };
 
-export interface QueueOptions {
+interface QueueOptions {
   store: TaskStore;
   files: FileStore;
   pool: ConversionPool;

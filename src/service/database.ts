@@ -45,6 +45,9 @@ export function openDatabase(file: string): ServiceDatabase {
   return db;
 }
 
+/** A connection that nothing refers to is closed by the garbage collector, and its lock is gone; so these are kept here. */
+const heldLocks = new Set<ServiceDatabase>();
+
 /**
  * Takes the data folder for this process alone, until the returned function is called or the process dies, however it dies:
  * two services on one folder would run each other's conversions again.
@@ -59,7 +62,9 @@ export function lockDataDir(lockFile: string, dataDir: string): () => void {
       cause,
     });
   }
+  heldLocks.add(db);
   return () => {
+    heldLocks.delete(db);
     db.exec('ROLLBACK');
     db.close();
   };

@@ -17,7 +17,7 @@ export interface Route {
   readonly writer: string;
 }
 
-export type Sublist = 'inputs' | 'outputs';
+type Sublist = 'inputs' | 'outputs';
 
 /** The public name: `docx`, or `md-gfm` for a variant. */
 export function formatName(row: FormatRow): string {

@@ -42,6 +42,7 @@ const loopback = /^(127(\.\d{1,3}){3}|::1|localhost)$/;
 
 /** How long close() waits for answers under way before it cuts them. */
 const closeGraceMs = 10_000;
+const closeSweepMs = 20;
 
 /**
  * A running conversion service: the server side of the document, on this machine. State is in `dataDir`; what was accepted
@@ -136,8 +137,11 @@ async function closeAll({ server, queue, store, unlock }: Parts): Promise<void> 
   const closed = server.close();
   // Requests in mode sync wait for conversions that stop now; they are told so.
   await queue.stop();
+  // A connection that is kept alive for more requests would hold the server open after its last answer.
+  const sweep = setInterval(() => server.server.closeIdleConnections(), closeSweepMs);
   const cut = setTimeout(() => server.server.closeAllConnections(), closeGraceMs);
   await closed;
+  clearInterval(sweep);
   clearTimeout(cut);
   store.close();
   unlock();

@@ -30,7 +30,7 @@ export type Task = z.infer<typeof taskSchema>;
 /** What a caller gives; the rest of a new task is empty. */
 export type NewTask = Pick<Task, 'id' | 'app' | 'endpoint' | 'status' | 'payload' | 'createdAt'> & Partial<Task>;
 
-export interface TaskCompletion {
+interface TaskCompletion {
   id: string;
   result: string;
   errorCode: string | null;

@@ -23,19 +23,25 @@ const compiledService = path.resolve(__dirname, '../../dist/service/index.js');
 
 let dataDir: string;
 const testApp = createApp();
+const children: ChildProcess[] = [];
 
 beforeEach(async () => {
   dataDir = await createDataDir();
 });
 
-afterEach(() => rm(dataDir, { recursive: true, force: true }));
+afterEach(async () => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  await rm(dataDir, { recursive: true, force: true });
+});
 
 /** A service in a process of its own, so that it can be killed. */
 async function spawnService({ app }: TestApp): Promise<{ child: ChildProcess; url: string }> {
   const options = { dataDir, apps: [app], conversionConcurrency: 2 };
   const script = `require(${JSON.stringify(compiledService)}).startConversionService(${JSON.stringify(options)})
-    .then((service) => console.log(service.url));`;
-  const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+    .then(({ url }) => setTimeout(() => { gc(); setTimeout(() => { gc(); console.log(url); }, 50); }, 50));`;
+  // Nothing in the process holds on to the service, and what the garbage collector can take it has taken.
+  const child = spawn(process.execPath, ['--expose-gc', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  children.push(child);
   const [url] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
   return { child, url };
 }
@@ -100,7 +106,9 @@ describe('a service that is closed', () => {
     const open = first.client.post('convert/file', { connector, parameters: { output: 'docx' } });
     const waiting = expect(open).resolves.toMatchObject({ status: 500, error: { code: 'INTERNAL_SERVER_ERROR' } });
     await sleep(300);
+    const closing = Date.now();
     await first.service.close();
+    expect(Date.now() - closing).toBeLessThan(2_000);
     await waiting;
     const { error } = await open;
     const id = /conversion ([0-9a-f-]{36}) goes on/.exec(error.message ?? '')?.[1] ?? '';

@@ -39,7 +39,7 @@ const bodySchema = z.strictObject({
 
 export const monitoredResultSchema = resultSchema.partial();
 
-export interface Answer {
+interface Answer {
   status: number;
   headers: Headers;
   body: z.infer<typeof bodySchema>;
@@ -48,7 +48,7 @@ export interface Answer {
   warning: Record<string, string>;
 }
 
-export interface NamedFile {
+interface NamedFile {
   name: string;
   data: string | Uint8Array;
 }

@@ -47,7 +47,7 @@ export const downloadUrl: JsonEndpoint<typeof requestSchemas.dependentTask> = {
   },
 };
 
-export interface Download {
+interface Download {
   readonly file: string;
   readonly headers: Readonly<Record<string, string | number>>;
 }

@@ -56,6 +56,8 @@ function isWorn(): boolean {
 
 function describeFailure(error: unknown): { status: 'failed' | 'broken'; message: string } {
   if (error instanceof ConversionFailure) return { status: 'failed', message: oneLine(error.message) };
+  if (error instanceof RangeError)
+    return { status: 'failed', message: 'The document is nested too deeply to be converted.' };
   const { syscall } = inspectError(error);
   return { status: syscall === undefined ? 'failed' : 'broken', message: oneLine(messageOf(error)) };
 }

@@ -1,5 +1,5 @@
 /** The images that typst typesets, told by their first bytes: what a document calls an image need not be one. */
-export type ImageKind = 'png' | 'jpg' | 'gif' | 'webp' | 'svg';
+type ImageKind = 'png' | 'jpg' | 'gif' | 'webp' | 'svg';
 
 export function imageKind(data: Uint8Array): ImageKind | undefined {
   const head = Buffer.from(data.subarray(0, 1024)).toString('latin1');

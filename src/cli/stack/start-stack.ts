@@ -1,23 +1,16 @@
+import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { temporalTarget } from '../../config/temporal-connection';
 import { ensureEmbeddedApp } from '../../service/embedded-app';
-import type { ProcessLock, RunningTemporalServer } from '../../temporal-server';
-import {
-  acquireProcessLock,
-  adoptTemporalServer,
-  chooseTemporal,
-  defaultCacheDir,
-  obtainTemporalCli,
-  portNear,
-  readServerRecord,
-  startTemporalServer,
-} from '../../temporal-server';
+import type { ProcessLock } from '../../temporal-server';
+import { acquireProcessLock, portNear } from '../../temporal-server';
 import type { CommandContext } from '../command-context';
 import type { StackRecord } from './stack-record';
 import { removeStackRecord, writeStackRecord } from './stack-record';
 import type { SupervisedProcess } from './supervised-process';
 import { superviseProcess } from './supervised-process';
+import type { TemporalPart } from './supervised-temporal';
+import { superviseTemporal } from './supervised-temporal';
 
 /** Temporal, the conversion service and a worker, running for as long as this process does. */
 export interface Stack {
@@ -35,9 +28,9 @@ export interface StartStackOptions {
   signal?: AbortSignal;
 }
 
+/** Longer than a service takes to end (10 s for the answers under way). */
+const leftOverServiceTimeoutMs = 15_000;
 const mainFile = path.resolve(__dirname, '../../../dist/cli/main.js');
-const defaultTemporalPort = 7233;
-const defaultUiPort = 8233;
 
 /**
  * Starts what a conversion needs on this machine. All state is in `<state>/`: what was running when everything was killed goes on.
@@ -59,8 +52,13 @@ export async function startStack(context: CommandContext, options: StartStackOpt
       return Promise.resolve();
     });
     options.onStart?.();
-    const temporal = await startTemporal(context, path.join(stateDir, 'temporal.db'), logs, options.signal);
-    started.push(temporal.stop);
+    const temporal = await superviseTemporal(context, {
+      dbFilename: path.join(stateDir, 'temporal.db'),
+      logFile: path.join(logs, 'temporal.log'),
+      signal: options.signal,
+    });
+    started.push(() => temporal.stop());
+    await awaitLeftOverService(context, options.signal);
     const service = await startService(context, logs);
     started.push(() => service.process.stop());
     const worker = await startWorker(context, { temporal, serviceUrl: service.url, logs });
@@ -85,56 +83,24 @@ export async function startStack(context: CommandContext, options: StartStackOpt
   }
 }
 
-interface TemporalPart {
-  address: string;
-  namespace: string;
-  uiUrl?: string | undefined;
-  stop: () => Promise<void>;
-}
-
-async function startTemporal(
-  context: CommandContext,
-  dbFilename: string,
-  logs: string,
-  signal: AbortSignal | undefined,
-): Promise<TemporalPart> {
-  const { env, homeDir, output, config } = context;
-  const target = temporalTarget(config.values.temporal, env);
-  if (chooseTemporal(env, config.values.temporal).kind === 'external') {
-    const address = target.connection.address ?? '';
-    return { address, namespace: target.namespace, stop: () => Promise.resolve() };
-  }
-  const left = await adoptLeftOver(dbFilename);
-  const server = left ?? (await startOwn());
-  const namespace = target.namespace;
-  return { address: server.address, namespace, uiUrl: server.uiUrl, stop: () => server.stop() };
-
-  async function startOwn(): Promise<RunningTemporalServer> {
-    const cli = await obtainTemporalCli({
-      env,
-      cacheDir: defaultCacheDir(env, homeDir),
-      onProgress: (message) => output.say(message),
-      ...(signal && { signal }),
+/**
+ * The service of a stack whose own process was killed ends by itself, but first it finishes the answers under way, and its folder is
+ * taken until then.
+ */
+async function awaitLeftOverService({ config, output }: CommandContext, signal?: AbortSignal): Promise<void> {
+  const file = path.join(config.values.service.dataDir, 'service.lock');
+  if (!existsSync(file)) return;
+  const limit = AbortSignal.timeout(leftOverServiceTimeoutMs);
+  try {
+    const lock = await acquireProcessLock(file, {
+      signal: signal ? AbortSignal.any([signal, limit]) : limit,
+      onWait: () => output.say('The conversion service of an earlier stack is still ending; waiting for it.'),
     });
-    return startTemporalServer({
-      cliPath: cli.path,
-      env,
-      dbFilename,
-      port: await portNear(defaultTemporalPort),
-      uiPort: await portNear(defaultUiPort),
-      namespace: target.namespace,
-      logFile: path.join(logs, 'temporal.log'),
-      ownProcessGroup: true,
-      ...(signal && { signal }),
-    });
+    lock.release();
+  } catch (error) {
+    // Somebody runs it on purpose, then: the service that starts now finds out, and says so.
+    if (!limit.aborted) throw error;
   }
-}
-
-/** The server of a stack whose own process was killed: it may still be running on our database. */
-async function adoptLeftOver(dbFilename: string): Promise<RunningTemporalServer | undefined> {
-  const record = readServerRecord(dbFilename);
-  if (!record) return undefined;
-  return adoptTemporalServer({ ...record, dbFilename });
 }
 
 async function startService(context: CommandContext, logs: string) {

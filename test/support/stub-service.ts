@@ -7,10 +7,12 @@ import type { AddressInfo } from 'node:net';
 export interface SeenRequest {
   path: string;
   data: Record<string, unknown>;
+  body: Buffer;
   /** Milliseconds since the epoch. */
   at: number;
 }
 
+type Arrival = (request: IncomingMessage) => Promise<void>;
 type Handler = (request: SeenRequest, response: ServerResponse, stub: StubService) => void | Promise<void>;
 
 /**
@@ -24,6 +26,10 @@ export interface StubService {
   count(endpoint: string): number;
   /** Replaces the answers of one endpoint. */
   on(endpoint: string, handler: Handler): void;
+  /** What the stub answers when no test has replaced it. */
+  answerAsAlways(request: SeenRequest, response: ServerResponse): void;
+  /** Runs before the body of a request to one endpoint is read: while it is awaited, the request is still being sent. */
+  onArrival(endpoint: string, arrival: Arrival): void;
   output: Buffer;
   close(): Promise<void>;
 }
@@ -33,8 +39,9 @@ export const stubAppId = '7d7f6b1e-6f0c-4b5e-9d86-0d6a0f9f0a11';
 
 export async function startStubService(port = 0): Promise<StubService> {
   const handlers = new Map<string, Handler>(Object.entries(defaultHandlers));
+  const arrivals = new Map<string, Arrival>();
   const server = createServer((request, response) => {
-    void readRequest(request).then(
+    void readRequest(request, arrivals.get(endpointOf(request))).then(
       async (seen) => {
         stub.requests.push(seen);
         const handler = handlers.get(seen.path);
@@ -50,6 +57,8 @@ export async function startStubService(port = 0): Promise<StubService> {
     output: Buffer.from('converted'),
     count: (endpoint) => stub.requests.filter((seen) => seen.path === endpoint).length,
     on: (endpoint, handler) => handlers.set(endpoint, handler),
+    answerAsAlways: (seen, response) => void defaultHandlers[seen.path]?.(seen, response, stub),
+    onArrival: (endpoint, arrival) => arrivals.set(endpoint, arrival),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -78,13 +87,18 @@ const defaultHandlers: Record<string, Handler> = {
   },
 };
 
-async function readRequest(request: IncomingMessage): Promise<SeenRequest> {
+async function readRequest(request: IncomingMessage, arrival: Arrival | undefined): Promise<SeenRequest> {
   const at = Date.now();
+  await arrival?.(request);
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
-  const body = Buffer.concat(chunks).toString('latin1');
-  const json = /name="data"[^{]*?\r\n\r\n(\{.*?\})\r\n--/s.exec(body)?.[1] ?? '{}';
-  return { path: (request.url ?? '').replace(/^\/v1\//, ''), data: JSON.parse(json) as Record<string, unknown>, at };
+  const body = Buffer.concat(chunks);
+  const json = /name="data"[^{]*?\r\n\r\n(\{.*?\})\r\n--/s.exec(body.toString('latin1'))?.[1] ?? '{}';
+  return { path: endpointOf(request), data: JSON.parse(json) as Record<string, unknown>, body, at };
+}
+
+function endpointOf(request: IncomingMessage): string {
+  return (request.url ?? '').replace(/^\/v1\//, '');
 }
 
 export function answerJson(response: ServerResponse, status: number, body: unknown, headers = {}): void {

@@ -1,0 +1,231 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { connect } from 'node:net';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import Database from 'libsql';
+import { endpoints } from '../../src/api/contract';
+import { listZip, longMarkdown } from '../service/support';
+import { quickPolicies } from '../support/conversion-worker';
+import type { StackProcess } from '../support/stack-process';
+import { StackFolder, stackRoles } from '../support/stack-process';
+import type { StubService } from '../support/stub-service';
+import { startStubService } from '../support/stub-service';
+import { until } from '../support/until';
+
+/** `fileconv up` with Temporal, service and worker as real processes, and what is left of them after `kill -9`. */
+
+jest.setTimeout(120_000);
+
+describe('fileconv up', () => {
+  let folder: StackFolder;
+  const stubs: Record<string, StubService> = {};
+
+  beforeEach(async () => {
+    for (const app of ['uploading', 'downloading', 'answerless']) stubs[app] = await startStubService();
+    folder = await StackFolder.create(Object.fromEntries(Object.entries(stubs).map(([app, { url }]) => [app, url])));
+  });
+
+  afterEach(async () => {
+    await folder.remove();
+    await Promise.all(Object.values(stubs).map((stub) => stub.close()));
+  });
+
+  function stubOf(app: string): StubService {
+    const stub = stubs[app];
+    if (!stub) throw new Error(`There is no stub ${app}.`);
+    return stub;
+  }
+
+  /** Starts a job whose output is alone in a folder. */
+  async function startJob(
+    stack: StackProcess,
+    app: string,
+    job: { name: string; contents: string | Buffer; output: string },
+  ): Promise<string> {
+    const source = path.join(folder.path, job.name);
+    await writeFile(source, job.contents);
+    await mkdir(outFolder(app), { recursive: true });
+    const destination = path.join(outFolder(app), `${app}.${job.output}`);
+    return stack.withClient(async (client) => {
+      const { output } = job;
+      const handle = await client.start({ app, source, output, destination, policies: quickPolicies });
+      return handle.workflowId;
+    });
+  }
+
+  const outFolder = (app: string) => path.join(folder.path, 'out', app);
+  const resultOf = (stack: StackProcess, workflowId: string) =>
+    stack.withClient((client) => client.get(workflowId).result());
+
+  /** How many conversions the embedded service was asked for. */
+  function embeddedConversions(): number {
+    const db = new Database(path.join(folder.path, '.fileconv', 'service', 'service.db'), { readonly: true });
+    const row = db.prepare('SELECT count(*) AS n FROM tasks WHERE endpoint = ?').get(endpoints.convertFile);
+    db.close();
+    return (row as { n: number }).n;
+  }
+
+  /** An upload to the embedded service that has begun and does not end. */
+  async function beginUpload({ record }: StackProcess): Promise<Socket> {
+    const state = path.join(folder.path, '.fileconv', 'service');
+    const token = (await readFile(path.join(state, 'embedded-app.token'), 'utf8')).trim();
+    const { appId } = JSON.parse(await readFile(path.join(state, 'embedded-app.json'), 'utf8')) as { appId: string };
+    const { port, hostname, host } = new URL(record.service.url);
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => undefined);
+    const part = (name: string, contents: string) =>
+      `--b\r\ncontent-disposition: form-data; ${name}\r\n\r\n${contents}`;
+    socket.write(
+      [
+        'POST /v1/upload/file HTTP/1.1',
+        `host: ${host}`,
+        `authorization: Bearer ${token}`,
+        'content-type: multipart/form-data; boundary=b',
+        'content-length: 1000000',
+        '',
+        `${part('name="data"', JSON.stringify({ app: appId }))}\r\n${part('name="file"; filename="a.md"', 'half a file')}`,
+      ].join('\r\n'),
+    );
+    await until('the service stores the upload', async () => (await readdir(path.join(state, 'uploads'))).length === 1);
+    return socket;
+  }
+
+  it('goes on with every job after kill -9 of all its processes, Temporal too, and spends no conversion twice', async () => {
+    const before = await folder.up();
+    const uploading = stubOf('uploading');
+    let uploadHasBegun = false;
+    uploading.onArrival('upload/file', async (request) => {
+      if (uploadHasBegun) return;
+      await new Promise((resolve) => request.once('readable', resolve));
+      uploadHasBegun = true;
+      await new Promise((resolve) => request.once('close', resolve));
+    });
+    const downloading = stubOf('downloading');
+    downloading.output = randomBytes(6 * 1024 ** 2);
+    first(downloading, 'download/url/get', (response) => {
+      response.writeHead(200, { 'content-length': downloading.output.length });
+      response.write(downloading.output.subarray(0, 1024 ** 2));
+    });
+    const answerless = stubOf('answerless');
+    first(answerless, 'convert/file', () => undefined);
+
+    const binary = { name: 'source.bin', contents: randomBytes(16 * 1024 ** 2), output: 'pdf' };
+    const ids = {
+      embedded: await startJob(before, 'embedded', { name: 'long.md', contents: longMarkdown(60), output: 'docx' }),
+      uploading: await startJob(before, 'uploading', binary),
+      downloading: await startJob(before, 'downloading', binary),
+      answerless: await startJob(before, 'answerless', binary),
+    };
+    await until('the embedded service converts', () => embeddedConversions() === 1);
+    await until('the upload streams', () => uploadHasBegun);
+    await until('the download streams', async () => {
+      const [partial] = await readdir(outFolder('downloading'));
+      return partial !== undefined && (await stat(path.join(outFolder('downloading'), partial))).size >= 1024 ** 2;
+    });
+    await until('the submit waits for its answer', () => answerless.count('convert/file') === 1);
+    await folder.kill(...stackRoles);
+    expect(await folder.roles()).toEqual([]);
+
+    const after = await folder.up();
+    for (const app of ['uploading', 'downloading'] as const) {
+      expect(await resultOf(after, ids[app])).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
+      expect(stubOf(app).count('convert/file')).toBe(1);
+      expect(await readdir(outFolder(app))).toEqual([`${app}.pdf`]);
+      expect(sha256(await readFile(path.join(outFolder(app), `${app}.pdf`)))).toBe(sha256(stubOf(app).output));
+    }
+    expect(await resultOf(after, ids.answerless)).toMatchObject({ status: 'succeeded', possiblyChargedTwice: true });
+    expect(answerless.count('convert/file')).toBe(2);
+
+    expect(await resultOf(after, ids.embedded)).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
+    expect(embeddedConversions()).toBe(1);
+    expect(await readdir(outFolder('embedded'))).toEqual(['embedded.docx']);
+    expect(listZip(await readFile(path.join(outFolder('embedded'), 'embedded.docx')))).toContain('word/document.xml');
+
+    expect(await after.interrupt()).toBe(0);
+    expect(await folder.roles()).toEqual([]);
+    expect(existsSync(path.join(folder.path, '.fileconv', 'stack.json'))).toBe(false);
+  });
+
+  it('starts again whichever part is killed, Temporal too, and the jobs go on', async () => {
+    const stack = await folder.up();
+    const uploading = stubOf('uploading');
+    let polls = 0;
+    let mayFinish = false;
+    uploading.on('task/response', (seen, response) => {
+      polls += 1;
+      if (mayFinish) uploading.answerAsAlways(seen, response);
+      else {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.end(
+          JSON.stringify({
+            result: {
+              output: { entity: { id: seen.data['connector'], status: 'running' }, result: {} },
+              error: {},
+              warning: {},
+            },
+          }),
+        );
+      }
+    });
+    const id = await startJob(stack, 'uploading', { name: 'a.md', contents: 'a', output: 'pdf' });
+    await until('the job polls', () => polls > 0);
+    await folder.kill('temporal', 'service', 'worker');
+    await until('all run again', async () => (await folder.roles()).length === 4);
+    mayFinish = true;
+    expect(await resultOf(stack, id)).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
+    expect(uploading.count('convert/file')).toBe(1);
+    expect(await stack.interrupt()).toBe(0);
+    expect(await folder.roles()).toEqual([]);
+  });
+
+  it('can be started again at once after kill -9 of itself alone, and only one of each part is left', async () => {
+    const first = await folder.up();
+    // The old service waits for this upload before it ends, and keeps its folder until then.
+    const upload = await beginUpload(first);
+    await folder.kill('up');
+    const starting = folder.up();
+    await Promise.race([starting, sleep(4_000)]);
+    upload.destroy();
+    const second = await starting;
+    expect(second.record.temporal.address).toBe(first.record.temporal.address);
+    const id = await startJob(second, 'embedded', { name: 'a.md', contents: '# A', output: 'html' });
+    expect(await resultOf(second, id)).toMatchObject({ status: 'succeeded' });
+    await until('the old parts have ended', async () => (await folder.roles()).length === 4);
+    expect(await folder.roles()).toEqual([...stackRoles]);
+    expect(await second.interrupt()).toBe(0);
+    expect(await folder.roles()).toEqual([]);
+  });
+
+  it('leaves no worker and no service behind when it is killed while it starts them', async () => {
+    const starting = folder.spawn(['up']);
+    starting.stdout?.resume();
+    starting.stderr?.resume();
+    await until('the worker process is there', async () => (await folder.roles()).includes('worker'));
+    await folder.kill('up');
+    await until('worker and service have ended', async () =>
+      (await folder.roles()).every((role) => role === 'temporal'),
+    );
+  });
+
+  it('leaves no worker and no service behind when it is killed together with Temporal', async () => {
+    await folder.up();
+    await folder.kill('up', 'temporal');
+    await until('worker and service have ended', async () => (await folder.roles()).length === 0, 60_000);
+  });
+});
+
+/** Replaces the service's first answer of an endpoint; later ones are as always. */
+function first(stub: StubService, endpoint: string, answer: (response: ServerResponse) => void): void {
+  stub.on(endpoint, (seen, response) => {
+    if (stub.count(endpoint) === 1) answer(response);
+    else stub.answerAsAlways(seen, response);
+  });
+}
+
+function sha256(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}

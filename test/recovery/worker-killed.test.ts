@@ -1,0 +1,307 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Client } from '@temporalio/client';
+import { ConversionFailedError } from '../../src/client/conversion-handle';
+import type { ConversionHandle } from '../../src/client/conversion-handle';
+import { FileConversionClient } from '../../src/client/file-conversion-client';
+import type { ConversionJobResult, ConversionPolicies } from '../../src/shared/job';
+import { quickPolicies } from '../support/conversion-worker';
+import type { StubService } from '../support/stub-service';
+import { answerError, answerOutput, answerCompleted, startStubService } from '../support/stub-service';
+import { testClient } from '../support/temporal';
+import { until } from '../support/until';
+import type { HoldingPoint } from '../support/worker-process';
+import { WorkerProcess } from '../support/worker-process';
+
+/**
+ * A worker is killed with `kill -9` while ten jobs stand at ten different points, and another one takes its place. Each job has an app
+ * profile and a service of its own, so that what each service saw belongs to one job. It happens once; each test looks at one job.
+ */
+
+const megabyte = 1024 ** 2;
+
+/** One job: where it stands when its worker is killed. */
+interface Scene {
+  /** Makes the service stop the job there. */
+  arrange?: (stub: StubService) => void;
+  /** Whether the job has come there. */
+  reached: (job: RunningJob) => boolean | Promise<boolean>;
+  hold?: HoldingPoint;
+  policies?: ConversionPolicies;
+  sourceBytes?: number;
+  outputBytes?: number;
+}
+
+interface RunningJob {
+  stub: StubService;
+  source: Buffer;
+  /** Holds the job's output and nothing else. */
+  folder: string;
+  handle: ConversionHandle;
+  worker: WorkerProcess;
+}
+
+const isHeld = (app: string) => (job: RunningJob) => job.worker.isHolding(app);
+
+let killed = false;
+let uploadHasBegun = false;
+
+const scenes: Record<string, Scene> = {
+  polling: {
+    arrange: (stub) =>
+      stub.on('task/response', (seen, response) => {
+        const id = String(seen.data['connector']);
+        if (killed) answerCompleted(response, id);
+        else answerOutput(response, { entity: { id, status: 'running' }, result: {} });
+      }),
+    reached: ({ stub }) => stub.count('task/response') >= 3,
+  },
+  uploading: {
+    sourceBytes: 16 * megabyte,
+    arrange: (stub) =>
+      stub.onArrival('upload/file', async (request) => {
+        if (uploadHasBegun) return;
+        await new Promise((resolve) => request.once('readable', resolve));
+        request.read();
+        uploadHasBegun = true;
+        await new Promise((resolve) => request.once('close', resolve));
+      }),
+    reached: () => uploadHasBegun,
+  },
+  downloading: {
+    outputBytes: 8 * megabyte,
+    arrange: (stub) =>
+      first(stub, 'download/url/get', (response) => {
+        response.writeHead(200, { 'content-length': stub.output.length });
+        response.write(stub.output.subarray(0, 3 * megabyte));
+      }),
+    reached: async ({ folder }) => {
+      const [partial] = await readdir(folder);
+      return partial?.endsWith('.part') === true && (await stat(path.join(folder, partial))).size === 3 * megabyte;
+    },
+  },
+  'answerless-resubmit': {
+    arrange: (stub) => first(stub, 'convert/file', () => undefined),
+    reached: ({ stub }) => stub.count('convert/file') === 1,
+    policies: { onUnknownOutcome: 'resubmit' },
+  },
+  'answerless-fail': {
+    arrange: (stub) => first(stub, 'convert/file', () => undefined),
+    reached: ({ stub }) => stub.count('convert/file') === 1,
+    policies: { onUnknownOutcome: 'fail' },
+  },
+  'rate-limited': {
+    arrange: (stub) =>
+      first(stub, 'convert/file', (response) =>
+        answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '8' }),
+      ),
+    reached: async ({ handle }) => (await pendingAttempt(handle)) === 2,
+  },
+  'before-fence': { hold: 'beforeFence', reached: isHeld('before-fence') },
+  'before-second-fence': {
+    hold: 'beforeSecondFence',
+    arrange: (stub) =>
+      first(stub, 'convert/file', (response) =>
+        answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '1' }),
+      ),
+    reached: isHeld('before-second-fence'),
+  },
+  'between-names': { hold: 'betweenNames', reached: isHeld('between-names') },
+  'after-commit': { hold: 'afterCommit', reached: isHeld('after-commit') },
+};
+
+describe('after kill -9 of the worker and the start of another one', () => {
+  let folder: string;
+  let temporal: Client;
+  const jobs = new Map<string, RunningJob>();
+  const outcomes = new Map<string, PromiseSettledResult<ConversionJobResult>>();
+  const workers: WorkerProcess[] = [];
+
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'fileconv-killed-'));
+    temporal = await testClient();
+    const stubs = new Map<string, StubService>();
+    for (const app of Object.keys(scenes)) stubs.set(app, await startStubService());
+    const apps = Object.fromEntries([...stubs].map(([app, { url }]) => [app, url]));
+    const hold = Object.fromEntries(
+      Object.entries(scenes).flatMap(([app, scene]) => (scene.hold ? [[app, scene.hold] as const] : [])),
+    );
+    // Two queues, so that the jobs to be held come to the worker that holds them.
+    const queues = { plain: path.basename(folder), held: `${path.basename(folder)}-held` };
+    const plain = await startWorker({ taskQueue: queues.plain, folder, apps });
+    const holding = await startWorker({ taskQueue: queues.held, folder, apps, hold });
+
+    for (const [app, stub] of stubs) {
+      const scene = scenes[app];
+      if (!scene) continue;
+      stub.output = randomBytes(scene.outputBytes ?? 100);
+      scene.arrange?.(stub);
+      const [worker, taskQueue] = scene.hold ? [holding, queues.held] : [plain, queues.plain];
+      jobs.set(app, await startJob({ app, scene, stub, worker, taskQueue }));
+    }
+    await Promise.all(
+      [...jobs].map(([app, job]) =>
+        until(`job ${app} where it is to be killed`, () => scenes[app]?.reached(job) ?? false),
+      ),
+    );
+    await Promise.all([plain.kill(), holding.kill()]);
+    killed = true;
+    await startWorker({ taskQueue: queues.plain, folder, apps });
+    await startWorker({ taskQueue: queues.held, folder, apps });
+
+    await Promise.all(
+      [...jobs].map(async ([app, { handle }]) => {
+        const [outcome] = await Promise.allSettled([handle.result()]);
+        outcomes.set(app, outcome);
+      }),
+    );
+  });
+
+  afterAll(async () => {
+    await Promise.all(workers.map((worker) => worker.kill()));
+    await Promise.all([...jobs.values()].map(({ stub }) => stub.close()));
+    await temporal.connection.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  async function startWorker(options: Parameters<typeof WorkerProcess.start>[0]): Promise<WorkerProcess> {
+    const worker = await WorkerProcess.start(options);
+    workers.push(worker);
+    return worker;
+  }
+
+  async function startJob(options: {
+    app: string;
+    scene: Scene;
+    stub: StubService;
+    worker: WorkerProcess;
+    taskQueue: string;
+  }): Promise<RunningJob> {
+    const { app, scene, stub, worker, taskQueue } = options;
+    const source = randomBytes(scene.sourceBytes ?? 100);
+    const sourceFile = path.join(folder, `${app}.bin`);
+    await writeFile(sourceFile, source);
+    const outFolder = path.join(folder, `out-${app}`);
+    await mkdir(outFolder);
+    const client = new FileConversionClient({ client: temporal, taskQueue, app });
+    const handle = await client.start({
+      source: sourceFile,
+      output: 'pdf',
+      destination: path.join(outFolder, `${app}.pdf`),
+      policies: { ...quickPolicies, ...scene.policies },
+    });
+    return { stub, source, folder: outFolder, handle, worker };
+  }
+
+  function jobOf(app: string): RunningJob {
+    const job = jobs.get(app);
+    if (!job) throw new Error(`There is no job ${app}.`);
+    return job;
+  }
+
+  function resultOf(app: string): ConversionJobResult {
+    const outcome = outcomes.get(app);
+    if (outcome?.status !== 'fulfilled') throw new Error(`job ${app} did not succeed`, { cause: outcome?.reason });
+    return outcome.value;
+  }
+
+  /** The job's output is whole, its service saw so many convert requests, and no other file is left. */
+  async function expectWhole(app: string, expected: { submits: number; charged: 'once' | 'possibly twice' }) {
+    const { stub, folder: outFolder } = jobOf(app);
+    const result = resultOf(app);
+    expect(stub.count('convert/file')).toBe(expected.submits);
+    expect(result.status).toBe('succeeded');
+    expect(result.possiblyChargedTwice).toBe(expected.charged === 'possibly twice');
+    expect(await readdir(outFolder)).toEqual([`${app}.pdf`]);
+    const written = await readFile(path.join(outFolder, `${app}.pdf`));
+    expect(sha256(written)).toBe(sha256(stub.output));
+    expect(result.output).toMatchObject({ bytes: stub.output.length, sha256: sha256(stub.output) });
+  }
+
+  it('a conversion that was being polled is polled on', async () => {
+    await expectWhole('polling', { submits: 1, charged: 'once' });
+    expect(jobOf('polling').stub.count('upload/file')).toBe(1);
+  });
+
+  it('an upload that was streaming is sent again, whole', async () => {
+    await expectWhole('uploading', { submits: 1, charged: 'once' });
+    const { stub, source } = jobOf('uploading');
+    const uploads = stub.requests.filter((seen) => seen.path === 'upload/file');
+    expect(uploads).toHaveLength(1);
+    expect(uploads[0]?.body.includes(source)).toBe(true);
+  });
+
+  it('a download that was streaming is fetched again, and its temporary file is gone', async () => {
+    await expectWhole('downloading', { submits: 1, charged: 'once' });
+    expect(jobOf('downloading').stub.count('download/url/get')).toBe(2);
+  });
+
+  it('a download that has both its names is recognised as finished, and the temporary one is gone', async () => {
+    await expectWhole('between-names', { submits: 1, charged: 'once' });
+    expect(jobOf('between-names').stub.count('download/url/get')).toBe(1);
+  });
+
+  it('a download that is in place, and that Temporal was not told of, is recognised as finished', async () => {
+    await expectWhole('after-commit', { submits: 1, charged: 'once' });
+    expect(jobOf('after-commit').stub.count('download/url/get')).toBe(1);
+  });
+
+  it('a submit of which nothing was sent goes on as if nothing had happened', async () => {
+    await expectWhole('before-fence', { submits: 1, charged: 'once' });
+  });
+
+  it('a submit that was refused with 429 and waits for its next attempt is not taken for sent', async () => {
+    await expectWhole('rate-limited', { submits: 2, charged: 'once' });
+  });
+
+  it('a submit that was refused with 429 and has begun its next attempt is not taken for sent', async () => {
+    await expectWhole('before-second-fence', { submits: 2, charged: 'once' });
+  });
+
+  it('a submit without an answer is sent again under policy resubmit, and result and UI say that it may be charged twice', async () => {
+    await expectWhole('answerless-resubmit', { submits: 2, charged: 'possibly twice' });
+    expect(await currentDetails('answerless-resubmit')).toContain('Possibly charged twice');
+  });
+
+  it('a submit without an answer fails under policy fail, and failure and UI say why', async () => {
+    const outcome = outcomes.get('answerless-fail');
+    const error: unknown = outcome?.status === 'rejected' ? outcome.reason : undefined;
+    if (!(error instanceof ConversionFailedError)) throw new Error('the job did not fail');
+    expect(error.code).toBe('OUTCOME_UNKNOWN');
+    expect(error.details).toMatchObject({ phase: 'submitting', possiblyChargedTwice: false });
+    expect(error.message).toContain('not known whether the conversion runs');
+    expect(error.message).toContain('start the job again with a new workflow id');
+    expect(await currentDetails('answerless-fail')).toContain('not known whether the conversion runs');
+    const { stub, folder: outFolder } = jobOf('answerless-fail');
+    expect(stub.count('convert/file')).toBe(1);
+    expect(await readdir(outFolder)).toEqual([]);
+  });
+
+  /** What the Temporal UI shows on the job's page. */
+  async function currentDetails(app: string): Promise<string> {
+    const workflow = temporal.workflow.getHandle(jobOf(app).handle.workflowId);
+    const metadata = await workflow.query<{ currentDetails: string }>('__temporal_workflow_metadata');
+    return metadata.currentDetails;
+  }
+});
+
+/** Replaces the service's first answer of an endpoint; later ones are as always. */
+function first(stub: StubService, endpoint: string, answer: (response: ServerResponse) => void): void {
+  stub.on(endpoint, (seen, response) => {
+    if (stub.count(endpoint) === 1) answer(response);
+    else stub.answerAsAlways(seen, response);
+  });
+}
+
+/** Number of the attempt that the job's activity makes or waits for. */
+async function pendingAttempt(handle: ConversionHandle): Promise<number | undefined> {
+  const { raw } = await handle.describe();
+  return raw.pendingActivities?.[0]?.attempt ?? undefined;
+}
+
+function sha256(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}

@@ -1,0 +1,101 @@
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { stubAppId, stubToken } from './stub-service';
+import { testTemporalAddress } from './temporal';
+
+const builtMain = path.resolve(__dirname, '../../dist/cli/main.js');
+const holdingWorker = path.resolve(__dirname, 'holding-worker.mjs');
+
+/** Where a holding worker stops for good: a moment that nobody could hit with a signal otherwise. */
+export type HoldingPoint =
+  /** The submit has begun, and nothing was sent. */
+  | 'beforeFence'
+  /** As before, in the submit's second attempt. */
+  | 'beforeSecondFence'
+  /** The output has its final name, and still its temporary one. */
+  | 'betweenNames'
+  /** The output is in place, and Temporal does not know. */
+  | 'afterCommit';
+
+export interface WorkerProcessOptions {
+  taskQueue: string;
+  /** The worker's own: configuration, state, log. */
+  folder: string;
+  /** Base URLs by app profile. */
+  apps: Readonly<Record<string, string>>;
+  token?: string;
+  /** Default: the server of this jest run. */
+  temporalAddress?: string;
+  /** Default: a worker that holds nowhere, `fileconv worker` itself. Keys are app profiles: their jobs are held there. */
+  hold?: Readonly<Record<string, HoldingPoint>>;
+}
+
+/** A worker in a process of its own (`npm run build`), so that it can be killed. */
+export class WorkerProcess {
+  readonly logFile: string;
+  readonly #child: ChildProcess;
+  readonly #held = new Set<string>();
+
+  private constructor(child: ChildProcess, logFile: string) {
+    this.#child = child;
+    this.logFile = logFile;
+    child.on('message', (message) => {
+      if (typeof message === 'object' && 'held' in message) this.#held.add(String(message.held));
+    });
+  }
+
+  /** Resolves when the worker polls. */
+  static async start(options: WorkerProcessOptions): Promise<WorkerProcess> {
+    const logFile = path.join(options.folder, `worker-${options.hold ? 'holding' : 'plain'}.log`);
+    const log = openSync(logFile, 'a');
+    const child = spawn(process.execPath, options.hold ? [holdingWorker] : [builtMain, 'worker'], {
+      cwd: options.folder,
+      env: { ...process.env, ...variables(options) },
+      stdio: ['ignore', log, log, 'ipc'],
+    });
+    closeSync(log);
+    const worker = new WorkerProcess(child, logFile);
+    const ended = once(child, 'exit').then(() => 'ended' as const);
+    const ready = once(child, 'message').then(() => 'ready' as const);
+    if ((await Promise.race([ready, ended])) === 'ended') {
+      throw new Error(`The worker ended while it started: ${readFileSync(logFile, 'utf8')}`);
+    }
+    return worker;
+  }
+
+  /** Whether the job of this app stands at its holding point. */
+  isHolding(app: string): boolean {
+    return this.#held.has(app);
+  }
+
+  /** `kill -9`. A second call changes nothing. */
+  async kill(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const exited = once(this.#child, 'exit');
+    this.#child.kill('SIGKILL');
+    await exited;
+  }
+}
+
+function variables({ taskQueue, folder, apps, token, temporalAddress, hold }: WorkerProcessOptions) {
+  const profiles = Object.entries(apps).flatMap(([name, baseUrl]) => {
+    const prefix = `FILECONV_APPS_${name.toUpperCase().replaceAll('-', '_')}`;
+    return [
+      [`${prefix}_BASE_URL`, baseUrl],
+      [`${prefix}_APP_ID`, stubAppId],
+      [`${prefix}_TOKEN`, token ?? stubToken],
+    ];
+  });
+  return {
+    ...(Object.fromEntries(profiles) as Record<string, string>),
+    TEMPORAL_ADDRESS: temporalAddress ?? testTemporalAddress(),
+    FILECONV_WORKER_TASK_QUEUE: taskQueue,
+    FILECONV_STATE_DIR: path.join(folder, '.fileconv'),
+    ...(hold && {
+      HOLDING_WORKER: JSON.stringify({ taskQueue, apps, appId: stubAppId, token: token ?? stubToken, hold }),
+    }),
+  };
+}

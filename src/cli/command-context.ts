@@ -1,7 +1,6 @@
 import type { Environment, LoadedConfig } from '../config';
 import { loadConfig } from '../config';
-import type { OutputOptions } from './output';
-import type { Output } from './output';
+import type { Output, OutputStream } from './output';
 import { createOutput } from './output';
 
 /** What every command gets from the process it runs in. */
@@ -9,8 +8,8 @@ export interface ProcessContext {
   env: Environment;
   cwd: string;
   homeDir: string;
-  stdout: OutputOptions['stdout'];
-  stderr: OutputOptions['stderr'];
+  stdout: OutputStream;
+  stderr: OutputStream;
 }
 
 /** Options that every command knows. */
@@ -26,12 +25,7 @@ export interface CommandContext extends ProcessContext {
 
 /** Reads the configuration and settles where output goes. */
 export async function openContext(host: ProcessContext, options: CommonOptions): Promise<CommandContext> {
-  const output = createOutput({
-    json: options.json === true,
-    stdout: host.stdout,
-    stderr: host.stderr,
-    noColor: Boolean(host.env['NO_COLOR']),
-  });
+  const output = createOutput({ ...host, json: options.json === true });
   const config = await loadConfig({ cwd: host.cwd, env: host.env, file: options.config });
   for (const warning of config.warnings) output.warn(warning);
   return { ...host, output, config };

@@ -1,10 +1,11 @@
-import { createColors } from 'picocolors';
-import { clearScreenDown, moveCursor } from 'node:readline';
 import type { WriteStream } from 'node:tty';
+import { createColors } from 'picocolors';
+import { fit, printableLines } from './terminal-text';
 
 /** Where a command writes, and how: results to stdout, everything else to stderr. */
 export interface Output {
   readonly json: boolean;
+  /** For what `print` is given. */
   readonly colors: ReturnType<typeof createColors>;
   /** A result: what `command > file` keeps. */
   print(text: string): void;
@@ -16,38 +17,54 @@ export interface Output {
   fail(text: string): void;
   /** Replaces the lines that the last call showed; only on a terminal. */
   live(lines: readonly string[]): void;
+  /** Whether `live` shows anything. */
   readonly isLive: boolean;
+  /** Room for a live line. */
+  readonly columns: number;
 }
+
+/** `process.stdout` and `process.stderr`, or what a test has in their place. */
+export type OutputStream = Pick<NodeJS.WritableStream, 'write'> &
+  Partial<Pick<WriteStream, 'isTTY' | 'columns' | 'rows'>>;
 
 export interface OutputOptions {
   json: boolean;
-  stdout: NodeJS.WritableStream;
-  stderr: NodeJS.WritableStream & Partial<Pick<WriteStream, 'isTTY' | 'columns'>>;
-  /** `NO_COLOR` is set: https://no-color.org */
-  noColor: boolean;
+  stdout: OutputStream;
+  stderr: OutputStream;
+  env: Readonly<Record<string, string | undefined>>;
 }
 
-export function createOutput(options: OutputOptions): Output {
-  const { stdout, stderr } = options;
-  const isTerminal = stderr.isTTY === true;
-  const isLive = isTerminal && !options.json;
-  const colors = createColors(isTerminal && !options.noColor);
-  let shown = 0;
+export function createOutput({ json, stdout, stderr, env }: OutputOptions): Output {
+  const isDumb = env['TERM'] === 'dumb';
+  const mayColor = !env['NO_COLOR'] && !isDumb;
+  const isLive = stderr.isTTY === true && !isDumb && !json;
+  const colors = createColors(stdout.isTTY === true && mayColor);
+  const stderrColors = createColors(stderr.isTTY === true && mayColor);
+  let shown: readonly string[] = [];
 
-  function clear(): void {
-    if (shown === 0) return;
-    moveCursor(stderr, 0, -shown);
-    clearScreenDown(stderr);
-    shown = 0;
+  /** What goes before any other text: it takes the live lines away. */
+  function clearing(): string {
+    const up = shown.length;
+    shown = [];
+    return up === 0 ? '' : `\u001b[${up}A\u001b[J`;
   }
-  function line(text: string): void {
-    clear();
-    stderr.write(`${text}\n`);
+  function clear(): void {
+    const text = clearing();
+    if (text !== '') stderr.write(text);
+  }
+  function columns(): number {
+    return (stderr.columns ?? 80) - 1;
+  }
+  function note(text: string): void {
+    stderr.write(`${clearing()}${text}\n`);
   }
   return {
-    json: options.json,
+    json,
     colors,
     isLive,
+    get columns() {
+      return columns();
+    },
     print(text) {
       clear();
       stdout.write(`${text}\n`);
@@ -57,16 +74,18 @@ export function createOutput(options: OutputOptions): Output {
       stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
     },
     say(text) {
-      if (!options.json) line(text);
+      if (!json) note(printableLines(text));
     },
-    warn: (text) => line(`${colors.yellow('warning:')} ${text}`),
-    fail: (text) => line(`${colors.red('error:')} ${text}`),
+    warn: (text) => note(`${stderrColors.yellow('warning:')} ${printableLines(text)}`),
+    fail: (text) => note(`${stderrColors.red('error:')} ${printableLines(text)}`),
     live(lines) {
       if (!isLive) return;
-      clear();
-      const width = (stderr.columns ?? 80) - 1;
-      for (const text of lines) stderr.write(`${text.slice(0, width)}\n`);
-      shown = lines.length;
+      // More lines than the terminal has could not be taken back.
+      const wanted = lines.slice(0, Math.max(1, (stderr.rows ?? 24) - 1)).map((line) => fit(line, columns()));
+      if (wanted.length === shown.length && wanted.every((line, index) => line === shown[index])) return;
+      // One write for the whole picture, so that it does not flicker.
+      stderr.write(clearing() + wanted.map((line) => `${stderrColors.dim(line)}\n`).join(''));
+      shown = wanted;
     },
   };
 }

@@ -1,20 +1,20 @@
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import Table from 'cli-table3';
 import type { ConversionHandle } from '../client/conversion-handle';
 import { FileConversionClient } from '../client/file-conversion-client';
 import { embeddedApp } from '../config';
 import type { OutputFile } from '../shared/job';
-import { currentStep } from './commands/job-watch';
 import type { CommandContext, ProcessContext } from './command-context';
 import { openContext } from './command-context';
 import type { ExitCode } from './exit';
-import { exitCodeOf, exitCodes } from './exit';
+import type { JobProgress } from './convert/progress';
+import { showProgress } from './convert/progress';
+import { exitCodes } from './exit';
+import { reportFailure } from './failure-report';
 import { createOutput } from './output';
 import { aborted, untilAskedToEnd } from './stack/parent-process';
 import type { StackInUse } from './stack/use-stack';
 import { useStack } from './stack/use-stack';
-import { fileSize, plainTable } from './table';
+import { fileSize, formatTable } from './table';
 
 export interface QuickstartOptions {
   examplesDir: string;
@@ -41,11 +41,9 @@ const plan: readonly (readonly [file: string, format: string])[] = [
   ['table.csv', 'html'],
 ];
 
-const refreshMs = 300;
-
 /** `npm run quickstart`: the files of `examples/`, each as a durable job on the real stack. */
 export async function runQuickstart(host: ProcessContext, options: QuickstartOptions): Promise<ExitCode> {
-  const output = createOutput({ ...host, json: false, noColor: Boolean(host.env['NO_COLOR']) });
+  const output = createOutput({ ...host, json: false });
   try {
     const context = await openContext(host, {});
     const signal = untilAskedToEnd();
@@ -56,8 +54,7 @@ export async function runQuickstart(host: ProcessContext, options: QuickstartOpt
       await stack.close();
     }
   } catch (error) {
-    output.fail(error instanceof Error ? error.message : String(error));
-    return exitCodeOf(error);
+    return reportFailure(output, error);
   }
 }
 
@@ -70,14 +67,15 @@ async function convertExamples(
   const client = new FileConversionClient({ client: stack.client, taskQueue: stack.taskQueue, app: embeddedApp });
   const conversions = plan.map(([file, format]): Conversion => ({ file, format, startedAt: Date.now() }));
   output.say(`Converting ${conversions.length} files, each as a durable workflow ...`);
+  const progress = showProgress(output, conversions.length);
   const finished = Promise.all(
     conversions.map(async (conversion) => {
-      await convertExample(client, conversion, { options, run });
+      await convertExample(client, conversion, { options, run, progress });
       if (!signal.aborted) announce(context, conversion);
     }),
-  ).then(() => 'finished' as const);
-  const ended = Promise.race([finished, aborted(signal).then(() => 'interrupted' as const)]);
-  await showProgress(context, conversions, ended);
+  );
+  await Promise.race([finished, aborted(signal)]);
+  progress.close();
   if (signal.aborted) {
     output.say('Interrupted; the jobs go on with the next `fileconv up`, or `npm run quickstart`.');
     return exitCodes.interrupted;
@@ -97,9 +95,10 @@ async function convertExamples(
 async function convertExample(
   client: FileConversionClient,
   conversion: Conversion,
-  { options, run }: { options: QuickstartOptions; run: string },
+  { options, run, progress }: { options: QuickstartOptions; run: string; progress: JobProgress },
 ): Promise<void> {
   const { file, format } = conversion;
+  const shown = progress.begin({ file, to: format });
   try {
     conversion.handle = await client.start(
       {
@@ -110,30 +109,15 @@ async function convertExample(
       },
       { workflowId: `${run}/${file}-to-${format}` },
     );
+    shown.started(conversion.handle);
     const result = await conversion.handle.result();
     if (result.output) conversion.output = result.output;
   } catch (error) {
     conversion.error = error instanceof Error ? error.message : String(error);
+  } finally {
+    shown.end();
   }
   conversion.seconds = (Date.now() - conversion.startedAt) / 1_000;
-}
-
-async function showProgress(
-  { output }: CommandContext,
-  conversions: readonly Conversion[],
-  ended: Promise<unknown>,
-): Promise<void> {
-  const done = ended.then(() => 'done' as const);
-  while (output.isLive && (await Promise.race([done, sleep(refreshMs, 'showing' as const)])) === 'showing') {
-    const running = conversions.filter(({ seconds }) => seconds === undefined);
-    const steps = running.map(async ({ file, format, handle }) => {
-      const step = handle ? await currentStep(handle).catch(() => 'waiting') : 'starting';
-      return `  ${file} → ${format}  ${output.colors.cyan(step)}`;
-    });
-    output.live(await Promise.all(steps));
-  }
-  await done;
-  output.live([]);
 }
 
 function announce({ output }: CommandContext, { file, format, error, seconds }: Conversion): void {
@@ -142,12 +126,11 @@ function announce({ output }: CommandContext, { file, format, error, seconds }: 
 }
 
 function report({ output, cwd }: CommandContext, conversions: readonly Conversion[], outDir: string): void {
-  const table = new Table({ ...plainTable, head: ['FILE', 'FORMAT', 'SIZE', 'TIME', 'WORKFLOW ID'] });
-  for (const { file, format, output: result, seconds, handle } of conversions) {
+  const rows = conversions.map(({ file, format, output: result, seconds, handle }) => {
     const size = result ? fileSize(result.bytes) : 'failed';
-    table.push([file, format, size, `${(seconds ?? 0).toFixed(1)} s`, handle?.workflowId ?? '-']);
-  }
-  output.print(`\n${table.toString()}\n`);
+    return [file, format, size, `${(seconds ?? 0).toFixed(1)} s`, handle?.workflowId ?? '-'];
+  });
+  output.print(`\n${formatTable(['FILE', 'FORMAT', 'SIZE', 'TIME', 'WORKFLOW ID'], rows)}\n`);
   output.print(`Results      ${path.relative(cwd, outDir)}${path.sep}`);
 }
 

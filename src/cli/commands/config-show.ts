@@ -1,18 +1,20 @@
-import Table from 'cli-table3';
 import { describeConfig } from '../../config';
 import type { CommandContext } from '../command-context';
 import type { ExitCode } from '../exit';
 import { exitCodes } from '../exit';
-import { plainTable } from '../table';
+import { formatTable } from '../table';
 
 /** `fileconv config show`: every effective value and where it came from. */
 export function configShow({ config, output }: CommandContext): Promise<ExitCode> {
   const rows = describeConfig(config);
   if (output.json) output.printJson({ file: config.file ?? null, values: rows });
   else {
-    const table = new Table({ ...plainTable, head: ['KEY', 'VALUE', 'FROM'] });
-    table.push(...rows.map((row) => [row.key, row.value, row.source]));
-    output.print(table.toString());
+    output.print(
+      formatTable(
+        ['KEY', 'VALUE', 'FROM'],
+        rows.map((row) => [row.key, row.value, row.source]),
+      ),
+    );
   }
   return Promise.resolve(exitCodes.ok);
 }

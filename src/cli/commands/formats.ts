@@ -1,78 +1,80 @@
-import Table from 'cli-table3';
-import { createConversionApi } from '../../api/client';
-import { ConversionApiError } from '../../api/errors';
-import { embeddedApp } from '../../config';
-import { listEmbeddedFormats } from '../../service';
 import type { Format } from '../../api/contract';
-import { appProfile, configuredServiceUrl } from '../app-profiles';
+import { ConversionApiError } from '../../api/errors';
+import { isEmbedded, openApi } from '../app-profiles';
 import type { CommandContext } from '../command-context';
+import { CommandError } from '../command-error';
 import type { ExitCode } from '../exit';
-import { CommandError, exitCodes, usageError } from '../exit';
-import { readStackRecord } from '../stack/stack-record';
-import { plainTable } from '../table';
+import { exitCodes } from '../exit';
+import { embeddedFormats } from '../formats/embedded-formats';
+import type { FormatLookup } from '../formats/format-lookup';
+import { nameOf } from '../formats/format-lookup';
+import { serviceFormats } from '../formats/service-formats';
+import { explainServiceFailure } from '../service-problem';
+import { formatTable } from '../table';
+
+interface FormatsQuery {
+  /** Only what this format converts to. */
+  format: string | undefined;
+  app: string | undefined;
+}
 
 /** `fileconv formats`: what the service reads and writes. */
-export async function formats(
-  context: CommandContext,
-  { format, app: flag }: { format: string | undefined; app: string | undefined },
-): Promise<ExitCode> {
-  const { output, config } = context;
-  const app = flag ?? config.values.defaultApp;
-  const stack = await readStackRecord(config.values.state.dir);
-  const profile = await appProfile(context, app, stack?.service.url ?? configuredServiceUrl(context));
-  const token = typeof profile.token === 'function' ? await profile.token() : profile.token;
-  const api = createConversionApi({ baseUrl: profile.baseUrl, appId: profile.appId, token });
+export async function formats(context: CommandContext, query: FormatsQuery): Promise<ExitCode> {
+  const app = query.app ?? context.config.values.defaultApp;
+  if (isEmbedded(context, app)) {
+    await list(context, embeddedFormats(), query.format);
+    return exitCodes.ok;
+  }
+  const { api, baseUrl } = await openApi(context, app);
   try {
-    const outputs = await api.formats({ sublist: 'outputs', format });
-    const inputs = format === undefined ? await api.formats({ sublist: 'inputs' }) : [];
-    print(context, { inputs, outputs, of: format });
+    await list(context, serviceFormats(api), query.format);
+    return exitCodes.ok;
   } catch (error) {
     if (!(error instanceof ConversionApiError)) throw error;
-    // The embedded service's formats are known without it, unless the question is about pairs.
-    if (error.code === 'SERVICE_UNREACHABLE' && app === embeddedApp && format === undefined) {
-      const all = listEmbeddedFormats();
-      print(context, { inputs: all, outputs: all, of: undefined });
-      return exitCodes.ok;
-    }
-    if (error.code === 'SERVICE_UNREACHABLE') {
-      throw new CommandError(`The service can't be reached at ${profile.baseUrl}. Start it first: fileconv up`, 1, {
-        cause: error,
-      });
-    }
-    if (error.code === 'INVALID_INPUT_FORMAT' || error.code.startsWith('WRONG_')) throw usageError(error.message);
-    throw error;
+    throw explainServiceFailure(error, { app, baseUrl }) ?? error;
   } finally {
     await api.close();
   }
-  return exitCodes.ok;
-
-  function print(
-    { output: to }: CommandContext,
-    lists: { inputs: Format[]; outputs: Format[]; of: string | undefined },
-  ): void {
-    if (to.json) {
-      to.printJson(
-        lists.of === undefined
-          ? { inputs: lists.inputs, outputs: lists.outputs }
-          : { input: lists.of, outputs: lists.outputs },
-      );
-      return;
-    }
-    const reads = new Set(lists.inputs.map((entry) => entry.format));
-    const writes = new Set(lists.outputs.map((entry) => entry.format));
-    const rows = new Map([...lists.inputs, ...lists.outputs].map((entry) => [entry.format, entry]));
-    const table = new Table({
-      ...plainTable,
-      head: lists.of === undefined ? ['FORMAT', 'READS', 'WRITES', 'TITLE'] : ['FORMAT', 'TITLE'],
-    });
-    for (const [name, entry] of [...rows].sort(([a], [b]) => a.localeCompare(b))) {
-      const title = entry.title ?? entry.name ?? '';
-      table.push(lists.of === undefined ? [name, mark(reads.has(name)), mark(writes.has(name)), title] : [name, title]);
-    }
-    output.print(table.toString());
-  }
 }
 
-function mark(yes: boolean): string {
-  return yes ? 'yes' : '-';
+async function list({ output }: CommandContext, lookup: FormatLookup, format: string | undefined): Promise<void> {
+  const targets = await lookup.targets(format);
+  if (!targets) {
+    throw new CommandError('FORMAT_UNUSABLE', [`The service knows no format ${format ?? ''}. See: fileconv formats`]);
+  }
+  if (format !== undefined) {
+    if (output.json) output.printJson({ input: format, outputs: targets });
+    else
+      output.print(
+        formatTable(
+          ['FORMAT', 'TITLE'],
+          byName(targets).map(([name, entry]) => [name, titleOf(entry)]),
+        ),
+      );
+    return;
+  }
+  const inputs = await lookup.inputs();
+  if (output.json) {
+    output.printJson({ inputs, outputs: targets });
+    return;
+  }
+  const reads = new Set(inputs.map(nameOf));
+  const writes = new Set(targets.map(nameOf));
+  const rows = byName([...inputs, ...targets]).map(([name, entry]) => [
+    name,
+    reads.has(name) ? 'yes' : '-',
+    writes.has(name) ? 'yes' : '-',
+    titleOf(entry),
+  ]);
+  output.print(formatTable(['FORMAT', 'READS', 'WRITES', 'TITLE'], rows));
+}
+
+/** Each format once, in alphabetical order. */
+function byName(entries: readonly Format[]): [name: string, format: Format][] {
+  const unique = new Map(entries.map((entry) => [nameOf(entry), entry]));
+  return [...unique].sort(([a], [b]) => a.localeCompare(b, 'en'));
+}
+
+function titleOf({ title, name }: Format): string {
+  return title ?? name ?? '';
 }

@@ -1,7 +1,9 @@
 import { ensureEmbeddedApp, startConversionService } from '../../service';
+import { systemErrorCode } from '../../shared/system-error';
 import type { CommandContext } from '../command-context';
+import { CommandError } from '../command-error';
 import type { ExitCode } from '../exit';
-import { CommandError, exitCodes } from '../exit';
+import { exitCodes } from '../exit';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
 
 /** `fileconv service`: the embedded conversion service until it is asked to end. */
@@ -9,19 +11,8 @@ export async function service(context: CommandContext): Promise<ExitCode> {
   const { config, output } = context;
   const settings = config.values.service;
   const signal = untilAskedToEnd();
-  const embedded = await ensureEmbeddedApp(settings.dataDir);
-  const running = await startConversionService({
-    dataDir: settings.dataDir,
-    host: settings.host,
-    port: settings.port,
-    apps: [embedded.app],
-    conversionTimeoutMs: settings.conversionTimeoutSeconds * 1_000,
-    conversionConcurrency: settings.conversionConcurrency,
-    maxUploadBytes: settings.maxUploadBytes,
-    log: (line) => output.say(line),
-  }).catch((error: unknown) => {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new CommandError(`The conversion service can't start: ${reason}`, exitCodes.failed, { cause: error });
+  const { embedded, running } = await start().catch((error: unknown) => {
+    throw notStarted(error, `${settings.host}:${settings.port}`);
   });
   reportReady();
   const details = { url: running.url, appId: embedded.appId, tokenFile: embedded.tokenFile };
@@ -34,4 +25,28 @@ export async function service(context: CommandContext): Promise<ExitCode> {
   await aborted(signal);
   await running.close();
   return exitCodes.ok;
+
+  async function start() {
+    const app = await ensureEmbeddedApp(settings.dataDir);
+    const started = await startConversionService({
+      dataDir: settings.dataDir,
+      host: settings.host,
+      port: settings.port,
+      apps: [app.app],
+      conversionTimeoutMs: settings.conversionTimeoutSeconds * 1_000,
+      conversionConcurrency: settings.conversionConcurrency,
+      maxUploadBytes: settings.maxUploadBytes,
+      log: (line) => output.say(line),
+    });
+    return { embedded: app, running: started };
+  }
+}
+
+function notStarted(error: unknown, address: string): CommandError {
+  const reason = error instanceof Error ? error.message : String(error);
+  const problem =
+    systemErrorCode(error) === 'EADDRINUSE'
+      ? `Another program listens on ${address}. End it, or give the service another port (FILECONV_SERVICE_PORT=0: any free one).`
+      : `The conversion service can't start: ${reason}`;
+  return new CommandError('SERVICE_UNUSABLE', [problem], { cause: error });
 }

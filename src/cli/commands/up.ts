@@ -1,7 +1,8 @@
 import { TemporalServerError } from '../../temporal-server';
 import type { CommandContext } from '../command-context';
+import { CommandError } from '../command-error';
 import type { ExitCode } from '../exit';
-import { CommandError, exitCodes } from '../exit';
+import { exitCodes } from '../exit';
 import { aborted, untilAskedToEnd } from '../stack/parent-process';
 import type { StackRecord } from '../stack/stack-record';
 import { readStackRecord } from '../stack/stack-record';
@@ -17,37 +18,44 @@ export async function up(context: CommandContext): Promise<ExitCode> {
     throw alreadyRunning(stateDir, await readStackRecord(stateDir), error);
   });
   try {
-    const { record } = stack;
-    if (output.json) output.printJson(record);
-    else output.print(describe(record, stateDir));
+    if (output.json) output.printJson(stack.record);
+    else output.print(describe(stack.record, stateDir));
     await aborted(signal);
-    output.say('Stopping; jobs that are not finished go on with the next `fileconv up`.');
+    output.say('Stopping; jobs that are not finished go on with the next `fileconv up`. Ctrl-C again does not wait.');
   } finally {
     await stack.stop();
   }
   return exitCodes.ok;
 }
 
-function describe(record: StackRecord, stateDir: string): string {
-  const lines = [
-    `Temporal            ${record.temporal.address} (namespace ${record.temporal.namespace})`,
-    record.temporal.uiUrl === undefined ? '' : `Temporal UI         ${record.temporal.uiUrl}`,
-    `Conversion service  ${record.service.url}`,
-    `Worker              task queue ${record.taskQueue}`,
+function describe({ temporal, service, taskQueue }: StackRecord, stateDir: string): string {
+  return [
+    `Temporal            ${temporal.address} (namespace ${temporal.namespace})`,
+    ...(temporal.uiUrl === undefined ? [] : [`Temporal UI         ${temporal.uiUrl}`]),
+    `Conversion service  ${service.url}`,
+    `Worker              task queue ${taskQueue}`,
     `State and logs      ${stateDir}`,
     '',
     'Next, in another terminal: fileconv convert FILE --to pdf',
     'Ctrl-C stops everything.',
-  ];
-  return lines.filter((line, index) => line !== '' || index === 5).join('\n');
+  ].join('\n');
 }
 
+/** What stands in the record may be what a crash left: then another command holds the lock and has not written its own yet. */
 function alreadyRunning(stateDir: string, record: StackRecord | undefined, cause: Error): CommandError {
-  const where = record?.temporal.uiUrl === undefined ? '' : ` Its Temporal UI is ${record.temporal.uiUrl}.`;
-  const who = record === undefined ? 'Another process' : `Process ${record.pid}`;
+  if (record?.startedBy !== 'up') {
+    return new CommandError(
+      'STACK_RUNNING',
+      [`A fileconv command runs the stack of ${stateDir} for itself. Try again when it has ended.`],
+      { cause },
+    );
+  }
+  const where = record.temporal.uiUrl === undefined ? '' : ` Its Temporal UI is ${record.temporal.uiUrl}.`;
   return new CommandError(
-    `${who} runs the stack of ${stateDir} already.${where} Use it (\`fileconv convert ...\`), or stop it with Ctrl-C there.`,
-    exitCodes.failed,
+    'STACK_RUNNING',
+    [
+      `Process ${record.pid} runs the stack of ${stateDir} already.${where} Use it (\`fileconv convert ...\`), or stop it with Ctrl-C there.`,
+    ],
     { cause },
   );
 }

@@ -1,12 +1,17 @@
 import { NativeConnection } from '@temporalio/worker';
+import type { TemporalTarget } from '../../config/temporal-connection';
 import { temporalTarget } from '../../config/temporal-connection';
+import { embeddedApp } from '../../config';
 import { FileConversionPlugin } from '../../plugin';
+import { chooseTemporal } from '../../temporal-server/choose-temporal';
 import { createConversionWorker } from '../../worker';
-import { configuredApps, appProfile, configuredServiceUrl } from '../app-profiles';
+import { configuredApps, configuredServiceUrl, embeddedProfile, isEmbedded } from '../app-profiles';
 import type { CommandContext } from '../command-context';
+import { CommandError } from '../command-error';
 import type { ExitCode } from '../exit';
-import { CommandError, exitCodes } from '../exit';
+import { exitCodes } from '../exit';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
+import type { StackRecord } from '../stack/stack-record';
 import { readStackRecord } from '../stack/stack-record';
 
 /** `fileconv worker`: executes jobs until it is asked to end, then lets those under way finish their step. */
@@ -14,18 +19,11 @@ export async function worker(context: CommandContext): Promise<ExitCode> {
   const { config, env, output } = context;
   const { values } = config;
   const signal = untilAskedToEnd();
-  const stack = await readStackRecord(values.state.dir);
-  const target = temporalTarget({ address: stack?.temporal.address, ...values.temporal }, env);
-  const connection = await NativeConnection.connect(target.connection).catch((error: unknown) => {
-    throw new CommandError(
-      `Temporal can't be reached at ${target.connection.address ?? ''}. Start it with \`fileconv up\`, or set TEMPORAL_ADDRESS.`,
-      exitCodes.failed,
-      { cause: error },
-    );
-  });
-  const embedded = await appProfile(context, 'embedded', stack?.service.url ?? configuredServiceUrl(context));
+  const isLocal = chooseTemporal(env, values.temporal).kind === 'local';
+  const stack = isLocal ? await readStackRecord(values.state.dir) : undefined;
+  const target = temporalTarget({ ...values.temporal, ...(stack && { address: stack.temporal.address }) }, env);
   const plugin = new FileConversionPlugin({
-    apps: { embedded, ...configuredApps(context) },
+    apps: { ...(await embeddedApps(context, stack)), ...configuredApps(context) },
     timeouts: {
       connectMs: values.timeouts.connectSeconds * 1_000,
       headersMs: values.timeouts.headersSeconds * 1_000,
@@ -33,6 +31,7 @@ export async function worker(context: CommandContext): Promise<ExitCode> {
       stallMs: values.timeouts.stallSeconds * 1_000,
     },
   });
+  const connection = await connect(target);
   const conversionWorker = await createConversionWorker({
     connection,
     plugin,
@@ -43,9 +42,10 @@ export async function worker(context: CommandContext): Promise<ExitCode> {
   });
   const running = conversionWorker.run();
   reportReady();
-  output.say(
-    `Worker on task queue ${values.worker.taskQueue} of ${target.connection.address ?? ''}. Ctrl-C drains it.`,
-  );
+  const { taskQueue } = values.worker;
+  const address = target.connection.address ?? '';
+  if (output.json) output.printJson({ address, namespace: target.namespace, taskQueue });
+  else output.say(`Worker on task queue ${taskQueue} of ${address}. Ctrl-C drains it.`);
   void aborted(signal).then(() => {
     if (conversionWorker.getState() === 'RUNNING') conversionWorker.shutdown();
   });
@@ -56,4 +56,24 @@ export async function worker(context: CommandContext): Promise<ExitCode> {
     await connection.close();
   }
   return exitCodes.ok;
+}
+
+/** The embedded service's profile, unless this worker is for other services alone: a deployment needs no state folder. */
+async function embeddedApps(context: CommandContext, stack: StackRecord | undefined) {
+  const isWanted = stack !== undefined || context.config.values.defaultApp === embeddedApp;
+  if (!isWanted || !isEmbedded(context, embeddedApp)) return {};
+  return { [embeddedApp]: await embeddedProfile(context, stack?.service.url ?? configuredServiceUrl(context)) };
+}
+
+async function connect(target: TemporalTarget): Promise<NativeConnection> {
+  try {
+    return await NativeConnection.connect(target.connection);
+  } catch (error) {
+    const address = target.connection.address ?? '';
+    throw new CommandError(
+      'TEMPORAL_UNREACHABLE',
+      [`Temporal can't be reached at ${address}. Start it with \`fileconv up\`, or set TEMPORAL_ADDRESS.`],
+      { cause: error },
+    );
+  }
 }

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CommandError } from '../exit';
+import { CommandError } from '../command-error';
 
 export interface SupervisedProcessOptions {
   /** For messages: `worker`. */
@@ -87,7 +87,7 @@ async function untilReady(child: ChildProcess, { name, logFile }: SupervisedProc
   if (outcome === 'ready') return;
   await endChild(child);
   const why = outcome === 'late' ? `was not ready after ${startTimeoutMs / 1_000} s` : 'ended while it started';
-  throw new CommandError(`The ${name} ${why}. The end of its log, ${logFile}:\n${lastLines(logFile)}`);
+  throw new CommandError('STACK_FAILED', [`The ${name} ${why}: ${lastLine(logFile)} (log: ${logFile})`]);
 }
 
 function exitOf(child: ChildProcess): Promise<void> {
@@ -106,6 +106,8 @@ async function endChild(child: ChildProcess): Promise<void> {
   await exited;
 }
 
-function lastLines(file: string): string {
-  return readFileSync(file, 'utf8').trimEnd().split('\n').slice(-8).join('\n');
+/** What the process said last is why it ended. */
+function lastLine(file: string): string {
+  const line = readFileSync(file, 'utf8').trimEnd().split('\n').at(-1) ?? '';
+  return line.replace(/^error: /, '');
 }

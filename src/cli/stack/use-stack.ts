@@ -6,7 +6,7 @@ import { systemErrorCode } from '../../shared/system-error';
 import { TemporalServerError, chooseTemporal } from '../../temporal-server';
 import { configuredServiceUrl } from '../app-profiles';
 import type { CommandContext } from '../command-context';
-import { CommandError, exitCodes } from '../exit';
+import { CommandError } from '../command-error';
 import type { StackRecord } from './stack-record';
 import { readStackRecord } from './stack-record';
 import type { Stack } from './start-stack';
@@ -23,42 +23,83 @@ export interface StackInUse {
   close(): Promise<void>;
 }
 
-const recordTimeoutMs = 30_000;
+const connectTimeoutMs = 5_000;
+const lockRetryMs = 200;
+/** A worker asks for work again once a minute at the latest; the server lists it for five minutes after it has died. */
+const pollerIsAliveMs = 75_000;
 
-/** The stack that runs already, or one that ends with this command. With `startedBy: 'up'` other commands may use it meanwhile. */
+/**
+ * The stack that runs already, or one that ends with this command. With `startedBy: 'up'` other commands may use it meanwhile.
+ * @throws CommandError `INTERRUPTED` when the signal aborts before it is there.
+ */
 export async function useStack(
   context: CommandContext,
   signal: AbortSignal,
   startedBy: StackRecord['startedBy'] = 'command',
 ): Promise<StackInUse> {
-  const { env, config, output } = context;
-  const { values } = config;
-  const target = temporalTarget(values.temporal, env);
-  if (chooseTemporal(env, values.temporal).kind === 'external') {
-    const inUse = await connect(target, configuredServiceUrl(context), values.worker.taskQueue);
-    if (await hasWorker(inUse.client, target.namespace, values.worker.taskQueue)) return inUse;
-    output.say(
-      `No worker polls task queue ${values.worker.taskQueue}; starting a service and a worker for this command.`,
-    );
-    await inUse.close();
-    return ownStack(await startStack(context, { startedBy, signal }), target);
-  }
+  const { env, config } = context;
+  const isExternal = chooseTemporal(env, config.values.temporal).kind === 'external';
   try {
-    const stack = await startStack(context, {
-      startedBy,
-      wait: false,
-      signal,
-      onStart: () =>
-        output.say(`No stack runs in ${values.state.dir}: starting one for this command (\`fileconv up\` keeps one).`),
-    });
-    return await ownStack(stack, target);
+    return await (isExternal ? useExternal : useLocal)(context, signal, startedBy);
   } catch (error) {
-    if (!(error instanceof TemporalServerError && error.code === 'LOCK_HELD')) throw error;
+    if (!signal.aborted) throw error;
+    throw new CommandError('INTERRUPTED', ['Interrupted before any job was started.'], { cause: error });
   }
-  const record = await awaitRecord(values.state.dir, signal);
-  if (record.startedBy === 'up') return connectTo(record, target);
-  output.say(`Another command (process ${record.pid}) runs the stack of ${values.state.dir}; waiting for it to end.`);
+}
+
+/** Somebody's Temporal, with somebody's worker if there is one. */
+async function useExternal(
+  context: CommandContext,
+  signal: AbortSignal,
+  startedBy: StackRecord['startedBy'],
+): Promise<StackInUse> {
+  const { env, config, output } = context;
+  const { taskQueue } = config.values.worker;
+  const target = temporalTarget(config.values.temporal, env);
+  const inUse = await connect(target, { serviceUrl: configuredServiceUrl(context), taskQueue });
+  try {
+    if (await hasWorker(inUse.client, { namespace: target.namespace, taskQueue })) return inUse;
+  } catch (error) {
+    await inUse.close();
+    throw error;
+  }
+  await inUse.close();
+  output.say(`No worker polls task queue ${taskQueue}: starting a service and a worker for this command.`);
   return ownStack(await startStack(context, { startedBy, signal }), target);
+}
+
+async function useLocal(
+  context: CommandContext,
+  signal: AbortSignal,
+  startedBy: StackRecord['startedBy'],
+): Promise<StackInUse> {
+  const { env, config, output } = context;
+  const stateDir = config.values.state.dir;
+  const target = temporalTarget(config.values.temporal, env);
+  for (let attempt = 1; ; attempt += 1) {
+    const stack = await startUnlessHeld(context, { startedBy, signal });
+    if (stack) return ownStack(stack, target);
+    const record = await readStackRecord(stateDir);
+    if (record?.startedBy === 'up' && isAlive(record.pid)) return connectTo(record, target);
+    // One that starts shows its record soon; one that works for another command, or stops, gives up its lock.
+    if (attempt === 2) output.say(`Another fileconv command holds the stack of ${stateDir}; waiting for it.`);
+    await sleep(lockRetryMs, undefined, { signal });
+  }
+}
+
+async function startUnlessHeld(
+  context: CommandContext,
+  options: { startedBy: StackRecord['startedBy']; signal: AbortSignal },
+): Promise<Stack | undefined> {
+  const { dir } = context.config.values.state;
+  const onStart = () =>
+    context.output.say(`No stack runs in ${dir}: starting one for this command (\`fileconv up\` keeps one).`);
+  try {
+    return await startStack(context, { ...options, wait: false, onStart });
+  } catch (error) {
+    if (error instanceof TemporalServerError && error.code === 'LOCK_HELD') return undefined;
+    throw error;
+  }
 }
 
 async function ownStack(stack: Stack, target: TemporalTarget): Promise<StackInUse> {
@@ -78,51 +119,45 @@ async function ownStack(stack: Stack, target: TemporalTarget): Promise<StackInUs
   }
 }
 
-async function connectTo(record: StackRecord, target: TemporalTarget): Promise<StackInUse> {
-  const { address, namespace, uiUrl } = record.temporal;
-  const inUse = await connect(
-    { connection: { ...target.connection, address }, namespace },
-    record.service.url,
-    record.taskQueue,
-  );
-  return { ...inUse, uiUrl };
+async function connectTo(record: StackRecord, { connection }: TemporalTarget): Promise<StackInUse> {
+  const { temporal, service, taskQueue } = record;
+  const target = { connection: { ...connection, address: temporal.address }, namespace: temporal.namespace };
+  return { ...(await connect(target, { serviceUrl: service.url, taskQueue })), uiUrl: temporal.uiUrl };
 }
 
-async function connect(target: TemporalTarget, serviceUrl: string, taskQueue: string): Promise<StackInUse> {
-  const connection = await Connection.connect(target.connection).catch((error: unknown) => {
-    throw new CommandError(
-      `Temporal can't be reached at ${target.connection.address ?? ''}. Start it there, or unset TEMPORAL_ADDRESS to use one of this machine.`,
-      exitCodes.failed,
-      { cause: error },
-    );
+async function connect(
+  target: TemporalTarget,
+  rest: Pick<StackInUse, 'serviceUrl' | 'taskQueue'>,
+): Promise<StackInUse> {
+  const options = { ...target.connection, connectTimeout: connectTimeoutMs };
+  const connection = await Connection.connect(options).catch((error: unknown) => {
+    throw unreachable(target, error);
   });
-  return {
-    client: new Client({ connection, namespace: target.namespace }),
-    serviceUrl,
-    taskQueue,
-    outlivesCommand: true,
-    close: () => connection.close(),
-  };
+  const client = new Client({ connection, namespace: target.namespace });
+  return { client, ...rest, outlivesCommand: true, close: () => connection.close() };
 }
 
-async function hasWorker(client: Client, namespace: string, taskQueue: string): Promise<boolean> {
+function unreachable({ connection }: TemporalTarget, error: unknown): CommandError {
+  const message = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+  const reason = message.includes('deadline') ? '' : ` (${message})`;
+  return new CommandError(
+    'TEMPORAL_UNREACHABLE',
+    [
+      `Temporal can't be reached at ${connection.address ?? ''}${reason}. Start it there or correct the address (TEMPORAL_ADDRESS); without one, a Temporal of this machine is used.`,
+    ],
+    { cause: error },
+  );
+}
+
+async function hasWorker(
+  client: Client,
+  { namespace, taskQueue }: { namespace: string; taskQueue: string },
+): Promise<boolean> {
   const { pollers } = await client.workflowService.describeTaskQueue({ namespace, taskQueue: { name: taskQueue } });
-  return pollers.length > 0;
-}
-
-/** The holder of the lock writes its record once everything runs. */
-async function awaitRecord(stateDir: string, signal: AbortSignal): Promise<StackRecord> {
-  const deadline = Date.now() + recordTimeoutMs;
-  for (;;) {
-    const record = await readStackRecord(stateDir);
-    if (record && isAlive(record.pid)) return record;
-    if (Date.now() > deadline) {
-      throw new CommandError(
-        `Another process holds ${stateDir} but does not say where its stack is. End it, or use another state folder (FILECONV_STATE_DIR).`,
-      );
-    }
-    await sleep(100, undefined, { signal });
-  }
+  return pollers.some(({ lastAccessTime }) => {
+    const polledAt = Number(lastAccessTime?.seconds ?? 0) * 1_000;
+    return Date.now() - polledAt < pollerIsAliveMs;
+  });
 }
 
 function isAlive(pid: number): boolean {

@@ -1,0 +1,133 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import type { CommandContext, CommonOptions } from './command-context';
+import type { ConvertFlags } from './commands/convert';
+import type { ExitCode } from './exit';
+import type { Output } from './output';
+import { packageVersion } from './package-version';
+
+/** Runs a command with what its common options stand for. */
+export type Runner = (options: CommonOptions, run: (context: CommandContext) => Promise<ExitCode>) => Promise<void>;
+
+const appOption = ['--app <name>', 'app profile; default: default_app of the configuration'] as const;
+
+/** Every command with its arguments, options and help. What a command does is loaded only when it runs. */
+export function buildCommands(output: Output, run: Runner): Command {
+  const program = new Command('fileconv')
+    .description('Durable file conversion: every file is a Temporal workflow that survives crashes.')
+    .version(packageVersion())
+    .exitOverride()
+    // Complaints are told by whoever catches them: in one line, or as JSON.
+    .configureOutput({
+      writeOut: (text) => output.print(text.trimEnd()),
+      writeErr: (text) => {
+        if (!output.json) output.print(text.trimEnd());
+      },
+      outputError: () => undefined,
+    })
+    .addHelpText('after', examples('fileconv convert report.md --to pdf', 'fileconv up', 'fileconv formats docx'))
+    .addHelpText('after', '\nExit codes: 0 all done, 1 something failed, 2 wrong usage or input, 130 interrupted.');
+
+  common(program.command('up'))
+    .description('start Temporal, the conversion service and a worker on this machine; Ctrl-C stops them')
+    .addHelpText('after', examples('fileconv up', 'fileconv up --json > stack.json'))
+    .action((options: CommonOptions) =>
+      run(options, async (context) => (await import('./commands/up.js')).up(context)),
+    );
+
+  common(program.command('convert'))
+    .description('convert files; uses the stack that `fileconv up` runs, or starts one for this command')
+    .argument('<file...>', 'files to convert; put -- before a name that begins with a dash')
+    .requiredOption('--to <format>', 'target format, for example pdf, docx, webp or txt-markdown', formatName)
+    .option('--from <format>', 'input format; default: by the file extension', formatName)
+    .option('--out <dir>', 'folder for the results, created when it is missing; default: beside each file')
+    .addOption(
+      new Option('--on-existing <what>', 'when the result exists already (default: fail)').choices([
+        'fail',
+        'skip',
+        'overwrite',
+        'rename',
+      ]),
+    )
+    .addOption(
+      new Option(
+        '--on-unknown-outcome <what>',
+        'when it is not known whether a conversion ran (default: resubmit)',
+      ).choices(['resubmit', 'fail']),
+    )
+    .option(...appOption)
+    .option('--parallel <n>', 'files in flight at a time', wholeNumber, 20)
+    .addHelpText(
+      'after',
+      examples(
+        'fileconv convert report.md --to pdf',
+        'fileconv convert *.docx --to pdf --out converted --on-existing skip',
+        "fileconv convert photo.png --to webp --json | jq -r '.files[].output.path'",
+      ),
+    )
+    .action((files: string[], options: CommonOptions & ConvertFlags) =>
+      run(options, async (context) => (await import('./commands/convert.js')).convert(context, files, options)),
+    );
+
+  common(program.command('formats'))
+    .description('list the formats that the service converts')
+    .argument('[format]', 'list only what this format can be converted to', formatName)
+    .option(...appOption)
+    .addHelpText('after', examples('fileconv formats', 'fileconv formats docx', 'fileconv formats --json'))
+    .action((format: string | undefined, options: CommonOptions & { app?: string }) =>
+      run(options, async (context) =>
+        (await import('./commands/formats.js')).formats(context, { format, app: options.app }),
+      ),
+    );
+
+  common(program.command('worker'))
+    .description('run a worker: the process that executes conversion jobs')
+    .addHelpText('after', examples('fileconv worker', 'TEMPORAL_ADDRESS=temporal.internal:7233 fileconv worker'))
+    .action((options: CommonOptions) =>
+      run(options, async (context) => (await import('./commands/worker.js')).worker(context)),
+    );
+
+  common(program.command('service'))
+    .description('run the embedded conversion service on this machine')
+    .addHelpText('after', examples('fileconv service', 'FILECONV_SERVICE_PORT=9000 fileconv service'))
+    .action((options: CommonOptions) =>
+      run(options, async (context) => (await import('./commands/service.js')).service(context)),
+    );
+
+  const config = program
+    .command('config')
+    .description('look at the configuration')
+    .addHelpText('after', examples('fileconv config show'));
+  common(config.command('show'))
+    .description('print every effective value and where it came from; secrets are masked')
+    .addHelpText('after', examples('fileconv config show', 'fileconv config show --config other.toml'))
+    .action((options: CommonOptions) =>
+      run(options, async (context) => (await import('./commands/config-show.js')).configShow(context)),
+    );
+
+  return program;
+}
+
+function common(command: Command): Command {
+  return command
+    .option('--config <file>', 'configuration file; default: fileconv.toml, if there is one')
+    .option('--json', 'print one JSON document to stdout');
+}
+
+function examples(...lines: string[]): string {
+  return `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`;
+}
+
+/** `.PDF` is as good as `pdf`. */
+function formatName(text: string): string {
+  const name = text.toLowerCase().replace(/^\./, '');
+  if (!/^[a-z0-9]+([-_][a-z0-9_]+)*$/.test(name)) {
+    throw new InvalidArgumentError('A format is a name such as pdf or txt-markdown.');
+  }
+  return name;
+}
+
+function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError('It must be a whole number, 1 or more.');
+  return value;
+}

@@ -1,0 +1,62 @@
+import { closestName } from '../../config/closest-name';
+import { CommandError, throwIfAny } from '../command-error';
+import type { FormatLookup, PairProblem } from '../formats/format-lookup';
+import { nameOf } from '../formats/format-lookup';
+import type { ConvertInput } from './inputs';
+
+export interface WantedFormats {
+  inputs: readonly ConvertInput[];
+  from: string | undefined;
+  to: string;
+}
+
+/**
+ * Finds out whether the service converts each of the files, before anything is started.
+ * @returns the extension of the results.
+ * @throws CommandError with a line for each kind of file that it does not convert; whatever the lookup throws.
+ */
+export async function checkFormats(lookup: FormatLookup, { inputs, from, to }: WantedFormats): Promise<string> {
+  const target = await lookup.target(to);
+  if (!target) throw await unknownTarget(lookup, to);
+  const problems: string[] = [];
+  for (const extension of new Set(inputs.map((input) => input.extension))) {
+    const files = inputs.filter((input) => input.extension === extension).map(({ file }) => file);
+    const [first = '', ...others] = files;
+    const who = others.length === 0 ? first : `${first} and ${others.length} more`;
+    if (extension === '') {
+      problems.push(
+        `${who} can't be converted: by the extension of its name the service tells a file's format, and there is none. Rename it, for example to ${first}.md.`,
+      );
+      continue;
+    }
+    const problem = await lookup.problemOf({ extension, from, to });
+    if (problem)
+      problems.push(`${who} can't be converted: ${explain(problem, { input: from ?? extension, extension, to })}`);
+  }
+  throwIfAny('FORMAT_UNUSABLE', problems);
+  return target.extension;
+}
+
+async function unknownTarget(lookup: FormatLookup, to: string): Promise<CommandError> {
+  const closest = closestName(to, ((await lookup.targets()) ?? []).map(nameOf));
+  const hint = closest === undefined ? '' : ` Did you mean ${closest}?`;
+  return new CommandError('FORMAT_UNUSABLE', [`The service knows no format ${to}.${hint} See: fileconv formats`]);
+}
+
+function explain(
+  problem: PairProblem,
+  { input, extension, to }: { input: string; extension: string; to: string },
+): string {
+  switch (problem.kind) {
+    case 'unknownInput':
+      return `the service knows no format ${input}. See: fileconv formats`;
+    case 'unsupportedExtension':
+      return `the service takes no .${extension} files. See what it reads: fileconv formats`;
+    case 'extensionMismatch':
+      return `a .${extension} file is not of the format ${input}. Leave out --from, or rename the file.`;
+    case 'noConverter':
+      return problem.missingPackages
+        ? `a package is missing that converts ${input} to ${to}. Run: npm install ${problem.missingPackages.join(' ')}`
+        : `the service does not convert ${input} to ${to}. See what it converts ${input} to: fileconv formats ${input}`;
+  }
+}

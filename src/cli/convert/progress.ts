@@ -1,0 +1,94 @@
+import type { ConversionHandle } from '../../client/conversion-handle';
+import type { Output } from '../output';
+import { columnsOf, fitMiddle, printable } from '../terminal-text';
+import { currentStep } from './job-watch';
+
+/** Shows a line for each job under way, on a terminal; elsewhere it does nothing. */
+export interface JobProgress {
+  begin(job: { file: string; to: string }): ShownJob;
+  close(): void;
+}
+
+export interface ShownJob {
+  /** The job runs: from now on Temporal is asked what it does. */
+  started(handle: ConversionHandle): void;
+  end(): void;
+}
+
+interface Line {
+  file: string;
+  to: string;
+  startedAt: number;
+  step: string;
+  handle?: ConversionHandle;
+  asking: boolean;
+}
+
+const drawEveryMs = 200;
+const askEveryDraws = 5;
+const maxLines = 10;
+
+export function showProgress(output: Output, total: number): JobProgress {
+  if (!output.isLive)
+    return { begin: () => ({ started: () => undefined, end: () => undefined }), close: () => undefined };
+  const lines = new Set<Line>();
+  let ended = 0;
+  let draws = 0;
+  const timer = setInterval(() => {
+    if (draws % askEveryDraws === 0) for (const line of shownLines()) void ask(line);
+    draws += 1;
+    draw();
+  }, drawEveryMs);
+
+  function shownLines(): Line[] {
+    return [...lines].slice(0, maxLines);
+  }
+  function draw(): void {
+    const drawn = shownLines().map((line) => drawLine(line, output.columns));
+    const hidden = lines.size - drawn.length;
+    const more = hidden > 0 ? `, ${hidden} more under way` : '';
+    output.live(total === 1 ? drawn : [...drawn, `  ${ended} of ${total} done${more}`]);
+  }
+  return {
+    begin({ file, to }) {
+      const line: Line = { file: printable(file), to, startedAt: Date.now(), step: 'starting', asking: false };
+      lines.add(line);
+      return {
+        started(handle) {
+          line.handle = handle;
+          line.step = 'waiting';
+        },
+        end() {
+          lines.delete(line);
+          ended += 1;
+        },
+      };
+    },
+    close() {
+      clearInterval(timer);
+      output.live([]);
+    },
+  };
+}
+
+/** Slow answers neither pile up nor hold up the drawing. */
+async function ask(line: Line): Promise<void> {
+  if (!line.handle || line.asking) return;
+  line.asking = true;
+  try {
+    line.step = printable(await currentStep(line.handle));
+  } catch {
+    line.step = 'no answer from Temporal';
+  } finally {
+    line.asking = false;
+  }
+}
+
+/** The file gives way first: what the job does, and for how long, is what changes. */
+function drawLine({ file, to, startedAt, step }: Line, columns: number): string {
+  const seconds = Math.floor((Date.now() - startedAt) / 1_000);
+  const before = `${String(seconds).padStart(5)} s  `;
+  const after = ` → ${to}  ${step}`;
+  const room = Math.max(12, columns - columnsOf(before) - columnsOf(after));
+  return `${before}${fitMiddle(file, room)}${after}`;
+}

@@ -1,0 +1,61 @@
+import type { CommandContext } from '../command-context';
+import type { ExitCode } from '../exit';
+import { exitCodes } from '../exit';
+import type { Output } from '../output';
+import { fileSize } from '../table';
+import { printable } from '../terminal-text';
+import { shownPath } from './destinations';
+import type { FileOutcome } from './outcome';
+
+/** Tells a person how one file ended, as soon as it has. */
+export function announce(
+  { output, cwd }: CommandContext,
+  outcome: FileOutcome,
+  progress: { done: number; total: number },
+): void {
+  const { file, status, output: result, error, seconds } = outcome;
+  const count = progress.total === 1 ? '' : output.colors.dim(`[${progress.done}/${progress.total}] `);
+  if (!output.json) {
+    if (status === 'converted' && result) {
+      const target = printable(shownPath(result.path, cwd));
+      output.print(`${count}${printable(file)} → ${target} (${fileSize(result.bytes)}, ${seconds.toFixed(1)} s)`);
+    }
+    if (status === 'skipped') output.print(`${count}${printable(file)} skipped: its result exists`);
+  }
+  if (error) output.fail(error.message);
+  for (const [name, advice] of Object.entries(outcome.warnings ?? {})) output.warn(`${file}: ${name}: ${advice}`);
+  if (outcome.possiblyChargedTwice) output.warn(`${file}: the service may have charged this conversion twice.`);
+}
+
+/** The end of the command: the JSON document, or what a person still has to know. */
+export function report(
+  output: Output,
+  outcomes: readonly FileOutcome[],
+  { interrupted, outlivesCommand }: { interrupted: boolean; outlivesCommand: boolean },
+): ExitCode {
+  if (output.json) output.printJson({ files: outcomes });
+  const count = (status: FileOutcome['status']) => outcomes.filter((outcome) => outcome.status === status).length;
+  if (interrupted) {
+    const parts = [
+      ended(count('converted') + count('skipped') + count('failed'), 'ended'),
+      ended(count('unfinished'), 'under way'),
+      ended(count('notStarted'), 'not started'),
+    ];
+    const next = outlivesCommand
+      ? 'Jobs under way go on without this command'
+      : 'Jobs under way go on with the next `fileconv up` in this folder';
+    const fate = count('unfinished') === 0 ? '' : ` ${next}; their results will be where you asked for them.`;
+    output.say(`Interrupted: ${parts.filter((part) => part !== '').join(', ')}.${fate}`);
+    return exitCodes.interrupted;
+  }
+  const failed = count('failed');
+  if (outcomes.length > 1) {
+    const parts = [ended(count('converted'), 'converted'), ended(count('skipped'), 'skipped'), ended(failed, 'failed')];
+    output.say(`${parts.filter((part) => part !== '').join(', ')}.`);
+  }
+  return failed === 0 ? exitCodes.ok : exitCodes.failed;
+}
+
+function ended(count: number, how: string): string {
+  return count === 0 ? '' : `${count} ${how}`;
+}

@@ -1,0 +1,51 @@
+/** Text on a terminal: what it may hold, and how much room it takes. */
+
+/** Line breaks and escape codes out of a file's name or a service's answer would rearrange the screen. */
+// eslint-disable-next-line no-control-regex -- they are what must not get through
+const controlCharacters = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
+
+/** The text on one line, with characters that a terminal would act on spelt out: `\x1b`. */
+export function printable(text: string): string {
+  return text.replace(controlCharacters, (character) => {
+    const code = character.charCodeAt(0);
+    return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16)}`;
+  });
+}
+
+/** Several lines, each of them printable. */
+export function printableLines(text: string): string {
+  return text.split('\n').map(printable).join('\n');
+}
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+const wide =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
+
+/** Columns that a text takes; close enough for cutting lines, since terminals themselves disagree on the rest. */
+export function columnsOf(text: string): number {
+  let columns = 0;
+  for (const { segment } of graphemes.segment(text)) columns += wide.test(segment) ? 2 : 1;
+  return columns;
+}
+
+/** The text, cut to the room that there is; `…` marks the cut. */
+export function fit(text: string, columns: number): string {
+  if (columnsOf(text) <= columns) return text;
+  let kept = '';
+  let used = 1;
+  for (const { segment } of graphemes.segment(text)) {
+    used += wide.test(segment) ? 2 : 1;
+    if (used > columns) break;
+    kept += segment;
+  }
+  return columns < 1 ? '' : `${kept}…`;
+}
+
+/** The text cut in its middle, so that the ends, which tell names apart, stay. */
+export function fitMiddle(text: string, columns: number): string {
+  if (columnsOf(text) <= columns) return text;
+  const segments = [...graphemes.segment(text)].map(({ segment }) => segment);
+  let tail = '';
+  while (columnsOf(tail) < Math.floor((columns - 1) / 2)) tail = (segments.pop() ?? '') + tail;
+  return fit(segments.join(''), columns - columnsOf(tail)) + tail;
+}

@@ -67,9 +67,9 @@ async function tryName(options: CommitOptions, candidate: string): Promise<boole
 
 async function prepareCommit(options: CommitOptions, candidate: string): Promise<void> {
   const { partial, bytes, sha256, beforeCommit, signal } = options;
-  signal?.throwIfAborted();
   await beforeCommit?.({ uri: pathToFileURL(candidate).href, bytes, sha256 });
-  // Last of all: the file may have been taken away while `beforeCommit` was at work.
+  // Last of all: while `beforeCommit` was at work the job may have been cancelled, or the file taken away.
+  signal?.throwIfAborted();
   await partial.assertOwned();
 }
 

@@ -43,6 +43,7 @@ describe('download', () => {
   it.each([
     ['a small JSON file', JSON.stringify({ 'pandoc-api-version': [1, 23], meta: {}, blocks: [] })],
     ['a JSON file with a key named error', JSON.stringify({ error: { rate: 0.02 }, code: 7, message: 'ok' })],
+    ['a JSON file with an error object of its own', JSON.stringify({ error: { code: 'minor', message: 'ok' } })],
     ['a JSON file longer than any error', JSON.stringify({ blocks: Array(40_000).fill('word') })],
     ['JSON that is none', '{"result": {"error": '],
     ['nothing', ''],
@@ -105,6 +106,27 @@ describe('download', () => {
     const { body } = await connectTo(baseUrl, { bodyMs: 1000 }).download({ ticket });
     await new Promise((resolve) => setTimeout(resolve, 2500));
     expect(await readAll(body)).toHaveLength(bytes.length);
+  });
+
+  it('makes the service wait while nobody reads, so that memory stays flat', async () => {
+    let sentBytes = 0;
+    const baseUrl = await serveRaw((request, response) => {
+      request.resume();
+      const chunk = Buffer.alloc(64 * 1024);
+      const send = (): void => {
+        while (sentBytes < 200_000_000) {
+          sentBytes += chunk.length;
+          if (!response.write(chunk)) return void response.once('drain', send);
+        }
+        response.end();
+      };
+      send();
+    });
+    const { body } = await connectTo(baseUrl).download({ ticket });
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(sentBytes).toBeLessThan(30_000_000);
+    expect(body.readableLength).toBeLessThan(2_000_000);
+    body.destroy();
   });
 
   it('ends the stream and the connection when the signal is aborted', async () => {

@@ -43,6 +43,11 @@ const nothingRan: Omit<Row, 'mayHaveExecuted'>[] = [
     code: 'TOO_MANY_REQUESTS',
   },
   {
+    title: 'a 429 whatever its code says',
+    baseUrl: () => serving((response) => sendJson(response, problem('INTERNAL_SERVER_ERROR'), 429)),
+    code: 'INTERNAL_SERVER_ERROR',
+  },
+  {
     title: 'a 429 that is cut off in the middle',
     baseUrl: () => answering('HTTP/1.1 429 Too Many Requests\r\ncontent-length: 50\r\n\r\n{"result'),
     code: 'TOO_MANY_REQUESTS',

@@ -132,6 +132,21 @@ describe('uploadFile', () => {
     expect(Date.now() - startedAt).toBeGreaterThan(1000);
   });
 
+  it('waits for a service that stops reading for longer than headersMs, but shorter than stallMs', async () => {
+    const mebibyte = Buffer.alloc(1024 * 1024);
+    const baseUrl = await serveRaw((request, response) => {
+      request.once('data', () => {
+        request.pause();
+        setTimeout(() => request.resume(), 2500);
+      });
+      request.on('end', () => sendJson(response, receipt));
+    });
+    const file = source(Array<Buffer>(32).fill(mebibyte), 32 * mebibyte.length);
+    expect(await connectTo(baseUrl, { headersMs: 500, stallMs: 10_000 }).uploadFile({ file })).toMatchObject({
+      size: 3,
+    });
+  });
+
   it('fails when the source stops giving bytes for stallMs', async () => {
     const { baseUrl } = await serve((response) => sendJson(response, receipt));
     const file = { name: 'a', size: 9, open: () => new Readable({ read: () => undefined }) };

@@ -1,0 +1,39 @@
+import { closeAll, connectTo, failureOf, sendJson, serve, serveTcp } from './loopback';
+
+afterEach(closeAll);
+
+const running = { entity: { id: 't', status: 'running' }, result: {} };
+
+it('close waits for requests under way, bodies included', async () => {
+  const { baseUrl } = await serve((response, { url }) => {
+    if (url.endsWith('/get')) {
+      response.write('half ');
+      setTimeout(() => response.end('rest'), 200);
+    } else setTimeout(() => sendJson(response, running), 200);
+  });
+  const api = connectTo(baseUrl);
+  const { body } = await api.download({ ticket: { connector: 'c' } });
+  const text = body.reduce((all, chunk: Buffer) => all + chunk.toString(), '');
+  const submit = api.convertFile({ connector: 'c', output: 'pdf' });
+  await api.close();
+  expect(await submit).toMatchObject({ status: 'running' });
+  expect(await text).toBe('half rest');
+});
+
+it('close does not wait for the connection of a request that was aborted', async () => {
+  const baseUrl = (await serveTcp(() => undefined)).replace('http:', 'https:');
+  const api = connectTo(baseUrl);
+  await failureOf(api.convertFile({ connector: 'c', output: 'pdf', signal: AbortSignal.timeout(50) }));
+  const startedAt = Date.now();
+  await api.close();
+  expect(Date.now() - startedAt).toBeLessThan(1000);
+});
+
+it('a request after close fails, and says that nothing was sent', async () => {
+  const { baseUrl } = await serve((response) => sendJson(response, running));
+  const api = connectTo(baseUrl);
+  await api.close();
+  const error = await failureOf(api.convertFile({ connector: 'c', output: 'pdf' }));
+  expect(error).toMatchObject({ code: 'REQUEST_ABORTED', mayHaveExecuted: false });
+  expect(error.message).toContain('the client was closed');
+});

@@ -66,7 +66,7 @@ export class StackFolder {
       child.stderr?.on('data', (chunk: Buffer) => (errors += chunk.toString()));
       child.once('exit', (code) => reject(new Error(`\`fileconv up\` ended (${code ?? 'by a signal'}): ${errors}`)));
     });
-    return new StackProcess(child, await record);
+    return new StackProcess(child, await record, () => output + errors);
   }
 
   /** Runs a command to its end. */
@@ -131,7 +131,13 @@ export class StackProcess {
   constructor(
     private readonly child: ChildProcess,
     readonly record: StackRecord,
+    private readonly printed: () => string,
   ) {}
+
+  /** What it has printed so far. */
+  get output(): string {
+    return this.printed();
+  }
 
   /** Ctrl-C; resolves with the exit code. */
   async interrupt(): Promise<number | null> {

@@ -103,19 +103,35 @@ async function awaitLeftOverService({ config, output }: CommandContext, signal?:
   }
 }
 
-async function startService(context: CommandContext, logs: string) {
+interface ServicePart {
+  process: SupervisedProcess;
+  url: string;
+}
+
+async function startService(context: CommandContext, logs: string): Promise<ServicePart> {
   const { config, env, output } = context;
   const configured = config.values.service.port;
   const chosen = config.origins['service.port']?.source !== 'default';
   const port = chosen && configured !== 0 ? configured : await portNear(configured);
-  const process = await superviseProcess({
-    name: 'conversion service',
-    args: [mainFile, 'service', ...configArgs(context)],
-    env: { ...env, FILECONV_SERVICE_PORT: String(port) },
-    logFile: path.join(logs, 'service.log'),
-    onRestart: (message) => output.warn(message),
-  });
-  return { process, url: `http://127.0.0.1:${port}` };
+  try {
+    return await startServiceAt(port);
+  } catch (error) {
+    // Another program may have taken the port before the service could.
+    const free = await portNear(port);
+    if (chosen || free === port) throw error;
+    return startServiceAt(free);
+  }
+
+  async function startServiceAt(servicePort: number): Promise<ServicePart> {
+    const process = await superviseProcess({
+      name: 'conversion service',
+      args: [mainFile, 'service', ...configArgs(context)],
+      env: { ...env, FILECONV_SERVICE_PORT: String(servicePort) },
+      logFile: path.join(logs, 'service.log'),
+      onRestart: (message) => output.warn(message),
+    });
+    return { process, url: `http://127.0.0.1:${servicePort}` };
+  }
 }
 
 async function startWorker(

@@ -38,6 +38,7 @@ export class ServiceConnection {
   readonly #readToken: () => string;
   readonly #agent: Agent;
   #underWay = 0;
+  #closing: Promise<void> | undefined;
 
   constructor({ baseUrl, appId, token, timeouts }: ConversionApiOptions) {
     this.appId = appId;
@@ -131,7 +132,8 @@ export class ServiceConnection {
 
   /** undici's `close` alone would also wait for a connection that an aborted request no longer needs. */
   close(): Promise<void> {
-    return this.#underWay === 0 ? this.#agent.destroy() : this.#agent.close();
+    this.#closing ??= this.#underWay === 0 ? this.#agent.destroy() : this.#agent.close();
+    return this.#closing;
   }
 
   async #exchange(request: ExchangeRequest): Promise<ExchangeAnswer> {

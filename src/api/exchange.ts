@@ -114,7 +114,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     });
     // The connection may break before anybody reads; without a listener that would end the process. Readers still fail.
     this.#body.on('error', () => undefined);
-    this.#resolve({ httpStatus, headers, body: this.#body });
+    this.#resolve({ httpStatus, headers: withSingleValues(headers), body: this.#body });
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -142,6 +142,15 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     if (this.#body) this.#body.destroy(failure);
     else this.#reject(failure);
   }
+}
+
+/**
+ * A header that stands twice comes from undici as a list, which the type of the headers does not say. The first value counts, as
+ * it does in Node for headers that may stand once only.
+ */
+function withSingleValues(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  const entries = Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]);
+  return Object.fromEntries(entries) as Record<string, string | undefined>;
 }
 
 function toError(reason: unknown): Error {

@@ -15,7 +15,7 @@ it('close waits for requests under way, bodies included', async () => {
   const { body } = await api.download({ ticket: { connector: 'c' } });
   const text = body.reduce((all, chunk: Buffer) => all + chunk.toString(), '');
   const submit = api.convertFile({ connector: 'c', output: 'pdf' });
-  await api.close();
+  await Promise.all([api.close(), api.close()]);
   expect(await submit).toMatchObject({ status: 'running' });
   expect(await text).toBe('half rest');
 });

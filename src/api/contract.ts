@@ -24,7 +24,6 @@ export const includeItems = ['entity', 'payload', 'result'] as const;
 export type IncludeItem = (typeof includeItems)[number];
 
 export const taskStatuses = ['hold', 'running', 'completed'] as const;
-export type TaskStatus = (typeof taskStatuses)[number];
 
 /** What the form field `data` carries (section "Data keys"). */
 export interface RequestData {
@@ -66,7 +65,7 @@ export const entitySchema = z.looseObject({
 export type Entity = z.infer<typeof entitySchema>;
 
 /** Section "Result keys": the error object is empty when there is no error. */
-export const errorObjectSchema = z.looseObject({ code: z.string().optional(), message: z.string().optional() });
+const errorObjectSchema = z.looseObject({ code: z.string().optional(), message: z.string().optional() });
 
 /** Section "Result keys". */
 export const resultSchema = z.looseObject({
@@ -91,7 +90,6 @@ export const uploadOutputSchema = z.looseObject({
   size: count.optional(),
   expires_at: z.string().nullish(),
 });
-export type UploadOutput = z.infer<typeof uploadOutputSchema>;
 
 /** Section "Output of the convert-file task". `duration` is in seconds; absent while the task runs. */
 export const convertOutputSchema = z.looseObject({
@@ -99,7 +97,6 @@ export const convertOutputSchema = z.looseObject({
   status: z.string().optional(),
   duration: count.optional(),
 });
-export type ConvertOutput = z.infer<typeof convertOutputSchema>;
 
 /** Output of task/response: the monitored task's own entity, payload and result. */
 export const monitorOutputSchema = z.looseObject({
@@ -116,7 +113,6 @@ export const downloadUrlOutputSchema = z.looseObject({
   expires_at: z.string().nullish(),
   url: z.string().optional(),
 });
-export type DownloadUrlOutput = z.infer<typeof downloadUrlOutputSchema>;
 
 /** One format as format/get and convert/formats describe it (beyond the document). */
 export const formatSchema = z.looseObject({

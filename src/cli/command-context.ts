@@ -1,5 +1,4 @@
 import type { Environment, LoadedConfig } from '../config';
-import { loadConfig } from '../config';
 import type { Output, OutputStream } from './output';
 import { createOutput } from './output';
 
@@ -26,6 +25,8 @@ export interface CommandContext extends ProcessContext {
 /** Reads the configuration and settles where output goes. */
 export async function openContext(host: ProcessContext, options: CommonOptions): Promise<CommandContext> {
   const output = createOutput({ ...host, json: options.json === true });
+  // Here, not above: neither help nor a misspelt option should wait for it to load.
+  const { loadConfig } = await import('../config/index.js');
   const config = await loadConfig({ cwd: host.cwd, env: host.env, file: options.config });
   for (const warning of config.warnings) output.warn(warning);
   return { ...host, output, config };

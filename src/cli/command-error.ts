@@ -1,5 +1,6 @@
 import type { ExitCode } from './exit';
 import { exitCodes } from './exit';
+import { printable } from './terminal-text';
 
 /** What can be wrong with a command, and what the shell is told then. The codes are part of `--json`: they never change. */
 const exitCodeOf = {
@@ -24,13 +25,16 @@ export type CommandErrorCode = keyof typeof exitCodeOf;
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   readonly exitCode: ExitCode;
+  readonly problems: readonly string[];
 
   constructor(
     readonly code: CommandErrorCode,
-    readonly problems: readonly [string, ...string[]],
+    problems: readonly [string, ...string[]],
     options?: ErrorOptions,
   ) {
-    super(problems.join('\n'), options);
+    const lines = problems.map(printable);
+    super(lines.join('\n'), options);
+    this.problems = lines;
     this.exitCode = exitCodeOf[code];
   }
 }

@@ -1,5 +1,4 @@
-import { InvalidRequestError } from '../client/job-request';
-import { ConfigError } from '../config';
+import { ConfigError } from '../config/errors';
 import { CommandError } from './command-error';
 import type { ExitCode } from './exit';
 import { exitCodes } from './exit';
@@ -23,9 +22,6 @@ function readFailure(error: unknown): CommandFailure {
   if (error instanceof CommandError) return error;
   if (error instanceof ConfigError) {
     return { code: error.code, problems: error.problems, exitCode: exitCodes.usage };
-  }
-  if (error instanceof InvalidRequestError) {
-    return { code: 'INVALID_REQUEST', problems: [error.message], exitCode: exitCodes.usage };
   }
   const { code } = (error ?? {}) as { code?: unknown };
   return {

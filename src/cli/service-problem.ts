@@ -17,7 +17,7 @@ export function explainServiceFailure(
       options,
     );
   }
-  if (error.code === 'UNREADABLE_RESPONSE') {
+  if (error.code === 'UNREADABLE_RESPONSE' || isPageNotThere(error)) {
     return new CommandError(
       'SERVICE_UNUSABLE',
       [`${error.message} Is ${baseUrl} a conversion service? Check base_url of app ${app} (\`fileconv config show\`).`],
@@ -32,4 +32,9 @@ export function explainServiceFailure(
     );
   }
   return undefined;
+}
+
+/** A web server that is no conversion service answers with a status of its own, and without the document's error. */
+function isPageNotThere({ code, httpStatus = 0 }: ConversionApiError): boolean {
+  return code === `HTTP_${httpStatus}` && httpStatus >= 400 && httpStatus < 500 && ![408, 429].includes(httpStatus);
 }

@@ -1,6 +1,6 @@
 import type { Format } from '../../api/contract';
 import { ConversionApiError } from '../../api/errors';
-import { isEmbedded, openApi } from '../app-profiles';
+import { isEmbedded } from '../app-profiles';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import type { ExitCode } from '../exit';
@@ -25,6 +25,7 @@ export async function formats(context: CommandContext, query: FormatsQuery): Pro
     await list(context, embeddedFormats(), query.format);
     return exitCodes.ok;
   }
+  const { openApi } = await import('../open-api.js');
   const { api, baseUrl } = await openApi(context, app);
   try {
     await list(context, serviceFormats(api), query.format);

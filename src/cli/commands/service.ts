@@ -4,6 +4,7 @@ import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import type { ExitCode } from '../exit';
 import { exitCodes } from '../exit';
+import { explainStateFolder } from '../stack/state-folder';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
 
 /** `fileconv service`: the embedded conversion service until it is asked to end. */
@@ -12,7 +13,7 @@ export async function service(context: CommandContext): Promise<ExitCode> {
   const settings = config.values.service;
   const signal = untilAskedToEnd();
   const { embedded, running } = await start().catch((error: unknown) => {
-    throw notStarted(error, `${settings.host}:${settings.port}`);
+    throw notStarted(error, { address: `${settings.host}:${settings.port}`, stateDir: config.values.state.dir });
   });
   reportReady();
   const details = { url: running.url, appId: embedded.appId, tokenFile: embedded.tokenFile };
@@ -42,7 +43,9 @@ export async function service(context: CommandContext): Promise<ExitCode> {
   }
 }
 
-function notStarted(error: unknown, address: string): CommandError {
+function notStarted(error: unknown, { address, stateDir }: { address: string; stateDir: string }): CommandError {
+  const explained = explainStateFolder(stateDir, error);
+  if (explained instanceof CommandError) return explained;
   const reason = error instanceof Error ? error.message : String(error);
   const problem =
     systemErrorCode(error) === 'EADDRINUSE'

@@ -22,9 +22,11 @@ export function announce(
     }
     if (status === 'skipped') output.print(`${count}${printable(file)} skipped: its result exists`);
   }
-  if (error) output.fail(error.message);
-  for (const [name, advice] of Object.entries(outcome.warnings ?? {})) output.warn(`${file}: ${name}: ${advice}`);
-  if (outcome.possiblyChargedTwice) output.warn(`${file}: the service may have charged this conversion twice.`);
+  if (error) output.fail(printable(error.message));
+  for (const [name, advice] of Object.entries(outcome.warnings ?? {}))
+    output.warn(printable(`${file}: ${name}: ${advice}`));
+  if (outcome.possiblyChargedTwice)
+    output.warn(`${printable(file)}: the service may have charged this conversion twice.`);
 }
 
 /** The end of the command: the JSON document, or what a person still has to know. */

@@ -7,6 +7,7 @@ import { acquireProcessLock, portNear } from '../../temporal-server';
 import type { CommandContext } from '../command-context';
 import type { StackRecord } from './stack-record';
 import { removeStackRecord, writeStackRecord } from './stack-record';
+import { explainStateFolder } from './state-folder';
 import type { SupervisedProcess } from './supervised-process';
 import { superviseProcess } from './supervised-process';
 import type { TemporalPart } from './supervised-temporal';
@@ -40,7 +41,9 @@ export async function startStack(context: CommandContext, options: StartStackOpt
   const { values } = context.config;
   const stateDir = values.state.dir;
   const logs = path.join(stateDir, 'logs');
-  await mkdir(logs, { recursive: true });
+  await mkdir(logs, { recursive: true }).catch((error: unknown) => {
+    throw explainStateFolder(stateDir, error);
+  });
   const started: (() => Promise<void>)[] = [];
   const stopAll = async () => {
     for (let stop = started.pop(); stop; stop = started.pop()) await stop();
@@ -51,6 +54,8 @@ export async function startStack(context: CommandContext, options: StartStackOpt
       lock.release();
       return Promise.resolve();
     });
+    // What a killed stack left would lead others astray until ours is written.
+    await removeStackRecord(stateDir);
     options.onStart?.();
     const temporal = await superviseTemporal(context, {
       dbFilename: path.join(stateDir, 'temporal.db'),

@@ -1,0 +1,70 @@
+import { ConversionApiError } from '../../api/errors';
+import { FileConversionClient } from '../../client/file-conversion-client';
+import type { OnExisting } from '../../shared/job';
+import { isEmbedded } from '../app-profiles';
+import type { CommandContext } from '../command-context';
+import type { ConvertFlags } from '../commands/convert';
+import type { ExitCode } from '../exit';
+import { chosenPolicies } from '../job-policies';
+import { openApi } from '../open-api';
+import { explainServiceFailure } from '../service-problem';
+import { untilAskedToEnd } from '../stack/parent-process';
+import { useStack } from '../stack/use-stack';
+import type { PlannedJob } from './destinations';
+import { showProgress } from './progress';
+import { announce, report } from './report';
+import { runJobs } from './run-jobs';
+
+/** The flags of `convert`, with what the configuration says where they are silent. */
+export type ConvertSettings = ConvertFlags & { app: string; onExisting: OnExisting };
+
+/** Runs the jobs on the stack that runs already, or on one for this command, and tells how they end. */
+export async function convertOnStack(
+  context: CommandContext,
+  jobs: readonly PlannedJob[],
+  settings: ConvertSettings,
+): Promise<ExitCode> {
+  const { output, config, cwd } = context;
+  const { to, from, app, onExisting, onUnknownOutcome, parallel } = settings;
+  const signal = untilAskedToEnd();
+  const stack = await useStack(context, signal);
+  try {
+    if (isEmbedded(context, app) && stack.outlivesCommand) {
+      await proveReachable(context, app, { to, url: stack.serviceUrl });
+    }
+    const progress = showProgress(output, jobs.length);
+    const outcomes = await runJobs(jobs, {
+      client: new FileConversionClient({ client: stack.client, taskQueue: stack.taskQueue, app }),
+      to,
+      from,
+      onExisting,
+      policies: chosenPolicies(config, onUnknownOutcome === undefined ? {} : { onUnknownOutcome }),
+      parallel,
+      cwd,
+      progress,
+      onOutcome: (outcome, done) => announce(context, outcome, { done, total: jobs.length }),
+      signal,
+    }).finally(() => progress.close());
+    return report(output, outcomes, { interrupted: signal.aborted, outlivesCommand: stack.outlivesCommand });
+  } finally {
+    await stack.close();
+  }
+}
+
+/** One request tells a service that is down, or does not know us, before a job waits for it. */
+async function proveReachable(
+  context: CommandContext,
+  app: string,
+  { to, url }: { to: string; url: string },
+): Promise<void> {
+  const { api, baseUrl } = await openApi(context, app, url);
+  try {
+    await api.format({ format: to });
+  } catch (error) {
+    const explained =
+      error instanceof ConversionApiError ? explainServiceFailure(error, { app, baseUrl }) : (error as Error);
+    if (explained) throw explained;
+  } finally {
+    await api.close();
+  }
+}

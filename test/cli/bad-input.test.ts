@@ -1,0 +1,515 @@
+import { spawnSync } from 'node:child_process';
+import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import sharp from 'sharp';
+import type { Ended } from './fileconv';
+import { fileconv, filesBelow, linesOf, newFolder, parseJson, permissionsHold, removeFolders } from './fileconv';
+import type { RunningStack } from './running-stack';
+import { startStack } from './running-stack';
+import { noisyPng } from './samples';
+
+/** Acceptance: bad input is told in one clear line, with exit code 2 or 1, and leaves nothing half-written. */
+
+interface BadInput {
+  title: string;
+  /** Besides `good.md`, which is in every folder. */
+  prepare?: (folder: string) => Promise<unknown>;
+  args: string[];
+  env?: (stack: RunningStack) => Record<string, string>;
+  exitCode: 1 | 2;
+  /** The line on stderr, without `error: `. */
+  says: RegExp;
+  code: string;
+  /** `false`: it is found out before any stack is looked for. */
+  needsStack?: boolean;
+  skip?: string | false;
+}
+
+const damagedPng = (folder: string) => {
+  const whole = noisyPng(64);
+  return writeFile(path.join(folder, 'half.png'), whole.subarray(0, whole.length / 2));
+};
+const inFolder = (name: string, content: string | Buffer) => (folder: string) =>
+  writeFile(path.join(folder, name), content);
+const needsPermissions = permissionsHold ? false : 'root reads and writes everything, and setpriv is missing';
+
+const badInputs: BadInput[] = [
+  {
+    title: 'a missing file',
+    args: ['convert', 'nope.md', '--to', 'pdf'],
+    exitCode: 2,
+    code: 'INPUT_UNUSABLE',
+    says: /^nope\.md does not exist\./,
+  },
+  {
+    title: 'a directory',
+    prepare: (folder) => mkdir(path.join(folder, 'reports')),
+    args: ['convert', 'reports', '--to', 'pdf'],
+    exitCode: 2,
+    code: 'INPUT_UNUSABLE',
+    says: /^reports is a folder\. Name the files in it/,
+  },
+  {
+    title: 'an empty file',
+    prepare: inFolder('empty.md', ''),
+    args: ['convert', 'empty.md', '--to', 'pdf'],
+    exitCode: 2,
+    code: 'INPUT_UNUSABLE',
+    says: /^empty\.md is empty\./,
+  },
+  {
+    title: 'an unreadable file',
+    prepare: async (folder) => {
+      await inFolder('secret.md', '# Secret')(folder);
+      await chmod(path.join(folder, 'secret.md'), 0o000);
+    },
+    args: ['convert', 'secret.md', '--to', 'pdf'],
+    exitCode: 2,
+    code: 'INPUT_UNUSABLE',
+    says: /^secret\.md cannot be read: permission denied\. /,
+    skip: needsPermissions,
+  },
+  {
+    title: 'a symbolic link that leads nowhere',
+    prepare: (folder) => symlink('gone.md', path.join(folder, 'link.md')),
+    args: ['convert', 'link.md', '--to', 'pdf'],
+    exitCode: 2,
+    code: 'INPUT_UNUSABLE',
+    says: /^link\.md does not exist\./,
+  },
+  {
+    title: 'a name that would rearrange the screen',
+    args: ['convert', 'a\n\u001b[2J.md', '--to', 'pdf'],
+    exitCode: 2,
+    code: 'INPUT_UNUSABLE',
+    says: /^a\\x0a\\x1b\[2J\.md does not exist\./,
+  },
+  {
+    title: 'an unknown target format',
+    args: ['convert', 'good.md', '--to', 'pfd'],
+    exitCode: 2,
+    code: 'FORMAT_UNUSABLE',
+    says: /^The service knows no format pfd\. Did you mean pdf\? See: fileconv formats$/,
+  },
+  {
+    title: 'a target that is no name at all',
+    args: ['convert', 'good.md', '--to', '../x'],
+    exitCode: 2,
+    code: 'USAGE',
+    says: /'\.\.\/x' is invalid\. A format is a name such as pdf/,
+  },
+  {
+    title: 'an unknown input extension',
+    prepare: inFolder('data.xyz', 'x'),
+    args: ['convert', 'data.xyz', '--to', 'pdf'],
+    exitCode: 2,
+    code: 'FORMAT_UNUSABLE',
+    says: /^data\.xyz can't be converted: the service takes no \.xyz files\./,
+  },
+  {
+    title: 'an unknown input format',
+    args: ['convert', 'good.md', '--from', 'nonsense', '--to', 'pdf'],
+    exitCode: 2,
+    code: 'FORMAT_UNUSABLE',
+    says: /the service knows no format nonsense\. See: fileconv formats$/,
+  },
+  {
+    title: 'an input format that is not the file’s',
+    args: ['convert', 'good.md', '--from', 'docx', '--to', 'pdf'],
+    exitCode: 2,
+    code: 'FORMAT_UNUSABLE',
+    says: /a \.md file is not of the format docx/,
+  },
+  {
+    title: 'a file without an extension',
+    prepare: inFolder('README', '# Read me'),
+    args: ['convert', 'README', '--to', 'pdf'],
+    exitCode: 2,
+    code: 'FORMAT_UNUSABLE',
+    says: /^README can't be converted: by the extension .* Rename it, for example to README\.md\.$/,
+  },
+  {
+    title: 'a pair that cannot convert',
+    args: ['convert', 'good.md', '--to', 'png'],
+    exitCode: 2,
+    code: 'FORMAT_UNUSABLE',
+    says: /the service does not convert md to png\. See what it converts md to: fileconv formats md$/,
+  },
+  {
+    title: 'a PNG that is cut in half',
+    prepare: damagedPng,
+    args: ['convert', 'half.png', '--to', 'webp'],
+    exitCode: 1,
+    code: 'FAILED_CONVERT',
+    says: /^half\.png → webp: .*FAILED_CONVERT: .*damaged or cut off/,
+    needsStack: true,
+  },
+  {
+    title: 'a WebP that is cut in half',
+    prepare: async (folder) => {
+      const whole = await sharp(noisyPng(64)).webp({ lossless: true }).toBuffer();
+      await writeFile(path.join(folder, 'half.webp'), whole.subarray(0, whole.length / 2));
+    },
+    args: ['convert', 'half.webp', '--to', 'png'],
+    exitCode: 1,
+    code: 'FAILED_CONVERT',
+    says: /^half\.webp → png: .*FAILED_CONVERT: /,
+    needsStack: true,
+  },
+  {
+    title: 'a DOCX that is no zip',
+    prepare: inFolder('letter.docx', 'PK but no archive'),
+    args: ['convert', 'letter.docx', '--to', 'pdf'],
+    exitCode: 1,
+    code: 'FAILED_CONVERT',
+    says: /^letter\.docx → pdf: .*FAILED_CONVERT: /,
+    needsStack: true,
+  },
+  {
+    title: 'a destination folder that may not be written to',
+    prepare: async (folder) => {
+      await mkdir(path.join(folder, 'locked'));
+      await chmod(path.join(folder, 'locked'), 0o555);
+    },
+    args: ['convert', 'good.md', '--to', 'html', '--out', 'locked'],
+    exitCode: 2,
+    code: 'DESTINATION_UNUSABLE',
+    says: /^locked cannot be written to: permission denied\. Name another folder with --out\.$/,
+    skip: needsPermissions,
+  },
+  {
+    title: 'a destination folder that cannot be made',
+    prepare: async (folder) => {
+      await mkdir(path.join(folder, 'locked'));
+      await chmod(path.join(folder, 'locked'), 0o555);
+    },
+    args: ['convert', 'good.md', '--to', 'html', '--out', 'locked/deep/er'],
+    exitCode: 2,
+    code: 'DESTINATION_UNUSABLE',
+    says: /^locked\/deep\/er cannot be written to: permission denied\./,
+    skip: needsPermissions,
+  },
+  {
+    title: 'a destination folder that is a file',
+    prepare: inFolder('out', 'not a folder'),
+    args: ['convert', 'good.md', '--to', 'html', '--out', 'out'],
+    exitCode: 2,
+    code: 'DESTINATION_UNUSABLE',
+    says: /^out is not a folder\. Name a folder with --out\.$/,
+  },
+  {
+    title: 'a result that is a folder',
+    prepare: (folder) => mkdir(path.join(folder, 'good.html')),
+    args: ['convert', 'good.md', '--to', 'html', '--on-existing', 'overwrite'],
+    exitCode: 2,
+    code: 'DESTINATION_UNUSABLE',
+    says: /^good\.html, .*is a folder\./,
+  },
+  {
+    title: 'a result that exists',
+    prepare: inFolder('good.html', 'precious'),
+    args: ['convert', 'good.md', '--to', 'html'],
+    exitCode: 2,
+    code: 'DESTINATION_UNUSABLE',
+    says: /^good\.html exists already\. .*--on-existing skip, overwrite or rename/,
+  },
+  {
+    title: 'a result that would replace its own input',
+    args: ['convert', 'good.md', '--to', 'md', '--on-existing', 'overwrite'],
+    exitCode: 2,
+    code: 'DESTINATION_UNUSABLE',
+    says: /^good\.md would be replaced by its own result\. Choose another folder with --out\.$/,
+  },
+  {
+    title: 'a result that would replace its own input by way of a linked folder',
+    prepare: (folder) => symlink('.', path.join(folder, 'linked')),
+    args: ['convert', 'good.md', '--to', 'md', '--out', 'linked', '--on-existing', 'overwrite'],
+    exitCode: 2,
+    code: 'DESTINATION_UNUSABLE',
+    says: /^good\.md would be replaced by its own result\./,
+  },
+  {
+    title: 'a result that would replace another input',
+    prepare: inFolder('good.html', '<p>Hello</p>'),
+    args: ['convert', 'good.html', 'good.md', '--to', 'html', '--on-existing', 'overwrite'],
+    exitCode: 2,
+    code: 'DESTINATION_UNUSABLE',
+    says: /^good\.html and good\.md would both become good\.html\./,
+  },
+  {
+    title: 'two inputs with one result',
+    prepare: inFolder('GOOD.csv', 'a,b\n1,2\n'),
+    args: ['convert', 'good.md', 'GOOD.csv', '--to', 'html'],
+    exitCode: 2,
+    code: 'DESTINATION_UNUSABLE',
+    says: /^good\.md and GOOD\.csv would both become GOOD\.html\. Convert them in two commands with different --out folders\.$/,
+  },
+  {
+    title: 'a file that is named twice',
+    args: ['convert', 'good.md', './good.md', '--to', 'html'],
+    exitCode: 2,
+    code: 'DESTINATION_UNUSABLE',
+    says: /^\.\/good\.md is named twice\./,
+  },
+  {
+    title: 'a result whose name is too long',
+    prepare: inFolder(`${'n'.repeat(252)}.md`, '# Hi'),
+    args: ['convert', `${'n'.repeat(252)}.md`, '--to', 'html'],
+    exitCode: 2,
+    code: 'DESTINATION_UNUSABLE',
+    says: /the name is too long for the file system\.$/,
+  },
+  {
+    title: 'a wrong token',
+    args: ['convert', 'good.md', '--to', 'html', '--app', 'mine'],
+    env: ({ record }) => appAt(record.service.url, { FILECONV_APPS_MINE_TOKEN: 'not-the-token' }),
+    exitCode: 1,
+    code: 'ACCOUNT_REFUSED',
+    says: /INVALID_CREDENTIAL .*Check the App ID and the token of app mine \(`fileconv config show`\)\.$/,
+    needsStack: true,
+  },
+  {
+    title: 'a token variable that is not set',
+    args: ['convert', 'good.md', '--to', 'html', '--app', 'mine'],
+    env: () => appAt('http://127.0.0.1:1', { FILECONV_APPS_MINE_TOKEN_ENV: 'NOT_THERE' }),
+    exitCode: 2,
+    code: 'CONFIG_INVALID',
+    says: /^The token of app "mine": the variable NOT_THERE is not set; export it where this runs$/,
+  },
+  {
+    title: 'an app profile that nobody configured',
+    args: ['convert', 'good.md', '--to', 'html', '--app', 'mine'],
+    exitCode: 2,
+    code: 'UNKNOWN_APP',
+    says: /^There is no app profile called "mine"; there are: embedded\. See: fileconv config show$/,
+  },
+  {
+    title: 'a service that is down',
+    args: ['convert', 'good.md', '--to', 'html', '--app', 'mine'],
+    env: () => appAt('http://127.0.0.1:1', { FILECONV_APPS_MINE_TOKEN: 'some-token' }),
+    exitCode: 1,
+    code: 'SERVICE_UNREACHABLE',
+    says: /^The conversion service of app mine can't be reached at http:\/\/127\.0\.0\.1:1\. /,
+  },
+  {
+    title: 'a service that is something else',
+    args: ['convert', 'good.md', '--to', 'html', '--app', 'mine'],
+    env: ({ record }) => appAt(record.temporal.uiUrl, { FILECONV_APPS_MINE_TOKEN: 'some-token' }),
+    exitCode: 1,
+    code: 'SERVICE_UNUSABLE',
+    says: /Check base_url of app mine/,
+    needsStack: true,
+  },
+  {
+    title: 'Temporal that is down',
+    args: ['convert', 'good.md', '--to', 'html'],
+    env: () => ({ TEMPORAL_ADDRESS: '127.0.0.1:1' }),
+    exitCode: 1,
+    code: 'TEMPORAL_UNREACHABLE',
+    says: /^Temporal can't be reached at 127\.0\.0\.1:1\. .*TEMPORAL_ADDRESS/,
+  },
+  {
+    title: 'a configuration file that is broken',
+    prepare: inFolder('fileconv.toml', 'default_app = \n'),
+    args: ['convert', 'good.md', '--to', 'html'],
+    exitCode: 2,
+    code: 'CONFIG_INVALID',
+    says: /fileconv\.toml:1:\d+: not valid TOML: /,
+  },
+  {
+    title: 'a configuration key that does not exist',
+    prepare: inFolder('fileconv.toml', '[worker]\ntask_que = "x"\n'),
+    args: ['formats'],
+    exitCode: 2,
+    code: 'CONFIG_INVALID',
+    says: /fileconv\.toml: unknown key worker\.task_que; did you mean "task_queue"\?$/,
+  },
+  {
+    title: 'a configuration file that does not exist',
+    args: ['convert', 'good.md', '--to', 'html', '--config', 'nope.toml'],
+    exitCode: 2,
+    code: 'CONFIG_INVALID',
+    says: /nope\.toml: the configuration file cannot be read: there is no such file$/,
+  },
+  {
+    title: 'no target format',
+    args: ['convert', 'good.md'],
+    exitCode: 2,
+    code: 'USAGE',
+    says: /'--to <format>' not specified\. See: fileconv convert --help$/,
+  },
+  {
+    title: 'no file',
+    args: ['convert', '--to', 'pdf'],
+    exitCode: 2,
+    code: 'USAGE',
+    says: /missing required argument 'file'\. See: fileconv convert --help$/,
+  },
+  {
+    title: 'an unknown option',
+    args: ['convert', 'good.md', '--to', 'pdf', '--on-exist', 'skip'],
+    exitCode: 2,
+    code: 'USAGE',
+    says: /unknown option '--on-exist'.*See: fileconv convert --help$/,
+  },
+  {
+    title: 'an option with a value that it does not take',
+    args: ['convert', 'good.md', '--to', 'pdf', '--on-existing', 'replace'],
+    exitCode: 2,
+    code: 'USAGE',
+    says: /'replace' is invalid\. Allowed choices are fail, skip, overwrite, rename\. See: fileconv convert --help$/,
+  },
+  {
+    title: 'a number of files in flight that is none',
+    args: ['convert', 'good.md', '--to', 'pdf', '--parallel', '0'],
+    exitCode: 2,
+    code: 'USAGE',
+    says: /'0' is invalid\. It must be a whole number, 1 or more\./,
+  },
+  {
+    title: 'an unknown command',
+    args: ['convrt', 'good.md'],
+    exitCode: 2,
+    code: 'USAGE',
+    says: /^unknown command 'convrt' \(Did you mean convert\?\) See: fileconv --help$/,
+  },
+  {
+    title: 'more arguments than a command takes',
+    args: ['up', 'now'],
+    exitCode: 2,
+    code: 'USAGE',
+    says: /^too many arguments for 'up'/,
+  },
+];
+
+function appAt(baseUrl: string, token: Record<string, string>): Record<string, string> {
+  return { FILECONV_APPS_MINE_BASE_URL: baseUrl, FILECONV_APPS_MINE_APP_ID: 'some-app', ...token };
+}
+
+let stack: RunningStack;
+beforeAll(async () => {
+  stack = await startStack();
+});
+afterAll(async () => {
+  await stack.stop();
+  await removeFolders();
+});
+
+async function folderWith(prepare: BadInput['prepare']): Promise<string> {
+  const folder = await newFolder();
+  await writeFile(path.join(folder, 'good.md'), '# Good\n');
+  await prepare?.(folder);
+  return folder;
+}
+
+function errorLines(ended: Ended): string[] {
+  expect(ended.stderr).not.toMatch(/^\s+at .*:\d+/m);
+  return linesOf(ended.stderr);
+}
+
+describe('bad input is one clear line on stderr, an exit code, and nothing else:', () => {
+  for (const { title, prepare, args, env, exitCode, code, says, needsStack, skip } of badInputs) {
+    const reason = skip ? ` (skipped: ${skip})` : '';
+    (skip ? it.skip : it)(`${title}${reason}`, async () => {
+      const folder = await folderWith(prepare);
+      const before = await filesBelow(folder);
+      // Without the stack's folder a command that looked for a stack would start one, and say so.
+      const options = { cwd: folder, env: { ...(needsStack ? stack.env : {}), ...env?.(stack) } };
+
+      const [plain, json] = await Promise.all([fileconv(args, options), fileconv([...args, '--json'], options)]);
+
+      expect(errorLines(plain)).toHaveLength(1);
+      expect(plain.stderr).toMatch(/^error: /);
+      expect(plain.stderr.replace(/^error: /, '').trimEnd()).toMatch(says);
+      expect(plain).toMatchObject({ code: exitCode, stdout: '' });
+      expect(json.code).toBe(exitCode);
+      expect(errorLines(json)).toEqual(errorLines(plain));
+      const document = parseJson(json.stdout);
+      const expected = { code, message: expect.stringMatching(says) as unknown };
+      if (code === 'FAILED_CONVERT') expect(document).toMatchObject({ files: [{ status: 'failed', error: expected }] });
+      else expect(document).toEqual({ error: { code, message: expect.any(String) as unknown } });
+      expect(await filesBelow(folder)).toEqual(before);
+      expect(Math.max(plain.ms, json.ms)).toBeLessThan(15_000);
+    });
+  }
+});
+
+it('says what there is when nothing is asked for', async () => {
+  const folder = await newFolder();
+  const ended = await fileconv([], { cwd: folder });
+  expect(ended.code).toBe(2);
+  expect(linesOf(ended.stderr)).toEqual(['error: no command was named. See: fileconv --help']);
+  expect(ended.stdout).toContain('Usage: fileconv');
+});
+
+it('names every file that cannot be used, each in a line, and starts nothing', async () => {
+  const folder = await folderWith(inFolder('empty.md', ''));
+  const ended = await fileconv(['convert', 'good.md', 'nope.md', 'empty.md', '--to', 'html'], {
+    cwd: folder,
+    env: stack.env,
+  });
+  expect(ended.code).toBe(2);
+  expect(linesOf(ended.stderr)).toEqual([
+    expect.stringMatching(/^error: nope\.md does not exist/),
+    expect.stringMatching(/^error: empty\.md is empty/),
+  ]);
+  expect(await filesBelow(folder)).toEqual(['empty.md', 'good.md']);
+});
+
+it('converts the others when the content of one file is damaged', async () => {
+  const folder = await folderWith(async (to) => {
+    await damagedPng(to);
+    await writeFile(path.join(to, 'whole.png'), noisyPng(16));
+  });
+  const args = ['convert', 'half.png', 'whole.png', '--to', 'webp'];
+  const ended = await fileconv(args, { cwd: folder, env: stack.env });
+  expect(ended.code).toBe(1);
+  expect(linesOf(ended.stderr)).toEqual([
+    expect.stringMatching(/^error: half\.png → webp: /),
+    '1 converted, 1 failed.',
+  ]);
+  expect(ended.stdout).toMatch(/^\[[12]\/2\] whole\.png → whole\.webp \(/);
+  expect(await filesBelow(folder)).toEqual(['good.md', 'half.png', 'whole.png', 'whole.webp']);
+});
+
+describe('a disk that is full', () => {
+  let folder: string;
+  let isMounted = false;
+  beforeAll(async () => {
+    folder = await folderWith((to) => mkdir(path.join(to, 'small')));
+    const mount = ['-t', 'tmpfs', '-o', 'size=64k', 'fileconv-test', path.join(folder, 'small')];
+    isMounted = process.platform === 'linux' && spawnSync('mount', mount).status === 0;
+    if (!isMounted) console.warn('Skipped: only root can mount the small file system of this test.');
+    await writeFile(path.join(folder, 'big.png'), noisyPng(256));
+  });
+  afterAll(() => {
+    if (isMounted) spawnSync('umount', [path.join(folder, 'small')]);
+  });
+
+  it('is one clear line and exit code 1, and leaves no part of the file', async () => {
+    if (!isMounted) return;
+    const args = ['convert', 'big.png', '--to', 'tiff', '--out', 'small'];
+    const ended = await fileconv(args, { cwd: folder, env: stack.env });
+    expect(linesOf(ended.stderr)).toEqual([
+      expect.stringMatching(/^error: big\.png → tiff: Cannot write small\/big\.tiff: no space is left on the device\./),
+    ]);
+    expect(ended).toMatchObject({ code: 1, stdout: '' });
+    expect(await filesBelow(path.join(folder, 'small'))).toEqual([]);
+  });
+});
+
+it('a folder that is read-only is one clear line, in every command that keeps state', async () => {
+  if (!permissionsHold) return;
+  const folder = await folderWith(undefined);
+  const out = await newFolder();
+  await chmod(folder, 0o555);
+  const commands = [['up'], ['service'], ['worker'], ['convert', 'good.md', '--to', 'html', '--out', out]];
+  for (const args of commands) {
+    const ended = await fileconv(args, { cwd: folder });
+    expect(linesOf(ended.stderr).map((line) => line.replaceAll(folder, 'FOLDER'))).toEqual([
+      'error: The state folder FOLDER/.fileconv cannot be written to: permission denied. Change to a folder of yours, or name another with FILECONV_STATE_DIR.',
+    ]);
+    expect(ended.code).toBe(1);
+  }
+  expect(await filesBelow(folder)).toEqual(['good.md']);
+});

@@ -1,0 +1,39 @@
+import path from 'node:path';
+import { z } from 'zod';
+import type { CommandOptions, RunningCommand } from './fileconv';
+import { newFolder, parseJson, startFileconv } from './fileconv';
+
+const recordSchema = z.object({
+  pid: z.int(),
+  temporal: z.object({ address: z.string(), namespace: z.string(), uiUrl: z.string() }),
+  service: z.object({ url: z.string() }),
+  taskQueue: z.string(),
+});
+
+/** A `fileconv up` that commands of a test file share; they find it by `env`. */
+export interface RunningStack {
+  record: z.infer<typeof recordSchema>;
+  up: RunningCommand;
+  stateDir: string;
+  /** What makes a command in any folder use this stack. */
+  env: Record<string, string>;
+  stop(): Promise<void>;
+}
+
+export async function startStack(env: CommandOptions['env'] = {}): Promise<RunningStack> {
+  const cwd = await newFolder();
+  const stateDir = path.join(cwd, 'state');
+  const own = { FILECONV_STATE_DIR: stateDir };
+  const up = startFileconv(['up', '--json'], { cwd, env: { ...own, ...env }, timeoutMs: 600_000 });
+  await up.until(/^\}$/m);
+  return {
+    record: recordSchema.parse(parseJson(up.stdout())),
+    up,
+    stateDir,
+    env: own,
+    async stop() {
+      up.child.kill('SIGINT');
+      await up.ended;
+    },
+  };
+}

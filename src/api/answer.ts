@@ -14,13 +14,19 @@ export interface RawAnswer {
   readonly text: string;
 }
 
+/** An answer that is a task response. */
+export interface ReadAnswer extends TaskResponse {
+  /** What it was read from, for whoever finds that it lacks something. */
+  readonly raw: RawAnswer;
+}
+
 /** The task response in an answer (section "Task response body"); an answer that holds an error, or none of it, throws. */
-export function readAnswer(answer: RawAnswer, quote: Quote): TaskResponse {
+export function readAnswer(answer: RawAnswer, quote: Quote): ReadAnswer {
   const json = parseJson(answer.text);
   const refusal = findRefusal(answer, json, quote);
   if (refusal) throw refusal;
   const parsed = taskResponseSchema.safeParse(json);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) return { ...parsed.data, raw: answer };
   throw unreadable(answer, quote, parsed.error);
 }
 
@@ -67,7 +73,8 @@ export function unreadable(answer: RawAnswer, quote: Quote, cause?: unknown): Co
 
 export function parseJson(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
+    // Some servers begin with a byte order mark, which is no part of JSON.
+    const value: unknown = JSON.parse(text.replace(/^\ufeff/, ''));
     return value;
   } catch {
     return undefined;

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { unreadable } from './answer';
+import { unreadable, type ReadAnswer } from './answer';
 import { ServiceConnection } from './connection';
 import {
   downloadUrlOutputSchema,
@@ -9,8 +9,6 @@ import {
   graphOutputSchema,
   monitorOutputSchema,
   uploadOutputSchema,
-  type Endpoint,
-  type TaskResponse,
 } from './contract';
 import type { ConversionApi, ConversionApiOptions } from './conversion-api';
 import { openDownload } from './download';
@@ -26,17 +24,17 @@ export function createConversionApi(options: ConversionApiOptions): ConversionAp
   const { quote } = connection;
 
   /** The task-specific output of an answer; each task has its own shape. */
-  function readOutput<Output>(endpoint: Endpoint, answer: TaskResponse, schema: z.ZodType<Output>): Output {
+  function readOutput<Output>(answer: ReadAnswer, schema: z.ZodType<Output>): Output {
     const parsed = schema.safeParse(answer.result?.output);
     if (parsed.success) return parsed.data;
-    throw unreadable({ endpoint, httpStatus: 200, headers: {}, text: JSON.stringify(answer) }, quote, parsed.error);
+    throw unreadable(answer.raw, quote, parsed.error);
   }
 
   return {
     async uploadFile(upload) {
       const endpoint = endpoints.uploadFile;
       const answer = await connection.readTaskResponse(endpoint, await sendFile(connection, upload));
-      const { connector, name, size, expires_at } = readOutput(endpoint, answer, uploadOutputSchema);
+      const { connector, name, size, expires_at } = readOutput(answer, uploadOutputSchema);
       return {
         connector,
         ...(name !== undefined && { name }),
@@ -62,7 +60,7 @@ export function createConversionApi(options: ConversionApiOptions): ConversionAp
       const snapshot = readSnapshot(answer, quote);
       if (snapshot.connector !== undefined) return snapshot;
       // Without a connector nobody can ask what became of the task.
-      throw unreadable({ endpoint, httpStatus: 200, headers: {}, text: JSON.stringify(answer) }, quote);
+      throw unreadable(answer.raw, quote);
     },
 
     async taskResponse({ connector, signal }) {
@@ -72,15 +70,15 @@ export function createConversionApi(options: ConversionApiOptions): ConversionAp
         { connector, parameters: { include: ['entity', 'result'] } },
         signal,
       );
-      const monitored = readOutput(endpoint, answer, monitorOutputSchema);
+      const monitored = readOutput(answer, monitorOutputSchema);
       if (monitored.entity || monitored.result) return readSnapshot(monitored, quote);
-      throw unreadable({ endpoint, httpStatus: 200, headers: {}, text: JSON.stringify(answer) }, quote);
+      throw unreadable(answer.raw, quote);
     },
 
     async downloadUrl({ connector, signal }) {
       const endpoint = endpoints.downloadUrl;
       const answer = await connection.call(endpoint, { connector }, signal);
-      const { name, size, expires_at, url, ...output } = readOutput(endpoint, answer, downloadUrlOutputSchema);
+      const { name, size, expires_at, url, ...output } = readOutput(answer, downloadUrlOutputSchema);
       return {
         connector: output.connector,
         ...(name !== undefined && { name }),
@@ -96,13 +94,13 @@ export function createConversionApi(options: ConversionApiOptions): ConversionAp
       const endpoint = endpoints.convertFormats;
       const parameters = { sublist, ...(format !== undefined && { format }) };
       const answer = await connection.call(endpoint, { parameters }, signal);
-      const { formats } = readOutput(endpoint, answer, formatsOutputSchema);
+      const { formats } = readOutput(answer, formatsOutputSchema);
       return formats.map((each) => (typeof each === 'string' ? { format: each } : each));
     },
 
     async format({ format, signal }) {
       const endpoint = endpoints.formatGet;
-      return readOutput(endpoint, await connection.call(endpoint, { parameters: { format } }, signal), formatSchema);
+      return readOutput(await connection.call(endpoint, { parameters: { format } }, signal), formatSchema);
     },
 
     async canConvert({ input, output, signal }) {

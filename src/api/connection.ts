@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream';
 import { Agent } from 'undici';
 import { createServiceAddress, type ServiceAddress } from './address';
-import { readAnswer } from './answer';
+import { readAnswer, type ReadAnswer } from './answer';
 import type { ApiTimeouts, ConversionApiOptions } from './conversion-api';
-import type { Endpoint, RequestData, TaskResponse } from './contract';
+import type { Endpoint, RequestData } from './contract';
 import { ConversionApiError } from './errors';
 import { exchange, type ExchangeAnswer, type ExchangeRequest } from './exchange';
 import { frameData } from './multipart';
@@ -55,7 +55,7 @@ export class ServiceConnection {
   }
 
   /** Sends a request without a file and reads its JSON answer. */
-  async call(endpoint: Endpoint, data: Omit<RequestData, 'app'>, signal?: AbortSignal): Promise<TaskResponse> {
+  async call(endpoint: Endpoint, data: Omit<RequestData, 'app'>, signal?: AbortSignal): Promise<ReadAnswer> {
     return this.readTaskResponse(
       endpoint,
       await this.post({ endpoint, ...frameData({ app: this.appId, ...data }), signal }),
@@ -102,7 +102,7 @@ export class ServiceConnection {
     });
   }
 
-  async readTaskResponse(endpoint: Endpoint, answer: ExchangeAnswer): Promise<TaskResponse> {
+  async readTaskResponse(endpoint: Endpoint, answer: ExchangeAnswer): Promise<ReadAnswer> {
     const text = await this.readText(endpoint, answer);
     return readAnswer({ endpoint, httpStatus: answer.httpStatus, headers: answer.headers, text }, this.quote);
   }

@@ -1,0 +1,108 @@
+import { closeAll, connectTo, failureOf, sendJson, serve, serveTcp } from './loopback';
+
+/** Answers at the edge of the document, one by one; `property.test.ts` looks for more of them. */
+
+afterEach(closeAll);
+
+function wire(head: readonly string[], body: string): Promise<string> {
+  return serveTcp((socket) =>
+    socket.once('data', () =>
+      socket.end(`${head.join('\r\n')}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`),
+    ),
+  );
+}
+
+const completed = JSON.stringify({
+  result: {
+    output: {
+      entity: { id: 't', status: 'completed' },
+      result: { output: { connector: 't', status: 'successful', duration: 1 }, error: {}, warning: {} },
+    },
+    error: {},
+    warning: {},
+  },
+});
+
+describe('a header that stands twice', () => {
+  it('counts with its first value', async () => {
+    const head = ['HTTP/1.1 429 Slow', 'retry-after: 7', 'retry-after: 9', 'content-type: a/b', 'content-type: c/d'];
+    const failure = await failureOf(connectTo(await wire(head, 'no')).taskResponse({ connector: 'c' }));
+    expect(failure).toMatchObject({ code: 'TOO_MANY_REQUESTS', httpStatus: 429, retryAfterSeconds: 7 });
+    expect(failure.message).toContain('(a/b)');
+  });
+});
+
+describe('JSON', () => {
+  it.each(['text/html', 'text/plain; charset=latin1', 'application/octet-stream', 'not a type'])(
+    'is read although it calls itself %s',
+    async (type) => {
+      const api = connectTo(await wire(['HTTP/1.1 200 OK', `content-type: ${type}`], completed));
+      expect(await api.taskResponse({ connector: 'c' })).toMatchObject({ outputStatus: 'successful' });
+    },
+  );
+
+  it('is read without a content type', async () => {
+    const api = connectTo(await wire(['HTTP/1.1 200 OK'], completed));
+    expect(await api.taskResponse({ connector: 'c' })).toMatchObject({ outputStatus: 'successful' });
+  });
+
+  it('is read behind a byte order mark', async () => {
+    const api = connectTo(await wire(['HTTP/1.1 200 OK'], `\ufeff${completed}`));
+    expect(await api.taskResponse({ connector: 'c' })).toMatchObject({ outputStatus: 'successful' });
+  });
+});
+
+describe('bytes where JSON was expected', () => {
+  const calls = ['convertFile', 'taskResponse', 'downloadUrl'] as const;
+  it.each(calls)('are an unreadable answer to %s, and are quoted without control characters', async (call) => {
+    const { baseUrl } = await serve((response) =>
+      response.writeHead(200, { 'content-type': 'image/png' }).end(Buffer.from([0x89, 0x50, 0x4e, 0x47, 13, 10, 26])),
+    );
+    const failure = await failureOf(connectTo(baseUrl)[call]({ connector: 'c', output: 'pdf' }));
+    expect(failure).toMatchObject({ code: 'UNREADABLE_RESPONSE', httpStatus: 200, mayHaveExecuted: true });
+    // eslint-disable-next-line no-control-regex -- these are what must not be there
+    expect(failure.message).not.toMatch(/[\u0000-\u001f]/);
+  });
+});
+
+describe('an answer to convertFile', () => {
+  it('without an entity names its task by the connector of its output', async () => {
+    const { baseUrl } = await serve((response) =>
+      sendJson(response, { result: { output: { connector: 'next' }, error: {}, warning: {} } }),
+    );
+    const snapshot = await connectTo(baseUrl).convertFile({ connector: 'c', output: 'pdf' });
+    expect(snapshot).toMatchObject({ connector: 'next', status: 'completed' });
+    expect(snapshot.taskId).toBeUndefined();
+  });
+
+  it.each(['queued', 'RUNNING', ''])(
+    'with the status %j keeps it, so that whoever polls can decide',
+    async (status) => {
+      const { baseUrl } = await serve((response) => sendJson(response, { entity: { id: 't', status }, result: {} }));
+      expect((await connectTo(baseUrl).convertFile({ connector: 'c', output: 'pdf' })).status).toBe(status);
+    },
+  );
+
+  it('whose HTTP status is another success is read like a 200', async () => {
+    const { baseUrl } = await serve((response) =>
+      sendJson(response, { entity: { id: 't', status: 'running' }, result: {} }, 202),
+    );
+    expect(await connectTo(baseUrl).convertFile({ connector: 'c', output: 'pdf' })).toMatchObject({ connector: 't' });
+  });
+
+  it('that lacks its connector is reported with the HTTP status it came with', async () => {
+    const { baseUrl } = await serve((response) => sendJson(response, { entity: {}, result: {} }, 201));
+    const failure = await failureOf(connectTo(baseUrl).convertFile({ connector: 'c', output: 'pdf' }));
+    expect(failure).toMatchObject({ code: 'UNREADABLE_RESPONSE', httpStatus: 201, mayHaveExecuted: true });
+    expect(failure.message).toContain('application/json');
+  });
+});
+
+describe('numbers as text', () => {
+  it.each(['12', '12.0', 12])('the size %j of an upload or a download is 12', async (size) => {
+    const { baseUrl } = await serve((response) =>
+      sendJson(response, { result: { output: { connector: 'n', size }, error: {}, warning: {} } }),
+    );
+    expect((await connectTo(baseUrl).downloadUrl({ connector: 'c' })).size).toBe(12);
+  });
+});

@@ -1,0 +1,89 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import ts from 'typescript';
+import { errorCodes } from '../src/api/error-codes';
+import { appKeys, keysOfSection } from '../src/config/known-keys';
+import { failureCodes } from '../src/shared/activities';
+
+const root = path.resolve(__dirname, '..');
+const pages = ['README.md', 'CONTRIBUTING.md', 'docs/errors.md'];
+const textOf = (page: string) => readFileSync(path.join(root, page), 'utf8');
+const readme = textOf('README.md');
+
+it('every TypeScript snippet of the README compiles against the package', () => {
+  const snippets = [...readme.matchAll(/^```ts\n(.*?)^```$/gms)].map((match) => match[1] ?? '');
+  expect(snippets.length).toBeGreaterThan(2);
+  const problems = compile(new Map(snippets.map((code, index) => [path.join(root, `snippet-${index + 1}.mts`), code])));
+  expect(problems).toEqual([]);
+}, 120_000);
+
+it('a snippet that is wrong would be noticed', () => {
+  const wrong =
+    "import { FileConversionClient } from 'temporal-file-conversion';\nnew FileConversionClient({ clint: 1 });\n";
+  expect(compile(new Map([[path.join(root, 'wrong.mts'), wrong]])).join()).toContain('clint');
+}, 120_000);
+
+it.each(pages)('%s names only files that exist, and links only to them', (page) => {
+  const folder = path.dirname(path.join(root, page));
+  const links = [...textOf(page).matchAll(/\]\((?!https?:)([^)#]+)(#[^)]*)?\)/g)].map((match) => match[1] ?? '');
+  const named = [...textOf(page).matchAll(/`((?:src|test|examples|scripts|bench|docs)\/[\w./-]+)`/g)].map((match) =>
+    path.relative(folder, path.join(root, match[1] ?? '')),
+  );
+  expect([...links, ...named].filter((file) => !existsSync(path.join(folder, file)))).toEqual([]);
+});
+
+it('the README explains every configuration key, and no other', () => {
+  const known = [
+    'default_app',
+    ...appKeys.map((key) => `apps.NAME.${key}`),
+    ...[...keysOfSection]
+      .filter(([section]) => section !== 'policies')
+      .flatMap(([section, keys]) => keys.map((key) => `${section}.${key}`)),
+    ...(keysOfSection.get('policies') ?? []),
+  ];
+  const [, tables = ''] = readme.split('## Configuration');
+  const explained = [...tables.matchAll(/^\| `([\w.]+)` \|/gm)].map((match) => match[1]);
+  expect([...explained].sort()).toEqual([...known].sort());
+});
+
+it('docs/errors.md lists every code of the table with its status and class', () => {
+  const listed = [...textOf('docs/errors.md').matchAll(/^\| `(\w+)` \| (\d+) \| (\w+) \|$/gm)].map(
+    ([, code, httpStatus, errorClass]) => `${code} ${httpStatus} ${errorClass}`,
+  );
+  const table = Object.entries(errorCodes).map(([code, row]) => `${code} ${row.httpStatus} ${row.class}`);
+  expect([...listed].sort()).toEqual([...table].sort());
+});
+
+it('docs/errors.md explains every code of ours', () => {
+  const unions = ['src/storage/errors.ts', 'src/api/errors.ts'].flatMap((file) => [
+    ...textOf(file).matchAll(/^ +\| '(\w+)'/gm),
+  ]);
+  const codes = [...unions.map((match) => match[1] ?? ''), ...Object.values(failureCodes)];
+  expect(codes.length).toBeGreaterThan(20);
+  const page = textOf('docs/errors.md');
+  // "Not yet" and a cancelled request are no failures of a job.
+  const internal = [failureCodes.notFinished, 'REQUEST_ABORTED'];
+  expect(codes.filter((code) => !internal.includes(code) && !page.includes(`\`${code}\``))).toEqual([]);
+});
+
+/** Type-checks files that exist only here, with the options of the repository. */
+function compile(files: ReadonlyMap<string, string>): string[] {
+  const read = ts.readConfigFile(path.join(root, 'tsconfig.check.json'), (file) => ts.sys.readFile(file));
+  const { options } = ts.parseJsonConfigFileContent({ ...read.config, include: [], files: [] }, ts.sys, root);
+  const host = ts.createCompilerHost(options);
+  const onDisk = ts.createCompilerHost(options);
+  host.fileExists = (file) => files.has(file) || onDisk.fileExists(file);
+  host.readFile = (file) => files.get(file) ?? onDisk.readFile(file);
+  host.getSourceFile = (file, languageVersion, ...others) => {
+    const code = files.get(file);
+    if (code === undefined) return onDisk.getSourceFile(file, languageVersion, ...others);
+    return ts.createSourceFile(file, code, languageVersion, true);
+  };
+  const program = ts.createProgram([...files.keys()], options, host);
+  return ts
+    .getPreEmitDiagnostics(program)
+    .map(
+      ({ file, messageText }) =>
+        `${path.basename(file?.fileName ?? '')}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`,
+    );
+}

@@ -51,6 +51,8 @@ export class FileConversionPlugin extends SimplePlugin {
     return {
       // Temporal's default of 0 would cut every transfer at once; a deployment's own value wins.
       shutdownGraceTime: '30 seconds',
+      // Cancellation reaches a transfer with the answer to a heartbeat, so a held-back heartbeat is a late cancellation.
+      maxHeartbeatThrottleInterval: '2 seconds',
       ...super.configureWorker(options),
       activities: { ...options.activities, ...this.conversionActivities },
     };

@@ -8,29 +8,33 @@ const callTimeoutMs = 5_000;
 const notFound = 5;
 
 /**
- * Heartbeats of one activity attempt, sent one after the other and acknowledged by the server.
+ * The heartbeats of one activity attempt.
  *
- * The SDK's own `heartbeat()` is throttled and returns before the server knows of it, so an older detail can arrive after a newer one.
- * Here what `record` resolved for is what the workflow, or the next attempt, will read.
+ * Two kinds, for two ends. The regular beat is the SDK's own: it keeps the attempt alive, at the server and in the worker's own account of
+ * its time-outs, and brings cancellation; it is throttled, and returns before the server knows of it. `record` asks the server itself and
+ * waits for its answer: what it resolved for is what the workflow, or the next attempt, will read.
  */
 export class AcknowledgedHeartbeat {
   /** Aborts when the job is cancelled, the server has given the attempt up, or the worker shuts down. */
   readonly signal: AbortSignal;
   private readonly controller = new AbortController();
-  private readonly timer: NodeJS.Timeout;
-  private last: Promise<void> = Promise.resolve();
-  private stopped = false;
+  private timer: NodeJS.Timeout | undefined;
+  private details: object = {};
 
-  constructor(
-    private readonly context: Context,
-    private details: object,
-  ) {
+  constructor(private readonly context: Context) {
     this.signal = AbortSignal.any([this.controller.signal, context.cancellationSignal]);
-    const timeoutMs = context.info.heartbeatTimeoutMs ?? 10_000;
-    this.timer = setInterval(() => void this.beat().catch(this.noteMissedBeat), timeoutMs / 3);
   }
 
-  /** Replaces the details of the next regular heartbeat; costs nothing now. */
+  /**
+   * Begins the regular beat. An attempt that never starts it must be done within the heartbeat time-out, and its records can't be
+   * overtaken by an older beat.
+   */
+  start(): void {
+    const timeoutMs = this.context.info.heartbeatTimeoutMs ?? 10_000;
+    this.timer ??= setInterval(() => this.context.heartbeat(this.details), timeoutMs / 3);
+  }
+
+  /** Replaces the details of the next regular beat; costs nothing now. */
   update(details: object): void {
     this.details = details;
   }
@@ -41,21 +45,14 @@ export class AcknowledgedHeartbeat {
    */
   async record(details: object): Promise<void> {
     this.details = details;
-    await this.beat();
+    // A beat that the SDK still holds back would arrive later, with what was true before.
+    if (this.timer) this.context.heartbeat(details);
+    await this.send();
     this.controller.signal.throwIfAborted();
   }
 
-  /** No heartbeat is under way any more once this resolves. */
-  async stop(): Promise<void> {
-    this.stopped = true;
+  stop(): void {
     clearInterval(this.timer);
-    await this.last.catch(() => undefined);
-  }
-
-  private beat(): Promise<void> {
-    const next = this.last.catch(() => undefined).then(() => (this.stopped ? undefined : this.send()));
-    this.last = next;
-    return next;
   }
 
   private async send(): Promise<void> {
@@ -79,10 +76,6 @@ export class AcknowledgedHeartbeat {
       throw new ServiceError('Temporal did not acknowledge a heartbeat', { cause: error as Error });
     }
   }
-
-  private readonly noteMissedBeat = (error: unknown): void => {
-    this.context.log.warn('A heartbeat was not acknowledged; the next one follows.', { error });
-  };
 }
 
 function isNotFound(error: unknown): boolean {

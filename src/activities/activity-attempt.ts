@@ -24,7 +24,9 @@ export async function runAttempt<T>(
 ): Promise<T> {
   const context = Context.current();
   const { info } = context;
-  const heartbeat = new AcknowledgedHeartbeat(context, {});
+  const heartbeat = new AcknowledgedHeartbeat(context);
+  // A submit begins its beat only behind its fence, which an older beat must not overtake.
+  if (step !== 'submit') heartbeat.start();
   const failure: FailureContext = { step, app, attempt: info.attempt, requests: 0 };
   try {
     return await work({
@@ -38,12 +40,12 @@ export async function runAttempt<T>(
   } catch (error) {
     throw toFailure(error, failure);
   } finally {
-    await heartbeat.stop();
+    heartbeat.stop();
   }
 }
 
 /** Names a job's temporary files: the same for every attempt and every activity of one run. */
-export function currentJobKey(): string {
+function currentJobKey(): string {
   const { workflowExecution, activityId } = Context.current().info;
   return workflowExecution ? `${workflowExecution.workflowId}/${workflowExecution.runId}` : activityId;
 }

@@ -26,6 +26,7 @@ export function createConvertFile({ api, files }: ActivityDependencies) {
 
       const fence: SendingFence = { phase: 'sending' };
       await heartbeat.record(fence);
+      heartbeat.start();
       failure.requests = 1;
       failure.sentUnrepeatable = true;
       let snapshot;

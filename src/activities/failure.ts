@@ -91,6 +91,8 @@ function fromApiError(error: ConversionApiError, context: FailureContext): Error
       return build(context, { ...base, message, reaction: renewable ? 'retry' : 'fail' });
     }
     case 'server':
+      // A task that completed with this error was not charged: the workflow counts how often it is submitted again.
+      return build(context, { ...base, message, reaction: context.step === 'submit' ? 'submitAgain' : 'retry' });
     case 'transient':
       return build(context, { ...base, message, reaction: 'retry' });
     case 'unreadable': {

@@ -7,12 +7,15 @@ export interface JobDestination {
   sourceName: string;
   output: string;
   onExisting: OnExisting;
+  /** URI of the source, which must not be replaced. */
+  uri?: string;
 }
 
 /** Settles the result's name and proves that it can be written, before anything is spent on it. */
 export function planDestination(files: FileStore, job: JobDestination): Promise<DestinationPlan> {
   const suggestedName = outputName(job.sourceName, job.output);
-  return files.prepareDestination({ uri: job.destination, suggestedName, onExisting: job.onExisting });
+  const { destination, onExisting, uri: source } = job;
+  return files.prepareDestination({ uri: destination, suggestedName, onExisting, source });
 }
 
 /** The name of a job's result when the destination is a folder: the source's name with the target format as its extension. */

@@ -14,6 +14,7 @@ export async function planDestination(options: {
   uri: string;
   suggestedName: string;
   onExisting: OnExisting;
+  source?: string | undefined;
 }): Promise<DestinationPlan> {
   const asked = toPath(options.uri);
   const filePath = options.uri.endsWith('/') ? path.join(asked, makeSafeName(options.suggestedName)) : asked;
@@ -22,6 +23,7 @@ export async function planDestination(options: {
     const existing = await find(filePath, lstat);
     if (existing) {
       if (existing.isDirectory() && options.onExisting !== 'rename') throw isDirectory(uri);
+      if (options.source !== undefined && (await isSame(existing, options.source))) throw isSource(uri);
       if (options.onExisting === 'skip') return { kind: 'skip', uri };
       if (options.onExisting === 'fail') throw alreadyExists(uri);
     }
@@ -30,6 +32,20 @@ export async function planDestination(options: {
   } catch (error) {
     throw destinationFailure(error, uri);
   }
+}
+
+/** By identity, not by name: a folder may have two names, and a file system may not tell upper from lower case. */
+async function isSame(existing: Stats, sourceUri: string): Promise<boolean> {
+  const source = await find(toPath(sourceUri), stat);
+  return source?.ino === existing.ino && source.dev === existing.dev;
+}
+
+function isSource(uri: string): StorageError {
+  return new StorageError({
+    code: 'DESTINATION_IS_SOURCE',
+    message: `Cannot write ${uri}: it is the source itself; choose another destination.`,
+    uri,
+  });
 }
 
 function isDirectory(uri: string): StorageError {

@@ -8,6 +8,8 @@ export type StorageErrorCode =
   | 'SOURCE_CHANGED'
   | 'DESTINATION_EXISTS'
   | 'DESTINATION_IS_DIRECTORY'
+  /** The result would replace its own source. */
+  | 'DESTINATION_IS_SOURCE'
   | 'DESTINATION_NOT_WRITABLE'
   /** No space or no quota left. */
   | 'DESTINATION_FULL'

@@ -61,9 +61,14 @@ export interface FileStore {
   openSource(uri: string): Promise<SourceFile>;
   /**
    * Settles the output's name and proves, without writing anything, that it can be written. A URI that ends with `/` is a
-   * folder; the file is then called `suggestedName`, made safe.
+   * folder; the file is then called `suggestedName`, made safe. Refuses a destination that is the file `source`.
    */
-  prepareDestination(options: { uri: string; suggestedName: string; onExisting: OnExisting }): Promise<DestinationPlan>;
+  prepareDestination(options: {
+    uri: string;
+    suggestedName: string;
+    onExisting: OnExisting;
+    source?: string | undefined;
+  }): Promise<DestinationPlan>;
   /** Streams to a temporary name in the destination folder, syncs, and gives the file its final name in one step. */
   writeDestination(options: WriteDestinationOptions): Promise<StoredFile>;
   /** Removes the temporary files that any attempt of the job left beside the destination. */

@@ -55,7 +55,7 @@ describe('toFailure', () => {
   it('knows a verdict for every code of the table', () => {
     for (const code of Object.keys(errorCodes)) {
       for (const step of steps) {
-        expect(['fail', 'retry', 'awaitCredits', 'uploadAgain']).toContain(
+        expect(['fail', 'retry', 'awaitCredits', 'uploadAgain', 'submitAgain']).toContain(
           verdict(toFailure(apiError(code), contextOf(step))),
         );
       }
@@ -74,6 +74,10 @@ describe('toFailure', () => {
       ]);
     },
   );
+
+  it('lets the workflow submit again, and count it, when the answer to the submit is a task that the service failed', () => {
+    expect(verdict(toFailure(apiError('INTERNAL_SERVER_ERROR'), contextOf('submit')))).toBe('submitAgain');
+  });
 
   it('never retries a submit after an error of any kind once its first byte may have been sent', () => {
     const failure = toFailure(new TypeError('a defect'), contextOf('submit', { sentUnrepeatable: true }));

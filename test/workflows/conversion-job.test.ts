@@ -69,8 +69,8 @@ describe('conversionJob', () => {
   });
 
   it('leaves the result at the service when no destination is given', async () => {
-    const { destination: _none, ...withoutDestination } = await request();
-    const result = await rig.client.convert(withoutDestination);
+    const { source, output, policies } = await request();
+    const result = await rig.client.convert({ source, output, ...(policies && { policies }) });
     expect(result.output).toBeUndefined();
     expect(result.connector).toBeDefined();
     expect(rig.stub.count('download/url')).toBe(0);
@@ -180,7 +180,8 @@ describe('conversionJob', () => {
       else answerRunning(response, 'task-1');
     });
     const result = await rig.client.convert(await request());
-    expect(at[1]! - at[0]!).toBeGreaterThanOrEqual(2_000);
+    const [first = 0, second = 0] = at;
+    expect(second - first).toBeGreaterThanOrEqual(2_000);
     expect(result.possiblyChargedTwice).toBe(false);
     expect(result.requests).toBe(6);
   });
@@ -348,6 +349,14 @@ describe('conversionJob', () => {
     it('skips before anything is sent', async () => {
       const result = await rig.client.convert(await request({ destination: taken(), onExisting: 'skip' }));
       expect(result.status).toBe('skipped');
+      expect(rig.stub.requests).toHaveLength(0);
+    });
+
+    it('never overwrites the source itself', async () => {
+      const source = await rig.source('same.pdf', 'the source');
+      const error = await failureOf({ source, destination: source, onExisting: 'overwrite' });
+      expect(error.code).toBe('DESTINATION_IS_SOURCE');
+      expect(await readFile(source, 'utf8')).toBe('the source');
       expect(rig.stub.requests).toHaveLength(0);
     });
 

@@ -1,0 +1,13 @@
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+const chaos = path.resolve(__dirname, '../../scripts/chaos.mjs');
+
+it('no job is lost and no conversion is spent twice in silence while processes are killed at random (npm run chaos: more of it)', async () => {
+  const run = promisify(execFile)(process.execPath, [chaos, '--rounds', '1', '--files', '10', '--kills', '3']);
+  // It prints the problems and the summary, and then fails.
+  const { stdout } = await run.catch((error: unknown) => error as { stdout: string });
+  const summary: unknown = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '');
+  expect(summary).toMatchObject({ rounds: 1, jobs: 10, succeeded: 10, problems: [] });
+}, 240_000);

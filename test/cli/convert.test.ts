@@ -1,0 +1,255 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import sharp from 'sharp';
+import { fileconv, filesBelow, linesOf, newFolder, parseJson, removeFolders, startFileconv } from './fileconv';
+import type { RunningStack } from './running-stack';
+import { startStack } from './running-stack';
+import { noisyPng } from './samples';
+
+let stack: RunningStack;
+beforeAll(async () => {
+  stack = await startStack();
+});
+afterAll(async () => {
+  await stack.stop();
+  await removeFolders();
+});
+
+async function folderWith(files: Record<string, string | Buffer>): Promise<string> {
+  const folder = await newFolder();
+  for (const [name, content] of Object.entries(files)) {
+    await mkdir(path.dirname(path.join(folder, name)), { recursive: true });
+    await writeFile(path.join(folder, name), content);
+  }
+  return folder;
+}
+
+const convert = (cwd: string, ...args: string[]) => fileconv(['convert', ...args], { cwd, env: stack.env });
+
+it('says where the result is, how large it is and how long it took, in one line on stdout', async () => {
+  const folder = await folderWith({ 'report.md': '# Report\n' });
+  const ended = await convert(folder, 'report.md', '--to', 'docx');
+  expect(ended).toMatchObject({ code: 0, stderr: '' });
+  expect(ended.stdout).toMatch(/^report\.md → report\.docx \(\d+\.\d kB, \d+\.\d s\)\n$/);
+  expect(await filesBelow(folder)).toEqual(['report.docx', 'report.md']);
+});
+
+it('prints one JSON document with --json, files in the order in which they were named', async () => {
+  const folder = await folderWith({ 'b.png': noisyPng(8), 'a.png': noisyPng(8).subarray(0, 60) });
+  const ended = await convert(folder, 'b.png', 'a.png', '--to', 'webp', '--json');
+  expect(ended.code).toBe(1);
+  const output = path.join(folder, 'b.webp');
+  const text = expect.any(String) as unknown;
+  expect(parseJson(ended.stdout)).toEqual({
+    files: [
+      {
+        file: 'b.png',
+        status: 'converted',
+        workflowId: expect.stringMatching(/^convert\/b\.png-[0-9a-f]{8}$/) as unknown,
+        output: {
+          uri: pathToFileURL(output).href,
+          path: output,
+          name: 'b.webp',
+          bytes: (await readFile(output)).length,
+          sha256: expect.stringMatching(/^[0-9a-f]{64}$/) as unknown,
+        },
+        seconds: expect.any(Number) as unknown,
+        possiblyChargedTwice: false,
+        warnings: {},
+      },
+      {
+        file: 'a.png',
+        status: 'failed',
+        workflowId: text,
+        seconds: expect.any(Number) as unknown,
+        error: { code: 'FAILED_CONVERT', message: expect.stringMatching(/^a\.png → webp: /) as unknown },
+      },
+    ],
+  });
+});
+
+it('shows the warnings of the service, and counts them for no failure', async () => {
+  const folder = await folderWith({ 'report.md': '![A picture](missing.png)\n' });
+  const ended = await convert(folder, 'report.md', '--to', 'docx');
+  expect(ended.code).toBe(0);
+  expect(linesOf(ended.stderr)).toEqual([expect.stringMatching(/^warning: report\.md: \w+: .*missing\.png/)]);
+});
+
+describe('names that other tools trip over', () => {
+  const names = [
+    'with two spaces.md',
+    'Grüße 请求 🙂.md',
+    'C# 100%25 sure?.md',
+    'a&b;c$d`e\'f"g.md',
+    'back\\slash.md',
+    '.hidden.md',
+    'UPPER.MD',
+    'two.dots.md',
+    '🙂'.repeat(45) + '.md',
+    `${'n'.repeat(240)}.md`,
+  ];
+
+  it('are converted, and shown as they are', async () => {
+    const folder = await folderWith(Object.fromEntries(names.map((name) => [name, `# ${name}`])));
+    const ended = await convert(folder, ...names, '--to', 'html', '--out', 'out of #1?');
+    expect(linesOf(ended.stderr)).toEqual([`${names.length} converted.`]);
+    expect(ended.code).toBe(0);
+    const results = names.map((name) => `${path.parse(name).name}.html`);
+    expect((await filesBelow(path.join(folder, 'out of #1?'))).sort()).toEqual([...results].sort());
+    const shown = linesOf(ended.stdout).map((line) => line.replace(/^\[\d+\/\d+\] | \([^(]*\)$/g, ''));
+    expect(shown.sort()).toEqual(names.map((name, index) => `${name} → out of #1?/${results[index] ?? ''}`).sort());
+  });
+
+  it('are spelt out where a terminal would act on them', async () => {
+    const name = 'two\nlines\u001b[31m.md';
+    const folder = await folderWith({ [name]: '# Hi' });
+    const ended = await convert(folder, name, '--to', 'html');
+    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    expect(ended.stdout).toMatch(/^two\\x0alines\\x1b\[31m\.md → two\\x0alines\\x1b\[31m\.html \(.*\)\n$/);
+    expect(await filesBelow(folder)).toEqual(['two\nlines\u001b[31m.html', name].sort());
+  });
+
+  it('may begin with a dash after --', async () => {
+    const folder = await folderWith({ '-x.md': '# X', '--json': 'x' });
+    const ended = await convert(folder, '--to', 'html', '--', '-x.md');
+    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    expect(ended.stdout).toMatch(/^-x\.md → -x\.html \(/);
+  });
+
+  it('may be links: the file behind is converted, and stays', async () => {
+    const folder = await folderWith({ 'there/real.md': '# Real' });
+    await symlink('there/real.md', path.join(folder, 'link.md'));
+    const ended = await convert(folder, 'link.md', '--to', 'html');
+    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    expect(await filesBelow(folder)).toEqual(['link.html', 'link.md', 'there', 'there/real.md']);
+    expect(await readFile(path.join(folder, 'there/real.md'), 'utf8')).toBe('# Real');
+  });
+
+  it('may be far away: the result is beside the file, and its path can be used here', async () => {
+    const folder = await folderWith({ 'deep/down/here/file.txt': 'x', 'other/a.md': '# A' });
+    const cwd = path.join(folder, 'deep/down/here');
+    const near = await convert(path.join(folder, 'deep'), '../other/a.md', '--to', 'html');
+    expect(near.stdout).toMatch(/^\.\.\/other\/a\.md → \.\.\/other\/a\.html \(/);
+    const far = await convert(cwd, path.join(folder, 'other/a.md'), '--to', 'docx');
+    expect(far.stdout).toContain(` → ${path.join(folder, 'other/a.docx')} (`);
+  });
+});
+
+describe('--on-existing', () => {
+  const existing = () => folderWith({ 'a.md': '# New', 'a.html': 'old' });
+  const read = (folder: string, name: string) => readFile(path.join(folder, name), 'utf8');
+
+  it('fail, the default: nothing is started and the file stays', async () => {
+    const folder = await existing();
+    const ended = await convert(folder, 'a.md', '--to', 'html', '--on-existing', 'fail');
+    expect(ended).toMatchObject({ code: 2, stdout: '' });
+    expect(linesOf(ended.stderr)).toHaveLength(1);
+    expect(await read(folder, 'a.html')).toBe('old');
+  });
+
+  it('skip: the file stays, and that is a success', async () => {
+    const folder = await existing();
+    const ended = await convert(folder, 'a.md', '--to', 'html', '--on-existing', 'skip');
+    expect(ended).toMatchObject({ code: 0, stdout: 'a.md skipped: its result exists\n', stderr: '' });
+    expect(await read(folder, 'a.html')).toBe('old');
+  });
+
+  it('overwrite: the file is replaced', async () => {
+    const folder = await existing();
+    const ended = await convert(folder, 'a.md', '--to', 'html', '--on-existing', 'overwrite');
+    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    expect(await read(folder, 'a.html')).toContain('New');
+  });
+
+  it('rename: the result gets a number, and its name is shown', async () => {
+    const folder = await existing();
+    const ended = await convert(folder, 'a.md', '--to', 'html', '--on-existing', 'rename');
+    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    expect(ended.stdout).toMatch(/^a\.md → a \(1\)\.html \(/);
+    expect(await read(folder, 'a.html')).toBe('old');
+    expect(await read(folder, 'a (1).html')).toContain('New');
+  });
+
+  it('comes from the configuration when nobody says it', async () => {
+    const folder = await existing();
+    await writeFile(path.join(folder, 'fileconv.toml'), '[policies]\non_existing = "skip"\n');
+    const ended = await convert(folder, 'a.md', '--to', 'html');
+    expect(ended).toMatchObject({ code: 0, stderr: '' });
+  });
+});
+
+it('makes the folder that --out names', async () => {
+  const folder = await folderWith({ 'a.md': '# A' });
+  const ended = await convert(folder, 'a.md', '--to', 'html', '--out', 'new/deep');
+  expect(ended).toMatchObject({ code: 0, stderr: '' });
+  expect(ended.stdout).toMatch(/^a\.md → new\/deep\/a\.html \(/);
+});
+
+it('keeps no more files in flight than --parallel says, and converts them all', async () => {
+  const folder = await folderWith(Object.fromEntries([1, 2, 3, 4].map((n) => [`${n}.png`, noisyPng(8)])));
+  const ended = await convert(folder, '1.png', '2.png', '3.png', '4.png', '--to', 'gif', '--parallel', '1');
+  const order = linesOf(ended.stdout).map((line) => line.slice(0, '[1/4] 1.png'.length));
+  expect(order).toEqual(['[1/4] 1.png', '[2/4] 2.png', '[3/4] 3.png', '[4/4] 4.png']);
+  expect(ended.stderr).toBe('4 converted.\n');
+  const { format } = await sharp(path.join(folder, '4.gif')).metadata();
+  expect(format).toBe('gif');
+});
+
+it('leaves no escape codes in what is piped', async () => {
+  const folder = await folderWith({ 'a.md': '# A', 'b.md': '# B' });
+  const ended = await fileconv(['convert', 'a.md', 'b.md', '--to', 'html'], {
+    cwd: folder,
+    env: { ...stack.env, TERM: 'xterm-256color' },
+  });
+  expect(ended.stdout + ended.stderr).not.toContain('\u001b');
+});
+
+it('lets several commands use the stack at once', async () => {
+  const folder = await folderWith({ 'a.md': '# A' });
+  const targets = ['html', 'docx', 'rst', 'odt'];
+  const all = await Promise.all(targets.map((to) => convert(folder, 'a.md', '--to', to)));
+  expect(all.map(({ code, stderr }) => ({ code, stderr }))).toEqual(targets.map(() => ({ code: 0, stderr: '' })));
+});
+
+describe('Ctrl-C', () => {
+  const names = ['a.png', 'b.png', 'c.png'];
+  const files = Object.fromEntries(names.map((name) => [name, noisyPng(8)]));
+  const args = ['convert', ...names, '--to', 'gif', '--parallel', '1'];
+  /** Long enough for the second job to be under way when the command is interrupted. */
+  const env = () => ({ ...stack.env, FILECONV_POLICIES_FIRST_CHECK_AFTER: '3 seconds' });
+
+  it('ends the command with 130 and says what becomes of the jobs, which is what then happens', async () => {
+    const folder = await folderWith(files);
+    const command = startFileconv(args, { cwd: folder, env: env() });
+    await command.until(/\[1\/3\] a\.png/);
+    await sleep(500);
+    command.child.kill('SIGINT');
+    const ended = await command.ended;
+    expect(ended.code).toBe(130);
+    expect(ended.stderr).toBe(
+      'Interrupted: 1 ended, 1 under way, 1 not started. Jobs under way go on without this command; their results will be where you asked for them.\n',
+    );
+    while (!existsSync(path.join(folder, 'b.gif'))) await sleep(50);
+    expect(existsSync(path.join(folder, 'c.gif'))).toBe(false);
+  });
+
+  it('with --json tells what became of each file', async () => {
+    const folder = await folderWith(files);
+    const command = startFileconv([...args, '--json'], { cwd: folder, env: env() });
+    while (!existsSync(path.join(folder, 'a.gif'))) await sleep(50);
+    await sleep(1_000);
+    command.child.kill('SIGINT');
+    const ended = await command.ended;
+    expect(ended).toMatchObject({ code: 130, stderr: '' });
+    expect(parseJson(ended.stdout)).toMatchObject({
+      files: [
+        { file: 'a.png', status: 'converted' },
+        { file: 'b.png', status: 'unfinished', workflowId: expect.stringContaining('b.png') as unknown },
+        { file: 'c.png', status: 'notStarted' },
+      ],
+    });
+  });
+});

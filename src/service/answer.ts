@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { IncludeItem } from '../api/contract';
 import { errorCodes } from '../api/error-codes';
 import type { TaskError } from './task-error';
@@ -36,13 +35,6 @@ export function errorJson(error: TaskError): string {
 
 export function errorStatus(error: TaskError): number {
   return errorCodes[error.code].httpStatus;
-}
-
-/** A task that ends with its own request and is not kept: monitoring and the questions about formats. */
-export function passingTask(endpoint: string, payload: string, result: string): AnsweredTask {
-  const now = Date.now();
-  const times = { createdAt: now, startedAt: now, completedAt: now };
-  return { id: randomUUID(), endpoint, status: 'completed', payload, result, ...times };
 }
 
 /** `YYYY-MM-DD HH:MM:SS`, in UTC. */

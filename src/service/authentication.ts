@@ -1,46 +1,51 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Account, AccountOptions } from './accounts/account';
 import { TaskError } from './task-error';
 
-/** An app that may use the service. The service knows the hash of its token only. */
-export interface ServiceApp {
+/** An app that may use the service. The service knows the hashes of its tokens only. */
+export interface ServiceApp extends AccountOptions {
   name: string;
   appId: string;
-  /** SHA-256 of the app token, in hex. */
-  tokenSha256: string;
+  /** SHA-256 of the app token, in hex; several while a token is being replaced. */
+  tokenSha256: string | readonly string[];
 }
 
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+export function hashToken(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}
 
 /** Finds the app of a request (section "Authentication"). */
 export class Authenticator {
-  readonly #apps: { app: ServiceApp; digest: Buffer }[];
+  readonly #candidates: { account: Account; digest: Buffer }[];
 
-  constructor(apps: readonly ServiceApp[]) {
-    this.#apps = apps.map((app) => {
-      if (!/^[0-9a-f]{64}$/i.test(app.tokenSha256)) {
-        throw new Error(`The tokenSha256 of app "${app.name}" must be 64 hexadecimal digits.`);
-      }
-      return { app, digest: Buffer.from(app.tokenSha256, 'hex') };
-    });
+  constructor(accounts: readonly Account[]) {
+    this.#candidates = accounts.flatMap((account) =>
+      account.tokenSha256.map((hash) => {
+        if (!/^[0-9a-f]{64}$/.test(hash)) {
+          throw new Error(`The tokenSha256 of app "${account.name}" must be 64 hexadecimal digits.`);
+        }
+        return { account, digest: Buffer.from(hash, 'hex') };
+      }),
+    );
   }
 
   /** The app whose token the Authorization header carries. */
-  authenticate(header: string | undefined): ServiceApp {
+  authenticate(header: string | undefined): Account {
     if (header === undefined || header === '') throw new TaskError('MISSING_AUTHORIZATION_HEADER');
     const token = /^Bearer +(\S+)$/i.exec(header)?.[1];
     if (token === undefined) throw new TaskError('INVALID_AUTHORIZATION_HEADER');
     const digest = createHash('sha256').update(token).digest();
-    let found: ServiceApp | undefined;
-    // Every app is compared, so that the time taken tells nothing about which one matched.
-    for (const candidate of this.#apps) if (timingSafeEqual(candidate.digest, digest)) found = candidate.app;
+    let found: Account | undefined;
+    // Every token is compared, so that the time taken tells nothing about which one matched.
+    for (const candidate of this.#candidates) {
+      if (timingSafeEqual(candidate.digest, digest)) found = candidate.account;
+    }
     if (!found) throw new TaskError('INVALID_CREDENTIAL');
     return found;
   }
 }
 
 /** Throws unless the data key `app` names the app that the token belongs to. */
-export function requireSameApp(app: ServiceApp, appId: string): void {
-  if (appId === app.appId) return;
-  if (!uuid.test(appId)) throw new TaskError('INVALID_DATA_KEY', { subject: 'app' });
-  throw new TaskError('INVALID_CREDENTIAL');
+export function requireSameApp(account: Account, appId: string): void {
+  if (appId.toLowerCase() !== account.appId.toLowerCase()) throw new TaskError('INVALID_CREDENTIAL');
 }

@@ -3,10 +3,10 @@ import { resultJson } from './answer';
 import { messageOf } from './caught';
 import type { ConversionPool, PoolOutcome } from './conversion-pool';
 import { baseName } from './file-name';
+import { describeFileState } from './file-state';
 import type { FileStore } from './file-store';
 import { chooseOutput, findInput, requireRoute } from './format-choice';
 import { type FormatCatalog, formatName } from './formats';
-import { downloadLifetimeMs } from './lifetimes';
 import { TaskError } from './task-error';
 import type { Task, TaskStore } from './task-store';
 
@@ -28,6 +28,8 @@ interface QueueOptions {
   /** Conversions at a time. */
   concurrency: number;
   conversionTimeoutMs: number;
+  /** How long an output of this app (by App ID) can be downloaded. */
+  downloadLifetimeMs: (app: string) => number;
   log: (line: string) => void;
 }
 
@@ -120,7 +122,7 @@ export class ConversionQueue {
         return;
       }
       if (outcome.status === 'successful') await files.keepOutput(part, id);
-      this.#complete(id, outcome, startedAt);
+      this.#complete(task, outcome, startedAt);
       const ending = outcome.status === 'successful' ? outcome.status : `${outcome.status}: ${outcome.message}`;
       log(
         `conversion ${id} ${task.inputFormat ?? '?'} → ${task.outputFormat ?? '?'}: ${ending}, ${Date.now() - startedAt} ms`,
@@ -148,7 +150,9 @@ export class ConversionQueue {
     }
     const source = task.connector === null ? undefined : store.findOfApp(task.connector, task.app);
     const inputPath = source && files.pathOf(source);
-    if (!inputPath || !(await files.exists(inputPath))) throw new TaskError('FILE_NOT_EXISTS', { subject: 'input' });
+    if (!inputPath || !(await files.exists(inputPath))) {
+      throw new TaskError('FILE_NOT_EXISTS', { subject: source ? describeFileState(source) : 'uploaded' });
+    }
     const input = findInput(catalog, task.inputFormat ?? '');
     const output = chooseOutput(catalog, task.outputFormat ?? '');
     return pool.convert({
@@ -162,7 +166,7 @@ export class ConversionQueue {
     });
   }
 
-  #complete(id: string, ending: Exclude<Ending, { status: 'interrupted' }>, startedAt: number): void {
+  #complete({ id, app }: Task, ending: Exclude<Ending, { status: 'interrupted' }>, startedAt: number): void {
     const completedAt = Date.now();
     if (ending.status === 'successful') {
       const duration = Math.round((completedAt - startedAt) / 1000);
@@ -171,7 +175,7 @@ export class ConversionQueue {
         result: resultJson({ output: { connector: id, status: 'successful', duration }, warning: ending.warnings }),
         errorCode: null,
         fileSize: ending.bytes,
-        expiresAt: completedAt + downloadLifetimeMs,
+        expiresAt: completedAt + this.#options.downloadLifetimeMs(app),
         completedAt,
       });
       return;

@@ -29,6 +29,17 @@ const migrations: readonly string[] = [
      completed_at  INTEGER
    ) STRICT;
    CREATE INDEX tasks_unfinished ON tasks (created_at) WHERE status <> 'completed';`,
+  `-- The vCredits of an app; null: unlimited, as for an app without a row. 'reserved' is what its unfinished tasks hold.
+   CREATE TABLE balances (
+     app      TEXT PRIMARY KEY,
+     vcredits INTEGER,
+     reserved INTEGER NOT NULL DEFAULT 0 CHECK (reserved >= 0)
+   ) STRICT;
+   -- What the task is charged when it succeeds; null when it consumes nothing.
+   ALTER TABLE tasks ADD COLUMN reserved INTEGER;
+   -- Of the uploaded file that the job began with.
+   ALTER TABLE tasks ADD COLUMN file_sha256 TEXT;
+   CREATE INDEX tasks_of_app ON tasks (app, created_at);`,
 ];
 
 const versionSchema = z.object({ user_version: z.number() });

@@ -1,9 +1,12 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { link, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
-import type { ServiceApp } from './authentication';
+import { hashToken, type ServiceApp } from './authentication';
 import { inspectError } from './caught';
+
+/** The name of that app; no other may have it. */
+export const embeddedAppName = 'embedded';
 
 const appSchema = z.object({ name: z.string(), appId: z.guid(), tokenSha256: z.string().regex(/^[0-9a-f]{64}$/) });
 
@@ -24,8 +27,8 @@ export async function ensureEmbeddedApp(dataDir: string): Promise<EmbeddedApp> {
   const tokenFile = path.join(folder, 'embedded-app.token');
   const appFile = path.join(folder, 'embedded-app.json');
   const token = (await readOrCreate(tokenFile, () => `${randomBytes(32).toString('base64url')}\n`)).trim();
-  const tokenSha256 = createHash('sha256').update(token).digest('hex');
-  const created: ServiceApp = { name: 'embedded', appId: randomUUID(), tokenSha256 };
+  const tokenSha256 = hashToken(token);
+  const created: ServiceApp = { name: embeddedAppName, appId: randomUUID(), tokenSha256 };
   const stored = appSchema.parse(
     JSON.parse(await readOrCreate(appFile, () => `${JSON.stringify(created, null, 2)}\n`)),
   );

@@ -1,10 +1,11 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { endpoints } from '../api/contract';
+import { isTaskOf } from './api-version';
 import type { Task } from './task-store';
 
 const partSuffix = '.part';
@@ -28,8 +29,8 @@ export class FileStore {
 
   /** Where the file that a task made lies; undefined for tasks that make none. */
   pathOf({ id, endpoint }: Pick<Task, 'id' | 'endpoint'>): string | undefined {
-    if (endpoint === endpoints.uploadFile) return path.join(this.#uploads, id);
-    if (endpoint === endpoints.convertFile) return path.join(this.#outputs, id);
+    if (isTaskOf({ endpoint }, endpoints.uploadFile)) return path.join(this.#uploads, id);
+    if (isTaskOf({ endpoint }, endpoints.convertFile)) return path.join(this.#outputs, id);
     return undefined;
   }
 
@@ -39,12 +40,14 @@ export class FileStore {
   }
 
   /** Writes a stream to disk without giving it its id yet. Nothing is left behind when the stream breaks. */
-  async receive(stream: Readable): Promise<{ part: string; size: number }> {
+  async receive(stream: Readable): Promise<{ part: string; size: number; sha256: string }> {
     const part = path.join(this.#uploads, `${randomUUID()}${partSuffix}`);
+    const hash = createHash('sha256');
+    stream.on('data', (chunk: Buffer) => hash.update(chunk));
     try {
       const target = createWriteStream(part, { flags: 'wx', mode: 0o600, flush: true });
       await pipeline(stream, target);
-      return { part, size: target.bytesWritten };
+      return { part, size: target.bytesWritten, sha256: hash.digest('hex') };
     } catch (error) {
       await this.discard(part);
       throw error;

@@ -1,56 +1,82 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { TaskError } from './task-error';
+import { fieldProblem } from './request-problems';
 
 /** Forms without a file: small, so that they are read whole. Uploads are streamed in `upload-route.ts`. */
 
-const formSchema = z.object({ data: z.unknown() }).partial();
+export interface FormField {
+  readonly name: string;
+  /** It came with a file name. */
+  readonly isFile: boolean;
+  readonly value: string;
+}
 
-/** The field `data` of a form that a content type parser has read; undefined when it has none. */
-export function dataFieldOf(request: FastifyRequest): unknown {
-  return formSchema.safeParse(request.body).data?.data;
+/** What the content type parser makes of a multipart form. */
+export class MultipartForm {
+  constructor(readonly fields: readonly FormField[]) {}
+}
+
+const urlencodedSchema = z.record(z.string(), z.union([z.string(), z.array(z.string())]));
+
+/** The text of the field `data` of a form that a content type parser has read; throws when the form holds anything else. */
+export function dataFieldOf(request: FastifyRequest): string {
+  return requireDataField(fieldsOf(request));
+}
+
+export function requireDataField(fields: readonly FormField[]): string {
+  const [data, ...others] = fields.filter((field) => field.name === 'data');
+  if (!data) throw fieldProblem('missing', 'data');
+  if (data.isFile || others.length > 0) throw fieldProblem('wrongType', 'data');
+  const unknown = fields.find((field) => field.name !== 'data');
+  if (unknown) throw fieldProblem('unknown', unknown.name);
+  return data.value;
+}
+
+function fieldsOf({ body }: FastifyRequest): readonly FormField[] {
+  if (body instanceof MultipartForm) return body.fields;
+  const urlencoded = urlencodedSchema.safeParse(body);
+  if (!urlencoded.success) return [];
+  return Object.entries(urlencoded.data).flatMap(([name, values]) =>
+    [values].flat().map((value) => ({ name, isFile: false, value })),
+  );
 }
 
 /**
- * Reads a multipart form (RFC 7578) that is in memory. Files in it are passed over. Polling is most of what a service is
- * asked, and this takes a tenth of the time of a streaming reader.
+ * Reads a multipart form (RFC 7578) that is in memory. Polling is most of what a service is asked, and this takes a tenth of
+ * the time of a streaming reader.
  */
-export function readMultipartForm(body: Buffer, contentType: string): { data?: string | string[] } {
+export function readMultipartForm(body: Buffer, contentType: string): FormField[] {
   const boundary = boundaryOf(contentType);
   const delimiter = Buffer.from(`\r\n--${boundary}`, 'latin1');
   // The first delimiter has no line before it.
   const text = Buffer.concat([Buffer.from('\r\n'), body]);
-  const values: string[] = [];
+  const fields: FormField[] = [];
   let start = text.indexOf(delimiter);
   for (;;) {
-    if (start === -1) throw new TaskError('INVALID_FIELD', { subject: 'data' });
+    if (start === -1) throw fieldProblem('unknown', 'data');
     start += delimiter.length;
-    if (text.toString('latin1', start, start + 2) === '--') break;
+    if (text.toString('latin1', start, start + 2) === '--') return fields;
     const end = text.indexOf(delimiter, start);
-    if (end === -1) throw new TaskError('INVALID_FIELD', { subject: 'data' });
-    const value = readPart(text.subarray(start, end));
-    if (value !== undefined) values.push(value);
+    if (end === -1) throw fieldProblem('unknown', 'data');
+    fields.push(readPart(text.subarray(start, end)));
     start = end;
   }
-  const [first] = values;
-  if (first === undefined) return {};
-  return { data: values.length === 1 ? first : values };
 }
 
 function boundaryOf(contentType: string): string {
   const match = /;\s*boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType);
   const boundary = match?.[1] ?? match?.[2];
-  if (boundary === undefined) throw new TaskError('INVALID_FIELD', { subject: 'data' });
+  if (boundary === undefined) throw fieldProblem('unknown', 'data');
   return boundary;
 }
 
-/** The value of a part that is the field `data`. */
-function readPart(part: Buffer): string | undefined {
+function readPart(part: Buffer): FormField {
   const headerEnd = part.indexOf('\r\n\r\n');
-  if (headerEnd === -1) return undefined;
-  const headers = part.toString('utf8', 0, headerEnd);
+  const headers = part.toString('utf8', 0, Math.max(0, headerEnd));
   const disposition = /\r\ncontent-disposition:(.*)/i.exec(headers)?.[1] ?? '';
   const name = /;\s*name=(?:"([^"]*)"|([^;\s]+))/i.exec(disposition);
   const isFile = /;\s*filename\*?=/i.test(disposition);
-  return !isFile && (name?.[1] ?? name?.[2]) === 'data' ? part.toString('utf8', headerEnd + 4) : undefined;
+  const fieldName = name?.[1] ?? name?.[2] ?? '';
+  // What a file in a small form holds is of no interest: it is refused by its name.
+  return { name: fieldName, isFile, value: isFile || headerEnd === -1 ? '' : part.toString('utf8', headerEnd + 4) };
 }

@@ -2,12 +2,16 @@ import { mkdir } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { Authenticator, type ServiceApp } from './authentication';
+import { Accounts } from './accounts/accounts';
+import { documentVersion } from './api-version';
+import type { ServiceApp } from './authentication';
 import { ConversionPool } from './conversion-pool';
 import { ConversionQueue } from './conversion-queue';
 import { lockDataDir, openDatabase } from './database';
 import { FileStore } from './file-store';
 import { FormatCatalog } from './formats';
+import { downloadLifetimeMs } from './lifetimes';
+import { PassingTasks } from './passing-tasks';
 import { createServer } from './server';
 import { TaskStore } from './task-store';
 
@@ -19,8 +23,10 @@ export interface ConversionServiceOptions {
   /** Default 0: a free one. */
   port?: number;
   allowRemote?: boolean;
-  /** The apps that may use the service. */
+  /** Apps that may use the service; those of the accounts file come on top. */
   apps: readonly ServiceApp[];
+  /** Must exist when it is named. Default: `accounts.toml` in `dataDir`, if there is one. See `docs/accounts.md`. */
+  accountsFile?: string | undefined;
   /** Time limit of one conversion, without the time it waits for an engine. Default 120,000. */
   conversionTimeoutMs?: number;
   /** Conversions at a time. Default: the number of processors, at most 4. */
@@ -34,6 +40,8 @@ export interface ConversionService {
   /** Base URL, without a slash at its end. */
   url: string;
   port: number;
+  /** Reads the accounts file again, which otherwise happens within a second of its change. False: it is bad, nothing changed. */
+  reloadAccounts(): Promise<boolean>;
   /** Lets answers under way finish; conversions under way run again at the next start. */
   close(): Promise<void>;
 }
@@ -51,13 +59,19 @@ const closeSweepMs = 20;
 export async function startConversionService(options: ConversionServiceOptions): Promise<ConversionService> {
   const settings = checkOptions(options);
   const { dataDir } = settings;
-  const authenticator = new Authenticator(options.apps);
+  const accounts = await Accounts.open({
+    apps: options.apps,
+    file: options.accountsFile ?? path.join(dataDir, 'accounts.toml'),
+    required: options.accountsFile !== undefined,
+    log: settings.log,
+  });
+  if (accounts.all.length === 0) throw new Error('The conversion service needs at least one app.');
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const unlock = lockDataDir(path.join(dataDir, 'service.lock'), dataDir);
   let store: TaskStore | undefined;
   try {
     store = new TaskStore(openDatabase(path.join(dataDir, 'service.db')));
-    return await startWithStore({ store, unlock, authenticator, settings });
+    return await startWithStore({ store, unlock, accounts, settings });
   } catch (error) {
     store?.close();
     unlock();
@@ -65,31 +79,44 @@ export async function startConversionService(options: ConversionServiceOptions):
   }
 }
 
-async function startWithStore({ store, unlock, authenticator, settings }: Foundation): Promise<ConversionService> {
+async function startWithStore({ store, unlock, accounts, settings }: Foundation): Promise<ConversionService> {
   const { host, port, dataDir, concurrency, conversionTimeoutMs, maxUploadBytes, log } = settings;
   const files = new FileStore(dataDir);
   await files.prepare();
   await files.sweep((id) => store.has(id));
   const catalog = new FormatCatalog();
   const pool = new ConversionPool(concurrency);
-  const queue = new ConversionQueue({ store, files, pool, catalog, concurrency, conversionTimeoutMs, log });
-  const server = await createServer({ context: { store, files, queue, catalog, maxUploadBytes }, authenticator, log });
+  const queue = new ConversionQueue({
+    ...{ store, files, pool, catalog, concurrency, conversionTimeoutMs, log },
+    downloadLifetimeMs: (app) => accounts.find(app)?.downloadLifetimeMs ?? downloadLifetimeMs,
+  });
+  accounts.use((all) => {
+    for (const { appId, initialVcredits } of all) {
+      if (initialVcredits !== undefined) store.ledger.seed(appId, initialVcredits);
+    }
+  });
+  const passing = new PassingTasks();
+  const context = { store, passing, files, queue, catalog, maxUploadBytes };
+  const versions = [documentVersion, ...accounts.extraApiVersions];
+  const server = await createServer({ context, accounts, versions, log });
   await server.listen({ host, port });
   const recovered = queue.recover();
   if (recovered > 0) log(`${recovered} conversion(s) that were not completed run again`);
+  accounts.watch();
   const boundPort = portOf(server);
   let closing: Promise<void> | undefined;
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${boundPort}`,
     port: boundPort,
-    close: () => (closing ??= closeAll({ server, queue, store, unlock })),
+    reloadAccounts: () => accounts.reload(),
+    close: () => (closing ??= closeAll({ server, queue, store, accounts, unlock })),
   };
 }
 
 interface Foundation {
   store: TaskStore;
   unlock: () => void;
-  authenticator: Authenticator;
+  accounts: Accounts;
   settings: ReturnType<typeof checkOptions>;
 }
 
@@ -100,7 +127,6 @@ function checkOptions(options: ConversionServiceOptions) {
       `The conversion service listens on this machine only; ${host} can be reached from others. To allow that, say so a second time with allowRemote.`,
     );
   }
-  if (options.apps.length === 0) throw new Error('The conversion service needs at least one app.');
   return {
     host,
     port: options.port ?? 0,
@@ -130,10 +156,12 @@ interface Parts {
   server: FastifyInstance;
   queue: ConversionQueue;
   store: TaskStore;
+  accounts: Accounts;
   unlock: () => void;
 }
 
-async function closeAll({ server, queue, store, unlock }: Parts): Promise<void> {
+async function closeAll({ server, queue, store, accounts, unlock }: Parts): Promise<void> {
+  await accounts.close();
   const closed = server.close();
   // Requests in mode sync wait for conversions that stop now; they are told so.
   await queue.stop();

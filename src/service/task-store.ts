@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { taskStatuses } from '../api/contract';
 import type { ServiceDatabase } from './database';
+import { Ledger } from './ledger';
 
 /** A task as it is kept; times are milliseconds since 1970. */
 const taskSchema = z.object({
@@ -16,14 +17,18 @@ const taskSchema = z.object({
   outputFormat: z.string().nullable(),
   fileName: z.string().nullable(),
   fileSize: z.number().nullable(),
+  fileSha256: z.string().nullable(),
   expiresAt: z.number().nullable(),
   vcredits: z.number().nullable(),
+  reserved: z.number().nullable(),
   callback: z.string().nullable(),
   attempts: z.number(),
   createdAt: z.number(),
   startedAt: z.number().nullable(),
   completedAt: z.number().nullable(),
 });
+
+const countSchema = z.object({ count: z.number() });
 
 export type Task = z.infer<typeof taskSchema>;
 
@@ -41,7 +46,7 @@ interface TaskCompletion {
 
 const columns = `id, app, endpoint, status, payload, result, error_code AS errorCode, connector,
   input_format AS inputFormat, output_format AS outputFormat, file_name AS fileName, file_size AS fileSize,
-  expires_at AS expiresAt, vcredits, callback, attempts,
+  file_sha256 AS fileSha256, expires_at AS expiresAt, vcredits, reserved, callback, attempts,
   created_at AS createdAt, started_at AS startedAt, completed_at AS completedAt`;
 
 /** Polling asks for the same few tasks again and again, and reading one from the database costs as much as answering. */
@@ -49,21 +54,25 @@ const maxRememberedTasks = 1_000;
 const maxRememberedLength = 16_384;
 
 /**
- * All tasks of all apps. Every method is one statement, committed when it returns. What was read is remembered until it changes,
- * which only this process can do: the data folder is locked.
+ * All tasks of all apps, with their vCredits. Every method is one transaction, committed when it returns. What was read is
+ * remembered until it changes, which only this process can do: the data folder is locked.
+ *
+ * A task becomes completed in `insert` or in `complete` and nowhere else: what has to happen exactly once with it belongs there.
  */
 export class TaskStore {
   readonly #remembered = new Map<string, Task>();
   readonly #db: ServiceDatabase;
   readonly #statements;
+  readonly ledger: Ledger;
 
   constructor(db: ServiceDatabase) {
     this.#db = db;
+    this.ledger = new Ledger(db);
     this.#statements = {
       insert: db.prepare(
         `INSERT INTO tasks (id, app, endpoint, status, payload, result, error_code, connector, input_format, output_format,
-           file_name, file_size, expires_at, vcredits, callback, created_at, started_at, completed_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+           file_name, file_size, file_sha256, expires_at, reserved, callback, created_at, started_at, completed_at)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       ),
       ofApp: db.prepare(`SELECT ${columns} FROM tasks WHERE id = ? AND app = ?`),
       unfinished: db.prepare(`SELECT id FROM tasks WHERE status <> 'completed' ORDER BY created_at, rowid`),
@@ -74,10 +83,21 @@ export class TaskStore {
       ),
       undoAttempt: db.prepare('UPDATE tasks SET attempts = attempts - 1 WHERE id = ? AND attempts > 0'),
       complete: db.prepare(
-        `UPDATE tasks SET status = 'completed', result = ?, error_code = ?, file_size = ?, expires_at = ?, completed_at = ?
-         WHERE id = ?`,
+        `UPDATE tasks SET status = 'completed', result = ?, error_code = ?, file_size = ?, expires_at = ?, completed_at = ?,
+           vcredits = ?
+         WHERE id = ? AND status <> 'completed'`,
+      ),
+      countSince: db.prepare(
+        'SELECT count(*) AS count FROM tasks WHERE app = ? AND created_at >= ? AND endpoint LIKE ?',
       ),
     };
+  }
+
+  /** Accepts a task that may cost vCredits: they are reserved, or the task is not written and INSUFFICIENT_VCREDITS thrown. */
+  admit(task: NewTask, price: number): void {
+    this.#transaction(() => {
+      this.insert({ ...task, reserved: this.ledger.reserve(task.app, price) });
+    });
   }
 
   insert(task: NewTask): void {
@@ -94,8 +114,9 @@ export class TaskStore {
       task.outputFormat ?? null,
       task.fileName ?? null,
       task.fileSize ?? null,
+      task.fileSha256 ?? null,
       task.expiresAt ?? null,
-      task.vcredits ?? null,
+      task.reserved ?? null,
       task.callback ?? null,
       task.createdAt,
       task.startedAt ?? null,
@@ -137,10 +158,27 @@ export class TaskStore {
     this.#remembered.delete(id);
   }
 
+  /** Ends a task and charges what it reserved, or lets that go when it failed. A task that has ended already stays as it is. */
   complete(completion: TaskCompletion): void {
     const { id, result, errorCode, fileSize, expiresAt, completedAt } = completion;
-    this.#statements.complete.run(result, errorCode, fileSize, expiresAt, completedAt, id);
+    this.#transaction(() => {
+      const task = this.findAnywhere(id);
+      if (!task || task.status === 'completed') return;
+      const succeeded = errorCode === null;
+      const vcredits = succeeded ? task.reserved : null;
+      this.#statements.complete.run(result, errorCode, fileSize, expiresAt, completedAt, vcredits, id);
+      this.ledger.settle(task.app, task.reserved ?? 0, succeeded);
+    });
     this.#remembered.delete(id);
+  }
+
+  /** Tasks of an app since a time, of one endpoint in any version. */
+  countSince(app: string, since: number, taskPath: string): number {
+    return countSchema.parse(this.#statements.countSince.get(app, since, `%/${taskPath}`)).count;
+  }
+
+  #transaction(work: () => void): void {
+    this.#db.transaction(work).immediate();
   }
 
   #remember(task: Task): void {

@@ -1,16 +1,13 @@
 import multipart, { type MultipartValue } from '@fastify/multipart';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { ServiceApp } from './authentication';
 import { requireSameApp } from './authentication';
-import type { ServiceContext } from './endpoints/endpoint';
-import type { ReceivedFile } from './endpoints/upload-file';
-import { dataFieldOf } from './form';
-import { type ParsedData, parseRequestData, requestSchemas } from './request-data';
-import { TaskError } from './task-error';
+import type { Caller, ServiceContext, TaskRequest } from './endpoints/endpoint';
+import { type ReceivedFile, uploadLimitOf } from './endpoints/upload-file';
+import { dataFieldOf, type FormField, requireDataField } from './form';
+import { type AnyTaskData, parseRequestData, requestSchemas } from './request-data';
+import { fieldProblem } from './request-problems';
 
 /** Reading upload forms: the file goes from the socket to the disk and is never in memory as a whole. */
-
-type UploadData = ParsedData<ReturnType<typeof requestSchemas.uploadFile.parse>>;
 
 /** Makes uploads readable in this scope of the server. */
 export async function registerUploadForms(
@@ -29,28 +26,30 @@ export async function registerUploadForms(
  */
 export async function receiveUpload<Kept>(
   request: FastifyRequest,
-  { app, files }: { app: ServiceApp; files: ServiceContext['files'] },
-  keep: (upload: UploadData & { file: ReceivedFile }) => Promise<Kept>,
+  { app, endpoint, files, maxUploadBytes }: Caller & Pick<ServiceContext, 'files' | 'maxUploadBytes'>,
+  keep: (upload: TaskRequest<AnyTaskData> & { file: ReceivedFile }) => Promise<Kept>,
 ): Promise<Kept> {
-  let field: unknown = request.isMultipart() ? undefined : dataFieldOf(request);
+  const fields: FormField[] = [];
   let file: ReceivedFile | undefined;
   try {
     if (request.isMultipart()) {
-      for await (const part of request.parts()) {
+      for await (const part of request.parts({ limits: { fileSize: uploadLimitOf(app, maxUploadBytes) } })) {
         if (part.type === 'field') {
-          if (part.fieldname === 'data') field = fieldText(part);
+          fields.push({ name: part.fieldname, isFile: false, value: fieldText(part) });
         } else if (part.fieldname !== 'file') {
           part.file.resume();
+          fields.push({ name: part.fieldname, isFile: true, value: '' });
         } else {
-          if (field !== undefined) parseUploadData(field, app);
+          if (fields.some(({ name }) => name === 'data')) readUploadData(dataFieldIn(fields), { app, endpoint });
           const received = await files.receive(part.file);
           file = { ...received, fileName: part.filename, truncated: part.file.truncated };
         }
       }
     }
-    const parsed = parseUploadData(field, app);
-    if (!file) throw new TaskError('MISSING_REQUIRED_FIELD', { subject: 'file' });
-    return await keep({ ...parsed, file });
+    const field = request.isMultipart() ? dataFieldIn(fields) : dataFieldOf(request);
+    const upload = readUploadData(field, { app, endpoint });
+    if (!file) throw fieldProblem('missing', 'file');
+    return await keep({ ...upload, file });
   } catch (error) {
     // The rest of the body is read away, or the next request on this connection would wait behind it for ever.
     request.raw.unpipe();
@@ -62,10 +61,16 @@ export async function receiveUpload<Kept>(
   }
 }
 
-function parseUploadData(field: unknown, app: ServiceApp): UploadData {
-  const parsed = parseRequestData(field, requestSchemas.uploadFile);
-  requireSameApp(app, parsed.data.app);
-  return parsed;
+function dataFieldIn(fields: readonly FormField[]): string {
+  // A file that comes without a file name is text.
+  if (fields.some(({ name }) => name === 'file')) throw fieldProblem('wrongType', 'file');
+  return requireDataField(fields);
+}
+
+function readUploadData(field: string, { app, endpoint }: Caller): TaskRequest<AnyTaskData> {
+  const { raw: payload, data } = parseRequestData(field, requestSchemas.uploadFile);
+  requireSameApp(app, data.app);
+  return { app, endpoint, data, payload };
 }
 
 /** The text of a form field. A part that calls itself JSON comes parsed from the form reader. */

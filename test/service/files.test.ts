@@ -83,7 +83,7 @@ describe('upload/file', () => {
     ['without a file', { data: '{}' }, undefined, 'MISSING_REQUIRED_DATA_KEY'],
     ['without data', {}, 'file', 'MISSING_REQUIRED_FIELD'],
     ['with broken data', { data: '{' }, 'file', 'INVALID_FIELD'],
-    ['with the file under another name', { data: 'ok' }, 'document', 'MISSING_REQUIRED_FIELD'],
+    ['with the file under another name', { data: 'ok' }, 'document', 'INVALID_FIELD'],
   ])('refuses an upload %s and keeps nothing', async (_title, fields: { data?: string }, fileField, code) => {
     const before = await uploads();
     const form = new FormData();
@@ -103,7 +103,7 @@ describe('upload/file', () => {
     form.append('file', new Blob([toBytes(tinyPng)]), 'a.png');
     form.append('file', new Blob([toBytes(tinyPng)]), 'b.png');
     const { status, error } = await parseAnswer(await client.send('upload/file', { body: form }));
-    expect([status, error.code]).toEqual([400, 'INVALID_FIELD']);
+    expect([status, error.code]).toEqual([400, 'WRONG_TYPE_FIELD']);
     expect(await uploads()).toEqual(before);
   });
 

@@ -122,10 +122,11 @@ describe('the field data', () => {
   it.each([
     [{ app: undefined }, 'MISSING_REQUIRED_DATA_KEY', 'app'],
     [{ app: 7 }, 'WRONG_TYPE_DATA_KEY', 'app'],
-    [{ app: 'mine' }, 'INVALID_DATA_KEY', 'app'],
+    [{ app: 'mine' }, 'WRONG_VALUE_DATA_KEY', 'app'],
     [{ connector: undefined }, 'MISSING_REQUIRED_DATA_KEY', 'connector'],
     [{ connector: 7 }, 'WRONG_TYPE_DATA_KEY', 'connector'],
-    [{ connector: '../../etc/passwd' }, 'INVALID_DATA_KEY', 'connector'],
+    [{ connector: '../../etc/passwd' }, 'WRONG_VALUE_DATA_KEY', 'connector'],
+    [{ connector: null }, 'WRONG_TYPE_DATA_KEY', 'connector'],
     [{ include: 'result' }, 'WRONG_TYPE_DATA_KEY', 'include'],
     [{ include: ['everything'] }, 'WRONG_VALUE_DATA_KEY', 'include'],
     [{ mode: 'later' }, 'WRONG_VALUE_DATA_KEY', 'mode'],
@@ -134,7 +135,10 @@ describe('the field data', () => {
     [{ parameters: [] }, 'WRONG_TYPE_DATA_KEY', 'parameters'],
     [{ parameters: {} }, 'MISSING_REQUIRED_PARAMETER', 'output'],
     [{ parameters: { output: 7 } }, 'WRONG_TYPE_PARAMETER', 'output'],
-    [{ parameters: { output: '' } }, 'INVALID_PARAMETER', 'output'],
+    [{ parameters: { output: '' } }, 'WRONG_VALUE_PARAMETER', 'output'],
+    [{ parameters: { output: 'pdf', input: 7 } }, 'WRONG_TYPE_PARAMETER', 'input'],
+    [{ parameters: { output: 'pdf', quality: 9 } }, 'INVALID_PARAMETER', 'quality'],
+    [{ conector: unknownConnector }, 'INVALID_DATA_KEY', 'conector'],
   ])('with %j is answered with %s [%s]', async (change, code, name) => {
     const data = { app: client.app.appId, connector: unknownConnector, parameters: { output: 'pdf' }, ...change };
     const { status, error, body } = await client.postField('convert/file', JSON.stringify(data));
@@ -143,10 +147,95 @@ describe('the field data', () => {
     expect(body.result).toMatchObject(emptyError);
   });
 
-  it('may hold keys that the service does not know', async () => {
-    const { error } = await client.post('convert/formats', { later: true, parameters: { sublist: 'inputs', also: 1 } });
-    expect(error).toEqual({});
+  it('names a key that only JSON can hold, and keeps a hostile name to one short line', async () => {
+    const proto = await client.postField(
+      'task/response',
+      `{"app":"${client.app.appId}","connector":"${unknownConnector}","__proto__":1}`,
+    );
+    expect(proto.error).toEqual({ code: 'INVALID_DATA_KEY', message: 'The data key __proto__ is invalid.' });
+    const { error } = await client.post('task/response', {
+      connector: unknownConnector,
+      [`a\nb${'x'.repeat(500)}`]: 1,
+    });
+    expect(error.message).toMatch(/^The data key a\?bx{94}\.\.\. is invalid\.$/);
   });
+
+  it('takes no connector for an upload, which starts a job, and no parameter where there is none', async () => {
+    const file = { name: 'dot.png', data: tinyPng };
+    const linked = await client.post('upload/file', { connector: unknownConnector }, file);
+    expect([linked.status, linked.error.code, linked.error.message]).toEqual([
+      400,
+      'INVALID_DATA_KEY',
+      'The data key connector is invalid.',
+    ]);
+    const { error } = await client.post('download/url', { connector: unknownConnector, parameters: { inline: true } });
+    expect(error).toEqual({ code: 'INVALID_PARAMETER', message: 'The parameter inline is invalid.' });
+    expect((await client.post('upload/file', { parameters: {} }, file)).error).toEqual({});
+  });
+
+  it.each([
+    [
+      'a field that no endpoint has',
+      'task/response',
+      [
+        ['data', '{}'],
+        ['extra', '1'],
+      ],
+      'INVALID_FIELD',
+      'extra',
+    ],
+    [
+      'a file where none belongs',
+      'task/response',
+      [
+        ['data', '{}'],
+        ['file', new Blob(['x'])],
+      ],
+      'INVALID_FIELD',
+      'file',
+    ],
+    ['data as a file', 'task/response', [['data', new Blob(['{}'])]], 'WRONG_TYPE_FIELD', 'data'],
+    [
+      'a file as text',
+      'upload/file',
+      [
+        ['data', '{}'],
+        ['file', 'text'],
+      ],
+      'WRONG_TYPE_FIELD',
+      'file',
+    ],
+    [
+      'another field in an upload',
+      'upload/file',
+      [
+        ['data', '{}'],
+        ['extra', '1'],
+      ],
+      'INVALID_FIELD',
+      'extra',
+    ],
+    [
+      'another file in an upload',
+      'upload/file',
+      [
+        ['data', '{}'],
+        ['image', new Blob(['x'])],
+      ],
+      'INVALID_FIELD',
+      'image',
+    ],
+    ['nothing', 'task/response', [], 'MISSING_REQUIRED_FIELD', 'data'],
+  ] satisfies [string, string, [string, string | Blob][], string, string][])(
+    'stands in a form that must not hold %s',
+    async (_title, endpoint, fields, code, name) => {
+      const form = new FormData();
+      for (const [field, value] of fields) form.set(field, value);
+      const { status, error } = await parseAnswer(await client.send(endpoint, { body: form }));
+      expect([status, error.code]).toEqual([400, code]);
+      expect(error.message).toContain(` ${name} `);
+    },
+  );
 
   it.each([
     ['not a url', 'INVALID_CALLBACK'],
@@ -170,8 +259,8 @@ describe('the answer', () => {
     expect(none.body).toEqual({});
   });
 
-  it('gives back the payload exactly as it was sent, digit by digit', async () => {
-    const sent = `{ "parameters":{"sublist":"inputs"}, "big":12345678901234567890, "one":1.0, "7":1, "é":"\\u00e9", "include":["payload"], "app":"${client.app.appId}"}`;
+  it('gives back the payload exactly as it was sent, character by character', async () => {
+    const sent = `{ "parameters":{"sublist":"inp\\u0075ts"},\n "include":["payload", "payload"],  "\\u0061pp":"${client.app.appId}"}`;
     const response = await client.send('convert/formats', { body: new URLSearchParams({ data: sent }) });
     expect(await response.text()).toBe(`{"payload":${sent}}`);
   });
@@ -278,8 +367,9 @@ describe('connectors', () => {
     async (endpoint) => {
       const stranger = new TestClient(client.url, other);
       const uploaded = await stranger.upload('dot.png', tinyPng);
+      const parameters = endpoint === 'convert/file' ? { output: 'webp' } : {};
       for (const connector of [unknownConnector, uploaded]) {
-        const { status, error } = await client.post(endpoint, { connector, parameters: { output: 'webp' } });
+        const { status, error } = await client.post(endpoint, { connector, parameters });
         expect([status, error.code]).toEqual([404, 'NO_CONNECTOR_DEPENDENT_TASK']);
       }
     },
@@ -296,7 +386,8 @@ describe('connectors', () => {
       ['convert/file', link.output.connector],
     ];
     for (const [endpoint, connector] of wrong) {
-      const { status, error } = await client.post(endpoint, { connector, parameters: { output: 'png' } });
+      const parameters = endpoint === 'convert/file' ? { output: 'png' } : {};
+      const { status, error } = await client.post(endpoint, { connector, parameters });
       expect([endpoint, status, error.code]).toEqual([endpoint, 400, 'MISMATCH_DEPENDENT_TASK']);
     }
   });

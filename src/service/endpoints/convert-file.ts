@@ -1,24 +1,29 @@
 import { randomUUID } from 'node:crypto';
 import { endpoints } from '../../api/contract';
+import type { Account } from '../accounts/account';
+import { priceOf } from '../accounts/prices';
 import type { AnsweredTask } from '../answer';
+import { taskPathOf } from '../api-version';
 import { withExtension } from '../file-name';
+import { describeFileState } from '../file-state';
 import { chooseInput, chooseOutput, requireRoute } from '../format-choice';
 import { formatName } from '../formats';
 import { requestSchemas } from '../request-data';
 import { TaskError } from '../task-error';
-import type { NewTask, Task } from '../task-store';
-import { type JsonEndpoint, requireSuccessful, requireTask } from './endpoint';
+import type { NewTask, Task, TaskStore } from '../task-store';
+import { type JsonEndpoint, requireRegistered, requireSuccessful, requireTask, type ServiceContext } from './endpoint';
 
 /** `v1/convert/file`: accepts a conversion and, in mode sync, waits for its end. */
 export const convertFile: JsonEndpoint<typeof requestSchemas.convertFile> = {
   path: endpoints.convertFile,
+  rateClass: 'submit',
   schema: requestSchemas.convertFile,
-  async run({ app, data, payload }, { store, files, queue, catalog }) {
-    checkCallback(data.callback);
-    const source = requireTask(store, data.connector, app);
-    if (files.pathOf(source) === undefined) throw new TaskError('MISMATCH_DEPENDENT_TASK');
-    requireSuccessful(source);
-    requireUnexpired(source);
+  async run(request, context) {
+    const { app, data, payload, endpoint } = request;
+    const { store, files, queue, catalog } = context;
+    const source = requireTask(data.connector, request, context);
+    await requireSourceFile(source, files);
+    requireRegistered(app, source);
     const output = chooseOutput(catalog, data.parameters.output);
     const input = chooseInput(catalog, {
       named: data.parameters.input,
@@ -26,24 +31,26 @@ export const convertFile: JsonEndpoint<typeof requestSchemas.convertFile> = {
       madeAs: source.outputFormat,
     });
     requireRoute(catalog, input, output);
+    requireFreeConversion(app, store);
 
     const now = Date.now();
     // Accepted is running: waiting for an engine counts as running for the clients that are known.
     const task: NewTask = {
       id: randomUUID(),
       app: app.appId,
-      endpoint: endpoints.convertFile,
+      endpoint,
       status: 'running',
       payload,
       connector: source.id,
       inputFormat: formatName(input),
       outputFormat: formatName(output),
       fileName: withExtension(source.fileName ?? '', output.extensions[0]),
+      fileSha256: source.fileSha256,
       callback: data.callback ?? null,
       createdAt: now,
       startedAt: now,
     };
-    store.insert(task);
+    store.admit(task, priceOf(app.prices, formatName(input), formatName(output)));
     queue.enqueue(task.id);
     if (data.mode === 'async') return task;
     await queue.finished(task.id);
@@ -51,19 +58,25 @@ export const convertFile: JsonEndpoint<typeof requestSchemas.convertFile> = {
   },
 };
 
-/** No domain is verified for any app yet, so a well-formed callback is refused as the document asks. */
-function checkCallback(callback: string | undefined): void {
-  if (callback === undefined) return;
-  if (!URL.canParse(callback) || !/^https?:$/.test(new URL(callback).protocol)) throw new TaskError('INVALID_CALLBACK');
-  throw new TaskError('UNVERIFIED_DOMAIN_CALLBACK');
+/** The file that the task gives to this one is there: the right kind of task, ended well, not expired, not removed. */
+async function requireSourceFile(source: Task, files: ServiceContext['files']): Promise<void> {
+  const file = files.pathOf(source);
+  if (file === undefined) throw new TaskError('MISMATCH_DEPENDENT_TASK');
+  requireSuccessful(source);
+  const expired = source.expiresAt !== null && source.expiresAt <= Date.now();
+  if (expired || !(await files.exists(file))) {
+    throw new TaskError('FILE_NOT_EXISTS', { subject: describeFileState(source) });
+  }
 }
 
-function requireUnexpired(source: Task): void {
-  if (source.expiresAt !== null && source.expiresAt <= Date.now()) {
-    throw new TaskError('FILE_NOT_EXISTS', {
-      subject: source.endpoint === endpoints.uploadFile ? 'uploaded' : 'converted',
-    });
-  }
+/** The free app costs nothing, and may do so much a day. */
+function requireFreeConversion({ appId, freeApp }: Account, store: TaskStore): void {
+  if (!freeApp) return;
+  const dayMs = 24 * 60 * 60 * 1000;
+  const today = Math.floor(Date.now() / dayMs) * dayMs;
+  if (store.countSince(appId, today, taskPathOf(endpoints.convertFile)) < freeApp.dailyConversions) return;
+  const hours = Math.max(1, Math.ceil((today + dayMs - Date.now()) / (60 * 60 * 1000)));
+  throw new TaskError('FREE_APP_LIMITED', { subject: String(hours) });
 }
 
 function requireCompleted(task: Task | undefined, id: string): AnsweredTask {

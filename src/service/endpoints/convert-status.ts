@@ -1,5 +1,7 @@
 import { endpoints } from '../../api/contract';
-import { passingTask, resultJson } from '../answer';
+import { isTaskOf } from '../api-version';
+import { resultJson } from '../answer';
+import { passingTask } from '../passing-tasks';
 import { requestSchemas } from '../request-data';
 import { TaskError } from '../task-error';
 import type { Task } from '../task-store';
@@ -8,12 +10,13 @@ import { type JsonEndpoint, requireTask } from './endpoint';
 /** `v1/convert/status`: how far a conversion is. */
 export const convertStatus: JsonEndpoint<typeof requestSchemas.dependentTask> = {
   path: endpoints.convertStatus,
+  rateClass: 'poll',
   schema: requestSchemas.dependentTask,
-  run({ app, data, payload }, { store, queue }) {
-    const task = requireTask(store, data.connector, app);
-    if (task.endpoint !== endpoints.convertFile) throw new TaskError('MISMATCH_DEPENDENT_TASK');
-    const output = { status: describeProgress(task, queue.isWaiting(task.id)) };
-    return passingTask(endpoints.convertStatus, payload, resultJson({ output }));
+  run(request, context) {
+    const task = requireTask(request.data.connector, request, context);
+    if (!isTaskOf(task, endpoints.convertFile)) throw new TaskError('MISMATCH_DEPENDENT_TASK');
+    const output = { status: describeProgress(task, context.queue.isWaiting(task.id)) };
+    return passingTask(request.endpoint, request.payload, resultJson({ output }));
   },
 };
 

@@ -1,22 +1,33 @@
 import { randomUUID } from 'node:crypto';
 import { endpoints } from '../../api/contract';
 import { formatTime, resultJson } from '../answer';
-import type { ServiceApp } from '../authentication';
+import { inVersion, isTaskOf, versionOf } from '../api-version';
 import { contentDisposition } from '../file-name';
+import { describeFileState } from '../file-state';
 import { requestSchemas } from '../request-data';
 import { TaskError } from '../task-error';
 import type { NewTask, Task } from '../task-store';
-import { type JsonEndpoint, requireSuccessful, requireTask, type ServiceContext } from './endpoint';
+import {
+  type JsonEndpoint,
+  requireRegistered,
+  requireSuccessful,
+  requireTask,
+  type ServiceContext,
+  type TaskRequest,
+} from './endpoint';
 
 /** `v1/download/url`: the way to the output of a conversion. */
 export const downloadUrl: JsonEndpoint<typeof requestSchemas.dependentTask> = {
   path: endpoints.downloadUrl,
+  rateClass: 'download',
   schema: requestSchemas.dependentTask,
-  async run({ app, data, payload }, { store, files }) {
-    const converted = requireTask(store, data.connector, app);
-    if (converted.endpoint !== endpoints.convertFile) throw new TaskError('MISMATCH_DEPENDENT_TASK');
+  async run(request, context) {
+    const { app, data, payload, endpoint } = request;
+    const converted = requireTask(data.connector, request, context);
+    if (!isTaskOf(converted, endpoints.convertFile)) throw new TaskError('MISMATCH_DEPENDENT_TASK');
     requireSuccessful(converted);
-    await requireFile(converted, files);
+    requireRegistered(app, converted);
+    await requireFile(converted, context.files);
 
     const id = randomUUID();
     const now = Date.now();
@@ -25,24 +36,26 @@ export const downloadUrl: JsonEndpoint<typeof requestSchemas.dependentTask> = {
       name: converted.fileName ?? id,
       size: converted.fileSize ?? 0,
       expires_at: formatTime(converted.expiresAt ?? now),
-      url: `/${endpoints.downloadUrlGet}`,
+      url: `/${inVersion(endpoints.downloadUrlGet, versionOf(endpoint))}`,
     };
     const task: NewTask & { result: string } = {
       id,
       app: app.appId,
-      endpoint: endpoints.downloadUrl,
+      endpoint,
       status: 'completed',
       payload,
       result: resultJson({ output }),
       connector: converted.id,
       fileName: converted.fileName,
       fileSize: converted.fileSize,
+      fileSha256: converted.fileSha256,
       expiresAt: converted.expiresAt,
+      callback: data.callback ?? null,
       createdAt: now,
       startedAt: now,
       completedAt: now,
     };
-    store.insert(task);
+    context.store.insert(task);
     return task;
   },
 };
@@ -54,14 +67,16 @@ interface Download {
 
 /** `v1/download/url/get`: which bytes to send. */
 export async function findDownload(
-  { app, connector }: { app: ServiceApp; connector: string },
-  { store, files, catalog }: ServiceContext,
+  request: TaskRequest<{ connector: string }>,
+  context: ServiceContext,
 ): Promise<Download> {
-  const link = requireTask(store, connector, app);
-  if (link.endpoint !== endpoints.downloadUrl) throw new TaskError('MISMATCH_DEPENDENT_TASK');
-  const converted = requireTask(store, link.connector ?? '', app);
-  const file = await requireFile(converted, files);
-  const format = catalog.find(converted.outputFormat ?? '');
+  const link = requireTask(request.data.connector, request, context);
+  if (!isTaskOf(link, endpoints.downloadUrl)) throw new TaskError('MISMATCH_DEPENDENT_TASK');
+  requireSuccessful(link);
+  requireRegistered(request.app, link);
+  const converted = requireTask(link.connector ?? '', request, context);
+  const file = await requireFile(converted, context.files);
+  const format = context.catalog.find(converted.outputFormat ?? '');
   return {
     file,
     headers: {
@@ -79,6 +94,6 @@ async function requireFile(converted: Task, files: ServiceContext['files']): Pro
   if (converted.expiresAt !== null && converted.expiresAt <= Date.now()) throw new TaskError('DOWNLOAD_EXPIRED');
   const file = files.pathOf(converted);
   if (file === undefined || !(await files.exists(file)))
-    throw new TaskError('FILE_NOT_EXISTS', { subject: 'converted' });
+    throw new TaskError('FILE_NOT_EXISTS', { subject: describeFileState(converted) });
   return file;
 }

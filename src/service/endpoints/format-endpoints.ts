@@ -1,7 +1,8 @@
 import { endpoints } from '../../api/contract';
-import { passingTask, resultJson } from '../answer';
+import { resultJson } from '../answer';
 import { chooseOutput, findInput, requireRoute } from '../format-choice';
 import { describeFormat, type FormatCatalog, formatName } from '../formats';
+import { passingTask } from '../passing-tasks';
 import { requestSchemas } from '../request-data';
 import { TaskError } from '../task-error';
 import type { JsonEndpoint } from './endpoint';
@@ -9,35 +10,38 @@ import type { JsonEndpoint } from './endpoint';
 /** `v1/convert/formats`: the formats at one end; `format` narrows them to those that convert from or to it. */
 export const convertFormats: JsonEndpoint<typeof requestSchemas.convertFormats> = {
   path: endpoints.convertFormats,
+  rateClass: 'info',
   schema: requestSchemas.convertFormats,
-  run({ data, payload }, { catalog }) {
+  run({ data, payload, endpoint }, { catalog }) {
     const { sublist, format } = data.parameters;
     const formats = catalog.list(sublist, findPartner(catalog, sublist, format)).map(describeFormat);
-    return passingTask(endpoints.convertFormats, payload, resultJson({ output: { formats } }));
+    return passingTask(endpoint, payload, resultJson({ output: { formats } }));
   },
 };
 
 /** `v1/format/get`: what is known of one format. */
 export const formatGet: JsonEndpoint<typeof requestSchemas.formatGet> = {
   path: endpoints.formatGet,
+  rateClass: 'info',
   schema: requestSchemas.formatGet,
-  run({ data, payload }, { catalog }) {
+  run({ data, payload, endpoint }, { catalog }) {
     const row = catalog.find(data.parameters.format);
     if (!row) throw new TaskError('WRONG_VALUE_PARAMETER', { subject: 'format' });
-    return passingTask(endpoints.formatGet, payload, resultJson({ output: describeFormat(row) }));
+    return passingTask(endpoint, payload, resultJson({ output: describeFormat(row) }));
   },
 };
 
 /** `v1/convert/graph`: whether a pair converts; NO_CONVERTER_INPUT_TO_OUTPUT when it does not. */
 export const convertGraph: JsonEndpoint<typeof requestSchemas.convertGraph> = {
   path: endpoints.convertGraph,
+  rateClass: 'info',
   schema: requestSchemas.convertGraph,
-  run({ data, payload }, { catalog }) {
+  run({ data, payload, endpoint }, { catalog }) {
     const input = findInput(catalog, data.parameters.input);
     const output = chooseOutput(catalog, data.parameters.output);
     requireRoute(catalog, input, output);
     const pair = { input: formatName(input), output: formatName(output), convertible: true };
-    return passingTask(endpoints.convertGraph, payload, resultJson({ output: pair }));
+    return passingTask(endpoint, payload, resultJson({ output: pair }));
   },
 };
 

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { endpoints } from '../../api/contract';
+import type { Account } from '../accounts/account';
 import { type AnsweredTask, formatTime, resultJson } from '../answer';
-import type { ServiceApp } from '../authentication';
 import { extensionOf, sanitizeFileName } from '../file-name';
-import { uploadLifetimeMs } from '../lifetimes';
+import type { AnyTaskData } from '../request-data';
 import { TaskError } from '../task-error';
 import type { NewTask } from '../task-store';
-import type { ServiceContext } from './endpoint';
+import type { ServiceContext, TaskRequest } from './endpoint';
 
 export interface ReceivedFile {
   /** Where the bytes are, not yet under the id of a task. */
   readonly part: string;
   readonly size: number;
+  readonly sha256: string;
   readonly fileName: string;
   /** The limit cut it off. */
   readonly truncated: boolean;
@@ -19,34 +19,46 @@ export interface ReceivedFile {
 
 /** `v1/upload/file`: keeps a received file as the first task of a job. Takes over the file only when it does not throw. */
 export async function keepUpload(
-  { app, payload, file }: { app: ServiceApp; payload: string; file: ReceivedFile },
+  { app, endpoint, data, payload, file }: TaskRequest<AnyTaskData> & { file: ReceivedFile },
   { store, files, catalog, maxUploadBytes }: ServiceContext,
 ): Promise<AnsweredTask> {
-  if (file.truncated) throw new TaskError('LIMIT_UPLOAD_SIZE', { subject: String(Math.floor(maxUploadBytes / 1024)) });
+  if (file.truncated) {
+    const limit = uploadLimitOf(app, maxUploadBytes);
+    throw new TaskError('LIMIT_UPLOAD_SIZE', { subject: String(Math.floor(limit / 1024)) });
+  }
   if (file.size === 0) throw new TaskError('EMPTY_FILE');
   const name = sanitizeFileName(file.fileName);
   const extension = extensionOf(name);
-  if (!catalog.ofExtension(extension)) throw new TaskError('NOT_VALID_EXTENSION', { subject: extension });
+  const isAllowed = app.allowedExtensions?.has(extension) ?? true;
+  if (!isAllowed || !catalog.ofExtension(extension)) throw new TaskError('NOT_VALID_EXTENSION', { subject: extension });
+  if (app.registeredHashes && !app.registeredHashes.has(file.sha256)) throw new TaskError('ONLY_DEVELOPMENT_FILE');
 
   const id = randomUUID();
   await files.keepUpload(file.part, id);
   const now = Date.now();
-  const expiresAt = now + uploadLifetimeMs;
+  const expiresAt = now + app.uploadLifetimeMs;
   const output = { connector: id, name, size: file.size, expires_at: formatTime(expiresAt) };
   const task: NewTask & { result: string } = {
     id,
     app: app.appId,
-    endpoint: endpoints.uploadFile,
+    endpoint,
     status: 'completed',
     payload,
     result: resultJson({ output }),
     fileName: name,
     fileSize: file.size,
+    fileSha256: file.sha256,
     expiresAt,
+    callback: data.callback ?? null,
     createdAt: now,
     startedAt: now,
     completedAt: now,
   };
   store.insert(task);
   return task;
+}
+
+/** Bytes that one upload may have. */
+export function uploadLimitOf(app: Account, maxUploadBytes: number): number {
+  return Math.min(app.maxUploadBytes ?? maxUploadBytes, maxUploadBytes);
 }

@@ -1,0 +1,96 @@
+import type { ServiceApp } from '../authentication';
+import { downloadLifetimeMs, uploadLifetimeMs } from '../lifetimes';
+import { createPriceList, type PriceList } from './prices';
+
+export const plans = ['free', 'premium'] as const;
+export type Plan = (typeof plans)[number];
+
+/** The endpoints that share a limit; section "Limits": some, such as uploads, have a stricter one. */
+export const rateClasses = ['upload', 'submit', 'poll', 'download', 'info'] as const;
+export type RateClass = (typeof rateClasses)[number];
+
+export type RateLimits = Readonly<Record<RateClass, number>> & { readonly windowSeconds: number };
+
+/** Far above what one machine reaches, so that only an operator who asks for limits meets them. */
+export const defaultRateLimits: RateLimits = {
+  windowSeconds: 60,
+  upload: 100_000,
+  submit: 1_000_000,
+  poll: 1_000_000,
+  download: 1_000_000,
+  info: 1_000_000,
+};
+
+/** What the service knows of an app; see `docs/accounts.md` for each setting. */
+export interface AccountSettings {
+  readonly plan: Plan;
+  /** The balance with which the app begins; undefined: unlimited. From then on the database has it. */
+  readonly initialVcredits: number | undefined;
+  readonly prices: PriceList;
+  /** SHA-256 of the files that may be used; undefined: the app is not in development. */
+  readonly registeredHashes: ReadonlySet<string> | undefined;
+  readonly callbackDomains: readonly string[];
+  /** Undefined: the service's own limit. */
+  readonly maxUploadBytes: number | undefined;
+  /** Undefined: every extension that an engine reads. */
+  readonly allowedExtensions: ReadonlySet<string> | undefined;
+  readonly uploadLifetimeMs: number;
+  readonly downloadLifetimeMs: number;
+  readonly rateLimits: RateLimits;
+}
+
+/** An app with all its settings. */
+export interface Account extends AccountSettings {
+  readonly name: string;
+  readonly appId: string;
+  readonly tokenSha256: readonly string[];
+  /** Set for the free app only. */
+  readonly freeApp?: FreeAppLimits;
+}
+
+export interface FreeAppLimits {
+  /** Conversions a day (UTC). */
+  readonly dailyConversions: number;
+  /** Task paths that answer DISABLED_FOR_FREE_APP. */
+  readonly disabledEndpoints: ReadonlySet<string>;
+}
+
+/** Settings as an operator gives them; whatever is left out has a default that lets everything through. */
+export interface AccountOptions {
+  plan?: Plan | undefined;
+  vcredits?: number | undefined;
+  prices?: Readonly<Record<string, number>> | undefined;
+  registeredHashes?: readonly string[] | undefined;
+  callbackDomains?: readonly string[] | undefined;
+  maxUploadBytes?: number | undefined;
+  allowedExtensions?: readonly string[] | undefined;
+  uploadLifetimeSeconds?: number | undefined;
+  downloadLifetimeSeconds?: number | undefined;
+  rateLimits?: Partial<RateLimits> | undefined;
+}
+
+export function createAccount({ name, appId, tokenSha256, ...options }: ServiceApp): Account {
+  return {
+    name,
+    appId,
+    tokenSha256: [tokenSha256].flat().map((hash) => hash.toLowerCase()),
+    plan: options.plan ?? 'premium',
+    initialVcredits: options.vcredits,
+    prices: createPriceList(options.prices),
+    registeredHashes: options.registeredHashes && lowerCaseSet(options.registeredHashes),
+    callbackDomains: options.callbackDomains ?? [],
+    maxUploadBytes: options.maxUploadBytes,
+    allowedExtensions: options.allowedExtensions && lowerCaseSet(options.allowedExtensions),
+    uploadLifetimeMs: secondsOr(options.uploadLifetimeSeconds, uploadLifetimeMs),
+    downloadLifetimeMs: secondsOr(options.downloadLifetimeSeconds, downloadLifetimeMs),
+    rateLimits: { ...defaultRateLimits, ...options.rateLimits },
+  };
+}
+
+function lowerCaseSet(values: readonly string[]): ReadonlySet<string> {
+  return new Set(values.map((value) => value.toLowerCase()));
+}
+
+function secondsOr(seconds: number | undefined, defaultMs: number): number {
+  return seconds === undefined ? defaultMs : seconds * 1000;
+}

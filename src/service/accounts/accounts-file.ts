@@ -1,0 +1,149 @@
+import { readFile } from 'node:fs/promises';
+import { parse, TomlError } from 'smol-toml';
+import type { z } from 'zod';
+import type { ServiceApp } from '../authentication';
+import { inspectError, messageOf } from '../caught';
+import { embeddedAppName } from '../embedded-app';
+import { appSchema, type AppValues, fileSchema, type FileValues } from './accounts-schema';
+
+/** The accounts of the service in a TOML file; `docs/accounts.md` describes it. */
+
+/** A file that cannot be used; one line that names the file and the key. */
+export class AccountsFileError extends Error {
+  override readonly name = 'AccountsFileError';
+  readonly code = 'ACCOUNTS_FILE_INVALID';
+}
+
+export interface AccountsFile {
+  readonly apps: readonly ServiceApp[];
+  /** Settings of the app that the service makes itself. */
+  readonly embedded: Partial<ServiceApp>;
+  readonly strangers: { readonly windowSeconds: number; readonly requests: number };
+  readonly freeApp: {
+    readonly enabled: boolean;
+    readonly dailyConversions: number;
+    readonly disabledEndpoints: readonly string[];
+  };
+  readonly extraApiVersions: readonly string[];
+}
+
+/** Reads and checks an accounts file; undefined when there is none. */
+export async function readAccountsFile(file: string): Promise<AccountsFile | undefined> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    if (inspectError(error).code === 'ENOENT') return undefined;
+    throw new AccountsFileError(`${file}: the accounts file cannot be read: ${messageOf(error)}`, { cause: error });
+  }
+  return parseAccountsFile(text, file);
+}
+
+/** @throws AccountsFileError with one line: the file, the first key that is wrong, and what it must be. */
+export function parseAccountsFile(text: string, file: string): AccountsFile {
+  const parsed = fileSchema.safeParse(parseToml(text, file));
+  if (!parsed.success) throw new AccountsFileError(`${file}: ${describeIssue(parsed.error.issues)}`);
+  const values = parsed.data;
+  const { [embeddedAppName]: embedded, ...others } = values.apps;
+  if (embedded?.app_id !== undefined || embedded?.token_sha256 !== undefined) {
+    const key = embedded.app_id === undefined ? 'token_sha256' : 'app_id';
+    throw new AccountsFileError(
+      `${file}: apps.${embeddedAppName}.${key}: the service sets this itself; remove the key`,
+    );
+  }
+  const apps = Object.entries(others).map(([name, app]) => toServiceApp(name, app, values, file));
+  requireUnique(apps, file);
+  return {
+    apps,
+    embedded: settingsOf(embedded ?? appSchema.parse({}), values),
+    strangers: { windowSeconds: values.strangers.window_seconds, requests: values.strangers.requests },
+    freeApp: {
+      enabled: values.free_app.enabled,
+      dailyConversions: values.free_app.daily_conversions,
+      disabledEndpoints: values.free_app.disabled_endpoints,
+    },
+    extraApiVersions: values.extra_api_versions,
+  };
+}
+
+function parseToml(text: string, file: string): unknown {
+  try {
+    return parse(text);
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    const reason = error.message.split('\n')[0]?.replace('Invalid TOML document: ', '') ?? 'unreadable';
+    throw new AccountsFileError(`${file}:${error.line}:${error.column}: not valid TOML: ${reason}`);
+  }
+}
+
+function describeIssue(issues: readonly z.core.$ZodIssue[]): string {
+  const issue = deepest(issues[0]);
+  if (!issue) return 'unusable';
+  const path = issue.path.map(String);
+  if (issue.code === 'unrecognized_keys') return `${[...path, issue.keys[0]].join('.')}: there is no such key`;
+  const inKey = issue.code === 'invalid_key' ? issue.issues[0]?.message : undefined;
+  return `${path.join('.')}: ${inKey ?? lowerFirst(issue.message)}`;
+}
+
+/** Of a union's complaints the last one: the lists come last. */
+function deepest(issue: z.core.$ZodIssue | undefined): z.core.$ZodIssue | undefined {
+  if (issue?.code !== 'invalid_union') return issue;
+  const inner = issue.errors.at(-1)?.[0];
+  return inner && { ...inner, path: [...issue.path, ...inner.path] };
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}
+
+function toServiceApp(name: string, app: AppValues, file: FileValues, fileName: string): ServiceApp {
+  for (const key of ['app_id', 'token_sha256'] as const) {
+    if (app[key] === undefined) {
+      throw new AccountsFileError(`${fileName}: apps.${name}.${key}: is missing; fileconv service apps add makes both`);
+    }
+  }
+  return {
+    name,
+    appId: app.app_id?.toLowerCase() ?? '',
+    tokenSha256: app.token_sha256 ?? [],
+    ...settingsOf(app, file),
+  };
+}
+
+function settingsOf(app: AppValues, file: FileValues): Omit<ServiceApp, 'name' | 'appId' | 'tokenSha256'> {
+  const { window_seconds: windowSeconds, ...classes } = { ...file.rate_limits, ...app.rate_limits };
+  return {
+    plan: app.plan,
+    vcredits: app.vcredits,
+    prices: app.prices,
+    registeredHashes: app.development?.enabled === true ? app.development.sha256 : undefined,
+    callbackDomains: app.callback_domains,
+    maxUploadBytes: app.limits.max_upload_bytes,
+    allowedExtensions: app.limits.allowed_extensions,
+    uploadLifetimeSeconds: app.limits.upload_lifetime_seconds,
+    downloadLifetimeSeconds: app.limits.download_lifetime_seconds,
+    rateLimits: definedOnly({ windowSeconds, ...classes }),
+  };
+}
+
+function definedOnly(limits: Record<string, number | undefined>): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(limits).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
+  );
+}
+
+function requireUnique(apps: readonly ServiceApp[], file: string): void {
+  const holders = new Map<string, string>();
+  for (const { name, appId, tokenSha256 } of apps) {
+    for (const [key, value] of [['app_id', appId], ...[tokenSha256].flat().map((hash) => ['token_sha256', hash])]) {
+      const id = String(value).toLowerCase();
+      const holder = holders.get(id);
+      if (holder !== undefined) {
+        throw new AccountsFileError(
+          `${file}: apps.${name}.${key ?? ''}: stands under apps.${holder} too; it must be unique`,
+        );
+      }
+      holders.set(id, name);
+    }
+  }
+}

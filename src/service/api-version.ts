@@ -1,0 +1,31 @@
+import { type Endpoint, endpoints } from '../api/contract';
+
+/** Section "Versioning": the API version is the first segment of a path, and of the endpoint that a task keeps. */
+
+export const documentVersion = 'v1';
+
+/** `v1/convert/file` without its version: what the task does. */
+export function taskPathOf(endpoint: string): string {
+  return endpoint.slice(endpoint.indexOf('/') + 1);
+}
+
+export function versionOf(endpoint: string): string {
+  return endpoint.slice(0, endpoint.indexOf('/'));
+}
+
+/** Whether a task came to this endpoint, in whatever version. */
+export function isTaskOf(task: { endpoint: string }, endpoint: Endpoint): boolean {
+  return taskPathOf(task.endpoint) === taskPathOf(endpoint);
+}
+
+/** The path of an endpoint of the document in another version of the API. */
+export function inVersion(endpoint: Endpoint, version: string): string {
+  return `${version}/${taskPathOf(endpoint)}`;
+}
+
+/** Every path that a service of these versions has. */
+export function pathsOf(versions: readonly string[]): ReadonlySet<string> {
+  return new Set(
+    versions.flatMap((version) => Object.values(endpoints).map((endpoint) => `/${inVersion(endpoint, version)}`)),
+  );
+}

@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto';
+import type { AnsweredTask } from './answer';
+import type { Task } from './task-store';
+
+/** A task that ends with its own request: monitoring, the questions about formats, and whatever was refused. */
+export interface PassingTask extends AnsweredTask {
+  readonly passing: true;
+  readonly result: string;
+  readonly createdAt: number;
+}
+
+export function passingTask(endpoint: string, payload: string, result: string): PassingTask {
+  const now = Date.now();
+  const times = { createdAt: now, startedAt: now, completedAt: now };
+  return { passing: true, id: randomUUID(), endpoint, status: 'completed', payload, result, ...times };
+}
+
+const maxRemembered = 2_000;
+const maxRememberedLength = 16 * 1024 * 1024;
+
+/**
+ * The passing tasks whose id a client has seen: they can be monitored like any other, for as long as there is room. They are in no
+ * database, because a poll would then cost a write, and do not survive a restart.
+ */
+export class PassingTasks {
+  readonly #tasks = new Map<string, { app: string; task: PassingTask; errorCode: string | null }>();
+  #length = 0;
+
+  remember(app: string, task: PassingTask, errorCode: string | null): void {
+    this.#tasks.set(task.id, { app, task, errorCode });
+    this.#length += lengthOf(task);
+    for (const [id, { task: oldest }] of this.#tasks) {
+      if (this.#tasks.size <= maxRemembered && this.#length <= maxRememberedLength) return;
+      this.#tasks.delete(id);
+      this.#length -= lengthOf(oldest);
+    }
+  }
+
+  find(id: string, app: string): Task | undefined {
+    const found = this.#tasks.get(id);
+    if (found?.app !== app) return undefined;
+    const { task, errorCode } = found;
+    const empty = { connector: null, inputFormat: null, outputFormat: null, fileName: null, fileSize: null };
+    const rest = { fileSha256: null, expiresAt: null, vcredits: null, reserved: null, callback: null, attempts: 0 };
+    const times = { createdAt: task.createdAt, startedAt: task.createdAt, completedAt: task.createdAt };
+    return {
+      ...empty,
+      ...rest,
+      ...times,
+      ...{ id, app, errorCode, endpoint: task.endpoint },
+      status: task.status,
+      payload: task.payload,
+      result: task.result,
+    };
+  }
+}
+
+function lengthOf({ payload, result }: PassingTask): number {
+  return payload.length + result.length;
+}

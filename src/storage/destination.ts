@@ -61,8 +61,11 @@ async function assertWritable(folder: string, uri: string): Promise<void> {
   let nearest = folder;
   let found = await find(nearest, stat);
   while (!found && path.dirname(nearest) !== nearest) {
-    // A symbolic link that leads nowhere is no folder, and mkdir would not make one of it.
-    if (await find(nearest, lstat)) break;
+    if (await find(nearest, lstat)) {
+      // A symbolic link that leads nowhere is no folder, and mkdir would not make one of it. Or another job has just made the folder.
+      found = await find(nearest, stat);
+      break;
+    }
     nearest = path.dirname(nearest);
     found = await find(nearest, stat);
   }

@@ -69,6 +69,16 @@ describe('prepareDestination', () => {
     }
   });
 
+  it('is not misled by a folder that another job makes while it looks', async () => {
+    const folder = await makeFolder();
+    for (let round = 0; round < 200; round += 1) {
+      const target = path.join(folder, String(round));
+      const plans = Array.from({ length: 32 }, (_, index) => prepare(uriOf(target, `${index}.pdf`)));
+      await mkdir(target);
+      expect((await Promise.all(plans)).map(({ kind }) => kind)).toEqual(Array(32).fill('write'));
+    }
+  });
+
   it('refuses a name that the file system cannot hold', async () => {
     const folder = await makeFolder();
     expect((await failureOf(prepare(uriOf(folder, 'x'.repeat(256))))).code).toBe('DESTINATION_NOT_WRITABLE');

@@ -1,5 +1,6 @@
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { createLocalFiles, type OnExisting } from '../../src/storage/local-files';
 import { cleanUp, failureOf, listFolder, makeFolder, mountMemory, uriOf } from './folder';
 
@@ -74,6 +75,8 @@ describe('prepareDestination', () => {
     for (let round = 0; round < 200; round += 1) {
       const target = path.join(folder, String(round));
       const plans = Array.from({ length: 32 }, (_, index) => prepare(uriOf(target, `${index}.pdf`)));
+      // Sooner or later within their looks.
+      for (let turns = round % 8; turns > 0; turns -= 1) await setImmediate();
       await mkdir(target);
       expect((await Promise.all(plans)).map(({ kind }) => kind)).toEqual(Array(32).fill('write'));
     }

@@ -53,7 +53,7 @@ export function createOutput({ json, stdout, stderr, env }: OutputOptions): Outp
     if (text !== '') stderr.write(text);
   }
   function columns(): number {
-    return (stderr.columns ?? 80) - 1;
+    return sizeOr(80, stderr.columns) - 1;
   }
   function note(text: string): void {
     stderr.write(`${clearing()}${text}\n`);
@@ -81,11 +81,16 @@ export function createOutput({ json, stdout, stderr, env }: OutputOptions): Outp
     live(lines) {
       if (!isLive) return;
       // More lines than the terminal has could not be taken back.
-      const wanted = lines.slice(0, Math.max(1, (stderr.rows ?? 24) - 1)).map((line) => fit(line, columns()));
+      const wanted = lines.slice(0, Math.max(1, sizeOr(24, stderr.rows) - 1)).map((line) => fit(line, columns()));
       if (wanted.length === shown.length && wanted.every((line, index) => line === shown[index])) return;
       // One write for the whole picture, so that it does not flicker.
       stderr.write(clearing() + wanted.map((line) => `${stderrColors.dim(line)}\n`).join(''));
       shown = wanted;
     },
   };
+}
+
+/** A pseudo terminal that nobody gave a size says 0. */
+function sizeOr(usual: number, told: number | undefined): number {
+  return told === undefined || told === 0 ? usual : told;
 }

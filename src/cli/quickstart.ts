@@ -49,7 +49,7 @@ export async function runQuickstart(host: ProcessContext, options: QuickstartOpt
     const signal = untilAskedToEnd();
     const stack = await useStack(context, signal, 'up');
     try {
-      return await convertExamples(context, { options, stack, signal });
+      return await stack.untilClosed(() => convertExamples(context, { options, stack, signal }));
     } finally {
       await stack.close();
     }

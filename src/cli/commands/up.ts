@@ -14,6 +14,7 @@ export async function up(context: CommandContext): Promise<ExitCode> {
   const stateDir = config.values.state.dir;
   const signal = untilAskedToEnd();
   const stack = await startStack(context, { startedBy: 'up', wait: false, signal }).catch(async (error: unknown) => {
+    if (signal.aborted) throw new CommandError('INTERRUPTED', ['Interrupted while it started.'], { cause: error });
     if (!(error instanceof TemporalServerError && error.code === 'LOCK_HELD')) throw error;
     throw alreadyRunning(stateDir, await readStackRecord(stateDir), error);
   });

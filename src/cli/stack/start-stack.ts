@@ -66,6 +66,7 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     await awaitLeftOverService(context, options.signal);
     const service = await startService(context, logs);
     started.push(() => service.process.stop());
+    options.signal?.throwIfAborted();
     const worker = await startWorker(context, { temporal, serviceUrl: service.url, logs });
     started.push(() => worker.stop());
     const record: StackRecord = {
@@ -79,6 +80,7 @@ export async function startStack(context: CommandContext, options: StartStackOpt
       service: { url: service.url },
       taskQueue: values.worker.taskQueue,
     };
+    options.signal?.throwIfAborted();
     await writeStackRecord(stateDir, record);
     started.push(() => removeStackRecord(stateDir));
     return { record, stop: stopAll };

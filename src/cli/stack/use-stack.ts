@@ -20,6 +20,8 @@ export interface StackInUse {
   uiUrl?: string | undefined;
   /** Jobs that are not finished: whether they go on when this command ends. */
   outlivesCommand: boolean;
+  /** Runs what asks Temporal. Requests that are still waiting when the stack is closed, such as for a job's result, end with it. */
+  untilClosed<T>(run: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -56,6 +58,10 @@ async function useExternal(
   const { env, config, output } = context;
   const { taskQueue } = config.values.worker;
   const target = temporalTarget(config.values.temporal, env);
+  const record = await runningUp(config.values.state.dir);
+  if (record && record.temporal.address === target.connection.address && record.taskQueue === taskQueue) {
+    return connectTo(record, target);
+  }
   const inUse = await connect(target, { serviceUrl: configuredServiceUrl(context), taskQueue });
   try {
     if (await hasWorker(inUse.client, { namespace: target.namespace, taskQueue })) return inUse;
@@ -79,8 +85,8 @@ async function useLocal(
   for (let attempt = 1; ; attempt += 1) {
     const stack = await startUnlessHeld(context, { startedBy, signal });
     if (stack) return ownStack(stack, target);
-    const record = await readStackRecord(stateDir);
-    if (record?.startedBy === 'up' && isAlive(record.pid)) return connectTo(record, target);
+    const record = await runningUp(stateDir);
+    if (record) return connectTo(record, target);
     // One that starts shows its record soon; one that works for another command, or stops, gives up its lock.
     if (attempt === 2) output.say(`Another fileconv command holds the stack of ${stateDir}; waiting for it.`);
     await sleep(lockRetryMs, undefined, { signal });
@@ -134,7 +140,18 @@ async function connect(
     throw unreachable(target, error);
   });
   const client = new Client({ connection, namespace: target.namespace });
-  return { client, ...rest, outlivesCommand: true, close: () => connection.close() };
+  const closing = new AbortController();
+  return {
+    client,
+    ...rest,
+    outlivesCommand: true,
+    untilClosed: (run) => connection.withAbortSignal(closing.signal, run),
+    async close() {
+      // A request that outlives its connection is sent again when the server ends, and then throws where nothing catches it.
+      closing.abort();
+      await connection.close();
+    },
+  };
 }
 
 function unreachable({ connection }: TemporalTarget, error: unknown): CommandError {
@@ -158,6 +175,12 @@ async function hasWorker(
     const polledAt = Number(lastAccessTime?.seconds ?? 0) * 1_000;
     return Date.now() - polledAt < pollerIsAliveMs;
   });
+}
+
+/** The stack that everybody may use. What stands there may be left over from a crash. */
+async function runningUp(stateDir: string): Promise<StackRecord | undefined> {
+  const record = await readStackRecord(stateDir);
+  return record?.startedBy === 'up' && isAlive(record.pid) ? record : undefined;
 }
 
 function isAlive(pid: number): boolean {

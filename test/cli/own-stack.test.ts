@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { z } from 'zod';
+import { fileconv, newFolder, removeFolders, startFileconv } from './fileconv';
+import { until } from '../support/until';
+
+afterAll(removeFolders);
+
+describe('fileconv convert with a stack of its own', () => {
+  it('ends cleanly at Ctrl-C while it waits for a job, and leaves the folder free for the next stack', async () => {
+    const folder = await newFolder();
+    await writeFile(path.join(folder, 'a.md'), '# A\n');
+    const command = startFileconv(['convert', 'a.md', '--to', 'html', '--json'], {
+      cwd: folder,
+      env: { FILECONV_POLICIES_FIRST_CHECK_AFTER: '30 seconds' },
+    });
+    const serviceLog = path.join(folder, '.fileconv/logs/service.log');
+    await until('a conversion', () => readIfThere(serviceLog).includes('successful'));
+    command.child.kill('SIGINT');
+    const { code, stdout, stderr } = await command.ended;
+    expect({ code, stderr }).toEqual({ code: 130, stderr: '' });
+    const report = z.object({ files: z.array(z.object({ status: z.string() })) }).parse(JSON.parse(stdout));
+    expect(report.files).toEqual([{ status: 'unfinished' }]);
+
+    await writeFile(path.join(folder, 'b.md'), '# B\n');
+    expect(await fileconv(['convert', 'b.md', '--to', 'html'], { cwd: folder })).toMatchObject({ code: 0 });
+  }, 120_000);
+});
+
+function readIfThere(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** The processes that a process started, by the name of the command they run; Linux only. */
+export function childrenOf(pid: number): Map<string, number> {
+  const ids = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+  return new Map(ids.map((id) => [roleOf(id), id]));
+}
+
+/** `temporal`, `service` or `worker`. */
+function roleOf(pid: number): string {
+  const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+  if (words.includes('start-dev')) return 'temporal';
+  return words.find((word) => word === 'service' || word === 'worker') ?? words.join(' ');
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    // A process that ended and that nobody has asked about yet is over, too.
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+export async function untilDead(pid: number): Promise<void> {
+  while (isAlive(pid)) await sleep(20);
+}

@@ -6,6 +6,7 @@ import type { OutputFile } from '../shared/job';
 import type { CommandContext, ProcessContext } from './command-context';
 import { openContext } from './command-context';
 import type { ExitCode } from './exit';
+import { currentStep } from './convert/job-watch';
 import type { JobProgress } from './convert/progress';
 import { showProgress } from './convert/progress';
 import { exitCodes } from './exit';
@@ -100,7 +101,7 @@ async function convertExample(
   const { file, format } = conversion;
   const shown = progress.begin({ file, to: format });
   try {
-    conversion.handle = await client.start(
+    const handle = await client.start(
       {
         source: path.join(options.examplesDir, file),
         output: format,
@@ -111,8 +112,9 @@ async function convertExample(
       },
       { workflowId: `${run}/${file}-to-${format}` },
     );
-    shown.started(conversion.handle);
-    const result = await conversion.handle.result();
+    conversion.handle = handle;
+    shown.started(() => currentStep(handle));
+    const result = await handle.result();
     if (result.output) conversion.output = result.output;
   } catch (error) {
     conversion.error = error instanceof Error ? error.message : String(error);

@@ -13,7 +13,7 @@ describe('fileconv convert with a stack of its own', () => {
     await writeFile(path.join(folder, 'a.md'), '# A\n');
     const command = startFileconv(['convert', 'a.md', '--to', 'html', '--json'], {
       cwd: folder,
-      env: { FILECONV_POLICIES_FIRST_CHECK_AFTER: '30 seconds' },
+      env: { FILECONV_POLICIES_FIRST_CHECK_AFTER: '5 seconds' },
     });
     const serviceLog = path.join(folder, '.fileconv/logs/service.log');
     await until('a conversion', () => readIfThere(serviceLog).includes('successful'));

@@ -32,21 +32,20 @@ export async function convertOnStack(
     if (isEmbedded(context, app) && stack.outlivesCommand) {
       await proveReachable(context, app, { to, url: stack.serviceUrl });
     }
-    const outcomes = await stack.untilClosed(() => {
-      const progress = showProgress(output, jobs.length);
-      return runJobs(jobs, {
-        client: new FileConversionClient({ client: stack.client, taskQueue: stack.taskQueue, app }),
-        to,
-        from,
-        onExisting,
-        policies: chosenPolicies(config, onUnknownOutcome === undefined ? {} : { onUnknownOutcome }),
-        parallel,
-        cwd,
-        progress,
-        onOutcome: (outcome, done) => announce(context, outcome, { done, total: jobs.length }),
-        signal,
-      }).finally(() => progress.close());
-    });
+    const progress = showProgress(output, jobs.length);
+    const outcomes = await runJobs(jobs, {
+      client: new FileConversionClient({ client: stack.client, taskQueue: stack.taskQueue, app }),
+      untilClosed: (run) => stack.untilClosed(run),
+      to,
+      from,
+      onExisting,
+      policies: chosenPolicies(config, onUnknownOutcome === undefined ? {} : { onUnknownOutcome }),
+      parallel,
+      cwd,
+      progress,
+      onOutcome: (outcome, done) => announce(context, outcome, { done, total: jobs.length }),
+      signal,
+    }).finally(() => progress.close());
     return report(output, outcomes, { interrupted: signal.aborted, outlivesCommand: stack.outlivesCommand });
   } finally {
     await stack.close();

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import type { TemporalTarget } from '../../config/temporal-connection';
@@ -140,15 +141,25 @@ async function connect(
     throw unreachable(target, error);
   });
   const client = new Client({ connection, namespace: target.namespace });
-  const closing = new AbortController();
+  const running = new Set<AbortController>();
   return {
     client,
     ...rest,
     outlivesCommand: true,
-    untilClosed: (run) => connection.withAbortSignal(closing.signal, run),
+    async untilClosed(run) {
+      const ending = new AbortController();
+      // The SDK adds a listener for each request and removes none: what runs for long is given an `untilClosed` of its own.
+      setMaxListeners(0, ending.signal);
+      running.add(ending);
+      try {
+        return await connection.withAbortSignal(ending.signal, run);
+      } finally {
+        running.delete(ending);
+      }
+    },
     async close() {
       // A request that outlives its connection is sent again when the server ends, and then throws where nothing catches it.
-      closing.abort();
+      for (const ending of running) ending.abort();
       await connection.close();
     },
   };

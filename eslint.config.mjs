@@ -11,6 +11,8 @@ const arrows = {
   activities: ['api', 'storage', 'shared'],
   client: ['shared'],
   service: ['api/contract', 'api/error-codes', 'shared'],
+  // Raw HTTP instead of our own client, whose tolerance would hide what a service does wrong.
+  conformance: ['api/contract', 'api/error-codes', 'shared'],
   'temporal-server': ['shared'],
   config: ['shared'],
 };

@@ -1,0 +1,95 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Agent, FormData, request } from 'undici';
+import { Reply } from './reply';
+import type { SampleFile } from './target';
+import { Undecided } from './verdict';
+
+/** Raw HTTP: no client of ours stands between a rule and the service, so that nothing is forgiven on the way. */
+
+export interface RawRequest {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Below the base URL, without a slash in front. */
+  readonly path: string;
+  /** Undefined: no Authorization header. */
+  readonly authorization: string | undefined;
+  readonly body?: FormData | URLSearchParams | string | undefined;
+  readonly contentType?: string;
+  /** Send now, and take a 429 for the answer. */
+  readonly unpaced?: boolean;
+}
+
+const timeoutMs = 120_000;
+const maxAttempts = 5;
+
+/** Requests to one service, which honour its rate limits as section "Limits" asks of a client. */
+export class RawHttp {
+  readonly #baseUrl: string;
+  readonly #maxWaitSeconds: number;
+  readonly #agent = new Agent({ headersTimeout: timeoutMs, bodyTimeout: timeoutMs });
+  /** When a path may be asked again with an authorization, in milliseconds since 1970. */
+  readonly #nextAt = new Map<string, number>();
+
+  constructor(baseUrl: string, maxWaitSeconds: number) {
+    this.#baseUrl = baseUrl.replace(/\/+$/, '');
+    this.#maxWaitSeconds = maxWaitSeconds;
+  }
+
+  async send(asked: RawRequest): Promise<Reply> {
+    if (asked.unpaced === true) return this.#exchange(asked);
+    const lane = `${asked.authorization ?? ''} ${asked.path}`;
+    for (let attempt = 1; ; attempt += 1) {
+      await this.#waitUntil(this.#nextAt.get(lane) ?? 0, asked.path);
+      const reply = await this.#exchange(asked);
+      const waitSeconds = waitOf(reply);
+      if (waitSeconds > 0) this.#nextAt.set(lane, Date.now() + waitSeconds * 1_000);
+      if (reply.status !== 429 || waitSeconds === 0 || attempt === maxAttempts) return reply;
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#agent.destroy();
+  }
+
+  async #exchange({ method = 'POST', path, authorization, body, contentType }: RawRequest): Promise<Reply> {
+    const isText = body instanceof URLSearchParams || typeof body === 'string';
+    const type = contentType ?? (body instanceof URLSearchParams ? 'application/x-www-form-urlencoded' : undefined);
+    const answer = await request(`${this.#baseUrl}/${path}`, {
+      method,
+      dispatcher: this.#agent,
+      headers: {
+        ...(authorization !== undefined && { authorization }),
+        ...(type !== undefined && { 'content-type': type }),
+      },
+      body: isText ? String(body) : (body ?? null),
+    });
+    return new Reply(answer.statusCode, answer.headers, Buffer.from(await answer.body.arrayBuffer()));
+  }
+
+  async #waitUntil(at: number, path: string): Promise<void> {
+    const waitMs = at - Date.now();
+    if (waitMs <= 0) return;
+    if (waitMs > this.#maxWaitSeconds * 1_000) {
+      throw new Undecided(`the rate limit of ${path} asks for a wait of ${Math.ceil(waitMs / 1_000)} s`);
+    }
+    await sleep(waitMs);
+  }
+}
+
+/** Seconds that the service asks a client to wait after this answer; RETRY-AFTER has priority. */
+function waitOf(reply: Reply): number {
+  if (reply.status === 429)
+    return seconds(reply.header('retry-after')) ?? seconds(reply.header('x-ratelimit-reset')) ?? 0;
+  return reply.header('x-ratelimit-remaining') === '0' ? (seconds(reply.header('x-ratelimit-reset')) ?? 0) : 0;
+}
+
+function seconds(header: string | undefined): number | undefined {
+  return header !== undefined && /^\d+$/.test(header) ? Number(header) : undefined;
+}
+
+/** A form as the document describes it: the field `data`, and the file of an upload. */
+export function createForm(data: string | undefined, file?: SampleFile): FormData {
+  const form = new FormData();
+  if (data !== undefined) form.set('data', data);
+  if (file) form.set('file', new Blob([new Uint8Array(file.bytes)]), file.name);
+  return form;
+}

@@ -1,0 +1,72 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+/** An answer as it came over the wire, and a way to what is in it that takes nothing for granted. */
+export class Reply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly bytes: Buffer;
+  /** Undefined when the body is no JSON. */
+  readonly json: unknown;
+
+  constructor(status: number, headers: IncomingHttpHeaders, bytes: Buffer) {
+    this.status = status;
+    this.headers = headers;
+    this.bytes = bytes;
+    this.json = parseJson(bytes.toString('utf8'));
+  }
+
+  /** What stands at this path of the JSON body; undefined when nothing does. */
+  at(...path: readonly string[]): unknown {
+    return valueAt(this.json, path);
+  }
+
+  text(...path: readonly string[]): string | undefined {
+    const value = this.at(...path);
+    return typeof value === 'string' ? value : undefined;
+  }
+
+  /** The keys of the body, when it is an object. */
+  get keys(): readonly string[] {
+    return isObject(this.json) ? Object.keys(this.json) : [];
+  }
+
+  /** The code of the error of the request itself. */
+  get errorCode(): string | undefined {
+    return this.text('result', 'error', 'code');
+  }
+
+  get errorMessage(): string | undefined {
+    return this.text('result', 'error', 'message');
+  }
+
+  header(name: string): string | undefined {
+    const value = this.headers[name.toLowerCase()];
+    return Array.isArray(value) ? value[0] : value;
+  }
+
+  /** `HTTP 200, {"result":...`. */
+  describe(): string {
+    const body = this.json === undefined ? `${this.bytes.length} bytes that are no JSON` : JSON.stringify(this.json);
+    return `HTTP ${this.status}, ${body.length > 200 ? `${body.slice(0, 197)}...` : body}`;
+  }
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function valueAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (holder, key) => (isObject(holder) && Object.hasOwn(holder, key) ? holder[key] : undefined),
+    value,
+  );
+}
+
+function parseJson(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return value;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,114 @@
+import { endpoints } from '../../api/contract';
+import { isObject } from '../reply';
+import { inSection, type Rule } from '../rule';
+import { ensure, ensureEqual, ensureMatches, ensureRefused } from '../verdict';
+
+/** "Endpoints", "Authentication" and "Versioning": the way to a task, and who may go it. */
+
+export const endpointRules: Rule[] = inSection('Endpoints', [
+  {
+    rule: 'A request with any other method fails with POST_METHOD_ALLOWED',
+    async check(session) {
+      for (const method of ['GET', 'PUT', 'PATCH', 'DELETE'] as const) {
+        for (const path of [endpoints.convertFile, endpoints.taskResponse, endpoints.uploadFile]) {
+          const { errorCode } = await session.raw({ method, path });
+          ensureEqual(errorCode, 'POST_METHOD_ALLOWED', `the error of ${method} ${path}`);
+        }
+      }
+    },
+  },
+  {
+    rule: 'An unknown path fails with NOT_FOUND',
+    async check(session) {
+      for (const path of ['v1/convert/nothing', 'v1/convert', 'v1', 'v1/convert/file/more']) {
+        ensureEqual((await session.raw({ path })).errorCode, 'NOT_FOUND', `the error of ${path}`);
+      }
+    },
+  },
+  {
+    rule: 'Responses are JSON objects in the shape of the task response body',
+    async check(session) {
+      const replies = [
+        await session.monitor(await session.uploaded()),
+        await session.linked(),
+        await session.raw({ path: endpoints.taskResponse, body: '' }),
+        await session.raw({ path: 'v1/unknown' }),
+      ];
+      for (const reply of replies) {
+        ensure(isObject(reply.json) && isObject(reply.json['result']), `an answer is ${reply.describe()}`);
+        ensureMatches(reply.header('content-type'), /^application\/json\b/i, 'the content type');
+      }
+    },
+  },
+]);
+
+const authenticated = [endpoints.taskResponse, endpoints.convertFile, endpoints.uploadFile, endpoints.downloadUrl];
+
+export const authenticationRules: Rule[] = inSection('Authentication', [
+  {
+    rule: 'A request without an Authorization header is refused, on every endpoint',
+    async check(session) {
+      for (const path of Object.values(endpoints)) {
+        ensureRefused(await session.raw({ path, authorization: undefined }), `${path} without the header`);
+      }
+    },
+  },
+  {
+    rule: 'A header other than Bearer with the app token is refused',
+    async check(session) {
+      for (const authorization of ['Bearer wrong-token', 'Basic YTpi', 'Bearer']) {
+        for (const path of authenticated) {
+          ensureRefused(await session.raw({ path, authorization }), `${path} with ${authorization}`);
+        }
+      }
+    },
+  },
+  {
+    rule: 'The data key app must name the app that the token belongs to',
+    async check(session) {
+      const data = { app: '00000000-0000-4000-8000-000000000000', connector: await session.uploaded() };
+      ensureRefused(await session.post(endpoints.taskResponse, data), 'the App ID of nobody');
+    },
+  },
+  {
+    rule: 'The App ID of another app is refused',
+    needs: 'secondApp',
+    async check(session) {
+      const data = { app: session.capability('secondApp').appId, connector: await session.uploaded() };
+      ensureRefused(await session.post(endpoints.taskResponse, data), 'the App ID of another app');
+    },
+  },
+  {
+    rule: 'The tasks of another app are not there: their connectors belong to no task',
+    needs: 'secondApp',
+    async check(session) {
+      const other = session.capability('secondApp');
+      const connector = await session.uploaded();
+      const { connector: converted } = await session.converted();
+      const link = (await session.linked()).text('result', 'output', 'connector');
+      const requests: [string, unknown][] = [
+        [endpoints.taskResponse, connector],
+        [endpoints.convertFile, connector],
+        [endpoints.downloadUrl, converted],
+        [endpoints.downloadUrlGet, link],
+      ];
+      for (const [path, theirs] of requests) {
+        const parameters = path === endpoints.convertFile ? { output: 'webp' } : undefined;
+        const reply = await session.post(path, { connector: theirs, parameters }, { as: other });
+        ensureEqual(reply.errorCode, 'NO_CONNECTOR_DEPENDENT_TASK', `the error of ${path}`);
+      }
+    },
+  },
+]);
+
+export const versioningRules: Rule[] = inSection('Versioning', [
+  {
+    rule: 'The API version is the first path segment, v1; without it or with another there is no endpoint',
+    async check(session) {
+      for (const path of ['task/response', 'v0/task/response', 'V1/task/response', 'api/v1/task/response']) {
+        const reply = await session.raw({ path });
+        ensureEqual(reply.errorCode, 'NOT_FOUND', `the error of ${path}`);
+      }
+    },
+  },
+]);

@@ -1,0 +1,81 @@
+/** What the rules are checked against. */
+export interface Target extends Credentials {
+  /** Without `/v1`; may carry a path prefix. */
+  readonly baseUrl: string;
+  readonly capabilities?: Partial<Capabilities>;
+  /** Longest wait that the service may ask for before a request is given up. Default 120. */
+  readonly maxWaitSeconds?: number;
+}
+
+export interface Credentials {
+  readonly appId: string;
+  readonly token: string;
+}
+
+/** Accounts and settings that some rules need; without one its rules are skipped. */
+export interface Capabilities {
+  /** An ordinary app besides the target's own. */
+  secondApp: Credentials;
+  /** An app without a premium plan. */
+  freePlanApp: Credentials;
+  /** An app whose balance is too small for a conversion. */
+  noCreditsApp: Credentials;
+  /** An app with a balance, whose conversions consume vCredits. */
+  pricedApp: Credentials;
+  /** An app in development, for which the hash of the sample is registered. */
+  developmentApp: Credentials & {
+    /** Takes the registration back. */
+    withdraw(): Promise<void>;
+    restore(): Promise<void>;
+  };
+  /** An app that may send so many `task/response` requests in a window of a few seconds. */
+  rateLimitedApp: Credentials & { readonly requests: number };
+  /** An app whose uploads expire after so many seconds. */
+  shortUploadsApp: Credentials & { readonly seconds: number };
+  /** An app whose downloads expire after so many seconds. */
+  shortDownloadsApp: Credentials & { readonly seconds: number };
+  /** An app that may upload so many bytes a file. */
+  smallUploadsApp: Credentials & { readonly maxBytes: number };
+  /** The target's own app may be called back here. */
+  callback: CallbackReceiver;
+  /** The target's own app may not be called back here. */
+  unverifiedCallback: { readonly url: string };
+  /** Another version of the API that the service has, for example `v2`. */
+  otherVersion: { readonly segment: string };
+  /** Makes uploads fail at the service, until it is restored. */
+  serverFailure: { provoke(): Promise<void>; restore(): Promise<void> };
+  /** The free app of the service, with an endpoint that it may not use and so many conversions a day. */
+  freeApp: Credentials & { readonly disabledEndpoint: string; readonly dailyConversions: number };
+}
+
+export type Capability = keyof Capabilities;
+
+/** What each capability is, for whoever reads why a rule was skipped. */
+export const capabilityNames: Readonly<Record<Capability, string>> = {
+  secondApp: 'a second app',
+  freePlanApp: 'an app without a premium plan',
+  noCreditsApp: 'an app without vCredits',
+  pricedApp: 'an app whose conversions consume vCredits',
+  developmentApp: 'an app in development',
+  rateLimitedApp: 'an app with a low rate limit',
+  shortUploadsApp: 'an app whose uploads expire soon',
+  shortDownloadsApp: 'an app whose downloads expire soon',
+  smallUploadsApp: 'an app with a small upload limit',
+  callback: 'a callback URL of a verified domain',
+  unverifiedCallback: 'a callback URL of a domain that is not verified',
+  otherVersion: 'another version of the API',
+  serverFailure: 'a way to make the service fail',
+  freeApp: 'the free app',
+};
+
+export interface CallbackReceiver {
+  /** A URL that was not used before, for one task. */
+  createUrl(): string;
+  /** The request that came to this URL; rejects when none comes in time. */
+  received(url: string): Promise<{ readonly method: string; readonly body: string }>;
+}
+
+export interface SampleFile {
+  readonly name: string;
+  readonly bytes: Buffer;
+}

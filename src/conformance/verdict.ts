@@ -1,0 +1,52 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Reply } from './reply';
+
+/** The service does something else than the rule says. */
+export class RuleBroken extends Error {
+  override readonly name = 'RuleBroken';
+}
+
+/** The rule could be neither confirmed nor refuted, for example because a conversion was over too soon. */
+export class Undecided extends Error {
+  override readonly name = 'Undecided';
+}
+
+/** What a rule says to a value that is there, at least. */
+export function ensure(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new RuleBroken(message);
+}
+
+export function ensureEqual(actual: unknown, expected: unknown, what: string): void {
+  ensure(isDeepStrictEqual(actual, expected), `${what} is ${show(actual)}, not ${show(expected)}`);
+}
+
+export function ensureOneOf(actual: unknown, allowed: readonly unknown[], what: string): void {
+  ensure(allowed.includes(actual), `${what} is ${show(actual)}, none of ${allowed.map(show).join(', ')}`);
+}
+
+export function ensureMatches(actual: unknown, pattern: RegExp, what: string): asserts actual is string {
+  ensure(typeof actual === 'string' && pattern.test(actual), `${what} is ${show(actual)}`);
+}
+
+/** The request was answered with an error of one of these codes. */
+export function ensureError(reply: Reply, codes: readonly string[], asked: string): void {
+  const { errorCode } = reply;
+  const got = errorCode === undefined ? `no error (${reply.describe()})` : `${errorCode} (HTTP ${reply.status})`;
+  ensure(errorCode !== undefined && codes.includes(errorCode), `${asked}: ${got}, expected ${codes.join(' or ')}`);
+}
+
+/** The request was answered with an error, whatever its code. */
+export function ensureRefused(reply: Reply, asked: string): void {
+  ensure(reply.errorCode !== undefined, `${asked}: no error (${reply.describe()})`);
+}
+
+/** The request was carried out. */
+export function ensureAccepted(reply: Reply, asked: string): void {
+  ensure(reply.errorCode === undefined && reply.status < 400, `${asked}: ${reply.describe()}`);
+}
+
+/** A value on one line, short enough for a table. */
+export function show(value: unknown): string {
+  const text = value === undefined ? 'missing' : JSON.stringify(value);
+  return text.length > 120 ? `${text.slice(0, 117)}...` : text;
+}

@@ -1,7 +1,5 @@
-import type { ConversionHandle } from '../../client/conversion-handle';
 import type { Output } from '../output';
 import { columnsOf, fitMiddle, printable } from '../terminal-text';
-import { currentStep } from './job-watch';
 
 /** Shows a line for each job under way, on a terminal; elsewhere it does nothing. */
 export interface JobProgress {
@@ -10,8 +8,8 @@ export interface JobProgress {
 }
 
 export interface ShownJob {
-  /** The job runs: from now on Temporal is asked what it does. */
-  started(handle: ConversionHandle): void;
+  /** The job runs: from now on `askStep` is asked what it does, in a few words. */
+  started(askStep: () => Promise<string>): void;
   end(): void;
 }
 
@@ -20,7 +18,7 @@ interface Line {
   to: string;
   startedAt: number;
   step: string;
-  handle?: ConversionHandle;
+  askStep?: () => Promise<string>;
   asking: boolean;
 }
 
@@ -54,8 +52,8 @@ export function showProgress(output: Output, total: number): JobProgress {
       const line: Line = { file: printable(file), to, startedAt: Date.now(), step: 'starting', asking: false };
       lines.add(line);
       return {
-        started(handle) {
-          line.handle = handle;
+        started(askStep) {
+          line.askStep = askStep;
           line.step = 'waiting';
         },
         end() {
@@ -73,10 +71,10 @@ export function showProgress(output: Output, total: number): JobProgress {
 
 /** Slow answers neither pile up nor hold up the drawing. */
 async function ask(line: Line): Promise<void> {
-  if (!line.handle || line.asking) return;
+  if (!line.askStep || line.asking) return;
   line.asking = true;
   try {
-    line.step = printable(await currentStep(line.handle));
+    line.step = printable(await line.askStep());
   } catch {
     line.step = 'no answer from Temporal';
   } finally {

@@ -7,11 +7,14 @@ import type { ConversionJobResult, ConversionPolicies, OnExisting, OutputFile } 
 import { aborted } from '../stack/parent-process';
 import type { PlannedJob } from './destinations';
 import { shownPath } from './destinations';
+import { currentStep } from './job-watch';
 import type { FileOutcome } from './outcome';
 import type { JobProgress } from './progress';
 
 export interface RunOptions {
   client: FileConversionClient;
+  /** Runs what asks Temporal, until the connection is closed. */
+  untilClosed: <T>(run: () => Promise<T>) => Promise<T>;
   to: string;
   from: string | undefined;
   onExisting: OnExisting;
@@ -36,7 +39,7 @@ export async function runJobs(jobs: readonly PlannedJob[], options: RunOptions):
   async function lane(): Promise<void> {
     for (let next = waiting.shift(); next && !signal.aborted; next = waiting.shift()) {
       const [index, job] = next;
-      const outcome = await runJob(job, options, interrupted);
+      const outcome = await options.untilClosed(() => runJob(job, options, interrupted));
       outcomes[index] = outcome;
       if (outcome.status === 'unfinished') continue;
       done += 1;
@@ -48,7 +51,7 @@ export async function runJobs(jobs: readonly PlannedJob[], options: RunOptions):
 }
 
 async function runJob(job: PlannedJob, options: RunOptions, interrupted: Promise<void>): Promise<FileOutcome> {
-  const { client, to, from, onExisting, policies, progress } = options;
+  const { client, to, from, onExisting, policies, progress, untilClosed } = options;
   const { input, destination } = job;
   const startedAt = Date.now();
   const shown = progress.begin({ file: input.file, to });
@@ -59,7 +62,7 @@ async function runJob(job: PlannedJob, options: RunOptions, interrupted: Promise
     seconds: (Date.now() - startedAt) / 1_000,
   });
   try {
-    handle = await client.start({
+    const started = await client.start({
       source: input.path,
       output: to,
       ...(from !== undefined && { input: from }),
@@ -67,8 +70,9 @@ async function runJob(job: PlannedJob, options: RunOptions, interrupted: Promise
       onExisting,
       ...(Object.keys(policies).length > 0 && { policies }),
     });
-    shown.started(handle);
-    const result = await Promise.race([handle.result(), interrupted]);
+    handle = started;
+    shown.started(() => untilClosed(() => currentStep(started)));
+    const result = await Promise.race([started.result(), interrupted]);
     return result ? { ...base(), ...describeResult(result) } : { ...base(), status: 'unfinished' };
   } catch (error) {
     return { ...base(), status: 'failed', error: describeError(error, handle, job, options) };

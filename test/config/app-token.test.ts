@@ -60,11 +60,14 @@ describe('readAppToken', () => {
     await expect(readAppToken(await inFile('\n', 0o600), {})).rejects.toThrow('is empty; put the token there');
   });
 
-  it.each(['hush4711 hush4711', 'hush4711\nhush4711', 'hüsh4711'])('refuses a token that no header can carry, unseen', async (token) => {
-    const error = await readAppToken(inVariable, { MAIN_TOKEN: token }).catch((each: unknown) => each);
-    expect(String(error)).toContain('holds more than one word of ASCII');
-    expect(inspect(error)).not.toContain('sh4711');
-  });
+  it.each(['hush4711 hush4711', 'hush4711\nhush4711', 'hüsh4711'])(
+    'refuses a token that no header can carry, unseen',
+    async (token) => {
+      const error = await readAppToken(inVariable, { MAIN_TOKEN: token }).catch((each: unknown) => each);
+      expect(String(error)).toContain('holds more than one word of ASCII');
+      expect(inspect(error)).not.toContain('sh4711');
+    },
+  );
 });
 
 describe('a secret', () => {

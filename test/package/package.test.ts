@@ -43,7 +43,9 @@ describe('the packed package, installed into an empty project without its option
       ]),
     );
     const strange = names.filter(
-      (name) => !/^dist\/.+(\.js|\.js\.map|\.d\.ts|\.json)$/.test(name) && !/^[^/]+\.(md|json)$|^LICENSE$|^docs\/errors\.md$/.test(name),
+      (name) =>
+        !/^dist\/.+(\.js|\.js\.map|\.d\.ts|\.json)$/.test(name) &&
+        !/^[^/]+\.(md|json)$|^LICENSE$|^docs\/errors\.md$/.test(name),
     );
     expect(strange).toEqual([]);
     expect(names.filter((name) => name.includes('quickstart'))).toEqual([]);

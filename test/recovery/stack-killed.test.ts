@@ -46,7 +46,8 @@ describe('fileconv up', () => {
     app: string,
     job: { name: string; contents: string | Buffer; output: string },
   ): Promise<string> {
-    const source = path.join(folder.path, job.name);
+    // A name of its own: a source that is written again while another job uploads it would be a changed one.
+    const source = path.join(folder.path, `${app}-${job.name}`);
     await writeFile(source, job.contents);
     await mkdir(outFolder(app), { recursive: true });
     const destination = path.join(outFolder(app), `${app}.${job.output}`);

@@ -154,6 +154,8 @@ async function connect(
       try {
         return await connection.withAbortSignal(ending.signal, run);
       } finally {
+        // What is still waiting then, such as for the result of a job that nobody awaits any more, must not wait on.
+        ending.abort();
         running.delete(ending);
       }
     },

@@ -1,0 +1,127 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { commandEnv, mainFile, newFolder, removeFolders } from './fileconv';
+import type { RunningStack } from './running-stack';
+import { startStack } from './running-stack';
+import { noisyPng } from './samples';
+
+/** A pseudo terminal, made by script(1) of util-linux; the one of macOS takes other options. */
+const hasScript = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0;
+const onTerminal = hasScript ? describe : describe.skip;
+
+let stack: RunningStack;
+beforeAll(async () => {
+  if (hasScript) stack = await startStack();
+});
+afterAll(async () => {
+  if (hasScript) await stack.stop();
+  await removeFolders();
+});
+
+const columns = 60;
+const escape = '\u001b';
+
+interface Session {
+  raw: string;
+  code: number | null;
+}
+
+/** Runs a command on a terminal of 60 columns; `interrupt` types Ctrl-C when the screen shows what it waits for. */
+async function onScreen(
+  args: string[],
+  { cwd, env, interrupt }: { cwd: string; env?: Record<string, string>; interrupt?: RegExp },
+): Promise<Session> {
+  const words = [process.execPath, mainFile, ...args].map((word) => `'${word}'`).join(' ');
+  const child = spawn('script', ['-qec', `stty cols ${columns} rows 12; exec ${words}`, '/dev/null'], {
+    cwd,
+    env: commandEnv({ ...stack.env, TERM: 'xterm', ...env }),
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  let raw = '';
+  let typed = false;
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    raw += text;
+    if (!interrupt?.test(raw) || typed) return;
+    typed = true;
+    child.stdin.write('\u0003');
+  });
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  return { raw, code };
+}
+
+/** What stands on the screen after all this was written; understands no more than our own output needs. */
+function screenOf(raw: string): string[] {
+  const lines = [''];
+  let row = 0;
+  const pattern = new RegExp(`${escape}\\[(\\d*)([AJm])|\\r|\\n|[^${escape}\\r\\n]+`, 'g');
+  for (const [text, count, action] of raw.matchAll(pattern)) {
+    if (action === 'A') row = Math.max(0, row - Number(count));
+    else if (action === 'J') lines.splice(row, Infinity, '');
+    else if (text === '\n') lines[(row += 1)] ??= '';
+    else if (action === undefined && text !== '\r') lines[row] = (lines[row] ?? '') + text;
+  }
+  return lines.filter((line) => line !== '');
+}
+
+async function folderWithPictures(): Promise<string> {
+  const folder = await newFolder();
+  for (const name of ['one.png', `${'long '.repeat(12)}.png`]) await writeFile(path.join(folder, name), noisyPng(8));
+  await writeFile(path.join(folder, 'half.png'), noisyPng(8).subarray(0, 60));
+  return folder;
+}
+
+const slowly = { FILECONV_POLICIES_FIRST_CHECK_AFTER: '3 seconds' };
+const files = ['one.png', `${'long '.repeat(12)}.png`];
+
+onTerminal('convert on a terminal', () => {
+  it('shows what each file does while it does it, and leaves only the results', async () => {
+    const cwd = await folderWithPictures();
+    const { raw, code } = await onScreen(['convert', ...files, '--to', 'gif'], { cwd, env: slowly });
+    expect(code).toBe(0);
+    expect(raw).toMatch(/ \d s {2}one\.png → gif {2}(uploading|converting)/);
+    expect(raw).toMatch(/ \d s {2}long .*….*long \.png → gif {2}(uploading|converting)/);
+    expect(raw).toContain('0 of 2 done');
+    const shown = raw.split(/\r?\n/).filter((line) => / → gif {2}/.test(line));
+    const sgr = new RegExp(`${escape}\\[[\\d;]*[A-Za-z]`, 'g');
+    expect(Math.max(...shown.map((line) => line.replace(sgr, '').length))).toBeLessThan(columns);
+    expect(screenOf(raw)).toEqual([
+      expect.stringMatching(/^\[1\/2\] .* \(/),
+      expect.stringMatching(/^\[2\/2\] .* \(/),
+      '2 converted.',
+    ]);
+  });
+
+  it('says on Ctrl-C what becomes of the jobs', async () => {
+    const cwd = await folderWithPictures();
+    const { raw, code } = await onScreen(['convert', ...files, '--to', 'gif'], {
+      cwd,
+      env: slowly,
+      interrupt: /converting/,
+    });
+    expect(code).toBe(130);
+    expect(screenOf(raw).at(-1)).toMatch(/^Interrupted: 2 under way\. Jobs under way go on without this command; /);
+    expect(screenOf(raw).join('\n')).not.toContain('of 2 done');
+  });
+
+  it('colours errors, unless NO_COLOR is set', async () => {
+    const cwd = await folderWithPictures();
+    const args = ['convert', 'half.png', '--to', 'gif'];
+    const [coloured, plain] = await Promise.all([
+      onScreen(args, { cwd }),
+      onScreen(args, { cwd, env: { NO_COLOR: '1' } }),
+    ]);
+    expect(coloured.raw).toContain(`${escape}[31merror:${escape}[39m half.png → gif: `);
+    expect(plain.raw).toContain('error: half.png → gif: ');
+    expect(plain.raw).not.toMatch(new RegExp(`${escape}\\[\\d+m`));
+    expect([coloured.code, plain.code]).toEqual([1, 1]);
+  });
+
+  it('shows nothing but the document with --json', async () => {
+    const cwd = await folderWithPictures();
+    const { raw, code } = await onScreen(['convert', 'one.png', '--to', 'gif', '--json'], { cwd, env: slowly });
+    expect(code).toBe(0);
+    expect(raw).not.toContain(escape);
+    expect(JSON.parse(raw)).toMatchObject({ files: [{ status: 'converted' }] });
+  });
+});

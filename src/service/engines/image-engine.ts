@@ -76,5 +76,9 @@ function explain(error: unknown, { inputFormat, outputFormat }: ConversionReques
   if (/too large for|exceeds/i.test(reason)) {
     return new ConversionFailure(`The image is too large for ${outputFormat}: ${reason}`);
   }
+  // Which of the decoder's complaints comes first changes from run to run, and none of them tells a person more.
+  if (/read error|failOn|premature|truncated|corrupt|bad seek|end of/i.test(reason)) {
+    return new ConversionFailure(`The ${name} image is damaged or cut off.`);
+  }
   return new ConversionFailure(`The ${name} image is damaged or cut off: ${reason}`);
 }

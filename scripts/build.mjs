@@ -1,28 +1,30 @@
 // Compiles src to dist, then bundles the workflows once, so that a worker starts without webpack.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 
 const root = path.resolve(import.meta.dirname, '..');
 const require = createRequire(import.meta.url);
 
-rmSync(path.join(root, 'dist'), { recursive: true, force: true });
-execFileSync(process.execPath, [require.resolve('typescript/bin/tsc'), '-p', path.join(root, 'tsconfig.json')], {
-  stdio: 'inherit',
-});
+if (process.argv[1] === import.meta.filename) await build();
 
-const workflowsPath = path.join(root, 'dist/workflows/index.js');
-if (existsSync(workflowsPath)) {
+/** `check: false` emits the same code without checking its types, which takes a third less time. */
+export async function build({ check = true } = {}) {
+  rmSync(path.join(root, 'dist'), { recursive: true, force: true });
+  const compiler = require.resolve('typescript/bin/tsc');
+  const options = ['-p', path.join(root, 'tsconfig.json'), ...(check ? [] : ['--noCheck'])];
+  execFileSync(process.execPath, [compiler, ...options], { stdio: 'inherit' });
+
   const { bundleWorkflowCode } = require('@temporalio/worker');
+  const workflowsPath = path.join(root, 'dist/workflows/index.js');
   const { code } = await bundleWorkflowCode({ workflowsPath, logger: quietLogger() });
   writeFileSync(path.join(root, 'dist/workflow-bundle.js'), code);
+  chmodSync(path.join(root, 'dist/cli/main.js'), 0o755);
+  // Written last: who finds it finds a whole build.
   const { version } = require('@temporalio/worker/package.json');
   writeFileSync(path.join(root, 'dist/workflow-bundle.json'), `${JSON.stringify({ sdkVersion: version })}\n`);
 }
-
-const bin = path.join(root, 'dist/cli/main.js');
-if (existsSync(bin)) chmodSync(bin, 0o755);
 
 /** Webpack's chatter is of use only when it fails. */
 function quietLogger() {

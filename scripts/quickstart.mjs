@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
+import { build } from './build.mjs';
 
 const root = path.resolve(import.meta.dirname, '..');
 const unknown = process.argv.slice(2).filter((argument) => argument !== '--keep-open');
@@ -15,7 +16,7 @@ const builtAt = timeOf(path.join(root, 'dist/workflow-bundle.json'));
 const sources = readdirSync(path.join(root, 'src'), { recursive: true }).map((file) => path.join(root, 'src', file));
 if (Math.max(...sources.map(timeOf)) > builtAt) {
   console.error('Building ...');
-  await import('./build.mjs');
+  await build({ check: false });
 }
 
 const { runQuickstart } = await import('../dist/cli/quickstart.js');

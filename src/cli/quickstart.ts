@@ -13,7 +13,7 @@ import { exitCodes } from './exit';
 import { reportFailure } from './failure-report';
 import { createOutput } from './output';
 import { aborted, untilAskedToEnd } from './stack/parent-process';
-import type { StackInUse } from './stack/use-stack';
+import type { StackInUse } from './stack/stack-in-use';
 import { useStack } from './stack/use-stack';
 import { fileSize, formatTable } from './table';
 

@@ -1,5 +1,6 @@
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { isGrpcServiceError } from '@temporalio/client';
+import { ServiceError } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/common';
 import { ConversionFailedError } from '../../client/conversion-handle';
 import type { ConversionHandle } from '../../client/conversion-handle';
 import type { FileConversionClient } from '../../client/file-conversion-client';
@@ -101,22 +102,27 @@ function describeError(
   { input, destination }: PlannedJob,
   { to, cwd }: RunOptions,
 ): { code: string; message: string } {
-  const who = `${input.file} → ${to}`;
-  if (error instanceof ConversionFailedError) {
-    const ownSummary = /^.*? → \S+?: /u;
-    const message = error.message
-      .replace(ownSummary, '')
-      .replaceAll(pathToFileURL(input.path).href, () => input.file)
-      .replaceAll(pathToFileURL(destination).href, () => shownPath(destination, cwd));
-    return { code: error.code, message: `${who}: ${message}` };
+  const { code, message } = readError(error, handle);
+  const ownSummary = /^.*? → \S+?: /u;
+  const text = message
+    .replace(ownSummary, '')
+    .replaceAll(pathToFileURL(input.path).href, () => input.file)
+    .replaceAll(pathToFileURL(destination).href, () => shownPath(destination, cwd));
+  return { code, message: `${input.file} → ${to}: ${text}` };
+}
+
+function readError(error: unknown, handle: ConversionHandle | undefined): { code: string; message: string } {
+  if (error instanceof ConversionFailedError) return error;
+  if (error instanceof ServiceError) {
+    const reason = error.cause?.message ?? error.message;
+    const next = handle
+      ? `The job ${handle.workflowId} goes on when Temporal is back.`
+      : 'The job may not have been started.';
+    return { code: 'TEMPORAL_UNREACHABLE', message: `the connection to Temporal was lost (${reason}). ${next}` };
   }
-  const reason = error instanceof Error ? error.message : String(error);
-  const isLost = isGrpcServiceError(error);
-  const after = handle
-    ? `The job ${handle.workflowId} goes on when Temporal is back.`
-    : 'Its job may not have been started.';
-  return {
-    code: isLost ? 'TEMPORAL_UNREACHABLE' : 'UNEXPECTED',
-    message: isLost ? `${who}: the connection to Temporal was lost (${reason}). ${after}` : `${who}: ${reason}`,
-  };
+  if (error instanceof WorkflowNotFoundError) {
+    const message = `Temporal knows no job ${error.workflowId} any more. Does another server answer at its address?`;
+    return { code: 'JOB_UNKNOWN', message };
+  }
+  return { code: 'UNEXPECTED', message: error instanceof Error ? error.message : String(error) };
 }

@@ -1,6 +1,5 @@
-import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, Connection } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import type { TemporalTarget } from '../../config/temporal-connection';
 import { temporalTarget } from '../../config/temporal-connection';
 import { systemErrorCode } from '../../shared/system-error';
@@ -10,23 +9,11 @@ import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import type { StackRecord } from './stack-record';
 import { readStackRecord } from './stack-record';
+import type { StackInUse } from './stack-in-use';
+import { connect } from './stack-in-use';
 import type { Stack } from './start-stack';
 import { startStack } from './start-stack';
 
-/** What a command needs to run jobs, whoever runs the processes behind it. */
-export interface StackInUse {
-  client: Client;
-  serviceUrl: string;
-  taskQueue: string;
-  uiUrl?: string | undefined;
-  /** Jobs that are not finished: whether they go on when this command ends. */
-  outlivesCommand: boolean;
-  /** Runs what asks Temporal. Requests that are still waiting when the stack is closed, such as for a job's result, end with it. */
-  untilClosed<T>(run: () => Promise<T>): Promise<T>;
-  close(): Promise<void>;
-}
-
-const connectTimeoutMs = 5_000;
 const lockRetryMs = 200;
 /** A worker asks for work again once a minute at the latest; the server lists it for five minutes after it has died. */
 const pollerIsAliveMs = 75_000;
@@ -130,53 +117,6 @@ async function connectTo(record: StackRecord, { connection }: TemporalTarget): P
   const { temporal, service, taskQueue } = record;
   const target = { connection: { ...connection, address: temporal.address }, namespace: temporal.namespace };
   return { ...(await connect(target, { serviceUrl: service.url, taskQueue })), uiUrl: temporal.uiUrl };
-}
-
-async function connect(
-  target: TemporalTarget,
-  rest: Pick<StackInUse, 'serviceUrl' | 'taskQueue'>,
-): Promise<StackInUse> {
-  const options = { ...target.connection, connectTimeout: connectTimeoutMs };
-  const connection = await Connection.connect(options).catch((error: unknown) => {
-    throw unreachable(target, error);
-  });
-  const client = new Client({ connection, namespace: target.namespace });
-  const running = new Set<AbortController>();
-  return {
-    client,
-    ...rest,
-    outlivesCommand: true,
-    async untilClosed(run) {
-      const ending = new AbortController();
-      // The SDK adds a listener for each request and removes none: what runs for long is given an `untilClosed` of its own.
-      setMaxListeners(0, ending.signal);
-      running.add(ending);
-      try {
-        return await connection.withAbortSignal(ending.signal, run);
-      } finally {
-        // What is still waiting then, such as for the result of a job that nobody awaits any more, must not wait on.
-        ending.abort();
-        running.delete(ending);
-      }
-    },
-    async close() {
-      // A request that outlives its connection is sent again when the server ends, and then throws where nothing catches it.
-      for (const ending of running) ending.abort();
-      await connection.close();
-    },
-  };
-}
-
-function unreachable({ connection }: TemporalTarget, error: unknown): CommandError {
-  const message = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
-  const reason = message.includes('deadline') ? '' : ` (${message})`;
-  return new CommandError(
-    'TEMPORAL_UNREACHABLE',
-    [
-      `Temporal can't be reached at ${connection.address ?? ''}${reason}. Start it there or correct the address (TEMPORAL_ADDRESS); without one, a Temporal of this machine is used.`,
-    ],
-    { cause: error },
-  );
 }
 
 async function hasWorker(

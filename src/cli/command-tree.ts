@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { CommandContext, CommonOptions } from './command-context';
 import type { ConvertFlags } from './commands/convert';
+import { addServiceAdmin } from './commands/service-admin/register';
 import type { ExitCode } from './exit';
 import type { Output } from './output';
 import { packageVersion } from './package-version';
@@ -86,12 +87,13 @@ export function buildCommands(output: Output, run: Runner): Command {
       run(options, async (context) => (await import('./commands/worker.js')).worker(context)),
     );
 
-  common(program.command('service'))
+  const service = common(program.command('service'))
     .description('run the embedded conversion service on this machine')
     .addHelpText('after', examples('fileconv service', 'FILECONV_SERVICE_PORT=9000 fileconv service'))
     .action((options: CommonOptions) =>
       run(options, async (context) => (await import('./commands/service.js')).service(context)),
     );
+  addServiceAdmin(service, { common, examples, run });
 
   const config = program
     .command('config')

@@ -23,6 +23,8 @@ export interface Config {
     /** 0: any free port. */
     port: number;
     dataDir: string;
+    /** Accounts of the service; absent: `accounts.toml` in `dataDir`, if there is one. */
+    accountsFile?: string;
     conversionTimeoutSeconds: number;
     conversionConcurrency: number;
     maxUploadBytes: number;
@@ -75,6 +77,9 @@ export function toConfig(values: FileValues, apps: Record<string, AppProfile>, r
         service.data_dir === undefined
           ? path.join(stateDir, 'service')
           : resolvePath('service.data_dir', service.data_dir),
+      ...(service.accounts_file !== undefined && {
+        accountsFile: resolvePath('service.accounts_file', service.accounts_file),
+      }),
       conversionTimeoutSeconds: service.conversion_timeout_seconds,
       conversionConcurrency: service.conversion_concurrency,
       maxUploadBytes: service.max_upload_bytes,

@@ -60,18 +60,16 @@ export function openDatabase(file: string): ServiceDatabase {
 const heldLocks = new Set<ServiceDatabase>();
 
 /**
- * Takes the data folder for this process alone, until the returned function is called or the process dies, however it dies:
- * two services on one folder would run each other's conversions again.
+ * Takes a lock file for this process alone, until the returned function is called or the process dies, however it dies.
+ * Undefined when another has it.
  */
-export function lockDataDir(lockFile: string, dataDir: string): () => void {
+export function tryLockFile(lockFile: string): (() => void) | undefined {
   const db = new Database(lockFile);
   try {
     db.exec('BEGIN EXCLUSIVE');
-  } catch (cause) {
+  } catch {
     db.close();
-    throw new Error(`Another conversion service is using ${dataDir}; stop it, or choose another data folder.`, {
-      cause,
-    });
+    return undefined;
   }
   heldLocks.add(db);
   return () => {
@@ -79,6 +77,13 @@ export function lockDataDir(lockFile: string, dataDir: string): () => void {
     db.exec('ROLLBACK');
     db.close();
   };
+}
+
+/** Takes the data folder: two services on one folder would run each other's conversions again. */
+export function lockDataDir(lockFile: string, dataDir: string): () => void {
+  const unlock = tryLockFile(lockFile);
+  if (unlock) return unlock;
+  throw new Error(`Another conversion service is using ${dataDir}; stop it, or choose another data folder.`);
 }
 
 function migrate(db: ServiceDatabase, file: string): void {

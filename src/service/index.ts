@@ -1,4 +1,7 @@
 /** The embedded conversion service: the document's server side. */
+export { AccountsFileError } from './accounts/accounts-file';
+export { openAdministration, type ServiceAdministration, type TaskRow } from './administration';
+export { formatTime } from './answer';
 export type { ServiceApp } from './authentication';
 export { type EmbeddedApp, ensureEmbeddedApp } from './embedded-app';
 export { listEmbeddedFormats } from './formats';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Account } from './accounts/account';
 import type { ServiceDatabase } from './database';
 import { TaskError } from './task-error';
 
@@ -64,5 +65,12 @@ export class Ledger {
   /** Charges a reservation, or lets it go. In a transaction. */
   settle(app: string, reserved: number, charge: boolean): void {
     if (reserved > 0) this.#statements.settle.run(charge ? reserved : 0, reserved, app);
+  }
+}
+
+/** Gives apps that are new their first balance. */
+export function seedBalances(ledger: Ledger, accounts: readonly Account[]): void {
+  for (const { appId, initialVcredits } of accounts) {
+    if (initialVcredits !== undefined) ledger.seed(appId, initialVcredits);
   }
 }

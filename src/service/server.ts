@@ -7,6 +7,7 @@ import { inspectError } from './caught';
 import type { ServiceContext } from './endpoints/endpoint';
 import { MultipartForm, readMultipartForm } from './form';
 import { sendRefusal } from './reply';
+import { addDescriptionRoute } from './openapi/route';
 import { fieldProblem } from './request-problems';
 import { TaskError } from './task-error';
 import { addTaskRoutes, addUploadRoute } from './task-routes';
@@ -37,9 +38,7 @@ export async function createServer({ context, accounts, versions, log }: ServerO
     },
   });
   server.addHook('onRequest', (request, reply, done) => {
-    const { asked } = request.routeOptions.config;
-    const refusal = asked ? admission.admit(request, reply, asked) : refuseUnknown(request, reply);
-    done(refusal);
+    done(admit(request, reply));
   });
   server.setErrorHandler((error, request, reply) => {
     const known = toTaskError(error);
@@ -48,6 +47,7 @@ export async function createServer({ context, accounts, versions, log }: ServerO
     return sendRefusal(reply, new TaskError('INTERNAL_SERVER_ERROR'), context.passing);
   });
   await addFormParsers(server);
+  addDescriptionRoute(server);
   for (const version of versions) addTaskRoutes(server, { version, admission, context });
   await server.register(async (scope) => {
     scope.removeContentTypeParser('multipart/form-data');
@@ -55,6 +55,12 @@ export async function createServer({ context, accounts, versions, log }: ServerO
     for (const version of versions) addUploadRoute(scope, { version, admission, context });
   });
   return server;
+
+  function admit(request: FastifyRequest, reply: FastifyReply): TaskError | undefined {
+    const { asked, open } = request.routeOptions.config;
+    if (asked) return admission.admit(request, reply, asked);
+    return open === true ? admission.admitStranger(request, reply) : refuseUnknown(request, reply);
+  }
 
   /** No endpoint has this path, or not with this method. */
   function refuseUnknown(request: FastifyRequest, reply: FastifyReply): TaskError {

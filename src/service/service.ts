@@ -10,6 +10,7 @@ import { ConversionQueue } from './conversion-queue';
 import { lockDataDir, openDatabase } from './database';
 import { FileStore } from './file-store';
 import { FormatCatalog } from './formats';
+import { seedBalances } from './ledger';
 import { downloadLifetimeMs } from './lifetimes';
 import { PassingTasks } from './passing-tasks';
 import { createServer } from './server';
@@ -90,11 +91,7 @@ async function startWithStore({ store, unlock, accounts, settings }: Foundation)
     ...{ store, files, pool, catalog, concurrency, conversionTimeoutMs, log },
     downloadLifetimeMs: (app) => accounts.find(app)?.downloadLifetimeMs ?? downloadLifetimeMs,
   });
-  accounts.use((all) => {
-    for (const { appId, initialVcredits } of all) {
-      if (initialVcredits !== undefined) store.ledger.seed(appId, initialVcredits);
-    }
-  });
+  accounts.use((all) => seedBalances(store.ledger, all));
   const passing = new PassingTasks();
   const context = { store, passing, files, queue, catalog, maxUploadBytes };
   const versions = [documentVersion, ...accounts.extraApiVersions];

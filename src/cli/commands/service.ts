@@ -11,10 +11,12 @@ import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
 export async function service(context: CommandContext): Promise<ExitCode> {
   const { config, output } = context;
   const settings = config.values.service;
-  const signal = untilAskedToEnd();
+  let reload = (): void => undefined;
+  const signal = untilAskedToEnd({ onHangUp: () => reload() });
   const { embedded, running } = await start().catch((error: unknown) => {
     throw notStarted(error, { address: `${settings.host}:${settings.port}`, stateDir: config.values.state.dir });
   });
+  reload = () => void running.reloadAccounts();
   reportReady();
   const details = { url: running.url, appId: embedded.appId, tokenFile: embedded.tokenFile };
   if (output.json) output.printJson(details);
@@ -34,6 +36,7 @@ export async function service(context: CommandContext): Promise<ExitCode> {
       host: settings.host,
       port: settings.port,
       apps: [app.app],
+      accountsFile: settings.accountsFile,
       conversionTimeoutMs: settings.conversionTimeoutSeconds * 1_000,
       conversionConcurrency: settings.conversionConcurrency,
       maxUploadBytes: settings.maxUploadBytes,

@@ -3,13 +3,17 @@ export function reportReady(): void {
   if (process.connected) process.send?.('ready');
 }
 
-/** Aborts when this process is asked to end: SIGTERM, Ctrl-C, its terminal's end, or the death of the process that supervises it. */
-export function untilAskedToEnd(): AbortSignal {
+/**
+ * Aborts when this process is asked to end: SIGTERM, Ctrl-C, its terminal's end, or the death of the process that supervises it. With
+ * `onHangUp` SIGHUP means that instead, unless a terminal's end would look the same.
+ */
+export function untilAskedToEnd({ onHangUp }: { onHangUp?: () => void } = {}): AbortSignal {
   const controller = new AbortController();
   const end = () => controller.abort();
   process.once('SIGTERM', end);
   process.once('SIGINT', end);
-  process.once('SIGHUP', end);
+  if (onHangUp && !process.stdin.isTTY) process.on('SIGHUP', onHangUp);
+  else process.once('SIGHUP', end);
   if (process.send) {
     process.once('disconnect', end);
     // It may have died while this process still loaded its code: nobody listened to the event then.

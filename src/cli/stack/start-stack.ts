@@ -5,6 +5,7 @@ import { ensureEmbeddedApp } from '../../service/embedded-app';
 import type { ProcessLock } from '../../temporal-server';
 import { acquireProcessLock, portNear } from '../../temporal-server';
 import type { CommandContext } from '../command-context';
+import { claimPorts } from './stack-ports';
 import type { StackRecord } from './stack-record';
 import { removeStackRecord, writeStackRecord } from './stack-record';
 import { explainStateFolder } from './state-folder';
@@ -57,14 +58,21 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     // What a killed stack left would lead others astray until ours is written.
     await removeStackRecord(stateDir);
     options.onStart?.();
+    const ports = await claimPorts(context);
+    started.push(() => {
+      ports.release();
+      return Promise.resolve();
+    });
     const temporal = await superviseTemporal(context, {
       dbFilename: path.join(stateDir, 'temporal.db'),
       logFile: path.join(logs, 'temporal.log'),
+      port: ports.temporal,
+      uiPort: ports.temporalUi,
       signal: options.signal,
     });
     started.push(() => temporal.stop());
     await awaitLeftOverService(context, options.signal);
-    const service = await startService(context, logs);
+    const service = await startService(context, ports.service, logs);
     started.push(() => service.process.stop());
     options.signal?.throwIfAborted();
     const worker = await startWorker(context, { temporal, serviceUrl: service.url, logs });
@@ -115,17 +123,15 @@ interface ServicePart {
   url: string;
 }
 
-async function startService(context: CommandContext, logs: string): Promise<ServicePart> {
+async function startService(context: CommandContext, port: number, logs: string): Promise<ServicePart> {
   const { config, env, output } = context;
-  const configured = config.values.service.port;
-  const chosen = config.origins['service.port']?.source !== 'default';
-  const port = chosen && configured !== 0 ? configured : await portNear(configured);
   try {
     return await startServiceAt(port);
   } catch (error) {
     // Another program may have taken the port before the service could.
     const free = await portNear(port);
-    if (chosen || free === port) throw error;
+    const mustBe = config.values.service.port === port && config.origins['service.port']?.source !== 'default';
+    if (mustBe || free === port) throw error;
     return startServiceAt(free);
   }
 

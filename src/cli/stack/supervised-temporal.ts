@@ -25,6 +25,9 @@ export interface TemporalPart {
 export interface SuperviseTemporalOptions {
   dbFilename: string;
   logFile: string;
+  /** Of a server that has to be started; one that is left over has its own. */
+  port: number;
+  uiPort: number;
   /** Ends the start; not what has started. */
   signal?: AbortSignal | undefined;
 }
@@ -34,8 +37,6 @@ interface Ports {
   uiPort: number | false;
 }
 
-const defaultPort = 7233;
-const defaultUiPort = 8233;
 const firstRestartDelayMs = 250;
 const maxRestartDelayMs = 10_000;
 
@@ -95,9 +96,8 @@ class OwnTemporal implements TemporalPart {
   }
 
   private async startFirst(): Promise<RunningTemporalServer> {
-    const { signal } = this.options;
+    const { port, uiPort, signal } = this.options;
     const startOptions = { ...(await this.startOptions()), ...(signal && { signal }) };
-    const [port, uiPort] = [await portNear(defaultPort), await portNear(defaultUiPort)];
     try {
       return await startTemporalServer({ ...startOptions, port, uiPort });
     } catch (error) {

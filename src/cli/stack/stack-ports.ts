@@ -1,0 +1,50 @@
+import path from 'node:path';
+import type { ProcessLock } from '../../temporal-server';
+import { acquireProcessLock, defaultCacheDir, freePort, portNear } from '../../temporal-server';
+import type { CommandContext } from '../command-context';
+
+/** Where the parts of a stack listen. */
+export interface StackPorts {
+  temporal: number;
+  temporalUi: number;
+  service: number;
+  /** Lets another stack have the well-known ports. */
+  release: () => void;
+}
+
+const temporalPort = 7233;
+const temporalUiPort = 8233;
+
+/**
+ * The well-known ports, as far as they are free, or others when another stack of this user has them.
+ *
+ * They are held for as long as the stack runs, also while one of its parts is down: two stacks that both believed that a port is theirs
+ * would hand each other's jobs to their workers.
+ */
+export async function claimPorts(context: Pick<CommandContext, 'config' | 'env' | 'homeDir'>): Promise<StackPorts> {
+  const { config, env, homeDir } = context;
+  const configured = config.values.service.port;
+  const mustBe = config.origins['service.port']?.source !== 'default' && configured !== 0;
+  const lock = await holdWellKnownPorts(path.join(defaultCacheDir(env, homeDir), 'well-known-ports.lock'));
+  const choose = (wellKnown: number) => (lock ? portNear(wellKnown) : freePort());
+  try {
+    return {
+      temporal: await choose(temporalPort),
+      temporalUi: await choose(temporalUiPort),
+      service: mustBe ? configured : await choose(configured),
+      release: () => lock?.release(),
+    };
+  } catch (error) {
+    lock?.release();
+    throw error;
+  }
+}
+
+async function holdWellKnownPorts(file: string): Promise<ProcessLock | undefined> {
+  try {
+    return await acquireProcessLock(file, { wait: false });
+  } catch {
+    // Held by another stack, or in a folder that can't be written: any other ports do as well.
+    return undefined;
+  }
+}

@@ -9,7 +9,7 @@ export function testTemporalAddress(): string {
 }
 
 /** A client connection to the server of this run. The test closes it. */
-export async function testConnection(): Promise<Connection> {
+async function testConnection(): Promise<Connection> {
   return await Connection.connect({ address: testTemporalAddress() });
 }
 

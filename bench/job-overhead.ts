@@ -16,8 +16,8 @@ import { startInstantService } from './support/instant-service';
  */
 const { values: options } = parseArgs({
   options: {
-    jobs: { type: 'string', default: '200' },
-    rounds: { type: 'string', default: '4' },
+    jobs: { type: 'string', default: '100' },
+    rounds: { type: 'string', default: '9' },
     parallel: { type: 'string', default: '50' },
   },
 });
@@ -92,7 +92,7 @@ async function main(): Promise<void> {
   await rm(folder, { recursive: true });
 
   const figures = {
-    ratio: round2(median(rates.job) / median(rates.bare)),
+    ratio: round2(median(rates.job.map((rate, round) => rate / (rates.bare[round] ?? Number.NaN)))),
     jobsPerSecond: round2(median(rates.job)),
     bareJobsPerSecond: round2(median(rates.bare)),
     activitiesPerJob: activitiesOfAJob,

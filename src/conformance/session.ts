@@ -176,7 +176,7 @@ export function bearer({ token }: Credentials): string {
 }
 
 /** The connector in the output of a task that succeeded. */
-export function connectorOf(reply: Reply, what: string): string {
+function connectorOf(reply: Reply, what: string): string {
   const connector = reply.text('result', 'output', 'connector');
   ensure(connector !== undefined, `${what} gave no connector: ${reply.describe()}`);
   return connector;

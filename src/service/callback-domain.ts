@@ -10,7 +10,7 @@ export function requireVerifiedCallback(callback: string | undefined, app: Accou
 }
 
 /** `example.com` stands for itself alone, `*.example.com` for every name below it. */
-export function isVerifiedDomain(hostname: string, domains: readonly string[]): boolean {
+function isVerifiedDomain(hostname: string, domains: readonly string[]): boolean {
   const host = hostname.toLowerCase().replace(/\.$/, '');
   return domains.some((domain) => (domain.startsWith('*.') ? host.endsWith(domain.slice(1)) : host === domain));
 }

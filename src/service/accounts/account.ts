@@ -12,7 +12,7 @@ export type RateClass = (typeof rateClasses)[number];
 export type RateLimits = Readonly<Record<RateClass, number>> & { readonly windowSeconds: number };
 
 /** Far above what one machine reaches, so that only an operator who asks for limits meets them. */
-export const defaultRateLimits: RateLimits = {
+const defaultRateLimits: RateLimits = {
   windowSeconds: 60,
   upload: 100_000,
   submit: 1_000_000,

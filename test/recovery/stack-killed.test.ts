@@ -18,7 +18,7 @@ import { until } from '../support/until';
 
 /** `fileconv up` with Temporal, service and worker as real processes, and what is left of them after `kill -9`. */
 
-jest.setTimeout(120_000);
+jest.setTimeout(180_000);
 
 describe('fileconv up', () => {
   let folder: StackFolder;

@@ -14,7 +14,7 @@ import { answerCompleted, answerJson, cut, startStubService } from '../support/s
  * that the run has left behind is searched.
  */
 
-jest.setTimeout(120_000);
+jest.setTimeout(180_000);
 
 /** Looks different in each of its forms. */
 const token = 'Secret+Token/4711=do~not?tell';

@@ -9,6 +9,7 @@ import type { RunningStack } from './running-stack';
 import { startStack } from './running-stack';
 import { noisyPng } from './samples';
 
+jest.setTimeout(120_000);
 let stack: RunningStack;
 beforeAll(async () => {
   stack = await startStack();

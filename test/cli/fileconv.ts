@@ -30,6 +30,8 @@ export interface RunningCommand {
   stderr(): string;
   /** Resolves when stdout or stderr holds it; rejects when the command ends before. */
   until(pattern: RegExp): Promise<void>;
+  /** The document that `--json` prints, as soon as it is whole. */
+  untilJson(): Promise<unknown>;
 }
 
 const isRoot = process.getuid?.() === 0;
@@ -65,17 +67,23 @@ export function startFileconv(args: readonly string[], options: CommandOptions):
       resolve({ code, signal, ...texts, ms: Date.now() - startedAt });
     });
   });
+  async function untilTrue(isTrue: () => boolean, what: string): Promise<void> {
+    while (!isTrue()) {
+      if (child.exitCode !== null || child.signalCode !== null) {
+        throw new Error(`fileconv ${args.join(' ')} ended without ${what}:\n${texts.stderr}`);
+      }
+      await sleep(20);
+    }
+  }
   return {
     child,
     ended,
     stdout: () => texts.stdout,
     stderr: () => texts.stderr,
-    async until(pattern) {
-      while (!pattern.test(texts.stdout) && !pattern.test(texts.stderr)) {
-        if (child.exitCode !== null || child.signalCode !== null)
-          throw new Error(`fileconv ${args.join(' ')} ended without ${String(pattern)}:\n${texts.stderr}`);
-        await sleep(20);
-      }
+    until: (pattern) => untilTrue(() => pattern.test(texts.stdout) || pattern.test(texts.stderr), String(pattern)),
+    async untilJson() {
+      await untilTrue(() => /^\}$/m.test(texts.stdout), 'JSON');
+      return parseJson(texts.stdout);
     },
   };
 }

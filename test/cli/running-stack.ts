@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { z } from 'zod';
 import type { CommandOptions, RunningCommand } from './fileconv';
-import { newFolder, parseJson, startFileconv } from './fileconv';
+import { newFolder, startFileconv } from './fileconv';
 
 const recordSchema = z.object({
   pid: z.int(),
@@ -25,9 +25,8 @@ export async function startStack(env: CommandOptions['env'] = {}): Promise<Runni
   const stateDir = path.join(cwd, 'state');
   const own = { FILECONV_STATE_DIR: stateDir };
   const up = startFileconv(['up', '--json'], { cwd, env: { ...own, ...env }, timeoutMs: 600_000 });
-  await up.until(/^\}$/m);
   return {
-    record: recordSchema.parse(parseJson(up.stdout())),
+    record: recordSchema.parse(await up.untilJson()),
     up,
     stateDir,
     env: own,

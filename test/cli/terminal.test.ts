@@ -10,6 +10,7 @@ import { noisyPng } from './samples';
 const hasScript = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0;
 const onTerminal = hasScript ? describe : describe.skip;
 
+jest.setTimeout(120_000);
 let stack: RunningStack;
 beforeAll(async () => {
   if (hasScript) stack = await startStack();

@@ -10,6 +10,7 @@ import { childrenOf, isAlive, untilDead } from './processes';
 import { noisyPng } from './samples';
 
 const onLinux = process.platform === 'linux' ? it : it.skip;
+jest.setTimeout(120_000);
 afterAll(removeFolders);
 
 describe('fileconv up', () => {
@@ -48,7 +49,7 @@ describe('fileconv up', () => {
   it('prints one JSON document with --json', async () => {
     const cwd = await newFolder();
     const up = startFileconv(['up', '--json'], { cwd });
-    await up.until(/^\}$/m);
+    await up.untilJson();
     up.child.kill('SIGTERM');
     const ended = await up.ended;
     const url: unknown = expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/);
@@ -87,7 +88,7 @@ describe('fileconv up', () => {
     const taken = await Promise.all([7233, 8233, 8465].map(occupy));
     const [one, two] = await Promise.all([newFolder(), newFolder()]);
     const stacks = [one, two].map((cwd) => startFileconv(['up', '--json'], { cwd }));
-    await Promise.all(stacks.map((up) => up.until(/^\}$/m)));
+    await Promise.all(stacks.map((up) => up.untilJson()));
     await Promise.all([one, two].map((cwd) => writeFile(path.join(cwd, 'a.png'), noisyPng(8))));
     const ended = await Promise.all([one, two].map((cwd) => fileconv(['convert', 'a.png', '--to', 'webp'], { cwd })));
     expect(ended.map(({ code, stderr }) => ({ code, stderr }))).toEqual([

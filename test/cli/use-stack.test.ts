@@ -10,6 +10,7 @@ import { childrenOf, isAlive } from './processes';
 import { noisyPng } from './samples';
 
 const onLinux = process.platform === 'linux' ? it : it.skip;
+jest.setTimeout(120_000);
 afterAll(removeFolders);
 
 async function folderWithPictures(...names: string[]): Promise<string> {
@@ -101,15 +102,13 @@ describe('with TEMPORAL_ADDRESS, convert', () => {
     const cwd = await folderWithPictures('a.png');
     const env = { ...external(), FILECONV_SERVICE_PORT: String(await freePort()) };
     const service = startFileconv(['service', '--json'], { cwd, env });
-    await service.until(/^\}$/m);
-    expect(parseJson(service.stdout())).toEqual({
+    expect(await service.untilJson()).toEqual({
       url: `http://127.0.0.1:${env.FILECONV_SERVICE_PORT}`,
       appId: expect.any(String) as unknown,
       tokenFile: expect.stringContaining(cwd) as unknown,
     });
     const worker = startFileconv(['worker', '--json'], { cwd, env });
-    await worker.until(/^\}$/m);
-    expect(parseJson(worker.stdout())).toEqual({
+    expect(await worker.untilJson()).toEqual({
       address: env.TEMPORAL_ADDRESS,
       namespace: 'default',
       taskQueue: env.FILECONV_WORKER_TASK_QUEUE,
@@ -128,7 +127,7 @@ describe('with TEMPORAL_ADDRESS, convert', () => {
     const cwd = await folderWithPictures('a.png');
     const env = external();
     const up = startFileconv(['up', '--json'], { cwd, env });
-    await up.until(/^\}$/m);
+    await up.untilJson();
     const ended = await fileconv(['convert', 'a.png', '--to', 'webp'], { cwd, env });
     expect(ended).toMatchObject({ code: 0, stderr: '' });
     up.child.kill('SIGINT');

@@ -1,11 +1,13 @@
-import multipart, { type MultipartValue } from '@fastify/multipart';
+import multipart, { type Multipart, type MultipartValue } from '@fastify/multipart';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { requireSameApp } from './authentication';
+import { inspectError } from './caught';
 import type { Caller, ServiceContext, TaskRequest } from './endpoints/endpoint';
 import { type ReceivedFile, uploadLimitOf } from './endpoints/upload-file';
 import { dataFieldOf, type FormField, requireDataField } from './form';
 import { type AnyTaskData, parseRequestData, requestSchemas } from './request-data';
 import { fieldProblem } from './request-problems';
+import { TaskError } from './task-error';
 
 /** Reading upload forms: the file goes from the socket to the disk and is never in memory as a whole. */
 
@@ -33,7 +35,7 @@ export async function receiveUpload<Kept>(
   let file: ReceivedFile | undefined;
   try {
     if (request.isMultipart()) {
-      for await (const part of request.parts({ limits: { fileSize: uploadLimitOf(app, maxUploadBytes) } })) {
+      for await (const part of readParts(request, uploadLimitOf(app, maxUploadBytes))) {
         if (part.type === 'field') {
           fields.push({ name: part.fieldname, isFile: false, value: fieldText(part) });
         } else if (part.fieldname !== 'file') {
@@ -41,7 +43,9 @@ export async function receiveUpload<Kept>(
           fields.push({ name: part.fieldname, isFile: true, value: '' });
         } else {
           if (fields.some(({ name }) => name === 'data')) readUploadData(dataFieldIn(fields), { app, endpoint });
-          const received = await files.receive(part.file);
+          const received = await files.receive(part.file).catch((error: unknown) => {
+            throw formProblem(error);
+          });
           file = { ...received, fileName: part.filename, truncated: part.file.truncated };
         }
       }
@@ -59,6 +63,26 @@ export async function receiveUpload<Kept>(
     // Gone already when it was kept.
     if (file) await files.discard(file.part);
   }
+}
+
+/** The parts of a form, one after the other; a form that cannot be read is its sender's mistake. */
+async function* readParts(request: FastifyRequest, maxFileBytes: number): AsyncGenerator<Multipart> {
+  try {
+    for await (const part of request.parts({ limits: { fileSize: maxFileBytes } })) {
+      // Where errors of Node's own come from another realm, the reader takes one for a part.
+      if (inspectError(part).stack !== undefined) throw formProblem(part);
+      yield part;
+    }
+  } catch (error) {
+    throw formProblem(error);
+  }
+}
+
+/** The reader's own errors have no code of any kind; a disk that fails has a system call, and is not the sender's fault. */
+function formProblem(error: unknown): unknown {
+  const { syscall, statusCode } = inspectError(error);
+  if (error instanceof TaskError || syscall !== undefined || statusCode !== undefined) return error;
+  return fieldProblem('unknown', 'data');
 }
 
 function dataFieldIn(fields: readonly FormField[]): string {

@@ -75,7 +75,7 @@ export class TaskStore {
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       ),
       ofApp: db.prepare(`SELECT ${columns} FROM tasks WHERE id = ? AND app = ?`),
-      unfinished: db.prepare(`SELECT id FROM tasks WHERE status <> 'completed' ORDER BY created_at, rowid`),
+      unfinished: db.prepare(`SELECT id FROM tasks WHERE status <> 'completed' ORDER BY attempts, created_at, rowid`),
       exists: db.prepare('SELECT 1 FROM tasks WHERE id = ?'),
       byId: db.prepare(`SELECT ${columns} FROM tasks WHERE id = ?`),
       beginAttempt: db.prepare(
@@ -141,7 +141,11 @@ export class TaskStore {
     return this.#statements.exists.get(id) !== undefined;
   }
 
-  /** The tasks that are not completed, in the order in which they came. */
+  /**
+   * The tasks that are not completed: those first that were under way least often when a process died, then in the order in which
+   * they came. So a conversion that ends the service holds up no other, and one that was only there when it happened is not given
+   * up for it.
+   */
   listUnfinished(): string[] {
     const rows = z.array(z.object({ id: z.string() })).parse(this.#statements.unfinished.all());
     return rows.map((row) => row.id);

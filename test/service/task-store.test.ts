@@ -65,4 +65,11 @@ describe('unfinished tasks', () => {
     store.complete({ id: tasks[1]?.id ?? '', ...completion });
     expect(store.listUnfinished()).toEqual([tasks[0]?.id, tasks[2]?.id]);
   });
+
+  it('come after others when a process died during them', () => {
+    const tasks = [newTask(), newTask(), newTask()];
+    for (const task of tasks) store.insert(task);
+    store.beginAttempt(tasks[0]?.id ?? '', 1);
+    expect(store.listUnfinished()).toEqual([tasks[1]?.id, tasks[2]?.id, tasks[0]?.id]);
+  });
 });

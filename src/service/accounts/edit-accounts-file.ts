@@ -16,7 +16,8 @@ import { AccountsFileError, parseAccountsFile } from './accounts-file';
  * half of it.
  */
 
-const lockTimeoutMs = 5_000;
+/** Longer than several edits at once need on a busy machine. */
+const lockTimeoutMs = 30_000;
 
 /** Tokens of an app that stay valid when a new one is made: the one that is being replaced. */
 const keptTokens = 1;

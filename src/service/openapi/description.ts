@@ -94,14 +94,15 @@ const descriptionOperation: Json = {
 
 function describeOperation({ endpoint, summary, data }: Operation): Json {
   const isUpload = endpoint === endpoints.uploadFile;
-  const fields = { data: inputSchema(data) };
-  const multipart = isUpload
-    ? { ...fields, file: { type: 'string', contentMediaType: 'application/octet-stream' } }
-    : fields;
-  const encoding = { data: { contentType: 'application/json' } };
+  const content = inputSchema(data);
+  const file = { type: 'string', contentMediaType: 'application/octet-stream' };
+  // A form without parts has text alone, so that there the field is described as text that holds JSON.
+  const text = { type: 'string', contentMediaType: 'application/json', contentSchema: content };
   const form = (properties: Json): Json => ({
-    schema: { type: 'object', properties, required: Object.keys(properties), additionalProperties: false },
-    encoding,
+    type: 'object',
+    properties,
+    required: Object.keys(properties),
+    additionalProperties: false,
   });
   return {
     operationId: endpoint.split('/').slice(1).join('-'),
@@ -109,8 +110,11 @@ function describeOperation({ endpoint, summary, data }: Operation): Json {
     requestBody: {
       required: true,
       content: {
-        'multipart/form-data': form(multipart),
-        ...(!isUpload && { 'application/x-www-form-urlencoded': form(fields) }),
+        'multipart/form-data': {
+          schema: form(isUpload ? { data: content, file } : { data: content }),
+          encoding: { data: { contentType: 'application/json' } },
+        },
+        ...(!isUpload && { 'application/x-www-form-urlencoded': { schema: form({ data: text }) } }),
       },
     },
     responses: {

@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import type { CommandContext, CommonOptions } from './command-context';
 import type { ConvertFlags } from './commands/convert';
 import { addServiceAdmin } from './commands/service-admin/register';
+import type { TargetFlags } from './commands/service-check-target';
 import type { ExitCode } from './exit';
 import type { Output } from './output';
 import { packageVersion } from './package-version';
@@ -94,6 +95,27 @@ export function buildCommands(output: Output, run: Runner): Command {
       run(options, async (context) => (await import('./commands/service.js')).service(context)),
     );
   addServiceAdmin(service, { common, examples, run });
+  common(service.command('check'))
+    .description('check every rule of the API document against a conversion service')
+    .option('--base-url <url>', 'the service; default: that of the app profile')
+    .option('--app <id>', 'App ID at --base-url; without it the name of an app profile')
+    .option('--token-env <name>', 'variable that holds the app token')
+    .option('--token-file <file>', 'file that holds the app token')
+    .option('--token <token>', 'the app token itself, which then shows in the process list')
+    .option('--allow-plain-http', 'send the token unencrypted to another machine')
+    .addHelpText(
+      'after',
+      examples(
+        'fileconv service check',
+        'fileconv service check --base-url https://api.example.com --app 1b4e28ba-2fa1-4d2e-883f-0016d3cca427 --token-env APP_TOKEN',
+        'fileconv service check --json | jq \'.rules[] | select(.status == "fail")\'',
+      ),
+    )
+    .action((options: CommonOptions & TargetFlags) =>
+      run(options, async (context) =>
+        (await import('./commands/service-check-command.js')).serviceCheck(context, options),
+      ),
+    );
 
   const config = program
     .command('config')

@@ -26,6 +26,7 @@ export class RawHttp {
   readonly #baseUrl: string;
   readonly #maxWaitSeconds: number;
   readonly #agent = new Agent({ headersTimeout: timeoutMs, bodyTimeout: timeoutMs });
+  readonly #closing = new AbortController();
   /** When a path may be asked again with an authorization, in milliseconds since 1970. */
   readonly #nextAt = new Map<string, number>();
 
@@ -46,7 +47,9 @@ export class RawHttp {
     }
   }
 
+  /** Ends requests and waits that are under way. */
   close(): Promise<void> {
+    this.#closing.abort();
     return this.#agent.destroy();
   }
 
@@ -71,7 +74,7 @@ export class RawHttp {
     if (waitMs > this.#maxWaitSeconds * 1_000) {
       throw new Undecided(`the rate limit of ${path} asks for a wait of ${Math.ceil(waitMs / 1_000)} s`);
     }
-    await sleep(waitMs);
+    await sleep(waitMs, undefined, { signal: this.#closing.signal });
   }
 }
 

@@ -1,3 +1,4 @@
+import { lookUpErrorCode } from '../api/error-codes';
 import { isBeyond, type Rule, type Section, sections } from './rule';
 import {
   beyondAuthenticationRules,
@@ -22,6 +23,9 @@ import { Undecided } from './verdict';
 export interface Outcome {
   readonly section: Section;
   readonly rule: string;
+  /** Other sections that say the same. */
+  readonly restatedIn: readonly Section[];
+  /** The document leaves it open; the pages around it tell it. */
   readonly beyond: boolean;
   readonly status: 'pass' | 'fail' | 'skipped';
   /** Why it failed or was skipped. */
@@ -57,7 +61,8 @@ export const rules: readonly Rule[] = [
 
 /** Checks rules one after the other against a service; never rejects. Close the session when done. */
 export async function checkRule(rule: Rule, session: Session, target: Target): Promise<Outcome> {
-  const about = { section: rule.section, rule: rule.rule, beyond: isBeyond(rule) };
+  const { section, restatedIn = [] } = rule;
+  const about = { section, rule: rule.rule, restatedIn, beyond: isBeyond(rule) };
   if (rule.needs && !target.capabilities?.[rule.needs]) {
     return { ...about, status: 'skipped', why: `needs ${capabilityNames[rule.needs]}` };
   }
@@ -65,26 +70,57 @@ export async function checkRule(rule: Rule, session: Session, target: Target): P
     await rule.check(session);
     return { ...about, status: 'pass' };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    const why = withoutTokens(message, target);
+    const why = withoutTokens(messageOf(error), target);
     return { ...about, status: error instanceof Undecided ? 'skipped' : 'fail', why };
   }
 }
 
+interface RunOptions {
+  readonly onOutcome?: (outcome: Outcome) => void;
+  /** Ends the run; the rules that were not checked by then have no outcome. */
+  readonly signal?: AbortSignal;
+}
+
 /** Checks every rule against a service, one after the other. */
-export async function runRules(target: Target, onOutcome?: (outcome: Outcome) => void): Promise<Outcome[]> {
+export async function runRules(target: Target, { onOutcome, signal }: RunOptions = {}): Promise<Outcome[]> {
   const session = new Session(target);
+  const end = () => void session.close();
+  signal?.addEventListener('abort', end, { once: true });
   const outcomes: Outcome[] = [];
   try {
     for (const rule of rules) {
       const outcome = await checkRule(rule, session, target);
+      if (signal?.aborted) break;
       outcomes.push(outcome);
       onOutcome?.(outcome);
     }
   } finally {
+    signal?.removeEventListener('abort', end);
     await session.close();
   }
   return outcomes;
+}
+
+/** Why no rule can be checked: the service does not answer, or does not know the app. Undefined when there is no such reason. */
+export async function findObstacle(target: Target): Promise<{ kind: 'service' | 'account'; why: string } | undefined> {
+  const session = new Session(target);
+  try {
+    const reply = await session.monitor('00000000-0000-4000-8000-000000000000');
+    const { errorCode } = reply;
+    if (reply.json === undefined)
+      return { kind: 'service', why: `not the answer of such a service: ${reply.describe()}` };
+    const isRefused = errorCode !== undefined && lookUpErrorCode(errorCode)?.class === 'account';
+    return isRefused ? { kind: 'account', why: withoutTokens(reply.describe(), target) } : undefined;
+  } catch (error) {
+    return { kind: 'service', why: withoutTokens(messageOf(error), target) };
+  } finally {
+    await session.close();
+  }
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ');
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** A service may echo what it was sent; what is printed must not hold a secret. */

@@ -95,7 +95,8 @@ const descriptionOperation: Json = {
 function describeOperation({ endpoint, summary, data }: Operation): Json {
   const isUpload = endpoint === endpoints.uploadFile;
   const content = inputSchema(data);
-  const file = { type: 'string', contentMediaType: 'application/octet-stream' };
+  // OpenAPI 3.1 describes bytes without a type.
+  const file = { contentMediaType: 'application/octet-stream' };
   // A form without parts has text alone, so that there the field is described as text that holds JSON.
   const text = { type: 'string', contentMediaType: 'application/json', contentSchema: content };
   const form = (properties: Json): Json => ({

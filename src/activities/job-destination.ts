@@ -9,13 +9,15 @@ export interface JobDestination {
   onExisting: OnExisting;
   /** URI of the source, which must not be replaced. */
   uri?: string;
+  /** Of the download: a later one may find the file that a lost one has finished. */
+  attempt?: number;
 }
 
 /** Settles the result's name and proves that it can be written, before anything is spent on it. */
 export function planDestination(files: FileStore, job: JobDestination): Promise<DestinationPlan> {
   const suggestedName = outputName(job.sourceName, job.output);
-  const { destination, onExisting, uri: source } = job;
-  return files.prepareDestination({ uri: destination, suggestedName, onExisting, source });
+  const { destination, onExisting, attempt, uri: source } = job;
+  return files.prepareDestination({ uri: destination, suggestedName, onExisting, attempt, source });
 }
 
 /** The name of a job's result when the destination is a folder: the source's name with the target format as its extension. */

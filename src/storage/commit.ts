@@ -1,8 +1,9 @@
-import { link as linkFile, lstat, open, rename, rm } from 'node:fs/promises';
+import { link as linkFile, open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { StorageError } from './errors';
-import type { CommitCandidate, OnExisting } from './file-store';
+import { describeFile } from './describe';
+import type { OnExisting } from './file-store';
 import { numberName } from './file-name';
 import { destinationFailure, systemCode } from './file-system-failure';
 import type { PartialFile } from './partial-file';
@@ -17,7 +18,7 @@ interface CommitOptions {
   readonly bytes: number;
   readonly sha256: string;
   readonly onExisting: OnExisting;
-  readonly beforeCommit?: ((candidate: CommitCandidate) => Promise<void>) | undefined;
+  readonly attempt: number;
   readonly link?: Link | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -28,11 +29,13 @@ const linkUnsupported = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EM
 /**
  * Gives the finished temporary file its final name in one step, so that nobody ever sees half a file. Answers the path it
  * has now, or undefined when the policy is `skip` and something stands there.
+ *
+ * A later attempt takes a file of the same bytes for the one that a lost attempt has finished.
  */
 export async function commitPartial(options: CommitOptions): Promise<string | undefined> {
   const { filePath, onExisting, uri } = options;
   if (onExisting === 'overwrite') {
-    await prepareCommit(options, filePath);
+    await assertCommittable(options);
     await inDestination(uri, () => rename(options.partial.path, filePath));
     await syncFolder(path.dirname(filePath));
     return filePath;
@@ -43,6 +46,7 @@ export async function commitPartial(options: CommitOptions): Promise<string | un
       await syncFolder(path.dirname(candidate));
       return candidate;
     }
+    if (options.attempt > 1 && (await hasSameBytes(options, candidate))) return candidate;
     if (onExisting === 'skip') return undefined;
     if (onExisting === 'fail') throw alreadyExists(uri);
   }
@@ -59,18 +63,20 @@ export function alreadyExists(uri: string): StorageError {
 
 /** False when the name is taken. */
 async function tryName(options: CommitOptions, candidate: string): Promise<boolean> {
-  // A look first, so that a name that is plainly taken costs no `beforeCommit`; the claim below is what decides.
-  if (await inDestination(options.uri, () => exists(candidate))) return false;
-  await prepareCommit(options, candidate);
+  await assertCommittable(options);
   return inDestination(options.uri, () => claim(options.partial.path, candidate, options.link ?? linkFile));
 }
 
-async function prepareCommit(options: CommitOptions, candidate: string): Promise<void> {
-  const { partial, bytes, sha256, beforeCommit, signal } = options;
-  await beforeCommit?.({ uri: pathToFileURL(candidate).href, bytes, sha256 });
-  // Last of all: while `beforeCommit` was at work the job may have been cancelled, or the file taken away.
+/** While the last bytes were made durable the job may have been cancelled, or the file taken away. */
+async function assertCommittable({ partial, signal }: CommitOptions): Promise<void> {
   signal?.throwIfAborted();
   await partial.assertOwned();
+}
+
+async function hasSameBytes({ bytes, sha256 }: CommitOptions, candidate: string): Promise<boolean> {
+  const existing = await stat(candidate).catch(() => undefined);
+  if (existing?.isFile() !== true || existing.size !== bytes) return false;
+  return (await describeFile(pathToFileURL(candidate).href))?.sha256 === sha256;
 }
 
 /** Unlike a rename, a link fails when the name is taken. */
@@ -114,17 +120,6 @@ async function syncFolder(folder: string): Promise<void> {
     }
   } catch {
     // Windows and some network file systems.
-  }
-}
-
-/** A symbolic link counts, whether or not it leads anywhere. */
-async function exists(filePath: string): Promise<boolean> {
-  try {
-    await lstat(filePath);
-    return true;
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return false;
-    throw error;
   }
 }
 

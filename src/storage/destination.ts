@@ -14,6 +14,7 @@ export async function planDestination(options: {
   uri: string;
   suggestedName: string;
   onExisting: OnExisting;
+  attempt?: number | undefined;
   source?: string | undefined;
 }): Promise<DestinationPlan> {
   const asked = toPath(options.uri);
@@ -24,8 +25,9 @@ export async function planDestination(options: {
     if (existing) {
       if (existing.isDirectory() && options.onExisting !== 'rename') throw isDirectory(uri);
       if (options.source !== undefined && (await isSame(existing, options.source))) throw isSource(uri);
-      if (options.onExisting === 'skip') return { kind: 'skip', uri };
-      if (options.onExisting === 'fail') throw alreadyExists(uri);
+      const mayBeOurs = (options.attempt ?? 1) > 1;
+      if (options.onExisting === 'skip' && !mayBeOurs) return { kind: 'skip', uri };
+      if (options.onExisting === 'fail' && !mayBeOurs) throw alreadyExists(uri);
     }
     await assertWritable(path.dirname(filePath), uri);
     return { kind: 'write', uri };

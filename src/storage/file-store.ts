@@ -20,14 +20,6 @@ export interface DestinationPlan {
   readonly uri: string;
 }
 
-/** A name that is about to be given to the finished file. */
-export interface CommitCandidate {
-  readonly uri: string;
-  readonly bytes: number;
-  /** Lower-case hex. */
-  readonly sha256: string;
-}
-
 export interface StoredFile {
   readonly uri: string;
   readonly name: string;
@@ -43,19 +35,17 @@ export interface WriteDestinationOptions {
   uri: string;
   /** The job's identity: names the temporary file, so that a later attempt finds what an earlier one left. */
   jobKey: string;
-  /** 1 for the first. */
+  /** 1 for the first. A later one takes a file of the same bytes at the destination for what a lost attempt has finished. */
   attempt: number;
   body: AsyncIterable<Uint8Array>;
   /** Bytes that must arrive; fewer or more is SIZE_MISMATCH. */
   expectedSize?: number | undefined;
   onExisting: OnExisting;
-  /** Awaited right before each try to give the file its final name; whatever it throws ends the write. */
-  beforeCommit?: ((candidate: CommitCandidate) => Promise<void>) | undefined;
   signal?: AbortSignal | undefined;
   onProgress?: ((writtenBytes: number) => void) | undefined;
 }
 
-/** Where a job's files come from and go to. All failures are `StorageError`, except those of the body, `beforeCommit` and the signal. */
+/** Where a job's files come from and go to. All failures are `StorageError`, except those of the body and the signal. */
 export interface FileStore {
   /** Finds an input and proves that it can be read. Sources are never changed. */
   openSource(uri: string): Promise<SourceFile>;
@@ -67,12 +57,12 @@ export interface FileStore {
     uri: string;
     suggestedName: string;
     onExisting: OnExisting;
+    /** The attempt that asks; a later one leaves a file that exists to `writeDestination`, as it may be the job's own. Default: 1. */
+    attempt?: number | undefined;
     source?: string | undefined;
   }): Promise<DestinationPlan>;
   /** Streams to a temporary name in the destination folder, syncs, and gives the file its final name in one step. */
   writeDestination(options: WriteDestinationOptions): Promise<StoredFile>;
   /** Removes the temporary files that any attempt of the job left beside the destination. */
   discardPartial(options: { uri: string; jobKey: string }): Promise<void>;
-  /** Size and SHA-256 of what stands at the URI; undefined when nothing does. */
-  describeStored(uri: string): Promise<{ bytes: number; sha256: string } | undefined>;
 }

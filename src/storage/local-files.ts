@@ -1,6 +1,5 @@
 import path from 'node:path';
 import type { Link } from './commit';
-import { describeFile } from './describe';
 import { planDestination } from './destination';
 import type { FileStore } from './file-store';
 import { destinationFailure } from './file-system-failure';
@@ -25,6 +24,5 @@ export function createLocalFiles({ link }: { link?: Link } = {}): FileStore {
         throw destinationFailure(error, uri);
       }
     },
-    describeStored: describeFile,
   };
 }

@@ -241,12 +241,12 @@ describe('after kill -9 of the worker and the start of another one', () => {
 
   it('a download that has both its names is recognised as finished, and the temporary one is gone', async () => {
     await expectWhole('between-names', { submits: 1, charged: 'once' });
-    expect(jobOf('between-names').stub.count('download/url/get')).toBe(1);
+    expect(jobOf('between-names').stub.count('download/url/get')).toBe(2);
   });
 
   it('a download that is in place, and that Temporal was not told of, is recognised as finished', async () => {
     await expectWhole('after-commit', { submits: 1, charged: 'once' });
-    expect(jobOf('after-commit').stub.count('download/url/get')).toBe(1);
+    expect(jobOf('after-commit').stub.count('download/url/get')).toBe(2);
   });
 
   it('a submit of which nothing was sent goes on as if nothing had happened', async () => {

@@ -1,9 +1,9 @@
 import { lstat, mkdir, readFile, readlink, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
-import { createLocalFiles, type CommitCandidate } from '../../src/storage/local-files';
+import { createLocalFiles } from '../../src/storage/local-files';
 import { cleanUp, failureOf, listFolder, makeFolder, sha256, uriOf } from './folder';
-import { store, write } from './writing';
+import { contentThen, store, write } from './writing';
 
 afterEach(cleanUp);
 
@@ -40,7 +40,8 @@ describe('an existing destination', () => {
   it('is replaced in one step with policy overwrite', async () => {
     const { folder, uri, read } = await withExisting();
     let during: string | undefined;
-    await write(uri, { onExisting: 'overwrite', beforeCommit: async () => void (during = await read('out.pdf')) });
+    const body = contentThen(async () => void (during = await read('out.pdf')));
+    await write(uri, { onExisting: 'overwrite', body });
     expect(during).toBe('old content');
     expect(await read('out.pdf')).toBe('new content');
     expect(await listFolder(folder)).toEqual(['out.pdf']);
@@ -92,18 +93,8 @@ describe('an existing destination', () => {
       const files = kind === 'with hard links' ? store : withoutLinks;
       for (const onExisting of ['fail', 'skip', 'rename'] as const) {
         const folder = await makeFolder();
-        let first = true;
-        const writing = write(
-          uriOf(folder, 'out.pdf'),
-          {
-            onExisting,
-            beforeCommit: async () => {
-              if (first) await writeFile(path.join(folder, 'out.pdf'), 'rival');
-              first = false;
-            },
-          },
-          files,
-        );
+        const body = contentThen(() => writeFile(path.join(folder, 'out.pdf'), 'rival'));
+        const writing = write(uriOf(folder, 'out.pdf'), { onExisting, body }, files);
         if (onExisting === 'fail') expect((await failureOf(writing)).code).toBe('DESTINATION_EXISTS');
         if (onExisting === 'skip') expect(await writing).toMatchObject({ skipped: true, sha256: sha256('rival') });
         if (onExisting === 'rename') expect(await writing).toMatchObject({ name: 'out (1).pdf' });
@@ -154,28 +145,34 @@ describe('a file system without hard links', () => {
   });
 });
 
-describe('beforeCommit', () => {
-  it('is told the final name, size and hash before the name exists', async () => {
+describe('a later attempt', () => {
+  it.each(['fail', 'skip', 'overwrite', 'rename'] as const)(
+    'takes the same bytes for what a lost attempt has finished (%s)',
+    async (onExisting) => {
+      const folder = await makeFolder();
+      const uri = uriOf(folder, 'out.pdf');
+      await write(uri);
+      await store.prepareDestination({ uri, suggestedName: '', onExisting, attempt: 2 });
+      expect(await write(uri, { onExisting, attempt: 2 })).toMatchObject({ uri, name: 'out.pdf', skipped: false });
+      expect(await listFolder(folder)).toEqual(['out.pdf']);
+    },
+  );
+
+  it('finds its own among numbered neighbours', async () => {
     const folder = await makeFolder();
-    await writeFile(path.join(folder, 'out.pdf'), 'old');
-    const candidates: (CommitCandidate & { existed: boolean })[] = [];
-    await write(uriOf(folder, 'out.pdf'), {
-      onExisting: 'rename',
-      beforeCommit: async (candidate) => {
-        candidates.push({ ...candidate, existed: (await listFolder(folder)).includes('out (1).pdf') });
-      },
-    });
-    // One call: the name that was plainly taken was never tried.
-    expect(candidates).toEqual([
-      { uri: uriOf(folder, 'out (1).pdf'), bytes: 11, sha256: sha256('new content'), existed: false },
-    ]);
+    await writeFile(path.join(folder, 'out.pdf'), 'old content');
+    const uri = uriOf(folder, 'out.pdf');
+    await write(uri, { onExisting: 'rename' });
+    expect(await write(uri, { onExisting: 'rename', attempt: 2 })).toMatchObject({ name: 'out (1).pdf' });
+    expect(await listFolder(folder)).toEqual(['out (1).pdf', 'out.pdf']);
   });
 
-  it('ends the write with what it throws, and nothing is kept', async () => {
+  it.each(['another', 'old content'])('respects a file of other bytes: %s', async (content) => {
     const folder = await makeFolder();
-    const refusal = new Error('heartbeat refused');
-    const writing = write(uriOf(folder, 'out.pdf'), { beforeCommit: () => Promise.reject(refusal) });
-    await expect(writing).rejects.toBe(refusal);
-    expect(await listFolder(folder)).toEqual([]);
+    const uri = uriOf(folder, 'out.pdf');
+    await writeFile(path.join(folder, 'out.pdf'), content);
+    expect((await failureOf(write(uri, { attempt: 2 }))).code).toBe('DESTINATION_EXISTS');
+    expect(await write(uri, { attempt: 2, onExisting: 'skip' })).toMatchObject({ skipped: true });
+    expect(await readFile(path.join(folder, 'out.pdf'), 'utf8')).toBe(content);
   });
 });

@@ -3,7 +3,7 @@ import { chmod, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { cleanUp, failureOf, listFolder, makeFolder, mountMemory, sha256, uriOf, withoutPrivileges } from './folder';
-import { endless, store, write } from './writing';
+import { contentThen, endless, store, write } from './writing';
 
 afterEach(cleanUp);
 
@@ -126,11 +126,8 @@ describe('writeDestination', () => {
     const folder = await makeFolder();
     const stop = new AbortController();
     const reason = new Error('cancelled');
-    const beforeCommit = () => {
-      stop.abort(reason);
-      return Promise.resolve();
-    };
-    await expect(write(uriOf(folder, 'out.pdf'), { signal: stop.signal, beforeCommit })).rejects.toBe(reason);
+    const body = contentThen(() => stop.abort(reason));
+    await expect(write(uriOf(folder, 'out.pdf'), { signal: stop.signal, body })).rejects.toBe(reason);
     expect(await listFolder(folder)).toEqual([]);
   });
 
@@ -161,18 +158,5 @@ describe('writeDestination', () => {
     expect(error).toMatchObject({ code: 'DESTINATION_FULL', cause: { code: 'ENOSPC' } });
     expect(error.message).toContain('no space is left');
     expect(await listFolder(mounted)).toEqual([]);
-  });
-});
-
-describe('describeStored', () => {
-  it('tells size and SHA-256 of what stands there, and undefined where nothing does', async () => {
-    const folder = await makeFolder();
-    await writeFile(path.join(folder, 'a'), 'content');
-    expect(await store.describeStored(uriOf(folder, 'a'))).toEqual({ bytes: 7, sha256: sha256('content') });
-    expect(await store.describeStored(uriOf(folder, 'b'))).toBeUndefined();
-  });
-
-  it('refuses a folder', async () => {
-    expect((await failureOf(store.describeStored(uriOf(await makeFolder())))).code).toBe('DESTINATION_IS_DIRECTORY');
   });
 });

@@ -26,6 +26,16 @@ export function write(
   });
 }
 
+/** A body that does something between its last byte and its end. */
+export function contentThen(act: () => Promise<unknown> | void): Readable {
+  return Readable.from(
+    (async function* () {
+      yield Buffer.from('new content');
+      await act();
+    })(),
+  );
+}
+
 /** A body that never ends by itself. */
 export function endless(): Readable {
   const body = new Readable({

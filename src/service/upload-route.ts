@@ -37,10 +37,10 @@ export async function receiveUpload<Kept>(
     if (request.isMultipart()) {
       for await (const part of readParts(request, uploadLimitOf(app, maxUploadBytes))) {
         if (part.type === 'field') {
-          fields.push({ name: part.fieldname, isFile: false, value: fieldText(part) });
+          fields.push({ name: nameOf(part), isFile: false, value: fieldText(part) });
         } else if (part.fieldname !== 'file') {
           part.file.resume();
-          fields.push({ name: part.fieldname, isFile: true, value: '' });
+          fields.push({ name: nameOf(part), isFile: true, value: '' });
         } else {
           if (fields.some(({ name }) => name === 'data')) readUploadData(dataFieldIn(fields), { app, endpoint });
           const received = await files.receive(part.file).catch((error: unknown) => {
@@ -63,6 +63,11 @@ export async function receiveUpload<Kept>(
     // Gone already when it was kept.
     if (file) await files.discard(file.part);
   }
+}
+
+/** Whatever the parser's types say, a part may come without a name. */
+function nameOf({ fieldname = '' }: { fieldname?: string }): string {
+  return fieldname;
 }
 
 /** The parts of a form, one after the other; a form that cannot be read is its sender's mistake. */

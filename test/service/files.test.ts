@@ -96,6 +96,18 @@ describe('upload/file', () => {
     expect(await uploads()).toEqual(before);
   });
 
+  it('refuses a field that has no name', async () => {
+    const body =
+      '--b\r\ncontent-disposition: form-data\r\n\r\nx\r\n' +
+      `--b\r\ncontent-disposition: form-data; name="data"\r\n\r\n${JSON.stringify({ app: client.app.appId })}\r\n--b--\r\n`;
+    const headers = { 'content-type': 'multipart/form-data; boundary=b' };
+    const { status, error } = await parseAnswer(await client.send('upload/file', { body, headers }));
+    expect([status, error]).toEqual([
+      400,
+      { code: 'INVALID_FIELD', message: 'The field (without a name) is invalid.' },
+    ]);
+  });
+
   it('refuses two files', async () => {
     const before = await uploads();
     const form = new FormData();

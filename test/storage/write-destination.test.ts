@@ -3,7 +3,7 @@ import { chmod, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { cleanUp, failureOf, listFolder, makeFolder, mountMemory, sha256, uriOf, withoutPrivileges } from './folder';
-import { contentThen, endless, store, write } from './writing';
+import { contentThen, endless, write } from './writing';
 
 afterEach(cleanUp);
 

@@ -27,7 +27,7 @@ export function write(
 }
 
 /** A body that does something between its last byte and its end. */
-export function contentThen(act: () => Promise<unknown> | void): Readable {
+export function contentThen(act: () => unknown): Readable {
   return Readable.from(
     (async function* () {
       yield Buffer.from('new content');

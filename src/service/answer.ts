@@ -5,7 +5,7 @@ import type { Task } from './task-store';
 
 /** Composing "Task response body". Stored JSON goes out as the text it is, so that nothing in it can change on the way. */
 
-/** What an answer says about its task. */
+/** What an answer says about its task. Never changed: a task that goes on is another object. */
 export type AnsweredTask = Pick<Task, 'id' | 'endpoint' | 'status' | 'payload'> &
   Partial<Pick<Task, 'result' | 'vcredits' | 'createdAt' | 'startedAt' | 'completedAt'>>;
 
@@ -21,12 +21,12 @@ export function resultJson({ output = {}, error, warning = {} }: ResultParts): s
 
 /** A task response, or the monitored part of one: the items that were asked for, in the document's order. */
 export function taskJson(task: AnsweredTask, include: readonly IncludeItem[]): string {
-  const items: string[] = [];
-  if (include.includes('entity')) items.push(`"entity":${entityJson(task)}`);
-  if (include.includes('payload')) items.push(`"payload":${task.payload}`);
+  let json = '';
+  if (include.includes('entity')) json += `,"entity":${entityJson(task)}`;
+  if (include.includes('payload')) json += `,"payload":${task.payload}`;
   // Known clients take any key in `result` for the end of the task, so it stays empty until then.
-  if (include.includes('result')) items.push(`"result":${task.status === 'completed' ? (task.result ?? '{}') : '{}'}`);
-  return `{${items.join(',')}}`;
+  if (include.includes('result')) json += `,"result":${task.status === 'completed' ? (task.result ?? '{}') : '{}'}`;
+  return `{${json.slice(1)}}`;
 }
 
 export function errorJson(error: TaskError): string {
@@ -42,8 +42,13 @@ export function formatTime(time: number): string {
   return new Date(time).toISOString().slice(0, 19).replace('T', ' ');
 }
 
+/** Of the tasks that are in memory: those that are polled are asked for over and over. */
+const entities = new WeakMap<AnsweredTask, string>();
+
 function entityJson(task: AnsweredTask): string {
-  return JSON.stringify({
+  const known = entities.get(task);
+  if (known !== undefined) return known;
+  const json = JSON.stringify({
     id: task.id,
     type: 'task',
     endpoint: task.endpoint,
@@ -53,6 +58,8 @@ function entityJson(task: AnsweredTask): string {
     started_at: timeOrNull(task.startedAt),
     completed_at: timeOrNull(task.completedAt),
   });
+  entities.set(task, json);
+  return json;
 }
 
 function timeOrNull(time: number | null | undefined): string | null {

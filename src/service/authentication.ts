@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import type { Account, AccountOptions } from './accounts/account';
 import { TaskError } from './task-error';
 
@@ -11,7 +11,7 @@ export interface ServiceApp extends AccountOptions {
 }
 
 export function hashToken(token: string): string {
-  return createHash('sha256').update(token).digest('hex');
+  return hash('sha256', token, 'hex');
 }
 
 /** Finds the app of a request (section "Authentication"). */
@@ -34,7 +34,7 @@ export class Authenticator {
     if (header === undefined || header === '') throw new TaskError('MISSING_AUTHORIZATION_HEADER');
     const token = /^Bearer +(\S+)$/i.exec(header)?.[1];
     if (token === undefined) throw new TaskError('INVALID_AUTHORIZATION_HEADER');
-    const digest = createHash('sha256').update(token).digest();
+    const digest = hash('sha256', token, 'buffer');
     let found: Account | undefined;
     // Every token is compared, so that the time taken tells nothing about which one matched.
     for (const candidate of this.#candidates) {

@@ -3,16 +3,23 @@ import type { AnsweredTask } from './answer';
 import type { Task } from './task-store';
 
 /** A task that ends with its own request: monitoring, the questions about formats, and whatever was refused. */
-export interface PassingTask extends AnsweredTask {
-  readonly passing: true;
-  readonly result: string;
-  readonly createdAt: number;
-}
+export class PassingTask implements AnsweredTask {
+  readonly status = 'completed';
+  readonly createdAt = Date.now();
+  readonly startedAt = this.createdAt;
+  readonly completedAt = this.createdAt;
+  #id: string | undefined;
 
-export function passingTask(endpoint: string, payload: string, result: string): PassingTask {
-  const now = Date.now();
-  const times = { createdAt: now, startedAt: now, completedAt: now };
-  return { passing: true, id: randomUUID(), endpoint, status: 'completed', payload, result, ...times };
+  constructor(
+    readonly endpoint: string,
+    readonly payload: string,
+    readonly result: string,
+  ) {}
+
+  /** Made when it is told: most polls don't ask for it. */
+  get id(): string {
+    return (this.#id ??= randomUUID());
+  }
 }
 
 const maxRemembered = 2_000;

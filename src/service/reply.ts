@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { errorCodes, lookUpErrorCode } from '../api/error-codes';
 import { type AnsweredTask, errorJson, errorStatus, resultJson, taskJson } from './answer';
 import type { TaskRequest } from './endpoints/endpoint';
-import { type PassingTask, passingTask, type PassingTasks } from './passing-tasks';
+import { PassingTask, type PassingTasks } from './passing-tasks';
 import type { AnyTaskData } from './request-data';
 import { TaskError } from './task-error';
 
@@ -12,13 +12,13 @@ type AnyRequest = TaskRequest<AnyTaskData>;
 
 export function sendTask(
   reply: FastifyReply,
-  task: AnsweredTask | PassingTask,
+  task: AnsweredTask,
   request: AnyRequest,
   passing: PassingTasks,
 ): FastifyReply {
   const { include } = request.data;
   // Nobody can ask for a task whose id was not told.
-  if ('passing' in task && include.includes('entity')) passing.remember(request.app.appId, task, null);
+  if (task instanceof PassingTask && include.includes('entity')) passing.remember(request.app.appId, task, null);
   const errorCode = 'errorCode' in task && typeof task.errorCode === 'string' ? task.errorCode : undefined;
   const status = errorCode === undefined ? 200 : (lookUpErrorCode(errorCode)?.httpStatus ?? 200);
   return sendJson(reply, status, taskJson(task, include));
@@ -44,7 +44,7 @@ export function sendRefusal(reply: FastifyReply, refusal: TaskError, passing: Pa
     return sendJson(reply, errorStatus(refusal), errorJson(refusal));
   }
   const { app, endpoint, data, payload } = refusal.request;
-  const task = passingTask(endpoint, payload, resultJson({ error: { code, message } }));
+  const task = new PassingTask(endpoint, payload, resultJson({ error: { code, message } }));
   if (data.include.includes('entity')) passing.remember(app.appId, task, code);
   return sendJson(reply, errorStatus(refusal), taskJson(task, [...data.include, 'result']));
 }

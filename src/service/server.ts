@@ -78,8 +78,16 @@ async function addFormParsers(server: FastifyInstance): Promise<void> {
   server.addContentTypeParser(
     'multipart/form-data',
     { parseAs: 'buffer', bodyLimit: maxDataBytes },
-    (request: FastifyRequest, body: Buffer) =>
-      Promise.resolve(new MultipartForm(readMultipartForm(body, request.headers['content-type'] ?? ''))),
+    (request, body: Buffer, done) => {
+      let form: MultipartForm;
+      try {
+        form = new MultipartForm(readMultipartForm(body, request.headers['content-type'] ?? ''));
+      } catch (error) {
+        done(error instanceof TaskError ? error : fieldProblem('unknown', 'data'));
+        return;
+      }
+      done(null, form);
+    },
   );
   // Any other kind of body has no field named data, and the endpoint says so in the document's words.
   server.addContentTypeParser('*', (_request, payload, done) => {

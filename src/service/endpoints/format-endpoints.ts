@@ -2,7 +2,7 @@ import { endpoints } from '../../api/contract';
 import { resultJson } from '../answer';
 import { chooseOutput, findInput, requireRoute } from '../format-choice';
 import { describeFormat, type FormatCatalog, formatName } from '../formats';
-import { passingTask } from '../passing-tasks';
+import { PassingTask } from '../passing-tasks';
 import { requestSchemas } from '../request-data';
 import { TaskError } from '../task-error';
 import type { JsonEndpoint } from './endpoint';
@@ -15,7 +15,7 @@ export const convertFormats: JsonEndpoint<typeof requestSchemas.convertFormats> 
   run({ data, payload, endpoint }, { catalog }) {
     const { sublist, format } = data.parameters;
     const formats = catalog.list(sublist, findPartner(catalog, sublist, format)).map(describeFormat);
-    return passingTask(endpoint, payload, resultJson({ output: { formats } }));
+    return new PassingTask(endpoint, payload, resultJson({ output: { formats } }));
   },
 };
 
@@ -27,7 +27,7 @@ export const formatGet: JsonEndpoint<typeof requestSchemas.formatGet> = {
   run({ data, payload, endpoint }, { catalog }) {
     const row = catalog.find(data.parameters.format);
     if (!row) throw new TaskError('WRONG_VALUE_PARAMETER', { subject: 'format' });
-    return passingTask(endpoint, payload, resultJson({ output: describeFormat(row) }));
+    return new PassingTask(endpoint, payload, resultJson({ output: describeFormat(row) }));
   },
 };
 
@@ -41,7 +41,7 @@ export const convertGraph: JsonEndpoint<typeof requestSchemas.convertGraph> = {
     const output = chooseOutput(catalog, data.parameters.output);
     requireRoute(catalog, input, output);
     const pair = { input: formatName(input), output: formatName(output), convertible: true };
-    return passingTask(endpoint, payload, resultJson({ output: pair }));
+    return new PassingTask(endpoint, payload, resultJson({ output: pair }));
   },
 };
 

@@ -1,6 +1,6 @@
 import { endpoints } from '../../api/contract';
 import { taskJson } from '../answer';
-import { passingTask } from '../passing-tasks';
+import { PassingTask } from '../passing-tasks';
 import { requestSchemas } from '../request-data';
 import { type JsonEndpoint, requireTask } from './endpoint';
 
@@ -13,6 +13,6 @@ export const taskResponse: JsonEndpoint<typeof requestSchemas.taskResponse> = {
     const { data, payload, endpoint } = request;
     const monitored = requireTask(data.connector, request, context);
     const output = taskJson(monitored, data.parameters.include);
-    return passingTask(endpoint, payload, `{"output":${output},"error":{},"warning":{}}`);
+    return new PassingTask(endpoint, payload, `{"output":${output},"error":{},"warning":{}}`);
   },
 };

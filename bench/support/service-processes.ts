@@ -1,0 +1,101 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { createHash, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, symlinkSync } from 'node:fs';
+import path from 'node:path';
+import multipart from '@fastify/multipart';
+import fastify from 'fastify';
+import { startConversionService } from '../../src/service';
+
+/** The two servers that `bench/service.ts` compares, each in a process of its own. */
+export interface ServedProcess {
+  readonly baseUrl: string;
+  /** After a full garbage collection. */
+  memory(): Promise<{ rssMiB: number; heapMiB: number }>;
+  /** CPU time since the start of the process. */
+  cpuSeconds(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+export const app = { appId: randomUUID(), token: 'bench-token' };
+
+export async function startEmbeddedService(dataDir: string): Promise<ServedProcess> {
+  return start(['embedded', dataDir, app.appId]);
+}
+
+/**
+ * One Fastify route that answers with this text. Kind `form` reads the field `data` with Fastify's own plugin and parses it, as a route must
+ * that is to know what is asked; `constant` takes the body as it comes and looks at nothing.
+ */
+export async function startBareRoute(kind: 'form' | 'constant', answer: string): Promise<ServedProcess> {
+  return start([kind, answer]);
+}
+
+async function start(args: readonly string[]): Promise<ServedProcess> {
+  const child = fork(__filename, [...args], { execArgv: ['--expose-gc'] });
+  const [port] = (await once(child, 'message')) as [number];
+  return {
+    baseUrl: `http://127.0.0.1:${port}`,
+    memory: () => ask(child, 'memory'),
+    cpuSeconds: () => ask(child, 'cpu'),
+    async stop() {
+      const exited = once(child, 'exit');
+      child.kill();
+      await exited;
+    },
+  };
+}
+
+async function ask<Answer>(child: ChildProcess, question: string): Promise<Answer> {
+  child.send(question);
+  const [answer] = (await once(child, 'message')) as [Answer];
+  return answer;
+}
+
+async function serveEmbedded(dataDir: string, appId: string): Promise<number> {
+  // The conversion threads are compiled code, beside which the bench's copy of src has nothing.
+  const compiled = path.resolve(__dirname, '../../dist');
+  if (!existsSync(compiled)) symlinkSync(path.resolve(__dirname, '../../../../../dist'), compiled);
+  const tokenSha256 = createHash('sha256').update(app.token).digest('hex');
+  const { port } = await startConversionService({
+    dataDir,
+    apps: [{ name: 'bench', appId, tokenSha256, vcredits: 1_000_000_000 }],
+  });
+  return port;
+}
+
+async function serveBare(kind: 'form' | 'constant', answer: string): Promise<number> {
+  const server = fastify();
+  if (kind === 'form') await server.register(multipart, { attachFieldsToBody: 'keyValues' });
+  else {
+    server.removeAllContentTypeParsers();
+    server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  }
+  server.post('/v1/task/response', (request, reply) => {
+    if (kind === 'form') JSON.parse((request.body as { data: string }).data);
+    return reply.header('content-type', 'application/json; charset=utf-8').send(answer);
+  });
+  await server.listen({ host: '127.0.0.1', port: 0 });
+  const address = server.server.address();
+  return typeof address === 'object' ? (address?.port ?? 0) : 0;
+}
+
+function memory(): { rssMiB: number; heapMiB: number } {
+  for (let round = 0; round < 3; round += 1) globalThis.gc?.();
+  const { rss, heapUsed } = process.memoryUsage();
+  return { rssMiB: rss / 1024 / 1024, heapMiB: heapUsed / 1024 / 1024 };
+}
+
+function cpuSeconds(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e6;
+}
+
+if (require.main === module) {
+  const [, , kind, first = '', second = ''] = process.argv;
+  process.on('message', (question) => process.send?.(question === 'memory' ? memory() : cpuSeconds()));
+  process.once('SIGTERM', () => process.exit(0));
+  void (kind === 'form' || kind === 'constant' ? serveBare(kind, first) : serveEmbedded(first, second)).then((port) =>
+    process.send?.(port),
+  );
+}

@@ -1,10 +1,13 @@
+import { createHash } from 'node:crypto';
+import path from 'node:path';
 import { SimplePlugin } from '@temporalio/plugin';
 import type { WorkerOptions } from '@temporalio/worker';
 import { createActivities } from './activities';
 import type { ActivityDependencies } from './activities/dependencies';
 import { UnknownAppError } from './activities/dependencies';
 import { createConversionApi } from './api/client';
-import type { ApiTimeouts, ConversionApi } from './api/conversion-api';
+import { createRateMemory } from './api/rate-limit/rate-memory';
+import type { ApiTimeouts, ConversionApi, RateMemory } from './api/conversion-api';
 import type { FileStore } from './storage/file-store';
 import { createLocalFiles } from './storage/local-files';
 
@@ -22,6 +25,8 @@ export interface FileConversionPluginOptions {
   timeouts?: Partial<ApiTimeouts>;
   /** Where files come from and go to. Default: `file:` URIs. */
   files?: FileStore;
+  /** Folder in which the end of a RETRY-AFTER outlives the process. Default: none, and a worker that starts again has to be told anew. */
+  stateDir?: string;
 }
 
 /**
@@ -35,11 +40,13 @@ export class FileConversionPlugin extends SimplePlugin {
   private readonly conversionActivities: ReturnType<typeof createActivities>;
   private readonly apps: Readonly<Record<string, AppProfile>>;
   private readonly timeouts: Partial<ApiTimeouts>;
+  private readonly stateDir: string | undefined;
 
   constructor(options: FileConversionPluginOptions) {
     super({ name: 'temporal-file-conversion.FileConversionPlugin' });
     this.apps = options.apps;
     this.timeouts = options.timeouts ?? {};
+    this.stateDir = options.stateDir;
     const dependencies: ActivityDependencies = {
       api: (app) => this.api(app),
       files: options.files ?? createLocalFiles(),
@@ -82,6 +89,14 @@ export class FileConversionPlugin extends SimplePlugin {
       throw new UnknownAppError(`This worker has no app profile called ${JSON.stringify(app)}; it has: ${known}.`);
     }
     const token = typeof profile.token === 'function' ? await profile.token() : profile.token;
-    return createConversionApi({ baseUrl: profile.baseUrl, appId: profile.appId, token, timeouts: this.timeouts });
+    const { baseUrl, appId } = profile;
+    return createConversionApi({ baseUrl, appId, token, timeouts: this.timeouts, rateMemory: this.rateMemory(profile) });
+  }
+
+  /** The limit is the service's for the app, whatever the profile is called here. */
+  private rateMemory({ baseUrl, appId }: AppProfile): RateMemory | undefined {
+    if (this.stateDir === undefined) return undefined;
+    const name = createHash('sha256').update(`${baseUrl} ${appId}`).digest('hex').slice(0, 16);
+    return createRateMemory(path.join(this.stateDir, 'rate-limits', `${name}.json`));
   }
 }

@@ -21,7 +21,11 @@ export class AcknowledgedHeartbeat {
   private timer: NodeJS.Timeout | undefined;
   private details: object = {};
 
-  constructor(private readonly context: Context) {
+  /** `lasting` is part of the details of every beat. */
+  constructor(
+    private readonly context: Context,
+    private readonly lasting: object = {},
+  ) {
     this.signal = AbortSignal.any([this.controller.signal, context.cancellationSignal]);
   }
 
@@ -36,7 +40,7 @@ export class AcknowledgedHeartbeat {
 
   /** Replaces the details of the next regular beat; costs nothing now. */
   update(details: object): void {
-    this.details = details;
+    this.details = { ...this.lasting, ...details };
   }
 
   /**
@@ -44,11 +48,16 @@ export class AcknowledgedHeartbeat {
    * @throws CancelledFailure when the job was cancelled or this attempt has been given up.
    */
   async record(details: object): Promise<void> {
-    this.details = details;
+    this.update(details);
     // A beat that the SDK still holds back would arrive later, with what was true before.
-    if (this.timer) this.context.heartbeat(details);
+    if (this.timer) this.context.heartbeat(this.details);
     await this.send();
     this.controller.signal.throwIfAborted();
+  }
+
+  /** Adds to what the next attempt will read, right before this one ends. When Temporal can't be told, it can't be told of the end either. */
+  async recordLast(details: object): Promise<void> {
+    await this.record({ ...this.details, ...details });
   }
 
   stop(): void {

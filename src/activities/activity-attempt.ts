@@ -1,21 +1,38 @@
 import { Context } from '@temporalio/activity';
+import type { RequestTurn } from '../api/conversion-api';
 import { AcknowledgedHeartbeat } from './acknowledged-heartbeat';
 import type { FailureContext } from './failure';
-import { toFailure } from './failure';
+import { endedByRateLimit, toFailure } from './failure';
 
 /** One attempt of an activity: its heartbeat, its count of requests, and the one way its errors leave it. */
 export interface ActivityAttempt {
+  /** 1 for the first. */
   readonly number: number;
+  /** Attempts so far that have sent something, this one included. */
+  readonly requests: number;
   readonly heartbeat: AcknowledgedHeartbeat;
   /** Details of the last heartbeat of an earlier attempt; not to be trusted to be of any shape. */
   readonly previousDetails: unknown;
   /** Aborts on cancellation, on loss of the attempt, and at shutdown. */
   readonly signal: AbortSignal;
+  /** How this attempt's requests wait for their turn at the rate limit. */
+  readonly turn: RequestTurn;
   /** Identity of the job that this activity belongs to. */
   readonly jobKey: string;
   /** What failures of this attempt are told with; the activity keeps `requests` and `taskId` up to date. */
   readonly failure: FailureContext;
 }
+
+/** Attempts that the rate limit has ended: they are no attempts at anything. Part of the details of every heartbeat. */
+interface RateLimitedAttempts {
+  /** Answered with 429. */
+  throttled?: number;
+  /** Never sent: their turn was too far away. */
+  turnedAway?: number;
+}
+
+/** A longer wait gives the slot back. A submit does not beat before its fence, and must reach it within the heartbeat time-out. */
+const longestWaitMs = { submit: 6_000, upload: 20_000, check: 20_000, download: 20_000 };
 
 export async function runAttempt<T>(
   step: FailureContext['step'],
@@ -24,20 +41,30 @@ export async function runAttempt<T>(
 ): Promise<T> {
   const context = Context.current();
   const { info } = context;
-  const heartbeat = new AcknowledgedHeartbeat(context);
+  const previousDetails = info.heartbeatDetails as unknown;
+  const { throttled = 0, turnedAway = 0 } = (previousDetails ?? {}) as RateLimitedAttempts;
+  const limited: RateLimitedAttempts = {
+    ...(throttled > 0 && { throttled }),
+    ...(turnedAway > 0 && { turnedAway }),
+  };
+  const heartbeat = new AcknowledgedHeartbeat(context, limited);
   // A submit begins its beat only behind its fence, which an older beat must not overtake.
   if (step !== 'submit') heartbeat.start();
-  const failure: FailureContext = { step, app, attempt: info.attempt, requests: 0 };
+  const failure: FailureContext = { step, app, attempt: info.attempt - throttled - turnedAway, requests: 0 };
   try {
     return await work({
       number: info.attempt,
+      requests: info.attempt - turnedAway,
       heartbeat,
-      previousDetails: info.heartbeatDetails as unknown,
+      previousDetails,
       signal: heartbeat.signal,
+      turn: { signal: heartbeat.signal, priority: info.priority?.priorityKey, maxWaitMs: longestWaitMs[step] },
       jobKey: currentJobKey(),
       failure,
     });
   } catch (error) {
+    const limitedBy = endedByRateLimit(error);
+    if (limitedBy) await heartbeat.recordLast({ ...limited, [limitedBy]: (limited[limitedBy] ?? 0) + 1 });
     throw toFailure(error, failure);
   } finally {
     heartbeat.stop();

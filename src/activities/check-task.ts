@@ -22,9 +22,16 @@ interface CheckHeartbeat {
  */
 export function createCheckTask({ api }: ActivityDependencies) {
   return (input: CheckTaskInput): Promise<CheckTaskResult> =>
-    runAttempt('check', input.app, async ({ number, heartbeat, previousDetails, signal, failure }) => {
+    runAttempt('check', input.app, async ({ number, heartbeat, previousDetails, signal, turn, failure }) => {
       failure.taskId = input.taskId;
       let requests = requestsBefore(previousDetails);
+      heartbeat.update({ requests } satisfies CheckHeartbeat);
+      const countRequest = () => {
+        requests += 1;
+        failure.requests = 1;
+        heartbeat.update({ requests } satisfies CheckHeartbeat);
+        return Promise.resolve();
+      };
       const elapsedMs = () => Date.now() - input.submittedAt;
       let delayMs = number === 1 ? input.firstCheckAfterMs - elapsedMs() : 0;
       let said = 'no check yet';
@@ -35,10 +42,11 @@ export function createCheckTask({ api }: ActivityDependencies) {
         }
         if (delayMs > 0) await sleep(delayMs, undefined, { signal }).catch(() => signal.throwIfAborted());
         const service = await api(input.app);
-        failure.requests = 1;
-        const snapshot = await service.taskResponse({ connector: input.taskId, signal });
-        requests += 1;
-        heartbeat.update({ requests } satisfies CheckHeartbeat);
+        const snapshot = await service.taskResponse({
+          connector: input.taskId,
+          signal,
+          turn: { ...turn, beforeSend: countRequest },
+        });
         const report = reportTask(snapshot, input.taskId, failure);
         if (report.finished) return { report, requests };
         said = `the service says ${JSON.stringify(snapshot.status)}`;

@@ -14,7 +14,7 @@ import { reportTask } from './task-report';
  */
 export function createConvertFile({ api, files }: ActivityDependencies) {
   return (input: ConvertFileInput): Promise<ConvertFileResult> =>
-    runAttempt('submit', input.app, async ({ number, heartbeat, signal, previousDetails, failure }) => {
+    runAttempt('submit', input.app, async ({ requests, heartbeat, turn, previousDetails, failure }) => {
       if (input.destination !== undefined) {
         const plan = await planDestination(files, { ...input, destination: input.destination });
         if (plan.kind === 'skip') return { skipped: true };
@@ -22,19 +22,25 @@ export function createConvertFile({ api, files }: ActivityDependencies) {
       const service = await api(input.app);
       // An earlier attempt ended with proof that nothing ran, or the server would not have retried it.
       if (previousDetails !== undefined && previousDetails !== null) await heartbeat.record({ phase: 'waiting' });
-      signal.throwIfAborted();
 
-      const fence: SendingFence = { phase: 'sending' };
-      await heartbeat.record(fence);
-      heartbeat.start();
-      failure.requests = 1;
-      failure.sentUnrepeatable = true;
+      const raiseFence = async () => {
+        const fence: SendingFence = { phase: 'sending' };
+        await heartbeat.record(fence);
+        heartbeat.start();
+        failure.requests = 1;
+        failure.sentUnrepeatable = true;
+      };
       let snapshot;
       try {
-        // No signal: a request that has begun is seen to its end, since its answer is the only proof there is.
-        snapshot = await service.convertFile({ connector: input.connector, output: input.output, input: input.input });
+        // The signal ends the wait for a turn only: a request that has begun is seen to its end, since its answer is the only proof there is.
+        snapshot = await service.convertFile({
+          connector: input.connector,
+          output: input.output,
+          input: input.input,
+          turn: { ...turn, beforeSend: raiseFence },
+        });
       } catch (error) {
-        if (error instanceof ConversionApiError && !error.mayHaveExecuted) {
+        if (failure.sentUnrepeatable === true && error instanceof ConversionApiError && !error.mayHaveExecuted) {
           failure.sentUnrepeatable = false;
           await heartbeat.record({ phase: 'waiting' });
         }
@@ -43,10 +49,10 @@ export function createConvertFile({ api, files }: ActivityDependencies) {
       const taskId = snapshot.taskId ?? snapshot.connector;
       if (taskId === undefined) {
         if (snapshot.error === undefined) throw nameless();
-        return { skipped: false, report: reportTask(snapshot, '', failure), requests: number };
+        return { skipped: false, report: reportTask(snapshot, '', failure), requests };
       }
       failure.taskId = taskId;
-      return { skipped: false, report: reportTask(snapshot, taskId, failure), requests: number };
+      return { skipped: false, report: reportTask(snapshot, taskId, failure), requests };
     });
 }
 

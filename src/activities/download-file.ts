@@ -16,19 +16,23 @@ interface DownloadHeartbeat {
  */
 export function createDownloadFile({ api, files }: ActivityDependencies) {
   return (input: DownloadFileInput): Promise<DownloadFileResult> =>
-    runAttempt('download', input.app, async ({ number, heartbeat, signal, previousDetails, jobKey, failure }) => {
+    runAttempt('download', input.app, async ({ number, heartbeat, signal, turn, previousDetails, jobKey, failure }) => {
       failure.taskId = input.taskId;
-      const spentBefore = readHeartbeat(previousDetails).requests;
+      let { requests } = readHeartbeat(previousDetails);
+      heartbeat.update({ requests } satisfies DownloadHeartbeat);
+      const countRequest = () => {
+        requests += 1;
+        failure.requests += 1;
+        heartbeat.update({ requests } satisfies DownloadHeartbeat);
+        return Promise.resolve();
+      };
+      const turns = { ...turn, beforeSend: countRequest };
       const plan = await planDestination(files, { ...input, attempt: number });
-      if (plan.kind === 'skip') return { skipped: true, requests: spentBefore };
+      if (plan.kind === 'skip') return { skipped: true, requests };
 
       const service = await api(input.app);
-      heartbeat.update({ requests: spentBefore + 2 } satisfies DownloadHeartbeat);
-      failure.requests = 1;
-      const ticket = await service.downloadUrl({ connector: input.taskId, signal });
-      failure.requests = 2;
-      const requests = spentBefore + failure.requests;
-      const stream = await service.download({ ticket, signal });
+      const ticket = await service.downloadUrl({ connector: input.taskId, signal, turn: turns });
+      const stream = await service.download({ ticket, signal, turn: turns });
       const stored = await files.writeDestination({
         uri: plan.uri,
         jobKey,

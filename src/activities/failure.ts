@@ -42,6 +42,13 @@ export function toFailure(error: unknown, context: FailureContext): Error {
   return build(context, { code: 'UNEXPECTED', message: cause.message, reaction: 'retry', cause });
 }
 
+/** Whether the rate limit ended an attempt: such an attempt does not count. */
+export function endedByRateLimit(error: unknown): 'throttled' | 'turnedAway' | undefined {
+  if (!(error instanceof ConversionApiError)) return undefined;
+  if (error.code === 'RATE_LIMIT_WAIT') return 'turnedAway';
+  return lookUpErrorCode(error.code)?.class === 'rate' ? 'throttled' : undefined;
+}
+
 /** The failure of a task that the service completed with an error (section "States and transitions"): it was not charged. */
 export function taskFailure(error: { code: string; message: string }, context: FailureContext): ApplicationFailure {
   const known = lookUpErrorCode(error.code);
@@ -114,8 +121,10 @@ function outcomeUnknown(context: FailureContext, reason: string, parts: Partial<
 }
 
 /** Failures that no code of the document stands behind. */
-function classOfClientCode(error: ConversionApiError): 'transient' | 'unreadable' | 'final' {
+function classOfClientCode(error: ConversionApiError): 'rate' | 'transient' | 'unreadable' | 'final' {
   switch (error.code) {
+    case 'RATE_LIMIT_WAIT':
+      return 'rate';
     case 'SERVICE_UNREACHABLE':
     case 'CONNECTION_LOST':
     case 'REQUEST_TIMEOUT':

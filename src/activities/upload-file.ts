@@ -7,7 +7,7 @@ import { planDestination } from './job-destination';
 /** Stores the source at the service (`upload/file`). Repeat-safe: a second upload costs a request and nothing else. */
 export function createUploadFile({ api, files }: ActivityDependencies) {
   return (input: UploadFileInput): Promise<UploadFileResult> =>
-    runAttempt('upload', input.app, async ({ number, heartbeat, signal, failure }) => {
+    runAttempt('upload', input.app, async ({ requests, heartbeat, signal, turn, failure }) => {
       const source = await files.openSource(input.uri);
       if (input.destination !== undefined) {
         // Before anything is spent: a conversion whose result has no place to go is not begun.
@@ -16,12 +16,18 @@ export function createUploadFile({ api, files }: ActivityDependencies) {
         if (plan.kind === 'skip') return { skipped: true };
       }
       const service = await api(input.app);
-      failure.requests = 1;
       const receipt = await service.uploadFile({
         file: { name: source.name, size: source.size, open: () => source.open() },
         signal,
+        turn: {
+          ...turn,
+          beforeSend: () => {
+            failure.requests = 1;
+            return Promise.resolve();
+          },
+        },
         onProgress: (sentBytes) => heartbeat.update({ sentBytes, totalBytes: source.size }),
       });
-      return { skipped: false, connector: receipt.connector, requests: number };
+      return { skipped: false, connector: receipt.connector, requests };
     });
 }

@@ -44,7 +44,7 @@ export function createConversionApi(options: ConversionApiOptions): ConversionAp
       };
     },
 
-    async convertFile({ connector, output, input, mode = 'async', callback, signal }) {
+    async convertFile({ connector, output, input, mode = 'async', callback, signal, turn }) {
       const endpoint = endpoints.convertFile;
       const answer = await connection.call(
         endpoint,
@@ -55,7 +55,7 @@ export function createConversionApi(options: ConversionApiOptions): ConversionAp
           ...(callback !== undefined && { callback }),
           parameters: { output, ...(input !== undefined && { input }) },
         },
-        signal,
+        { signal, turn },
       );
       const snapshot = readSnapshot(answer, quote);
       if (snapshot.connector !== undefined) return snapshot;
@@ -63,21 +63,21 @@ export function createConversionApi(options: ConversionApiOptions): ConversionAp
       throw unreadable(answer.raw, quote);
     },
 
-    async taskResponse({ connector, signal }) {
+    async taskResponse({ connector, signal, turn }) {
       const endpoint = endpoints.taskResponse;
       const answer = await connection.call(
         endpoint,
         { connector, parameters: { include: ['entity', 'result'] } },
-        signal,
+        { signal, turn },
       );
       const monitored = readOutput(answer, monitorOutputSchema);
       if (monitored.entity || monitored.result) return readSnapshot(monitored, quote);
       throw unreadable(answer.raw, quote);
     },
 
-    async downloadUrl({ connector, signal }) {
+    async downloadUrl({ connector, signal, turn }) {
       const endpoint = endpoints.downloadUrl;
-      const answer = await connection.call(endpoint, { connector }, signal);
+      const answer = await connection.call(endpoint, { connector }, { signal, turn });
       const { name, size, expires_at, url, ...output } = readOutput(answer, downloadUrlOutputSchema);
       return {
         connector: output.connector,
@@ -88,25 +88,25 @@ export function createConversionApi(options: ConversionApiOptions): ConversionAp
       };
     },
 
-    download: ({ ticket, signal }) => openDownload(connection, ticket, signal),
+    download: ({ ticket, ...options }) => openDownload(connection, ticket, options),
 
     async formats({ sublist, format, signal }) {
       const endpoint = endpoints.convertFormats;
       const parameters = { sublist, ...(format !== undefined && { format }) };
-      const answer = await connection.call(endpoint, { parameters }, signal);
+      const answer = await connection.call(endpoint, { parameters }, { signal });
       const { formats } = readOutput(answer, formatsOutputSchema);
       return formats.map((each) => (typeof each === 'string' ? { format: each } : each));
     },
 
     async format({ format, signal }) {
       const endpoint = endpoints.formatGet;
-      return readOutput(await connection.call(endpoint, { parameters: { format } }, signal), formatSchema);
+      return readOutput(await connection.call(endpoint, { parameters: { format } }, { signal }), formatSchema);
     },
 
     async canConvert({ input, output, signal }) {
       const endpoint = endpoints.convertGraph;
       try {
-        const answer = await connection.call(endpoint, { parameters: { input, output } }, signal);
+        const answer = await connection.call(endpoint, { parameters: { input, output } }, { signal });
         // What a positive answer looks like is not documented; that it is none of the errors is enough.
         return graphOutputSchema.safeParse(answer.result?.output).data?.convertible !== false;
       } catch (error) {

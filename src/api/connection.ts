@@ -2,12 +2,14 @@ import type { Readable } from 'node:stream';
 import { Agent } from 'undici';
 import { createServiceAddress, type ServiceAddress } from './address';
 import { readAnswer, type ReadAnswer } from './answer';
-import type { ApiTimeouts, ConversionApiOptions } from './conversion-api';
+import type { ApiTimeouts, ConversionApiOptions, RequestTurn } from './conversion-api';
 import type { Endpoint, RequestData } from './contract';
 import { ConversionApiError } from './errors';
 import { exchange, type ExchangeAnswer, type ExchangeRequest } from './exchange';
 import { frameData } from './multipart';
 import { createQuote, type Quote } from './quote';
+import { readRateHeaders } from './rate-limit/headers';
+import { type Permit, RateGate, TurnedAway, type Turn } from './rate-limit/rate-gate';
 
 /** A body to post to one of the service's own addresses. */
 export interface Posting {
@@ -20,6 +22,7 @@ export interface Posting {
   readonly contentLength?: number;
   readonly headersTimeoutMs?: number;
   readonly signal?: AbortSignal | undefined;
+  readonly turn?: RequestTurn | undefined;
 }
 
 const defaultTimeouts: ApiTimeouts = { connectMs: 10_000, headersMs: 60_000, bodyMs: 60_000, stallMs: 60_000 };
@@ -37,10 +40,14 @@ export class ServiceConnection {
   readonly quote: Quote;
   readonly #readToken: () => string;
   readonly #agent: Agent;
+  readonly #gate: RateGate;
+  /** Requests between their call and their first byte. */
+  readonly #preparing = new Set<Promise<Permit>>();
   #underWay = 0;
   #closing: Promise<void> | undefined;
 
-  constructor({ baseUrl, appId, token, timeouts }: ConversionApiOptions) {
+  constructor({ baseUrl, appId, token, timeouts, rateMemory }: ConversionApiOptions) {
+    this.#gate = new RateGate({ memory: rateMemory });
     this.appId = appId;
     this.address = createServiceAddress(baseUrl);
     this.timeouts = { ...defaultTimeouts, ...timeouts };
@@ -55,13 +62,18 @@ export class ServiceConnection {
   }
 
   /** Sends a request without a file and reads its JSON answer. */
-  async call(endpoint: Endpoint, data: Omit<RequestData, 'app'>, signal?: AbortSignal): Promise<ReadAnswer> {
+  async call(
+    endpoint: Endpoint,
+    data: Omit<RequestData, 'app'>,
+    { signal, turn }: { signal?: AbortSignal | undefined; turn?: RequestTurn | undefined },
+  ): Promise<ReadAnswer> {
     return this.readTaskResponse(
       endpoint,
-      await this.post({ endpoint, ...frameData({ app: this.appId, ...data }), signal }),
+      await this.post({ endpoint, ...frameData({ app: this.appId, ...data }), signal, turn }),
     );
   }
 
+  /** Waits for its turn at the rate limit, then sends. */
   async post({
     endpoint,
     url,
@@ -70,6 +82,7 @@ export class ServiceConnection {
     body,
     headersTimeoutMs,
     signal,
+    turn,
   }: Posting): Promise<ExchangeAnswer> {
     const headers: Record<string, string> = {
       accept: '*/*',
@@ -77,7 +90,15 @@ export class ServiceConnection {
       'content-type': contentType,
     };
     if (contentLength !== undefined) headers['content-length'] = String(contentLength);
-    return this.#exchange({
+    const preparing = this.#prepare(endpoint, { signal, ...turn });
+    this.#preparing.add(preparing);
+    let permit;
+    try {
+      permit = await preparing;
+    } finally {
+      this.#preparing.delete(preparing);
+    }
+    return this.#exchangeWith(permit, {
       endpoint,
       url: url ?? this.address.endpointUrl(endpoint),
       method: 'POST',
@@ -130,10 +151,58 @@ export class ServiceConnection {
     }
   }
 
-  /** undici's `close` alone would also wait for a connection that an aborted request no longer needs. */
   close(): Promise<void> {
-    this.#closing ??= this.#underWay === 0 ? this.#agent.destroy() : this.#agent.close();
+    this.#closing ??= this.#close();
     return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#gate.close(new Error('the client was closed'));
+    await Promise.allSettled(this.#preparing);
+    // undici's `close` alone would also wait for a connection that an aborted request no longer needs.
+    await (this.#underWay === 0 ? this.#agent.destroy() : this.#agent.close());
+  }
+
+  async #prepare(endpoint: Endpoint, turn: RequestTurn): Promise<Permit> {
+    const permit = await this.#enter(endpoint, turn);
+    try {
+      await turn.beforeSend?.();
+      return permit;
+    } catch (error) {
+      permit.unsent();
+      throw error;
+    }
+  }
+
+  async #enter(endpoint: Endpoint, turn: Turn): Promise<Permit> {
+    try {
+      return await this.#gate.enter(endpoint, turn);
+    } catch (error) {
+      if (error instanceof TurnedAway) throw turnedAway(endpoint, error);
+      const { origin } = this.address.endpointUrl(endpoint);
+      const reason = this.#closing ? 'the client was closed' : 'aborted before anything was sent';
+      const message = `${endpoint}: ${reason} (${origin})`;
+      throw new ConversionApiError({
+        code: 'REQUEST_ABORTED',
+        message,
+        endpoint,
+        mayHaveExecuted: false,
+        cause: error,
+      });
+    }
+  }
+
+  async #exchangeWith(permit: Permit, request: ExchangeRequest): Promise<ExchangeAnswer> {
+    let answer;
+    try {
+      answer = await this.#exchange(request);
+    } catch (error) {
+      if (error instanceof ConversionApiError && !error.mayHaveExecuted) permit.unsent();
+      else permit.lost();
+      throw error;
+    }
+    permit.answered(readRateHeaders(answer.httpStatus, answer.headers, Date.now()));
+    return answer;
   }
 
   async #exchange(request: ExchangeRequest): Promise<ExchangeAnswer> {
@@ -162,6 +231,20 @@ export class ServiceConnection {
       mayHaveExecuted: false,
     });
   }
+}
+
+/** Comes back early enough to stand in line again, unless the service itself has said when. */
+const headStartMs = 3_000;
+
+function turnedAway(endpoint: Endpoint, { message, waitMs, demanded }: TurnedAway): ConversionApiError {
+  const retryMs = demanded ? waitMs : Math.max(500, waitMs - headStartMs);
+  return new ConversionApiError({
+    code: 'RATE_LIMIT_WAIT',
+    message: `${endpoint}: ${message}`,
+    endpoint,
+    mayHaveExecuted: false,
+    retryAfterSeconds: retryMs / 1_000,
+  });
 }
 
 async function readUpTo(body: Readable, limit: number): Promise<{ bytes: Buffer; complete: boolean }> {

@@ -1,5 +1,8 @@
 import type { Readable } from 'node:stream';
 import type { Format } from './contract';
+import type { RateMemory, Turn } from './rate-limit/rate-gate';
+
+export type { RateMemory } from './rate-limit/rate-gate';
 
 /** How long each part of a request may take. A value of 0 switches that limit off. */
 export interface ApiTimeouts {
@@ -20,6 +23,14 @@ export interface ConversionApiOptions {
   /** The app token, or a function that reads it anew for each request. It is sent to the base URL's origin only. */
   token: string | (() => string);
   timeouts?: Partial<ApiTimeouts> | undefined;
+  /** Where the end of a RETRY-AFTER outlives the process. Default: nowhere. */
+  rateMemory?: RateMemory | undefined;
+}
+
+/** How a request waits for its turn at the rate limit (section "Limits"); `signal` defaults to the request's own. */
+export interface RequestTurn extends Turn {
+  /** Awaited when its turn has come, right before the first byte; when it throws, nothing is sent. */
+  readonly beforeSend?: (() => Promise<void>) | undefined;
 }
 
 /** A file to upload. `open` is called once for each upload, so that every attempt reads from the start. */
@@ -86,6 +97,7 @@ export interface ConversionApi {
   uploadFile(options: {
     file: UploadSource;
     signal?: AbortSignal | undefined;
+    turn?: RequestTurn | undefined;
     /** Bytes of the file handed to the connection so far. */
     onProgress?: ((sentBytes: number) => void) | undefined;
   }): Promise<UploadReceipt>;
@@ -100,18 +112,32 @@ export interface ConversionApi {
     mode?: 'async' | 'sync' | undefined;
     callback?: string | undefined;
     signal?: AbortSignal | undefined;
+    turn?: RequestTurn | undefined;
   }): Promise<TaskSnapshot>;
   /** Where a task stands now (`task/response`). The monitored task's error is in the snapshot, it is not thrown. */
-  taskResponse(options: { connector: string; signal?: AbortSignal | undefined }): Promise<TaskSnapshot>;
+  taskResponse(options: {
+    connector: string;
+    signal?: AbortSignal | undefined;
+    turn?: RequestTurn | undefined;
+  }): Promise<TaskSnapshot>;
   /** A ticket for the output of a completed conversion (`download/url`). Repeat-safe. */
-  downloadUrl(options: { connector: string; signal?: AbortSignal | undefined }): Promise<DownloadTicket>;
+  downloadUrl(options: {
+    connector: string;
+    signal?: AbortSignal | undefined;
+    turn?: RequestTurn | undefined;
+  }): Promise<DownloadTicket>;
   /** Opens the output's byte stream (`download/url/get`). Repeat-safe. The signal also ends the stream. */
-  download(options: { ticket: DownloadTicket; signal?: AbortSignal | undefined }): Promise<DownloadStream>;
+  download(options: {
+    ticket: DownloadTicket;
+    signal?: AbortSignal | undefined;
+    turn?: RequestTurn | undefined;
+  }): Promise<DownloadStream>;
   /** The formats that convert, as inputs or as outputs, optionally those that pair with `format` (`convert/formats`). */
   formats(options: {
     sublist: 'inputs' | 'outputs';
     format?: string | undefined;
     signal?: AbortSignal | undefined;
+    turn?: RequestTurn | undefined;
   }): Promise<Format[]>;
   /** One format (`format/get`). */
   format(options: { format: string; signal?: AbortSignal | undefined }): Promise<Format>;

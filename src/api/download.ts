@@ -3,10 +3,15 @@ import { findRefusal, parseJson } from './answer';
 import type { DownloadTarget } from './address';
 import type { ServiceConnection } from './connection';
 import { endpoints } from './contract';
-import type { DownloadStream, DownloadTicket } from './conversion-api';
+import type { DownloadStream, DownloadTicket, RequestTurn } from './conversion-api';
 import { ConversionApiError } from './errors';
 import type { ExchangeAnswer } from './exchange';
 import { frameData } from './multipart';
+
+interface RequestOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly turn?: RequestTurn | undefined;
+}
 
 const endpoint = endpoints.downloadUrlGet;
 const maxRedirects = 5;
@@ -18,15 +23,15 @@ const maxErrorBytes = 64 * 1024;
 export async function openDownload(
   connection: ServiceConnection,
   ticket: DownloadTicket,
-  signal: AbortSignal | undefined,
+  options: RequestOptions,
 ): Promise<DownloadStream> {
   let target = resolve(connection, ticket.url);
-  let answer = await request(connection, ticket, target, signal);
+  let answer = await request(connection, ticket, target, options);
   for (let redirects = 0; isRedirect(answer) && redirects < maxRedirects; redirects += 1) {
     answer.body.destroy();
     const location = new URL(answer.headers.location ?? '', target.url).href;
     target = { ...resolve(connection, location), own: false };
-    answer = await request(connection, ticket, target, signal);
+    answer = await request(connection, ticket, target, options);
   }
   return readDownload(connection, answer, target);
 }
@@ -47,11 +52,11 @@ function request(
   connection: ServiceConnection,
   ticket: DownloadTicket,
   { url, own }: DownloadTarget,
-  signal: AbortSignal | undefined,
+  options: RequestOptions,
 ): Promise<ExchangeAnswer> {
-  if (!own) return connection.getAnonymously(endpoint, url, signal);
+  if (!own) return connection.getAnonymously(endpoint, url, options.signal);
   const frame = frameData({ app: connection.appId, connector: ticket.connector });
-  return connection.post({ endpoint, url, ...frame, signal });
+  return connection.post({ endpoint, url, ...frame, ...options });
 }
 
 function isRedirect({ httpStatus, headers }: ExchangeAnswer): boolean {

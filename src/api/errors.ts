@@ -12,6 +12,8 @@ export type ClientErrorCode =
   | 'UNREADABLE_RESPONSE'
   /** The caller's signal was aborted; `cause` is its reason. */
   | 'REQUEST_ABORTED'
+  /** Its turn at the rate limit is too far away to wait for here; nothing was sent. `retryAfterSeconds` says when to come back. */
+  | 'RATE_LIMIT_WAIT'
   /** The file's size changed while it was being sent. */
   | 'FILE_CHANGED'
   /** The request could not be built, for example because of a token that no header can carry. */
@@ -36,7 +38,7 @@ export class ConversionApiError extends Error {
   readonly endpoint: Endpoint;
   /** False only when it is certain that sending the same request again repeats nothing. */
   readonly mayHaveExecuted: boolean;
-  /** RETRY-AFTER of a 429, to be waited for in full. */
+  /** RETRY-AFTER of a 429, to be waited for in full; or when to come back for a turn at the rate limit. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(fields: ConversionApiErrorFields) {

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { ServiceConnection } from './connection';
 import { endpoints } from './contract';
-import type { UploadSource } from './conversion-api';
+import type { RequestTurn, UploadSource } from './conversion-api';
 import { ConversionApiError } from './errors';
 import type { ExchangeAnswer } from './exchange';
 import { frameFile } from './multipart';
@@ -9,6 +9,7 @@ import { frameFile } from './multipart';
 interface UploadOptions {
   readonly file: UploadSource;
   readonly signal?: AbortSignal | undefined;
+  readonly turn?: RequestTurn | undefined;
   readonly onProgress?: ((sentBytes: number) => void) | undefined;
 }
 
@@ -19,7 +20,7 @@ const readAheadBytes = 512 * 1024;
 
 /** Streams a file up. What the file's own stream throws passes through unchanged. */
 export async function sendFile(connection: ServiceConnection, options: UploadOptions): Promise<ExchangeAnswer> {
-  const { file, signal } = options;
+  const { file, signal, turn } = options;
   const frame = frameFile({ app: connection.appId }, file.name);
   const watch = new ProgressWatch(connection.timeouts);
   const failed: { source?: { error: unknown } } = {};
@@ -36,6 +37,7 @@ export async function sendFile(connection: ServiceConnection, options: UploadOpt
       // The watch sees an upload's two waits apart; undici's timer would take a slow upload for a missing answer.
       headersTimeoutMs: 0,
       signal: signal ? AbortSignal.any([signal, watch.signal]) : watch.signal,
+      turn: { signal, ...turn },
     });
   } catch (error) {
     throw failed.source ? failed.source.error : error;

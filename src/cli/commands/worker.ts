@@ -24,6 +24,7 @@ export async function worker(context: CommandContext): Promise<ExitCode> {
   const target = temporalTarget({ ...values.temporal, ...(stack && { address: stack.temporal.address }) }, env);
   const plugin = new FileConversionPlugin({
     apps: { ...(await embeddedApps(context, stack)), ...configuredApps(context) },
+    stateDir: values.state.dir,
     timeouts: {
       connectMs: values.timeouts.connectSeconds * 1_000,
       headersMs: values.timeouts.headersSeconds * 1_000,

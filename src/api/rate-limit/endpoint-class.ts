@@ -1,0 +1,20 @@
+import { endpoints, type Endpoint } from '../contract';
+
+/** Endpoints that are taken to share a limit; the document says only that some, such as uploads, have a stricter one. */
+export type EndpointClass = 'upload' | 'submit' | 'poll' | 'download' | 'info';
+
+const classes: Record<Endpoint, EndpointClass> = {
+  [endpoints.uploadFile]: 'upload',
+  [endpoints.convertFile]: 'submit',
+  [endpoints.taskResponse]: 'poll',
+  [endpoints.convertStatus]: 'poll',
+  [endpoints.downloadUrl]: 'download',
+  [endpoints.downloadUrlGet]: 'download',
+  [endpoints.convertFormats]: 'info',
+  [endpoints.convertGraph]: 'info',
+  [endpoints.formatGet]: 'info',
+};
+
+export function classOf(endpoint: Endpoint): EndpointClass {
+  return classes[endpoint];
+}

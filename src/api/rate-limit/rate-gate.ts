@@ -1,0 +1,191 @@
+import type { Endpoint } from '../contract';
+import { classOf, type EndpointClass } from './endpoint-class';
+import type { RateHeaders } from './headers';
+import { RateBucket } from './rate-bucket';
+
+/** How a request stands in line. */
+export interface Turn {
+  readonly signal?: AbortSignal | undefined;
+  /** 1 is served first; default 3. Equals go in the order in which they came. */
+  readonly priority?: number | undefined;
+  /** Longest time in line; a request that would wait longer is turned away at once. Default: 30,000. */
+  readonly maxWaitMs?: number | undefined;
+}
+
+/** A request that was let through. Exactly one of its methods must be called. */
+export interface Permit {
+  answered(headers: RateHeaders): void;
+  /** It was sent, and no answer came. */
+  lost(): void;
+  /** It was not sent. */
+  unsent(): void;
+}
+
+/** The wait would be longer than the caller can stay. */
+export class TurnedAway extends Error {
+  override readonly name = 'TurnedAway';
+
+  constructor(
+    /** After so long its turn has come, or nearly. */
+    readonly waitMs: number,
+    /** The service asked for this wait with RETRY-AFTER: not a moment less. */
+    readonly demanded: boolean,
+  ) {
+    super(`The rate limit lets no request through for another ${(waitMs / 1_000).toFixed(1)} s`);
+  }
+}
+
+/** What outlives a process: the end of each RETRY-AFTER, in milliseconds since the epoch. */
+export interface RateMemory {
+  load(): Partial<Record<EndpointClass, number>>;
+  save(blockedUntilMs: Partial<Record<EndpointClass, number>>): void;
+}
+
+interface Waiter {
+  readonly priority: number;
+  /** Ends its wait; one of the two is called, and once. */
+  readonly admit: (permit: Permit) => void;
+  readonly leave: (reason: unknown) => void;
+}
+
+const defaultPriority = 3;
+const defaultMaxWaitMs = 30_000;
+
+/** Where the requests of one app wait until its rate limit lets them through: a line for each class of endpoints. */
+export class RateGate {
+  readonly #lines = new Map<EndpointClass, Line>();
+  readonly #memory: RateMemory | undefined;
+  readonly #now: () => number;
+  #closed: Error | undefined;
+
+  constructor({ memory, now = Date.now }: { memory?: RateMemory | undefined; now?: () => number } = {}) {
+    this.#memory = memory;
+    this.#now = now;
+  }
+
+  /**
+   * Resolves when the request may be sent.
+   * @throws TurnedAway when that would take longer than `maxWaitMs`; the signal's reason when it aborts.
+   */
+  enter(endpoint: Endpoint, turn: Turn = {}): Promise<Permit> {
+    if (this.#closed) return Promise.reject(this.#closed);
+    return this.#lineOf(classOf(endpoint)).enter(turn);
+  }
+
+  /** Whoever stands in line, or comes later, fails with this reason. */
+  close(reason: Error): void {
+    this.#closed = reason;
+    for (const line of this.#lines.values()) line.close(reason);
+  }
+
+  #lineOf(name: EndpointClass): Line {
+    const existing = this.#lines.get(name);
+    if (existing) return existing;
+    const blockedUntilMs = this.#memory?.load()[name] ?? 0;
+    const line = new Line(new RateBucket({ blockedUntilMs }), this.#now, () => this.#remember());
+    this.#lines.set(name, line);
+    return line;
+  }
+
+  #remember(): void {
+    const now = this.#now();
+    const blocked = [...this.#lines].map(([name, { bucket }]) => [name, bucket.blockedUntilMs] as const);
+    this.#memory?.save({ ...this.#memory.load(), ...Object.fromEntries(blocked.filter(([, until]) => until > now)) });
+  }
+}
+
+/** Those who wait for one bucket. One timer serves all of them, so a thousand don't wake together. */
+class Line {
+  readonly #waiters: Waiter[] = [];
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    readonly bucket: RateBucket,
+    private readonly now: () => number,
+    private readonly onThrottled: () => void,
+  ) {}
+
+  enter({ signal, priority = defaultPriority, maxWaitMs = defaultMaxWaitMs }: Turn): Promise<Permit> {
+    return new Promise((resolve, reject) => {
+      signal?.throwIfAborted();
+      const ahead = this.#waiters.filter((waiter) => waiter.priority <= priority).length;
+      const waitMs = this.bucket.estimateWaitMs(ahead, this.now());
+      if (waitMs > maxWaitMs) throw this.#turnAway(waitMs);
+
+      const leave = (error: unknown): void => {
+        this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
+        settle();
+        reject(error);
+      };
+      const onAbort = (): void => leave(signal?.reason);
+      const patience = setTimeout(() => {
+        leave(this.#turnAway(this.bucket.estimateWaitMs(this.#waiters.indexOf(waiter), this.now())));
+      }, maxWaitMs);
+      const settle = (): void => {
+        clearTimeout(patience);
+        signal?.removeEventListener('abort', onAbort);
+      };
+      const waiter: Waiter = {
+        priority,
+        leave,
+        admit(permit) {
+          settle();
+          resolve(permit);
+        },
+      };
+      signal?.addEventListener('abort', onAbort);
+      const behind = this.#waiters.findIndex((other) => other.priority > priority);
+      this.#waiters.splice(behind === -1 ? this.#waiters.length : behind, 0, waiter);
+      this.#advance();
+    });
+  }
+
+  close(reason: Error): void {
+    clearTimeout(this.#timer);
+    for (const waiter of [...this.#waiters]) waiter.leave(reason);
+  }
+
+  /** Lets through whoever may go, and sets the timer for the next. */
+  #advance(): void {
+    clearTimeout(this.#timer);
+    for (;;) {
+      const [first] = this.#waiters;
+      if (!first) return;
+      const now = this.now();
+      const decision = this.bucket.decide(now);
+      if (decision.kind === 'awaitAnswer') return;
+      if (decision.kind === 'wait') {
+        this.#timer = setTimeout(() => this.#advance(), Math.min(longestTimerMs, Math.ceil(decision.untilMs - now)));
+        return;
+      }
+      this.#waiters.shift();
+      first.admit(this.#permit(now));
+    }
+  }
+
+  #permit(now: number): Permit {
+    const sent = this.bucket.sent(now);
+    return {
+      answered: (headers) => {
+        this.bucket.answered(sent, headers, this.now());
+        if (headers.throttled) this.onThrottled();
+        this.#advance();
+      },
+      lost: () => {
+        this.bucket.lost(sent);
+        this.#advance();
+      },
+      unsent: () => {
+        this.bucket.unsent(sent);
+        this.#advance();
+      },
+    };
+  }
+
+  #turnAway(waitMs: number): TurnedAway {
+    return new TurnedAway(waitMs, this.now() < this.bucket.blockedUntilMs);
+  }
+}
+
+/** Longer delays overflow Node's timers. */
+const longestTimerMs = 2 ** 31 - 1;

@@ -1,0 +1,225 @@
+import fc from 'fast-check';
+import { RateBucket } from '../../../src/api/rate-limit/rate-bucket';
+import { EagerWorker, SimulatedService, Simulation } from './simulated-service';
+
+/** The schedule alone, in simulated time. */
+
+const seconds = 1_000;
+
+function run(options: {
+  limit: number;
+  windowSeconds: number;
+  workers: number;
+  windows: number;
+  seed?: number;
+  latencyMs?: number;
+  round?: (value: number) => number;
+}) {
+  const { limit, windowSeconds, workers, windows, seed = 1, latencyMs = 4, round } = options;
+  const simulation = new Simulation();
+  const service = new SimulatedService(limit, windowSeconds * seconds, round);
+  const random = seededRandom(seed);
+  const all = Array.from(
+    { length: workers },
+    () =>
+      new EagerWorker(simulation, service, {
+        random,
+        latencyMs: () => latencyMs * (0.5 + random()),
+        slots: 50,
+      }),
+  );
+  const startMs = simulation.nowMs;
+  for (const worker of all) simulation.at(startMs + random() * 300, () => worker.advance());
+  const endMs = startMs + windows * windowSeconds * seconds;
+  simulation.runUntil(endMs);
+  return {
+    utilisation: service.served / (limit * windows),
+    throttledShare: service.throttled / (service.served + service.throttled),
+    throttled: service.throttled,
+    sentBy: all.map(({ sent }) => sent),
+  };
+}
+
+function seededRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+describe('one worker that always has work', () => {
+  it.each([
+    [20, 2],
+    [100, 10],
+    [5, 2],
+    [1, 1],
+    [1000, 60],
+  ])('sends nearly all of %i requests in each window of %i s, and none too many', (limit, windowSeconds) => {
+    const { utilisation, throttled } = run({ limit, windowSeconds, workers: 1, windows: 20 });
+    expect(throttled).toBe(0);
+    expect(utilisation).toBeGreaterThanOrEqual(0.95);
+  });
+
+  it('learns the slack of a service that rounds RESET down', () => {
+    const { throttledShare, utilisation } = run({
+      limit: 100,
+      windowSeconds: 10,
+      workers: 1,
+      windows: 20,
+      round: Math.floor,
+    });
+    expect(throttledShare).toBeLessThan(0.01);
+    expect(utilisation).toBeGreaterThan(0.85);
+  });
+});
+
+describe('four workers that share a limit', () => {
+  it.each([
+    [20, 2],
+    [100, 10],
+    [40, 4],
+  ])('spend nearly all of %i requests in %i s with hardly a 429', (limit, windowSeconds) => {
+    for (const seed of [1, 2, 3]) {
+      const { utilisation, throttledShare, sentBy } = run({ limit, windowSeconds, workers: 4, windows: 60, seed });
+      expect(throttledShare).toBeLessThan(0.01);
+      expect(utilisation).toBeGreaterThan(0.9);
+      // Nobody starves.
+      expect(Math.min(...sentBy)).toBeGreaterThan(limit);
+    }
+  });
+});
+
+describe('whatever the service answers', () => {
+  const headers = fc.record({
+    throttled: fc.boolean(),
+    limit: fc.option(fc.integer({ min: 1, max: 200 }), { nil: undefined }),
+    remaining: fc.option(fc.integer({ min: 0, max: 200 }), { nil: undefined }),
+    resetSeconds: fc.option(fc.integer({ min: 0, max: 90 }), { nil: undefined }),
+    retryAfterSeconds: fc.option(fc.integer({ min: 0, max: 90 }), { nil: undefined }),
+  });
+  const step = fc.oneof(
+    fc.record({ kind: fc.constant('pass' as const), ms: fc.integer({ min: 0, max: 20_000 }) }),
+    fc.record({ kind: fc.constant('send' as const) }),
+    fc.record({ kind: fc.constant('answer' as const), which: fc.nat(20), headers }),
+    fc.record({ kind: fc.constant('lose' as const), which: fc.nat(20) }),
+  );
+
+  it('it never sends before the end of a RETRY-AFTER, nor at REMAINING 0 before a RESET has passed', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
+        const bucket = new RateBucket({ random: () => 0.5 });
+        let nowMs = 1_000;
+        let blockedUntilMs = 0;
+        let emptyUntilMs = 0;
+        const underWay: ReturnType<RateBucket['sent']>[] = [];
+        for (const each of steps) {
+          if (each.kind === 'pass') nowMs += each.ms;
+          if (each.kind === 'send' && bucket.decide(nowMs).kind === 'send') {
+            expect(nowMs).toBeGreaterThanOrEqual(blockedUntilMs);
+            expect(nowMs).toBeGreaterThanOrEqual(emptyUntilMs);
+            underWay.push(bucket.sent(nowMs));
+          }
+          if (each.kind === 'answer' || each.kind === 'lose') {
+            const [sent] = underWay.splice(each.which % Math.max(1, underWay.length), 1);
+            if (!sent) continue;
+            if (each.kind === 'lose') bucket.lost(sent);
+            else {
+              const { limit, remaining, resetSeconds, retryAfterSeconds, throttled } = each.headers;
+              bucket.answered(
+                sent,
+                {
+                  throttled,
+                  ...(limit !== undefined && { limit }),
+                  ...(remaining !== undefined && { remaining }),
+                  ...(resetSeconds !== undefined && { resetSeconds }),
+                  ...(throttled && retryAfterSeconds !== undefined && { retryAfterSeconds }),
+                },
+                nowMs,
+              );
+              if (throttled && retryAfterSeconds !== undefined)
+                blockedUntilMs = Math.max(blockedUntilMs, nowMs + retryAfterSeconds * 1_000);
+              // The first request of a window: its RESET is the only bound there is.
+              if (
+                !throttled &&
+                sent.window === undefined &&
+                remaining === 0 &&
+                resetSeconds !== undefined &&
+                underWay.length === 0
+              )
+                emptyUntilMs = nowMs + resetSeconds * 1_000;
+            }
+          }
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('it always names a moment ahead, after which a request goes out', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const bucket = new RateBucket({ random: () => 0.5 });
+        let nowMs = 1_000;
+        const underWay: ReturnType<RateBucket['sent']>[] = [];
+        for (const each of steps) {
+          if (each.kind === 'pass') nowMs += each.ms;
+          if (each.kind === 'send' && bucket.decide(nowMs).kind === 'send') underWay.push(bucket.sent(nowMs));
+          if (each.kind === 'answer') {
+            const [sent] = underWay.splice(each.which % Math.max(1, underWay.length), 1);
+            if (sent) bucket.lost(sent);
+          }
+        }
+        for (const sent of underWay) bucket.lost(sent);
+        // Nothing is under way: within a few steps of time the next one goes.
+        for (let tries = 0; tries < 5; tries += 1) {
+          const decision = bucket.decide(nowMs);
+          if (decision.kind === 'send') return;
+          expect(decision.kind).toBe('wait');
+          if (decision.kind !== 'wait') return;
+          expect(decision.untilMs).toBeGreaterThan(nowMs);
+          expect(decision.untilMs - nowMs).toBeLessThanOrEqual(92 * seconds);
+          nowMs = decision.untilMs;
+        }
+        throw new Error('a waiter starves');
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+describe('RETRY-AFTER', () => {
+  it('is waited for in full even when RESET is shorter', () => {
+    const bucket = new RateBucket();
+    const sent = bucket.sent(0);
+    bucket.answered(sent, { throttled: true, limit: 5, remaining: 0, resetSeconds: 2, retryAfterSeconds: 7 }, 100);
+    expect(bucket.decide(7_099)).toEqual({ kind: 'wait', untilMs: 7_100 });
+    expect(bucket.decide(7_100)).toEqual({ kind: 'send' });
+  });
+
+  it('that is missing is made up from RESET, or by growing waits', () => {
+    const bucket = new RateBucket();
+    bucket.answered(bucket.sent(0), { throttled: true, resetSeconds: 3 }, 0);
+    expect(bucket.blockedUntilMs).toBe(3_000);
+    const waits = [3_000, 4_000, 6_000].map((nowMs) => {
+      bucket.answered(bucket.sent(nowMs), { throttled: true }, nowMs);
+      return bucket.blockedUntilMs - nowMs;
+    });
+    expect(waits).toEqual([1_000, 2_000, 4_000]);
+  });
+});
+
+it('a service without rate-limit headers is not held back', () => {
+  const bucket = new RateBucket();
+  bucket.answered(bucket.sent(0), { throttled: false }, 5);
+  for (let sent = 0; sent < 100; sent += 1) {
+    expect(bucket.decide(5)).toEqual({ kind: 'send' });
+    bucket.sent(5);
+  }
+});
+
+it('estimates the wait from the place in line', () => {
+  const bucket = new RateBucket();
+  bucket.answered(bucket.sent(0), { throttled: false, limit: 10, remaining: 9, resetSeconds: 2 }, 0);
+  expect([0, 8, 9, 18, 19].map((ahead) => bucket.estimateWaitMs(ahead, 0))).toEqual([0, 0, 2_000, 2_000, 4_000]);
+});

@@ -1,0 +1,102 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { endpoints } from '../../../src/api/contract';
+import { RateGate, TurnedAway } from '../../../src/api/rate-limit/rate-gate';
+import { createRateMemory } from '../../../src/api/rate-limit/rate-memory';
+
+/** The waiting around the schedule, in real time. */
+
+const endpoint = endpoints.convertFile;
+const told = (remaining: number, resetSeconds: number) => ({ throttled: false, limit: 3, remaining, resetSeconds });
+
+it('lets one request ask first, and the others when its answer has come', async () => {
+  const gate = new RateGate();
+  const first = await gate.enter(endpoint);
+  const entered: number[] = [];
+  const others = [1, 2, 3].map((number) => gate.enter(endpoint).then(() => entered.push(number)));
+  await sleep(20);
+  expect(entered).toEqual([]);
+  first.answered({ throttled: false });
+  await Promise.all(others);
+  expect(entered).toEqual([1, 2, 3]);
+});
+
+it('serves a lower priority number first, and equals in the order in which they came', async () => {
+  const gate = new RateGate();
+  const first = await gate.enter(endpoint);
+  const entered: string[] = [];
+  const enter = (name: string, priority?: number) =>
+    gate.enter(endpoint, { priority }).then((permit) => {
+      entered.push(name);
+      permit.unsent();
+    });
+  const all = [enter('a'), enter('b', 5), enter('c'), enter('urgent', 1)];
+  first.unsent();
+  await Promise.all(all);
+  expect(entered).toEqual(['urgent', 'a', 'c', 'b']);
+});
+
+it('turns away at once whoever cannot wait that long, and says when to come back', async () => {
+  const gate = new RateGate();
+  (await gate.enter(endpoint)).answered({ ...told(0, 60), throttled: true, retryAfterSeconds: 7 });
+  const error: unknown = await gate.enter(endpoint, { maxWaitMs: 5_000 }).catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(TurnedAway);
+  if (!(error instanceof TurnedAway)) return;
+  expect(error.demanded).toBe(true);
+  expect(error.waitMs).toBeGreaterThan(6_900);
+  expect(error.waitMs).toBeLessThanOrEqual(7_000);
+});
+
+it('turns away whoever has waited too long', async () => {
+  const gate = new RateGate();
+  await gate.enter(endpoint);
+  await expect(gate.enter(endpoint, { maxWaitMs: 30 })).rejects.toBeInstanceOf(TurnedAway);
+});
+
+it('leaves the line with the signal’s reason, and the next takes the place', async () => {
+  const gate = new RateGate();
+  const first = await gate.enter(endpoint);
+  const stop = new AbortController();
+  const leaving = gate.enter(endpoint, { signal: stop.signal });
+  const staying = gate.enter(endpoint);
+  const reason = new Error('cancelled');
+  stop.abort(reason);
+  await expect(leaving).rejects.toBe(reason);
+  first.unsent();
+  await staying;
+});
+
+it('keeps a line for each class of endpoints', async () => {
+  const gate = new RateGate();
+  (await gate.enter(endpoint)).answered({ throttled: true, retryAfterSeconds: 60 });
+  await gate.enter(endpoints.taskResponse, { maxWaitMs: 0 });
+  await expect(gate.enter(endpoint, { maxWaitMs: 0 })).rejects.toBeInstanceOf(TurnedAway);
+});
+
+describe('the memory of a RETRY-AFTER', () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-rate-'));
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  it('makes a gate that starts anew wait for the rest of it', async () => {
+    const file = path.join(folder, 'state', 'app.json');
+    const before = new RateGate({ memory: createRateMemory(file) });
+    (await before.enter(endpoint)).answered({ throttled: true, retryAfterSeconds: 60 });
+    (await before.enter(endpoints.uploadFile)).answered({ throttled: false });
+    const after = new RateGate({ memory: createRateMemory(file) });
+    await expect(after.enter(endpoint, { maxWaitMs: 1_000 })).rejects.toBeInstanceOf(TurnedAway);
+    await after.enter(endpoints.uploadFile, { maxWaitMs: 0 });
+    expect(await readdir(path.dirname(file))).toEqual(['app.json']);
+    expect(Object.keys(JSON.parse(await readFile(file, 'utf8')) as object)).toEqual(['submit']);
+  });
+
+  it.each(['', 'no json', '{"submit":"soon"}', '[]'])('is no reason to stop when it reads %j', async (content) => {
+    const file = path.join(folder, 'app.json');
+    await writeFile(file, content);
+    await new RateGate({ memory: createRateMemory(file) }).enter(endpoint, { maxWaitMs: 0 });
+  });
+});

@@ -45,7 +45,7 @@ interface Waiter {
   readonly priority: number;
   /** Ends its wait; one of the two is called, and once. */
   readonly admit: (permit: Permit) => void;
-  readonly leave: (reason: unknown) => void;
+  readonly leave: (reason: Error) => void;
 }
 
 const defaultPriority = 3;
@@ -112,12 +112,12 @@ class Line {
       const waitMs = this.bucket.estimateWaitMs(ahead, this.now());
       if (waitMs > maxWaitMs) throw this.#turnAway(waitMs);
 
-      const leave = (error: unknown): void => {
+      const leave = (reason: Error): void => {
         this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
         settle();
-        reject(error);
+        reject(reason);
       };
-      const onAbort = (): void => leave(signal?.reason);
+      const onAbort = (): void => leave(signal?.reason as Error);
       const patience = setTimeout(() => {
         leave(this.#turnAway(this.bucket.estimateWaitMs(this.#waiters.indexOf(waiter), this.now())));
       }, maxWaitMs);

@@ -90,7 +90,13 @@ export class FileConversionPlugin extends SimplePlugin {
     }
     const token = typeof profile.token === 'function' ? await profile.token() : profile.token;
     const { baseUrl, appId } = profile;
-    return createConversionApi({ baseUrl, appId, token, timeouts: this.timeouts, rateMemory: this.rateMemory(profile) });
+    return createConversionApi({
+      baseUrl,
+      appId,
+      token,
+      timeouts: this.timeouts,
+      rateMemory: this.rateMemory(profile),
+    });
   }
 
   /** The limit is the service's for the app, whatever the profile is called here. */

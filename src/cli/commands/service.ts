@@ -16,7 +16,8 @@ export async function service(context: CommandContext): Promise<ExitCode> {
   const { embedded, running } = await start().catch((error: unknown) => {
     throw notStarted(error, { address: `${settings.host}:${settings.port}`, stateDir: config.values.state.dir });
   });
-  reload = () => void running.reloadAccounts();
+  // One after the other: a fault may be for an app that the accounts file has just been given.
+  reload = () => void running.reloadAccounts().then(() => running.reloadFaults());
   reportReady();
   const details = { url: running.url, appId: embedded.appId, tokenFile: embedded.tokenFile };
   if (output.json) output.printJson(details);
@@ -37,6 +38,7 @@ export async function service(context: CommandContext): Promise<ExitCode> {
       port: settings.port,
       apps: [app.app],
       accountsFile: settings.accountsFile,
+      faultsFile: settings.faultsFile,
       conversionTimeoutMs: settings.conversionTimeoutSeconds * 1_000,
       conversionConcurrency: settings.conversionConcurrency,
       maxUploadBytes: settings.maxUploadBytes,

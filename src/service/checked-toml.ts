@@ -27,13 +27,30 @@ export function describeIssue(issues: readonly z.core.$ZodIssue[]): string {
   const path = issue.path.map(String);
   if (issue.code === 'unrecognized_keys') return `${[...path, issue.keys[0]].join('.')}: there is no such key`;
   const inKey = issue.code === 'invalid_key' ? issue.issues[0]?.message : undefined;
-  return `${path.join('.')}: ${inKey ?? lowerFirst(issue.message)}`;
+  return `${path.join('.')}: ${inKey ?? typeProblem(issue) ?? lowerFirst(issue.message)}`;
 }
 
-/** Of a union's complaints the last one: the lists come last. A union without any has a message of its own. */
+const tomlTypes: Readonly<Record<string, string>> = {
+  object: 'a table',
+  record: 'a table',
+  array: 'a list',
+  string: 'a text',
+  boolean: 'true or false',
+  number: 'a number',
+};
+
+/** A wrong type in TOML's words, where the schema has none of its own. */
+function typeProblem(issue: z.core.$ZodIssue): string | undefined {
+  if (issue.code !== 'invalid_type' || !issue.message.startsWith('Invalid input')) return undefined;
+  const type = tomlTypes[issue.expected];
+  return type && `must be ${type}`;
+}
+
+/** Of a union's complaints that of the type that was meant, or else the last one. A union without any has a message of its own. */
 function deepest(issue: z.core.$ZodIssue): z.core.$ZodIssue {
   if (issue.code !== 'invalid_union') return issue;
-  const inner = issue.errors.at(-1)?.[0];
+  const complaints = issue.errors.flatMap(([first]) => first ?? []);
+  const inner = complaints.find(({ code }) => code !== 'invalid_type') ?? complaints.at(-1);
   return inner ? { ...inner, path: [...issue.path, ...inner.path] } : issue;
 }
 

@@ -139,7 +139,7 @@ function checkOptions(options: ConversionServiceOptions) {
   const host = options.host ?? '127.0.0.1';
   if (!loopback.test(host) && options.allowRemote !== true) {
     throw new Error(
-      `The conversion service listens on this machine only; ${host} can be reached from others. To allow that, say so a second time with allowRemote.`,
+      `The conversion service listens on this machine only; host ${host} can be reached from others. Leave host out; a program can allow it with allowRemote.`,
     );
   }
   return {

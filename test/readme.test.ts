@@ -6,7 +6,7 @@ import { appKeys, keysOfSection } from '../src/config/known-keys';
 import { failureCodes } from '../src/shared/activities';
 
 const root = path.resolve(__dirname, '..');
-const pages = ['README.md', 'CONTRIBUTING.md', 'docs/errors.md'];
+const pages = ['README.md', 'CONTRIBUTING.md', 'docs/errors.md', 'docs/faults.md'];
 const textOf = (page: string) => readFileSync(path.join(root, page), 'utf8');
 const readme = textOf('README.md');
 

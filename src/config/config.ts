@@ -25,6 +25,8 @@ export interface Config {
     dataDir: string;
     /** Accounts of the service; absent: `accounts.toml` in `dataDir`, if there is one. */
     accountsFile?: string;
+    /** Faults that the service has on purpose; absent: `faults.toml` in `dataDir`, if there is one. */
+    faultsFile?: string;
     conversionTimeoutSeconds: number;
     conversionConcurrency: number;
     maxUploadBytes: number;
@@ -79,6 +81,9 @@ export function toConfig(values: FileValues, apps: Record<string, AppProfile>, r
           : resolvePath('service.data_dir', service.data_dir),
       ...(service.accounts_file !== undefined && {
         accountsFile: resolvePath('service.accounts_file', service.accounts_file),
+      }),
+      ...(service.faults_file !== undefined && {
+        faultsFile: resolvePath('service.faults_file', service.faults_file),
       }),
       conversionTimeoutSeconds: service.conversion_timeout_seconds,
       conversionConcurrency: service.conversion_concurrency,

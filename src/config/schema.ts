@@ -26,6 +26,7 @@ export const sectionSchemas = {
     port: integer(0, 65_535),
     data_dir: text().optional(),
     accounts_file: text().optional(),
+    faults_file: text().optional(),
     conversion_timeout_seconds: seconds(),
     conversion_concurrency: integer(1, 256),
     max_upload_bytes: integer(1, Number.MAX_SAFE_INTEGER),

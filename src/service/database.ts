@@ -1,5 +1,6 @@
 import Database from 'libsql';
 import { z } from 'zod';
+import { messageOf } from './caught';
 
 /** Schema changes in order; a database at version n has the first n. Entries are only ever appended. */
 const migrations: readonly string[] = [
@@ -48,12 +49,26 @@ export type ServiceDatabase = InstanceType<typeof Database>;
 
 /** Opens the database file, creating it or bringing it to the newest schema. */
 export function openDatabase(file: string): ServiceDatabase {
-  const db = new Database(file, { timeout: 5_000 });
-  db.pragma('journal_mode = WAL');
-  // FULL: an accepted task survives a power cut too, at the price of one fsync a commit.
-  db.pragma('synchronous = FULL');
-  migrate(db, file);
-  return db;
+  let db: ServiceDatabase | undefined;
+  try {
+    db = new Database(file, { timeout: 5_000 });
+    db.pragma('journal_mode = WAL');
+    // FULL: an accepted task survives a power cut too, at the price of one fsync a commit.
+    db.pragma('synchronous = FULL');
+    migrate(db, file);
+    return db;
+  } catch (error) {
+    db?.close();
+    throw unusable(file, error);
+  }
+}
+
+/** SQLite names no file. */
+function unusable(file: string, error: unknown): Error {
+  const reason = messageOf(error);
+  return new Error(reason.startsWith(file) ? reason : `${file}: the database cannot be used: ${reason}`, {
+    cause: error,
+  });
 }
 
 /** A connection that nothing refers to is closed by the garbage collector, and its lock is gone; so these are kept here. */
@@ -81,7 +96,12 @@ export function tryLockFile(lockFile: string): (() => void) | undefined {
 
 /** Takes the data folder: two services on one folder would run each other's conversions again. */
 export function lockDataDir(lockFile: string, dataDir: string): () => void {
-  const unlock = tryLockFile(lockFile);
+  let unlock: (() => void) | undefined;
+  try {
+    unlock = tryLockFile(lockFile);
+  } catch (error) {
+    throw unusable(lockFile, error);
+  }
   if (unlock) return unlock;
   throw new Error(`Another conversion service is using ${dataDir}; stop it, or choose another data folder.`);
 }

@@ -3,7 +3,7 @@ import { link, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { hashToken, type ServiceApp } from './authentication';
-import { inspectError } from './caught';
+import { inspectError, messageOf } from './caught';
 
 /** The name of that app; no other may have it. */
 export const embeddedAppName = 'embedded';
@@ -27,15 +27,28 @@ export async function ensureEmbeddedApp(dataDir: string): Promise<EmbeddedApp> {
   const tokenFile = path.join(folder, 'embedded-app.token');
   const appFile = path.join(folder, 'embedded-app.json');
   const token = (await readOrCreate(tokenFile, () => `${randomBytes(32).toString('base64url')}\n`)).trim();
+  if (token === '') {
+    throw new Error(`${tokenFile}: is empty; write a token into it, or remove it and a new one is made`);
+  }
   const tokenSha256 = hashToken(token);
   const created: ServiceApp = { name: embeddedAppName, appId: randomUUID(), tokenSha256 };
-  const stored = appSchema.parse(
-    JSON.parse(await readOrCreate(appFile, () => `${JSON.stringify(created, null, 2)}\n`)),
-  );
+  const stored = parseApp(await readOrCreate(appFile, () => `${JSON.stringify(created, null, 2)}\n`), appFile);
   // Whoever replaces the token keeps the app and its files.
   const app = { ...stored, tokenSha256 };
   if (stored.tokenSha256 !== tokenSha256) await replaceFile(appFile, `${JSON.stringify(app, null, 2)}\n`);
   return { app, appId: app.appId, tokenFile };
+}
+
+function parseApp(text: string, file: string): z.infer<typeof appSchema> {
+  let problem: string;
+  try {
+    const parsed = appSchema.safeParse(JSON.parse(text));
+    if (parsed.success) return parsed.data;
+    problem = `${parsed.error.issues[0]?.path.join('.') ?? ''} is missing or wrong`;
+  } catch (error) {
+    problem = `not valid JSON: ${messageOf(error)}`;
+  }
+  throw new Error(`${file}: ${problem}; restore it, or remove it and the service begins with a new app`);
 }
 
 /** The content of a file; the first of several processes to come writes it, whole or not at all. */

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { constants, createWriteStream } from 'node:fs';
+import { access, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -24,7 +24,11 @@ export class FileStore {
   }
 
   async prepare(): Promise<void> {
-    for (const folder of [this.#uploads, this.#outputs]) await mkdir(folder, { recursive: true, mode: 0o700 });
+    for (const folder of [this.#uploads, this.#outputs]) {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      // Found out now, not by the first upload.
+      await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    }
   }
 
   /** Where the file that a task made lies; undefined for tasks that make none. */

@@ -4,5 +4,6 @@ export { openAdministration, type ServiceAdministration, type TaskRow } from './
 export { formatTime } from './answer';
 export type { ServiceApp } from './authentication';
 export { type EmbeddedApp, ensureEmbeddedApp } from './embedded-app';
+export { FaultsFileError } from './faults/faults';
 export { listEmbeddedFormats } from './formats';
 export { type ConversionService, type ConversionServiceOptions, startConversionService } from './service';

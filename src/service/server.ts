@@ -5,6 +5,8 @@ import { Admission } from './admission';
 import { pathsOf } from './api-version';
 import { inspectError } from './caught';
 import type { ServiceContext } from './endpoints/endpoint';
+import { addFaultHooks } from './faults/fault-hooks';
+import type { Faults } from './faults/faults';
 import { MultipartForm, readMultipartForm } from './form';
 import { sendRefusal } from './reply';
 import { addDescriptionRoute } from './openapi/route';
@@ -20,11 +22,13 @@ interface ServerOptions {
   accounts: Accounts;
   /** Versions of the API, each with every endpoint. */
   versions: readonly string[];
+  faults: Faults;
   log: (line: string) => void;
 }
 
 /** The HTTP side: admission, forms, errors, and the way from a path to its endpoint. */
-export async function createServer({ context, accounts, versions, log }: ServerOptions): Promise<FastifyInstance> {
+export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
+  const { context, accounts, versions, faults, log } = options;
   const admission = new Admission(accounts);
   const paths = pathsOf(versions);
   const server = fastify({
@@ -40,6 +44,7 @@ export async function createServer({ context, accounts, versions, log }: ServerO
   server.addHook('onRequest', (request, reply, done) => {
     done(admit(request, reply));
   });
+  addFaultHooks(server, { faults, admission });
   server.setErrorHandler((error, request, reply) => {
     const known = toTaskError(error);
     if (known) return sendRefusal(reply, known, context.passing);

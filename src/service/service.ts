@@ -8,6 +8,8 @@ import type { ServiceApp } from './authentication';
 import { ConversionPool } from './conversion-pool';
 import { ConversionQueue } from './conversion-queue';
 import { lockDataDir, openDatabase } from './database';
+import { Faults } from './faults/faults';
+import type { FaultsOptions } from './faults/faults-schema';
 import { FileStore } from './file-store';
 import { FormatCatalog } from './formats';
 import { seedBalances } from './ledger';
@@ -28,6 +30,10 @@ export interface ConversionServiceOptions {
   apps: readonly ServiceApp[];
   /** Must exist when it is named. Default: `accounts.toml` in `dataDir`, if there is one. See `docs/accounts.md`. */
   accountsFile?: string | undefined;
+  /** Must exist when it is named. Default: `faults.toml` in `dataDir`, if there is one. See `docs/faults.md`. */
+  faultsFile?: string | undefined;
+  /** Faults that the service has on purpose, in place of a file's. */
+  faults?: FaultsOptions | undefined;
   /** Time limit of one conversion, without the time it waits for an engine. Default 120,000. */
   conversionTimeoutMs?: number;
   /** Conversions at a time. Default: the number of processors, at most 4. */
@@ -43,6 +49,8 @@ export interface ConversionService {
   port: number;
   /** Reads the accounts file again, which otherwise happens within a second of its change. False: it is bad, nothing changed. */
   reloadAccounts(): Promise<boolean>;
+  /** Reads the faults file again, where there is one. False: it is bad, nothing changed. */
+  reloadFaults(): Promise<boolean>;
   /** Lets answers under way finish; conversions under way run again at the next start. */
   close(): Promise<void>;
 }
@@ -67,12 +75,19 @@ export async function startConversionService(options: ConversionServiceOptions):
     log: settings.log,
   });
   if (accounts.all.length === 0) throw new Error('The conversion service needs at least one app.');
+  const faults = await Faults.open({
+    options: options.faults,
+    file: options.faultsFile ?? path.join(dataDir, 'faults.toml'),
+    required: options.faultsFile !== undefined,
+    apps: () => accounts.all,
+    log: settings.log,
+  });
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const unlock = lockDataDir(path.join(dataDir, 'service.lock'), dataDir);
   let store: TaskStore | undefined;
   try {
     store = new TaskStore(openDatabase(path.join(dataDir, 'service.db')));
-    return await startWithStore({ store, unlock, accounts, settings });
+    return await startWithStore({ store, unlock, accounts, faults, settings });
   } catch (error) {
     store?.close();
     unlock();
@@ -80,7 +95,7 @@ export async function startConversionService(options: ConversionServiceOptions):
   }
 }
 
-async function startWithStore({ store, unlock, accounts, settings }: Foundation): Promise<ConversionService> {
+async function startWithStore({ store, unlock, accounts, faults, settings }: Foundation): Promise<ConversionService> {
   const { host, port, dataDir, concurrency, conversionTimeoutMs, maxUploadBytes, log } = settings;
   const files = new FileStore(dataDir);
   await files.prepare();
@@ -95,8 +110,9 @@ async function startWithStore({ store, unlock, accounts, settings }: Foundation)
   const passing = new PassingTasks();
   const context = { store, passing, files, queue, catalog, maxUploadBytes };
   const versions = [documentVersion, ...accounts.extraApiVersions];
-  const server = await createServer({ context, accounts, versions, log });
+  const server = await createServer({ context, accounts, versions, faults, log });
   await server.listen({ host, port });
+  faults.announce();
   const recovered = queue.recover();
   if (recovered > 0) log(`${recovered} conversion(s) that were not completed run again`);
   accounts.watch();
@@ -106,6 +122,7 @@ async function startWithStore({ store, unlock, accounts, settings }: Foundation)
     url: `http://${host.includes(':') ? `[${host}]` : host}:${boundPort}`,
     port: boundPort,
     reloadAccounts: () => accounts.reload(),
+    reloadFaults: () => faults.reload(),
     close: () => (closing ??= closeAll({ server, queue, store, accounts, unlock })),
   };
 }
@@ -114,6 +131,7 @@ interface Foundation {
   store: TaskStore;
   unlock: () => void;
   accounts: Accounts;
+  faults: Faults;
   settings: ReturnType<typeof checkOptions>;
 }
 
@@ -121,7 +139,7 @@ function checkOptions(options: ConversionServiceOptions) {
   const host = options.host ?? '127.0.0.1';
   if (!loopback.test(host) && options.allowRemote !== true) {
     throw new Error(
-      `The conversion service listens on this machine only; ${host} can be reached from others. To allow that, say so a second time with allowRemote.`,
+      `The conversion service listens on this machine only; host ${host} can be reached from others. Leave host out; a program can allow it with allowRemote.`,
     );
   }
   return {

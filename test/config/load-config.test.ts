@@ -110,7 +110,7 @@ describe('precedence', () => {
     const expected = new Map<string, string>();
     for (const { key } of describeConfig(defaults)) {
       if (key === 'default_app') continue;
-      const value = /host|dir|queue|address|namespace|profile|config_file|accounts_file/.test(key)
+      const value = /host|dir|queue|address|namespace|profile|config_file|accounts_file|faults_file/.test(key)
         ? 'text'
         : key === 'policies.on_unknown_outcome' || key === 'policies.on_existing'
           ? 'fail'
@@ -121,7 +121,7 @@ describe('precedence', () => {
       env[variable] = value;
       expected.set(key, variable);
     }
-    expect(expected.size).toBe(32);
+    expect(expected.size).toBe(33);
     const loaded = await load(undefined, env);
     for (const row of describeConfig(loaded)) {
       if (!expected.has(row.key)) continue;

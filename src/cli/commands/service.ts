@@ -1,10 +1,12 @@
-import { ensureEmbeddedApp, startConversionService } from '../../service';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { AccountsFileError, ensureEmbeddedApp, FaultsFileError, startConversionService } from '../../service';
 import { systemErrorCode } from '../../shared/system-error';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import type { ExitCode } from '../exit';
 import { exitCodes } from '../exit';
-import { explainStateFolder } from '../stack/state-folder';
+import { explainFolder, explainStateFolder } from '../stack/state-folder';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
 
 /** `fileconv service`: the embedded conversion service until it is asked to end. */
@@ -14,9 +16,10 @@ export async function service(context: CommandContext): Promise<ExitCode> {
   let reload = (): void => undefined;
   const signal = untilAskedToEnd({ onHangUp: () => reload() });
   const { embedded, running } = await start().catch((error: unknown) => {
-    throw notStarted(error, { address: `${settings.host}:${settings.port}`, stateDir: config.values.state.dir });
+    throw notStarted(error, { ...settings, stateDir: config.values.state.dir });
   });
-  reload = () => void running.reloadAccounts();
+  // One after the other: a fault may be for an app that the accounts file has just been given.
+  reload = () => void running.reloadAccounts().then(() => running.reloadFaults());
   reportReady();
   const details = { url: running.url, appId: embedded.appId, tokenFile: embedded.tokenFile };
   if (output.json) output.printJson(details);
@@ -37,6 +40,7 @@ export async function service(context: CommandContext): Promise<ExitCode> {
       port: settings.port,
       apps: [app.app],
       accountsFile: settings.accountsFile,
+      faultsFile: settings.faultsFile,
       conversionTimeoutMs: settings.conversionTimeoutSeconds * 1_000,
       conversionConcurrency: settings.conversionConcurrency,
       maxUploadBytes: settings.maxUploadBytes,
@@ -46,13 +50,50 @@ export async function service(context: CommandContext): Promise<ExitCode> {
   }
 }
 
-function notStarted(error: unknown, { address, stateDir }: { address: string; stateDir: string }): CommandError {
-  const explained = explainStateFolder(stateDir, error);
+/** One line for whoever starts it, with the key or the file to change. */
+function notStarted(error: unknown, { host, port, dataDir, stateDir }: NotStarted): CommandError {
+  if (error instanceof AccountsFileError || error instanceof FaultsFileError) {
+    return new CommandError('INPUT_UNUSABLE', [error.message], { cause: error });
+  }
+  const problem = describeListenFailure(error, { host, port });
+  if (problem !== undefined) return new CommandError('SERVICE_UNUSABLE', [problem], { cause: error });
+  const explained = explainDataFolder(error, { dataDir, stateDir });
   if (explained instanceof CommandError) return explained;
   const reason = error instanceof Error ? error.message : String(error);
-  const problem =
-    systemErrorCode(error) === 'EADDRINUSE'
-      ? `Another program listens on ${address}. End it, or give the service another port (FILECONV_SERVICE_PORT=0: any free one).`
-      : `The conversion service can't start: ${reason}`;
-  return new CommandError('SERVICE_UNUSABLE', [problem], { cause: error });
+  return new CommandError('SERVICE_UNUSABLE', [`The conversion service can't start: ${reason}`], { cause: error });
+}
+
+/** A data folder that is there, or was put elsewhere, is not mended by another state folder. */
+function explainDataFolder(error: unknown, { dataDir, stateDir }: { dataDir: string; stateDir: string }): unknown {
+  const isOwn = existsSync(dataDir) || path.relative(stateDir, dataDir).startsWith('..');
+  if (!isOwn) return explainStateFolder(stateDir, error);
+  const { path: failed } = (error ?? {}) as { path?: unknown };
+  const isInside = typeof failed === 'string' && failed.startsWith(dataDir + path.sep) && existsSync(failed);
+  const subject = isInside ? `${failed}, in the service's data folder,` : `The service's data folder ${dataDir}`;
+  return explainFolder(error, {
+    problem: `${subject} cannot be used`,
+    advice: 'Make it yours, or name another folder with FILECONV_SERVICE_DATA_DIR.',
+  });
+}
+
+interface NotStarted {
+  host: string;
+  port: number;
+  dataDir: string;
+  stateDir: string;
+}
+
+function describeListenFailure(error: unknown, { host, port }: { host: string; port: number }): string | undefined {
+  const code = systemErrorCode(error);
+  const { syscall } = (error ?? {}) as { syscall?: unknown };
+  if (code === 'EADDRINUSE') {
+    return `Another program listens on ${host}:${port}. End it, or give the service another port (FILECONV_SERVICE_PORT=0: any free one).`;
+  }
+  if (syscall === 'listen' && code === 'EACCES') {
+    return `This user may not listen on ${host}:${port}. Give the service another port (service.port; 0: any free one).`;
+  }
+  if (code === 'ENOTFOUND' || code === 'EADDRNOTAVAIL') {
+    return `service.host: ${host} is no address of this machine. Leave it out to listen on 127.0.0.1.`;
+  }
+  return undefined;
 }

@@ -12,13 +12,15 @@ const reasons: Readonly<Record<string, string>> = {
 
 /** What to throw when the state folder could not be used; any other error comes back as it is. */
 export function explainStateFolder(stateDir: string, error: unknown): unknown {
+  return explainFolder(error, {
+    problem: `The state folder ${stateDir} cannot be written to`,
+    advice: 'Change to a folder of yours, or name another with FILECONV_STATE_DIR.',
+  });
+}
+
+/** The same for any folder that keeps state, or for a file in it. */
+export function explainFolder(error: unknown, { problem, advice }: { problem: string; advice: string }): unknown {
   const reason = reasons[systemErrorCode(error) ?? ''];
   if (reason === undefined) return error;
-  return new CommandError(
-    'STATE_UNUSABLE',
-    [
-      `The state folder ${stateDir} cannot be written to: ${reason}. Change to a folder of yours, or name another with FILECONV_STATE_DIR.`,
-    ],
-    { cause: error },
-  );
+  return new CommandError('STATE_UNUSABLE', [`${problem}: ${reason}. ${advice}`], { cause: error });
 }

@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { parse, TomlError } from 'smol-toml';
-import type { z } from 'zod';
 import type { ServiceApp } from '../authentication';
 import { inspectError, messageOf } from '../caught';
+import { checkToml } from '../checked-toml';
 import { embeddedAppName } from '../embedded-app';
 import { appSchema, type AppValues, fileSchema, type FileValues } from './accounts-schema';
 
@@ -41,9 +40,9 @@ export async function readAccountsFile(file: string): Promise<AccountsFile | und
 
 /** @throws AccountsFileError with one line: the file, the first key that is wrong, and what it must be. */
 export function parseAccountsFile(text: string, file: string): AccountsFile {
-  const parsed = fileSchema.safeParse(parseToml(text, file));
-  if (!parsed.success) throw new AccountsFileError(`${file}: ${describeIssue(parsed.error.issues)}`);
-  const values = parsed.data;
+  const checked = checkToml(text, { file, schema: fileSchema });
+  if ('problem' in checked) throw new AccountsFileError(checked.problem);
+  const { values } = checked;
   const { [embeddedAppName]: embedded, ...others } = values.apps;
   if (embedded?.app_id !== undefined || embedded?.token_sha256 !== undefined) {
     const key = embedded.app_id === undefined ? 'token_sha256' : 'app_id';
@@ -64,36 +63,6 @@ export function parseAccountsFile(text: string, file: string): AccountsFile {
     },
     extraApiVersions: values.extra_api_versions,
   };
-}
-
-function parseToml(text: string, file: string): unknown {
-  try {
-    return parse(text);
-  } catch (error) {
-    if (!(error instanceof TomlError)) throw error;
-    const reason = error.message.split('\n')[0]?.replace('Invalid TOML document: ', '') ?? 'unreadable';
-    throw new AccountsFileError(`${file}:${error.line}:${error.column}: not valid TOML: ${reason}`);
-  }
-}
-
-function describeIssue(issues: readonly z.core.$ZodIssue[]): string {
-  const issue = deepest(issues[0]);
-  if (!issue) return 'unusable';
-  const path = issue.path.map(String);
-  if (issue.code === 'unrecognized_keys') return `${[...path, issue.keys[0]].join('.')}: there is no such key`;
-  const inKey = issue.code === 'invalid_key' ? issue.issues[0]?.message : undefined;
-  return `${path.join('.')}: ${inKey ?? lowerFirst(issue.message)}`;
-}
-
-/** Of a union's complaints the last one: the lists come last. */
-function deepest(issue: z.core.$ZodIssue | undefined): z.core.$ZodIssue | undefined {
-  if (issue?.code !== 'invalid_union') return issue;
-  const inner = issue.errors.at(-1)?.[0];
-  return inner && { ...inner, path: [...issue.path, ...inner.path] };
-}
-
-function lowerFirst(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1);
 }
 
 function toServiceApp(name: string, app: AppValues, file: FileValues, fileName: string): ServiceApp {

@@ -42,6 +42,9 @@ const migrations: readonly string[] = [
    CREATE INDEX tasks_of_app ON tasks (app, created_at);`,
 ];
 
+const maxBusyTries = 100;
+const busyPauseMs = 50;
+
 const versionSchema = z.object({ user_version: z.number() });
 
 export type ServiceDatabase = InstanceType<typeof Database>;
@@ -49,7 +52,7 @@ export type ServiceDatabase = InstanceType<typeof Database>;
 /** Opens the database file, creating it or bringing it to the newest schema. */
 export function openDatabase(file: string): ServiceDatabase {
   const db = new Database(file, { timeout: 5_000 });
-  db.pragma('journal_mode = WAL');
+  useWriteAheadLog(db);
   // FULL: an accepted task survives a power cut too, at the price of one fsync a commit.
   db.pragma('synchronous = FULL');
   migrate(db, file);
@@ -86,12 +89,36 @@ export function lockDataDir(lockFile: string, dataDir: string): () => void {
   throw new Error(`Another conversion service is using ${dataDir}; stop it, or choose another data folder.`);
 }
 
+/** Unlike a transaction, this does not wait by itself for others that open the new file. */
+function useWriteAheadLog(db: ServiceDatabase): void {
+  const cell = new Int32Array(new SharedArrayBuffer(4));
+  for (let tries = 0; ; tries += 1) {
+    try {
+      db.pragma('journal_mode = WAL');
+      return;
+    } catch (error) {
+      if (tries >= maxBusyTries) throw error;
+      Atomics.wait(cell, 0, 0, busyPauseMs);
+    }
+  }
+}
+
+/** Several processes may open a new file at once: one of them migrates, and the others find it done. */
 function migrate(db: ServiceDatabase, file: string): void {
-  const { user_version: version } = versionSchema.parse(db.prepare('PRAGMA user_version').get());
-  if (version > migrations.length) {
-    throw new Error(`${file} was written by a newer version of this package (schema ${version}); update the package.`);
-  }
-  for (let next = version; next < migrations.length; next += 1) {
-    db.exec(`BEGIN IMMEDIATE; ${migrations[next] ?? ''} PRAGMA user_version = ${next + 1}; COMMIT;`);
-  }
+  if (versionOf(db) === migrations.length) return;
+  const bringUp = db.transaction(() => {
+    const version = versionOf(db);
+    if (version > migrations.length) {
+      throw new Error(
+        `${file} was written by a newer version of this package (schema ${version}); update the package.`,
+      );
+    }
+    for (const migration of migrations.slice(version)) db.exec(migration);
+    db.exec(`PRAGMA user_version = ${migrations.length}`);
+  });
+  bringUp.immediate();
+}
+
+function versionOf(db: ServiceDatabase): number {
+  return versionSchema.parse(db.prepare('PRAGMA user_version').get()).user_version;
 }

@@ -40,6 +40,21 @@ const migrations: readonly string[] = [
    -- Of the uploaded file that the job began with.
    ALTER TABLE tasks ADD COLUMN file_sha256 TEXT;
    CREATE INDEX tasks_of_app ON tasks (app, created_at);`,
+  `CREATE TABLE callbacks (
+     task            TEXT PRIMARY KEY,
+     app             TEXT NOT NULL,
+     url             TEXT NOT NULL,
+     -- With its port; what shares a host shares its slots.
+     host            TEXT NOT NULL,
+     state           TEXT NOT NULL CHECK (state IN ('pending', 'delivered', 'failed')),
+     attempts        INTEGER NOT NULL DEFAULT 0,
+     -- Why the last attempt delivered nothing.
+     problem         TEXT,
+     completed_at    INTEGER NOT NULL,
+     next_attempt_at INTEGER,
+     ended_at        INTEGER
+   ) STRICT;
+   CREATE INDEX callbacks_pending ON callbacks (next_attempt_at) WHERE state = 'pending';`,
 ];
 
 const maxBusyTries = 100;

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { taskResponseSchema, type Endpoint, type TaskResponse } from './contract';
+import { parseRetryAfter } from '../shared/retry-after';
 import { findDocumentError, type DocumentError } from './document-error';
 import { lookUpErrorCode } from './error-codes';
 import { ConversionApiError } from './errors';
 import type { Quote } from './quote';
-import { parseRetryAfter } from './retry-after';
 
 /** An answer as it came over the wire. */
 export interface RawAnswer {

@@ -30,6 +30,11 @@ export interface Config {
     conversionTimeoutSeconds: number;
     conversionConcurrency: number;
     maxUploadBytes: number;
+    callbackTimeoutSeconds: number;
+    callbackMaxAttempts: number;
+    callbackFirstRetrySeconds: number;
+    callbackMaxRetrySeconds: number;
+    callbackDeadlineSeconds: number;
   };
   timeouts: { connectSeconds: number; headersSeconds: number; bodySeconds: number; stallSeconds: number };
   policies: {
@@ -88,6 +93,11 @@ export function toConfig(values: FileValues, apps: Record<string, AppProfile>, r
       conversionTimeoutSeconds: service.conversion_timeout_seconds,
       conversionConcurrency: service.conversion_concurrency,
       maxUploadBytes: service.max_upload_bytes,
+      callbackTimeoutSeconds: service.callback_timeout_seconds,
+      callbackMaxAttempts: service.callback_max_attempts,
+      callbackFirstRetrySeconds: service.callback_first_retry_seconds,
+      callbackMaxRetrySeconds: service.callback_max_retry_seconds,
+      callbackDeadlineSeconds: service.callback_deadline_seconds,
     },
     timeouts: {
       connectSeconds: timeouts.connect_seconds,

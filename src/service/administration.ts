@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Account } from './accounts/account';
 import { Accounts } from './accounts/accounts';
 import { addApp, type NewToken, rotateToken } from './accounts/edit-accounts-file';
+import type { CallbackDelivery } from './callbacks/callback-store';
 import { openDatabase, type ServiceDatabase } from './database';
 import { ensureEmbeddedApp } from './embedded-app';
 import { type Balance, seedBalances } from './ledger';
@@ -26,6 +27,8 @@ export interface ServiceAdministration {
   addCredits(appId: string, vcredits: number): Balance;
   listTasks(filter: TaskFilter): TaskRow[];
   findTask(id: string): TaskDetails | undefined;
+  /** Of a task that is completed and has a callback. */
+  findCallback(task: string): CallbackDelivery | undefined;
   close(): void;
 }
 
@@ -91,6 +94,7 @@ export async function openAdministration(options: {
     },
     listTasks: (filter) => listTasks(db, filter),
     findTask: (id) => store.findAnywhere(id),
+    findCallback: (task) => store.callbacks.find(task),
     close: () => store.close(),
   };
 }

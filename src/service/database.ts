@@ -41,7 +41,25 @@ const migrations: readonly string[] = [
    -- Of the uploaded file that the job began with.
    ALTER TABLE tasks ADD COLUMN file_sha256 TEXT;
    CREATE INDEX tasks_of_app ON tasks (app, created_at);`,
+  `CREATE TABLE callbacks (
+     task            TEXT PRIMARY KEY,
+     app             TEXT NOT NULL,
+     url             TEXT NOT NULL,
+     -- With its port; what shares a host shares its slots.
+     host            TEXT NOT NULL,
+     state           TEXT NOT NULL CHECK (state IN ('pending', 'delivered', 'failed')),
+     attempts        INTEGER NOT NULL DEFAULT 0,
+     -- Why the last attempt delivered nothing.
+     problem         TEXT,
+     completed_at    INTEGER NOT NULL,
+     next_attempt_at INTEGER,
+     ended_at        INTEGER
+   ) STRICT;
+   CREATE INDEX callbacks_pending ON callbacks (next_attempt_at) WHERE state = 'pending';`,
 ];
+
+const maxBusyTries = 100;
+const busyPauseMs = 50;
 
 const versionSchema = z.object({ user_version: z.number() });
 
@@ -52,7 +70,7 @@ export function openDatabase(file: string): ServiceDatabase {
   let db: ServiceDatabase | undefined;
   try {
     db = new Database(file, { timeout: 5_000 });
-    db.pragma('journal_mode = WAL');
+    useWriteAheadLog(db);
     // FULL: an accepted task survives a power cut too, at the price of one fsync a commit.
     db.pragma('synchronous = FULL');
     migrate(db, file);
@@ -106,12 +124,36 @@ export function lockDataDir(lockFile: string, dataDir: string): () => void {
   throw new Error(`Another conversion service is using ${dataDir}; stop it, or choose another data folder.`);
 }
 
+/** Unlike a transaction, this does not wait by itself for others that open the new file. */
+function useWriteAheadLog(db: ServiceDatabase): void {
+  const cell = new Int32Array(new SharedArrayBuffer(4));
+  for (let tries = 0; ; tries += 1) {
+    try {
+      db.pragma('journal_mode = WAL');
+      return;
+    } catch (error) {
+      if (tries >= maxBusyTries) throw error;
+      Atomics.wait(cell, 0, 0, busyPauseMs);
+    }
+  }
+}
+
+/** Several processes may open a new file at once: one of them migrates, and the others find it done. */
 function migrate(db: ServiceDatabase, file: string): void {
-  const { user_version: version } = versionSchema.parse(db.prepare('PRAGMA user_version').get());
-  if (version > migrations.length) {
-    throw new Error(`${file} was written by a newer version of this package (schema ${version}); update the package.`);
-  }
-  for (let next = version; next < migrations.length; next += 1) {
-    db.exec(`BEGIN IMMEDIATE; ${migrations[next] ?? ''} PRAGMA user_version = ${next + 1}; COMMIT;`);
-  }
+  if (versionOf(db) === migrations.length) return;
+  const bringUp = db.transaction(() => {
+    const version = versionOf(db);
+    if (version > migrations.length) {
+      throw new Error(
+        `${file} was written by a newer version of this package (schema ${version}); update the package.`,
+      );
+    }
+    for (const migration of migrations.slice(version)) db.exec(migration);
+    db.exec(`PRAGMA user_version = ${migrations.length}`);
+  });
+  bringUp.immediate();
+}
+
+function versionOf(db: ServiceDatabase): number {
+  return versionSchema.parse(db.prepare('PRAGMA user_version').get()).user_version;
 }

@@ -8,6 +8,12 @@ import { inspectError, messageOf } from './caught';
 /** The name of that app; no other may have it. */
 export const embeddedAppName = 'embedded';
 
+/**
+ * Where that app may be called back, unless the accounts file says otherwise: on this machine, where whoever has its token can reach
+ * everything anyway.
+ */
+export const embeddedCallbackHosts: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
+
 const appSchema = z.object({ name: z.string(), appId: z.guid(), tokenSha256: z.string().regex(/^[0-9a-f]{64}$/) });
 
 export interface EmbeddedApp {

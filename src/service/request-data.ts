@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { includeItems } from '../api/contract';
+import { type IncludeItem, includeItems } from '../api/contract';
 import { dataProblem, fieldProblem } from './request-problems';
 
 /** The one place that checks what the form field `data` carries ("Data keys"). */
@@ -64,6 +64,11 @@ export function parseRequestData<Schema extends z.ZodType>(
   const parsed = schema.safeParse(value);
   if (!parsed.success) throw dataProblem(parsed.error.issues, value);
   return { raw: field, data: parsed.data };
+}
+
+/** What the stored payload of a task asked for with its data key `include`. */
+export function includeOf(payload: string): IncludeItem[] {
+  return z.object({ include: anyTask.include }).parse(JSON.parse(payload)).include;
 }
 
 function parseJson(text: string): unknown {

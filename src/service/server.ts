@@ -38,7 +38,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     return503OnClosing: false,
     // A path that cannot be decoded is one that does not exist.
     frameworkErrors: (_error, request, reply) => {
-      void sendRefusal(reply, refuseUnknown(request, reply), context.passing);
+      void sendRefusal(reply, refuseUnknown(request, reply), context);
     },
   });
   server.addHook('onRequest', (request, reply, done) => {
@@ -46,10 +46,15 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   });
   addFaultHooks(server, { faults, admission });
   server.setErrorHandler((error, request, reply) => {
-    const known = toTaskError(error);
-    if (known) return sendRefusal(reply, known, context.passing);
-    log(`${request.routeOptions.url ?? 'request'} failed: ${inspectError(error).stack ?? String(error)}`);
-    return sendRefusal(reply, new TaskError('INTERNAL_SERVER_ERROR'), context.passing);
+    let cause = error;
+    try {
+      const known = toTaskError(error);
+      if (known) return sendRefusal(reply, known, context);
+    } catch (failure) {
+      cause = failure;
+    }
+    log(`${request.routeOptions.url ?? 'request'} failed: ${inspectError(cause).stack ?? String(cause)}`);
+    return sendRefusal(reply, new TaskError('INTERNAL_SERVER_ERROR'), context);
   });
   await addFormParsers(server);
   addDescriptionRoute(server);

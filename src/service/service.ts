@@ -5,6 +5,8 @@ import type { FastifyInstance } from 'fastify';
 import { Accounts } from './accounts/accounts';
 import { documentVersion } from './api-version';
 import type { ServiceApp } from './authentication';
+import { type CallbackOptions, checkCallbackOptions } from './callbacks/callback-options';
+import { CallbackQueue } from './callbacks/callback-queue';
 import { ConversionPool } from './conversion-pool';
 import { ConversionQueue } from './conversion-queue';
 import { lockDataDir, openDatabase } from './database';
@@ -40,6 +42,8 @@ export interface ConversionServiceOptions {
   conversionConcurrency?: number;
   /** Default 2 GiB. */
   maxUploadBytes?: number;
+  /** How responses are delivered to the URLs of the data key `callback`. */
+  callbacks?: CallbackOptions;
   log?: (line: string) => void;
 }
 
@@ -96,7 +100,7 @@ export async function startConversionService(options: ConversionServiceOptions):
 }
 
 async function startWithStore({ store, unlock, accounts, faults, settings }: Foundation): Promise<ConversionService> {
-  const { host, port, dataDir, concurrency, conversionTimeoutMs, maxUploadBytes, log } = settings;
+  const { host, port, dataDir, concurrency, conversionTimeoutMs, maxUploadBytes, callbackSettings, log } = settings;
   const files = new FileStore(dataDir);
   await files.prepare();
   await files.sweep((id) => store.has(id));
@@ -105,6 +109,11 @@ async function startWithStore({ store, unlock, accounts, faults, settings }: Fou
   const queue = new ConversionQueue({
     ...{ store, files, pool, catalog, concurrency, conversionTimeoutMs, log },
     downloadLifetimeMs: (app) => accounts.find(app)?.downloadLifetimeMs ?? downloadLifetimeMs,
+  });
+  const callbacks = new CallbackQueue({
+    ...{ store, settings: callbackSettings, log },
+    findAccount: (app) => accounts.find(app),
+    faultOf: (app) => faults.callbackFault(app),
   });
   accounts.use((all) => seedBalances(store.ledger, all));
   const passing = new PassingTasks();
@@ -115,6 +124,7 @@ async function startWithStore({ store, unlock, accounts, faults, settings }: Fou
   faults.announce();
   const recovered = queue.recover();
   if (recovered > 0) log(`${recovered} conversion(s) that were not completed run again`);
+  callbacks.start();
   accounts.watch();
   const boundPort = portOf(server);
   let closing: Promise<void> | undefined;
@@ -123,7 +133,7 @@ async function startWithStore({ store, unlock, accounts, faults, settings }: Fou
     port: boundPort,
     reloadAccounts: () => accounts.reload(),
     reloadFaults: () => faults.reload(),
-    close: () => (closing ??= closeAll({ server, queue, store, accounts, unlock })),
+    close: () => (closing ??= closeAll({ server, queue, callbacks, store, accounts, unlock })),
   };
 }
 
@@ -152,6 +162,7 @@ function checkOptions(options: ConversionServiceOptions) {
     ),
     conversionTimeoutMs: requirePositive('conversionTimeoutMs', options.conversionTimeoutMs ?? 120_000),
     maxUploadBytes: requirePositive('maxUploadBytes', options.maxUploadBytes ?? 2 * 1024 ** 3),
+    callbackSettings: checkCallbackOptions(options.callbacks),
     log: options.log ?? (() => undefined),
   };
 }
@@ -170,16 +181,17 @@ function portOf(server: FastifyInstance): number {
 interface Parts {
   server: FastifyInstance;
   queue: ConversionQueue;
+  callbacks: CallbackQueue;
   store: TaskStore;
   accounts: Accounts;
   unlock: () => void;
 }
 
-async function closeAll({ server, queue, store, accounts, unlock }: Parts): Promise<void> {
+async function closeAll({ server, queue, callbacks, store, accounts, unlock }: Parts): Promise<void> {
   await accounts.close();
   const closed = server.close();
   // Requests in mode sync wait for conversions that stop now; they are told so.
-  await queue.stop();
+  await Promise.all([queue.stop(), callbacks.stop()]);
   // A connection that is kept alive for more requests would hold the server open after its last answer.
   const sweep = setInterval(() => server.server.closeIdleConnections(), closeSweepMs);
   const cut = setTimeout(() => server.server.closeAllConnections(), closeGraceMs);

@@ -6,7 +6,7 @@ import type { RateClass } from './accounts/account';
 import type { Admission } from './admission';
 import { inVersion } from './api-version';
 import { requireSameApp } from './authentication';
-import { requireVerifiedCallback } from './callback-domain';
+import { requireVerifiedCallback } from './callbacks/callback-domain';
 import { convertFile } from './endpoints/convert-file';
 import { convertStatus } from './endpoints/convert-status';
 import { downloadUrl, findDownload } from './endpoints/download-url';
@@ -56,7 +56,7 @@ export function addTaskRoutes(server: FastifyInstance, { version, admission, con
     server.post(`/${endpoint}`, { config: { asked: { endpoint, rateClass } } }, async (request, reply) => {
       const asked = readTask(request, { endpoint, schema });
       const task = await runTask(asked, () => served.run(asked, context));
-      return sendTask(reply, task, asked, context.passing);
+      return sendTask(reply, task, asked, context);
     });
   }
 
@@ -90,7 +90,7 @@ export function addUploadRoute(scope: FastifyInstance, { version, admission, con
       asked: upload,
       task: await runTask(upload, () => keepUpload(upload, context)),
     }));
-    return sendTask(reply, task, asked, context.passing);
+    return sendTask(reply, task, asked, context);
   });
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { taskStatuses } from '../api/contract';
+import { CallbackStore } from './callbacks/callback-store';
 import type { ServiceDatabase } from './database';
 import { Ledger } from './ledger';
 
@@ -64,10 +65,12 @@ export class TaskStore {
   readonly #db: ServiceDatabase;
   readonly #statements;
   readonly ledger: Ledger;
+  readonly callbacks: CallbackStore;
 
   constructor(db: ServiceDatabase) {
     this.#db = db;
     this.ledger = new Ledger(db);
+    this.callbacks = new CallbackStore(db);
     this.#statements = {
       insert: db.prepare(
         `INSERT INTO tasks (id, app, endpoint, status, payload, result, error_code, connector, input_format, output_format,
@@ -96,11 +99,19 @@ export class TaskStore {
   /** Accepts a task that may cost vCredits: they are reserved, or the task is not written and INSUFFICIENT_VCREDITS thrown. */
   admit(task: NewTask, price: number): void {
     this.#transaction(() => {
-      this.insert({ ...task, reserved: this.ledger.reserve(task.app, price) });
+      this.#write({ ...task, reserved: this.ledger.reserve(task.app, price) });
     });
   }
 
+  /** Writes a task that costs nothing; one that is completed already calls back from now on. */
   insert(task: NewTask): void {
+    this.#transaction(() => {
+      this.#write(task);
+      if (task.status === 'completed') this.#callBack(task, task.completedAt ?? task.createdAt);
+    });
+  }
+
+  #write(task: NewTask): void {
     this.#statements.insert.run(
       task.id,
       task.app,
@@ -162,7 +173,14 @@ export class TaskStore {
     this.#remembered.delete(id);
   }
 
-  /** Ends a task and charges what it reserved, or lets that go when it failed. A task that has ended already stays as it is. */
+  #callBack({ id, app, callback }: NewTask, completedAt: number): void {
+    if (callback != null) this.callbacks.add({ task: id, app, url: callback, completedAt });
+  }
+
+  /**
+   * Ends a task, charges what it reserved, or lets that go when it failed, and owes its callback from now on. A task that has ended
+   * already stays as it is.
+   */
   complete(completion: TaskCompletion): void {
     const { id, result, errorCode, fileSize, expiresAt, completedAt } = completion;
     this.#transaction(() => {
@@ -172,6 +190,7 @@ export class TaskStore {
       const vcredits = succeeded ? task.reserved : null;
       this.#statements.complete.run(result, errorCode, fileSize, expiresAt, completedAt, vcredits, id);
       this.ledger.settle(task.app, task.reserved ?? 0, succeeded);
+      this.#callBack(task, completedAt);
     });
     this.#remembered.delete(id);
   }

@@ -1,4 +1,4 @@
-import { parseRetryAfter } from '../../src/api/retry-after';
+import { parseRetryAfter } from '../../src/shared/retry-after';
 import { closeAll, connectTo, failureOf, sendJson, serve } from './loopback';
 
 afterEach(closeAll);

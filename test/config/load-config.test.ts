@@ -41,6 +41,11 @@ describe('the configuration without a file', () => {
         conversionTimeoutSeconds: 120,
         conversionConcurrency: os.availableParallelism(),
         maxUploadBytes: 2_147_483_648,
+        callbackTimeoutSeconds: 15,
+        callbackMaxAttempts: 15,
+        callbackFirstRetrySeconds: 10,
+        callbackMaxRetrySeconds: 3_600,
+        callbackDeadlineSeconds: 86_400,
       },
       timeouts: { connectSeconds: 10, headersSeconds: 60, bodySeconds: 60, stallSeconds: 60 },
       policies: {
@@ -121,7 +126,7 @@ describe('precedence', () => {
       env[variable] = value;
       expected.set(key, variable);
     }
-    expect(expected.size).toBe(33);
+    expect(expected.size).toBe(38);
     const loaded = await load(undefined, env);
     for (const row of describeConfig(loaded)) {
       if (!expected.has(row.key)) continue;

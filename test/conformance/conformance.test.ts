@@ -1,4 +1,4 @@
-import { checkRule, type Capability, type Outcome, rules, Session, type Target } from '../../src/conformance';
+import { checkRule, type Outcome, rules, Session, type Target } from '../../src/conformance';
 import { startEmbeddedTarget } from './embedded-target';
 
 /** Every rule of the document against the embedded service, over HTTP. */
@@ -11,9 +11,6 @@ beforeAll(async () => {
   session = new Session(running.target);
 });
 
-/** The embedded service does not call back yet. */
-const pending: readonly (Capability | undefined)[] = ['callback'];
-
 afterAll(async () => {
   await session.close();
   await running.stop();
@@ -22,7 +19,6 @@ afterAll(async () => {
 describe.each([...new Set(rules.map(({ section }) => section))])('%s', (section) => {
   it.each(rules.filter((rule) => rule.section === section))('$rule', async (rule) => {
     const outcome: Outcome = await checkRule(rule, session, running.target);
-    if (rule.needs && pending.includes(rule.needs)) return;
     expect([outcome.status, outcome.why]).toEqual(['pass', undefined]);
   });
 });

@@ -5,7 +5,9 @@ import type { Capabilities, Credentials, Target } from '../../src/conformance';
 import { hashToken } from '../../src/service/authentication';
 import { type ServiceApp, startConversionService } from '../../src/service';
 import { sample } from '../../src/conformance/samples';
+import { createCallbackApp, startReceiver } from '../service/callbacks/receiver';
 import { createDataDir } from '../service/support';
+import { until } from '../support/until';
 
 /** The embedded service with an account for everything that a rule may need. */
 
@@ -46,7 +48,9 @@ export interface EmbeddedTarget {
 }
 
 export async function startEmbeddedTarget(): Promise<EmbeddedTarget> {
-  const own = account('own');
+  const receiver = await startReceiver();
+  const { callbackDomains, privateCallbackHosts } = createCallbackApp().app;
+  const own = account('own', { callbackDomains, privateCallbackHosts });
   const apps = {
     secondApp: account('second'),
     freePlanApp: account('free-plan', { plan: 'free' }),
@@ -75,6 +79,15 @@ export async function startEmbeddedTarget(): Promise<EmbeddedTarget> {
     shortUploadsApp: { ...apps.shortUploadsApp, seconds: lifetimeSeconds },
     shortDownloadsApp: { ...apps.shortDownloadsApp, seconds: lifetimeSeconds },
     smallUploadsApp: { ...apps.smallUploadsApp, maxBytes: maxUploadBytes },
+    callback: {
+      createUrl: () => `${receiver.url}${randomUUID()}`,
+      async received(url) {
+        const { pathname } = new URL(url);
+        const find = () => receiver.received.find((each) => each.path === pathname);
+        await until('the callback has come', () => find() !== undefined, 20_000);
+        return find() ?? { method: '', body: '' };
+      },
+    },
     unverifiedCallback: { url: 'https://unverified.example.com/done' },
     otherVersion: { segment: 'v2' },
     serverFailure: {
@@ -87,6 +100,7 @@ export async function startEmbeddedTarget(): Promise<EmbeddedTarget> {
     target: { baseUrl: service.url, appId: own.appId, token: own.token, capabilities },
     stop: async () => {
       await service.close();
+      await receiver.close();
       await rm(dataDir, { recursive: true, force: true });
     },
   };

@@ -25,7 +25,9 @@ const sha256 = (data: string | Uint8Array): string => createHash('sha256').updat
 beforeAll(async () => {
   const dataDir = await createDataDir();
   await writeFile(path.join(dataDir, 'accounts.toml'), accounts(''));
-  running = await startTestService({ dataDir, apps: [unlimited.app] }, testApp);
+  // Names lead nowhere: no test calls a host outside.
+  const callbacks = { resolveHost: () => new Promise<never>(() => undefined), timeoutMs: 600_000 };
+  running = await startTestService({ dataDir, apps: [unlimited.app], callbacks }, testApp);
   client = running.client;
 });
 
@@ -144,6 +146,8 @@ describe('callback domains', () => {
     ['https://sub.example.com/', 'UNVERIFIED_DOMAIN_CALLBACK'],
     ['https://example.com.evil.test/', 'UNVERIFIED_DOMAIN_CALLBACK'],
     ['https://example.com@evil.test/', 'UNVERIFIED_DOMAIN_CALLBACK'],
+    ['https://user:pw@example.com/', 'INVALID_CALLBACK'],
+    ['https://example.com:pw@evil.test/', 'UNVERIFIED_DOMAIN_CALLBACK'],
     ['not a url', 'INVALID_CALLBACK'],
   ])('decide whether %s may be called back (%s)', async (callback, code) => {
     await configure('callback_domains = ["example.com", "*.hooks.example.org"]');
@@ -263,6 +267,7 @@ describe('the accounts file', () => {
     ['[apps.test.rate_limits]\nupload = 0', 'apps.test.rate_limits.upload: must be 1 or more'],
     ['[apps.test.development]\nsha256 = ["abc"]', 'apps.test.development.sha256.0: must be a SHA-256'],
     ['callback_domains = ["https://a.b"]', 'apps.test.callback_domains.0: must be a domain'],
+    ['private_callback_hosts = ["10.0.0.1:80"]', 'apps.test.private_callback_hosts.0: must be a domain'],
     ['[apps.new]', 'apps.new.app_id: is missing'],
     ['[apps.embedded]\napp_id = "00000000-0000-4000-8000-000000000000"', 'apps.embedded.app_id: the service sets this'],
     [

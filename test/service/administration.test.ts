@@ -3,6 +3,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { startFileconv } from '../cli/fileconv';
+import { startReceiver } from './callbacks/receiver';
 import { createDataDir, TestClient, tinySvg } from './support';
 
 /** `fileconv service credits|apps|tasks`: on a data folder with or without a service that runs on it. */
@@ -134,5 +135,30 @@ describe('a running service', () => {
 
     running.child.kill('SIGTERM');
     expect((await running.ended).code).toBe(0);
+  });
+
+  it('calls back programs on this machine for its own app, and shows how far that is', async () => {
+    const receiver = await startReceiver((response, count) => void response.writeHead(count === 1 ? 500 : 200).end());
+    const env = { FILECONV_SERVICE_PORT: '0', FILECONV_SERVICE_CALLBACK_FIRST_RETRY_SECONDS: '0.05' };
+    const running = startFileconv(['service'], { cwd: folder, env });
+    await running.until(/Token file/);
+    const [, url = ''] = /(http:\/\/\S+)/.exec(running.stdout()) ?? [];
+    const [, appId = ''] = /App ID +(\S+)/.exec(running.stdout()) ?? [];
+    const token = (await readFile(path.join(dataDir, 'embedded-app.token'), 'utf8')).trim();
+    const client = new TestClient(url, { app: { name: 'embedded', appId, tokenSha256: '' }, token });
+    const data = { callback: receiver.url, include: ['entity'], parameters: { format: 'pdf' } };
+    const id = (await client.post('format/get', data)).body.entity?.id ?? '';
+    const show = async (): Promise<unknown> =>
+      JSON.parse((await fileconv('service', 'tasks', 'show', id, '--json')).stdout);
+    await receiver.count(2);
+    let shown = await show();
+    for (let tries = 0; tries < 20 && JSON.stringify(shown).includes('"pending"'); tries += 1) shown = await show();
+    expect(shown).toMatchObject({
+      callback: receiver.url,
+      callbackDelivery: { state: 'delivered', attempts: 2, problem: null, nextAttemptAt: null },
+    });
+    running.child.kill('SIGTERM');
+    expect((await running.ended).code).toBe(0);
+    await receiver.close();
   });
 });

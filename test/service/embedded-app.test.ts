@@ -56,4 +56,22 @@ describe('ensureEmbeddedApp', () => {
     expect((await client.post('format/get', { parameters: { format: 'pdf' } })).status).toBe(200);
     await service.close();
   });
+
+  it('makes an app that is called back on this machine, unless accounts.toml says otherwise', async () => {
+    const { app, tokenFile } = await ensureEmbeddedApp(dataDir);
+    const token = (await readFile(tokenFile, 'utf8')).trim();
+    const callbacks = { resolveHost: () => new Promise<never>(() => undefined) };
+    const { client, service } = await startTestService({ dataDir, callbacks }, { app, token });
+    const codeOf = async (callback: string) =>
+      (await client.post('format/get', { callback, parameters: { format: 'pdf' } })).error.code;
+    const local = ['http://localhost:1/', 'http://127.0.0.1:1/', 'http://[::1]:1/'];
+    for (const callback of local) expect([callback, await codeOf(callback)]).toEqual([callback, undefined]);
+    expect(await codeOf('http://example.com/')).toBe('UNVERIFIED_DOMAIN_CALLBACK');
+    await writeFile(path.join(dataDir, 'accounts.toml'), '[apps.embedded]\ncallback_domains = []\n');
+    expect(await service.reloadAccounts()).toBe(true);
+    for (const callback of local) {
+      expect([callback, await codeOf(callback)]).toEqual([callback, 'UNVERIFIED_DOMAIN_CALLBACK']);
+    }
+    await service.close();
+  });
 });

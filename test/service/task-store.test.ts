@@ -1,16 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
-import { openDatabase } from '../../src/service/database';
+import { openDatabase, type ServiceDatabase } from '../../src/service/database';
 import { type NewTask, TaskStore } from '../../src/service/task-store';
 import { createDataDir } from './support';
 
 let dataDir: string;
 let store: TaskStore;
+let db: ServiceDatabase;
 
 beforeEach(async () => {
   dataDir = await createDataDir();
-  store = new TaskStore(openDatabase(path.join(dataDir, 'service.db')));
+  db = openDatabase(path.join(dataDir, 'service.db'));
+  store = new TaskStore(db);
 });
 
 afterEach(async () => {
@@ -55,6 +57,31 @@ describe('a task', () => {
     }
     store.complete({ id: task.id, ...completion });
     expect(store.findOfApp(task.id, 'mine')?.status).toBe('completed');
+  });
+});
+
+describe('a task with a callback', () => {
+  const callback = 'https://hooks.example.com/done';
+
+  it('owes it from the moment it is completed', () => {
+    const [task, done] = [newTask(), { ...newTask(), status: 'completed', completedAt: 2 } as const];
+    store.insert({ ...task, callback });
+    expect(store.callbacks.find(task.id)).toBeUndefined();
+    store.complete({ id: task.id, ...completion });
+    store.insert({ ...done, callback });
+    for (const { id } of [task, done]) {
+      expect(store.callbacks.find(id)).toMatchObject({ state: 'pending', attempts: 0, nextAttemptAt: 2 });
+    }
+  });
+
+  it('is not completed when that cannot be written', () => {
+    const [task, done] = [newTask(), { ...newTask(), status: 'completed' } as const];
+    store.insert({ ...task, callback });
+    db.exec(`CREATE TRIGGER broken BEFORE INSERT ON callbacks BEGIN SELECT RAISE(ABORT, 'disk full'); END`);
+    expect(() => store.complete({ id: task.id, ...completion })).toThrow('disk full');
+    expect(store.findOfApp(task.id, 'mine')?.status).toBe('running');
+    expect(() => store.insert({ ...done, callback })).toThrow('disk full');
+    expect(store.has(done.id)).toBe(false);
   });
 });
 

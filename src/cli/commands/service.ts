@@ -44,6 +44,13 @@ export async function service(context: CommandContext): Promise<ExitCode> {
       conversionTimeoutMs: settings.conversionTimeoutSeconds * 1_000,
       conversionConcurrency: settings.conversionConcurrency,
       maxUploadBytes: settings.maxUploadBytes,
+      callbacks: {
+        timeoutMs: Math.round(settings.callbackTimeoutSeconds * 1_000),
+        maxAttempts: settings.callbackMaxAttempts,
+        firstRetryMs: Math.round(settings.callbackFirstRetrySeconds * 1_000),
+        maxRetryMs: Math.round(settings.callbackMaxRetrySeconds * 1_000),
+        maxAgeMs: settings.callbackDeadlineSeconds * 1_000,
+      },
       log: (line) => output.say(line),
     });
     return { embedded: app, running: started };

@@ -30,6 +30,8 @@ export interface AccountSettings {
   /** SHA-256 of the files that may be used; undefined: the app is not in development. */
   readonly registeredHashes: ReadonlySet<string> | undefined;
   readonly callbackDomains: readonly string[];
+  /** Hosts among them that may have private addresses. */
+  readonly privateCallbackHosts: readonly string[];
   /** Undefined: the service's own limit. */
   readonly maxUploadBytes: number | undefined;
   /** Undefined: every extension that an engine reads. */
@@ -62,6 +64,7 @@ export interface AccountOptions {
   prices?: Readonly<Record<string, number>> | undefined;
   registeredHashes?: readonly string[] | undefined;
   callbackDomains?: readonly string[] | undefined;
+  privateCallbackHosts?: readonly string[] | undefined;
   maxUploadBytes?: number | undefined;
   allowedExtensions?: readonly string[] | undefined;
   uploadLifetimeSeconds?: number | undefined;
@@ -79,6 +82,7 @@ export function createAccount({ name, appId, tokenSha256, ...options }: ServiceA
     prices: createPriceList(options.prices),
     registeredHashes: options.registeredHashes && lowerCaseSet(options.registeredHashes),
     callbackDomains: options.callbackDomains ?? [],
+    privateCallbackHosts: options.privateCallbackHosts ?? [],
     maxUploadBytes: options.maxUploadBytes,
     allowedExtensions: options.allowedExtensions && lowerCaseSet(options.allowedExtensions),
     uploadLifetimeMs: secondsOr(options.uploadLifetimeSeconds, uploadLifetimeMs),

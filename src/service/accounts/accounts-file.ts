@@ -87,6 +87,7 @@ function settingsOf(app: AppValues, file: FileValues): Omit<ServiceApp, 'name' |
     prices: app.prices,
     registeredHashes: app.development?.enabled === true ? app.development.sha256 : undefined,
     callbackDomains: app.callback_domains,
+    privateCallbackHosts: app.private_callback_hosts,
     maxUploadBytes: app.limits.max_upload_bytes,
     allowedExtensions: app.limits.allowed_extensions,
     uploadLifetimeSeconds: app.limits.upload_lifetime_seconds,

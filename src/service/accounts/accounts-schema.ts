@@ -48,6 +48,7 @@ export const appSchema = z.strictObject({
   prices: prices.optional(),
   development: z.strictObject({ enabled: z.boolean().default(true), sha256: hashes.default([]) }).optional(),
   callback_domains: z.array(domain).optional(),
+  private_callback_hosts: z.array(domain).optional(),
   limits: z
     .strictObject({
       max_upload_bytes: positive.optional(),

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { freeAppId } from '../request-data';
 import { Authenticator, hashToken, type ServiceApp } from '../authentication';
 import { messageOf } from '../caught';
-import { embeddedAppName } from '../embedded-app';
+import { embeddedAppName, embeddedCallbackHosts } from '../embedded-app';
 import { type Account, createAccount } from './account';
 import { type AccountsFile, AccountsFileError, parseAccountsFile, readAccountsFile } from './accounts-file';
 
@@ -122,7 +122,7 @@ async function load(options: AccountsOptions, required: boolean): Promise<State>
   if (!found && required) throw new AccountsFileError(`${options.file}: there is no such accounts file`);
   const file = found ?? parseAccountsFile('', options.file);
   const apps = [
-    ...options.apps.map((app) => (app.name === embeddedAppName ? { ...app, ...file.embedded } : app)),
+    ...options.apps.map((app) => (app.name === embeddedAppName ? completeEmbedded(app, file.embedded) : app)),
     ...file.apps,
   ];
   const accounts = apps.map(createAccount);
@@ -139,6 +139,15 @@ async function load(options: AccountsOptions, required: boolean): Promise<State>
     names.add(account.name);
   }
   return { accounts, byId, authenticator: new Authenticator(accounts), file };
+}
+
+function completeEmbedded(app: ServiceApp, settings: AccountsFile['embedded']): ServiceApp {
+  return {
+    ...app,
+    ...settings,
+    callbackDomains: settings.callbackDomains ?? embeddedCallbackHosts,
+    privateCallbackHosts: settings.privateCallbackHosts ?? embeddedCallbackHosts,
+  };
 }
 
 function createFreeAccount({ dailyConversions, disabledEndpoints }: AccountsFile['freeApp']): Account {

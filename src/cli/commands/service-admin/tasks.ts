@@ -41,11 +41,20 @@ export async function listTasks(
 /** `fileconv service tasks show <id>` */
 export async function showTask(context: CommandContext, id: string): Promise<ExitCode> {
   const { output } = context;
-  const task = await administer(context, (administration) => administration.findTask(id));
+  const { task, delivery } = await administer(context, (administration) => ({
+    task: administration.findTask(id),
+    delivery: administration.findCallback(id),
+  }));
   if (!task)
     throw new CommandError('INPUT_UNUSABLE', [`The service has no task ${id}; see: fileconv service tasks list`]);
   const { payload, result, ...rest } = task;
-  const shown = { ...rest, ...timesOf(task), payload: fromJson(payload), result: fromJson(result ?? 'null') };
+  const shown = {
+    ...rest,
+    ...timesOf(task),
+    ...(delivery && { callbackDelivery: { ...delivery, ...deliveryTimes(delivery) } }),
+    payload: fromJson(payload),
+    result: fromJson(result ?? 'null'),
+  };
   if (output.json) output.printJson(shown);
   else {
     const rows = Object.entries(shown)
@@ -57,7 +66,15 @@ export async function showTask(context: CommandContext, id: string): Promise<Exi
 }
 
 function timesOf({ createdAt, completedAt }: Pick<TaskRow, 'createdAt' | 'completedAt'>) {
-  return { createdAt: formatTime(createdAt), completedAt: completedAt === null ? null : formatTime(completedAt) };
+  return { createdAt: formatTime(createdAt), completedAt: timeOrNull(completedAt) };
+}
+
+function deliveryTimes({ nextAttemptAt, endedAt }: { nextAttemptAt: number | null; endedAt: number | null }) {
+  return { nextAttemptAt: timeOrNull(nextAttemptAt), endedAt: timeOrNull(endedAt) };
+}
+
+function timeOrNull(time: number | null): string | null {
+  return time === null ? null : formatTime(time);
 }
 
 function fromJson(text: string): unknown {

@@ -1,0 +1,56 @@
+import type { LookupAddress } from 'node:dns';
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import * as ipaddr from 'ipaddr.js';
+import { matchesDomain } from './callback-domain';
+
+/** Every address of a host name. */
+export type ResolveHost = (hostname: string) => Promise<readonly LookupAddress[]>;
+
+export const resolveWithSystem: ResolveHost = (hostname) => lookup(hostname, { all: true });
+
+/** The host of a callback has an address that the service does not call. */
+export class RefusedAddressError extends Error {
+  override readonly name = 'RefusedAddressError';
+}
+
+/** What an operator may open for a host. Link-local addresses, where clouds keep their metadata, are never among them. */
+const openableRanges: ReadonlySet<string> = new Set(['loopback', 'private', 'uniqueLocal']);
+
+/** Metadata of a cloud at an address that is private and not link-local. */
+const metadataAddress = ipaddr.parse('fd00:ec2::254').toString();
+
+/** All public addresses of IPv6 lie in here. */
+const globalIpv6 = ipaddr.parseCIDR('2000::/3');
+
+/**
+ * The addresses to connect to, all of them public, or private where the operator allows that for this host. One that may not be
+ * called refuses the host as a whole: a name that points both ways is no honest one.
+ *
+ * Whoever connects must use these addresses and not ask for the name again, which may have another answer by then.
+ */
+export async function resolveCallbackHost(
+  url: URL,
+  { resolveHost, privateHosts }: { resolveHost: ResolveHost; privateHosts: readonly string[] },
+): Promise<readonly LookupAddress[]> {
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const family = isIP(host);
+  const addresses = family === 0 ? await resolveHost(host) : [{ address: host, family }];
+  if (addresses.length === 0) throw new Error('the name of the host has no address');
+  const privateAllowed = matchesDomain(url.hostname, privateHosts);
+  for (const { address } of addresses) {
+    const range = rangeOf(address);
+    if (range === 'public' || (privateAllowed && openableRanges.has(range))) continue;
+    throw new RefusedAddressError(`the host has the address ${address} (${range}), which is not called`);
+  }
+  return addresses;
+}
+
+/** `public`, or what else the address is. An IPv4 address in the form of an IPv6 one is judged as the IPv4 address. */
+function rangeOf(address: string): string {
+  const parsed = ipaddr.process(address);
+  const range = parsed.range();
+  if (parsed.toString() === metadataAddress) return 'metadata';
+  if (range !== 'unicast') return range;
+  return parsed.kind() === 'ipv6' && !parsed.match(globalIpv6) ? 'reserved' : 'public';
+}

@@ -1,0 +1,147 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startTestService, tinyPng, tinySvg } from '../support';
+import { createCallbackApp, deliveryOf, endedDelivery, type Receiver, startReceiver } from './receiver';
+
+/** What is sent to the URL of the data key `callback`, and when. */
+
+let receiver: Receiver;
+let running: Awaited<ReturnType<typeof startTestService>>;
+
+beforeEach(async () => {
+  receiver = await startReceiver();
+  running = await startTestService({}, createCallbackApp());
+});
+
+afterEach(async () => {
+  await running.stop();
+  await receiver.close();
+});
+
+const everything = ['entity', 'payload', 'result'];
+
+async function startConversion(
+  data: Record<string, unknown> = {},
+  file = { name: 'dot.png', data: tinyPng as string | Buffer },
+) {
+  const connector = await running.client.upload(file.name, file.data);
+  const answer = await running.client.post('convert/file', {
+    connector,
+    callback: `${receiver.url}done?key=s3cret`,
+    mode: 'async',
+    include: ['entity'],
+    parameters: { output: 'webp' },
+    ...data,
+  });
+  return answer.body.entity?.id ?? '';
+}
+
+/** What `task/response` gives of a task, to the letter. */
+async function monitored(connector: string, include: readonly string[]): Promise<string> {
+  const data = JSON.stringify({ app: running.client.app.appId, connector, parameters: { include } });
+  const answer = await running.client.send('task/response', { body: new URLSearchParams({ data }) });
+  return /^{"result":{"output":(.*),"error":{},"warning":{}}}$/.exec(await answer.text())?.[1] ?? '';
+}
+
+describe('a completed conversion', () => {
+  it('is POSTed once as JSON: what task/response answers of it', async () => {
+    const id = await startConversion({ include: everything });
+    const [callback] = await receiver.count(1);
+    expect(await endedDelivery(running.dataDir, id)).toMatchObject({ state: 'delivered', attempts: 1, problem: null });
+    expect(callback?.method).toBe('POST');
+    expect(callback?.path).toBe('/done?key=s3cret');
+    expect(callback?.headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(callback?.body).toBe(await monitored(id, everything));
+    expect(JSON.parse(callback?.body ?? '')).toMatchObject({
+      entity: { id, status: 'completed' },
+      payload: { include: everything },
+      result: { output: { connector: id, status: 'successful' }, error: {}, warning: {} },
+    });
+    await sleep(300);
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  it('shows the items that its own include selects, and the result alone by default', async () => {
+    const first = await startConversion({ include: ['entity'] });
+    await receiver.count(1);
+    await startConversion({ include: undefined });
+    const bodies = (await receiver.count(2)).map(({ body }): unknown => JSON.parse(body));
+    expect(Object.keys(bodies[0] as object)).toEqual(['entity']);
+    expect(bodies[0]).toMatchObject({ entity: { id: first } });
+    expect(Object.keys(bodies[1] as object)).toEqual(['result']);
+  });
+
+  it('calls back in mode sync too', async () => {
+    const id = await startConversion({ mode: 'sync' });
+    expect((await receiver.count(1))[0]?.body).toBe(await monitored(id, ['entity']));
+  });
+
+  it('that failed tells its result whatever include selects', async () => {
+    const id = await startConversion({}, { name: 'broken.svg', data: tinySvg.slice(0, -20) });
+    const [callback] = await receiver.count(1);
+    expect(JSON.parse(callback?.body ?? '')).toMatchObject({
+      entity: { id, status: 'completed' },
+      result: { error: { code: 'FAILED_CONVERT' } },
+    });
+  });
+
+  it('never sends a token, and keeps the query of the URL out of the log', async () => {
+    const id = await startConversion({ include: everything });
+    await endedDelivery(running.dataDir, id);
+    const sent = JSON.stringify(receiver.received);
+    expect(receiver.received[0]?.headers.authorization).toBeUndefined();
+    expect(sent).not.toContain(running.client.token);
+    expect(running.logged.join('\n')).not.toMatch(/s3cret|token-/);
+  });
+});
+
+describe('every other task that takes a callback', () => {
+  it('calls back: upload, download/url, task/response and the questions about formats', async () => {
+    const { client } = running;
+    const callback = receiver.url;
+    const include = ['entity', 'result'];
+    const upload = await client.post('upload/file', { callback, include }, { name: 'dot.png', data: tinyPng });
+    const source = upload.output.connector ?? '';
+    const { output } = await client.post('convert/file', { connector: source, parameters: { output: 'webp' } });
+    const answers = [
+      upload,
+      await client.post('download/url', { connector: output.connector, callback, include }),
+      await client.post('task/response', { connector: source, callback, include }),
+      await client.post('convert/status', { connector: output.connector, callback, include }),
+      await client.post('format/get', { callback, include, parameters: { format: 'pdf' } }),
+      await client.post('convert/formats', { callback, include, parameters: { sublist: 'inputs' } }),
+      await client.post('convert/graph', { callback, include, parameters: { input: 'png', output: 'webp' } }),
+    ];
+    const received = await receiver.count(answers.length);
+    const bodies = received.map(({ body }): unknown => JSON.parse(body));
+    expect(bodies).toEqual(expect.arrayContaining(answers.map(({ body }) => body)));
+    expect(bodies).toHaveLength(answers.length);
+  });
+
+  it('calls back when it is refused, with the body of the refusal, and can be monitored after a restart', async () => {
+    const { client, dataDir, service } = running;
+    const data = { connector: '00000000-0000-4000-8000-000000000000', callback: receiver.url, include: ['entity'] };
+    const refused = await client.post('convert/file', { ...data, parameters: { output: 'pdf' } });
+    expect(refused.error.code).toBe('NO_CONNECTOR_DEPENDENT_TASK');
+    const [callback] = await receiver.count(1);
+    expect(JSON.parse(callback?.body ?? '')).toEqual(refused.body);
+    await service.close();
+    running = await startTestService({ dataDir }, client);
+    const { output } = await running.client.post('task/response', { connector: refused.body.entity?.id });
+    expect(output.result).toEqual(refused.body.result);
+  });
+
+  it('does not call back at a URL that was refused', async () => {
+    const include = ['entity'];
+    for (const callback of ['https://other.example/', 'nowhere', receiver.url.replace('//', '//user:pw@')]) {
+      const { body, error } = await running.client.post('format/get', {
+        callback,
+        include,
+        parameters: { format: 'pdf' },
+      });
+      expect(error.code).toMatch(/CALLBACK/);
+      expect(deliveryOf(running.dataDir, body.entity?.id ?? '')).toBeUndefined();
+    }
+    await sleep(200);
+    expect(receiver.received).toEqual([]);
+  });
+});

@@ -1,0 +1,48 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startTestService, tinyPng } from '../support';
+import { createCallbackApp, endedDelivery, type Receiver, startReceiver } from './receiver';
+
+/** Callbacks that go wrong on purpose. */
+
+let receiver: Receiver;
+let running: Awaited<ReturnType<typeof startTestService>> | undefined;
+
+beforeEach(async () => {
+  receiver = await startReceiver();
+});
+
+afterEach(async () => {
+  await running?.stop();
+  await receiver.close();
+});
+
+async function convertWith(faults: NonNullable<NonNullable<Parameters<typeof startTestService>[0]>['faults']>) {
+  running = await startTestService({ faults }, createCallbackApp());
+  const { client, dataDir } = running;
+  const connector = await client.upload('dot.png', tinyPng);
+  const { output } = await client.post('convert/file', {
+    connector,
+    callback: receiver.url,
+    parameters: { output: 'webp' },
+  });
+  await endedDelivery(dataDir, output.connector ?? '');
+}
+
+it('a lost callback never comes', async () => {
+  await convertWith({ faults: [{ kind: 'callback_lost' }] });
+  await sleep(200);
+  expect(receiver.received).toEqual([]);
+});
+
+it('a late callback comes late', async () => {
+  const startedAt = Date.now();
+  await convertWith({ faults: [{ kind: 'callback_late', ms: 700 }] });
+  const [callback] = await receiver.count(1);
+  expect((callback?.at ?? 0) - startedAt).toBeGreaterThanOrEqual(700);
+});
+
+it('a duplicate callback comes as often as was asked for, each time the same', async () => {
+  await convertWith({ faults: [{ kind: 'callback_duplicate', copies: 3 }] });
+  expect(new Set((await receiver.count(3)).map(({ body }) => body)).size).toBe(1);
+  expect(receiver.received).toHaveLength(3);
+});

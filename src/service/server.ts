@@ -3,6 +3,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Accounts } from './accounts/accounts';
 import { Admission } from './admission';
 import { pathsOf } from './api-version';
+import { describeSlowBody, watchBody } from './body-timeout';
 import { inspectError } from './caught';
 import type { ServiceContext } from './endpoints/endpoint';
 import { MultipartForm, readMultipartForm } from './form';
@@ -12,8 +13,6 @@ import { fieldProblem } from './request-problems';
 import { TaskError } from './task-error';
 import { addTaskRoutes, addUploadRoute } from './task-routes';
 import { registerUploadForms } from './upload-route';
-
-const maxDataBytes = 1024 * 1024;
 
 interface ServerOptions {
   context: ServiceContext;
@@ -27,10 +26,17 @@ interface ServerOptions {
 export async function createServer({ context, accounts, versions, log }: ServerOptions): Promise<FastifyInstance> {
   const admission = new Admission(accounts);
   const paths = pathsOf(versions);
+  const { limits } = context;
+  const { maxDataBytes } = limits;
   const server = fastify({
     bodyLimit: maxDataBytes,
     logger: false,
+    // The body has a limit of another kind.
     requestTimeout: 0,
+    http: {
+      headersTimeout: limits.headersTimeoutMs,
+      connectionsCheckingInterval: Math.min(5_000, Math.ceil(limits.headersTimeoutMs / 2)),
+    },
     return503OnClosing: false,
     // A path that cannot be decoded is one that does not exist.
     frameworkErrors: (_error, request, reply) => {
@@ -38,6 +44,12 @@ export async function createServer({ context, accounts, versions, log }: ServerO
     },
   });
   server.addHook('onRequest', (request, reply, done) => {
+    const { bodyTimeoutMs } = limits;
+    const refuse = (): void => {
+      const error = new TaskError('INVALID_FIELD', { message: describeSlowBody(bodyTimeoutMs) });
+      void sendRefusal(reply.header('connection', 'close'), error, context.passing);
+    };
+    watchBody(request, reply, { bodyTimeoutMs, refuse });
     done(admit(request, reply));
   });
   server.setErrorHandler((error, request, reply) => {
@@ -46,12 +58,12 @@ export async function createServer({ context, accounts, versions, log }: ServerO
     log(`${request.routeOptions.url ?? 'request'} failed: ${inspectError(error).stack ?? String(error)}`);
     return sendRefusal(reply, new TaskError('INTERNAL_SERVER_ERROR'), context.passing);
   });
-  await addFormParsers(server);
+  await addFormParsers(server, maxDataBytes);
   addDescriptionRoute(server);
   for (const version of versions) addTaskRoutes(server, { version, admission, context });
   await server.register(async (scope) => {
     scope.removeContentTypeParser('multipart/form-data');
-    await registerUploadForms(scope, { maxUploadBytes: context.maxUploadBytes, maxDataBytes });
+    await registerUploadForms(scope, limits);
     for (const version of versions) addUploadRoute(scope, { version, admission, context });
   });
   return server;
@@ -72,7 +84,7 @@ export async function createServer({ context, accounts, versions, log }: ServerO
   }
 }
 
-async function addFormParsers(server: FastifyInstance): Promise<void> {
+async function addFormParsers(server: FastifyInstance, maxDataBytes: number): Promise<void> {
   server.removeAllContentTypeParsers();
   await server.register(formbody, { bodyLimit: maxDataBytes });
   server.addContentTypeParser(

@@ -1,5 +1,4 @@
 import { mkdir } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { Accounts } from './accounts/accounts';
@@ -12,11 +11,13 @@ import { FileStore } from './file-store';
 import { FormatCatalog } from './formats';
 import { seedBalances } from './ledger';
 import { downloadLifetimeMs } from './lifetimes';
+import { checkLimits, type ServiceLimits } from './limits';
 import { PassingTasks } from './passing-tasks';
 import { createServer } from './server';
 import { TaskStore } from './task-store';
 
-export interface ConversionServiceOptions {
+/** Where the service runs and for whom, and any of its limits. */
+export interface ConversionServiceOptions extends Partial<ServiceLimits> {
   /** Folder of the database and the files; created when it is missing. One service at a time. */
   dataDir: string;
   /** Default 127.0.0.1. An address that others can reach needs `allowRemote` as well. */
@@ -28,12 +29,6 @@ export interface ConversionServiceOptions {
   apps: readonly ServiceApp[];
   /** Must exist when it is named. Default: `accounts.toml` in `dataDir`, if there is one. See `docs/accounts.md`. */
   accountsFile?: string | undefined;
-  /** Time limit of one conversion, without the time it waits for an engine. Default 120,000. */
-  conversionTimeoutMs?: number;
-  /** Conversions at a time. Default: the number of processors, at most 4. */
-  conversionConcurrency?: number;
-  /** Default 2 GiB. */
-  maxUploadBytes?: number;
   log?: (line: string) => void;
 }
 
@@ -81,19 +76,20 @@ export async function startConversionService(options: ConversionServiceOptions):
 }
 
 async function startWithStore({ store, unlock, accounts, settings }: Foundation): Promise<ConversionService> {
-  const { host, port, dataDir, concurrency, conversionTimeoutMs, maxUploadBytes, log } = settings;
+  const { host, port, dataDir, limits, log } = settings;
+  const { conversionTimeoutMs, conversionConcurrency: concurrency } = limits;
   const files = new FileStore(dataDir);
   await files.prepare();
   await files.sweep((id) => store.has(id));
   const catalog = new FormatCatalog();
-  const pool = new ConversionPool(concurrency);
+  const pool = new ConversionPool({ maxMemoryBytes: limits.maxConversionMemoryBytes });
   const queue = new ConversionQueue({
     ...{ store, files, pool, catalog, concurrency, conversionTimeoutMs, log },
     downloadLifetimeMs: (app) => accounts.find(app)?.downloadLifetimeMs ?? downloadLifetimeMs,
   });
   accounts.use((all) => seedBalances(store.ledger, all));
   const passing = new PassingTasks();
-  const context = { store, passing, files, queue, catalog, maxUploadBytes };
+  const context = { store, passing, files, queue, catalog, limits };
   const versions = [documentVersion, ...accounts.extraApiVersions];
   const server = await createServer({ context, accounts, versions, log });
   await server.listen({ host, port });
@@ -128,19 +124,9 @@ function checkOptions(options: ConversionServiceOptions) {
     host,
     port: options.port ?? 0,
     dataDir: path.resolve(options.dataDir),
-    concurrency: requirePositive(
-      'conversionConcurrency',
-      options.conversionConcurrency ?? Math.min(4, availableParallelism()),
-    ),
-    conversionTimeoutMs: requirePositive('conversionTimeoutMs', options.conversionTimeoutMs ?? 120_000),
-    maxUploadBytes: requirePositive('maxUploadBytes', options.maxUploadBytes ?? 2 * 1024 ** 3),
+    limits: checkLimits(options),
     log: options.log ?? (() => undefined),
   };
-}
-
-function requirePositive(name: string, value: number): number {
-  if (Number.isSafeInteger(value) && value > 0) return value;
-  throw new Error(`${name} must be a whole number above 0, not ${value}.`);
 }
 
 function portOf(server: FastifyInstance): number {

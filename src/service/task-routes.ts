@@ -75,7 +75,7 @@ export function addTaskRoutes(server: FastifyInstance, { version, admission, con
     { endpoint, schema }: { endpoint: string; schema: Schema },
   ): TaskRequest<z.output<Schema>> {
     const app = admission.appOf(request);
-    const { raw: payload, data } = parseRequestData(dataFieldOf(request), schema);
+    const { raw: payload, data } = parseRequestData(dataFieldOf(request, context.limits), schema, context.limits);
     requireSameApp(app, data.app);
     return { app, endpoint, data, payload };
   }

@@ -37,13 +37,27 @@ export async function service(context: CommandContext): Promise<ExitCode> {
       port: settings.port,
       apps: [app.app],
       accountsFile: settings.accountsFile,
-      conversionTimeoutMs: settings.conversionTimeoutSeconds * 1_000,
+      conversionTimeoutMs: inMilliseconds(settings.conversionTimeoutSeconds),
       conversionConcurrency: settings.conversionConcurrency,
+      maxConversionMemoryBytes: settings.maxConversionMemoryBytes,
       maxUploadBytes: settings.maxUploadBytes,
+      maxDataBytes: settings.maxDataBytes,
+      maxFormFields: settings.maxFormFields,
+      maxDataDepth: settings.maxDataDepth,
+      headersTimeoutMs: inMilliseconds(settings.headersTimeoutSeconds),
+      bodyTimeoutMs: inMilliseconds(settings.bodyTimeoutSeconds),
+      maxStoredBytes: settings.maxStoredBytes,
+      minFreeBytes: settings.minFreeBytes,
+      cleanupIntervalMs: inMilliseconds(settings.cleanupIntervalSeconds),
+      taskRetentionMs: inMilliseconds(settings.taskRetentionDays * 24 * 60 * 60),
       log: (line) => output.say(line),
     });
     return { embedded: app, running: started };
   }
+}
+
+function inMilliseconds(seconds: number): number {
+  return Math.ceil(seconds * 1_000);
 }
 
 function notStarted(error: unknown, { address, stateDir }: { address: string; stateDir: string }): CommandError {

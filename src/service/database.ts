@@ -40,6 +40,7 @@ const migrations: readonly string[] = [
    -- Of the uploaded file that the job began with.
    ALTER TABLE tasks ADD COLUMN file_sha256 TEXT;
    CREATE INDEX tasks_of_app ON tasks (app, created_at);`,
+  `CREATE INDEX tasks_completed ON tasks (completed_at) WHERE status = 'completed';`,
 ];
 
 const versionSchema = z.object({ user_version: z.number() });

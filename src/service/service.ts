@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { Accounts } from './accounts/accounts';
 import { documentVersion } from './api-version';
 import type { ServiceApp } from './authentication';
+import { Cleanup } from './cleanup';
 import { ConversionPool } from './conversion-pool';
 import { ConversionQueue } from './conversion-queue';
 import { lockDataDir, openDatabase } from './database';
@@ -78,9 +79,11 @@ export async function startConversionService(options: ConversionServiceOptions):
 async function startWithStore({ store, unlock, accounts, settings }: Foundation): Promise<ConversionService> {
   const { host, port, dataDir, limits, log } = settings;
   const { conversionTimeoutMs, conversionConcurrency: concurrency } = limits;
-  const files = new FileStore(dataDir);
+  const files = new FileStore(dataDir, limits);
   await files.prepare();
-  await files.sweep((id) => store.has(id));
+  const { cleanupIntervalMs: intervalMs, taskRetentionMs } = limits;
+  const cleanup = new Cleanup({ files, store, intervalMs, taskRetentionMs, log });
+  await cleanup.start();
   const catalog = new FormatCatalog();
   const pool = new ConversionPool({ maxMemoryBytes: limits.maxConversionMemoryBytes });
   const queue = new ConversionQueue({
@@ -102,7 +105,7 @@ async function startWithStore({ store, unlock, accounts, settings }: Foundation)
     url: `http://${host.includes(':') ? `[${host}]` : host}:${boundPort}`,
     port: boundPort,
     reloadAccounts: () => accounts.reload(),
-    close: () => (closing ??= closeAll({ server, queue, store, accounts, unlock })),
+    close: () => (closing ??= closeAll({ server, queue, store, accounts, cleanup, unlock })),
   };
 }
 
@@ -140,11 +143,13 @@ interface Parts {
   queue: ConversionQueue;
   store: TaskStore;
   accounts: Accounts;
+  cleanup: Cleanup;
   unlock: () => void;
 }
 
-async function closeAll({ server, queue, store, accounts, unlock }: Parts): Promise<void> {
+async function closeAll({ server, queue, store, accounts, cleanup, unlock }: Parts): Promise<void> {
   await accounts.close();
+  await cleanup.stop();
   const closed = server.close();
   // Requests in mode sync wait for conversions that stop now; they are told so.
   await queue.stop();

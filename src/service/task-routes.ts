@@ -1,4 +1,3 @@
-import { createReadStream } from 'node:fs';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { endpoints } from '../api/contract';
@@ -65,8 +64,8 @@ export function addTaskRoutes(server: FastifyInstance, { version, admission, con
     const schema = requestSchemas.dependentTask;
     server.post(`/${endpoint}`, { config: { asked: { endpoint, rateClass: 'download' } } }, async (request, reply) => {
       const asked = readTask(request, { endpoint, schema });
-      const { file, headers } = await runTask(asked, () => findDownload(asked, context));
-      return reply.headers(headers).send(createReadStream(file));
+      const { bytes, headers } = await runTask(asked, () => findDownload(asked, context));
+      return reply.headers(headers).send(bytes);
     });
   }
 

@@ -51,9 +51,11 @@ export async function receiveUpload<Kept>(
         } else {
           if (fields.some(({ name }) => name === 'data'))
             readUploadData(dataFieldIn(fields), { app, endpoint, limits });
-          const received = await files.receive(part.file).catch((error: unknown) => {
-            throw formProblem(error);
-          });
+          const received = await files
+            .receive(part.file, expectedBytes(request, uploadLimitOf(app, limits)))
+            .catch((error: unknown) => {
+              throw formProblem(error);
+            });
           file = { ...received, fileName: part.filename, truncated: part.file.truncated };
         }
       }
@@ -71,6 +73,11 @@ export async function receiveUpload<Kept>(
     // Gone already when it was kept.
     if (file) await files.discard(file.part);
   }
+}
+
+/** What the file may bring at most; nothing is known of a body that comes in chunks. */
+function expectedBytes({ headers }: FastifyRequest, maxFileBytes: number): number {
+  return Math.min(Number(headers['content-length'] ?? 0), maxFileBytes);
 }
 
 /** Whatever the parser's types say, a part may come without a name. */

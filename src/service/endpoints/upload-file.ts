@@ -55,7 +55,13 @@ export async function keepUpload(
     startedAt: now,
     completedAt: now,
   };
-  store.insert(task);
+  try {
+    store.insert(task);
+  } catch (error) {
+    const kept = files.pathOf(task);
+    if (kept !== undefined) await files.discard(kept);
+    throw error;
+  }
   return task;
 }
 

@@ -29,12 +29,22 @@ export interface Config {
     faultsFile?: string;
     conversionTimeoutSeconds: number;
     conversionConcurrency: number;
+    maxConversionMemoryBytes: number;
     maxUploadBytes: number;
     callbackTimeoutSeconds: number;
     callbackMaxAttempts: number;
     callbackFirstRetrySeconds: number;
     callbackMaxRetrySeconds: number;
     callbackDeadlineSeconds: number;
+    maxDataBytes: number;
+    maxFormFields: number;
+    maxDataDepth: number;
+    headersTimeoutSeconds: number;
+    bodyTimeoutSeconds: number;
+    maxStoredBytes: number;
+    minFreeBytes: number;
+    cleanupIntervalSeconds: number;
+    taskRetentionDays: number;
   };
   timeouts: { connectSeconds: number; headersSeconds: number; bodySeconds: number; stallSeconds: number };
   policies: {
@@ -92,12 +102,22 @@ export function toConfig(values: FileValues, apps: Record<string, AppProfile>, r
       }),
       conversionTimeoutSeconds: service.conversion_timeout_seconds,
       conversionConcurrency: service.conversion_concurrency,
+      maxConversionMemoryBytes: service.max_conversion_memory_bytes,
       maxUploadBytes: service.max_upload_bytes,
       callbackTimeoutSeconds: service.callback_timeout_seconds,
       callbackMaxAttempts: service.callback_max_attempts,
       callbackFirstRetrySeconds: service.callback_first_retry_seconds,
       callbackMaxRetrySeconds: service.callback_max_retry_seconds,
       callbackDeadlineSeconds: service.callback_deadline_seconds,
+      maxDataBytes: service.max_data_bytes,
+      maxFormFields: service.max_form_fields,
+      maxDataDepth: service.max_data_depth,
+      headersTimeoutSeconds: service.headers_timeout_seconds,
+      bodyTimeoutSeconds: service.body_timeout_seconds,
+      maxStoredBytes: service.max_stored_bytes,
+      minFreeBytes: service.min_free_bytes,
+      cleanupIntervalSeconds: service.cleanup_interval_seconds,
+      taskRetentionDays: service.task_retention_days,
     },
     timeouts: {
       connectSeconds: timeouts.connect_seconds,

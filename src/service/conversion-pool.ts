@@ -1,110 +1,107 @@
-import path from 'node:path';
-import { Piscina } from 'piscina';
-import { z } from 'zod';
-import { inspectError, messageOf } from './caught';
-import type { ConversionOutcome, ConversionRequest, Warnings } from './engines/conversion';
+import { ConversionProcess, type ProcessEnding } from './conversion-process';
+import type { ConversionOutcome, ConversionRequest } from './engines/conversion';
 
-/**
- * A thread can only load compiled code, while tests import the source; `src/service` and `dist/service` lie equally deep, so
- * that this path is right from both.
- */
-const threadFile = path.resolve(__dirname, '../../dist/service/engines/conversion-thread.js');
-
-/** How long a thread beyond the first waits for work before it ends and gives its memory back. */
+/** How long a process beyond the first waits for work before it ends and gives its memory back. */
 const idleTimeoutMs = 60_000;
 
-const closeTimeoutMs = 5_000;
-
-const outcomeSchema = z.intersection(
-  z.object({ threadId: z.number(), worn: z.boolean() }),
-  z.discriminatedUnion('status', [
-    z.object({ status: z.literal('successful'), bytes: z.number(), warnings: z.record(z.string(), z.string()) }),
-    z.object({ status: z.literal('failed'), message: z.string() }),
-    z.object({ status: z.literal('broken'), message: z.string() }),
-  ]),
-) satisfies z.ZodType<ConversionOutcome>;
-
 export type PoolOutcome =
-  | { status: 'successful'; bytes: number; warnings: Warnings }
-  | { status: 'failed' | 'broken'; message: string }
+  | ConversionOutcome
   /** The pool was closed under it; the conversion has to run again. */
   | { status: 'interrupted' };
 
-/** Threads that convert. They start with the first conversion, so that a service starts at once; one stays warm. */
+/**
+ * Processes that convert. They start with the first conversion, so that a service starts at once; one stays warm. Processes and not
+ * threads, because nothing else ends native code or takes back its memory, and a crash of an engine ends no more than its process.
+ */
 export class ConversionPool {
-  readonly #threads: number;
-  #piscina: Piscina<ConversionRequest, unknown> | undefined;
+  readonly #maxMemoryBytes: number;
+  readonly #all = new Set<ConversionProcess>();
+  /** The one that worked last is taken first, so that the others can grow cold. */
+  readonly #idle: { process: ConversionProcess; timer: NodeJS.Timeout }[] = [];
   #closed = false;
 
-  constructor(threads: number) {
-    this.#threads = threads;
+  constructor({ maxMemoryBytes }: { maxMemoryBytes: number }) {
+    this.#maxMemoryBytes = maxMemoryBytes;
   }
 
-  /** Converts one file. Never throws: whatever happens to the thread is an outcome. */
+  /** Converts one file. Never throws: whatever happens to the process is an outcome. */
   async convert(request: ConversionRequest): Promise<PoolOutcome> {
     if (this.#closed) return { status: 'interrupted' };
-    const pool = this.#open();
-    const limit = AbortSignal.timeout(request.timeoutMs);
-    try {
-      const outcome = outcomeSchema.parse(await pool.run(request, { signal: limit }));
-      if (outcome.worn) await this.#replaceThread(pool, outcome.threadId);
-      return outcome;
-    } catch (error) {
-      if (this.#isClosed()) return { status: 'interrupted' };
-      if (limit.aborted) {
-        return {
-          status: 'failed',
-          message: `The conversion took longer than ${describeTime(request.timeoutMs)} and was ended.`,
-        };
-      }
-      return describeCrash(error);
-    }
+    const process = this.#take();
+    const ending = await process.convert(request);
+    if (this.#isClosed()) return { status: 'interrupted' };
+    if (ending.by === 'answer' && !ending.outcome.worn) this.#release(process);
+    else await this.#end(process);
+    return this.#describe(ending, request);
   }
 
-  /** Ends all threads; what they were converting is interrupted. */
+  /** Ends all processes; what they were converting is interrupted. */
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#piscina?.destroy();
+    for (const { timer } of this.#idle) clearTimeout(timer);
+    await Promise.all([...this.#all].map((process) => this.#end(process)));
   }
 
   #isClosed(): boolean {
     return this.#closed;
   }
 
-  #open(): Piscina<ConversionRequest, unknown> {
-    this.#piscina ??= new Piscina<ConversionRequest, unknown>({
-      filename: threadFile,
-      minThreads: 1,
-      maxThreads: this.#threads,
-      idleTimeout: idleTimeoutMs,
-      closeTimeout: closeTimeoutMs,
-      // A waiting thread that blocks in Atomics.wait could not run the timers and streams that engines leave behind.
-      atomics: 'disabled',
-      // The engines' own memory lies outside the JavaScript heap; this bounds documents on their way through it.
-      resourceLimits: { maxOldGenerationSizeMb: 1024 },
-    });
-    return this.#piscina;
+  #take(): ConversionProcess {
+    for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) {
+      clearTimeout(idle.timer);
+      if (!idle.process.hasEnded) return idle.process;
+      this.#all.delete(idle.process);
+    }
+    const started = new ConversionProcess({ maxMemoryBytes: this.#maxMemoryBytes });
+    this.#all.add(started);
+    return started;
   }
 
-  /** A worn thread is between two conversions here, because the queue gives out no more than there are threads. */
-  async #replaceThread(pool: Piscina<ConversionRequest, unknown>, threadId: number): Promise<void> {
-    await pool.threads.find((thread) => thread.threadId === threadId)?.terminate();
+  #release(process: ConversionProcess): void {
+    const timer = setTimeout(() => this.#retire(process), idleTimeoutMs);
+    timer.unref();
+    this.#idle.push({ process, timer });
   }
-}
 
-function describeCrash(error: unknown): PoolOutcome {
-  const message = messageOf(error);
-  const { code } = inspectError(error);
-  if (code === 'ERR_WORKER_OUT_OF_MEMORY') {
-    return {
-      status: 'failed',
-      message: 'The conversion needs more memory than a conversion may use; split the document.',
-    };
+  #retire(process: ConversionProcess): void {
+    if (this.#all.size <= 1) return;
+    const index = this.#idle.findIndex((idle) => idle.process === process);
+    if (index !== -1) this.#idle.splice(index, 1);
+    void this.#end(process);
   }
-  if (code === 'MODULE_NOT_FOUND' || code === 'ERR_MODULE_NOT_FOUND') {
-    return { status: 'broken', message: `The conversion thread cannot be loaded; run npm run build. (${message})` };
+
+  async #end(process: ConversionProcess): Promise<void> {
+    await process.kill();
+    this.#all.delete(process);
   }
-  return { status: 'broken', message: `The conversion thread ended: ${message}` };
+
+  #describe(ending: ProcessEnding, { timeoutMs }: ConversionRequest): ConversionOutcome {
+    if (ending.by === 'answer') return ending.outcome;
+    const failed = (message: string) => ({ worn: true, status: 'failed' as const, message });
+    if (ending.by === 'timeout') {
+      return failed(`The conversion took longer than ${describeTime(timeoutMs)} and was ended.`);
+    }
+    switch (ending.signal) {
+      // The watchdog of the process or the system's own, and V8 that finds no memory.
+      case 'SIGKILL':
+      case 'SIGABRT':
+        return failed(
+          `The conversion needs more than the ${Math.floor(this.#maxMemoryBytes / 1024 / 1024)} MiB of memory that it may use and was ended. Split the file, or make it smaller.`,
+        );
+      case 'SIGSEGV':
+      case 'SIGBUS':
+      case 'SIGILL':
+      case 'SIGFPE':
+      case 'SIGTRAP':
+        return failed(`The engine crashed on this file (${ending.signal}); the file may be damaged.`);
+      default:
+        return {
+          worn: true,
+          status: 'broken',
+          message: `The conversion process ended unexpectedly (${ending.reason}); the service may have to be installed again.`,
+        };
+    }
+  }
 }
 
 function describeTime(ms: number): string {

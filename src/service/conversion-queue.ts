@@ -100,12 +100,21 @@ export class ConversionQueue {
     try {
       await this.#convert(id);
     } catch (error) {
-      // The disk or the database fails; the task is still in it, so it can wait.
+      // The disk or the database fails; the task is still in it, so it can wait. Nothing of it is the conversion's doing.
+      this.#tryToUndoAttempt(id);
       this.#options.log(`conversion ${id} could not be recorded, tries again: ${messageOf(error)}`);
       setTimeout(() => this.enqueue(id), retryDelayMs).unref();
       return;
     }
     this.#notify(id);
+  }
+
+  #tryToUndoAttempt(id: string): void {
+    try {
+      this.#options.store.undoAttempt(id);
+    } catch {
+      // The same failure again, which is logged already.
+    }
   }
 
   async #convert(id: string): Promise<void> {
@@ -114,31 +123,31 @@ export class ConversionQueue {
     if (!task || task.status === 'completed') return;
     const startedAt = Date.now();
     store.beginAttempt(id, startedAt);
-    const part = files.newOutputPart(id);
-    try {
-      const outcome = await this.#attempt(task, part);
-      if (outcome.status === 'interrupted') {
-        store.undoAttempt(id);
-        return;
-      }
-      if (outcome.status === 'successful') await files.keepOutput(part, id);
-      this.#complete(task, outcome, startedAt);
-      const ending = outcome.status === 'successful' ? outcome.status : `${outcome.status}: ${outcome.message}`;
-      log(
-        `conversion ${id} ${task.inputFormat ?? '?'} → ${task.outputFormat ?? '?'}: ${ending}, ${Date.now() - startedAt} ms`,
-      );
-    } finally {
-      await files.discard(part);
+    const outcome = await this.#attempt(task, files.newOutputPart(id));
+    if (outcome.status === 'interrupted') {
+      store.undoAttempt(id);
+      return;
     }
+    this.#complete(task, outcome, startedAt);
+    const ending = outcome.status === 'successful' ? outcome.status : `${outcome.status}: ${outcome.message}`;
+    log(
+      `conversion ${id} ${task.inputFormat ?? '?'} → ${task.outputFormat ?? '?'}: ${ending}, ${Date.now() - startedAt} ms`,
+    );
   }
 
   /** Converts, or says with a code of the document why that cannot be. */
   async #attempt(task: Task, part: string): Promise<Ending> {
+    const { files } = this.#options;
     try {
-      return await this.#convertFile(task, part);
+      const outcome = await this.#convertFile(task, part);
+      if (outcome.status === 'successful') await files.keepOutput(part, task.id);
+      return outcome;
     } catch (error) {
       if (error instanceof TaskError) return { status: 'failed', message: error.message, code: error.code };
       throw error;
+    } finally {
+      // Before the end is recorded: on a full disk this is what makes room for the record.
+      await files.discard(part);
     }
   }
 

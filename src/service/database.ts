@@ -56,6 +56,7 @@ const migrations: readonly string[] = [
      ended_at        INTEGER
    ) STRICT;
    CREATE INDEX callbacks_pending ON callbacks (next_attempt_at) WHERE state = 'pending';`,
+  `CREATE INDEX tasks_completed ON tasks (completed_at) WHERE status = 'completed';`,
 ];
 
 const maxBusyTries = 100;

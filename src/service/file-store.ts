@@ -1,14 +1,29 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { constants, createWriteStream } from 'node:fs';
+import { constants, createWriteStream, type ReadStream } from 'node:fs';
 import { access, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { endpoints } from '../api/contract';
 import { isTaskOf } from './api-version';
+import { inspectError } from './caught';
+import type { ServiceLimits } from './limits';
+import { isOutOfSpace } from './out-of-space';
+import { outOfSpace, StorageBudget } from './storage-budget';
 import type { Task } from './task-store';
 
 const partSuffix = '.part';
+
+/** How often the disk is asked for its free space while an upload is written. */
+const freeSpaceCheckBytes = 32 * 1024 * 1024;
+
+/** A file as it lies in the data folder. */
+export interface StoredFile {
+  readonly file: string;
+  /** The task that made it; undefined for one that is unfinished. */
+  readonly id: string | undefined;
+  readonly modifiedAt: number;
+}
 
 /**
  * The files of the tasks, each under the id of the task that made it: no name from outside is ever a path. A file appears under
@@ -17,10 +32,14 @@ const partSuffix = '.part';
 export class FileStore {
   readonly #uploads: string;
   readonly #outputs: string;
+  readonly #budget: StorageBudget;
+  /** Files that are being written or sent, by how many. */
+  readonly #inUse = new Map<string, number>();
 
-  constructor(dataDir: string) {
+  constructor(dataDir: string, limits: Pick<ServiceLimits, 'maxStoredBytes' | 'minFreeBytes'>) {
     this.#uploads = path.join(dataDir, 'uploads');
     this.#outputs = path.join(dataDir, 'outputs');
+    this.#budget = new StorageBudget({ folder: this.#uploads, ...limits });
   }
 
   async prepare(): Promise<void> {
@@ -28,7 +47,16 @@ export class FileStore {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       // Found out now, not by the first upload.
       await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+      for (const name of await readdir(folder)) {
+        const file = path.join(folder, name);
+        this.#budget.set(file, (await stat(file)).size);
+      }
     }
+  }
+
+  /** Bytes of all files. */
+  get totalBytes(): number {
+    return this.#budget.totalBytes;
   }
 
   /** Where the file that a task made lies; undefined for tasks that make none. */
@@ -38,23 +66,44 @@ export class FileStore {
     return undefined;
   }
 
-  /** A new name for an unfinished output. A conversion that was given up may still be writing under an older one. */
+  /** A new name for an unfinished output, to be published or discarded. */
   newOutputPart(id: string): string {
-    return path.join(this.#outputs, `${id}.${randomUUID()}${partSuffix}`);
+    const part = path.join(this.#outputs, `${id}.${randomUUID()}${partSuffix}`);
+    this.#hold(part);
+    return part;
   }
 
-  /** Writes a stream to disk without giving it its id yet. Nothing is left behind when the stream breaks. */
-  async receive(stream: Readable): Promise<{ part: string; size: number; sha256: string }> {
+  /**
+   * Writes a stream to disk without giving it its id yet. Nothing is left behind when the stream breaks or there is no room;
+   * when `expectedBytes` have none, nothing is written at all.
+   */
+  async receive(stream: Readable, expectedBytes = 0): Promise<{ part: string; size: number; sha256: string }> {
+    const budget = this.#budget;
     const part = path.join(this.#uploads, `${randomUUID()}${partSuffix}`);
     const hash = createHash('sha256');
-    stream.on('data', (chunk: Buffer) => hash.update(chunk));
+    this.#hold(part);
     try {
+      await budget.requireRoom(expectedBytes);
       const target = createWriteStream(part, { flags: 'wx', mode: 0o600, flush: true });
-      await pipeline(stream, target);
+      await pipeline(stream, countAndHash, target);
       return { part, size: target.bytesWritten, sha256: hash.digest('hex') };
     } catch (error) {
       await this.discard(part);
-      throw error;
+      throw isOutOfSpace(error) ? outOfSpace() : error;
+    }
+
+    async function* countAndHash(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+      let unchecked = 0;
+      for await (const chunk of chunks) {
+        budget.grow(part, chunk.length);
+        hash.update(chunk);
+        unchecked += chunk.length;
+        if (unchecked >= freeSpaceCheckBytes) {
+          await budget.requireRoom(0);
+          unchecked = 0;
+        }
+        yield chunk;
+      }
     }
   }
 
@@ -62,12 +111,20 @@ export class FileStore {
     await this.#publish(part, path.join(this.#uploads, id));
   }
 
+  /** Throws a TaskError, and keeps nothing, when there is no room for the output. */
   async keepOutput(part: string, id: string): Promise<void> {
+    const { size } = await stat(part);
+    this.#budget.grow(part, size);
+    // It is on the disk already.
+    await this.#budget.requireRoom(0);
     await this.#publish(part, path.join(this.#outputs, id));
   }
 
+  /** Removes a file, and what was counted for it. */
   async discard(file: string): Promise<void> {
     await rm(file, { force: true });
+    this.#budget.delete(file);
+    this.#inUse.delete(file);
   }
 
   async exists(file: string): Promise<boolean> {
@@ -77,17 +134,44 @@ export class FileStore {
     );
   }
 
-  /** Removes what an earlier process left unfinished: parts, and files whose task was never written down. */
-  async sweep(isTask: (id: string) => boolean): Promise<void> {
+  /** A stream of the file, which stays until the stream is closed; undefined when it does not exist. */
+  async read(file: string): Promise<ReadStream | undefined> {
+    const release = this.#hold(file);
+    try {
+      const handle = await open(file, 'r');
+      return handle.createReadStream().once('close', release);
+    } catch (error) {
+      release();
+      if (inspectError(error).code === 'ENOENT') return undefined;
+      throw error;
+    }
+  }
+
+  /** The files that nobody is writing or reading here. */
+  async *listUnused(): AsyncGenerator<StoredFile> {
     for (const folder of [this.#uploads, this.#outputs]) {
       for (const name of await readdir(folder)) {
-        if (name.endsWith(partSuffix) || !isTask(name)) await this.discard(path.join(folder, name));
+        const file = path.join(folder, name);
+        const entry = await stat(file).catch(() => undefined);
+        if (!entry || this.#inUse.has(file)) continue;
+        yield { file, id: name.endsWith(partSuffix) ? undefined : name, modifiedAt: entry.mtimeMs };
       }
     }
   }
 
+  #hold(file: string): () => void {
+    this.#inUse.set(file, (this.#inUse.get(file) ?? 0) + 1);
+    return () => {
+      const holders = (this.#inUse.get(file) ?? 1) - 1;
+      if (holders > 0) this.#inUse.set(file, holders);
+      else this.#inUse.delete(file);
+    };
+  }
+
   async #publish(part: string, target: string): Promise<void> {
     await rename(part, target);
+    this.#budget.rename(part, target);
+    this.#inUse.delete(part);
     const folder = await open(path.dirname(target), 'r');
     try {
       await folder.sync();

@@ -1,6 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import type { ServiceLimits } from './limits';
 import { fieldProblem } from './request-problems';
+import { TaskError } from './task-error';
 
 /** Forms without a file: small, so that they are read whole. Uploads are streamed in `upload-route.ts`. */
 
@@ -19,8 +21,13 @@ export class MultipartForm {
 const urlencodedSchema = z.record(z.string(), z.union([z.string(), z.array(z.string())]));
 
 /** The text of the field `data` of a form that a content type parser has read; throws when the form holds anything else. */
-export function dataFieldOf(request: FastifyRequest): string {
-  return requireDataField(fieldsOf(request));
+export function dataFieldOf(request: FastifyRequest, { maxFormFields }: Pick<ServiceLimits, 'maxFormFields'>): string {
+  const fields = fieldsOf(request);
+  if (fields.length > maxFormFields) {
+    const message = `The form has more than ${maxFormFields} fields.`;
+    throw new TaskError('INVALID_FIELD', { message });
+  }
+  return requireDataField(fields);
 }
 
 export function requireDataField(fields: readonly FormField[]): string {

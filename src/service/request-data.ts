@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { type IncludeItem, includeItems } from '../api/contract';
+import type { ServiceLimits } from './limits';
 import { dataProblem, fieldProblem } from './request-problems';
+import { TaskError } from './task-error';
 
 /** The one place that checks what the form field `data` carries ("Data keys"). */
 
@@ -59,7 +61,9 @@ export interface ParsedData<Data> {
 export function parseRequestData<Schema extends z.ZodType>(
   field: string,
   schema: Schema,
+  { maxDataDepth }: Pick<ServiceLimits, 'maxDataDepth'>,
 ): ParsedData<z.output<Schema>> {
+  requireShallow(field, maxDataDepth);
   const value = parseJson(field);
   const parsed = schema.safeParse(value);
   if (!parsed.success) throw dataProblem(parsed.error.issues, value);
@@ -69,6 +73,23 @@ export function parseRequestData<Schema extends z.ZodType>(
 /** What the stored payload of a task asked for with its data key `include`. */
 export function includeOf(payload: string): IncludeItem[] {
   return z.object({ include: anyTask.include }).parse(JSON.parse(payload)).include;
+}
+
+/** Before it is parsed: what works on parsed JSON calls itself for each level, and the stack has an end. */
+function requireShallow(json: string, maxDepth: number): void {
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < json.length; at += 1) {
+    const character = json[at];
+    if (character === '"') inString = !inString;
+    else if (inString) at += character === '\\' ? 1 : 0;
+    else if (character === '[' || character === '{') depth += 1;
+    else if (character === ']' || character === '}') depth -= 1;
+    if (depth > maxDepth) {
+      const message = `The field data is nested more than ${maxDepth} levels deep.`;
+      throw new TaskError('INVALID_FIELD', { message });
+    }
+  }
 }
 
 function parseJson(text: string): unknown {

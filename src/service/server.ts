@@ -3,6 +3,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Accounts } from './accounts/accounts';
 import { Admission } from './admission';
 import { pathsOf } from './api-version';
+import { describeSlowBody, watchBody } from './body-timeout';
 import { inspectError } from './caught';
 import type { ServiceContext } from './endpoints/endpoint';
 import { addFaultHooks } from './faults/fault-hooks';
@@ -14,8 +15,6 @@ import { fieldProblem } from './request-problems';
 import { TaskError } from './task-error';
 import { addTaskRoutes, addUploadRoute } from './task-routes';
 import { registerUploadForms } from './upload-route';
-
-const maxDataBytes = 1024 * 1024;
 
 interface ServerOptions {
   context: ServiceContext;
@@ -31,10 +30,17 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const { context, accounts, versions, faults, log } = options;
   const admission = new Admission(accounts);
   const paths = pathsOf(versions);
+  const { limits } = context;
+  const { maxDataBytes } = limits;
   const server = fastify({
     bodyLimit: maxDataBytes,
     logger: false,
+    // The body has a limit of another kind.
     requestTimeout: 0,
+    http: {
+      headersTimeout: limits.headersTimeoutMs,
+      connectionsCheckingInterval: Math.min(5_000, Math.ceil(limits.headersTimeoutMs / 2)),
+    },
     return503OnClosing: false,
     // A path that cannot be decoded is one that does not exist.
     frameworkErrors: (_error, request, reply) => {
@@ -42,6 +48,12 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     },
   });
   server.addHook('onRequest', (request, reply, done) => {
+    const { bodyTimeoutMs } = limits;
+    const refuse = (): void => {
+      const error = new TaskError('INVALID_FIELD', { message: describeSlowBody(bodyTimeoutMs) });
+      void sendRefusal(reply.header('connection', 'close'), error, context);
+    };
+    watchBody(request, reply, { bodyTimeoutMs, refuse });
     done(admit(request, reply));
   });
   addFaultHooks(server, { faults, admission });
@@ -56,12 +68,12 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     log(`${request.routeOptions.url ?? 'request'} failed: ${inspectError(cause).stack ?? String(cause)}`);
     return sendRefusal(reply, new TaskError('INTERNAL_SERVER_ERROR'), context);
   });
-  await addFormParsers(server);
+  await addFormParsers(server, maxDataBytes);
   addDescriptionRoute(server);
   for (const version of versions) addTaskRoutes(server, { version, admission, context });
   await server.register(async (scope) => {
     scope.removeContentTypeParser('multipart/form-data');
-    await registerUploadForms(scope, { maxUploadBytes: context.maxUploadBytes, maxDataBytes });
+    await registerUploadForms(scope, limits);
     for (const version of versions) addUploadRoute(scope, { version, admission, context });
   });
   return server;
@@ -82,7 +94,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   }
 }
 
-async function addFormParsers(server: FastifyInstance): Promise<void> {
+async function addFormParsers(server: FastifyInstance, maxDataBytes: number): Promise<void> {
   server.removeAllContentTypeParsers();
   await server.register(formbody, { bodyLimit: maxDataBytes });
   server.addContentTypeParser(

@@ -1,5 +1,4 @@
 import { mkdir } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { Accounts } from './accounts/accounts';
@@ -7,6 +6,7 @@ import { documentVersion } from './api-version';
 import type { ServiceApp } from './authentication';
 import { type CallbackOptions, checkCallbackOptions } from './callbacks/callback-options';
 import { CallbackQueue } from './callbacks/callback-queue';
+import { Cleanup } from './cleanup';
 import { ConversionPool } from './conversion-pool';
 import { ConversionQueue } from './conversion-queue';
 import { lockDataDir, openDatabase } from './database';
@@ -16,11 +16,13 @@ import { FileStore } from './file-store';
 import { FormatCatalog } from './formats';
 import { seedBalances } from './ledger';
 import { downloadLifetimeMs } from './lifetimes';
+import { checkLimits, type ServiceLimits } from './limits';
 import { PassingTasks } from './passing-tasks';
 import { createServer } from './server';
 import { TaskStore } from './task-store';
 
-export interface ConversionServiceOptions {
+/** Where the service runs and for whom, and any of its limits. */
+export interface ConversionServiceOptions extends Partial<ServiceLimits> {
   /** Folder of the database and the files; created when it is missing. One service at a time. */
   dataDir: string;
   /** Default 127.0.0.1. An address that others can reach needs `allowRemote` as well. */
@@ -36,12 +38,6 @@ export interface ConversionServiceOptions {
   faultsFile?: string | undefined;
   /** Faults that the service has on purpose, in place of a file's. */
   faults?: FaultsOptions | undefined;
-  /** Time limit of one conversion, without the time it waits for an engine. Default 120,000. */
-  conversionTimeoutMs?: number;
-  /** Conversions at a time. Default: the number of processors, at most 4. */
-  conversionConcurrency?: number;
-  /** Default 2 GiB. */
-  maxUploadBytes?: number;
   /** How responses are delivered to the URLs of the data key `callback`. */
   callbacks?: CallbackOptions;
   log?: (line: string) => void;
@@ -100,12 +96,15 @@ export async function startConversionService(options: ConversionServiceOptions):
 }
 
 async function startWithStore({ store, unlock, accounts, faults, settings }: Foundation): Promise<ConversionService> {
-  const { host, port, dataDir, concurrency, conversionTimeoutMs, maxUploadBytes, callbackSettings, log } = settings;
-  const files = new FileStore(dataDir);
+  const { host, port, dataDir, limits, callbackSettings, log } = settings;
+  const { conversionTimeoutMs, conversionConcurrency: concurrency } = limits;
+  const files = new FileStore(dataDir, limits);
   await files.prepare();
-  await files.sweep((id) => store.has(id));
+  const { cleanupIntervalMs: intervalMs, taskRetentionMs } = limits;
+  const cleanup = new Cleanup({ files, store, intervalMs, taskRetentionMs, log });
+  await cleanup.start();
   const catalog = new FormatCatalog();
-  const pool = new ConversionPool(concurrency);
+  const pool = new ConversionPool({ maxMemoryBytes: limits.maxConversionMemoryBytes });
   const queue = new ConversionQueue({
     ...{ store, files, pool, catalog, concurrency, conversionTimeoutMs, log },
     downloadLifetimeMs: (app) => accounts.find(app)?.downloadLifetimeMs ?? downloadLifetimeMs,
@@ -117,7 +116,7 @@ async function startWithStore({ store, unlock, accounts, faults, settings }: Fou
   });
   accounts.use((all) => seedBalances(store.ledger, all));
   const passing = new PassingTasks();
-  const context = { store, passing, files, queue, catalog, maxUploadBytes };
+  const context = { store, passing, files, queue, catalog, limits };
   const versions = [documentVersion, ...accounts.extraApiVersions];
   const server = await createServer({ context, accounts, versions, faults, log });
   await server.listen({ host, port });
@@ -133,7 +132,7 @@ async function startWithStore({ store, unlock, accounts, faults, settings }: Fou
     port: boundPort,
     reloadAccounts: () => accounts.reload(),
     reloadFaults: () => faults.reload(),
-    close: () => (closing ??= closeAll({ server, queue, callbacks, store, accounts, unlock })),
+    close: () => (closing ??= closeAll({ server, queue, callbacks, store, accounts, cleanup, unlock })),
   };
 }
 
@@ -156,20 +155,10 @@ function checkOptions(options: ConversionServiceOptions) {
     host,
     port: options.port ?? 0,
     dataDir: path.resolve(options.dataDir),
-    concurrency: requirePositive(
-      'conversionConcurrency',
-      options.conversionConcurrency ?? Math.min(4, availableParallelism()),
-    ),
-    conversionTimeoutMs: requirePositive('conversionTimeoutMs', options.conversionTimeoutMs ?? 120_000),
-    maxUploadBytes: requirePositive('maxUploadBytes', options.maxUploadBytes ?? 2 * 1024 ** 3),
+    limits: checkLimits(options),
     callbackSettings: checkCallbackOptions(options.callbacks),
     log: options.log ?? (() => undefined),
   };
-}
-
-function requirePositive(name: string, value: number): number {
-  if (Number.isSafeInteger(value) && value > 0) return value;
-  throw new Error(`${name} must be a whole number above 0, not ${value}.`);
 }
 
 function portOf(server: FastifyInstance): number {
@@ -184,11 +173,13 @@ interface Parts {
   callbacks: CallbackQueue;
   store: TaskStore;
   accounts: Accounts;
+  cleanup: Cleanup;
   unlock: () => void;
 }
 
-async function closeAll({ server, queue, callbacks, store, accounts, unlock }: Parts): Promise<void> {
+async function closeAll({ server, queue, callbacks, store, accounts, cleanup, unlock }: Parts): Promise<void> {
   await accounts.close();
+  await cleanup.stop();
   const closed = server.close();
   // Requests in mode sync wait for conversions that stop now; they are told so.
   await Promise.all([queue.stop(), callbacks.stop()]);

@@ -1,4 +1,3 @@
-import { createReadStream } from 'node:fs';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { endpoints } from '../api/contract';
@@ -65,8 +64,8 @@ export function addTaskRoutes(server: FastifyInstance, { version, admission, con
     const schema = requestSchemas.dependentTask;
     server.post(`/${endpoint}`, { config: { asked: { endpoint, rateClass: 'download' } } }, async (request, reply) => {
       const asked = readTask(request, { endpoint, schema });
-      const { file, headers } = await runTask(asked, () => findDownload(asked, context));
-      return reply.headers(headers).send(createReadStream(file));
+      const { bytes, headers } = await runTask(asked, () => findDownload(asked, context));
+      return reply.headers(headers).send(bytes);
     });
   }
 
@@ -75,7 +74,7 @@ export function addTaskRoutes(server: FastifyInstance, { version, admission, con
     { endpoint, schema }: { endpoint: string; schema: Schema },
   ): TaskRequest<z.output<Schema>> {
     const app = admission.appOf(request);
-    const { raw: payload, data } = parseRequestData(dataFieldOf(request), schema);
+    const { raw: payload, data } = parseRequestData(dataFieldOf(request, context.limits), schema, context.limits);
     requireSameApp(app, data.app);
     return { app, endpoint, data, payload };
   }

@@ -79,7 +79,6 @@ export class TaskStore {
       ),
       ofApp: db.prepare(`SELECT ${columns} FROM tasks WHERE id = ? AND app = ?`),
       unfinished: db.prepare(`SELECT id FROM tasks WHERE status <> 'completed' ORDER BY attempts, created_at, rowid`),
-      exists: db.prepare('SELECT 1 FROM tasks WHERE id = ?'),
       byId: db.prepare(`SELECT ${columns} FROM tasks WHERE id = ?`),
       beginAttempt: db.prepare(
         `UPDATE tasks SET attempts = attempts + 1, status = 'running', started_at = coalesce(started_at, ?) WHERE id = ?`,
@@ -90,6 +89,15 @@ export class TaskStore {
            vcredits = ?
          WHERE id = ? AND status <> 'completed'`,
       ),
+      isNeeded: db.prepare(`SELECT 1 FROM tasks WHERE connector = ? AND status <> 'completed'`),
+      deleteOld: db.prepare(
+        `DELETE FROM tasks WHERE id IN (
+           SELECT id FROM tasks AS old WHERE completed_at < ? AND status = 'completed' AND coalesce(expires_at, 0) < ?
+             AND NOT EXISTS (SELECT 1 FROM tasks AS next WHERE next.connector = old.id AND next.status <> 'completed')
+             AND NOT EXISTS (SELECT 1 FROM callbacks WHERE task = old.id AND state = 'pending')
+           LIMIT 500)`,
+      ),
+      deleteStrayCallbacks: db.prepare('DELETE FROM callbacks WHERE task NOT IN (SELECT id FROM tasks)'),
       countSince: db.prepare(
         'SELECT count(*) AS count FROM tasks WHERE app = ? AND created_at >= ? AND endpoint LIKE ?',
       ),
@@ -148,10 +156,6 @@ export class TaskStore {
     return taskSchema.optional().parse(this.#statements.byId.get(id));
   }
 
-  has(id: string): boolean {
-    return this.#statements.exists.get(id) !== undefined;
-  }
-
   /**
    * The tasks that are not completed: those first that were under way least often when a process died, then in the order in which
    * they came. So a conversion that ends the service holds up no other, and one that was only there when it happened is not given
@@ -193,6 +197,22 @@ export class TaskStore {
       this.#callBack(task, completedAt);
     });
     this.#remembered.delete(id);
+  }
+
+  /** Whether a task that is not completed works on the file of this one. */
+  isNeeded(id: string): boolean {
+    return this.#statements.isNeeded.get(id) !== undefined;
+  }
+
+  /** Forgets some tasks that were completed before a time, and whose files expired before another; how many. Zero: no more. */
+  deleteCompletedBefore(completedAt: number, expiredAt: number): number {
+    let deleted = 0;
+    this.#transaction(() => {
+      deleted = this.#statements.deleteOld.run(completedAt, expiredAt).changes;
+      if (deleted > 0) this.#statements.deleteStrayCallbacks.run();
+    });
+    if (deleted > 0) this.#remembered.clear();
+    return deleted;
   }
 
   /** Tasks of an app since a time, of one endpoint in any version. */

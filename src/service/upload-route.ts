@@ -5,6 +5,7 @@ import { inspectError } from './caught';
 import type { Caller, ServiceContext, TaskRequest } from './endpoints/endpoint';
 import { type ReceivedFile, uploadLimitOf } from './endpoints/upload-file';
 import { dataFieldOf, type FormField, requireDataField } from './form';
+import type { ServiceLimits } from './limits';
 import { type AnyTaskData, parseRequestData, requestSchemas } from './request-data';
 import { fieldProblem } from './request-problems';
 import { TaskError } from './task-error';
@@ -14,11 +15,17 @@ import { TaskError } from './task-error';
 /** Makes uploads readable in this scope of the server. */
 export async function registerUploadForms(
   scope: FastifyInstance,
-  { maxUploadBytes, maxDataBytes }: { maxUploadBytes: number; maxDataBytes: number },
+  { maxUploadBytes, maxDataBytes, maxFormFields }: ServiceLimits,
 ): Promise<void> {
   await scope.register(multipart, {
     throwFileSizeLimit: false,
-    limits: { fileSize: maxUploadBytes, files: 1, fields: 20, parts: 21, fieldSize: maxDataBytes },
+    limits: {
+      fileSize: maxUploadBytes,
+      files: 1,
+      fields: maxFormFields,
+      parts: maxFormFields + 1,
+      fieldSize: maxDataBytes,
+    },
   });
 }
 
@@ -28,30 +35,33 @@ export async function registerUploadForms(
  */
 export async function receiveUpload<Kept>(
   request: FastifyRequest,
-  { app, endpoint, files, maxUploadBytes }: Caller & Pick<ServiceContext, 'files' | 'maxUploadBytes'>,
+  { app, endpoint, files, limits }: Caller & Pick<ServiceContext, 'files' | 'limits'>,
   keep: (upload: TaskRequest<AnyTaskData> & { file: ReceivedFile }) => Promise<Kept>,
 ): Promise<Kept> {
   const fields: FormField[] = [];
   let file: ReceivedFile | undefined;
   try {
     if (request.isMultipart()) {
-      for await (const part of readParts(request, uploadLimitOf(app, maxUploadBytes))) {
+      for await (const part of readParts(request, uploadLimitOf(app, limits))) {
         if (part.type === 'field') {
           fields.push({ name: nameOf(part), isFile: false, value: fieldText(part) });
         } else if (part.fieldname !== 'file') {
           part.file.resume();
           fields.push({ name: nameOf(part), isFile: true, value: '' });
         } else {
-          if (fields.some(({ name }) => name === 'data')) readUploadData(dataFieldIn(fields), { app, endpoint });
-          const received = await files.receive(part.file).catch((error: unknown) => {
-            throw formProblem(error);
-          });
+          if (fields.some(({ name }) => name === 'data'))
+            readUploadData(dataFieldIn(fields), { app, endpoint, limits });
+          const received = await files
+            .receive(part.file, expectedBytes(request, uploadLimitOf(app, limits)))
+            .catch((error: unknown) => {
+              throw formProblem(error);
+            });
           file = { ...received, fileName: part.filename, truncated: part.file.truncated };
         }
       }
     }
-    const field = request.isMultipart() ? dataFieldIn(fields) : dataFieldOf(request);
-    const upload = readUploadData(field, { app, endpoint });
+    const field = request.isMultipart() ? dataFieldIn(fields) : dataFieldOf(request, limits);
+    const upload = readUploadData(field, { app, endpoint, limits });
     if (!file) throw fieldProblem('missing', 'file');
     return await keep({ ...upload, file });
   } catch (error) {
@@ -63,6 +73,11 @@ export async function receiveUpload<Kept>(
     // Gone already when it was kept.
     if (file) await files.discard(file.part);
   }
+}
+
+/** What the file may bring at most; nothing is known of a body that comes in chunks. */
+function expectedBytes({ headers }: FastifyRequest, maxFileBytes: number): number {
+  return Math.min(Number(headers['content-length'] ?? 0), maxFileBytes);
 }
 
 /** Whatever the parser's types say, a part may come without a name. */
@@ -96,8 +111,11 @@ function dataFieldIn(fields: readonly FormField[]): string {
   return requireDataField(fields);
 }
 
-function readUploadData(field: string, { app, endpoint }: Caller): TaskRequest<AnyTaskData> {
-  const { raw: payload, data } = parseRequestData(field, requestSchemas.uploadFile);
+function readUploadData(
+  field: string,
+  { app, endpoint, limits }: Caller & Pick<ServiceContext, 'limits'>,
+): TaskRequest<AnyTaskData> {
+  const { raw: payload, data } = parseRequestData(field, requestSchemas.uploadFile, limits);
   requireSameApp(app, data.app);
   return { app, endpoint, data, payload };
 }

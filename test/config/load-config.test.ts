@@ -40,12 +40,22 @@ describe('the configuration without a file', () => {
         dataDir: path.join(cwd, '.fileconv/service'),
         conversionTimeoutSeconds: 120,
         conversionConcurrency: os.availableParallelism(),
+        maxConversionMemoryBytes: 2_147_483_648,
         maxUploadBytes: 2_147_483_648,
         callbackTimeoutSeconds: 15,
         callbackMaxAttempts: 15,
         callbackFirstRetrySeconds: 10,
         callbackMaxRetrySeconds: 3_600,
         callbackDeadlineSeconds: 86_400,
+        maxDataBytes: 1_048_576,
+        maxFormFields: 20,
+        maxDataDepth: 32,
+        headersTimeoutSeconds: 20,
+        bodyTimeoutSeconds: 60,
+        maxStoredBytes: 53_687_091_200,
+        minFreeBytes: 268_435_456,
+        cleanupIntervalSeconds: 300,
+        taskRetentionDays: 30,
       },
       timeouts: { connectSeconds: 10, headersSeconds: 60, bodySeconds: 60, stallSeconds: 60 },
       policies: {
@@ -121,17 +131,19 @@ describe('precedence', () => {
           ? 'fail'
           : key.startsWith('policies.') && key !== 'policies.max_resubmissions'
             ? '11 minutes'
-            : '11';
+            : key === 'service.max_conversion_memory_bytes'
+              ? '1100000000'
+              : '11';
       const variable = `FILECONV_${key.replace('.', '_').toUpperCase()}`;
       env[variable] = value;
       expected.set(key, variable);
     }
-    expect(expected.size).toBe(38);
+    expect(expected.size).toBe(48);
     const loaded = await load(undefined, env);
     for (const row of describeConfig(loaded)) {
       if (!expected.has(row.key)) continue;
       expect(row.source).toBe(expected.get(row.key));
-      expect(row.value).toMatch(/^(11|11 minutes|fail|text|.*\/text)$/);
+      expect(row.value).toMatch(/^(11|1100000000|11 minutes|fail|text|.*\/text)$/);
     }
     expect(loaded.warnings).toEqual([]);
   });

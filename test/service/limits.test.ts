@@ -52,8 +52,11 @@ describe('startConversionService', () => {
 
   it.each([
     [{ apps: [] }, /at least one app/],
-    [{ conversionTimeoutMs: 0 }, /conversionTimeoutMs must be a whole number above 0, not 0/],
+    [{ conversionTimeoutMs: 0 }, /conversionTimeoutMs must be a whole number of at least 1, not 0/],
     [{ maxUploadBytes: Number.NaN }, /maxUploadBytes/],
+    [{ maxConversionMemoryBytes: 1024 }, /maxConversionMemoryBytes .* at least 134217728, not 1024/],
+    [{ bodyTimeoutMs: 2 ** 31 }, /bodyTimeoutMs .* at most 2147483647/],
+    [{ maxFormFields: 1.5 }, /maxFormFields must be a whole number/],
     [{ apps: [{ ...app, tokenSha256: 'abc' }] }, /tokenSha256 of app "test"/],
   ])('refuses %j', async (options, message) => {
     const dataDir = await createDataDir();

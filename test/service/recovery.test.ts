@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'libsql';
 import { startConversionService } from '../../src/service';
+import { hugePng } from './bombs';
 import {
   createApp,
   createDataDir,
@@ -84,7 +85,7 @@ describe('a service killed with kill -9', () => {
     await writeFile(path.join(dataDir, 'uploads', '00000000-0000-4000-8000-000000000000'), 'uploaded, never recorded');
 
     const { client, service, logged } = await startTestService({ dataDir }, testApp);
-    expect(logged[0]).toMatch(/^4 conversion/);
+    expect(logged).toContainEqual(expect.stringMatching(/^4 conversion/));
     for (const id of accepted) {
       const { result } = await client.waitForTask(id);
       expect(result.output).toMatchObject({ connector: id, status: 'successful' });
@@ -98,6 +99,36 @@ describe('a service killed with kill -9', () => {
     await service.close();
   });
 });
+
+describe('the conversion of a service killed with kill -9', () => {
+  it('ends at once, instead of working on for nobody', async () => {
+    const { child, url } = await spawnService(testApp);
+    const client = new TestClient(url, testApp);
+    const connector = await client.upload('slow.png', hugePng(11_000));
+    await client.post('convert/file', { connector, mode: 'async', parameters: { output: 'avif' } });
+    const isConversionOf = (line: string): boolean =>
+      line.trim().startsWith(`${child.pid ?? 0} `) && line.includes('conversion-process.js');
+    let found = listProcesses().filter(isConversionOf);
+    for (; found.length === 0; found = listProcesses().filter(isConversionOf)) await sleep(20);
+    const pid = Number(/^\s*\d+\s+(\d+)/.exec(found[0] ?? '')?.[1]);
+    await sleep(300);
+    expect(isAlive(pid)).toBe(true);
+    await kill(child);
+    for (let tries = 0; tries < 500 && isAlive(pid); tries += 1) await sleep(20);
+    expect(isAlive(pid)).toBe(false);
+  });
+});
+
+/** `parent pid arguments` of every process. */
+function listProcesses(): string[] {
+  return execFileSync('ps', ['-A', '-o', 'ppid=,pid=,args='], { encoding: 'utf8' }).split('\n');
+}
+
+function isAlive(pid: number): boolean {
+  return execFileSync('ps', ['-A', '-o', 'pid=,stat='], { encoding: 'utf8' })
+    .split('\n')
+    .some((line) => new RegExp(`^\\s*${pid}\\s+[^Z]`).test(line));
+}
 
 describe('a service that is closed', () => {
   it('tells requests in mode sync, and goes on with their conversions at the next start', async () => {

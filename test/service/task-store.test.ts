@@ -81,7 +81,7 @@ describe('a task with a callback', () => {
     expect(() => store.complete({ id: task.id, ...completion })).toThrow('disk full');
     expect(store.findOfApp(task.id, 'mine')?.status).toBe('running');
     expect(() => store.insert({ ...done, callback })).toThrow('disk full');
-    expect(store.has(done.id)).toBe(false);
+    expect(store.findAnywhere(done.id)).toBeUndefined();
   });
 });
 

@@ -41,8 +41,9 @@ export async function service(context: CommandContext): Promise<ExitCode> {
       apps: [app.app],
       accountsFile: settings.accountsFile,
       faultsFile: settings.faultsFile,
-      conversionTimeoutMs: settings.conversionTimeoutSeconds * 1_000,
+      conversionTimeoutMs: inMilliseconds(settings.conversionTimeoutSeconds),
       conversionConcurrency: settings.conversionConcurrency,
+      maxConversionMemoryBytes: settings.maxConversionMemoryBytes,
       maxUploadBytes: settings.maxUploadBytes,
       callbacks: {
         timeoutMs: Math.round(settings.callbackTimeoutSeconds * 1_000),
@@ -51,10 +52,23 @@ export async function service(context: CommandContext): Promise<ExitCode> {
         maxRetryMs: Math.round(settings.callbackMaxRetrySeconds * 1_000),
         maxAgeMs: settings.callbackDeadlineSeconds * 1_000,
       },
+      maxDataBytes: settings.maxDataBytes,
+      maxFormFields: settings.maxFormFields,
+      maxDataDepth: settings.maxDataDepth,
+      headersTimeoutMs: inMilliseconds(settings.headersTimeoutSeconds),
+      bodyTimeoutMs: inMilliseconds(settings.bodyTimeoutSeconds),
+      maxStoredBytes: settings.maxStoredBytes,
+      minFreeBytes: settings.minFreeBytes,
+      cleanupIntervalMs: inMilliseconds(settings.cleanupIntervalSeconds),
+      taskRetentionMs: inMilliseconds(settings.taskRetentionDays * 24 * 60 * 60),
       log: (line) => output.say(line),
     });
     return { embedded: app, running: started };
   }
+}
+
+function inMilliseconds(seconds: number): number {
+  return Math.ceil(seconds * 1_000);
 }
 
 /** One line for whoever starts it, with the key or the file to change. */

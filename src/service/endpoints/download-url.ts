@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { ReadStream } from 'node:fs';
 import { endpoints } from '../../api/contract';
 import { formatTime, resultJson } from '../answer';
 import { inVersion, isTaskOf, versionOf } from '../api-version';
@@ -61,11 +62,11 @@ export const downloadUrl: JsonEndpoint<typeof requestSchemas.dependentTask> = {
 };
 
 interface Download {
-  readonly file: string;
+  readonly bytes: ReadStream;
   readonly headers: Readonly<Record<string, string | number>>;
 }
 
-/** `v1/download/url/get`: which bytes to send. */
+/** `v1/download/url/get`: which bytes to send. They are read to their end, even when the file is removed in between. */
 export async function findDownload(
   request: TaskRequest<{ connector: string }>,
   context: ServiceContext,
@@ -75,10 +76,11 @@ export async function findDownload(
   requireSuccessful(link);
   requireRegistered(request.app, link);
   const converted = requireTask(link.connector ?? '', request, context);
-  const file = await requireFile(converted, context.files);
+  const bytes = await context.files.read(await requireFile(converted, context.files));
+  if (!bytes) throw new TaskError('FILE_NOT_EXISTS', { subject: describeFileState(converted) });
   const format = context.catalog.find(converted.outputFormat ?? '');
   return {
-    file,
+    bytes,
     headers: {
       'content-type': format?.mediaType ?? 'application/octet-stream',
       'content-length': converted.fileSize ?? 0,

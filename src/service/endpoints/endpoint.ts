@@ -6,6 +6,7 @@ import { versionOf } from '../api-version';
 import type { ConversionQueue } from '../conversion-queue';
 import type { FileStore } from '../file-store';
 import type { FormatCatalog } from '../formats';
+import type { ServiceLimits } from '../limits';
 import type { PassingTasks } from '../passing-tasks';
 import { TaskError } from '../task-error';
 import type { Task, TaskStore } from '../task-store';
@@ -17,7 +18,7 @@ export interface ServiceContext {
   readonly files: FileStore;
   readonly queue: ConversionQueue;
   readonly catalog: FormatCatalog;
-  readonly maxUploadBytes: number;
+  readonly limits: ServiceLimits;
 }
 
 /** Who asks what: the app and the endpoint, in the version that was asked for (`v1/convert/file`). */

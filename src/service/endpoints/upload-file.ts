@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Account } from '../accounts/account';
 import { type AnsweredTask, formatTime, resultJson } from '../answer';
 import { extensionOf, sanitizeFileName } from '../file-name';
+import type { ServiceLimits } from '../limits';
 import type { AnyTaskData } from '../request-data';
 import { TaskError } from '../task-error';
 import type { NewTask } from '../task-store';
@@ -20,10 +21,10 @@ export interface ReceivedFile {
 /** `v1/upload/file`: keeps a received file as the first task of a job. Takes over the file only when it does not throw. */
 export async function keepUpload(
   { app, endpoint, data, payload, file }: TaskRequest<AnyTaskData> & { file: ReceivedFile },
-  { store, files, catalog, maxUploadBytes }: ServiceContext,
+  { store, files, catalog, limits }: ServiceContext,
 ): Promise<AnsweredTask> {
   if (file.truncated) {
-    const limit = uploadLimitOf(app, maxUploadBytes);
+    const limit = uploadLimitOf(app, limits);
     throw new TaskError('LIMIT_UPLOAD_SIZE', { subject: String(Math.floor(limit / 1024)) });
   }
   if (file.size === 0) throw new TaskError('EMPTY_FILE');
@@ -54,11 +55,17 @@ export async function keepUpload(
     startedAt: now,
     completedAt: now,
   };
-  store.insert(task);
+  try {
+    store.insert(task);
+  } catch (error) {
+    const kept = files.pathOf(task);
+    if (kept !== undefined) await files.discard(kept);
+    throw error;
+  }
   return task;
 }
 
 /** Bytes that one upload may have. */
-export function uploadLimitOf(app: Account, maxUploadBytes: number): number {
+export function uploadLimitOf(app: Account, { maxUploadBytes }: Pick<ServiceLimits, 'maxUploadBytes'>): number {
   return Math.min(app.maxUploadBytes ?? maxUploadBytes, maxUploadBytes);
 }

@@ -1,30 +1,35 @@
-import type { Route } from '../formats';
+import { z } from 'zod';
 
-/** What goes to a conversion thread; files travel by path. */
-export interface ConversionRequest {
-  readonly route: Route;
-  readonly inputPath: string;
-  /** Where the thread writes the output; on disk when it answers. */
-  readonly outputPath: string;
+/** What goes to a conversion process; files travel by path. */
+export const conversionRequestSchema = z.object({
+  route: z.object({ engine: z.enum(['sharp', 'pandoc', 'typst-pdf']), reader: z.string(), writer: z.string() }),
+  inputPath: z.string(),
+  /** Where the process writes the output; on disk when it answers. */
+  outputPath: z.string(),
   /** The name of the source without its extension; a document without a title of its own takes it. */
-  readonly title: string;
+  title: z.string(),
   /** Public names of the two formats, for messages. */
-  readonly inputFormat: string;
-  readonly outputFormat: string;
-  readonly timeoutMs: number;
-}
+  inputFormat: z.string(),
+  outputFormat: z.string(),
+  timeoutMs: z.number(),
+});
+export type ConversionRequest = Readonly<z.infer<typeof conversionRequestSchema>>;
 
 /** Warning names, each with how to resolve it. */
 export type Warnings = Record<string, string>;
 
-/** What a thread answers. Errors are data here: a class does not survive the way between threads. */
-export type ConversionOutcome = { threadId: number; worn: boolean } & (
-  | { status: 'successful'; bytes: number; warnings: Warnings }
-  /** The input cannot be converted; the message is one line for its owner. */
-  | { status: 'failed'; message: string }
-  /** The machine failed (no space, no permission), not the input. */
-  | { status: 'broken'; message: string }
+/** What a process answers. `worn`: it must not convert again. */
+export const conversionOutcomeSchema = z.intersection(
+  z.object({ worn: z.boolean() }),
+  z.discriminatedUnion('status', [
+    z.object({ status: z.literal('successful'), bytes: z.number(), warnings: z.record(z.string(), z.string()) }),
+    /** The input cannot be converted; the message is one line for its owner. */
+    z.object({ status: z.literal('failed'), message: z.string() }),
+    /** The machine failed (no space, no permission), not the input. */
+    z.object({ status: z.literal('broken'), message: z.string() }),
+  ]),
 );
+export type ConversionOutcome = z.infer<typeof conversionOutcomeSchema>;
 
 /** A conversion result that still has to be written. */
 export interface Converted {

@@ -3,11 +3,15 @@ import { plainTextReader } from '../formats-table';
 import { embedImages } from './embed-images';
 import { describeMissing, inputNameFor, runPandoc } from './pandoc';
 import { plainTextDocument } from './plain-text';
+import { declaredUnpackedBytes } from './unpacked-size';
 
 export { isPandocBroken } from './pandoc';
 
 /** Formats that are zip archives: the most common damage is that a file is none. */
 const zipped = new Set(['docx', 'odt', 'epub', 'pptx', 'xlsx']);
+
+/** Everything in a document, its images too. */
+const maxUnpackedBytes = 512 * 1024 * 1024;
 
 /** Writers that put images into the file they write. */
 const containers = new Set(['docx', 'odt', 'epub2', 'epub3', 'pptx', 'rtf', 'fb2', 'ipynb']);
@@ -78,6 +82,7 @@ export async function readDocument(
       `The file is not a ${request.inputFormat.toUpperCase()} document: it is no zip archive, so it is damaged or has the wrong extension.`,
     );
   }
+  if (zipped.has(reader)) requireUnpackable(request, input);
   const isPlain = reader === plainTextReader;
   try {
     return await runPandoc({
@@ -94,6 +99,16 @@ export async function readDocument(
       `The ${inputFormat} file could not be converted to ${outputFormat}: ${oneLine(error.message)}`,
     );
   }
+}
+
+/** A zip bomb that does not lie is refused at once; one that lies meets the limits of its process. */
+function requireUnpackable({ inputFormat }: ConversionRequest, input: Buffer): void {
+  const bytes = declaredUnpackedBytes(input) ?? 0;
+  if (bytes <= maxUnpackedBytes) return;
+  const [size, limit] = [bytes, maxUnpackedBytes].map((count) => Math.ceil(count / 1024 / 1024));
+  throw new ConversionFailure(
+    `The ${inputFormat.toUpperCase()} document unpacks to ${size} MiB; the engines take at most ${limit} MiB.`,
+  );
 }
 
 function describeLostImages({ outputFormat }: ConversionRequest, media: ReadonlyMap<string, unknown>): Warnings {

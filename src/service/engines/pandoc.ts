@@ -24,7 +24,7 @@ const outputName = 'converted.output';
 
 let broken = false;
 
-/** Whether the WebAssembly instance of this thread crashed; its memory is in an unknown state then. */
+/** Whether the WebAssembly instance of this process crashed; its memory is in an unknown state then. */
 export function isPandocBroken(): boolean {
   return broken;
 }

@@ -74,7 +74,7 @@ async function typeset(source: string, images: ReadonlyMap<string, Uint8Array>):
   }
 }
 
-/** One compiler a thread: it keeps fonts loaded, so that a second PDF takes milliseconds. */
+/** One compiler a process: it keeps fonts loaded, so that a second PDF takes milliseconds. */
 async function loadTypesetter(): Promise<NodeCompiler> {
   if (!typesetter) {
     const { NodeCompiler: compilers } = await loadEngine(

@@ -1,0 +1,128 @@
+import { crc32, deflateRawSync, constants, deflateSync } from 'node:zlib';
+
+/** Files that are small on the disk and want to be huge in memory, or to be worked on for ever. */
+
+const svgOpen = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"';
+
+/** Each group draws the one before it ten times: ten to the power of `levels` rectangles. */
+export function nestedUseSvg(levels: number): string {
+  const groups = Array.from({ length: levels }, (_, level) => {
+    const uses = `<use xlink:href="#g${level}"/>`.repeat(10);
+    return `<g id="g${level + 1}">${uses}</g>`;
+  });
+  return `${svgOpen} width="99" height="99"><defs><rect id="g0" width="9" height="9"/>${groups.join('')}</defs><use xlink:href="#g${levels}"/></svg>`;
+}
+
+/** An XML document whose entities multiply: the billion laughs. */
+export function entitySvg(): string {
+  const entities = Array.from(
+    { length: 10 },
+    (_, level) => `<!ENTITY e${level + 1} "${`&e${level};`.repeat(10)}">`,
+  ).join('');
+  return `<?xml version="1.0"?><!DOCTYPE svg [<!ENTITY e0 "laugh">${entities}]>${svgOpen} width="9" height="9"><text>&e10;</text></svg>`;
+}
+
+export function svgWithImage(source: string): string {
+  return `${svgOpen} width="9" height="9"><image width="9" height="9" xlink:href="${source}"/></svg>`;
+}
+
+/** A valid header that promises so many pixels, and data for all of them when they are all black. */
+export function hugePng(side: number, { rows = side }: { rows?: number } = {}): Buffer {
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(side, 0);
+  header.writeUInt32BE(side, 4);
+  // One bit a pixel, grey.
+  header[8] = 1;
+  const data = deflateSync(Buffer.alloc(rows * (1 + Math.ceil(side / 8))));
+  const signature = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
+  return Buffer.concat([
+    signature,
+    pngChunk('IHDR', header),
+    pngChunk('IDAT', data),
+    pngChunk('IEND', Buffer.alloc(0)),
+  ]);
+}
+
+function pngChunk(type: string, data: Buffer): Buffer {
+  const named = Buffer.concat([Buffer.from(type, 'latin1'), data]);
+  const framed = Buffer.alloc(named.length + 8);
+  framed.writeUInt32BE(data.length, 0);
+  named.copy(framed, 4);
+  framed.writeUInt32BE(crc32(named), named.length + 4);
+  return framed;
+}
+
+/** An animation of frames of one pixel each on a canvas of `side` by `side`. */
+export function longGif({ frames, side }: { frames: number; side: number }): Buffer {
+  const header = Buffer.from('GIF89a\0\0\0\0\x80\0\0\0\0\0\xff\xff\xff', 'latin1');
+  header.writeUInt16LE(side, 6);
+  header.writeUInt16LE(side, 8);
+  const frame = (color: number): Buffer =>
+    Buffer.from(`!\xf9\x04\0\x0a\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02${color ? 'L' : 'D'}\x01\0`, 'latin1');
+  const pair = Buffer.concat([frame(0), frame(1)]);
+  return Buffer.concat([header, ...Array.from({ length: frames / 2 }, () => pair), Buffer.from(';')]);
+}
+
+/**
+ * A DOCX whose text unpacks to so many MiB. With `declaredBytes` the archive says otherwise.
+ */
+export function docxBomb(mebibytes: number, { declaredBytes = mebibytes * 1024 * 1024 } = {}): Buffer {
+  const text = '<w:p><w:r><w:t>bomb</w:t></w:r></w:p>';
+  const block = Buffer.from(text.repeat(Math.ceil((1024 * 1024) / text.length)));
+  const open =
+    '<?xml version="1.0"?><w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>';
+  // Blocks that end with a full flush depend on nothing before them, so that one can stand there many times.
+  const flushed = (data: string | Buffer): Buffer =>
+    deflateRawSync(data, { level: 9, finishFlush: constants.Z_FULL_FLUSH });
+  const repeated = flushed(block);
+  const document = Buffer.concat([
+    flushed(open),
+    ...Array.from({ length: mebibytes }, () => repeated),
+    deflateRawSync('</w:body></w:document>'),
+  ]);
+  const types =
+    '<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Override PartName="/word/document.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>';
+  const relations =
+    '<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/></Relationships>';
+  return zip([
+    { name: '[Content_Types].xml', deflated: deflateRawSync(types), size: types.length, crc: crc32(types) },
+    { name: '_rels/.rels', deflated: deflateRawSync(relations), size: relations.length, crc: crc32(relations) },
+    { name: 'word/document.xml', deflated: document, size: declaredBytes, crc: 0 },
+  ]);
+}
+
+interface ZipEntry {
+  name: string;
+  deflated: Buffer;
+  size: number;
+  crc: number;
+}
+
+function zip(entries: readonly ZipEntry[]): Buffer {
+  const files: Buffer[] = [];
+  const directory: Buffer[] = [];
+  let offset = 0;
+  for (const { name, deflated, size, crc } of entries) {
+    // What the local and the central header have in common: versions, flags, method, time, CRC, sizes, lengths.
+    const common = Buffer.alloc(26);
+    common.writeUInt16LE(20, 0);
+    common.writeUInt16LE(8, 4);
+    common.writeUInt32LE(crc, 10);
+    common.writeUInt32LE(deflated.length, 14);
+    common.writeUInt32LE(Math.min(size, 0xfffffffe), 18);
+    common.writeUInt16LE(name.length, 22);
+    const file = Buffer.concat([Buffer.from('PK\x03\x04'), common, Buffer.from(name), deflated]);
+    const tail = Buffer.alloc(14);
+    tail.writeUInt32LE(offset, 10);
+    directory.push(Buffer.concat([Buffer.from('PK\x01\x02\x14\0'), common, tail, Buffer.from(name)]));
+    files.push(file);
+    offset += file.length;
+  }
+  const end = Buffer.alloc(22);
+  end.write('PK\x05\x06', 'latin1');
+  end.writeUInt16LE(entries.length, 8);
+  end.writeUInt16LE(entries.length, 10);
+  end.writeUInt32LE(Buffer.concat(directory).length, 12);
+  end.writeUInt32LE(offset, 16);
+  return Buffer.concat([...files, ...directory, end]);
+}

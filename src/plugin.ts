@@ -3,6 +3,7 @@ import path from 'node:path';
 import { SimplePlugin } from '@temporalio/plugin';
 import type { WorkerOptions } from '@temporalio/worker';
 import { createActivities } from './activities';
+import { CreditsWatch } from './activities/credits-watch';
 import type { ActivityDependencies } from './activities/dependencies';
 import { UnknownAppError } from './activities/dependencies';
 import { createConversionApi } from './api/client';
@@ -50,6 +51,7 @@ export class FileConversionPlugin extends SimplePlugin {
     const dependencies: ActivityDependencies = {
       api: (app) => this.api(app),
       files: options.files ?? createLocalFiles(),
+      credits: new CreditsWatch(),
     };
     this.conversionActivities = createActivities(dependencies);
   }

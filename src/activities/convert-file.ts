@@ -1,7 +1,9 @@
+import path from 'node:path';
 import { ConversionApiError } from '../api/errors';
 import { endpoints } from '../api/contract';
 import type { ConvertFileInput, ConvertFileResult, SendingFence } from '../shared/activities';
 import { runAttempt } from './activity-attempt';
+import { KnownInsufficientError } from './credits-watch';
 import type { ActivityDependencies } from './dependencies';
 import { planDestination } from './job-destination';
 import { reportTask } from './task-report';
@@ -12,18 +14,24 @@ import { reportTask } from './task-report';
  * A fence stands right before the first byte: an acknowledged heartbeat `{ phase: 'sending' }`. A worker that is lost without it has sent
  * nothing; with it the outcome is unknown. It is taken down again when an answer proves that nothing ran.
  */
-export function createConvertFile({ api, files }: ActivityDependencies) {
+export function createConvertFile({ api, files, credits }: ActivityDependencies) {
   return (input: ConvertFileInput): Promise<ConvertFileResult> =>
-    runAttempt('submit', input.app, async ({ requests, heartbeat, turn, previousDetails, failure }) => {
+    runAttempt('submit', input.app, async ({ number, requests, heartbeat, turn, previousDetails, failure }) => {
       if (input.destination !== undefined) {
         const plan = await planDestination(files, { ...input, destination: input.destination });
         if (plan.kind === 'skip') return { skipped: true };
+      }
+      if (input.parked) failure.parked = input.parked;
+      const kind = [input.app, input.input ?? path.extname(input.sourceName).toLowerCase(), input.output].join(' ');
+      if (input.parked && !input.parked.askAtOnce && number === 1) {
+        throw new KnownInsufficientError('too few vCredits a moment ago.');
       }
       const service = await api(input.app);
       // An earlier attempt ended with proof that nothing ran, or the server would not have retried it.
       if (previousDetails !== undefined && previousDetails !== null) await heartbeat.record({ phase: 'waiting' });
 
       const raiseFence = async () => {
+        credits.probe(kind, input.parked?.restoredAt);
         const fence: SendingFence = { phase: 'sending' };
         await heartbeat.record(fence);
         heartbeat.start();
@@ -40,12 +48,15 @@ export function createConvertFile({ api, files }: ActivityDependencies) {
           turn: { ...turn, beforeSend: raiseFence },
         });
       } catch (error) {
+        if (error instanceof ConversionApiError && error.code === 'INSUFFICIENT_VCREDITS')
+          credits.insufficient(kind, input.parked?.restoredAt);
         if (failure.sentUnrepeatable === true && error instanceof ConversionApiError && !error.mayHaveExecuted) {
           failure.sentUnrepeatable = false;
           await heartbeat.record({ phase: 'waiting' });
         }
         throw error;
       }
+      credits.sufficient(kind);
       const taskId = snapshot.taskId ?? snapshot.connector;
       if (taskId === undefined) {
         if (snapshot.error === undefined) throw nameless();

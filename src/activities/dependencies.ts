@@ -1,4 +1,5 @@
 import type { ConversionApi } from '../api/conversion-api';
+import type { CreditsWatch } from './credits-watch';
 import type { FileStore } from '../storage/file-store';
 
 /** What the activities work with; a worker injects the real ones, a test may inject others. */
@@ -9,6 +10,8 @@ export interface ActivityDependencies {
    */
   api: (app: string) => Promise<ConversionApi>;
   files: FileStore;
+  /** Shared by all activities of a worker. */
+  credits: CreditsWatch;
 }
 
 /** A job names an app profile that this worker does not have. */

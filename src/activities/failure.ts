@@ -3,10 +3,12 @@ import { endpoints } from '../api/contract';
 import type { ErrorClass } from '../api/error-codes';
 import { lookUpErrorCode } from '../api/error-codes';
 import { ConversionApiError } from '../api/errors';
-import type { ActivityFailureDetails, JobReaction } from '../shared/activities';
+import type { ActivityFailureDetails, JobReaction, ParkedSubmit } from '../shared/activities';
 import { failureCodes } from '../shared/activities';
 import { StorageError } from '../storage/errors';
+import { KnownInsufficientError } from './credits-watch';
 import { UnknownAppError } from './dependencies';
+import { nextCreditsCheckMs } from './poll-schedule';
 
 /** What a failure is told with: the activity's step, and names for its message. */
 export interface FailureContext {
@@ -16,6 +18,8 @@ export interface FailureContext {
   /** Requests this attempt has spent. */
   requests: number;
   taskId?: string;
+  /** The job waits for vCredits. */
+  parked?: ParkedSubmit;
   /** A request that must not be repeated is on its way, and nothing has proven yet that it did not run. */
   sentUnrepeatable?: boolean;
 }
@@ -34,6 +38,10 @@ export function toFailure(error: unknown, context: FailureContext): Error {
   if (error instanceof CancelledFailure || error instanceof ApplicationFailure) return error;
   if (error instanceof ConversionApiError) return fromApiError(error, context);
   if (error instanceof StorageError) return fromStorageError(error, context);
+  if (error instanceof KnownInsufficientError) {
+    const message = withAdvice(`app ${context.app} had ${error.message}`, 'credits', context);
+    return awaitCredits({ code: 'INSUFFICIENT_VCREDITS', message, cause: error }, context);
+  }
   if (error instanceof UnknownAppError) {
     return build(context, { code: 'UNKNOWN_APP', message: error.message, reaction: 'fail', cause: error });
   }
@@ -42,8 +50,9 @@ export function toFailure(error: unknown, context: FailureContext): Error {
   return build(context, { code: 'UNEXPECTED', message: cause.message, reaction: 'retry', cause });
 }
 
-/** Whether the rate limit ended an attempt: such an attempt does not count. */
+/** Whether a rate limit, or what is known of missing vCredits, ended an attempt before it could do anything: it does not count. */
 export function endedByRateLimit(error: unknown): 'throttled' | 'turnedAway' | undefined {
+  if (error instanceof KnownInsufficientError) return 'turnedAway';
   if (!(error instanceof ConversionApiError)) return undefined;
   if (error.code === 'RATE_LIMIT_WAIT') return 'turnedAway';
   return lookUpErrorCode(error.code)?.class === 'rate' ? 'throttled' : undefined;
@@ -90,7 +99,7 @@ function fromApiError(error: ConversionApiError, context: FailureContext): Error
       return build(context, { ...base, message, reaction: 'retry', expected: true, delayMs });
     }
     case 'credits':
-      return build(context, { ...base, message, reaction: 'awaitCredits' });
+      return awaitCredits({ ...base, message }, context);
     case 'chain':
       return build(context, { ...base, message, reaction: context.step === 'submit' ? 'uploadAgain' : 'fail' });
     case 'expired': {
@@ -113,6 +122,15 @@ function fromApiError(error: ConversionApiError, context: FailureContext): Error
     case 'final':
       return build(context, { ...base, message, reaction: 'fail' });
   }
+}
+
+/** A job that is parked already asks again by itself; any other parks now. */
+function awaitCredits(parts: Omit<FailureParts, 'reaction'>, context: FailureContext): ApplicationFailure {
+  const { parked } = context;
+  const now = Date.now();
+  if (!parked || now >= parked.until) return build(context, { ...parts, reaction: 'awaitCredits' });
+  const delayMs = nextCreditsCheckMs({ parkedMs: now - parked.since, leftMs: parked.until - now, random: Math.random });
+  return build(context, { ...parts, reaction: 'retry', expected: true, delayMs });
 }
 
 function outcomeUnknown(context: FailureContext, reason: string, parts: Partial<FailureParts>): ApplicationFailure {

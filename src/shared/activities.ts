@@ -20,6 +20,19 @@ export interface ConvertFileInput {
   input?: string;
   destination?: string;
   onExisting: OnExisting;
+  /** The job is parked for vCredits: too few of them is "not yet" until the deadline. */
+  parked?: ParkedSubmit;
+}
+
+/** A submit that waits for vCredits. Milliseconds since the epoch. */
+export interface ParkedSubmit {
+  since: number;
+  /** The credits deadline: the last attempt comes then. */
+  until: number;
+  /** When an operator has last said that credits were restored. */
+  restoredAt?: number;
+  /** That was just now. */
+  askAtOnce: boolean;
 }
 
 /** The state of a conversion task as the service last told it. */

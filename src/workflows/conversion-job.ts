@@ -39,6 +39,7 @@ export async function conversionJob(input: ConversionJobInput): Promise<Conversi
   setHandler(stateQuery, () => job.progress.state());
   setHandler(creditsRestored, () => {
     job.creditsRestored = true;
+    job.creditsRestoredAt = Date.now();
   });
   try {
     return await job.run();
@@ -51,6 +52,7 @@ export async function conversionJob(input: ConversionJobInput): Promise<Conversi
 class ConversionJob {
   readonly progress: JobProgress;
   creditsRestored = false;
+  creditsRestoredAt: number | undefined;
   private readonly activities: JobActivities;
   private readonly name: string;
   private resubmissions = 0;
@@ -146,13 +148,12 @@ class ConversionJob {
         return accepted.report.finished ? accepted.report : await this.awaitConversion(accepted.report.taskId);
       } catch (error) {
         if (isCancellation(error)) throw error;
-        const accepted = this.progress.phase === 'converting';
-        failure = readFailure(error, accepted ? failureCodes.conversionDeadline : failureCodes.submitDeadline);
+        failure = this.readConvertFailure(error);
       }
       this.progress.requests += failure.requests;
       if (failure.reaction === 'submitAfterLoss' && Date.now() >= deadline) throw this.progress.failed(failure);
       const next = await this.react(failure);
-      if (failure.reaction === 'awaitCredits') deadline = Date.now() + this.policies.submitDeadlineMs;
+      if (failure.reaction === 'awaitCredits') deadline = this.creditsDeadline() + this.policies.submitTimeoutMs;
       if (next === 'uploadAgain') {
         const again = await this.upload();
         if (again === 'skipped') return 'skipped';
@@ -167,7 +168,11 @@ class ConversionJob {
       case 'submitAfterLoss':
         return 'submitAgain';
       case 'awaitCredits':
-        await this.parkForCredits(failure);
+        if (this.parkedSince !== undefined && Date.now() >= this.creditsDeadline()) {
+          throw this.progress.failed(this.outOfCredits(failure));
+        }
+        // From here on the submit itself asks again and again, which adds nothing to the history.
+        this.park();
         return 'submitAgain';
       case 'uploadAgain':
         if (this.uploadsLeft > 0) return 'uploadAgain';
@@ -199,8 +204,46 @@ class ConversionJob {
     this.resubmissions += 1;
   }
 
+  private readConvertFailure(error: unknown): JobFailure {
+    if (this.progress.phase === 'converting') return readFailure(error, failureCodes.conversionDeadline);
+    const parked = this.progress.phase === 'awaitingCredits';
+    const failure = readFailure(error, parked ? failureCodes.creditsDeadline : failureCodes.submitDeadline, {
+      isSubmit: true,
+    });
+    return failure.code === failureCodes.creditsDeadline ? this.outOfCredits(failure) : failure;
+  }
+
+  /** Submits; while it is parked, as often as it takes, and at once when credits were restored. */
   private async submit(connector: string, deadlineMs: number): Promise<ConvertFileResult> {
-    this.progress.enter('submitting');
+    for (let askAtOnce = false; ; askAtOnce = true) {
+      this.creditsRestored = false;
+      const scope = new CancellationScope();
+      const submitted = scope.run(() => this.submitOnce(connector, { deadlineMs, askAtOnce }));
+      if (this.progress.phase !== 'awaitingCredits') return submitted;
+      const settled = submitted.then(
+        () => undefined,
+        () => undefined,
+      );
+      const restored = condition(() => this.creditsRestored).catch(() => undefined);
+      await Promise.race([settled, restored]);
+      // Between two attempts it ends at once; an attempt under way is seen to its end.
+      if (this.creditsRestored) scope.cancel();
+      try {
+        return await submitted;
+      } catch (error) {
+        if (!isCancellation(error) || !this.creditsRestored || CancellationScope.current().consideredCancelled)
+          throw error;
+      }
+    }
+  }
+
+  private async submitOnce(
+    connector: string,
+    { deadlineMs, askAtOnce }: { deadlineMs: number; askAtOnce: boolean },
+  ): Promise<ConvertFileResult> {
+    const { parkedSince, creditsRestoredAt } = this;
+    const parked = parkedSince !== undefined && this.progress.phase === 'awaitingCredits';
+    if (!parked) this.progress.enter('submitting');
     const { app, output, input, destination } = this.input;
     const request = {
       app,
@@ -210,6 +253,14 @@ class ConversionJob {
       ...(input !== undefined && { input }),
       ...(destination !== undefined && { destination }),
       onExisting: this.policies.onExisting,
+      ...(parked && {
+        parked: {
+          since: parkedSince,
+          until: this.creditsDeadline(),
+          askAtOnce,
+          ...(creditsRestoredAt !== undefined && { restoredAt: creditsRestoredAt }),
+        },
+      }),
     };
     const options = { summary: this.progress.summary, deadlineMs: Math.max(deadlineMs, this.policies.submitTimeoutMs) };
     const accepted = await this.activities.convertFile(request, options);
@@ -240,20 +291,31 @@ class ConversionJob {
 
   /** A durable wait for vCredits: growing rechecks, and at once on the signal. */
   private async parkForCredits(failure: JobFailure): Promise<void> {
-    this.parkedSince ??= Date.now();
-    const leftMs = this.parkedSince + this.policies.creditsDeadlineMs - Date.now();
-    if (leftMs <= 0) {
-      const message = `app ${this.input.app} has had too few vCredits for longer than the credits deadline. ${failure.message}`;
-      throw this.progress.failed({ ...failure, code: failureCodes.creditsDeadline, message });
-    }
-    this.progress.enter(
-      'awaitingCredits',
-      `App \`${this.input.app}\` has too few vCredits. Signal \`creditsRestored\` goes on at once.`,
-    );
+    this.park();
+    const leftMs = this.creditsDeadline() - Date.now();
+    if (leftMs <= 0) throw this.progress.failed(this.outOfCredits(failure));
     const recheckMs = Math.min(firstCreditsRecheckMs * 2 ** this.creditChecks, maxCreditsRecheckMs, leftMs);
     this.creditChecks += 1;
     this.creditsRestored = false;
     await condition(() => this.creditsRestored, recheckMs);
+  }
+
+  private park(): void {
+    this.parkedSince ??= Date.now();
+    this.progress.enter(
+      'awaitingCredits',
+      `App \`${this.input.app}\` has too few vCredits. It asks again by itself; \`fileconv credits restored --app ${this.input.app}\` lets it go on at once.`,
+    );
+  }
+
+  /** Milliseconds since the epoch. */
+  private creditsDeadline(): number {
+    return (this.parkedSince ?? Date.now()) + this.policies.creditsDeadlineMs;
+  }
+
+  private outOfCredits(failure: JobFailure): JobFailure {
+    const message = `app ${this.input.app} has had too few vCredits for longer than the credits deadline. ${failure.message}`;
+    return { ...failure, code: failureCodes.creditsDeadline, reaction: 'fail', message };
   }
 
   private async download(report: TaskReport, destination: string): Promise<ConversionJobResult> {

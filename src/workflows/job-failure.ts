@@ -16,9 +16,9 @@ export interface JobFailure {
 }
 
 /** Reads what an activity threw; `deadlineCode` names the deadline that this activity runs under. */
-export function readFailure(error: unknown, deadlineCode: string): JobFailure {
+export function readFailure(error: unknown, deadlineCode: string, { isSubmit = false } = {}): JobFailure {
   const failure = error instanceof ActivityFailure ? error.cause : error;
-  if (failure instanceof TimeoutFailure) return readTimeout(failure, deadlineCode);
+  if (failure instanceof TimeoutFailure) return readTimeout(failure, deadlineCode, isSubmit);
   if (failure instanceof ApplicationFailure) {
     const details = readDetails(failure);
     if (error instanceof ActivityFailure && error.retryState === 'TIMEOUT') {
@@ -38,8 +38,8 @@ export function readFailure(error: unknown, deadlineCode: string): JobFailure {
 }
 
 /** A lost worker or a time-out: whether a convert request was on its way then is told by the fence that the activity left. */
-function readTimeout(failure: TimeoutFailure, deadlineCode: string): JobFailure {
-  if (deadlineCode === failureCodes.submitDeadline) {
+function readTimeout(failure: TimeoutFailure, deadlineCode: string, isSubmit: boolean): JobFailure {
+  if (isSubmit) {
     if (isFence(failure.lastHeartbeatDetails)) {
       return {
         code: failureCodes.outcomeUnknown,

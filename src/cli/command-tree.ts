@@ -88,6 +88,18 @@ export function buildCommands(output: Output, run: Runner): Command {
       run(options, async (context) => (await import('./commands/worker.js')).worker(context)),
     );
 
+  const credits = program
+    .command('credits')
+    .description('jobs that wait for vCredits')
+    .addHelpText('after', examples('fileconv credits restored --app billing'));
+  common(credits.command('restored'))
+    .description('vCredits were added: every job of the app that waits for them goes on at once')
+    .option(...appOption)
+    .addHelpText('after', examples('fileconv credits restored', 'fileconv credits restored --app billing --json'))
+    .action((options: CommonOptions & { app?: string }) =>
+      run(options, async (context) => (await import('./commands/credits.js')).creditsRestored(context, options)),
+    );
+
   const service = common(program.command('service'))
     .description('run the embedded conversion service on this machine')
     .addHelpText('after', examples('fileconv service', 'FILECONV_SERVICE_PORT=9000 fileconv service'))

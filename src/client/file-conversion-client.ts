@@ -1,9 +1,12 @@
 import type { Client } from '@temporalio/client';
-import type { ConversionJobResult } from '../shared/job';
+import { TypedSearchAttributes } from '@temporalio/common';
+import type { ConversionJobInput, ConversionJobResult } from '../shared/job';
 import { jobSummary } from '../shared/job';
 import { conversionJobType, defaultTaskQueue } from '../shared/names';
 import { ConversionHandle } from './conversion-handle';
 import type { ConversionRequest } from './job-request';
+import { searchAttributes } from '../shared/search-attributes';
+import { hasSearchAttributes } from './search-attribute-support';
 import { newWorkflowId, toJobInput } from './job-request';
 
 export interface FileConversionClientOptions {
@@ -24,6 +27,7 @@ export class FileConversionClient {
   private readonly client: Client;
   private readonly taskQueue: string;
   private readonly app: string;
+  private hasSearchAttributes: Promise<boolean> | undefined;
 
   constructor(options: FileConversionClientOptions) {
     this.client = options.client;
@@ -46,13 +50,27 @@ export class FileConversionClient {
    */
   async start(request: ConversionRequest, options: StartOptions = {}): Promise<ConversionHandle> {
     const input = toJobInput(request, this.app);
+    const typedSearchAttributes = await this.searchAttributesOf(input);
     const workflow = await this.client.workflow.start(conversionJobType, {
       workflowId: options.workflowId ?? newWorkflowId(input.source),
       taskQueue: this.taskQueue,
       args: [input],
       staticSummary: jobSummary(input),
+      ...(typedSearchAttributes && { typedSearchAttributes }),
     });
     return new ConversionHandle(workflow);
+  }
+
+  /** A server that does not know them would refuse the job; without them the job sets none either. */
+  private async searchAttributesOf(input: ConversionJobInput): Promise<TypedSearchAttributes | undefined> {
+    this.hasSearchAttributes ??= hasSearchAttributes(this.client);
+    if (!(await this.hasSearchAttributes)) return undefined;
+    return new TypedSearchAttributes([
+      { key: searchAttributes.app, value: input.app },
+      { key: searchAttributes.status, value: 'running' },
+      { key: searchAttributes.outputFormat, value: input.output },
+      ...(input.input === undefined ? [] : [{ key: searchAttributes.inputFormat, value: input.input }]),
+    ]);
   }
 
   /** The job with this id; asking it costs nothing until one of its methods is called. */

@@ -227,11 +227,11 @@ class ConversionJob {
       const restored = condition(() => this.creditsRestored).catch(() => undefined);
       await Promise.race([settled, restored]);
       // Between two attempts it ends at once; an attempt under way is seen to its end.
-      if (this.creditsRestored) scope.cancel();
+      if (this.isRestored()) scope.cancel();
       try {
         return await submitted;
       } catch (error) {
-        if (!isCancellation(error) || !this.creditsRestored || CancellationScope.current().consideredCancelled)
+        if (!isCancellation(error) || !this.isRestored() || CancellationScope.current().consideredCancelled)
           throw error;
       }
     }
@@ -298,6 +298,11 @@ class ConversionJob {
     this.creditChecks += 1;
     this.creditsRestored = false;
     await condition(() => this.creditsRestored, recheckMs);
+  }
+
+  /** A call, since control flow analysis takes a signal that has not come for one that never will. */
+  private isRestored(): boolean {
+    return this.creditsRestored;
   }
 
   private park(): void {

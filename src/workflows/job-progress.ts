@@ -1,6 +1,7 @@
-import { ApplicationFailure, setCurrentDetails } from '@temporalio/workflow';
+import { ApplicationFailure, setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import type { ConversionFailureDetails, ConversionJobInput, ConversionJobState, JobPhase } from '../shared/job';
 import { jobSummary } from '../shared/job';
+import { searchAttributes } from '../shared/search-attributes';
 import type { JobFailure } from './job-failure';
 
 /** Where a job stands: what the query answers, what the UI shows, and what the result tells about time and requests. */
@@ -11,6 +12,8 @@ export class JobProgress {
   taskId: string | undefined;
   requests = 0;
   possiblyChargedTwice = false;
+  /** Whoever started the job knew that the namespace has the search attributes. */
+  private readonly isListed = workflowInfo().typedSearchAttributes.get(searchAttributes.app) !== undefined;
   readonly phaseMs: Partial<Record<JobPhase, number>> = {};
 
   constructor(input: ConversionJobInput) {
@@ -20,8 +23,9 @@ export class JobProgress {
   }
 
   /** `waitsFor` is what a person who opens the job wants to know next. */
-  enter(phase: JobPhase, waitsFor = ''): void {
+  enter(phase: JobPhase, waitsFor = '', errorCode?: string): void {
     if (phase !== this.phase) {
+      this.list(phase, errorCode);
       const now = Date.now();
       this.phaseMs[this.phase] = (this.phaseMs[this.phase] ?? 0) + (now - this.since);
       this.phase = phase;
@@ -43,7 +47,7 @@ export class JobProgress {
   /** The job's own failure: its type is the error code, its message names the file and says what to do. */
   failed(failure: JobFailure, advice = ''): ApplicationFailure {
     const phase = this.phase;
-    this.enter('failed', failure.message);
+    this.enter('failed', failure.message, failure.code);
     const details: ConversionFailureDetails = {
       code: failure.code,
       phase,
@@ -59,6 +63,17 @@ export class JobProgress {
       details: [details],
       ...(failure.error !== undefined && { cause: failure.error }),
     });
+  }
+
+  /** As seldom as possible: each costs an event and a write. Whether a job is parked or has failed is what people look for. */
+  private list(next: JobPhase, errorCode: string | undefined): void {
+    const leavesPark = this.phase === 'awaitingCredits';
+    if (!this.isListed || !(leavesPark || next === 'awaitingCredits' || next === 'failed')) return;
+    const value = next === 'awaitingCredits' || next === 'failed' ? next : 'running';
+    upsertSearchAttributes([
+      { key: searchAttributes.status, value },
+      ...(errorCode === undefined ? [] : [{ key: searchAttributes.errorCode, value: errorCode }]),
+    ]);
   }
 
   private chargeNote(): string {

@@ -35,15 +35,16 @@ export const quickPolicies = {
 } as const;
 
 export async function startRig(
-  options: { worker?: boolean; timeouts?: Partial<ApiTimeouts> } = {},
+  options: { worker?: boolean; timeouts?: Partial<ApiTimeouts>; app?: string } = {},
 ): Promise<ConversionRig> {
   installQuietRuntime();
+  const { app = 'stub' } = options;
   const stub = await startStubService();
   const temporal = await testClient();
   const taskQueue = `test-${randomUUID()}`;
   const folder = await mkdtemp(path.join(tmpdir(), 'fileconv-test-'));
   const plugin = new FileConversionPlugin({
-    apps: { stub: { baseUrl: stub.url, appId: stubAppId, token: stubToken } },
+    apps: { [app]: { baseUrl: stub.url, appId: stubAppId, token: stubToken } },
     ...(options.timeouts && { timeouts: options.timeouts }),
   });
   let connection: NativeConnection | undefined;
@@ -59,7 +60,7 @@ export async function startRig(
     temporal,
     taskQueue,
     folder,
-    client: new FileConversionClient({ client: temporal, taskQueue, app: 'stub' }),
+    client: new FileConversionClient({ client: temporal, taskQueue, app }),
     async source(name, contents = '# A report\n') {
       const file = path.join(folder, name);
       await writeFile(file, contents);

@@ -1,4 +1,5 @@
 import os from 'node:os';
+import { searchAttributeTypes } from '../../src/shared/search-attributes';
 import {
   defaultCacheDir,
   obtainTemporalCli,
@@ -9,18 +10,6 @@ import {
 declare global {
   var testTemporalServer: RunningTemporalServer | undefined;
 }
-
-/** The search attributes of the design, so that any test may set and query them. */
-const searchAttributes = {
-  ConversionStatus: 'Keyword',
-  ConversionApp: 'Keyword',
-  ConversionInputFormat: 'Keyword',
-  ConversionOutputFormat: 'Keyword',
-  ConversionTaskId: 'Keyword',
-  ConversionBatchId: 'Keyword',
-  ConversionErrorCode: 'Keyword',
-  ConversionVCredits: 'Int',
-};
 
 /** One Temporal dev server, in memory, for the whole jest run; tests find it in TEST_TEMPORAL_ADDRESS. */
 export default async function startSharedServer(): Promise<void> {
@@ -34,7 +23,7 @@ export default async function startSharedServer(): Promise<void> {
   const withUi = process.env['TEST_TEMPORAL_UI'] === '1';
   const server = await startTemporalServer({
     cliPath: cli.path,
-    searchAttributes,
+    searchAttributes: searchAttributeTypes,
     ...(withUi ? {} : { uiPort: false }),
   });
   if (server.uiUrl !== undefined) console.log(`Temporal UI of this run: ${server.uiUrl}`);

@@ -11,6 +11,7 @@ import {
   readServerRecord,
   startTemporalServer,
 } from '../../temporal-server';
+import { searchAttributeTypes } from '../../shared/search-attributes';
 import type { CommandContext } from '../command-context';
 import { aborted } from './parent-process';
 
@@ -154,7 +155,15 @@ class OwnTemporal implements TemporalPart {
       onProgress: (message) => output.say(message),
       ...(signal && { signal }),
     });
-    return { cliPath: cli.path, env, dbFilename, namespace: this.namespace, logFile, ownProcessGroup: true };
+    return {
+      cliPath: cli.path,
+      env,
+      dbFilename,
+      namespace: this.namespace,
+      searchAttributes: searchAttributeTypes,
+      logFile,
+      ownProcessGroup: true,
+    };
   }
 }
 

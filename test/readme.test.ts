@@ -1,12 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { parse as parseToml } from 'smol-toml';
 import ts from 'typescript';
 import { errorCodes } from '../src/api/error-codes';
 import { appKeys, keysOfSection } from '../src/config/known-keys';
+import { appSchema, fileSchema } from '../src/service/accounts/accounts-schema';
 import { failureCodes } from '../src/shared/activities';
 
 const root = path.resolve(__dirname, '..');
-const pages = ['README.md', 'CONTRIBUTING.md', 'docs/errors.md', 'docs/faults.md'];
+const pages = ['README.md', 'CONTRIBUTING.md', 'docs/accounts.md', 'docs/errors.md', 'docs/faults.md'];
 const textOf = (page: string) => readFileSync(path.join(root, page), 'utf8');
 const readme = textOf('README.md');
 
@@ -30,6 +32,19 @@ it.each(pages)('%s names only files that exist, and links only to them', (page) 
     path.relative(folder, path.join(root, match[1] ?? '')),
   );
   expect([...links, ...named].filter((file) => !existsSync(path.join(folder, file)))).toEqual([]);
+});
+
+it('docs/accounts.md shows a file that the service takes, and explains every key', () => {
+  const page = textOf('docs/accounts.md');
+  const example = /^```toml\n(.*?)^```$/ms.exec(page)?.[1] ?? '';
+  const { apps } = fileSchema.parse(parseToml(example));
+  expect(Object.keys(apps)).toEqual(['billing']);
+  const explained = [...page.matchAll(/^\| `([\w.]+)` \|/gm)].map((match) => match[1]?.replace('limits.', '') ?? '');
+  const { limits, ...ofApp } = appSchema.shape;
+  const ofFile = Object.keys(fileSchema.shape).filter((key) => key !== 'apps');
+  const limitKeys = Object.keys(limits.unwrap().shape);
+  const withoutPrefix = [...Object.keys(ofApp), ...limitKeys, ...ofFile].map((key) => key.replace('limits.', ''));
+  expect([...new Set(explained)].sort()).toEqual([...new Set(withoutPrefix)].sort());
 });
 
 it('the README explains every configuration key, and no other', () => {

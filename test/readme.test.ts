@@ -39,7 +39,7 @@ it('docs/accounts.md shows a file that the service takes, and explains every key
   const example = /^```toml\n(.*?)^```$/ms.exec(page)?.[1] ?? '';
   const { apps } = fileSchema.parse(parseToml(example));
   expect(Object.keys(apps)).toEqual(['billing']);
-  const explained = [...page.matchAll(/^\| `([\w.]+)` \|/gm)].map((match) => match[1]?.replace('limits.', '') ?? '');
+  const explained = [...page.matchAll(/^\| `([\w.]+)` +\|/gm)].map((match) => match[1]?.replace('limits.', '') ?? '');
   const { limits, ...ofApp } = appSchema.shape;
   const ofFile = Object.keys(fileSchema.shape).filter((key) => key !== 'apps');
   const limitKeys = Object.keys(limits.unwrap().shape);

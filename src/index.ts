@@ -5,7 +5,7 @@ export { ConversionFailedError, ConversionHandle } from './client/conversion-han
 export { InvalidRequestError } from './client/job-request';
 export type { ConversionRequest } from './client/job-request';
 export { FileConversionPlugin } from './plugin';
-export type { AppProfile, FileConversionPluginOptions } from './plugin';
+export type { AppProfile, CallbackSettings, FileConversionPluginOptions } from './plugin';
 export type { ApiTimeouts } from './api/conversion-api';
 export type { FileStore } from './storage/file-store';
 export type {

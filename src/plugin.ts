@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { SimplePlugin } from '@temporalio/plugin';
@@ -9,6 +10,9 @@ import { UnknownAppError } from './activities/dependencies';
 import { createConversionApi } from './api/client';
 import { createRateMemory } from './api/rate-limit/rate-memory';
 import type { ApiTimeouts, ConversionApi, RateMemory } from './api/conversion-api';
+import { checkBaseUrl, createCallbackUrl } from './callbacks/callback-url';
+import { createCallbackKey } from './callbacks/callback-key';
+import type { CallbackSubmission } from './shared/callback';
 import type { FileStore } from './storage/file-store';
 import { createLocalFiles } from './storage/local-files';
 
@@ -19,11 +23,23 @@ export interface AppProfile {
   appId: string;
   /** The app token, or where to get it from; called for the app's first job. */
   token: string | (() => string | Promise<string>);
+  /** Where this app's service reaches the callback receiver. Default: `callbacks.publicBaseUrl`. Its domain must be verified for the app. */
+  callbackBaseUrl?: string;
+}
+
+/** How services are asked to call back; the receiver is `fileconv callbacks`. */
+export interface CallbackSettings {
+  /** Signs the URLs: at least 32 characters, the same that the receiver has. */
+  key: string | KeyObject;
+  /** Where services reach the receiver, a path prefix included, for example `https://hooks.example.com/conversion`. Default: only apps with a `callbackBaseUrl` ask. */
+  publicBaseUrl?: string;
 }
 
 export interface FileConversionPluginOptions {
   apps: Readonly<Record<string, AppProfile>>;
   timeouts?: Partial<ApiTimeouts>;
+  /** Default: nobody calls back, and jobs poll. */
+  callbacks?: CallbackSettings;
   /** Where files come from and go to. Default: `file:` URIs. */
   files?: FileStore;
   /** Folder in which the end of a RETRY-AFTER outlives the process. Default: none, and a worker that starts again has to be told anew. */
@@ -42,16 +58,22 @@ export class FileConversionPlugin extends SimplePlugin {
   private readonly apps: Readonly<Record<string, AppProfile>>;
   private readonly timeouts: Partial<ApiTimeouts>;
   private readonly stateDir: string | undefined;
+  private readonly callbackKey: KeyObject | undefined;
+  private readonly callbackBaseUrls: ReadonlyMap<string, string>;
 
   constructor(options: FileConversionPluginOptions) {
     super({ name: 'temporal-file-conversion.FileConversionPlugin' });
     this.apps = options.apps;
     this.timeouts = options.timeouts ?? {};
     this.stateDir = options.stateDir;
+    const { key } = options.callbacks ?? {};
+    this.callbackKey = typeof key === 'string' ? createCallbackKey(key) : key;
+    this.callbackBaseUrls = callbackBaseUrls(options);
     const dependencies: ActivityDependencies = {
       api: (app) => this.api(app),
       files: options.files ?? createLocalFiles(),
       credits: new CreditsWatch(),
+      callbackUrl: (app, submission) => this.callbackUrl(app, submission),
     };
     this.conversionActivities = createActivities(dependencies);
   }
@@ -101,10 +123,31 @@ export class FileConversionPlugin extends SimplePlugin {
     });
   }
 
+  private callbackUrl(app: string, submission: CallbackSubmission): string | undefined {
+    const baseUrl = this.callbackBaseUrls.get(app);
+    if (baseUrl === undefined || this.callbackKey === undefined) return undefined;
+    return createCallbackUrl(baseUrl, submission, this.callbackKey);
+  }
+
   /** The limit is the service's for the app, whatever the profile is called here. */
   private rateMemory({ baseUrl, appId }: AppProfile): RateMemory | undefined {
     if (this.stateDir === undefined) return undefined;
     const name = createHash('sha256').update(`${baseUrl} ${appId}`).digest('hex').slice(0, 16);
     return createRateMemory(path.join(this.stateDir, 'rate-limits', `${name}.json`));
   }
+}
+
+/** Checked here, so that a mistake ends the worker's start and not each of its jobs. */
+function callbackBaseUrls({ apps, callbacks }: FileConversionPluginOptions): Map<string, string> {
+  const baseUrls = new Map<string, string>();
+  for (const [app, { callbackBaseUrl }] of Object.entries(apps)) {
+    if (callbackBaseUrl !== undefined && !callbacks) {
+      throw new TypeError(`apps.${app}.callbackBaseUrl needs callbacks.key, which signs the callback URLs.`);
+    }
+    const baseUrl = callbackBaseUrl ?? callbacks?.publicBaseUrl;
+    if (baseUrl === undefined) continue;
+    const isOwn = callbackBaseUrl !== undefined;
+    baseUrls.set(app, checkBaseUrl(baseUrl, isOwn ? `apps.${app}.callbackBaseUrl` : 'callbacks.publicBaseUrl'));
+  }
+  return baseUrls;
 }

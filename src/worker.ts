@@ -7,7 +7,7 @@ import type { FileConversionPlugin } from './plugin';
 import { defaultTaskQueue } from './shared/names';
 
 export { FileConversionPlugin } from './plugin';
-export type { AppProfile, FileConversionPluginOptions } from './plugin';
+export type { AppProfile, CallbackSettings, FileConversionPluginOptions } from './plugin';
 
 export interface ConversionWorkerOptions {
   connection: NativeConnection;

@@ -19,6 +19,8 @@ export interface ActivityAttempt {
   readonly turn: RequestTurn;
   /** Identity of the job that this activity belongs to. */
   readonly jobKey: string;
+  /** The job that this activity belongs to. */
+  readonly workflowId: string | undefined;
   /** What failures of this attempt are told with; the activity keeps `requests` and `taskId` up to date. */
   readonly failure: FailureContext;
 }
@@ -60,6 +62,7 @@ export async function runAttempt<T>(
       signal: heartbeat.signal,
       turn: { signal: heartbeat.signal, priority: info.priority?.priorityKey, maxWaitMs: longestWaitMs[step] },
       jobKey: currentJobKey(),
+      workflowId: info.workflowExecution?.workflowId,
       failure,
     });
   } catch (error) {

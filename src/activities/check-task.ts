@@ -24,6 +24,7 @@ export function createCheckTask({ api }: ActivityDependencies) {
   return (input: CheckTaskInput): Promise<CheckTaskResult> =>
     runAttempt('check', input.app, async ({ number, heartbeat, previousDetails, signal, turn, failure }) => {
       failure.taskId = input.taskId;
+      failure.taskIsHint = input.fromCallback === true;
       let requests = requestsBefore(previousDetails);
       heartbeat.update({ requests } satisfies CheckHeartbeat);
       const countRequest = () => {

@@ -14,9 +14,10 @@ import { reportTask } from './task-report';
  * A fence stands right before the first byte: an acknowledged heartbeat `{ phase: 'sending' }`. A worker that is lost without it has sent
  * nothing; with it the outcome is unknown. It is taken down again when an answer proves that nothing ran.
  */
-export function createConvertFile({ api, files, credits }: ActivityDependencies) {
+export function createConvertFile({ api, files, credits, callbackUrl }: ActivityDependencies) {
   return (input: ConvertFileInput): Promise<ConvertFileResult> =>
-    runAttempt('submit', input.app, async ({ number, requests, heartbeat, turn, previousDetails, failure }) => {
+    runAttempt('submit', input.app, async (attempt) => {
+      const { number, requests, heartbeat, turn, previousDetails, workflowId, failure } = attempt;
       if (input.destination !== undefined) {
         const plan = await planDestination(files, { ...input, destination: input.destination });
         if (plan.kind === 'skip') return { skipped: true };
@@ -27,12 +28,17 @@ export function createConvertFile({ api, files, credits }: ActivityDependencies)
         throw new KnownInsufficientError('too few vCredits a moment ago.');
       }
       const service = await api(input.app);
+      const { nonce } = input;
+      const isCallable = workflowId !== undefined && nonce !== undefined;
+      const callback = isCallable ? callbackUrl?.(input.app, { workflowId, nonce }) : undefined;
+      const calledBack = callback === undefined ? {} : { callback: true as const };
+      failure.callback = callback !== undefined;
       // An earlier attempt ended with proof that nothing ran, or the server would not have retried it.
       if (previousDetails !== undefined && previousDetails !== null) await heartbeat.record({ phase: 'waiting' });
 
       const raiseFence = async () => {
         credits.probe(kind, input.parked?.restoredAt);
-        const fence: SendingFence = { phase: 'sending' };
+        const fence: SendingFence = { phase: 'sending', ...calledBack };
         await heartbeat.record(fence);
         heartbeat.start();
         failure.requests = 1;
@@ -45,6 +51,7 @@ export function createConvertFile({ api, files, credits }: ActivityDependencies)
           connector: input.connector,
           output: input.output,
           input: input.input,
+          callback,
           turn: { ...turn, beforeSend: raiseFence },
         });
       } catch (error) {
@@ -60,10 +67,10 @@ export function createConvertFile({ api, files, credits }: ActivityDependencies)
       const taskId = snapshot.taskId ?? snapshot.connector;
       if (taskId === undefined) {
         if (snapshot.error === undefined) throw nameless();
-        return { skipped: false, report: reportTask(snapshot, '', failure), requests };
+        return { skipped: false, report: reportTask(snapshot, '', failure), requests, ...calledBack };
       }
       failure.taskId = taskId;
-      return { skipped: false, report: reportTask(snapshot, taskId, failure), requests };
+      return { skipped: false, report: reportTask(snapshot, taskId, failure), requests, ...calledBack };
     });
 }
 

@@ -1,5 +1,6 @@
 import type { ConversionApi } from '../api/conversion-api';
 import type { CreditsWatch } from './credits-watch';
+import type { CallbackSubmission } from '../shared/callback';
 import type { FileStore } from '../storage/file-store';
 
 /** What the activities work with; a worker injects the real ones, a test may inject others. */
@@ -12,6 +13,8 @@ export interface ActivityDependencies {
   files: FileStore;
   /** Shared by all activities of a worker. */
   credits: CreditsWatch;
+  /** Where the service is to call back for a submit of this app; undefined: nowhere, and the job polls. */
+  callbackUrl?: ((app: string, submission: CallbackSubmission) => string | undefined) | undefined;
 }
 
 /** A job names an app profile that this worker does not have. */

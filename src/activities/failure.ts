@@ -20,6 +20,10 @@ export interface FailureContext {
   taskId?: string;
   /** The job waits for vCredits. */
   parked?: ParkedSubmit;
+  /** The service was asked to call back for the request. */
+  callback?: boolean;
+  /** The task's id is a hint that the service may not know. */
+  taskIsHint?: boolean;
   /** A request that must not be repeated is on its way, and nothing has proven yet that it did not run. */
   sentUnrepeatable?: boolean;
 }
@@ -89,6 +93,10 @@ function fromApiError(error: ConversionApiError, context: FailureContext): Error
   const known = lookUpErrorCode(error.code);
   const message = withAdvice(error.message, known?.class, context);
 
+  // The callback named no task of this app, so what became of the submit is as unknown as before.
+  if (context.taskIsHint === true && (known?.class === 'chain' || known?.class === 'caller')) {
+    return build(context, { ...base, code: failureCodes.outcomeUnknown, message, reaction: 'outcomeUnknown' });
+  }
   // Nothing tells whether the conversion runs: the workflow decides, nobody retries.
   if (context.step === 'submit' && error.mayHaveExecuted) {
     return outcomeUnknown(context, error.message, base);
@@ -203,6 +211,7 @@ function build(context: FailureContext, parts: FailureParts): ApplicationFailure
     ...(parts.httpStatus !== undefined && { httpStatus: parts.httpStatus }),
     ...(parts.endpoint !== undefined && { endpoint: parts.endpoint }),
     ...(context.taskId !== undefined && { taskId: context.taskId }),
+    ...(context.callback === true && { callback: true }),
   };
   return ApplicationFailure.create({
     message: parts.message,

@@ -22,6 +22,8 @@ export interface ConvertFileInput {
   onExisting: OnExisting;
   /** The job is parked for vCredits: too few of them is "not yet" until the deadline. */
   parked?: ParkedSubmit;
+  /** Of the callback URL, if this worker asks for a callback. The URL itself never enters a history. */
+  nonce?: string;
 }
 
 /** A submit that waits for vCredits. Milliseconds since the epoch. */
@@ -46,7 +48,15 @@ export interface TaskReport {
   warnings: Record<string, string>;
 }
 
-export type ConvertFileResult = { skipped: true } | { skipped: false; report: TaskReport; requests: number };
+export type ConvertFileResult =
+  | { skipped: true }
+  | {
+      skipped: false;
+      report: TaskReport;
+      requests: number;
+      /** The service was asked to call back. */
+      callback?: true;
+    };
 
 export interface CheckTaskInput {
   app: string;
@@ -57,6 +67,8 @@ export interface CheckTaskInput {
   submittedAt: number;
   firstCheckAfterMs: number;
   maxCheckIntervalMs: number;
+  /** The task's id came with a callback, so the service may not know it. */
+  fromCallback?: true;
 }
 
 export interface CheckTaskResult {
@@ -85,6 +97,8 @@ export interface DiscardDownloadInput {
 /** Heartbeat of a submit whose first byte is about to be sent: from here on its outcome may be unknown. */
 export interface SendingFence {
   phase: 'sending';
+  /** The service is asked to call back. */
+  callback?: true;
 }
 
 /** The activities of a conversion job, by their names in the history. */
@@ -108,6 +122,8 @@ export interface ActivityFailureDetails {
   taskId?: string;
   /** Requests that this attempt spent. */
   requests?: number;
+  /** The service was asked to call back. */
+  callback?: true;
 }
 
 /** Codes of ours: types of failures that no answer of the service stands behind. */

@@ -14,5 +14,8 @@ export const activityNames = {
 
 export const conversionStateQuery = 'conversionState';
 
+/** Signal: the service has called back for one of the job's submits; its argument is a `CallbackArrival`. */
+export const conversionCallbackSignal = 'conversionCallback';
+
 /** Signal: vCredits were added; a parked job goes on at once. */
 export const creditsRestoredSignal = 'creditsRestored';

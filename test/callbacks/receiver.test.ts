@@ -1,0 +1,311 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { createCallbackUrl } from '../../src/callbacks/callback-url';
+import { parseCallbackKeys } from '../../src/callbacks/callback-key';
+import type { CallbackReceiver, CallbackReceiverOptions } from '../../src/callbacks/receiver';
+import { startCallbackReceiver } from '../../src/callbacks/receiver';
+import type { CallbackArrival } from '../../src/shared/callback';
+import { until } from '../support/until';
+
+const keyText = 'receiver-key-0123456789-0123456789-abc';
+const olderKeyText = 'an-older-key-0123456789-0123456789-abc';
+const keys = parseCallbackKeys(`${keyText} ${olderKeyText}`);
+const workflowId = 'convert/report.md-1f3a9c02';
+const taskId = 'd1c5a0f4-4f0d-4c6e-8f0a-8a1d5b1e9c11';
+
+describe('the callback receiver', () => {
+  let receiver: CallbackReceiver;
+  let signals: { workflowId: string; arrival: CallbackArrival }[];
+  let logged: string[];
+  /** What Temporal says to a signal. */
+  let temporal: () => Promise<'accepted' | 'jobOver'>;
+
+  beforeEach(() => {
+    signals = [];
+    logged = [];
+    temporal = () => Promise.resolve('accepted');
+  });
+
+  afterEach(async () => {
+    await receiver.close();
+  });
+
+  async function start(options: Partial<CallbackReceiverOptions> = {}): Promise<void> {
+    receiver = await startCallbackReceiver({
+      keys,
+      signalJob: (id, arrival) => {
+        signals.push({ workflowId: id, arrival });
+        return temporal();
+      },
+      log: (line) => logged.push(line),
+      ...options,
+    });
+  }
+
+  function newUrl({ nonce = randomUUID(), key = keys.current, base = receiver.url, id = workflowId } = {}) {
+    return createCallbackUrl(base, { workflowId: id, nonce }, key);
+  }
+
+  async function post(url: string, body: string | Buffer = '{}', headers = {}): Promise<number> {
+    const response = await fetch(url, { method: 'POST', body, headers });
+    await response.text();
+    return response.status;
+  }
+
+  it('wakes the job that the URL names, with the nonce and the time and nothing of the body', async () => {
+    await start();
+    const nonce = randomUUID();
+    const before = Date.now();
+    const body = JSON.stringify({ nonce: 'x', workflowId: 'other', result: { output: { status: 'successful' } } });
+    expect(await post(newUrl({ nonce }), body)).toBe(204);
+    expect(signals).toEqual([{ workflowId, arrival: { nonce, arrivedAt: expect.any(Number) as number } }]);
+    expect(signals[0]?.arrival.arrivedAt).toBeGreaterThanOrEqual(before);
+  });
+
+  it('answers only after Temporal has accepted the signal', async () => {
+    let accept: (() => void) | undefined;
+    temporal = () => new Promise((resolve) => (accept = () => resolve('accepted')));
+    await start();
+    let answered = false;
+    const answer = post(newUrl()).finally(() => (answered = true));
+    await until('the signal', () => accept !== undefined);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(answered).toBe(false);
+    accept?.();
+    expect(await answer).toBe(204);
+  });
+
+  it('answers 204 when the job is over or was never there, so that nobody sends it again', async () => {
+    temporal = () => Promise.resolve('jobOver');
+    await start();
+    expect(await post(newUrl())).toBe(204);
+  });
+
+  describe('passes on a task id', () => {
+    const taken: [string, unknown][] = [
+      ['at entity.id', { entity: { id: taskId } }],
+      ['at entity.id, in capitals', { entity: { id: taskId.toUpperCase(), status: 'completed' }, result: 7 }],
+      ['at result.output.connector', { result: { output: { connector: taskId, status: 'successful' } } }],
+      ['at the connector beside an entity without one', { entity: [], result: { output: { connector: taskId } } }],
+    ];
+    it.each(taken)('%s', async (_where, body) => {
+      await start();
+      expect(await post(newUrl(), JSON.stringify(body), { 'content-type': 'application/json' })).toBe(204);
+      expect(signals[0]?.arrival.taskId).toBe(taskId);
+    });
+
+    const left: [string, string | Buffer][] = [
+      ['of another shape', JSON.stringify({ entity: { id: `${taskId}/../x` } })],
+      ['that is no text', JSON.stringify({ entity: { id: { $ne: 1 } } })],
+      ['elsewhere', JSON.stringify({ id: taskId, data: { entity: { id: taskId } } })],
+      ['in JSON that is cut off', `{"entity":{"id":"${taskId}"}`],
+      ['under a hundred thousand brackets', '['.repeat(100_000)],
+      ['in bytes that are no text', Buffer.from([0xff, 0xfe, 0x00, 0x80])],
+      ['in nothing', ''],
+    ];
+    it.each(left)('but none %s', async (_where, body) => {
+      await start();
+      expect(await post(newUrl(), body)).toBe(204);
+      expect(signals).toHaveLength(1);
+      expect(signals[0]?.arrival).not.toHaveProperty('taskId');
+    });
+  });
+
+  it.each(['application/json', 'text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data', 'nonsense'])(
+    'takes a body of the type %s',
+    async (type) => {
+      await start();
+      expect(await post(newUrl(), 'a=b', { 'content-type': type })).toBe(204);
+    },
+  );
+
+  it('refuses a URL that is forged, truncated or signed with a key of before, and wakes nobody', async () => {
+    await start();
+    const url = newUrl();
+    const forged = [
+      `${url.slice(0, -1)}${url.endsWith('A') ? 'E' : 'A'}`,
+      url.slice(0, -5),
+      url.slice(0, url.lastIndexOf('.')),
+      url.replace(/\/[^/.]+\.([^/]*)$/, `/${Buffer.from('another/job').toString('base64url')}.$1`),
+      newUrl({ key: parseCallbackKeys('another-key-0123456789-0123456789-abcd').current }),
+    ];
+    for (const each of forged) expect(await post(each)).toBe(401);
+    expect(signals).toEqual([]);
+    expect(await post(newUrl({ key: keys.previous }))).toBe(204);
+  });
+
+  it('refuses a forged callback before it reads the body', async () => {
+    await start();
+    const { port } = new URL(receiver.url);
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.write('POST /a.b.c HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n{');
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 401 [^]*connection: close/);
+    socket.destroy();
+  });
+
+  it('answers 404 for other paths and 405 for other methods', async () => {
+    await start();
+    for (const path of ['', '/', '/callbacks', '/x/a.b.c', '/%zz', '/favicon', '//']) {
+      expect(await post(`${receiver.url}${path}`)).toBe(404);
+    }
+    const url = newUrl();
+    for (const method of ['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'PROPFIND']) {
+      const response = await fetch(url, { method });
+      expect([method, response.status, response.headers.get('allow')]).toEqual([method, 405, 'POST']);
+    }
+    expect((await fetch(url, { method: 'HEAD' })).status).toBe(405);
+    expect(signals).toEqual([]);
+  });
+
+  it('answers 413 for more than 1 MiB, with and without its length, and takes 1 MiB', async () => {
+    await start();
+    const large = Buffer.alloc(2 * 1024 ** 2, 'x');
+    expect(await post(newUrl(), large)).toBe(413);
+    const chunked = new ReadableStream({
+      start(controller) {
+        for (let sent = 0; sent < 32; sent += 1) controller.enqueue(large.subarray(0, 65_536));
+        controller.close();
+      },
+    });
+    const status = await fetch(newUrl(), { method: 'POST', body: chunked, duplex: 'half' }).then(
+      (response) => response.status,
+      () => 413, // the connection may be cut before the rest was sent
+    );
+    expect(status).toBe(413);
+    expect(signals).toEqual([]);
+    expect(await post(newUrl(), large.subarray(0, 1024 ** 2))).toBe(204);
+  });
+
+  it('cuts off who sends a byte now and then, and serves others meanwhile', async () => {
+    await start({ requestTimeoutMs: 500 });
+    const { port } = new URL(receiver.url);
+    const path = new URL(newUrl()).pathname;
+    const openings = [
+      `POST ${path} HTTP/1.1\r\nhost: x\r\n`,
+      `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-length: 99\r\n\r\n`,
+    ];
+    const startedAt = Date.now();
+    const slow = openings.map((opening) => {
+      const socket = connect(Number(port), '127.0.0.1');
+      socket.on('error', () => undefined);
+      socket.resume();
+      socket.write(opening);
+      const drip = setInterval(() => socket.write('x'), 50);
+      return once(socket, 'close').finally(() => clearInterval(drip));
+    });
+    expect(await post(newUrl())).toBe(204);
+    await Promise.all(slow);
+    expect(Date.now() - startedAt).toBeLessThan(5_000);
+    expect(signals).toHaveLength(1);
+  });
+
+  it('makes one signal of a thousand duplicates at once, and answers each', async () => {
+    let accept: () => void = () => undefined;
+    temporal = () => new Promise((resolve) => (accept = () => resolve('accepted')));
+    await start({ maxInFlight: 2_000 });
+    const url = newUrl();
+    const answers = Array.from({ length: 1_000 }, () => post(url));
+    await until('a signal', () => signals.length > 0);
+    accept();
+    expect(new Set(await Promise.all(answers))).toEqual(new Set([204]));
+    expect(await post(url)).toBe(204);
+    expect(signals).toHaveLength(1);
+  });
+
+  it('signals again for a duplicate that names the task when the first did not', async () => {
+    await start();
+    const url = newUrl();
+    await post(url);
+    await post(url, JSON.stringify({ entity: { id: taskId } }));
+    await post(url, JSON.stringify({ entity: { id: taskId } }));
+    expect(signals.map(({ arrival }) => arrival.taskId)).toEqual([undefined, taskId]);
+  });
+
+  it('answers 429 when more than its limit are under way, and goes on when they are done', async () => {
+    let accept: () => void = () => undefined;
+    temporal = () => new Promise((resolve) => (accept = () => resolve('accepted')));
+    await start({ maxInFlight: 3 });
+    const url = newUrl();
+    const waiting = [post(url), post(url), post(url)];
+    await until('three under way', async () => {
+      const response = await fetch(newUrl(), { method: 'POST', body: 'x' });
+      return response.status === 429 && response.headers.get('retry-after') === '1';
+    });
+    accept();
+    expect(await Promise.all(waiting)).toEqual([204, 204, 204]);
+    temporal = () => Promise.resolve('accepted');
+    await until('room again', async () => (await post(newUrl())) === 204);
+  });
+
+  it('answers 503 while Temporal is unreachable, complains once, and takes the same callback when it is back', async () => {
+    const url = newUrlLater();
+    temporal = () => Promise.reject(new Error(`failed at ${url()} with ${keyText}`));
+    await start();
+    const statuses = await Promise.all([post(url()), post(url()), post(url())]);
+    expect(statuses).toEqual([503, 503, 503]);
+    expect(logged).toEqual(["Temporal did not accept a callback's signal (Error); answered with 503."]);
+    temporal = () => Promise.resolve('accepted');
+    expect(await post(url())).toBe(204);
+  });
+
+  function newUrlLater(): () => string {
+    const nonce = randomUUID();
+    return () => newUrl({ nonce });
+  }
+
+  it('logs no URL, no nonce, no body and no key, whatever comes', async () => {
+    temporal = () => Promise.reject(new Error('no'));
+    await start();
+    const nonce = randomUUID();
+    const url = newUrl({ nonce });
+    await post(url, 'secret-body');
+    await post(url.slice(0, -3), 'secret-body');
+    await post(`${receiver.url}/%zz${nonce}`, 'secret-body');
+    await post(url, Buffer.alloc(2 * 1024 ** 2, 's'));
+    const text = logged.join('\n');
+    expect(text).not.toBe('');
+    for (const secret of [nonce, 'secret-body', keyText, olderKeyText, 'http', url.slice(-43)]) {
+      expect(text).not.toContain(secret);
+    }
+  });
+
+  it('works behind a proxy that keeps its path prefix and behind one that takes it away', async () => {
+    await start({ pathPrefix: '/hooks/conversion/' });
+    expect(await post(newUrl({ base: `${receiver.url}/hooks/conversion` }))).toBe(204);
+    expect(await post(newUrl())).toBe(204);
+    expect(await post(newUrl({ base: `${receiver.url}/hooks` }))).toBe(404);
+    expect((await fetch(`${receiver.url}/hooks/conversion/healthz`)).status).toBe(200);
+  });
+
+  it('takes the longest workflow ids that Temporal takes', async () => {
+    await start();
+    const id = 'ü'.repeat(500);
+    expect(await post(newUrl({ id }))).toBe(204);
+    expect(signals[0]?.workflowId).toBe(id);
+  });
+
+  it('says that it is there', async () => {
+    await start();
+    const response = await fetch(`${receiver.url}/healthz`);
+    expect([response.status, await response.json()]).toEqual([200, { status: 'ok' }]);
+    expect((await fetch(`${receiver.url}/healthz`, { method: 'POST' })).status).toBe(405);
+  });
+
+  it('finishes what is under way before it ends, and takes nothing new', async () => {
+    let accept: (() => void) | undefined;
+    temporal = () => new Promise((resolve) => (accept = () => resolve('accepted')));
+    await start();
+    const answer = post(newUrl());
+    await until('the signal', () => accept !== undefined);
+    const closed = receiver.close();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    // On a connection that is still open it is told so; a new one is not taken.
+    expect(await post(newUrl()).catch(() => 503)).toBe(503);
+    accept?.();
+    expect(await answer).toBe(204);
+    expect(signals).toHaveLength(1);
+    await closed;
+  });
+});

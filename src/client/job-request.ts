@@ -32,6 +32,8 @@ const requestSchema = z.strictObject({
       conversionDeadline: duration.optional(),
       firstCheckAfter: duration.optional(),
       maxCheckInterval: duration.optional(),
+      pollAfter: duration.optional(),
+      unknownOutcomeWait: duration.optional(),
       downloadDeadline: duration.optional(),
       creditsDeadline: duration.optional(),
       retryInitialInterval: duration.optional(),

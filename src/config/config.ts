@@ -55,6 +55,8 @@ export interface Config {
     submitTimeout: number;
     submitDeadline: number;
     conversionDeadline: number;
+    pollAfter: number;
+    unknownOutcomeWait: number;
     downloadDeadline: number;
     creditsDeadline: number;
     firstCheckAfter: number;
@@ -133,6 +135,8 @@ export function toConfig(values: FileValues, apps: Record<string, AppProfile>, r
       submitTimeout: policies.submit_timeout,
       submitDeadline: policies.submit_deadline,
       conversionDeadline: policies.conversion_deadline,
+      pollAfter: policies.poll_after,
+      unknownOutcomeWait: policies.unknown_outcome_wait,
       downloadDeadline: policies.download_deadline,
       creditsDeadline: policies.credits_deadline,
       firstCheckAfter: policies.first_check_after,

@@ -60,6 +60,8 @@ export const sectionSchemas = {
     submit_timeout: duration(),
     submit_deadline: duration(),
     conversion_deadline: duration(),
+    poll_after: duration(),
+    unknown_outcome_wait: duration(),
     download_deadline: duration(),
     credits_deadline: duration(),
     first_check_after: duration(),

@@ -8,6 +8,8 @@ export const defaultPolicies = {
   conversionDeadline: '7 days',
   firstCheckAfter: '2 seconds',
   maxCheckInterval: '60 seconds',
+  pollAfter: '60 seconds',
+  unknownOutcomeWait: '2 minutes',
   downloadDeadline: '24 hours',
   creditsDeadline: '7 days',
   retryInitialInterval: '1 second',

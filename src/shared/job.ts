@@ -34,6 +34,10 @@ export interface ConversionPolicies {
   firstCheckAfter?: Duration;
   /** Longest pause between two polls. Default: 60 seconds. */
   maxCheckInterval?: Duration;
+  /** With a callback: when the conversion is asked after if none has come. Default: 60 seconds. */
+  pollAfter?: Duration;
+  /** With a callback: how long one is waited for that tells whether a submit with an unknown outcome ran. Default: 2 minutes. */
+  unknownOutcomeWait?: Duration;
   /** Longest time for the download, all attempts together. Default: 24 hours. */
   downloadDeadline?: Duration;
   /** Longest time for a job to stay parked without vCredits. Default: 7 days. */

@@ -15,6 +15,7 @@ import { lastSegment, sourceName } from '../shared/job';
 import { conversionStateQuery, creditsRestoredSignal } from '../shared/names';
 import type { JobActivities } from './job-activities';
 import { createJobActivities } from './job-activities';
+import { JobCallbacks } from './job-callbacks';
 import type { JobFailure } from './job-failure';
 import { readFailure } from './job-failure';
 import { JobProgress } from './job-progress';
@@ -37,6 +38,7 @@ export async function conversionJob(input: ConversionJobInput): Promise<Conversi
   const policies = resolvePolicies(input);
   const job = new ConversionJob(input, policies);
   setHandler(stateQuery, () => job.progress.state());
+  job.callbacks.listen();
   setHandler(creditsRestored, () => {
     job.creditsRestored = true;
     job.creditsRestoredAt = Date.now();
@@ -51,6 +53,7 @@ export async function conversionJob(input: ConversionJobInput): Promise<Conversi
 
 class ConversionJob {
   readonly progress: JobProgress;
+  readonly callbacks = new JobCallbacks();
   creditsRestored = false;
   creditsRestoredAt: number | undefined;
   private readonly activities: JobActivities;
@@ -145,12 +148,18 @@ class ConversionJob {
       try {
         const accepted = await this.submit(connector, deadline - Date.now());
         if (accepted.skipped) return 'skipped';
-        return accepted.report.finished ? accepted.report : await this.awaitConversion(accepted.report.taskId);
+        const { report, callback } = accepted;
+        return report.finished ? report : await this.awaitConversion(report.taskId, { callback });
       } catch (error) {
         if (isCancellation(error)) throw error;
         failure = this.readConvertFailure(error);
       }
       this.progress.requests += failure.requests;
+      if (failure.reaction === 'outcomeUnknown' && failure.callback) {
+        const proof = await this.awaitProof(failure);
+        if (proof.report) return proof.report;
+        failure = proof.failure;
+      }
       if (failure.reaction === 'submitAfterLoss' && Date.now() >= deadline) throw this.progress.failed(failure);
       const next = await this.react(failure);
       if (failure.reaction === 'awaitCredits') deadline = this.creditsDeadline() + this.policies.submitTimeoutMs;
@@ -261,6 +270,7 @@ class ConversionJob {
           ...(creditsRestoredAt !== undefined && { restoredAt: creditsRestoredAt }),
         },
       }),
+      nonce: this.callbacks.next(),
     };
     const options = { summary: this.progress.summary, deadlineMs: Math.max(deadlineMs, this.policies.submitTimeoutMs) };
     const accepted = await this.activities.convertFile(request, options);
@@ -271,20 +281,66 @@ class ConversionJob {
     return accepted;
   }
 
-  /** Polls by activity retries, which add nothing to the history. */
-  private async awaitConversion(taskId: string): Promise<TaskReport> {
+  /**
+   * A callback proves that the submit with the unknown outcome was executed, and names its task. Only what the service then says about that
+   * task counts: one that it does not know leaves the outcome as unknown as it was.
+   */
+  private async awaitProof(
+    failure: JobFailure,
+  ): Promise<{ report: TaskReport } | { report?: undefined; failure: JobFailure }> {
+    this.progress.enter(
+      'submitting',
+      'It is not known whether the conversion runs. Waits for the service to call back.',
+    );
+    const isExecuted = await this.callbacks.wait(this.policies.unknownOutcomeWaitMs);
+    const { namedTask } = this.callbacks;
+    const note = (text: string) => ({ failure: { ...failure, message: `${failure.message} ${text}` } });
+    if (!isExecuted) return note('No callback came.');
+    if (namedTask === undefined) return note('A callback came, so it was executed; which task it is, it does not say.');
+    this.progress.taskId = namedTask;
+    try {
+      return { report: await this.awaitConversion(namedTask, { callback: true, fromCallback: true }) };
+    } catch (error) {
+      if (isCancellation(error)) throw error;
+      const asked = readFailure(error, failureCodes.conversionDeadline);
+      this.progress.requests += asked.requests;
+      if (asked.reaction !== 'outcomeUnknown') return { failure: asked };
+      this.progress.taskId = undefined;
+      this.progress.enter('submitting');
+      return note('A callback came, but the service does not know the task that it names.');
+    }
+  }
+
+  /**
+   * Polls by activity retries, which add nothing to the history. With a callback that is on its way the first poll waits for it, or for
+   * `pollAfter`.
+   */
+  private async awaitConversion(
+    taskId: string,
+    { callback, fromCallback }: { callback: true | undefined; fromCallback?: true },
+  ): Promise<TaskReport> {
+    const submittedAt = Date.now();
+    const { conversionDeadlineMs, pollAfterMs, firstCheckAfterMs } = this.policies;
+    if (callback) {
+      this.progress.enter('converting', 'Waits for the service to call back.');
+      await this.callbacks.wait(Math.min(pollAfterMs, conversionDeadlineMs / 2));
+    }
     this.progress.enter('converting', 'Waits for the service to finish the conversion.');
     const request = {
       app: this.input.app,
       taskId,
       sourceName: this.name,
       output: this.input.output,
-      submittedAt: Date.now(),
-      firstCheckAfterMs: this.policies.firstCheckAfterMs,
+      submittedAt,
+      firstCheckAfterMs: callback ? 0 : firstCheckAfterMs,
       maxCheckIntervalMs: this.policies.maxCheckIntervalMs,
+      ...(fromCallback && { fromCallback }),
     };
-    const options = { summary: `task ${taskId}`, deadlineMs: this.policies.conversionDeadlineMs };
-    const checked = await this.activities.checkTask(request, options);
+    const poll = () => {
+      const deadlineMs = Math.max(conversionDeadlineMs - (Date.now() - submittedAt), 1);
+      return this.activities.checkTask(request, { summary: `task ${taskId}`, deadlineMs });
+    };
+    const checked = callback ? await this.callbacks.race(poll) : await poll();
     this.progress.requests += checked.requests;
     return checked.report;
   }

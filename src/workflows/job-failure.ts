@@ -12,6 +12,8 @@ export interface JobFailure {
   endpoint?: string;
   taskId?: string;
   requests: number;
+  /** The service was asked to call back for the request. */
+  callback?: true;
   error?: Error;
 }
 
@@ -40,13 +42,15 @@ export function readFailure(error: unknown, deadlineCode: string, { isSubmit = f
 /** A lost worker or a time-out: whether a convert request was on its way then is told by the fence that the activity left. */
 function readTimeout(failure: TimeoutFailure, deadlineCode: string, isSubmit: boolean): JobFailure {
   if (isSubmit) {
-    if (isFence(failure.lastHeartbeatDetails)) {
+    const fence = readFence(failure.lastHeartbeatDetails);
+    if (fence) {
       return {
         code: failureCodes.outcomeUnknown,
         message:
           'the worker was lost after it began to send the convert request, so it is not known whether the conversion runs.',
         reaction: 'outcomeUnknown',
         requests: 1,
+        ...(fence.callback === true && { callback: true }),
         error: failure,
       };
     }
@@ -59,9 +63,9 @@ function readTimeout(failure: TimeoutFailure, deadlineCode: string, isSubmit: bo
   return { code: deadlineCode, message, reaction: 'fail', requests: 0, error: failure };
 }
 
-function isFence(details: unknown): boolean {
+function readFence(details: unknown): Partial<SendingFence> | undefined {
   const fence = details as Partial<SendingFence> | null | undefined;
-  return fence?.phase === 'sending';
+  return fence?.phase === 'sending' ? fence : undefined;
 }
 
 function readDetails(failure: ApplicationFailure): Omit<JobFailure, 'message' | 'error'> {
@@ -73,5 +77,6 @@ function readDetails(failure: ApplicationFailure): Omit<JobFailure, 'message' | 
     ...(details.httpStatus !== undefined && { httpStatus: details.httpStatus }),
     ...(details.endpoint !== undefined && { endpoint: details.endpoint }),
     ...(details.taskId !== undefined && { taskId: details.taskId }),
+    ...(details.callback === true && { callback: true }),
   };
 }

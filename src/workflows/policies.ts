@@ -12,6 +12,8 @@ export interface ResolvedPolicies {
   conversionDeadlineMs: number;
   firstCheckAfterMs: number;
   maxCheckIntervalMs: number;
+  pollAfterMs: number;
+  unknownOutcomeWaitMs: number;
   downloadDeadlineMs: number;
   creditsDeadlineMs: number;
   retryInitialIntervalMs: number;
@@ -48,6 +50,8 @@ export function resolvePolicies(input: ConversionJobInput): ResolvedPolicies {
     conversionDeadlineMs: durationMs(policies, 'conversionDeadline'),
     firstCheckAfterMs: durationMs(policies, 'firstCheckAfter'),
     maxCheckIntervalMs: durationMs(policies, 'maxCheckInterval'),
+    pollAfterMs: durationMs(policies, 'pollAfter'),
+    unknownOutcomeWaitMs: durationMs(policies, 'unknownOutcomeWait'),
     downloadDeadlineMs: durationMs(policies, 'downloadDeadline'),
     creditsDeadlineMs: durationMs(policies, 'creditsDeadline'),
     retryInitialIntervalMs: durationMs(policies, 'retryInitialInterval'),

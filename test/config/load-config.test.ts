@@ -70,6 +70,8 @@ describe('the configuration without a file', () => {
         creditsDeadline: 604_800_000,
         firstCheckAfter: 2_000,
         maxCheckInterval: 60_000,
+        pollAfter: 60_000,
+        unknownOutcomeWait: 120_000,
         retryInitialInterval: 1_000,
         retryMaximumInterval: 60_000,
       },

@@ -7,6 +7,7 @@ import type { NativeConnection, Worker } from '@temporalio/worker';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import type { ApiTimeouts } from '../../src/api/conversion-api';
+import type { CallbackSettings } from '../../src/plugin';
 import { FileConversionPlugin } from '../../src/plugin';
 import { createConversionWorker } from '../../src/worker';
 import type { StubService } from './stub-service';
@@ -35,7 +36,7 @@ export const quickPolicies = {
 } as const;
 
 export async function startRig(
-  options: { worker?: boolean; timeouts?: Partial<ApiTimeouts>; app?: string } = {},
+  options: { worker?: boolean; timeouts?: Partial<ApiTimeouts>; app?: string; callbacks?: CallbackSettings } = {},
 ): Promise<ConversionRig> {
   installQuietRuntime();
   const { app = 'stub' } = options;
@@ -46,6 +47,7 @@ export async function startRig(
   const plugin = new FileConversionPlugin({
     apps: { [app]: { baseUrl: stub.url, appId: stubAppId, token: stubToken } },
     ...(options.timeouts && { timeouts: options.timeouts }),
+    ...(options.callbacks && { callbacks: options.callbacks }),
   });
   let connection: NativeConnection | undefined;
   let worker: Worker | undefined;

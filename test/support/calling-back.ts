@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto';
+import { parseCallbackKeys } from '../../src/callbacks/callback-key';
+import type { CallbackReceiver } from '../../src/callbacks/receiver';
+import { startCallbackReceiver } from '../../src/callbacks/receiver';
+import { createSignalJob } from '../../src/callbacks/signal-job';
+import type { ConversionRig } from './conversion-worker';
+import { startRig } from './conversion-worker';
+import type { StubService } from './stub-service';
+import { answerCompleted, answerOutput, answerRunning } from './stub-service';
+import { testClient } from './temporal';
+
+export const callbackKeyText = 'callback-key-of-the-tests-0123456789-abcdef';
+
+/** A rig whose jobs ask for callbacks, and the receiver that takes them. */
+export interface CallingBackRig extends ConversionRig {
+  receiver: CallbackReceiver;
+}
+
+export async function startCallingBackRig(options: Parameters<typeof startRig>[0] = {}): Promise<CallingBackRig> {
+  const temporal = await testClient();
+  const receiver = await startCallbackReceiver({
+    keys: parseCallbackKeys(callbackKeyText),
+    signalJob: createSignalJob(temporal),
+  });
+  const rig = await startRig({ ...options, callbacks: { key: callbackKeyText, publicBaseUrl: receiver.url } });
+  return {
+    ...rig,
+    receiver,
+    async close() {
+      await rig.close();
+      await receiver.close();
+      await temporal.connection.close();
+    },
+  };
+}
+
+/** A task of the stub service: it runs until `finish`, and its callback is sent by hand. */
+export interface StubTask {
+  readonly id: string;
+  readonly callbackUrl: string | undefined;
+  /** From now on the service says that it is completed. */
+  finish(): void;
+  /** Posts to the callback URL; the answer's status. */
+  callBack(body?: unknown): Promise<number>;
+}
+
+/** Keeps the stub's tasks; `accepted` is told of each one before its submit is answered. */
+export function keepTasks(stub: StubService, accepted: (task: StubTask) => void | Promise<void> = () => undefined) {
+  const tasks: StubTask[] = [];
+  const finished = new Set<string>();
+  stub.on('convert/file', async (seen, response) => {
+    const task = run(seen.data['callback']);
+    await accepted(task);
+    answerRunning(response, task.id);
+  });
+  stub.on('task/response', (seen, response) => {
+    const id = String(seen.data['connector']);
+    if (finished.has(id)) answerCompleted(response, id);
+    else answerOutput(response, { entity: { id, status: 'running' }, result: {} });
+  });
+  return { tasks, run };
+
+  function run(callback: unknown): StubTask {
+    const id = randomUUID();
+    const callbackUrl = typeof callback === 'string' ? callback : undefined;
+    const task: StubTask = {
+      id,
+      callbackUrl,
+      finish: () => void finished.add(id),
+      async callBack(body = { entity: { id, type: 'task', status: 'completed' } }) {
+        if (callbackUrl === undefined) throw new Error('no callback was asked for');
+        const response = await fetch(callbackUrl, { method: 'POST', body: JSON.stringify(body) });
+        return response.status;
+      },
+    };
+    tasks.push(task);
+    return task;
+  }
+}

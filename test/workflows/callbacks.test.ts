@@ -1,0 +1,194 @@
+import { randomUUID } from 'node:crypto';
+import path from 'node:path';
+import type { ConversionHandle } from '../../src/client/conversion-handle';
+import type { ConversionPolicies } from '../../src/shared/job';
+import { conversionCallbackSignal } from '../../src/shared/names';
+import type { CallingBackRig } from '../support/calling-back';
+import { callbackKeyText, keepTasks, startCallingBackRig } from '../support/calling-back';
+import { quickPolicies } from '../support/conversion-worker';
+import { SecretTraces } from '../support/secret-traces';
+import { until } from '../support/until';
+
+describe('a job that asked for a callback', () => {
+  let rig: CallingBackRig;
+
+  beforeEach(async () => {
+    rig = await startCallingBackRig();
+  });
+
+  afterEach(async () => {
+    await rig.close();
+  });
+
+  /** Nothing but a callback ends its wait within a test, unless the test says so. */
+  async function start(policies: ConversionPolicies = {}): Promise<ConversionHandle> {
+    return rig.client.start({
+      source: await rig.source('report.md'),
+      output: 'pdf',
+      destination: path.join(rig.folder, 'report.pdf'),
+      policies: { ...quickPolicies, pollAfter: '10 minutes', ...policies },
+    });
+  }
+
+  async function startWaiting(policies: ConversionPolicies = {}) {
+    const kept = keepTasks(rig.stub);
+    const handle = await start(policies);
+    await until('the job waits', async () => (await handle.state()).phase === 'converting');
+    const [task] = kept.tasks;
+    if (!task) throw new Error('there is no task');
+    return { handle, task };
+  }
+
+  it('waits for it without a request, and then asks once', async () => {
+    const { handle, task } = await startWaiting();
+    await pause(1_000);
+    expect(rig.stub.count('task/response')).toBe(0);
+    task.finish();
+    expect(await task.callBack()).toBe(204);
+    expect(await handle.result()).toMatchObject({ status: 'succeeded', taskId: task.id, requests: 5 });
+    expect(rig.stub.count('task/response')).toBe(1);
+    expect(rig.stub.requests).toHaveLength(5);
+  });
+
+  it('keeps one that comes before the answer to its submit', async () => {
+    keepTasks(rig.stub, async (task) => {
+      task.finish();
+      expect(await task.callBack()).toBe(204);
+    });
+    expect(await (await start()).result()).toMatchObject({ status: 'succeeded', requests: 5 });
+  });
+
+  it('is told nothing by the body: a task that is not finished is polled on', async () => {
+    const { handle, task } = await startWaiting();
+    await task.callBack({
+      entity: { id: randomUUID(), status: 'completed' },
+      result: { output: { status: 'successful' } },
+    });
+    await until('polls', () => rig.stub.count('task/response') >= 3);
+    expect(rig.stub.requests.at(-1)?.data['connector']).toBe(task.id);
+    task.finish();
+    expect(await handle.result()).toMatchObject({ status: 'succeeded', taskId: task.id });
+  });
+
+  it('spends no request on duplicates, however many', async () => {
+    const { handle, task } = await startWaiting();
+    task.finish();
+    const signal = { nonce: nonceOf(task.callbackUrl), arrivedAt: Date.now() };
+    const workflow = rig.temporal.workflow.getHandle(handle.workflowId);
+    await Promise.all(Array.from({ length: 50 }, () => workflow.signal(conversionCallbackSignal, signal)));
+    expect(await handle.result()).toMatchObject({ status: 'succeeded', requests: 5 });
+  });
+
+  it('ignores signals with an unknown nonce, and whatever else somebody may send', async () => {
+    const { handle, task } = await startWaiting();
+    const workflow = rig.temporal.workflow.getHandle(handle.workflowId);
+    const forged = [
+      { nonce: randomUUID() },
+      undefined,
+      null,
+      'x',
+      7,
+      [],
+      { nonce: null },
+      { nonce: {}, taskId: task.id },
+    ];
+    for (const each of forged) await workflow.signal(conversionCallbackSignal, each);
+    await pause(500);
+    expect(rig.stub.count('task/response')).toBe(0);
+    task.finish();
+    await task.callBack();
+    expect(await handle.result()).toMatchObject({ status: 'succeeded', requests: 5 });
+  });
+
+  it('polls after pollAfter when it is lost', async () => {
+    const { handle, task } = await startWaiting({ pollAfter: 1_500 });
+    task.finish();
+    const result = await handle.result();
+    expect(result).toMatchObject({ status: 'succeeded', requests: 5 });
+    expect(result.phaseMs.converting).toBeGreaterThanOrEqual(1_500);
+  });
+
+  it('asks at once when it comes while the job polls already', async () => {
+    const { handle, task } = await startWaiting({
+      pollAfter: 100,
+      maxCheckInterval: '1 hour',
+      firstCheckAfter: '1 hour',
+    });
+    await until('a poll', () => rig.stub.count('task/response') === 1);
+    await pause(1_000);
+    const polls = rig.stub.count('task/response');
+    await until('a long pause between polls', () => pausesFor(handle, 2_500));
+    task.finish();
+    await task.callBack();
+    const calledBackAt = Date.now();
+    expect(await handle.result()).toMatchObject({ status: 'succeeded' });
+    expect(Date.now() - calledBackAt).toBeLessThan(3_000);
+    expect(polls).toBeGreaterThan(0);
+  });
+
+  it('changes nothing when it comes late: the job is over, and 204 says so', async () => {
+    const { handle, task } = await startWaiting({ pollAfter: 100 });
+    task.finish();
+    await handle.result();
+    expect(await task.callBack()).toBe(204);
+  });
+
+  it('has a new nonce for each submit, and one for an earlier submit changes nothing', async () => {
+    let failed = false;
+    const { tasks, run } = keepTasks(rig.stub);
+    rig.stub.on('convert/file', (seen, response) => {
+      const { id } = run(seen.data['callback']);
+      const entity = failed ? { id, status: 'running' } : { id, status: 'completed' };
+      const error = failed ? {} : { code: 'INTERNAL_SERVER_ERROR', message: 'x' };
+      failed = true;
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ entity, result: { output: {}, error, warning: {} } }));
+    });
+    const handle = await start();
+    await until('a second task', async () => (await handle.state()).phase === 'converting');
+    const [first, second] = tasks;
+    expect(nonceOf(first?.callbackUrl)).not.toBe(nonceOf(second?.callbackUrl));
+    expect(await first?.callBack()).toBe(204);
+    await pause(500);
+    expect(rig.stub.count('task/response')).toBe(0);
+    second?.finish();
+    await second?.callBack();
+    expect(await handle.result()).toMatchObject({ status: 'succeeded', taskId: second?.id });
+  });
+
+  it('holds neither the key nor the signature of a URL in its history, also when the service quotes them', async () => {
+    keepTasks(rig.stub);
+    let signature = '';
+    rig.stub.on('convert/file', (seen, response) => {
+      const url = String(seen.data['callback']);
+      signature = url.slice(-43);
+      const error = { code: 'UNVERIFIED_DOMAIN_CALLBACK', message: `not verified: ${url}` };
+      response.writeHead(400, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ result: { output: {}, error, warning: {} } }));
+    });
+    const handle = await start();
+    await expect(handle.result()).rejects.toThrow('UNVERIFIED_DOMAIN_CALLBACK');
+    const history = await rig.temporal.workflow.getHandle(handle.workflowId).fetchHistory();
+    expect(signature).toHaveLength(43);
+    for (const secret of [signature, callbackKeyText]) {
+      expect(new SecretTraces(secret).findInValue(history.events)).toBeUndefined();
+    }
+    // What is looked for would be found: the message that came with it is there.
+    expect(new SecretTraces('not verified').findInValue(history.events)).toBeDefined();
+  });
+});
+
+function nonceOf(url: string | undefined): string {
+  return url?.split('.').at(-2) ?? '';
+}
+
+/** Whether the job's activity waits for its next attempt for longer than this. */
+async function pausesFor(handle: ConversionHandle, milliseconds: number): Promise<boolean> {
+  const { raw } = await handle.describe();
+  const next = Number(raw.pendingActivities?.[0]?.scheduledTime?.seconds ?? 0) * 1_000;
+  return next - Date.now() > milliseconds;
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}

@@ -12,6 +12,10 @@ export function configuredApps({ config, env, output }: CommandContext): Record<
       baseUrl: app.baseUrl,
       appId: app.appId,
       token: async () => (await readAppToken(app, env, (message) => output.warn(message))).reveal(),
+      ...(app.name === embeddedApp &&
+        config.values.callbacks.embeddedBaseUrl !== undefined && {
+          callbackBaseUrl: config.values.callbacks.embeddedBaseUrl,
+        }),
     },
   ]);
   return Object.fromEntries(profiles);
@@ -29,7 +33,13 @@ export async function embeddedProfile(context: CommandContext, serviceUrl: strin
     throw explainStateFolder(state.dir, error);
   });
   const app = { name: embeddedApp, token: { from: 'file' as const, file: tokenFile } };
-  return { baseUrl: serviceUrl, appId, token: async () => (await readAppToken(app, context.env)).reveal() };
+  const { embeddedBaseUrl } = context.config.values.callbacks;
+  return {
+    baseUrl: serviceUrl,
+    appId,
+    token: async () => (await readAppToken(app, context.env)).reveal(),
+    ...(embeddedBaseUrl !== undefined && { callbackBaseUrl: embeddedBaseUrl }),
+  };
 }
 
 /** Where the embedded service is when no stack says otherwise. */

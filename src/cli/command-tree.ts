@@ -100,6 +100,13 @@ export function buildCommands(output: Output, run: Runner): Command {
       run(options, async (context) => (await import('./commands/credits.js')).creditsRestored(context, options)),
     );
 
+  common(program.command('callbacks'))
+    .description('run the callback receiver: wakes the jobs whose service calls back')
+    .addHelpText('after', examples('fileconv callbacks', 'FILECONV_CALLBACKS_PORT=9001 fileconv callbacks'))
+    .action((options: CommonOptions) =>
+      run(options, async (context) => (await import('./commands/callbacks.js')).callbacks(context)),
+    );
+
   const service = common(program.command('service'))
     .description('run the embedded conversion service on this machine')
     .addHelpText('after', examples('fileconv service', 'FILECONV_SERVICE_PORT=9000 fileconv service'))

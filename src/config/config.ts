@@ -46,6 +46,19 @@ export interface Config {
     cleanupIntervalSeconds: number;
     taskRetentionDays: number;
   };
+  /** The key itself is never part of the configuration. */
+  callbacks: {
+    host: string;
+    /** 0: any free port. */
+    port: number;
+    /** Where services reach the receiver; absent: only the embedded one is asked to call back, and only when the next is there. */
+    publicBaseUrl?: string;
+    /** Where the embedded service reaches it; `fileconv up` sets it. */
+    embeddedBaseUrl?: string;
+    /** Variable that holds the key; absent with `keyFile`: a file in the state folder, made when it is missing. */
+    keyEnv?: string;
+    keyFile?: string;
+  };
   timeouts: { connectSeconds: number; headersSeconds: number; bodySeconds: number; stallSeconds: number };
   policies: {
     onUnknownOutcome: 'resubmit' | 'fail';
@@ -72,7 +85,7 @@ export interface Config {
 type ResolvePath = (key: string, value: string) => string;
 
 export function toConfig(values: FileValues, apps: Record<string, AppProfile>, resolvePath: ResolvePath): Config {
-  const { temporal, worker, service, timeouts, policies } = values;
+  const { temporal, worker, service, callbacks, timeouts, policies } = values;
   const stateDir = resolvePath('state.dir', values.state.dir);
   return {
     defaultApp: values.default_app,
@@ -120,6 +133,14 @@ export function toConfig(values: FileValues, apps: Record<string, AppProfile>, r
       minFreeBytes: service.min_free_bytes,
       cleanupIntervalSeconds: service.cleanup_interval_seconds,
       taskRetentionDays: service.task_retention_days,
+    },
+    callbacks: {
+      host: callbacks.host,
+      port: callbacks.port,
+      ...(callbacks.public_base_url !== undefined && { publicBaseUrl: callbacks.public_base_url }),
+      ...(callbacks.embedded_base_url !== undefined && { embeddedBaseUrl: callbacks.embedded_base_url }),
+      ...(callbacks.key_env !== undefined && { keyEnv: callbacks.key_env }),
+      ...(callbacks.key_file !== undefined && { keyFile: resolvePath('callbacks.key_file', callbacks.key_file) }),
     },
     timeouts: {
       connectSeconds: timeouts.connect_seconds,

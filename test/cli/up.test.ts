@@ -24,6 +24,7 @@ describe('fileconv up', () => {
     expect(shown.get('State and logs')).toBe(path.join(cwd, '.fileconv'));
     expect((await fetch(shown.get('Temporal UI') ?? '')).status).toBe(200);
     expect((await fetch(`${shown.get('Conversion service') ?? ''}/v1/format/get`)).status).toBe(405);
+    expect((await fetch(`${shown.get('Callbacks') ?? ''}/healthz`)).status).toBe(200);
     expect(up.stderr()).toBe('');
 
     const second = await fileconv(['up'], { cwd });
@@ -58,6 +59,7 @@ describe('fileconv up', () => {
       startedBy: 'up',
       temporal: { address: expect.stringMatching(/^127/) as unknown, namespace: 'default', uiUrl: url },
       service: { url },
+      callbacks: { url },
       taskQueue: 'file-conversion',
     });
     expect(ended).toMatchObject({ code: 0, stderr: '' });

@@ -31,6 +31,7 @@ describe('the configuration without a file', () => {
   it('is complete: every key has a default', async () => {
     const { values, origins, warnings, file } = await load();
     expect(values).toEqual({
+      callbacks: { host: '127.0.0.1', port: 8466 },
       defaultApp: 'embedded',
       temporal: {},
       worker: { taskQueue: 'file-conversion', maxConcurrentActivities: 50, shutdownGraceSeconds: 30 },
@@ -127,20 +128,22 @@ describe('precedence', () => {
     const expected = new Map<string, string>();
     for (const { key } of describeConfig(defaults)) {
       if (key === 'default_app') continue;
-      const value = /host|dir|queue|address|namespace|profile|config_file|accounts_file|faults_file/.test(key)
-        ? 'text'
-        : key === 'policies.on_unknown_outcome' || key === 'policies.on_existing'
-          ? 'fail'
-          : key.startsWith('policies.') && key !== 'policies.max_resubmissions'
-            ? '11 minutes'
-            : key === 'service.max_conversion_memory_bytes'
-              ? '1100000000'
-              : '11';
+      const value = /_base_url$/.test(key)
+        ? 'http://x/text'
+        : /host|dir|queue|address|namespace|profile|config_file|accounts_file|faults_file|key_env|key_file/.test(key)
+          ? 'text'
+          : key === 'policies.on_unknown_outcome' || key === 'policies.on_existing'
+            ? 'fail'
+            : key.startsWith('policies.') && key !== 'policies.max_resubmissions'
+              ? '11 minutes'
+              : key === 'service.max_conversion_memory_bytes'
+                ? '1100000000'
+                : '11';
       const variable = `FILECONV_${key.replace('.', '_').toUpperCase()}`;
       env[variable] = value;
       expected.set(key, variable);
     }
-    expect(expected.size).toBe(48);
+    expect(expected.size).toBe(56);
     const loaded = await load(undefined, env);
     for (const row of describeConfig(loaded)) {
       if (!expected.has(row.key)) continue;

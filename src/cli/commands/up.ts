@@ -29,11 +29,12 @@ export async function up(context: CommandContext): Promise<ExitCode> {
   return exitCodes.ok;
 }
 
-function describe({ temporal, service, taskQueue }: StackRecord, stateDir: string): string {
+function describe({ temporal, service, callbacks, taskQueue }: StackRecord, stateDir: string): string {
   return [
     `Temporal            ${temporal.address} (namespace ${temporal.namespace})`,
     ...(temporal.uiUrl === undefined ? [] : [`Temporal UI         ${temporal.uiUrl}`]),
     `Conversion service  ${service.url}`,
+    ...(callbacks === undefined ? [] : [`Callbacks           ${callbacks.url}`]),
     `Worker              task queue ${taskQueue}`,
     `State and logs      ${stateDir}`,
     '',

@@ -5,6 +5,7 @@ import { embeddedApp } from '../../config';
 import { FileConversionPlugin } from '../../plugin';
 import { chooseTemporal } from '../../temporal-server/choose-temporal';
 import { createConversionWorker } from '../../worker';
+import { callbackSettings } from '../callback-settings';
 import { configuredApps, configuredServiceUrl, embeddedProfile, isEmbedded } from '../app-profiles';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
@@ -22,8 +23,10 @@ export async function worker(context: CommandContext): Promise<ExitCode> {
   const isLocal = chooseTemporal(env, values.temporal).kind === 'local';
   const stack = isLocal ? await readStackRecord(values.state.dir) : undefined;
   const target = temporalTarget({ ...values.temporal, ...(stack && { address: stack.temporal.address }) }, env);
+  const callbacks = await callbackSettings(context);
   const plugin = new FileConversionPlugin({
     apps: { ...(await embeddedApps(context, stack)), ...configuredApps(context) },
+    ...(callbacks && { callbacks }),
     stateDir: values.state.dir,
     timeouts: {
       connectMs: values.timeouts.connectSeconds * 1_000,

@@ -8,6 +8,7 @@ export interface StackPorts {
   temporal: number;
   temporalUi: number;
   service: number;
+  callbacks: number;
   /** Lets another stack have the well-known ports. */
   release: () => void;
 }
@@ -23,15 +24,19 @@ const temporalUiPort = 8233;
  */
 export async function claimPorts(context: Pick<CommandContext, 'config' | 'env' | 'homeDir'>): Promise<StackPorts> {
   const { config, env, homeDir } = context;
-  const configured = config.values.service.port;
-  const mustBe = config.origins['service.port']?.source !== 'default' && configured !== 0;
   const lock = await holdWellKnownPorts(path.join(defaultCacheDir(env, homeDir), 'well-known-ports.lock'));
   const choose = (wellKnown: number) => (lock ? portNear(wellKnown) : freePort());
+  const choosePart = (part: 'service' | 'callbacks') => {
+    const configured = config.values[part].port;
+    const mustBe = config.origins[`${part}.port`]?.source !== 'default' && configured !== 0;
+    return mustBe ? configured : choose(configured);
+  };
   try {
     return {
       temporal: await choose(temporalPort),
       temporalUi: await choose(temporalUiPort),
-      service: mustBe ? configured : await choose(configured),
+      service: await choosePart('service'),
+      callbacks: await choosePart('callbacks'),
       release: () => lock?.release(),
     };
   } catch (error) {

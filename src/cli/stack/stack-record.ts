@@ -9,6 +9,7 @@ const schema = z.object({
   startedBy: z.enum(['up', 'command']),
   temporal: z.object({ address: z.string(), namespace: z.string(), uiUrl: z.string().optional() }),
   service: z.object({ url: z.string() }),
+  callbacks: z.object({ url: z.string() }).optional(),
   taskQueue: z.string(),
 });
 

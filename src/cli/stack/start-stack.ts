@@ -5,6 +5,10 @@ import { ensureEmbeddedApp } from '../../service/embedded-app';
 import type { ProcessLock } from '../../temporal-server';
 import { acquireProcessLock, portNear } from '../../temporal-server';
 import type { CommandContext } from '../command-context';
+import type { CallbackReceiver } from '../../callbacks/receiver';
+import { temporalTarget } from '../../config/temporal-connection';
+import { systemErrorCode } from '../../shared/system-error';
+import { openReceiver } from '../callback-settings';
 import { claimPorts } from './stack-ports';
 import type { StackRecord } from './stack-record';
 import { removeStackRecord, writeStackRecord } from './stack-record';
@@ -75,7 +79,14 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     const service = await startService(context, ports.service, logs);
     started.push(() => service.process.stop());
     options.signal?.throwIfAborted();
-    const worker = await startWorker(context, { temporal, serviceUrl: service.url, logs });
+    const callbacks = await startReceiver(context, { temporal, port: ports.callbacks });
+    started.push(() => callbacks.close());
+    const worker = await startWorker(context, {
+      temporal,
+      serviceUrl: service.url,
+      callbackUrl: callbacks.url,
+      logs,
+    });
     started.push(() => worker.stop());
     const record: StackRecord = {
       pid: process.pid,
@@ -86,6 +97,7 @@ export async function startStack(context: CommandContext, options: StartStackOpt
         ...(temporal.uiUrl !== undefined && { uiUrl: temporal.uiUrl }),
       },
       service: { url: service.url },
+      callbacks: { url: callbacks.url },
       taskQueue: values.worker.taskQueue,
     };
     options.signal?.throwIfAborted();
@@ -147,9 +159,27 @@ async function startService(context: CommandContext, port: number, logs: string)
   }
 }
 
+/** In this process: without it there is no stack, and a callback that finds nobody is sent again. */
+async function startReceiver(
+  context: CommandContext,
+  { temporal, port }: { temporal: TemporalPart; port: number },
+): Promise<CallbackReceiver> {
+  const { config, env } = context;
+  const { connection } = temporalTarget(config.values.temporal, env);
+  const target = { connection: { ...connection, address: temporal.address }, namespace: temporal.namespace };
+  try {
+    return await openReceiver(context, { target, port });
+  } catch (error) {
+    // Another program may have taken the port meanwhile.
+    const mustBe = config.values.callbacks.port === port && config.origins['callbacks.port']?.source !== 'default';
+    if (mustBe || systemErrorCode(error) !== 'EADDRINUSE') throw error;
+    return openReceiver(context, { target, port: 0 });
+  }
+}
+
 async function startWorker(
   context: CommandContext,
-  parts: { temporal: TemporalPart; serviceUrl: string; logs: string },
+  parts: { temporal: TemporalPart; serviceUrl: string; callbackUrl: string; logs: string },
 ): Promise<SupervisedProcess> {
   const { config, env, output } = context;
   const embedded = await ensureEmbeddedApp(config.values.service.dataDir);
@@ -160,6 +190,9 @@ async function startWorker(
       ...env,
       TEMPORAL_ADDRESS: parts.temporal.address,
       TEMPORAL_NAMESPACE: parts.temporal.namespace,
+      ...(config.values.callbacks.embeddedBaseUrl === undefined && {
+        FILECONV_CALLBACKS_EMBEDDED_BASE_URL: parts.callbackUrl,
+      }),
       // An embedded profile that the configuration spells out wins.
       ...(config.values.apps['embedded'] === undefined && {
         FILECONV_APPS_EMBEDDED_BASE_URL: parts.serviceUrl,

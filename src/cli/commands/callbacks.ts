@@ -1,0 +1,40 @@
+import { temporalTarget } from '../../config/temporal-connection';
+import { systemErrorCode } from '../../shared/system-error';
+import { chooseTemporal } from '../../temporal-server/choose-temporal';
+import { openReceiver } from '../callback-settings';
+import type { CommandContext } from '../command-context';
+import { CommandError } from '../command-error';
+import type { ExitCode } from '../exit';
+import { exitCodes } from '../exit';
+import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
+import { readStackRecord } from '../stack/stack-record';
+
+/** `fileconv callbacks`: takes callbacks until it is asked to end. */
+export async function callbacks(context: CommandContext): Promise<ExitCode> {
+  const { config, env, output } = context;
+  const { values } = config;
+  const signal = untilAskedToEnd();
+  const isLocal = chooseTemporal(env, values.temporal).kind === 'local';
+  const stack = isLocal ? await readStackRecord(values.state.dir) : undefined;
+  const target = temporalTarget({ ...values.temporal, ...(stack && { address: stack.temporal.address }) }, env);
+  const { host, port, publicBaseUrl } = values.callbacks;
+  const receiver = await openReceiver(context, { target, port }).catch((error: unknown) => {
+    if (systemErrorCode(error) !== 'EADDRINUSE') throw error;
+    const problem = `Another program listens on ${host}:${port}. End it, or give the receiver another port (FILECONV_CALLBACKS_PORT=0: any free one).`;
+    throw new CommandError('SERVICE_UNUSABLE', [problem], { cause: error });
+  });
+  reportReady();
+  const address = target.connection.address ?? '';
+  if (output.json) output.printJson({ url: receiver.url, publicBaseUrl: publicBaseUrl ?? null, address });
+  else {
+    output.say(`Callbacks are taken at ${receiver.url} and signalled to ${address}. Ctrl-C ends it.`);
+    if (publicBaseUrl === undefined) {
+      output.warn(
+        'No service is asked to call back: set public_base_url in [callbacks] for the workers, with the same key.',
+      );
+    }
+  }
+  await aborted(signal);
+  await receiver.close();
+  return exitCodes.ok;
+}

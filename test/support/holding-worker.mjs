@@ -7,7 +7,7 @@ import { link } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const { taskQueue, apps, appId, token, hold } = JSON.parse(process.env.HOLDING_WORKER);
+const { taskQueue, apps, appId, token, callbacks, hold } = JSON.parse(process.env.HOLDING_WORKER);
 
 function holdAt(app) {
   process.send({ held: app });
@@ -48,6 +48,7 @@ const files = {
 const plugin = new FileConversionPlugin({
   apps: Object.fromEntries(Object.entries(apps).map(([name, baseUrl]) => [name, { baseUrl, appId, token }])),
   files,
+  ...(callbacks && { callbacks }),
 });
 const connection = await NativeConnection.connect({ address: process.env.TEMPORAL_ADDRESS });
 const worker = await createConversionWorker({ connection, plugin, taskQueue });

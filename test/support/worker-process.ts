@@ -27,6 +27,8 @@ export interface WorkerProcessOptions {
   /** Base URLs by app profile. */
   apps: Readonly<Record<string, string>>;
   token?: string;
+  /** Default: nobody is asked to call back. */
+  callbacks?: { key: string; publicBaseUrl: string };
   /** Default: the server of this jest run. */
   temporalAddress?: string;
   /** Default: a worker that holds nowhere, `fileconv worker` itself. Keys are app profiles: their jobs are held there. */
@@ -80,7 +82,7 @@ export class WorkerProcess {
   }
 }
 
-function variables({ taskQueue, folder, apps, token, temporalAddress, hold }: WorkerProcessOptions) {
+function variables({ taskQueue, folder, apps, token, callbacks, temporalAddress, hold }: WorkerProcessOptions) {
   const profiles = Object.entries(apps).flatMap(([name, baseUrl]) => {
     const prefix = `FILECONV_APPS_${name.toUpperCase().replaceAll('-', '_')}`;
     return [
@@ -94,8 +96,13 @@ function variables({ taskQueue, folder, apps, token, temporalAddress, hold }: Wo
     TEMPORAL_ADDRESS: temporalAddress ?? testTemporalAddress(),
     FILECONV_WORKER_TASK_QUEUE: taskQueue,
     FILECONV_STATE_DIR: path.join(folder, '.fileconv'),
+    ...(callbacks && {
+      FILECONV_CALLBACKS_PUBLIC_BASE_URL: callbacks.publicBaseUrl,
+      FILECONV_CALLBACKS_KEY_ENV: 'TEST_CALLBACK_KEY',
+      TEST_CALLBACK_KEY: callbacks.key,
+    }),
     ...(hold && {
-      HOLDING_WORKER: JSON.stringify({ taskQueue, apps, appId: stubAppId, token: token ?? stubToken, hold }),
+      HOLDING_WORKER: JSON.stringify({ taskQueue, apps, appId: stubAppId, token: token ?? stubToken, callbacks, hold }),
     }),
   };
 }

@@ -3,9 +3,10 @@ import path from 'node:path';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
 import type { ConversionPolicies } from '../../src/shared/job';
 import { conversionCallbackSignal } from '../../src/shared/names';
-import type { CallingBackRig } from '../support/calling-back';
+import type { CallingBackRig, StubTask } from '../support/calling-back';
 import { callbackKeyText, keepTasks, startCallingBackRig } from '../support/calling-back';
 import { quickPolicies } from '../support/conversion-worker';
+import { answerCompleted, answerError, answerJson, answerRunning } from '../support/stub-service';
 import { SecretTraces } from '../support/secret-traces';
 import { until } from '../support/until';
 
@@ -154,6 +155,53 @@ describe('a job that asked for a callback', () => {
     second?.finish();
     await second?.callBack();
     expect(await handle.result()).toMatchObject({ status: 'succeeded', taskId: second?.id });
+  });
+
+  describe('after a submit with an unknown outcome', () => {
+    /** The first submit gets HTTP 500, and the test decides what its callback says. */
+    function breakFirst(body: (task: StubTask) => unknown) {
+      const kept = keepTasks(rig.stub);
+      rig.stub.on('convert/file', async (seen, response) => {
+        const task = kept.run(seen.data['callback']);
+        task.finish();
+        if (kept.tasks.length > 1) answerRunning(response, task.id);
+        else {
+          await task.callBack(body(task));
+          answerJson(response, 500, {});
+        }
+      });
+      return kept;
+    }
+
+    it('follows the task that the callback names, and is not charged twice', async () => {
+      const { tasks } = breakFirst(({ id }) => ({ result: { output: { connector: id } } }));
+      const result = await (await start()).result();
+      expect(result).toMatchObject({
+        status: 'succeeded',
+        taskId: tasks[0]?.id,
+        possiblyChargedTwice: false,
+        requests: 5,
+      });
+      expect(tasks).toHaveLength(1);
+    });
+
+    it('leaves it to the policy when the callback names no task', async () => {
+      const { tasks } = breakFirst(() => ({ done: true }));
+      const result = await (await start({ pollAfter: 100 })).result();
+      expect(result).toMatchObject({ taskId: tasks[1]?.id, possiblyChargedTwice: true });
+    });
+
+    it('leaves it to the policy when the service does not know the task that the callback names', async () => {
+      const stranger = randomUUID();
+      const { tasks } = breakFirst(() => ({ entity: { id: stranger } }));
+      rig.stub.on('task/response', (seen, response) => {
+        const id = String(seen.data['connector']);
+        if (id === stranger) answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK');
+        else answerCompleted(response, id);
+      });
+      const result = await (await start({ pollAfter: 100 })).result();
+      expect(result).toMatchObject({ taskId: tasks[1]?.id, possiblyChargedTwice: true });
+    });
   });
 
   it('holds neither the key nor the signature of a URL in its history, also when the service quotes them', async () => {

@@ -128,7 +128,7 @@ describe('precedence', () => {
     const expected = new Map<string, string>();
     for (const { key } of describeConfig(defaults)) {
       if (key === 'default_app') continue;
-      const value = /_base_url$/.test(key)
+      const value = key.endsWith('_base_url')
         ? 'http://x/text'
         : /host|dir|queue|address|namespace|profile|config_file|accounts_file|faults_file|key_env|key_file/.test(key)
           ? 'text'

@@ -233,17 +233,13 @@ export class ServiceConnection {
   }
 }
 
-/** Comes back early enough to stand in line again, unless the service itself has said when. */
-const headStartMs = 3_000;
-
-function turnedAway(endpoint: Endpoint, { message, waitMs, demanded }: TurnedAway): ConversionApiError {
-  const retryMs = demanded ? waitMs : Math.max(500, waitMs - headStartMs);
+function turnedAway(endpoint: Endpoint, { message, comeBackMs }: TurnedAway): ConversionApiError {
   return new ConversionApiError({
     code: 'RATE_LIMIT_WAIT',
     message: `${endpoint}: ${message}`,
     endpoint,
     mayHaveExecuted: false,
-    retryAfterSeconds: retryMs / 1_000,
+    retryAfterSeconds: comeBackMs / 1_000,
   });
 }
 

@@ -125,7 +125,15 @@ export class ServiceConnection {
 
   async readTaskResponse(endpoint: Endpoint, answer: ExchangeAnswer): Promise<ReadAnswer> {
     const text = await this.readText(endpoint, answer);
-    return readAnswer({ endpoint, httpStatus: answer.httpStatus, headers: answer.headers, text }, this.quote);
+    try {
+      return readAnswer({ endpoint, httpStatus: answer.httpStatus, headers: answer.headers, text }, this.quote);
+    } catch (error) {
+      // A wait that only the message tells is unknown to the gate, which has seen the headers.
+      if (error instanceof ConversionApiError && answer.httpStatus === 429 && error.retryAfterSeconds !== undefined) {
+        this.#gate.block(endpoint, error.retryAfterSeconds);
+      }
+      throw error;
+    }
   }
 
   /** The whole of an answer that succeeded, or the beginning of one that did not. */

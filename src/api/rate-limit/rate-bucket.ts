@@ -38,6 +38,11 @@ export class RateBucket {
     return this.#blockedUntilMs;
   }
 
+  /** Nothing is sent before this moment. */
+  block(untilMs: number): void {
+    this.#blockedUntilMs = Math.max(this.#blockedUntilMs, untilMs);
+  }
+
   /** Whether the next request may be sent now; else when to ask again. */
   decide(nowMs: number): Decision {
     if (nowMs < this.#blockedUntilMs) return { kind: 'wait', untilMs: this.#blockedUntilMs };
@@ -192,7 +197,7 @@ export class RateBucket {
     const seconds = retryAfterSeconds ?? resetSeconds;
     this.#mute = seconds === undefined ? this.#mute + 1 : 0;
     const waitMs = seconds === undefined ? Math.min(60_000, 1_000 * 2 ** (this.#mute - 1)) : seconds * 1_000;
-    this.#blockedUntilMs = Math.max(this.#blockedUntilMs, nowMs + waitMs);
+    this.block(nowMs + waitMs);
     const window = this.#window;
     if (!window) return;
     // A request that was refused was not spent.

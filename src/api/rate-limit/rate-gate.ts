@@ -94,6 +94,12 @@ export class RateGate {
     return this.#lineOf(classOf(endpoint)).enter(turn);
   }
 
+  /** The service said, other than by a header, how long nothing of this class may be sent. */
+  block(endpoint: Endpoint, seconds: number): void {
+    this.#lineOf(classOf(endpoint)).block(seconds);
+    this.#remember();
+  }
+
   /** Whoever stands in line, or comes later, fails with this reason. */
   close(reason: Error): void {
     this.#closed = reason;
@@ -167,6 +173,11 @@ class Line {
       this.#waiters.splice(behind === -1 ? this.#waiters.length : behind, 0, waiter);
       this.#advance();
     });
+  }
+
+  block(seconds: number): void {
+    this.bucket.block(this.now() + seconds * 1_000);
+    this.#advance();
   }
 
   close(reason: Error): void {

@@ -104,6 +104,20 @@ describe('whoever is turned away', () => {
   });
 });
 
+it('sends nothing of a class that was blocked by a message, also after a new start', async () => {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-rate-'));
+  const memory = createRateMemory(path.join(folder, 'app.json'));
+  const gate = new RateGate({ memory });
+  gate.block(endpoint, 7_200);
+  for (const each of [gate, new RateGate({ memory })]) {
+    const error: unknown = await each.enter(endpoint, { maxWaitMs: 5_000 }).catch((reason: unknown) => reason);
+    if (!(error instanceof TurnedAway)) throw new Error('was not turned away');
+    expect(error.comeBackMs).toBeGreaterThan(7_190_000);
+    await each.enter(endpoints.uploadFile, { maxWaitMs: 0 });
+  }
+  await rm(folder, { recursive: true });
+});
+
 it('turns away whoever has waited too long', async () => {
   const gate = new RateGate();
   await gate.enter(endpoint);

@@ -1,13 +1,15 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { subscribe } from 'node:diagnostics_channel';
 import { existsSync, symlinkSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
 import multipart from '@fastify/multipart';
 import fastify from 'fastify';
 import { startConversionService } from '../../src/service';
 
-/** The two servers that `bench/service.ts` compares, each in a process of its own. */
+/** The servers of the benchmarks, each in a process of its own. */
 export interface ServedProcess {
   readonly baseUrl: string;
   /** After a full garbage collection. */
@@ -19,8 +21,32 @@ export interface ServedProcess {
 
 export const app = { appId: randomUUID(), token: 'bench-token' };
 
+/** A request as a service with a rate limit counted it. */
+export interface CountedRequest {
+  readonly endpoint: string;
+  readonly status: number;
+  /** When it arrived, in milliseconds since the epoch. */
+  readonly atMs: number;
+}
+
+export interface RateLimits {
+  readonly windowSeconds: number;
+  readonly upload: number;
+  readonly submit: number;
+  readonly poll: number;
+  readonly download: number;
+}
+
 export async function startEmbeddedService(dataDir: string): Promise<ServedProcess> {
   return start(['embedded', dataDir, app.appId]);
+}
+
+/** The embedded service with a rate limit; it remembers what it was asked. */
+export async function startLimitedService(
+  dataDir: string,
+  rateLimits: RateLimits,
+): Promise<ServedProcess & { requests(): Promise<CountedRequest[]> }> {
+  return start(['embedded', dataDir, app.appId, JSON.stringify(rateLimits)]);
 }
 
 /**
@@ -31,13 +57,14 @@ export async function startBareRoute(kind: 'form' | 'constant', answer: string):
   return start([kind, answer]);
 }
 
-async function start(args: readonly string[]): Promise<ServedProcess> {
+async function start(args: readonly string[]): Promise<ServedProcess & { requests(): Promise<CountedRequest[]> }> {
   const child = fork(__filename, [...args], { execArgv: ['--expose-gc'] });
   const [port] = (await once(child, 'message')) as [number];
   return {
     baseUrl: `http://127.0.0.1:${port}`,
     memory: () => ask(child, 'memory'),
     cpuSeconds: () => ask(child, 'cpu'),
+    requests: () => ask(child, 'requests'),
     async stop() {
       const exited = once(child, 'exit');
       child.kill();
@@ -52,16 +79,39 @@ async function ask<Answer>(child: ChildProcess, question: string): Promise<Answe
   return answer;
 }
 
-async function serveEmbedded(dataDir: string, appId: string): Promise<number> {
+async function serveEmbedded(dataDir: string, appId: string, limits: string): Promise<number> {
+  if (limits !== '') count();
   // The conversion threads are compiled code, beside which the bench's copy of src has nothing.
   const compiled = path.resolve(__dirname, '../../dist');
   if (!existsSync(compiled)) symlinkSync(path.resolve(__dirname, '../../../../../dist'), compiled);
   const tokenSha256 = createHash('sha256').update(app.token).digest('hex');
   const { port } = await startConversionService({
     dataDir,
-    apps: [{ name: 'bench', appId, tokenSha256, vcredits: 1_000_000_000 }],
+    apps: [
+      {
+        name: 'bench',
+        appId,
+        tokenSha256,
+        vcredits: 1_000_000_000,
+        ...(limits !== '' && { rateLimits: JSON.parse(limits) as RateLimits }),
+      },
+    ],
   });
   return port;
+}
+
+const counted: CountedRequest[] = [];
+
+function count(): void {
+  const arrivals = new WeakMap<object, number>();
+  subscribe('http.server.request.start', (message) => {
+    arrivals.set((message as { request: IncomingMessage }).request, Date.now());
+  });
+  subscribe('http.server.response.finish', (message) => {
+    const { request, response } = message as { request: IncomingMessage; response: ServerResponse };
+    const endpoint = (request.url ?? '').replace('/v1/', '');
+    counted.push({ endpoint, status: response.statusCode, atMs: arrivals.get(request) ?? Date.now() });
+  });
 }
 
 async function serveBare(kind: 'form' | 'constant', answer: string): Promise<number> {
@@ -92,10 +142,11 @@ function cpuSeconds(): number {
 }
 
 if (require.main === module) {
-  const [, , kind, first = '', second = ''] = process.argv;
-  process.on('message', (question) => process.send?.(question === 'memory' ? memory() : cpuSeconds()));
+  const [, , kind, first = '', second = '', third = ''] = process.argv;
+  const answers: Record<string, () => unknown> = { memory, cpu: cpuSeconds, requests: () => counted };
+  process.on('message', (question) => process.send?.(answers[String(question)]?.()));
   process.once('SIGTERM', () => process.exit(0));
-  void (kind === 'form' || kind === 'constant' ? serveBare(kind, first) : serveEmbedded(first, second)).then((port) =>
-    process.send?.(port),
+  void (kind === 'form' || kind === 'constant' ? serveBare(kind, first) : serveEmbedded(first, second, third)).then(
+    (port) => process.send?.(port),
   );
 }

@@ -33,8 +33,11 @@ interface RateLimitedAttempts {
   turnedAway?: number;
 }
 
-/** A longer wait gives the slot back. A submit does not beat before its fence, and must reach it within the heartbeat time-out. */
-const longestWaitMs = { submit: 6_000, upload: 20_000, check: 20_000, download: 20_000 };
+/**
+ * A longer wait gives the slot back, so that those who wait for one class of endpoints leave slots to the others. A submit does not beat before
+ * its fence, and must reach it within the heartbeat time-out.
+ */
+const longestWaitMs = 7_000;
 
 export async function runAttempt<T>(
   step: FailureContext['step'],
@@ -60,7 +63,12 @@ export async function runAttempt<T>(
       heartbeat,
       previousDetails,
       signal: heartbeat.signal,
-      turn: { signal: heartbeat.signal, priority: info.priority?.priorityKey, maxWaitMs: longestWaitMs[step] },
+      turn: {
+        signal: heartbeat.signal,
+        priority: info.priority?.priorityKey,
+        since: info.scheduledTimestampMs,
+        maxWaitMs: longestWaitMs,
+      },
       jobKey: currentJobKey(),
       workflowId: info.workflowExecution?.workflowId,
       failure,

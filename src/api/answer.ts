@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { taskResponseSchema, type Endpoint, type TaskResponse } from './contract';
-import { parseRetryAfter } from '../shared/retry-after';
+import { parseHours, parseRetryAfter } from '../shared/retry-after';
 import { findDocumentError, type DocumentError } from './document-error';
 import { lookUpErrorCode } from './error-codes';
 import { ConversionApiError } from './errors';
@@ -44,7 +44,8 @@ export function findRefusal(answer: RawAnswer, json: unknown, quote: Quote): Con
       endpoint,
       httpStatus,
       mayHaveExecuted: mayHaveExecuted(documented, httpStatus, json),
-      retryAfterSeconds,
+      retryAfterSeconds:
+        retryAfterSeconds ?? (code === 'FREE_APP_LIMITED' ? parseHours(documented.message) : undefined),
     });
   }
   if (httpStatus >= 200 && httpStatus < 300) return undefined;

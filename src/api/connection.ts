@@ -125,7 +125,15 @@ export class ServiceConnection {
 
   async readTaskResponse(endpoint: Endpoint, answer: ExchangeAnswer): Promise<ReadAnswer> {
     const text = await this.readText(endpoint, answer);
-    return readAnswer({ endpoint, httpStatus: answer.httpStatus, headers: answer.headers, text }, this.quote);
+    try {
+      return readAnswer({ endpoint, httpStatus: answer.httpStatus, headers: answer.headers, text }, this.quote);
+    } catch (error) {
+      // A wait that only the message tells is unknown to the gate, which has seen the headers.
+      if (error instanceof ConversionApiError && answer.httpStatus === 429 && error.retryAfterSeconds !== undefined) {
+        this.#gate.block(endpoint, error.retryAfterSeconds);
+      }
+      throw error;
+    }
   }
 
   /** The whole of an answer that succeeded, or the beginning of one that did not. */
@@ -233,17 +241,13 @@ export class ServiceConnection {
   }
 }
 
-/** Comes back early enough to stand in line again, unless the service itself has said when. */
-const headStartMs = 3_000;
-
-function turnedAway(endpoint: Endpoint, { message, waitMs, demanded }: TurnedAway): ConversionApiError {
-  const retryMs = demanded ? waitMs : Math.max(500, waitMs - headStartMs);
+function turnedAway(endpoint: Endpoint, { message, comeBackMs }: TurnedAway): ConversionApiError {
   return new ConversionApiError({
     code: 'RATE_LIMIT_WAIT',
     message: `${endpoint}: ${message}`,
     endpoint,
     mayHaveExecuted: false,
-    retryAfterSeconds: retryMs / 1_000,
+    retryAfterSeconds: comeBackMs / 1_000,
   });
 }
 

@@ -11,6 +11,13 @@ export function parseRetryAfter(header: string | undefined, nowMs: number): numb
   return seconds !== undefined && seconds >= 0 && seconds <= maxPlausibleSeconds ? seconds : undefined;
 }
 
+/** The wait of a FREE_APP_LIMITED, which is written in hours inside its message and may come without a header. Answers whole seconds. */
+export function parseHours(message: string): number | undefined {
+  const hours = /(?<![\d.-])(\d{1,3}(?:\.\d+)?)\s*hours?\b/i.exec(message)?.[1];
+  const seconds = Math.ceil(Number(hours) * 60 * 60);
+  return seconds > 0 && seconds <= maxPlausibleSeconds ? seconds : undefined;
+}
+
 /** An HTTP date begins with a weekday; `Date.parse` alone would take many other texts for one. */
 function secondsUntil(text: string, nowMs: number): number | undefined {
   if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /.test(text)) return undefined;

@@ -1,4 +1,4 @@
-import { parseRetryAfter } from '../../src/shared/retry-after';
+import { parseHours, parseRetryAfter } from '../../src/shared/retry-after';
 import { closeAll, connectTo, failureOf, sendJson, serve } from './loopback';
 
 afterEach(closeAll);
@@ -47,4 +47,44 @@ it('a 429 carries the RETRY-AFTER of its answer', async () => {
   });
   const error = await failureOf(connectTo(baseUrl).taskResponse({ connector: 'c' }));
   expect(error).toMatchObject({ code: 'TOO_MANY_REQUESTS', httpStatus: 429, retryAfterSeconds: 17 });
+});
+
+describe('FREE_APP_LIMITED', () => {
+  it.each([
+    ['The daily limit of the free app is reached; retry in 3 hours.', 3 * 3600],
+    ['Try again after 1 hour', 3600],
+    ['Please wait 0.5 Hours.', 1800],
+    ['24hours', 24 * 3600],
+  ])('takes the hours out of %j', (message, seconds) => {
+    expect(parseHours(message)).toBe(seconds);
+  });
+
+  it.each(['', 'Try again tomorrow.', 'retry in 0 hours', 'retry in -3 hours', 'retry in 9999 hours', '3 minutes'])(
+    'finds no hours in %j',
+    (message) => {
+      expect(parseHours(message)).toBeUndefined();
+    },
+  );
+
+  const refuse = (headers: Record<string, string>) =>
+    serve((response) => {
+      const message = 'The daily limit of the free app is reached; retry in 3 hours.';
+      sendJson(response, { result: { error: { code: 'FREE_APP_LIMITED', message } } }, 429, headers);
+    });
+  const submit = { connector: 'c', output: 'pdf' };
+
+  it('without RETRY-AFTER waits for the hours of its message, and so does every other request of its class', async () => {
+    const { baseUrl, seen } = await refuse({ 'x-ratelimit-remaining': '5', 'x-ratelimit-reset': '3' });
+    const api = connectTo(baseUrl);
+    expect(await failureOf(api.convertFile(submit))).toMatchObject({ retryAfterSeconds: 10_800 });
+    const next = await failureOf(api.convertFile(submit));
+    expect(next).toMatchObject({ code: 'RATE_LIMIT_WAIT', mayHaveExecuted: false });
+    expect(next.retryAfterSeconds).toBeGreaterThan(10_700);
+    expect(seen).toHaveLength(1);
+  });
+
+  it('with RETRY-AFTER waits for that', async () => {
+    const { baseUrl } = await refuse({ 'retry-after': '60' });
+    expect(await failureOf(connectTo(baseUrl).convertFile(submit))).toMatchObject({ retryAfterSeconds: 60 });
+  });
 });

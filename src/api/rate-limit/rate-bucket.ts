@@ -38,6 +38,11 @@ export class RateBucket {
     return this.#blockedUntilMs;
   }
 
+  /** Nothing is sent before this moment. */
+  block(untilMs: number): void {
+    this.#blockedUntilMs = Math.max(this.#blockedUntilMs, untilMs);
+  }
+
   /** Whether the next request may be sent now; else when to ask again. */
   decide(nowMs: number): Decision {
     if (nowMs < this.#blockedUntilMs) return { kind: 'wait', untilMs: this.#blockedUntilMs };
@@ -115,7 +120,8 @@ export class RateBucket {
     const window = this.#window;
     if (!window || this.#silent) return decision.kind === 'wait' ? decision.untilMs - nowMs : 0;
     const live = nowMs < this.#endOf(window) && nowMs >= this.#blockedUntilMs;
-    const share = this.#sharedFor > 0 ? this.#share : 1;
+    // Others may run out of work at any time; a line that is dry then is worse than one that is long.
+    const share = this.#sharedFor > 0 ? Math.max(leastEstimatedShare, this.#share) : 1;
     const perWindow = Math.max(1, window.limit * share);
     const leftNow = live ? Math.max(0, (window.remaining - window.underWay) * share) : 0;
     if (ahead < leftNow) {
@@ -140,9 +146,10 @@ export class RateBucket {
     const previous = this.#window;
     if (previous && this.#sharedFor > 0) {
       // A little more when the allowance went too slowly, a part less when it went fast: that way the workers' shares become alike.
-      const restOfWindow = (previous.endsAtMs - previous.toldMs) / previous.lengthMs;
-      const slow = previous.remaining / previous.limit > Math.max(0, restOfWindow) ** 1.5 + unusedShare;
-      this.#share = clampShare(slow ? this.#share + 0.15 : this.#share * 0.85);
+      // The beginning of a window, which is all that a worker with little to send sees of it, tells neither.
+      const restOfWindow = Math.max(0, (previous.endsAtMs - previous.toldMs) / previous.lengthMs);
+      const slow = previous.remaining / previous.limit > restOfWindow ** 1.5 + unusedShare;
+      if (restOfWindow < 0.5) this.#share = clampShare(slow ? this.#share + 0.15 : this.#share * 0.85);
     }
     this.#sharedFor = Math.max(0, this.#sharedFor - 1);
     const { limit, remaining, endsAtMs, startedMs, nowMs } = fields;
@@ -190,7 +197,7 @@ export class RateBucket {
     const seconds = retryAfterSeconds ?? resetSeconds;
     this.#mute = seconds === undefined ? this.#mute + 1 : 0;
     const waitMs = seconds === undefined ? Math.min(60_000, 1_000 * 2 ** (this.#mute - 1)) : seconds * 1_000;
-    this.#blockedUntilMs = Math.max(this.#blockedUntilMs, nowMs + waitMs);
+    this.block(nowMs + waitMs);
     const window = this.#window;
     if (!window) return;
     // A request that was refused was not spent.
@@ -269,5 +276,6 @@ const sharedWindows = 5;
 const reserveShare = 0.1;
 /** By this part of a window all of that is sent. */
 const lastReserved = 0.7;
+const leastEstimatedShare = 0.35;
 /** So much of an allowance may stay unused before the shares grow. */
 const unusedShare = 0.04;

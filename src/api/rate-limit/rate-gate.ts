@@ -6,8 +6,10 @@ import { RateBucket } from './rate-bucket';
 /** How a request stands in line. */
 export interface Turn {
   readonly signal?: AbortSignal | undefined;
-  /** 1 is served first; default 3. Equals go in the order in which they came. */
+  /** 1 is served first; default 3. Equals go by `since`. */
   readonly priority?: number | undefined;
+  /** When it asked for the first time: whoever was turned away comes back to its place. Milliseconds since the epoch; default: now. */
+  readonly since?: number | undefined;
   /** Longest time in line; a request that would wait longer is turned away at once. Default: 30,000. */
   readonly maxWaitMs?: number | undefined;
 }
@@ -26,12 +28,12 @@ export class TurnedAway extends Error {
   override readonly name = 'TurnedAway';
 
   constructor(
-    /** After so long its turn has come, or nearly. */
+    /** About when its turn comes. */
     readonly waitMs: number,
-    /** The service asked for this wait with RETRY-AFTER: not a moment less. */
-    readonly demanded: boolean,
+    /** After so long it should stand in line again; never before the end of a RETRY-AFTER. */
+    readonly comeBackMs: number,
   ) {
-    super(`The rate limit lets no request through for another ${(waitMs / 1_000).toFixed(1)} s`);
+    super(`The rate limit is about to let this request through in ${(waitMs / 1_000).toFixed(1)} s`);
   }
 }
 
@@ -41,12 +43,32 @@ export interface RateMemory {
   save(blockedUntilMs: Partial<Record<EndpointClass, number>>): void;
 }
 
-interface Waiter {
+interface Place {
   readonly priority: number;
+  readonly since: number;
+}
+
+interface Waiter extends Place {
   /** Ends its wait; one of the two is called, and once. */
   readonly admit: (permit: Permit) => void;
   readonly leave: (reason: Error) => void;
 }
+
+/** Someone who was turned away and keeps its place. */
+interface Absent extends Place {
+  readonly backAtMs: number;
+}
+
+/**
+ * Whoever was turned away comes back this long before its turn, and at the latest after half of the wait: an estimate may be wrong, since
+ * other workers come and go, and an allowance that nobody stands in line for is lost. A long wait so takes a few returns, each half as far.
+ */
+const headStartMs = 3_000;
+const shortestAbsenceMs = 500;
+/** Who is taken in must expect to wait no longer than this part of what it can: the estimate may be too short. */
+const surePart = 0.8;
+/** Temporal is up to a second late; whoever is later than this has gone to another worker or is not coming at all. */
+const absenceGraceMs = 2_000;
 
 const defaultPriority = 3;
 const defaultMaxWaitMs = 30_000;
@@ -70,6 +92,12 @@ export class RateGate {
   enter(endpoint: Endpoint, turn: Turn = {}): Promise<Permit> {
     if (this.#closed) return Promise.reject(this.#closed);
     return this.#lineOf(classOf(endpoint)).enter(turn);
+  }
+
+  /** The service said, other than by a header, how long nothing of this class may be sent. */
+  block(endpoint: Endpoint, seconds: number): void {
+    this.#lineOf(classOf(endpoint)).block(seconds);
+    this.#remember();
   }
 
   /** Whoever stands in line, or comes later, fails with this reason. */
@@ -97,6 +125,7 @@ export class RateGate {
 /** Those who wait for one bucket. One timer serves all of them, so a thousand don't wake together. */
 class Line {
   readonly #waiters: Waiter[] = [];
+  #absent: Absent[] = [];
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -105,12 +134,18 @@ class Line {
     private readonly onThrottled: () => void,
   ) {}
 
-  enter({ signal, priority = defaultPriority, maxWaitMs = defaultMaxWaitMs }: Turn): Promise<Permit> {
+  enter({
+    signal,
+    priority = defaultPriority,
+    since = this.now(),
+    maxWaitMs = defaultMaxWaitMs,
+  }: Turn): Promise<Permit> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
-      const ahead = this.#waiters.filter((waiter) => waiter.priority <= priority).length;
-      const waitMs = this.bucket.estimateWaitMs(ahead, this.now());
-      if (waitMs > maxWaitMs) throw this.#turnAway(waitMs);
+      const place = { priority, since };
+      this.#welcomeBack(place);
+      const waitMs = this.#estimateWaitMs(place);
+      if (waitMs > maxWaitMs * surePart) throw this.#turnAway(place, waitMs);
 
       const leave = (reason: Error): void => {
         this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
@@ -119,14 +154,14 @@ class Line {
       };
       const onAbort = (): void => leave(signal?.reason as Error);
       const patience = setTimeout(() => {
-        leave(this.#turnAway(this.bucket.estimateWaitMs(this.#waiters.indexOf(waiter), this.now())));
+        leave(this.#turnAway(place, this.#estimateWaitMs(waiter)));
       }, maxWaitMs);
       const settle = (): void => {
         clearTimeout(patience);
         signal?.removeEventListener('abort', onAbort);
       };
       const waiter: Waiter = {
-        priority,
+        ...place,
         leave,
         admit(permit) {
           settle();
@@ -134,10 +169,15 @@ class Line {
         },
       };
       signal?.addEventListener('abort', onAbort);
-      const behind = this.#waiters.findIndex((other) => other.priority > priority);
+      const behind = this.#waiters.findIndex((other) => isBefore(place, other));
       this.#waiters.splice(behind === -1 ? this.#waiters.length : behind, 0, waiter);
       this.#advance();
     });
+  }
+
+  block(seconds: number): void {
+    this.bucket.block(this.now() + seconds * 1_000);
+    this.#advance();
   }
 
   close(reason: Error): void {
@@ -182,9 +222,32 @@ class Line {
     };
   }
 
-  #turnAway(waitMs: number): TurnedAway {
-    return new TurnedAway(waitMs, this.now() < this.bucket.blockedUntilMs);
+  #turnAway(place: Place, waitMs: number): TurnedAway {
+    const now = this.now();
+    const comeBackMs = Math.max(
+      shortestAbsenceMs,
+      Math.min(waitMs - headStartMs, waitMs / 2),
+      this.bucket.blockedUntilMs - now,
+    );
+    this.#absent.push({ ...place, backAtMs: now + comeBackMs });
+    return new TurnedAway(waitMs, comeBackMs);
   }
+
+  #welcomeBack({ since }: Place): void {
+    const now = this.now();
+    const own = this.#absent.findIndex((absent) => absent.since === since);
+    this.#absent = this.#absent.filter(({ backAtMs }, index) => index !== own && now < backAtMs + absenceGraceMs);
+  }
+
+  #estimateWaitMs(place: Place): number {
+    const before = (others: readonly Place[]): number =>
+      others.filter((other) => other !== place && !isBefore(place, other)).length;
+    return this.bucket.estimateWaitMs(before(this.#waiters) + before(this.#absent), this.now());
+  }
+}
+
+function isBefore(one: Place, other: Place): boolean {
+  return one.priority === other.priority ? one.since < other.since : one.priority < other.priority;
 }
 
 /** Longer delays overflow Node's timers. */

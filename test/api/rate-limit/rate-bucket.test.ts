@@ -223,3 +223,22 @@ it('estimates the wait from the place in line', () => {
   bucket.answered(bucket.sent(0), { throttled: false, limit: 10, remaining: 9, resetSeconds: 2 }, 0);
   expect([0, 8, 9, 18, 19].map((ahead) => bucket.estimateWaitMs(ahead, 0))).toEqual([0, 0, 2_000, 2_000, 4_000]);
 });
+
+describe('where others spend too', () => {
+  const told = (remaining: number) => ({ throttled: false, limit: 10, remaining, resetSeconds: 2 });
+
+  it('estimates as if at least a third of the allowance were its own: others may run out of work', () => {
+    const bucket = new RateBucket();
+    bucket.answered(bucket.sent(0), told(0), 0);
+    expect([0, 4, 7].map((ahead) => bucket.estimateWaitMs(ahead, 2_000))).toEqual([0, 2_000, 4_000]);
+  });
+
+  it('a worker that sees no more than the beginning of each window keeps its share', () => {
+    const bucket = new RateBucket();
+    for (let window = 0; window < 10; window += 1) {
+      bucket.answered(bucket.sent(window * 2_000), told(8), window * 2_000);
+    }
+    // Half of 10 requests in each window.
+    expect(bucket.estimateWaitMs(9, 20_000)).toBe(2_000);
+  });
+});

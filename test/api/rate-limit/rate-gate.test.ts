@@ -44,9 +44,78 @@ it('turns away at once whoever cannot wait that long, and says when to come back
   const error: unknown = await gate.enter(endpoint, { maxWaitMs: 5_000 }).catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(TurnedAway);
   if (!(error instanceof TurnedAway)) return;
-  expect(error.demanded).toBe(true);
-  expect(error.waitMs).toBeGreaterThan(6_900);
-  expect(error.waitMs).toBeLessThanOrEqual(7_000);
+  expect(error.comeBackMs).toBeGreaterThan(6_900);
+  expect(error.comeBackMs).toBeLessThanOrEqual(7_000);
+});
+
+describe('whoever is turned away', () => {
+  /** A gate whose allowance of 1 in 10 s is used up, with a clock of the test's. */
+  async function usedUp() {
+    const clock = { nowMs: 1_000_000 };
+    const gate = new RateGate({ now: () => clock.nowMs });
+    (await gate.enter(endpoint)).answered({ throttled: false, limit: 1, remaining: 0, resetSeconds: 10 });
+    const turnedAway = async (since: number) => {
+      const error: unknown = await gate.enter(endpoint, { since, maxWaitMs: 5_000 }).catch((reason: unknown) => reason);
+      if (!(error instanceof TurnedAway)) throw new Error('was not turned away');
+      return error;
+    };
+    return { clock, gate, turnedAway };
+  }
+
+  it('comes back after half of a long wait, and 3 s before the end of a short one', async () => {
+    const { clock, turnedAway } = await usedUp();
+    expect(await turnedAway(1)).toMatchObject({ waitMs: 10_000, comeBackMs: 5_000 });
+    clock.nowMs += 5_000;
+    expect(await turnedAway(1)).toMatchObject({ waitMs: 5_000, comeBackMs: 2_000 });
+  });
+
+  it('keeps its place before those who came later, who come back later', async () => {
+    const { clock, turnedAway } = await usedUp();
+    const waits = [];
+    for (const since of [1, 2, 3]) waits.push((await turnedAway(since)).waitMs);
+    expect(waits).toEqual([10_000, 20_000, 30_000]);
+    clock.nowMs += 1_000;
+    expect((await turnedAway(2)).waitMs).toBe(19_000);
+    expect((await turnedAway(4)).waitMs).toBe(39_000);
+  });
+
+  it('is not waited for once it is overdue', async () => {
+    const { clock, turnedAway } = await usedUp();
+    for (const since of [1, 2, 3]) await turnedAway(since);
+    clock.nowMs += 6_900;
+    expect((await turnedAway(4)).waitMs).toBe(33_100);
+    clock.nowMs += 200;
+    expect((await turnedAway(4)).waitMs).toBe(22_900);
+  });
+
+  it('is served before those who came later and stand in line already', async () => {
+    const gate = new RateGate();
+    const first = await gate.enter(endpoint);
+    const entered: string[] = [];
+    const enter = (name: string, since: number) =>
+      gate.enter(endpoint, { since }).then((permit) => {
+        entered.push(name);
+        permit.unsent();
+      });
+    const all = [enter('later', 2), enter('latest', 3), enter('back again', 1)];
+    first.unsent();
+    await Promise.all(all);
+    expect(entered).toEqual(['back again', 'later', 'latest']);
+  });
+});
+
+it('sends nothing of a class that was blocked by a message, also after a new start', async () => {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-rate-'));
+  const memory = createRateMemory(path.join(folder, 'app.json'));
+  const gate = new RateGate({ memory });
+  gate.block(endpoint, 7_200);
+  for (const each of [gate, new RateGate({ memory })]) {
+    const error: unknown = await each.enter(endpoint, { maxWaitMs: 5_000 }).catch((reason: unknown) => reason);
+    if (!(error instanceof TurnedAway)) throw new Error('was not turned away');
+    expect(error.comeBackMs).toBeGreaterThan(7_190_000);
+    await each.enter(endpoints.uploadFile, { maxWaitMs: 0 });
+  }
+  await rm(folder, { recursive: true });
 });
 
 it('turns away whoever has waited too long', async () => {

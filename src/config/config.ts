@@ -48,6 +48,8 @@ export interface Config {
   };
   /** The key itself is never part of the configuration. */
   callbacks: {
+    /** Whether jobs of `fileconv up` wait for a callback of the embedded service before they poll. */
+    embedded: 'on' | 'off';
     host: string;
     /** 0: any free port. */
     port: number;
@@ -135,6 +137,7 @@ export function toConfig(values: FileValues, apps: Record<string, AppProfile>, r
       taskRetentionDays: service.task_retention_days,
     },
     callbacks: {
+      embedded: callbacks.embedded,
       host: callbacks.host,
       port: callbacks.port,
       ...(callbacks.public_base_url !== undefined && { publicBaseUrl: callbacks.public_base_url }),

@@ -47,6 +47,7 @@ export const sectionSchemas = {
     task_retention_days: integer(1, 36_500),
   }),
   callbacks: z.strictObject({
+    embedded: choice('on', 'off'),
     host: text(),
     port: integer(0, 65_535),
     public_base_url: baseUrl().optional(),
@@ -123,7 +124,7 @@ export function defaultValues(): Record<string, unknown> {
       cleanup_interval_seconds: 300,
       task_retention_days: 30,
     },
-    callbacks: { host: '127.0.0.1', port: 8466 },
+    callbacks: { embedded: 'on', host: '127.0.0.1', port: 8466 },
     timeouts: { connect_seconds: 10, headers_seconds: 60, body_seconds: 60, stall_seconds: 60 },
     policies: { on_existing: defaultOnExisting, ...inFileSpelling(defaultPolicies) },
     state: { dir: '.fileconv' },

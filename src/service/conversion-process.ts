@@ -27,7 +27,7 @@ export class ConversionProcess {
   constructor({ maxMemoryBytes }: { maxMemoryBytes: number }) {
     // Half for JavaScript, because most of what engines need lies outside of it.
     const heapMiB = Math.max(64, Math.floor(maxMemoryBytes / 2 / 1024 / 1024));
-    this.#child = fork(processFile, [String(maxMemoryBytes)], {
+    this.#child = fork(processFile, [String(maxMemoryBytes), String(process.pid)], {
       execArgv: [`--max-old-space-size=${heapMiB}`],
       // Nothing of the environment reaches code that works on files from outside; user fonts are looked for below HOME.
       env: { HOME: homedir() },

@@ -12,7 +12,8 @@ import { noisyPng } from './samples';
 jest.setTimeout(120_000);
 let stack: RunningStack;
 beforeAll(async () => {
-  stack = await startStack();
+  // Without callbacks, so that a job that waits for its first check is sure to be under way.
+  stack = await startStack({ FILECONV_CALLBACKS_EMBEDDED: 'off' });
 });
 afterAll(async () => {
   await stack.stop();

@@ -13,7 +13,7 @@ const onTerminal = hasScript ? describe : describe.skip;
 jest.setTimeout(120_000);
 let stack: RunningStack;
 beforeAll(async () => {
-  if (hasScript) stack = await startStack();
+  if (hasScript) stack = await startStack({ FILECONV_CALLBACKS_EMBEDDED: 'off' });
 });
 afterAll(async () => {
   if (hasScript) await stack.stop();

@@ -54,7 +54,7 @@ describe('without a running stack, convert', () => {
 
   it('says on Ctrl-C that its jobs go on with the next stack, where they do', async () => {
     const cwd = await folderWithPictures('a.png');
-    const env = { FILECONV_POLICIES_FIRST_CHECK_AFTER: '8 seconds' };
+    const env = { FILECONV_POLICIES_FIRST_CHECK_AFTER: '8 seconds', FILECONV_CALLBACKS_EMBEDDED: 'off' };
     const command = startFileconv(['convert', 'a.png', '--to', 'webp', '--json'], { cwd, env });
     await untilJobRuns(cwd);
     command.child.kill('SIGINT');

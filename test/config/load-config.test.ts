@@ -31,7 +31,7 @@ describe('the configuration without a file', () => {
   it('is complete: every key has a default', async () => {
     const { values, origins, warnings, file } = await load();
     expect(values).toEqual({
-      callbacks: { host: '127.0.0.1', port: 8466 },
+      callbacks: { embedded: 'on', host: '127.0.0.1', port: 8466 },
       defaultApp: 'embedded',
       temporal: {},
       worker: { taskQueue: 'file-conversion', maxConcurrentActivities: 50, shutdownGraceSeconds: 30 },
@@ -134,16 +134,18 @@ describe('precedence', () => {
           ? 'text'
           : key === 'policies.on_unknown_outcome' || key === 'policies.on_existing'
             ? 'fail'
-            : key.startsWith('policies.') && key !== 'policies.max_resubmissions'
-              ? '11 minutes'
-              : key === 'service.max_conversion_memory_bytes'
-                ? '1100000000'
-                : '11';
+            : key === 'callbacks.embedded'
+              ? 'off'
+              : key.startsWith('policies.') && key !== 'policies.max_resubmissions'
+                ? '11 minutes'
+                : key === 'service.max_conversion_memory_bytes'
+                  ? '1100000000'
+                  : '11';
       const variable = `FILECONV_${key.replace('.', '_').toUpperCase()}`;
       env[variable] = value;
       expected.set(key, variable);
     }
-    expect(expected.size).toBe(56);
+    expect(expected.size).toBe(57);
     const loaded = await load(undefined, env);
     for (const row of describeConfig(loaded)) {
       if (!expected.has(row.key)) continue;

@@ -79,12 +79,15 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     const service = await startService(context, ports.service, logs);
     started.push(() => service.process.stop());
     options.signal?.throwIfAborted();
-    const callbacks = await startReceiver(context, { temporal, port: ports.callbacks });
-    started.push(() => callbacks.close());
+    const callbacks =
+      values.callbacks.embedded === 'on'
+        ? await startReceiver(context, { temporal, port: ports.callbacks })
+        : undefined;
+    if (callbacks) started.push(() => callbacks.close());
     const worker = await startWorker(context, {
       temporal,
       serviceUrl: service.url,
-      callbackUrl: callbacks.url,
+      callbackUrl: callbacks?.url,
       logs,
     });
     started.push(() => worker.stop());
@@ -97,7 +100,7 @@ export async function startStack(context: CommandContext, options: StartStackOpt
         ...(temporal.uiUrl !== undefined && { uiUrl: temporal.uiUrl }),
       },
       service: { url: service.url },
-      callbacks: { url: callbacks.url },
+      ...(callbacks && { callbacks: { url: callbacks.url } }),
       taskQueue: values.worker.taskQueue,
     };
     options.signal?.throwIfAborted();
@@ -179,7 +182,7 @@ async function startReceiver(
 
 async function startWorker(
   context: CommandContext,
-  parts: { temporal: TemporalPart; serviceUrl: string; callbackUrl: string; logs: string },
+  parts: { temporal: TemporalPart; serviceUrl: string; callbackUrl: string | undefined; logs: string },
 ): Promise<SupervisedProcess> {
   const { config, env, output } = context;
   const embedded = await ensureEmbeddedApp(config.values.service.dataDir);
@@ -190,9 +193,10 @@ async function startWorker(
       ...env,
       TEMPORAL_ADDRESS: parts.temporal.address,
       TEMPORAL_NAMESPACE: parts.temporal.namespace,
-      ...(config.values.callbacks.embeddedBaseUrl === undefined && {
-        FILECONV_CALLBACKS_EMBEDDED_BASE_URL: parts.callbackUrl,
-      }),
+      ...(parts.callbackUrl !== undefined &&
+        config.values.callbacks.embeddedBaseUrl === undefined && {
+          FILECONV_CALLBACKS_EMBEDDED_BASE_URL: parts.callbackUrl,
+        }),
       // An embedded profile that the configuration spells out wins.
       ...(config.values.apps['embedded'] === undefined && {
         FILECONV_APPS_EMBEDDED_BASE_URL: parts.serviceUrl,

@@ -21,6 +21,8 @@ import { convertToPdf } from './pdf-engine';
  */
 
 const maxMemoryBytes = Number(process.argv[2]);
+/** Told, not looked up: the service may be gone before anything here runs. */
+const servicePid = Number(process.argv[3]);
 
 const maxInputBytes = 256 * 1024 * 1024;
 
@@ -28,14 +30,17 @@ const engines = { sharp: convertImage, pandoc: convertDocument, 'typst-pdf': con
 
 // Whoever ends the service ends this process through it: what it converts has to be marked as unfinished first.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
-process.on('disconnect', () => process.exit());
+// Not `process.exit()`: it would wait for native code, which may go on for minutes.
+process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 
 // The WASI layer of pandoc prints engine chatter to the console.
 console.log = () => undefined;
 console.warn = () => undefined;
 
 offerToOutOfMemoryKiller();
-const watchdog = new Worker(path.join(__dirname, 'process-watchdog.js'), { workerData: { maxMemoryBytes } });
+const watchdog = new Worker(path.join(__dirname, 'process-watchdog.js'), {
+  workerData: { maxMemoryBytes, servicePid },
+});
 watchdog.unref();
 
 process.on('message', (message) => {

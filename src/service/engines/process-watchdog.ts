@@ -8,9 +8,10 @@ import { z } from 'zod';
 
 const checkIntervalMs = 50;
 
-const { maxMemoryBytes } = z.object({ maxMemoryBytes: z.number() }).parse(workerData);
-const service = process.ppid;
+const { maxMemoryBytes, servicePid } = z
+  .object({ maxMemoryBytes: z.number(), servicePid: z.number() })
+  .parse(workerData);
 
 setInterval(() => {
-  if (process.memoryUsage.rss() > maxMemoryBytes || process.ppid !== service) process.kill(process.pid, 'SIGKILL');
+  if (process.memoryUsage.rss() > maxMemoryBytes || process.ppid !== servicePid) process.kill(process.pid, 'SIGKILL');
 }, checkIntervalMs);

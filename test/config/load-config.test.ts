@@ -150,7 +150,7 @@ describe('precedence', () => {
     for (const row of describeConfig(loaded)) {
       if (!expected.has(row.key)) continue;
       expect(row.source).toBe(expected.get(row.key));
-      expect(row.value).toMatch(/^(11|1100000000|11 minutes|fail|text|.*\/text)$/);
+      expect(row.value).toMatch(/^(11|1100000000|11 minutes|fail|off|text|.*\/text)$/);
     }
     expect(loaded.warnings).toEqual([]);
   });

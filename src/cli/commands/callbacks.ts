@@ -1,22 +1,18 @@
-import { temporalTarget } from '../../config/temporal-connection';
 import { systemErrorCode } from '../../shared/system-error';
-import { chooseTemporal } from '../../temporal-server/choose-temporal';
 import { openReceiver } from '../callback-settings';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import type { ExitCode } from '../exit';
 import { exitCodes } from '../exit';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
-import { readStackRecord } from '../stack/stack-record';
+import { findTemporal } from '../stack/temporal-in-use';
 
 /** `fileconv callbacks`: takes callbacks until it is asked to end. */
 export async function callbacks(context: CommandContext): Promise<ExitCode> {
-  const { config, env, output } = context;
+  const { config, output } = context;
   const { values } = config;
   const signal = untilAskedToEnd();
-  const isLocal = chooseTemporal(env, values.temporal).kind === 'local';
-  const stack = isLocal ? await readStackRecord(values.state.dir) : undefined;
-  const target = temporalTarget({ ...values.temporal, ...(stack && { address: stack.temporal.address }) }, env);
+  const { target } = await findTemporal(context);
   const { host, port, publicBaseUrl } = values.callbacks;
   const receiver = await openReceiver(context, { target, port }).catch((error: unknown) => {
     if (systemErrorCode(error) !== 'EADDRINUSE') throw error;

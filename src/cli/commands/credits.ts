@@ -1,26 +1,22 @@
 import { restoreCredits } from '../../client/restore-credits';
-import { temporalTarget } from '../../config/temporal-connection';
-import { chooseTemporal } from '../../temporal-server/choose-temporal';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import type { ExitCode } from '../exit';
 import { exitCodes } from '../exit';
 import { connect } from '../stack/stack-in-use';
-import { readStackRecord } from '../stack/stack-record';
+import { findTemporal } from '../stack/temporal-in-use';
 
 /** `fileconv credits restored`: every job of an app that is parked for vCredits goes on at once. */
 export async function creditsRestored(context: CommandContext, flags: { app?: string }): Promise<ExitCode> {
-  const { config, env, output } = context;
+  const { config, output } = context;
   const { values } = config;
   const app = flags.app ?? values.defaultApp;
-  const isLocal = chooseTemporal(env, values.temporal).kind === 'local';
-  const stack = isLocal ? await readStackRecord(values.state.dir) : undefined;
+  const { target, isLocal, stack } = await findTemporal(context);
   if (isLocal && !stack) {
     throw new CommandError('TEMPORAL_UNREACHABLE', [
       `No stack runs in ${values.state.dir}, so no job waits there now. Start it: fileconv up`,
     ]);
   }
-  const target = temporalTarget({ ...values.temporal, ...(stack && { address: stack.temporal.address }) }, env);
   const temporal = await connect(target, { serviceUrl: '', taskQueue: values.worker.taskQueue });
   try {
     const restored = await temporal.untilClosed(() => restoreCredits(temporal.client, { app }));

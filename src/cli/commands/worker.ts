@@ -1,9 +1,7 @@
 import { NativeConnection } from '@temporalio/worker';
 import type { TemporalTarget } from '../../config/temporal-connection';
-import { temporalTarget } from '../../config/temporal-connection';
 import { embeddedApp } from '../../config';
 import { FileConversionPlugin } from '../../plugin';
-import { chooseTemporal } from '../../temporal-server/choose-temporal';
 import { createConversionWorker } from '../../worker';
 import { callbackSettings } from '../callback-settings';
 import { configuredApps, configuredServiceUrl, embeddedProfile, isEmbedded } from '../app-profiles';
@@ -13,16 +11,14 @@ import type { ExitCode } from '../exit';
 import { exitCodes } from '../exit';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
 import type { StackRecord } from '../stack/stack-record';
-import { readStackRecord } from '../stack/stack-record';
+import { findTemporal } from '../stack/temporal-in-use';
 
 /** `fileconv worker`: executes jobs until it is asked to end, then lets those under way finish their step. */
 export async function worker(context: CommandContext): Promise<ExitCode> {
-  const { config, env, output } = context;
+  const { config, output } = context;
   const { values } = config;
   const signal = untilAskedToEnd();
-  const isLocal = chooseTemporal(env, values.temporal).kind === 'local';
-  const stack = isLocal ? await readStackRecord(values.state.dir) : undefined;
-  const target = temporalTarget({ ...values.temporal, ...(stack && { address: stack.temporal.address }) }, env);
+  const { target, stack } = await findTemporal(context);
   const callbacks = await callbackSettings(context);
   const plugin = new FileConversionPlugin({
     apps: { ...(await embeddedApps(context, stack)), ...configuredApps(context) },

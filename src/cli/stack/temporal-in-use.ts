@@ -1,0 +1,24 @@
+import type { TemporalTarget } from '../../config/temporal-connection';
+import { temporalTarget } from '../../config/temporal-connection';
+import { chooseTemporal } from '../../temporal-server/choose-temporal';
+import type { CommandContext } from '../command-context';
+import type { StackRecord } from './stack-record';
+import { readStackRecord } from './stack-record';
+
+/** The Temporal that this configuration means. */
+export interface TemporalInUse {
+  target: TemporalTarget;
+  /** It is one of this machine, which a stack runs. */
+  isLocal: boolean;
+  /** The stack that runs it; absent when none does, or when it is somebody's own Temporal. */
+  stack: StackRecord | undefined;
+}
+
+/** Finds the Temporal for a command that starts none. */
+export async function findTemporal({ config, env }: CommandContext): Promise<TemporalInUse> {
+  const { temporal, state } = config.values;
+  const isLocal = chooseTemporal(env, temporal).kind === 'local';
+  const stack = isLocal ? await readStackRecord(state.dir) : undefined;
+  const target = temporalTarget({ ...temporal, ...(stack && { address: stack.temporal.address }) }, env);
+  return { target, isLocal, stack };
+}

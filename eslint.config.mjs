@@ -8,9 +8,10 @@ const arrows = {
   workflows: ['shared'],
   api: ['shared'],
   storage: ['shared'],
-  activities: ['api', 'storage', 'shared'],
+  batch: ['storage', 'shared'],
+  activities: ['api', 'storage', 'batch', 'shared'],
   callbacks: ['shared'],
-  client: ['shared'],
+  client: ['batch', 'shared'],
   service: ['api/contract', 'api/error-codes', 'shared'],
   // Raw HTTP instead of our own client, whose tolerance would hide what a service does wrong.
   conformance: ['api/contract', 'api/error-codes', 'shared'],

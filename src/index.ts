@@ -20,5 +20,17 @@ export type {
   OnExisting,
   OnUnknownOutcome,
   OutputFile,
+  SourceContent,
 } from './shared/job';
+export type {
+  BatchCancel,
+  BatchCounts,
+  BatchItem,
+  BatchItemResult,
+  BatchItemStatus,
+  BatchState,
+  BatchStatus,
+  ConversionBatchInput,
+  ConversionBatchResult,
+} from './shared/batch';
 export { defaultTaskQueue } from './shared/names';

@@ -1,3 +1,5 @@
+import type { Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { UploadFileInput, UploadFileResult } from '../shared/activities';
 import { lastSegment } from '../shared/job';
 import { runAttempt } from './activity-attempt';
@@ -15,9 +17,14 @@ export function createUploadFile({ api, files }: ActivityDependencies) {
         const plan = await planDestination(files, { ...input, destination, sourceName: lastSegment(input.uri) });
         if (plan.kind === 'skip') return { skipped: true };
       }
+      const hash = input.describeSource ? createHash('sha256') : undefined;
       const service = await api(input.app);
       const receipt = await service.uploadFile({
-        file: { name: source.name, size: source.size, open: () => source.open() },
+        file: {
+          name: source.name,
+          size: source.size,
+          open: () => (hash ? hashed(source.open(), hash) : source.open()),
+        },
         signal,
         turn: {
           ...turn,
@@ -28,6 +35,22 @@ export function createUploadFile({ api, files }: ActivityDependencies) {
         },
         onProgress: (sentBytes) => heartbeat.update({ sentBytes, totalBytes: source.size }),
       });
-      return { skipped: false, connector: receipt.connector, requests };
+      const { connector } = receipt;
+      if (!hash) return { skipped: false, connector, requests };
+      const { size: bytes, stamp } = source;
+      return {
+        skipped: false,
+        connector,
+        source: { bytes, sha256: hash.digest('hex'), ...(stamp !== undefined && { stamp }) },
+        requests,
+      };
     });
+}
+
+/** Opened once an attempt, so one hash sees the file once. */
+async function* hashed(body: AsyncIterable<Uint8Array>, hash: Hash): AsyncGenerator<Uint8Array> {
+  for await (const chunk of body) {
+    hash.update(chunk);
+    yield chunk;
+  }
 }

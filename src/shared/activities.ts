@@ -1,4 +1,4 @@
-import type { OnExisting, OutputFile } from './job';
+import type { OnExisting, OutputFile, SourceContent } from './job';
 
 /** What the activities take and give. Types only, shared by the workflows that call them and the code that implements them. */
 
@@ -8,9 +8,12 @@ export interface UploadFileInput {
   output: string;
   destination?: string;
   onExisting: OnExisting;
+  /** Hash what is uploaded. */
+  describeSource?: true;
 }
 
-export type UploadFileResult = { skipped: true } | { skipped: false; connector: string; requests: number };
+export type UploadFileResult =
+  { skipped: true } | { skipped: false; connector: string; source?: SourceContent; requests: number };
 
 export interface ConvertFileInput {
   app: string;

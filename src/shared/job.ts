@@ -68,6 +68,8 @@ export interface ConversionJobInput {
   destination?: string;
   /** Default: `fail`. */
   onExisting?: OnExisting;
+  /** The result tells size and SHA-256 of what was uploaded. Costs the time to hash it; batches ask for it. Default: no. */
+  describeSource?: boolean;
   policies?: ConversionPolicies;
 }
 
@@ -83,6 +85,15 @@ export interface OutputFile {
   sha256: string;
 }
 
+/** The content that was uploaded. */
+export interface SourceContent {
+  bytes: number;
+  /** Lower-case hexadecimal. */
+  sha256: string;
+  /** Of the file as it was then: as long as its stamp is the same, nobody has written to it. Absent where the store has none. */
+  stamp?: string;
+}
+
 /** Result of the workflow `conversionJob`. */
 export interface ConversionJobResult {
   /** `skipped`: the destination existed and `onExisting` is `skip`; nothing was converted. */
@@ -91,6 +102,8 @@ export interface ConversionJobResult {
   taskId?: string;
   /** Connector of the conversion task: the `source` of a job that goes on from here. */
   connector?: string;
+  /** When the job's input asked for it. */
+  source?: SourceContent;
   /** Absent when no destination was asked for. */
   output?: OutputFile;
   /** vCredits that the service says the task consumed. */

@@ -10,6 +10,8 @@ export interface SourceFile {
   readonly size: number;
   /** Local path, for a message; absent where the store is not a file system. */
   readonly path?: string;
+  /** As long as it stays the same nobody has written to the file; absent where the store has none. */
+  readonly stamp?: string;
   /** A new stream from the first byte; it fails with SOURCE_CHANGED when the file is not the one that `openSource` saw. */
   open(): Readable;
 }

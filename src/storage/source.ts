@@ -23,11 +23,17 @@ export async function openLocalSource(uri: string): Promise<SourceFile> {
       name: path.basename(filePath),
       size: Number(seen.size),
       path: filePath,
+      stamp: fileStamp(seen),
       open: () => new SourceStream({ uri, filePath, seen }),
     };
   } catch (error) {
     throw sourceFailure(error, uri);
   }
+}
+
+/** Changes with every write: the time of the last change of the inode cannot be set back, unlike that of the content. */
+function fileStamp({ dev, ino, mtimeNs, ctimeNs }: BigIntStats): string {
+  return [dev, ino, mtimeNs, ctimeNs].map((part) => part.toString(36)).join('-');
 }
 
 /** Checked before the file is opened: opening a named pipe would wait for a writer. */

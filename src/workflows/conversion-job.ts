@@ -10,7 +10,13 @@ import {
 } from '@temporalio/workflow';
 import type { ConvertFileResult, TaskReport } from '../shared/activities';
 import { failureCodes } from '../shared/activities';
-import type { ConversionJobInput, ConversionJobResult, ConversionJobState, JobPhase } from '../shared/job';
+import type {
+  ConversionJobInput,
+  ConversionJobResult,
+  ConversionJobState,
+  JobPhase,
+  SourceContent,
+} from '../shared/job';
 import { lastSegment, sourceName } from '../shared/job';
 import { conversionStateQuery, creditsRestoredSignal } from '../shared/names';
 import type { JobActivities } from './job-activities';
@@ -62,6 +68,7 @@ class ConversionJob {
   private parkedSince: number | undefined;
   private creditChecks = 0;
   private uploadsLeft: number;
+  private source: SourceContent | undefined;
 
   constructor(
     private readonly input: ConversionJobInput,
@@ -106,12 +113,14 @@ class ConversionJob {
       output,
       ...(destination !== undefined && { destination }),
       onExisting: this.policies.onExisting,
+      ...(this.input.describeSource && { describeSource: true as const }),
     };
     const uploaded = await this.step('uploading', failureCodes.uploadDeadline, () =>
       this.activities.uploadFile(request, this.name),
     );
     if (uploaded.skipped) return 'skipped';
     this.progress.requests += uploaded.requests;
+    this.source = uploaded.source;
     return uploaded.connector;
   }
 
@@ -420,6 +429,7 @@ class ConversionJob {
     return {
       status,
       ...(report && { taskId: report.taskId, connector: report.connector }),
+      ...(this.source && { source: this.source }),
       ...(report?.vcredits !== undefined && { vcredits: report.vcredits }),
       ...(report?.durationSeconds !== undefined && { durationSeconds: report.durationSeconds }),
       warnings: report?.warnings ?? {},

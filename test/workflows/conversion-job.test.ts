@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -57,6 +58,17 @@ describe('conversionJob', () => {
       'download/url',
       'download/url/get',
     ]);
+    expect(result).not.toHaveProperty('source');
+  });
+
+  it('tells size and hash of what it uploaded when the input asks for it', async () => {
+    const { source } = await rig.client.convert(await request({ describeSource: true }));
+    const content = await readFile(await rig.source('report.md'));
+    expect(source).toEqual({
+      bytes: content.length,
+      sha256: createHash('sha256').update(content).digest('hex'),
+      stamp: expect.stringMatching(/^[0-9a-z]+(-[0-9a-z]+){3}$/) as string,
+    });
   });
 
   it('asks for an async conversion with entity and result', async () => {

@@ -1,0 +1,106 @@
+import type { ConversionPolicies, OnExisting, OutputFile, SourceContent } from './job';
+
+/**
+ * One row of a checked manifest: `manifest.jsonl` in the folder of a batch's run holds one a line, by rising `item`. Every row has been
+ * checked before: no two have one destination, and none leaves the folder that it was given.
+ */
+export interface BatchItem {
+  /** Row number from 1; the item's workflow is `<batch>/<item>`. */
+  item: number;
+  /** A `file:` URI that the worker can read. */
+  source: string;
+  /** Target format. */
+  output: string;
+  /** Input format; absent: by the source's extension. */
+  input?: string;
+  /** `file:` URI of the result. */
+  destination: string;
+  /** In place of the batch's own: `overwrite` where an earlier run of this batch wrote the destination. */
+  onExisting?: OnExisting;
+  /** An earlier run converted the same content with the same options and its result is still there: skipped. */
+  done?: { source: SourceContent; output: OutputFile };
+}
+
+/** Input of the workflow `conversionBatch`, whose workflow id is the batch's name. Small, however large the batch is. */
+export interface ConversionBatchInput {
+  /** Name of the app profile in the worker's configuration. */
+  app: string;
+  /** `file:` URI, ending with a slash, of the folder of this run: holds `manifest.jsonl`, and takes the results. */
+  folder: string;
+  /** Rows of the manifest. */
+  items: number;
+  /** Jobs in flight at a time, 1 to 500. Default: 50. */
+  window?: number;
+  /** Default: `fail`. */
+  onExisting?: OnExisting;
+  /** Of every job. */
+  policies?: ConversionPolicies;
+  /** Starts no more jobs after this many failures, or this share of the finished items, in percent. Default: never. */
+  stopAfter?: { failures?: number; percent?: number };
+}
+
+/** Every item ends in exactly one of these. */
+export type BatchItemStatus = 'succeeded' | 'failed' | 'skipped' | 'cancelled';
+
+/** How one item ended: a line of the part files, and of the `results.jsonl` that they are merged to. */
+export interface BatchItemResult {
+  item: number;
+  status: BatchItemStatus;
+  /** Absent when no job was started. */
+  workflowId?: string;
+  runId?: string;
+  /** Of a failure: the document's error code, or one of ours. */
+  code?: string;
+  message?: string;
+  /** What was converted. */
+  source?: SourceContent;
+  output?: OutputFile;
+  vcredits?: number;
+  requests?: number;
+  possiblyChargedTwice?: boolean;
+  /** Milliseconds since the epoch. */
+  startedAt?: number;
+  durationMs?: number;
+}
+
+/** How many items stand where. `succeeded + failed + skipped + cancelled + inFlight + waiting` is always `items`. */
+export interface BatchCounts {
+  items: number;
+  succeeded: number;
+  failed: number;
+  skipped: number;
+  cancelled: number;
+  inFlight: number;
+  waiting: number;
+}
+
+export type BatchStatus = 'running' | 'paused' | 'stopping' | 'completed' | 'cancelled' | 'stopped';
+
+/** Answer of the query `batchState`. */
+export interface BatchState extends BatchCounts {
+  status: BatchStatus;
+  window: number;
+  /** Milliseconds since the epoch. */
+  startedAt: number;
+  vcredits: number;
+  requests: number;
+  /** Jobs whose submit had an unknown outcome and was sent again. */
+  possiblyChargedTwice: number;
+  /** Failures by error code, the 20 most frequent codes; the rest under `other`. */
+  failures: Record<string, number>;
+}
+
+/** Result of the workflow `conversionBatch`. A batch with failed items is a result, not a failure. */
+export interface ConversionBatchResult extends BatchState {
+  /** `cancelled`: by a person; `stopped`: by `stopAfter`. */
+  status: 'completed' | 'cancelled' | 'stopped';
+  /** `file:` URI of `results.jsonl`: one `BatchItemResult` a line for every row of the manifest, in its order. */
+  results: string;
+  durationMs: number;
+}
+
+/** Argument of the signal `batchCancel`. */
+export interface BatchCancel {
+  /** What becomes of the jobs in flight. Default: `cancel`. */
+  inFlight?: 'cancel' | 'finish';
+}

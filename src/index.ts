@@ -13,6 +13,7 @@ export type {
   ConversionJobInput,
   ConversionJobResult,
   ConversionJobState,
+  ConversionMode,
   ConversionPolicies,
   ConversionSource,
   Duration,

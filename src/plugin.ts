@@ -4,6 +4,7 @@ import path from 'node:path';
 import { SimplePlugin } from '@temporalio/plugin';
 import type { WorkerOptions } from '@temporalio/worker';
 import { createActivities } from './activities';
+import { ConversionTimes } from './activities/conversion-times';
 import { CreditsWatch } from './activities/credits-watch';
 import type { ActivityDependencies } from './activities/dependencies';
 import { UnknownAppError } from './activities/dependencies';
@@ -73,6 +74,7 @@ export class FileConversionPlugin extends SimplePlugin {
       api: (app) => this.api(app),
       files: options.files ?? createLocalFiles(),
       credits: new CreditsWatch(),
+      times: new ConversionTimes(),
       callbackUrl: (app, submission) => this.callbackUrl(app, submission),
     };
     this.conversionActivities = createActivities(dependencies);

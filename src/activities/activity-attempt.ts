@@ -15,6 +15,8 @@ export interface ActivityAttempt {
   readonly previousDetails: unknown;
   /** Aborts on cancellation, on loss of the attempt, and at shutdown. */
   readonly signal: AbortSignal;
+  /** How long this attempt may take, by its start-to-close time-out. */
+  readonly timeoutMs: number;
   /** How this attempt's requests wait for their turn at the rate limit. */
   readonly turn: RequestTurn;
   /** Identity of the job that this activity belongs to. */
@@ -63,6 +65,7 @@ export async function runAttempt<T>(
       heartbeat,
       previousDetails,
       signal: heartbeat.signal,
+      timeoutMs: info.startToCloseTimeoutMs,
       turn: {
         signal: heartbeat.signal,
         priority: info.priority?.priorityKey,

@@ -1,9 +1,10 @@
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CheckTaskInput, CheckTaskResult } from '../shared/activities';
 import { runAttempt } from './activity-attempt';
 import type { ActivityDependencies } from './dependencies';
 import { notFinished } from './failure';
-import { nextCheckDelayMs } from './poll-schedule';
+import { firstCheckDelayMs, nextCheckDelayMs } from './poll-schedule';
 import { reportTask } from './task-report';
 
 /** Waits up to this long hold their slot: a retry by the server costs more, and comes up to a second late. */
@@ -13,6 +14,8 @@ const longestWaitInsideMs = 2_000;
 interface CheckHeartbeat {
   /** Requests spent by this attempt and those before it. */
   requests: number;
+  /** When the service last said "not yet", after the submit. */
+  notYetMs?: number;
 }
 
 /**
@@ -20,25 +23,36 @@ interface CheckHeartbeat {
  *
  * A long "not yet" is a failure that Temporal retries after a delay of our choice, which adds nothing to the history and holds no slot.
  */
-export function createCheckTask({ api }: ActivityDependencies) {
+export function createCheckTask({ api, times }: ActivityDependencies) {
   return (input: CheckTaskInput): Promise<CheckTaskResult> =>
     runAttempt('check', input.app, async ({ number, heartbeat, previousDetails, signal, turn, failure }) => {
       failure.taskId = input.taskId;
       failure.taskIsHint = input.fromCallback === true;
-      let requests = requestsBefore(previousDetails);
-      heartbeat.update({ requests } satisfies CheckHeartbeat);
+      const known: CheckHeartbeat = { requests: 0, ...((previousDetails ?? {}) as Partial<CheckHeartbeat>) };
+      let { requests, notYetMs } = known;
+      const seen = (): CheckHeartbeat => ({ requests, ...(notYetMs !== undefined && { notYetMs }) });
+      heartbeat.update(seen());
       const countRequest = () => {
         requests += 1;
         failure.requests = 1;
-        heartbeat.update({ requests } satisfies CheckHeartbeat);
+        heartbeat.update(seen());
         return Promise.resolve();
       };
       const elapsedMs = () => Date.now() - input.submittedAt;
-      let delayMs = number === 1 ? input.firstCheckAfterMs - elapsedMs() : 0;
+      const pair = [input.app, input.input ?? path.extname(input.sourceName).toLowerCase(), input.output].join(' ');
+      const { maxCheckIntervalMs: maxMs } = input;
+      const { random } = Math;
+      const firstMs = firstCheckDelayMs({
+        toldMs: input.firstCheckAfterMs,
+        learnedMs: times.firstCheckMs(pair),
+        maxMs,
+        random,
+      });
+      let delayMs = number === 1 ? firstMs - elapsedMs() : 0;
       let said = 'no check yet';
       for (;;) {
         if (delayMs > longestWaitInsideMs) {
-          await heartbeat.record({ requests } satisfies CheckHeartbeat);
+          await heartbeat.record(seen());
           throw notFinished(`${said}; next check in ${(delayMs / 1_000).toFixed(1)} s`, delayMs, failure);
         }
         if (delayMs > 0) await sleep(delayMs, undefined, { signal }).catch(() => signal.throwIfAborted());
@@ -49,13 +63,15 @@ export function createCheckTask({ api }: ActivityDependencies) {
           turn: { ...turn, beforeSend: countRequest },
         });
         const report = reportTask(snapshot, input.taskId, failure);
-        if (report.finished) return { report, requests };
+        if (report.finished) {
+          const durationMs = report.durationSeconds === undefined ? undefined : report.durationSeconds * 1_000;
+          // Of a callback's task the submit is not known.
+          if (!input.fromCallback) times.observe(pair, { notYetMs: notYetMs ?? 0, doneMs: elapsedMs(), durationMs });
+          return { report, requests };
+        }
+        notYetMs = elapsedMs();
         said = `the service says ${JSON.stringify(snapshot.status)}`;
-        delayMs = nextCheckDelayMs({ elapsedMs: elapsedMs(), maxMs: input.maxCheckIntervalMs, random: Math.random });
+        delayMs = nextCheckDelayMs({ elapsedMs: notYetMs, learnedMs: times.firstCheckMs(pair), maxMs, random });
       }
     });
-}
-
-function requestsBefore(details: unknown): number {
-  return ((details ?? {}) as Partial<CheckHeartbeat>).requests ?? 0;
 }

@@ -17,7 +17,7 @@ import { reportTask } from './task-report';
 export function createConvertFile({ api, files, credits, callbackUrl }: ActivityDependencies) {
   return (input: ConvertFileInput): Promise<ConvertFileResult> =>
     runAttempt('submit', input.app, async (attempt) => {
-      const { number, requests, heartbeat, turn, previousDetails, workflowId, failure } = attempt;
+      const { number, requests, heartbeat, turn, previousDetails, workflowId, timeoutMs, failure } = attempt;
       if (input.destination !== undefined) {
         const plan = await planDestination(files, { ...input, destination: input.destination });
         if (plan.kind === 'skip') return { skipped: true };
@@ -52,6 +52,7 @@ export function createConvertFile({ api, files, credits, callbackUrl }: Activity
           output: input.output,
           input: input.input,
           callback,
+          ...(input.mode && { mode: input.mode, answerTimeoutMs: answerTimeoutMs(timeoutMs) }),
           turn: { ...turn, beforeSend: raiseFence },
         });
       } catch (error) {
@@ -72,6 +73,11 @@ export function createConvertFile({ api, files, credits, callbackUrl }: Activity
       failure.taskId = taskId;
       return { skipped: false, report: reportTask(snapshot, taskId, failure), requests, ...calledBack };
     });
+}
+
+/** In mode sync the answer takes as long as the conversion. It is given up before Temporal gives up the attempt, so that this tells why. */
+function answerTimeoutMs(attemptTimeoutMs: number): number {
+  return Math.max(attemptTimeoutMs - 1_000, attemptTimeoutMs / 2);
 }
 
 function nameless(): ConversionApiError {

@@ -1,4 +1,5 @@
 import type { ConversionApi } from '../api/conversion-api';
+import type { ConversionTimes } from './conversion-times';
 import type { CreditsWatch } from './credits-watch';
 import type { CallbackSubmission } from '../shared/callback';
 import type { FileStore } from '../storage/file-store';
@@ -13,6 +14,8 @@ export interface ActivityDependencies {
   files: FileStore;
   /** Shared by all activities of a worker. */
   credits: CreditsWatch;
+  /** Shared by all activities of a worker. */
+  times: ConversionTimes;
   /** Where the service is to call back for a submit of this app; undefined: nowhere, and the job polls. */
   callbackUrl?: ((app: string, submission: CallbackSubmission) => string | undefined) | undefined;
 }

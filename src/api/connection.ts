@@ -20,7 +20,8 @@ export interface Posting {
   readonly body: Buffer | Readable;
   /** Of a streamed body. */
   readonly contentLength?: number;
-  readonly headersTimeoutMs?: number;
+  /** Default: `timeouts.headersMs`. */
+  readonly headersTimeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly turn?: RequestTurn | undefined;
 }
@@ -65,11 +66,11 @@ export class ServiceConnection {
   async call(
     endpoint: Endpoint,
     data: Omit<RequestData, 'app'>,
-    { signal, turn }: { signal?: AbortSignal | undefined; turn?: RequestTurn | undefined },
+    options: Pick<Posting, 'signal' | 'turn' | 'headersTimeoutMs'>,
   ): Promise<ReadAnswer> {
     return this.readTaskResponse(
       endpoint,
-      await this.post({ endpoint, ...frameData({ app: this.appId, ...data }), signal, turn }),
+      await this.post({ endpoint, ...frameData({ app: this.appId, ...data }), ...options }),
     );
   }
 

@@ -108,8 +108,10 @@ export interface ConversionApi {
     output: string;
     /** Input format; without it the uploaded file's extension decides. */
     input?: string | undefined;
-    /** Default `async`. */
+    /** `sync`: answered when the conversion is done. Default `async`. */
     mode?: 'async' | 'sync' | undefined;
+    /** From the last byte of the request to the first of the answer. Default: `timeouts.headersMs`. */
+    answerTimeoutMs?: number | undefined;
     callback?: string | undefined;
     signal?: AbortSignal | undefined;
     turn?: RequestTurn | undefined;

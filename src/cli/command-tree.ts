@@ -56,6 +56,12 @@ export function buildCommands(output: Output, run: Runner): Command {
         'when it is not known whether a conversion ran (default: resubmit)',
       ).choices(['resubmit', 'fail']),
     )
+    .addOption(
+      new Option(
+        '--mode <mode>',
+        'sync: wait for each conversion in the request itself, for ones that take seconds (default: async)',
+      ).choices(['async', 'sync']),
+    )
     .option(...appOption)
     .option('--parallel <n>', 'files in flight at a time', wholeNumber, 20)
     .addHelpText(

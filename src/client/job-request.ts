@@ -24,6 +24,7 @@ const requestSchema = z.strictObject({
     .optional(),
   destination: z.string().min(1).optional(),
   onExisting: z.enum(['fail', 'skip', 'overwrite', 'rename']).optional(),
+  mode: z.enum(['async', 'sync']).optional(),
   describeSource: z.boolean().optional(),
   policies: z
     .strictObject({

@@ -23,6 +23,8 @@ export interface ConvertFileInput {
   input?: string;
   destination?: string;
   onExisting: OnExisting;
+  /** Without it the request is answered when the conversion was accepted. */
+  mode?: 'sync';
   /** The job is parked for vCredits: too few of them is "not yet" until the deadline. */
   parked?: ParkedSubmit;
   /** Of the callback URL, if this worker asks for a callback. The URL itself never enters a history. */
@@ -65,10 +67,12 @@ export interface CheckTaskInput {
   app: string;
   taskId: string;
   sourceName: string;
+  input?: string;
   output: string;
   /** Milliseconds since the epoch. */
   submittedAt: number;
-  firstCheckAfterMs: number;
+  /** After the submit; absent: as learned from conversions of the same formats. */
+  firstCheckAfterMs?: number;
   maxCheckIntervalMs: number;
   /** The task's id came with a callback, so the service may not know it. */
   fromCallback?: true;

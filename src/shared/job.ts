@@ -7,6 +7,9 @@ export type OnExisting = 'fail' | 'skip' | 'overwrite' | 'rename';
 /** What to do when it cannot be known whether a submitted conversion ran. */
 export type OnUnknownOutcome = 'resubmit' | 'fail';
 
+/** Whether the convert request is answered when the conversion is accepted or when it is done. */
+export type ConversionMode = 'async' | 'sync';
+
 /** Where the input comes from: a file, or a task that ran before. */
 export type ConversionSource =
   | {
@@ -30,7 +33,7 @@ export interface ConversionPolicies {
   submitDeadline?: Duration;
   /** Longest time from the accepted submit to the completed conversion. Default: 7 days. */
   conversionDeadline?: Duration;
-  /** When the conversion is first asked after. Default: 2 seconds. */
+  /** When the conversion is first asked after. Default: when those of the same formats were done lately; before any was, 2 seconds. */
   firstCheckAfter?: Duration;
   /** Longest pause between two polls. Default: 60 seconds. */
   maxCheckInterval?: Duration;
@@ -68,6 +71,11 @@ export interface ConversionJobInput {
   destination?: string;
   /** Default: `fail`. */
   onExisting?: OnExisting;
+  /**
+   * `sync`: the answer of the convert request is the result, so the job needs no poll: four requests in all. For conversions that are known to
+   * take less than `policies.submitTimeout`: beyond it the outcome is unknown. Default: `async`.
+   */
+  mode?: ConversionMode;
   /** The result tells size and SHA-256 of what was uploaded. Costs the time to hash it; batches ask for it. Default: no. */
   describeSource?: boolean;
   policies?: ConversionPolicies;

@@ -1,14 +1,5 @@
-import {
-  CancellationScope,
-  condition,
-  defineQuery,
-  defineSignal,
-  isCancellation,
-  setHandler,
-  sleep,
-  upsertMemo,
-} from '@temporalio/workflow';
-import type { ConvertFileResult, TaskReport } from '../shared/activities';
+import { CancellationScope, defineQuery, isCancellation, setHandler, sleep, upsertMemo } from '@temporalio/workflow';
+import type { TaskReport } from '../shared/activities';
 import { failureCodes } from '../shared/activities';
 import type {
   ConversionJobInput,
@@ -18,21 +9,21 @@ import type {
   SourceContent,
 } from '../shared/job';
 import { lastSegment, sourceName } from '../shared/job';
-import { conversionStateQuery, creditsRestoredSignal } from '../shared/names';
-import type { JobActivities } from './job-activities';
+import { conversionStateQuery } from '../shared/names';
+import { awaitConversion, awaitProof } from './await-conversion';
+import { CreditsPark } from './credits-park';
 import { createJobActivities } from './job-activities';
 import { JobCallbacks } from './job-callbacks';
 import type { JobFailure } from './job-failure';
 import { readFailure } from './job-failure';
+import type { JobActivities } from './job-activities';
+import type { JobParts } from './job-parts';
 import { JobProgress } from './job-progress';
 import type { ResolvedPolicies } from './policies';
 import { resolvePolicies } from './policies';
+import { submitConversion } from './submit-conversion';
 
 const stateQuery = defineQuery<ConversionJobState>(conversionStateQuery);
-const creditsRestored = defineSignal(creditsRestoredSignal);
-
-const firstCreditsRecheckMs = 60_000;
-const maxCreditsRecheckMs = 3_600_000;
 
 /**
  * Converts one file: upload, convert, wait, download, each a step that survives the loss of any process.
@@ -41,14 +32,10 @@ const maxCreditsRecheckMs = 3_600_000;
  * document's error code (section "Errors") or one of ours, and whose first detail is a `ConversionFailureDetails`.
  */
 export async function conversionJob(input: ConversionJobInput): Promise<ConversionJobResult> {
-  const policies = resolvePolicies(input);
-  const job = new ConversionJob(input, policies);
+  const job = new ConversionJob(input);
   setHandler(stateQuery, () => job.progress.state());
   job.callbacks.listen();
-  setHandler(creditsRestored, () => {
-    job.creditsRestored = true;
-    job.creditsRestoredAt = Date.now();
-  });
+  job.credits.listen();
   try {
     return await job.run();
   } catch (error) {
@@ -57,26 +44,24 @@ export async function conversionJob(input: ConversionJobInput): Promise<Conversi
   }
 }
 
-class ConversionJob {
+class ConversionJob implements JobParts {
+  readonly policies: ResolvedPolicies;
+  readonly name: string;
+  readonly activities: JobActivities;
   readonly progress: JobProgress;
   readonly callbacks = new JobCallbacks();
-  creditsRestored = false;
-  creditsRestoredAt: number | undefined;
-  private readonly activities: JobActivities;
-  private readonly name: string;
+  readonly credits: CreditsPark;
   private resubmissions = 0;
-  private parkedSince: number | undefined;
-  private creditChecks = 0;
   private uploadsLeft: number;
   private source: SourceContent | undefined;
 
-  constructor(
-    private readonly input: ConversionJobInput,
-    private readonly policies: ResolvedPolicies,
-  ) {
-    this.progress = new JobProgress(input);
-    this.activities = createJobActivities(policies);
+  constructor(readonly input: ConversionJobInput) {
+    this.policies = resolvePolicies(input);
     this.name = sourceName(input.source);
+    this.activities = createJobActivities(this.policies);
+    this.progress = new JobProgress(input);
+    const { creditsDeadlineMs } = this.policies;
+    this.credits = new CreditsPark({ app: input.app, creditsDeadlineMs }, this.progress);
     // A lost upload is made good once: a second loss has another reason.
     this.uploadsLeft = 'uri' in input.source ? 2 : 0;
   }
@@ -143,7 +128,7 @@ class ConversionJob {
         const failure = readFailure(error, deadlineCode);
         this.progress.requests += failure.requests;
         if (failure.reaction !== 'awaitCredits') throw this.progress.failed(failure, await cleanUp());
-        await this.parkForCredits(failure);
+        await this.credits.wait(failure);
       }
     }
   }
@@ -155,23 +140,23 @@ class ConversionJob {
     for (;;) {
       let failure: JobFailure;
       try {
-        const accepted = await this.submit(connector, deadline - Date.now());
+        const accepted = await submitConversion(this, { connector, deadlineMs: deadline - Date.now() });
         if (accepted.skipped) return 'skipped';
-        const { report, callback } = accepted;
-        return report.finished ? report : await this.awaitConversion(report.taskId, { callback });
+        const { report, callback = false } = accepted;
+        return report.finished ? report : await awaitConversion(this, { taskId: report.taskId, callback });
       } catch (error) {
         if (isCancellation(error)) throw error;
         failure = this.readConvertFailure(error);
       }
       this.progress.requests += failure.requests;
       if (failure.reaction === 'outcomeUnknown' && failure.callback) {
-        const proof = await this.awaitProof(failure);
+        const proof = await awaitProof(this, failure);
         if (proof.report) return proof.report;
         failure = proof.failure;
       }
       if (failure.reaction === 'submitAfterLoss' && Date.now() >= deadline) throw this.progress.failed(failure);
       const next = await this.react(failure);
-      if (failure.reaction === 'awaitCredits') deadline = this.creditsDeadline() + this.policies.submitTimeoutMs;
+      if (failure.reaction === 'awaitCredits') deadline = this.credits.deadline + this.policies.submitTimeoutMs;
       if (next === 'uploadAgain') {
         const again = await this.upload();
         if (again === 'skipped') return 'skipped';
@@ -186,11 +171,9 @@ class ConversionJob {
       case 'submitAfterLoss':
         return 'submitAgain';
       case 'awaitCredits':
-        if (this.parkedSince !== undefined && Date.now() >= this.creditsDeadline()) {
-          throw this.progress.failed(this.outOfCredits(failure));
-        }
+        if (this.credits.isOverdue) throw this.progress.failed(this.credits.outOfCredits(failure));
         // From here on the submit itself asks again and again, which adds nothing to the history.
-        this.park();
+        this.credits.enter();
         return 'submitAgain';
       case 'uploadAgain':
         if (this.uploadsLeft > 0) return 'uploadAgain';
@@ -224,168 +207,9 @@ class ConversionJob {
 
   private readConvertFailure(error: unknown): JobFailure {
     if (this.progress.phase === 'converting') return readFailure(error, failureCodes.conversionDeadline);
-    const parked = this.progress.phase === 'awaitingCredits';
-    const failure = readFailure(error, parked ? failureCodes.creditsDeadline : failureCodes.submitDeadline, {
-      isSubmit: true,
-    });
-    return failure.code === failureCodes.creditsDeadline ? this.outOfCredits(failure) : failure;
-  }
-
-  /** Submits; while it is parked, as often as it takes, and at once when credits were restored. */
-  private async submit(connector: string, deadlineMs: number): Promise<ConvertFileResult> {
-    for (let askAtOnce = false; ; askAtOnce = true) {
-      this.creditsRestored = false;
-      const scope = new CancellationScope();
-      const submitted = scope.run(() => this.submitOnce(connector, { deadlineMs, askAtOnce }));
-      if (this.progress.phase !== 'awaitingCredits') return submitted;
-      const settled = submitted.then(
-        () => undefined,
-        () => undefined,
-      );
-      const restored = condition(() => this.creditsRestored).catch(() => undefined);
-      await Promise.race([settled, restored]);
-      // Between two attempts it ends at once; an attempt under way is seen to its end.
-      if (this.isRestored()) scope.cancel();
-      try {
-        return await submitted;
-      } catch (error) {
-        if (!isCancellation(error) || !this.isRestored() || CancellationScope.current().consideredCancelled)
-          throw error;
-      }
-    }
-  }
-
-  private async submitOnce(
-    connector: string,
-    { deadlineMs, askAtOnce }: { deadlineMs: number; askAtOnce: boolean },
-  ): Promise<ConvertFileResult> {
-    const { parkedSince, creditsRestoredAt } = this;
-    const parked = parkedSince !== undefined && this.progress.phase === 'awaitingCredits';
-    if (!parked) this.progress.enter('submitting');
-    const { app, output, input, destination } = this.input;
-    const request = {
-      app,
-      connector,
-      sourceName: this.name,
-      output,
-      ...(input !== undefined && { input }),
-      ...(destination !== undefined && { destination }),
-      onExisting: this.policies.onExisting,
-      ...(parked && {
-        parked: {
-          since: parkedSince,
-          until: this.creditsDeadline(),
-          askAtOnce,
-          ...(creditsRestoredAt !== undefined && { restoredAt: creditsRestoredAt }),
-        },
-      }),
-      nonce: this.callbacks.next(),
-    };
-    const options = { summary: this.progress.summary, deadlineMs: Math.max(deadlineMs, this.policies.submitTimeoutMs) };
-    const accepted = await this.activities.convertFile(request, options);
-    if (!accepted.skipped) {
-      this.progress.taskId = accepted.report.taskId;
-      this.progress.requests += accepted.requests;
-    }
-    return accepted;
-  }
-
-  /**
-   * A callback proves that the submit with the unknown outcome was executed, and names its task. Only what the service then says about that
-   * task counts: one that it does not know leaves the outcome as unknown as it was.
-   */
-  private async awaitProof(
-    failure: JobFailure,
-  ): Promise<{ report: TaskReport } | { report?: undefined; failure: JobFailure }> {
-    this.progress.enter(
-      'submitting',
-      'It is not known whether the conversion runs. Waits for the service to call back.',
-    );
-    const isExecuted = await this.callbacks.wait(this.policies.unknownOutcomeWaitMs);
-    const { namedTask } = this.callbacks;
-    const note = (text: string) => ({ failure: { ...failure, message: `${failure.message} ${text}` } });
-    if (!isExecuted) return note('No callback came.');
-    if (namedTask === undefined) return note('A callback came, so it was executed; which task it is, it does not say.');
-    this.progress.taskId = namedTask;
-    try {
-      return { report: await this.awaitConversion(namedTask, { callback: true, fromCallback: true }) };
-    } catch (error) {
-      if (isCancellation(error)) throw error;
-      const asked = readFailure(error, failureCodes.conversionDeadline);
-      this.progress.requests += asked.requests;
-      if (asked.reaction !== 'outcomeUnknown') return { failure: asked };
-      this.progress.taskId = undefined;
-      this.progress.enter('submitting');
-      return note('A callback came, but the service does not know the task that it names.');
-    }
-  }
-
-  /**
-   * Polls by activity retries, which add nothing to the history. With a callback that is on its way the first poll waits for it, or for
-   * `pollAfter`.
-   */
-  private async awaitConversion(
-    taskId: string,
-    { callback, fromCallback }: { callback: true | undefined; fromCallback?: true },
-  ): Promise<TaskReport> {
-    const submittedAt = Date.now();
-    const { conversionDeadlineMs, pollAfterMs, firstCheckAfterMs } = this.policies;
-    if (callback) {
-      this.progress.enter('converting', 'Waits for the service to call back.');
-      await this.callbacks.wait(Math.min(pollAfterMs, conversionDeadlineMs / 2));
-    }
-    this.progress.enter('converting', 'Waits for the service to finish the conversion.');
-    const request = {
-      app: this.input.app,
-      taskId,
-      sourceName: this.name,
-      output: this.input.output,
-      submittedAt,
-      firstCheckAfterMs: callback ? 0 : firstCheckAfterMs,
-      maxCheckIntervalMs: this.policies.maxCheckIntervalMs,
-      ...(fromCallback && { fromCallback }),
-    };
-    const poll = () => {
-      const deadlineMs = Math.max(conversionDeadlineMs - (Date.now() - submittedAt), 1);
-      return this.activities.checkTask(request, { summary: `task ${taskId}`, deadlineMs });
-    };
-    const checked = callback ? await this.callbacks.race(poll) : await poll();
-    this.progress.requests += checked.requests;
-    return checked.report;
-  }
-
-  /** A durable wait for vCredits: growing rechecks, and at once on the signal. */
-  private async parkForCredits(failure: JobFailure): Promise<void> {
-    this.park();
-    const leftMs = this.creditsDeadline() - Date.now();
-    if (leftMs <= 0) throw this.progress.failed(this.outOfCredits(failure));
-    const recheckMs = Math.min(firstCreditsRecheckMs * 2 ** this.creditChecks, maxCreditsRecheckMs, leftMs);
-    this.creditChecks += 1;
-    this.creditsRestored = false;
-    await condition(() => this.creditsRestored, recheckMs);
-  }
-
-  /** A call, since control flow analysis takes a signal that has not come for one that never will. */
-  private isRestored(): boolean {
-    return this.creditsRestored;
-  }
-
-  private park(): void {
-    this.parkedSince ??= Date.now();
-    this.progress.enter(
-      'awaitingCredits',
-      `App \`${this.input.app}\` has too few vCredits. It asks again by itself; \`fileconv credits restored --app ${this.input.app}\` lets it go on at once.`,
-    );
-  }
-
-  /** Milliseconds since the epoch. */
-  private creditsDeadline(): number {
-    return (this.parkedSince ?? Date.now()) + this.policies.creditsDeadlineMs;
-  }
-
-  private outOfCredits(failure: JobFailure): JobFailure {
-    const message = `app ${this.input.app} has had too few vCredits for longer than the credits deadline. ${failure.message}`;
-    return { ...failure, code: failureCodes.creditsDeadline, reaction: 'fail', message };
+    const deadlineCode = this.credits.isParked ? failureCodes.creditsDeadline : failureCodes.submitDeadline;
+    const failure = readFailure(error, deadlineCode, { isSubmit: true });
+    return failure.code === failureCodes.creditsDeadline ? this.credits.outOfCredits(failure) : failure;
   }
 
   private async download(report: TaskReport, destination: string): Promise<ConversionJobResult> {

@@ -2,7 +2,14 @@ import { ApplicationFailure } from '@temporalio/workflow';
 import { msToNumber } from '@temporalio/common/lib/time';
 import { failureCodes } from '../shared/activities';
 import { defaultOnExisting, defaultPolicies } from '../shared/default-policies';
-import type { ConversionJobInput, ConversionPolicies, Duration, OnExisting, OnUnknownOutcome } from '../shared/job';
+import type {
+  ConversionJobInput,
+  ConversionMode,
+  ConversionPolicies,
+  Duration,
+  OnExisting,
+  OnUnknownOutcome,
+} from '../shared/job';
 
 /** The policies of a job with every default filled in; durations in milliseconds. */
 export interface ResolvedPolicies {
@@ -10,7 +17,8 @@ export interface ResolvedPolicies {
   submitTimeoutMs: number;
   submitDeadlineMs: number;
   conversionDeadlineMs: number;
-  firstCheckAfterMs: number;
+  /** Undefined: as the worker has learned. */
+  firstCheckAfterMs: number | undefined;
   maxCheckIntervalMs: number;
   pollAfterMs: number;
   unknownOutcomeWaitMs: number;
@@ -24,6 +32,7 @@ export interface ResolvedPolicies {
 }
 
 const onExistingChoices: readonly OnExisting[] = ['fail', 'skip', 'overwrite', 'rename'];
+const modeChoices: readonly ConversionMode[] = ['async', 'sync'];
 const onUnknownOutcomeChoices: readonly OnUnknownOutcome[] = ['resubmit', 'fail'];
 
 /**
@@ -38,6 +47,7 @@ export function resolvePolicies(input: ConversionJobInput): ResolvedPolicies {
   requireText(input.app, 'app');
   requireText(input.output, 'output');
   requireOneSource(input.source);
+  choice(input.mode ?? 'async', modeChoices, 'mode');
   const policies: ConversionPolicies = input.policies ?? {};
   const maxResubmissions = policies.maxResubmissions ?? defaultPolicies.maxResubmissions;
   if (!Number.isInteger(maxResubmissions) || maxResubmissions < 0) {
@@ -48,7 +58,7 @@ export function resolvePolicies(input: ConversionJobInput): ResolvedPolicies {
     submitTimeoutMs: durationMs(policies, 'submitTimeout'),
     submitDeadlineMs: durationMs(policies, 'submitDeadline'),
     conversionDeadlineMs: durationMs(policies, 'conversionDeadline'),
-    firstCheckAfterMs: durationMs(policies, 'firstCheckAfter'),
+    firstCheckAfterMs: policies.firstCheckAfter === undefined ? undefined : durationMs(policies, 'firstCheckAfter'),
     maxCheckIntervalMs: durationMs(policies, 'maxCheckInterval'),
     pollAfterMs: durationMs(policies, 'pollAfter'),
     unknownOutcomeWaitMs: durationMs(policies, 'unknownOutcomeWait'),

@@ -1,34 +1,73 @@
-import { nextCheckDelayMs } from '../../src/activities/poll-schedule';
+import { msToNumber } from '@temporalio/common/lib/time';
+import { firstCheckDelayMs, nextCheckDelayMs } from '../../src/activities/poll-schedule';
+import { defaultPolicies } from '../../src/shared/default-policies';
 
+const smallest = () => 0;
 const middle = () => 0.5;
+const largest = () => 1;
+const maxMs = 60_000;
 
-describe('nextCheckDelayMs', () => {
-  it('waits as long as the conversion has taken so far', () => {
-    expect(nextCheckDelayMs({ elapsedMs: 8_000, maxMs: 60_000, random: middle })).toBe(8_000);
+/** The checks of a conversion that takes so long: when each comes. */
+function checksUntil(doneMs: number, { learnedMs, random }: { learnedMs?: number; random: () => number }): number[] {
+  const checks = [firstCheckDelayMs({ toldMs: undefined, learnedMs, maxMs, random })];
+  for (let last = checks[0] ?? 0; last < doneMs; checks.push(last)) {
+    last += nextCheckDelayMs({ elapsedMs: last, learnedMs, maxMs, random });
+  }
+  return checks;
+}
+
+describe('firstCheckDelayMs', () => {
+  it('is what the job was told, to the millisecond', () => {
+    expect(firstCheckDelayMs({ toldMs: 0, learnedMs: 9_000, maxMs, random: largest })).toBe(0);
+    expect(firstCheckDelayMs({ toldMs: 100_000, learnedMs: 9_000, maxMs, random: largest })).toBe(100_000);
   });
 
+  it('is the documented default as long as nothing was learned', () => {
+    const first = firstCheckDelayMs({ toldMs: undefined, learnedMs: undefined, maxMs, random: smallest });
+    expect(first).toBe(msToNumber(defaultPolicies.firstCheckAfter));
+  });
+
+  it('is what was learned, at most a tenth later, and never later than the longest pause', () => {
+    const learned = { toldMs: undefined, learnedMs: 10_000, maxMs };
+    expect(firstCheckDelayMs({ ...learned, random: smallest })).toBe(10_000);
+    expect(firstCheckDelayMs({ ...learned, random: largest })).toBe(11_000);
+    expect(firstCheckDelayMs({ ...learned, learnedMs: 600_000, random: largest })).toBe(maxMs);
+  });
+});
+
+describe('nextCheckDelayMs', () => {
   it('never waits longer than the longest pause', () => {
-    for (const random of [() => 0, middle, () => 1]) {
-      expect(nextCheckDelayMs({ elapsedMs: 10_000_000, maxMs: 60_000, random })).toBeLessThanOrEqual(60_000);
+    for (const random of [smallest, middle, largest]) {
+      expect(nextCheckDelayMs({ elapsedMs: 10_000_000, maxMs, random })).toBeLessThanOrEqual(maxMs);
     }
   });
 
   it('does not ask without a pause, however fast the first answer was', () => {
-    expect(nextCheckDelayMs({ elapsedMs: 0, maxMs: 60_000, random: () => 0 })).toBeGreaterThanOrEqual(200);
+    expect(nextCheckDelayMs({ elapsedMs: 0, maxMs, random: smallest })).toBeGreaterThanOrEqual(200);
+    expect(nextCheckDelayMs({ elapsedMs: 0, learnedMs: 10, maxMs, random: smallest })).toBeGreaterThanOrEqual(200);
   });
 
   it('spreads jobs that were submitted together', () => {
-    const delays = [() => 0, () => 1].map((random) => nextCheckDelayMs({ elapsedMs: 10_000, maxMs: 60_000, random }));
-    expect(delays).toEqual([9_000, 11_000]);
+    const delays = [smallest, largest].map((random) => nextCheckDelayMs({ elapsedMs: 10_000, maxMs, random }));
+    expect(delays).toEqual([23_000, 27_600]);
   });
 
-  it('asks at most seven times in the first two minutes', () => {
-    let elapsedMs = 2_000;
-    let checks = 1;
-    while (elapsedMs < 120_000) {
-      elapsedMs += nextCheckDelayMs({ elapsedMs, maxMs: 60_000, random: middle });
-      checks += 1;
+  it.each([
+    ['20 s', 20_000, 3],
+    ['a minute', 60_000, 4],
+    ['ten minutes', 600_000, 15],
+  ])('asks after a conversion of %s of an unknown pair few times, whatever chance does', (_name, doneMs, most) => {
+    for (const random of [smallest, middle, largest]) {
+      expect(checksUntil(doneMs, { random }).length).toBeLessThanOrEqual(most);
     }
-    expect(checks).toBeLessThanOrEqual(7);
+  });
+
+  it('asks soon again when a conversion has just missed its usual time, and ever more seldom after that', () => {
+    const checks = checksUntil(60_000, { learnedMs: 10_000, random: smallest });
+    expect(checks[0]).toBe(10_000);
+    expect(checks[1]).toBe(13_000);
+    const pauses = checks.slice(1).map((check, index) => check - (checks[index] ?? 0));
+    expect(pauses).toEqual([...pauses].sort((a, b) => a - b));
+    expect(checks.length).toBeLessThanOrEqual(5);
   });
 });

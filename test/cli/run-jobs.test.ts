@@ -30,9 +30,10 @@ function optionsFor(client: FileConversionClient, extra: Partial<RunOptions> = {
     to: 'pdf',
     from: undefined,
     onExisting: 'fail',
+    mode: undefined,
     policies: {},
     parallel: 20,
-    cwd: '/work',
+    cwd: '/home/user',
     progress: {
       begin: () => ({ started: () => undefined, end: () => undefined }),
       close: () => undefined,
@@ -44,8 +45,8 @@ function optionsFor(client: FileConversionClient, extra: Partial<RunOptions> = {
 }
 
 const jobOf = (file: string) => ({
-  input: { file, path: `/work/${file}`, extension: 'md' },
-  destination: `/work/out/${file.replace(/md$/, 'pdf')}`,
+  input: { file, path: `/home/user/${file}`, extension: 'md' },
+  destination: `/home/user/out/${file.replace(/md$/, 'pdf')}`,
 });
 const succeeded = () => Promise.resolve({ status: 'succeeded', warnings: {}, possiblyChargedTwice: false });
 const after = (ms: number) => () => new Promise((resolve) => setTimeout(() => resolve(succeeded()), ms));
@@ -70,7 +71,7 @@ it('starts no more jobs than may be in flight, and none after an interruption', 
   );
   setTimeout(() => interrupt.abort(), 60);
   expect((await running).map(({ status }) => status)).toEqual(['converted', 'unfinished', 'notStarted', 'notStarted']);
-  expect(requests.map(({ source }) => source)).toEqual(['/work/a.md', '/work/b.md']);
+  expect(requests.map(({ source }) => source)).toEqual(['/home/user/a.md', '/home/user/b.md']);
 });
 
 describe('a failure is told in terms of what was typed', () => {
@@ -84,8 +85,8 @@ describe('a failure is told in terms of what was typed', () => {
     new ConversionFailedError({ code: 'SOME_CODE', message, workflowId: 'w', cause: undefined });
 
   it('with paths in place of URIs, and the file as it was named', async () => {
-    const result = pathToFileURL('/work/out/100% #1.pdf').href;
-    const source = pathToFileURL(`/work/${name}`).href;
+    const result = pathToFileURL('/home/user/out/100% #1.pdf').href;
+    const source = pathToFileURL(`/home/user/${name}`).href;
     expect(await failing(failed(`100% #1.md → pdf: Cannot write ${result}: no space; read ${source}.`))).toEqual({
       code: 'SOME_CODE',
       message: `${name} → pdf: Cannot write out/100% #1.pdf: no space; read ${name}.`,

@@ -1,4 +1,4 @@
-import type { OnExisting, OnUnknownOutcome } from '../../shared/job';
+import type { ConversionMode, OnExisting, OnUnknownOutcome } from '../../shared/job';
 import { chooseTemporal } from '../../temporal-server/choose-temporal';
 import type { CommandContext } from '../command-context';
 import { planJobs } from '../convert/destinations';
@@ -13,6 +13,7 @@ export interface ConvertFlags {
   out?: string;
   onExisting?: OnExisting;
   onUnknownOutcome?: OnUnknownOutcome;
+  mode?: ConversionMode;
   app?: string;
   parallel: number;
 }

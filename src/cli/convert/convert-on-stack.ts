@@ -25,7 +25,7 @@ export async function convertOnStack(
   settings: ConvertSettings,
 ): Promise<ExitCode> {
   const { output, config, cwd } = context;
-  const { to, from, app, onExisting, onUnknownOutcome, parallel } = settings;
+  const { to, from, app, onExisting, onUnknownOutcome, mode, parallel } = settings;
   const signal = untilAskedToEnd();
   const stack = await useStack(context, signal);
   try {
@@ -39,6 +39,7 @@ export async function convertOnStack(
       to,
       from,
       onExisting,
+      mode,
       policies: chosenPolicies(config, onUnknownOutcome === undefined ? {} : { onUnknownOutcome }),
       parallel,
       cwd,

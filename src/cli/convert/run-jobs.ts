@@ -4,7 +4,7 @@ import { WorkflowNotFoundError } from '@temporalio/common';
 import { ConversionFailedError } from '../../client/conversion-handle';
 import type { ConversionHandle } from '../../client/conversion-handle';
 import type { FileConversionClient } from '../../client/file-conversion-client';
-import type { ConversionJobResult, ConversionPolicies, OnExisting, OutputFile } from '../../shared/job';
+import type { ConversionJobResult, ConversionMode, ConversionPolicies, OnExisting, OutputFile } from '../../shared/job';
 import { aborted } from '../stack/parent-process';
 import type { PlannedJob } from './destinations';
 import { shownPath } from './destinations';
@@ -19,6 +19,7 @@ export interface RunOptions {
   to: string;
   from: string | undefined;
   onExisting: OnExisting;
+  mode: ConversionMode | undefined;
   policies: ConversionPolicies;
   /** Jobs in flight at a time. */
   parallel: number;
@@ -52,7 +53,7 @@ export async function runJobs(jobs: readonly PlannedJob[], options: RunOptions):
 }
 
 async function runJob(job: PlannedJob, options: RunOptions, interrupted: Promise<void>): Promise<FileOutcome> {
-  const { client, to, from, onExisting, policies, progress, untilClosed } = options;
+  const { client, to, from, onExisting, mode, policies, progress, untilClosed } = options;
   const { input, destination } = job;
   const startedAt = Date.now();
   const shown = progress.begin({ file: input.file, to });
@@ -69,6 +70,7 @@ async function runJob(job: PlannedJob, options: RunOptions, interrupted: Promise
       ...(from !== undefined && { input: from }),
       destination,
       onExisting,
+      ...(mode && { mode }),
       ...(Object.keys(policies).length > 0 && { policies }),
     });
     handle = started;

@@ -1,0 +1,80 @@
+import { isCancellation } from '@temporalio/workflow';
+import type { CheckTaskInput, TaskReport } from '../shared/activities';
+import { failureCodes } from '../shared/activities';
+import type { JobFailure } from './job-failure';
+import { readFailure } from './job-failure';
+import type { JobParts } from './job-parts';
+
+/** How the job knows of the task that it waits for. */
+interface Knowledge {
+  taskId: string;
+  /** A callback is on its way, or has come. */
+  callback: boolean;
+  /** Only a callback names the task: the service may not know it. */
+  fromCallback?: true;
+}
+
+/**
+ * Waits until the service has finished a conversion. Polls by activity retries, which add nothing to the history. With a callback that is on
+ * its way the first poll waits for it, or for `pollAfter`.
+ */
+export async function awaitConversion(
+  { input, policies, name, activities, progress, callbacks }: JobParts,
+  { taskId, callback, fromCallback }: Knowledge,
+): Promise<TaskReport> {
+  const submittedAt = Date.now();
+  const { conversionDeadlineMs, pollAfterMs, firstCheckAfterMs } = policies;
+  if (callback) {
+    progress.enter('converting', 'Waits for the service to call back.');
+    await callbacks.wait(Math.min(pollAfterMs, conversionDeadlineMs / 2));
+  }
+  progress.enter('converting', 'Waits for the service to finish the conversion.');
+  const firstCheck = callback ? 0 : firstCheckAfterMs;
+  const request: CheckTaskInput = {
+    app: input.app,
+    taskId,
+    sourceName: name,
+    ...(input.input !== undefined && { input: input.input }),
+    output: input.output,
+    submittedAt,
+    ...(firstCheck !== undefined && { firstCheckAfterMs: firstCheck }),
+    maxCheckIntervalMs: policies.maxCheckIntervalMs,
+    ...(fromCallback && { fromCallback }),
+  };
+  const poll = () => {
+    const deadlineMs = Math.max(conversionDeadlineMs - (Date.now() - submittedAt), 1);
+    return activities.checkTask(request, { summary: `task ${taskId}`, deadlineMs });
+  };
+  const checked = callback ? await callbacks.race(poll) : await poll();
+  progress.requests += checked.requests;
+  return checked.report;
+}
+
+/**
+ * Waits for a callback after a submit with an unknown outcome: it proves that the submit was executed, and names its task. Only what the
+ * service then says about that task counts: one that it does not know leaves the outcome as unknown as it was.
+ */
+export async function awaitProof(
+  job: JobParts,
+  failure: JobFailure,
+): Promise<{ report: TaskReport } | { report?: undefined; failure: JobFailure }> {
+  const { progress, callbacks, policies } = job;
+  progress.enter('submitting', 'It is not known whether the conversion runs. Waits for the service to call back.');
+  const isExecuted = await callbacks.wait(policies.unknownOutcomeWaitMs);
+  const { namedTask } = callbacks;
+  const note = (text: string) => ({ failure: { ...failure, message: `${failure.message} ${text}` } });
+  if (!isExecuted) return note('No callback came.');
+  if (namedTask === undefined) return note('A callback came, so it was executed; which task it is, it does not say.');
+  progress.taskId = namedTask;
+  try {
+    return { report: await awaitConversion(job, { taskId: namedTask, callback: true, fromCallback: true }) };
+  } catch (error) {
+    if (isCancellation(error)) throw error;
+    const asked = readFailure(error, failureCodes.conversionDeadline);
+    progress.requests += asked.requests;
+    if (asked.reaction !== 'outcomeUnknown') return { failure: asked };
+    progress.taskId = undefined;
+    progress.enter('submitting');
+    return note('A callback came, but the service does not know the task that it names.');
+  }
+}

@@ -1,0 +1,96 @@
+import { condition, defineSignal, setHandler } from '@temporalio/workflow';
+import type { ParkedSubmit } from '../shared/activities';
+import { failureCodes } from '../shared/activities';
+import { creditsRestoredSignal } from '../shared/names';
+import type { JobFailure } from './job-failure';
+import type { JobProgress } from './job-progress';
+
+const creditsRestored = defineSignal(creditsRestoredSignal);
+
+const firstRecheckMs = 60_000;
+const maxRecheckMs = 3_600_000;
+
+/** A job's wait for vCredits: until its deadline, with a recheck now and then, and over at once when somebody says that there are some. */
+export class CreditsPark {
+  private since: number | undefined;
+  private restored = false;
+  private restoredAt: number | undefined;
+  private rechecks = 0;
+
+  constructor(
+    private readonly options: { app: string; creditsDeadlineMs: number },
+    private readonly progress: JobProgress,
+  ) {}
+
+  /** Before anything is awaited: the signal may come at any time. */
+  listen(): void {
+    setHandler(creditsRestored, () => {
+      this.restored = true;
+      this.restoredAt = Date.now();
+    });
+  }
+
+  get isParked(): boolean {
+    return this.progress.phase === 'awaitingCredits';
+  }
+
+  /** Parks, or stays parked. The time begins with the first park and goes on over later ones. */
+  enter(): void {
+    const { app } = this.options;
+    this.since ??= Date.now();
+    this.progress.enter(
+      'awaitingCredits',
+      `App \`${app}\` has too few vCredits. It asks again by itself; \`fileconv credits restored --app ${app}\` lets it go on at once.`,
+    );
+  }
+
+  /** Milliseconds since the epoch. */
+  get deadline(): number {
+    return (this.since ?? Date.now()) + this.options.creditsDeadlineMs;
+  }
+
+  get isOverdue(): boolean {
+    return this.since !== undefined && Date.now() >= this.deadline;
+  }
+
+  /** Parks a step that can be run again: resolves when it is time to try, or throws when the deadline has passed. */
+  async wait(failure: JobFailure): Promise<void> {
+    this.enter();
+    const leftMs = this.deadline - Date.now();
+    if (leftMs <= 0) throw this.progress.failed(this.outOfCredits(failure));
+    const recheckMs = Math.min(firstRecheckMs * 2 ** this.rechecks, maxRecheckMs, leftMs);
+    this.rechecks += 1;
+    this.restored = false;
+    await condition(() => this.restored, recheckMs);
+  }
+
+  /** From here on `untilRestored` waits for the next signal. */
+  forgetRestored(): void {
+    this.restored = false;
+  }
+
+  /** A call, since control flow analysis takes a signal that has not come for one that never will. */
+  isRestored(): boolean {
+    return this.restored;
+  }
+
+  async untilRestored(): Promise<void> {
+    await condition(() => this.restored);
+  }
+
+  /** What a submit of a parked job must know to ask again by itself; undefined when the job is not parked. */
+  submitDetails(askAtOnce: boolean): ParkedSubmit | undefined {
+    if (!this.isParked || this.since === undefined) return undefined;
+    return {
+      since: this.since,
+      until: this.deadline,
+      askAtOnce,
+      ...(this.restoredAt !== undefined && { restoredAt: this.restoredAt }),
+    };
+  }
+
+  outOfCredits(failure: JobFailure): JobFailure {
+    const message = `app ${this.options.app} has had too few vCredits for longer than the credits deadline. ${failure.message}`;
+    return { ...failure, code: failureCodes.creditsDeadline, reaction: 'fail', message };
+  }
+}

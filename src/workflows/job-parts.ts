@@ -1,0 +1,18 @@
+import type { ConversionJobInput } from '../shared/job';
+import type { CreditsPark } from './credits-park';
+import type { JobActivities } from './job-activities';
+import type { JobCallbacks } from './job-callbacks';
+import type { JobProgress } from './job-progress';
+import type { ResolvedPolicies } from './policies';
+
+/** What the steps of one job work with. */
+export interface JobParts {
+  readonly input: ConversionJobInput;
+  readonly policies: ResolvedPolicies;
+  /** Name of the source, as people know it. */
+  readonly name: string;
+  readonly activities: JobActivities;
+  readonly progress: JobProgress;
+  readonly callbacks: JobCallbacks;
+  readonly credits: CreditsPark;
+}

@@ -1,0 +1,60 @@
+import { CancellationScope, isCancellation } from '@temporalio/workflow';
+import type { ConvertFileInput, ConvertFileResult } from '../shared/activities';
+import type { JobParts } from './job-parts';
+
+/**
+ * Submits the conversion once. While the job is parked for vCredits the activity asks as often as it takes, which adds nothing to the history,
+ * and asks at once when they were restored.
+ */
+export async function submitConversion(
+  job: JobParts,
+  { connector, deadlineMs }: { connector: string; deadlineMs: number },
+): Promise<ConvertFileResult> {
+  const { credits } = job;
+  for (let askAtOnce = false; ; askAtOnce = true) {
+    credits.forgetRestored();
+    const scope = new CancellationScope();
+    const submitted = scope.run(() => submit(job, { connector, deadlineMs, askAtOnce }));
+    if (!credits.isParked) return submitted;
+    const settled = submitted.then(
+      () => undefined,
+      () => undefined,
+    );
+    await Promise.race([settled, credits.untilRestored().catch(() => undefined)]);
+    // Between two attempts it ends at once; an attempt under way is seen to its end.
+    if (credits.isRestored()) scope.cancel();
+    try {
+      return await submitted;
+    } catch (error) {
+      const endedByUs = credits.isRestored() && !CancellationScope.current().consideredCancelled;
+      if (!isCancellation(error) || !endedByUs) throw error;
+    }
+  }
+}
+
+async function submit(
+  { input, policies, name, activities, progress, callbacks, credits }: JobParts,
+  { connector, deadlineMs, askAtOnce }: { connector: string; deadlineMs: number; askAtOnce: boolean },
+): Promise<ConvertFileResult> {
+  const parked = credits.submitDetails(askAtOnce);
+  if (!parked) progress.enter('submitting');
+  const request: ConvertFileInput = {
+    app: input.app,
+    connector,
+    sourceName: name,
+    output: input.output,
+    ...(input.input !== undefined && { input: input.input }),
+    ...(input.mode === 'sync' && { mode: 'sync' }),
+    ...(input.destination !== undefined && { destination: input.destination }),
+    onExisting: policies.onExisting,
+    ...(parked && { parked }),
+    nonce: callbacks.next(),
+  };
+  const options = { summary: progress.summary, deadlineMs: Math.max(deadlineMs, policies.submitTimeoutMs) };
+  const accepted = await activities.convertFile(request, options);
+  if (!accepted.skipped) {
+    progress.taskId = accepted.report.taskId;
+    progress.requests += accepted.requests;
+  }
+  return accepted;
+}

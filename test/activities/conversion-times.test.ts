@@ -1,0 +1,59 @@
+import { ConversionTimes } from '../../src/activities/conversion-times';
+
+const pair = 'embedded .docx pdf';
+
+describe('ConversionTimes', () => {
+  it('knows nothing of a pair that it has not seen', () => {
+    const times = new ConversionTimes();
+    times.observe('embedded .md pdf', { notYetMs: 0, doneMs: 500 });
+    expect(times.firstCheckMs(pair)).toBeUndefined();
+  });
+
+  it('lets the first check find most of the conversions done', () => {
+    const times = new ConversionTimes();
+    for (const durationMs of [1_000, 1_000, 1_000, 8_000])
+      times.observe(pair, { notYetMs: 0, doneMs: 10_000, durationMs });
+    expect(times.firstCheckMs(pair)).toBeGreaterThan(1_000);
+    expect(times.firstCheckMs(pair)).toBeLessThan(1_300);
+  });
+
+  it('counts the time in line at the service, which the figure of the service leaves out', () => {
+    const times = new ConversionTimes();
+    times.observe(pair, { notYetMs: 30_000, doneMs: 40_000, durationMs: 1_000 });
+    expect(times.firstCheckMs(pair)).toBeGreaterThanOrEqual(30_000);
+  });
+
+  it('never takes a conversion for longer than it was seen to be', () => {
+    const times = new ConversionTimes();
+    times.observe(pair, { notYetMs: 0, doneMs: 2_000, durationMs: 9_000_000 });
+    expect(times.firstCheckMs(pair)).toBeLessThan(2_500);
+  });
+
+  it('comes earlier and earlier while every first check finds it done, and later again when one does not', () => {
+    const times = new ConversionTimes();
+    let doneMs = 10_000;
+    for (let conversion = 0; conversion < 100; conversion += 1) {
+      const isDone = doneMs >= 3_000;
+      times.observe(pair, { notYetMs: isDone ? 0 : doneMs, doneMs: isDone ? doneMs : doneMs * 1.3 });
+      doneMs = times.firstCheckMs(pair) ?? 0;
+      expect(doneMs).toBeGreaterThan(2_000);
+    }
+    expect(doneMs).toBeLessThan(6_000);
+  });
+
+  it('forgets what is long ago', () => {
+    const times = new ConversionTimes();
+    times.observe(pair, { notYetMs: 0, doneMs: 60_000, durationMs: 60_000 });
+    for (let conversion = 0; conversion < 20; conversion += 1) {
+      times.observe(pair, { notYetMs: 0, doneMs: 1_000, durationMs: 1_000 });
+    }
+    expect(times.firstCheckMs(pair)).toBeLessThan(1_300);
+  });
+
+  it('keeps the pairs seen last, however many there are', () => {
+    const times = new ConversionTimes();
+    for (let index = 0; index < 5_000; index += 1) times.observe(`app f${index} pdf`, { notYetMs: 0, doneMs: 1 });
+    expect(times.firstCheckMs('app f4999 pdf')).toBeDefined();
+    expect(times.firstCheckMs('app f3000 pdf')).toBeUndefined();
+  });
+});

@@ -1,0 +1,92 @@
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ConversionRequest } from '../../src/client/job-request';
+import type { ConversionRig } from '../support/conversion-worker';
+import { quickPolicies, startRig } from '../support/conversion-worker';
+import { answerJson, answerRunning } from '../support/stub-service';
+
+describe('a job in mode sync', () => {
+  let rig: ConversionRig;
+
+  beforeEach(async () => {
+    rig = await startRig({ timeouts: { headersMs: 500 } });
+    rig.stub.on('convert/file', (_seen, response) => answerDone(response));
+  });
+
+  afterEach(async () => {
+    await rig.close();
+  });
+
+  function answerDone(response: Parameters<typeof answerJson>[0], error?: { code: string; message: string }): void {
+    const id = '2f0c5f0e-6a0f-4d0c-9c65-3c8f3f0c7a11';
+    const output = error ? {} : { connector: id, status: 'successful', duration: 1 };
+    const entity = { id, type: 'task', status: 'completed', vcredits: 1 };
+    answerJson(response, 200, { entity, result: { output, error: error ?? {}, warning: {} } });
+  }
+
+  async function request(policies: ConversionRequest['policies'] = {}): Promise<ConversionRequest> {
+    return {
+      source: await rig.source('report.md'),
+      output: 'pdf',
+      destination: path.join(rig.folder, 'report.pdf'),
+      mode: 'sync',
+      policies: { ...quickPolicies, ...policies },
+    };
+  }
+
+  it('spends four requests, of which none is a poll', async () => {
+    const result = await rig.client.convert(await request());
+    expect(result).toMatchObject({ status: 'succeeded', requests: 4, vcredits: 1, durationSeconds: 1 });
+    expect(rig.stub.requests.map((seen) => seen.path)).toEqual([
+      'upload/file',
+      'convert/file',
+      'download/url',
+      'download/url/get',
+    ]);
+    expect(rig.stub.requests[1]?.data).toMatchObject({ mode: 'sync' });
+  });
+
+  it('waits for the answer as long as submitTimeout allows, not only as long as an answer takes elsewhere', async () => {
+    rig.stub.on('convert/file', async (_seen, response) => {
+      await sleep(1_500);
+      answerDone(response);
+    });
+    const result = await rig.client.convert(await request({ submitTimeout: '10 seconds' }));
+    expect(result).toMatchObject({ status: 'succeeded', requests: 4, possiblyChargedTwice: false });
+  });
+
+  it('polls a conversion that the service only accepted', async () => {
+    rig.stub.on('convert/file', (_seen, response) => answerRunning(response, '2f0c5f0e-6a0f-4d0c-9c65-3c8f3f0c7a11'));
+    expect(await rig.client.convert(await request())).toMatchObject({ status: 'succeeded', requests: 5 });
+  });
+
+  it('fails with the code of a conversion that failed', async () => {
+    rig.stub.on('convert/file', (_seen, response) => {
+      answerDone(response, { code: 'FAILED_CONVERT', message: 'The file is damaged.' });
+    });
+    await expect(rig.client.convert(await request())).rejects.toMatchObject({ code: 'FAILED_CONVERT' });
+    expect(rig.stub.count('convert/file')).toBe(1);
+  });
+
+  describe('without an answer in time', () => {
+    beforeEach(() => {
+      let submits = 0;
+      rig.stub.on('convert/file', (_seen, response) => {
+        submits += 1;
+        if (submits > 1) answerDone(response);
+      });
+    });
+
+    it('does not know the outcome, and submits nothing again under the policy fail', async () => {
+      const job = rig.client.convert(await request({ submitTimeout: '2 seconds', onUnknownOutcome: 'fail' }));
+      await expect(job).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+      expect(rig.stub.count('convert/file')).toBe(1);
+    });
+
+    it('submits again under the policy resubmit, and says that it may be charged twice', async () => {
+      const result = await rig.client.convert(await request({ submitTimeout: '2 seconds' }));
+      expect(result).toMatchObject({ status: 'succeeded', possiblyChargedTwice: true });
+      expect(rig.stub.count('convert/file')).toBe(2);
+    });
+  });
+});

@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { CommandContext, CommonOptions } from './command-context';
 import type { ConvertFlags } from './commands/convert';
+import { addNamespace } from './commands/namespace/register';
 import { addServiceAdmin } from './commands/service-admin/register';
 import type { TargetFlags } from './commands/service-check-target';
 import type { ExitCode } from './exit';
@@ -105,6 +106,8 @@ export function buildCommands(output: Output, run: Runner): Command {
     .action((options: CommonOptions & { app?: string }) =>
       run(options, async (context) => (await import('./commands/credits.js')).creditsRestored(context, options)),
     );
+
+  addNamespace(program, { common, examples, run });
 
   common(program.command('callbacks'))
     .description('run the callback receiver: wakes the jobs whose service calls back')

@@ -1,0 +1,32 @@
+import type { CommandContext } from '../command-context';
+import { CommandError } from '../command-error';
+import type { StackInUse } from './stack-in-use';
+import { connect } from './stack-in-use';
+import { findTemporal } from './temporal-in-use';
+
+/** A connection to the Temporal of this configuration, for a command that starts none. */
+export interface OpenTemporal extends StackInUse {
+  address: string;
+  namespace: string;
+}
+
+/**
+ * Connects to the Temporal that runs. The caller closes it.
+ * @throws CommandError `TEMPORAL_UNREACHABLE`
+ */
+export async function openTemporal(context: CommandContext): Promise<OpenTemporal> {
+  const { values } = context.config;
+  const { target, isLocal, stack } = await findTemporal(context);
+  if (isLocal && !stack) {
+    throw new CommandError('TEMPORAL_UNREACHABLE', [
+      `No stack runs in ${values.state.dir}. Start it (fileconv up), or name a Temporal that runs (TEMPORAL_ADDRESS).`,
+    ]);
+  }
+  const { taskQueue } = values.worker;
+  return {
+    ...(await connect(target, { serviceUrl: stack?.service.url ?? '', taskQueue })),
+    uiUrl: stack?.temporal.uiUrl,
+    address: target.connection.address ?? '',
+    namespace: target.namespace,
+  };
+}

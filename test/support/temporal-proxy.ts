@@ -1,0 +1,60 @@
+import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders, ServerHttp2Session } from 'node:http2';
+import http2 from 'node:http2';
+
+/** What the proxy answers in the server's place: a gRPC status and its message. */
+export interface Refusal {
+  status: number;
+  message: string;
+}
+
+export interface TemporalProxy {
+  address: string;
+  close(): Promise<void>;
+}
+
+/** Passes gRPC on to a Temporal server, but for the methods (by the last part of their path) that it refuses. */
+export async function startTemporalProxy(
+  address: string,
+  refused: Readonly<Record<string, Refusal>>,
+): Promise<TemporalProxy> {
+  const upstream = http2.connect(`http://${address}`);
+  const sessions = new Set<ServerHttp2Session>();
+  const server = http2.createServer();
+  server.on('session', (session) => {
+    sessions.add(session);
+    session.once('close', () => sessions.delete(session));
+  });
+  server.on('stream', (stream, headers) => {
+    stream.on('error', () => undefined);
+    const refusal = refused[String(headers[':path']).split('/').pop() ?? ''];
+    if (refusal) {
+      const { status, message } = refusal;
+      const grpc = { 'grpc-status': String(status), 'grpc-message': message };
+      stream.respond({ ':status': 200, 'content-type': 'application/grpc', ...grpc }, { endStream: true });
+      return;
+    }
+    const passed = upstream.request({ ...headers, ':authority': address });
+    stream.pipe(passed);
+    stream.once('close', () => passed.close());
+    passed.on('error', () => stream.close());
+    passed.once('response', (answer, flags) => {
+      const endStream = (flags & http2.constants.NGHTTP2_FLAG_END_STREAM) !== 0;
+      if (stream.closed) return;
+      stream.respond(answer, { waitForTrailers: !endStream, endStream });
+      let trailers: IncomingHttpHeaders = {};
+      passed.once('trailers', (last: IncomingHttpHeaders) => (trailers = last));
+      stream.once('wantTrailers', () => stream.sendTrailers(trailers));
+      if (!endStream) passed.pipe(stream);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async close() {
+      upstream.destroy();
+      for (const session of sessions) session.destroy();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}

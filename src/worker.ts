@@ -20,7 +20,14 @@ export interface ConversionWorkerOptions {
   maxConcurrentActivities?: number;
   /** How long activities may go on after a shutdown began. Default: 30 seconds. */
   shutdownGraceMs?: number;
+  /**
+   * Takes every step from the server, so that a limit set with `fileconv limit` holds for this worker too. Without it a worker begins some steps
+   * as soon as they are scheduled, which is faster and which the server does not count. Default: false.
+   */
+  obeyCommonLimit?: boolean;
 }
+
+const noLimitPerSecond = 100_000;
 
 /**
  * A worker that runs conversion jobs and nothing else. `run()` it; SIGTERM and SIGINT drain it.
@@ -35,6 +42,8 @@ export async function createConversionWorker(options: ConversionWorkerOptions): 
     plugins: [options.plugin],
     maxConcurrentActivityTaskExecutions: options.maxConcurrentActivities ?? 100,
     ...(options.shutdownGraceMs !== undefined && { shutdownGraceTime: options.shutdownGraceMs }),
+    // A worker with a limit of its own begins nothing by itself; the server puts the common limit in its place.
+    ...(options.obeyCommonLimit === true && { maxTaskQueueActivitiesPerSecond: noLimitPerSecond }),
     ...workflowCode(),
   });
 }

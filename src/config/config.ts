@@ -17,7 +17,12 @@ export interface Config {
   defaultApp: string;
   /** What to tell `@temporalio/envconfig`; absent: Temporal's own variables and files decide. */
   temporal: { address?: string; namespace?: string; profile?: string; configFile?: string };
-  worker: { taskQueue: string; maxConcurrentActivities: number; shutdownGraceSeconds: number };
+  worker: {
+    taskQueue: string;
+    maxConcurrentActivities: number;
+    shutdownGraceSeconds: number;
+    commonLimit: 'on' | 'off';
+  };
   service: {
     host: string;
     /** 0: any free port. */
@@ -103,6 +108,7 @@ export function toConfig(values: FileValues, apps: Record<string, AppProfile>, r
       taskQueue: worker.task_queue,
       maxConcurrentActivities: worker.max_concurrent_activities,
       shutdownGraceSeconds: worker.shutdown_grace_seconds,
+      commonLimit: worker.common_limit,
     },
     service: {
       host: service.host,

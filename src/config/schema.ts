@@ -20,6 +20,7 @@ export const sectionSchemas = {
     task_queue: text(),
     max_concurrent_activities: integer(1, 1_000),
     shutdown_grace_seconds: seconds(),
+    common_limit: choice('on', 'off'),
   }),
   service: z.strictObject({
     host: text(),
@@ -101,7 +102,12 @@ export type FileValues = z.infer<typeof fileSchema>;
 export function defaultValues(): Record<string, unknown> {
   return {
     default_app: embeddedApp,
-    worker: { task_queue: defaultTaskQueue, max_concurrent_activities: 50, shutdown_grace_seconds: 30 },
+    worker: {
+      task_queue: defaultTaskQueue,
+      max_concurrent_activities: 50,
+      shutdown_grace_seconds: 30,
+      common_limit: 'off',
+    },
     service: {
       host: '127.0.0.1',
       port: 8465,

@@ -34,7 +34,12 @@ describe('the configuration without a file', () => {
       callbacks: { embedded: 'on', host: '127.0.0.1', port: 8466 },
       defaultApp: 'embedded',
       temporal: {},
-      worker: { taskQueue: 'file-conversion', maxConcurrentActivities: 50, shutdownGraceSeconds: 30 },
+      worker: {
+        taskQueue: 'file-conversion',
+        maxConcurrentActivities: 50,
+        shutdownGraceSeconds: 30,
+        commonLimit: 'off',
+      },
       service: {
         host: '127.0.0.1',
         port: 8465,
@@ -134,7 +139,7 @@ describe('precedence', () => {
           ? 'text'
           : key === 'policies.on_unknown_outcome' || key === 'policies.on_existing'
             ? 'fail'
-            : key === 'callbacks.embedded'
+            : key === 'callbacks.embedded' || key === 'worker.common_limit'
               ? 'off'
               : key.startsWith('policies.') && key !== 'policies.max_resubmissions'
                 ? '11 minutes'
@@ -145,7 +150,7 @@ describe('precedence', () => {
       env[variable] = value;
       expected.set(key, variable);
     }
-    expect(expected.size).toBe(57);
+    expect(expected.size).toBe(58);
     const loaded = await load(undefined, env);
     for (const row of describeConfig(loaded)) {
       if (!expected.has(row.key)) continue;

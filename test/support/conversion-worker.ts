@@ -36,7 +36,13 @@ export const quickPolicies = {
 } as const;
 
 export async function startRig(
-  options: { worker?: boolean; timeouts?: Partial<ApiTimeouts>; app?: string; callbacks?: CallbackSettings } = {},
+  options: {
+    worker?: boolean;
+    timeouts?: Partial<ApiTimeouts>;
+    app?: string;
+    callbacks?: CallbackSettings;
+    obeyCommonLimit?: boolean;
+  } = {},
 ): Promise<ConversionRig> {
   installQuietRuntime();
   const { app = 'stub' } = options;
@@ -54,7 +60,13 @@ export async function startRig(
   let running: Promise<void> | undefined;
   if (options.worker !== false) {
     connection = await testNativeConnection();
-    worker = await createConversionWorker({ connection, plugin, taskQueue, shutdownGraceMs: 1_000 });
+    worker = await createConversionWorker({
+      connection,
+      plugin,
+      taskQueue,
+      shutdownGraceMs: 1_000,
+      ...(options.obeyCommonLimit && { obeyCommonLimit: true }),
+    });
     running = worker.run();
   }
   return {

@@ -39,6 +39,7 @@ export async function worker(context: CommandContext): Promise<ExitCode> {
     taskQueue: values.worker.taskQueue,
     maxConcurrentActivities: values.worker.maxConcurrentActivities,
     shutdownGraceMs: values.worker.shutdownGraceSeconds * 1_000,
+    obeyCommonLimit: values.worker.commonLimit === 'on',
   });
   const running = conversionWorker.run();
   reportReady();

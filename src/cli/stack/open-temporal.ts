@@ -30,3 +30,16 @@ export async function openTemporal(context: CommandContext): Promise<OpenTempora
     namespace: target.namespace,
   };
 }
+
+/** Runs what a command asks the Temporal that runs, and closes the connection. */
+export async function withTemporal<T>(
+  context: CommandContext,
+  run: (temporal: OpenTemporal) => Promise<T>,
+): Promise<T> {
+  const temporal = await openTemporal(context);
+  try {
+    return await temporal.untilClosed(() => run(temporal));
+  } finally {
+    await temporal.close();
+  }
+}

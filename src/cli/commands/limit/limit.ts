@@ -1,0 +1,39 @@
+import type { StepLimit } from '../../../client/step-limit';
+import { readStepLimit, setStepLimit } from '../../../client/step-limit';
+import type { CommandContext } from '../../command-context';
+import type { ExitCode } from '../../exit';
+import { exitCodes } from '../../exit';
+import { withTemporal } from '../../stack/open-temporal';
+
+/** `fileconv limit show` */
+export async function showLimit(context: CommandContext): Promise<ExitCode> {
+  return withTemporal(context, async ({ client, taskQueue }) => {
+    tell(context, taskQueue, await readStepLimit(client, taskQueue));
+    return exitCodes.ok;
+  });
+}
+
+/** `fileconv limit set` and `fileconv limit clear` */
+export async function changeLimit(
+  context: CommandContext,
+  change: { perSecond: number | undefined; reason: string },
+): Promise<ExitCode> {
+  return withTemporal(context, async ({ client, taskQueue }) => {
+    await setStepLimit(client, { taskQueue, ...change });
+    tell(context, taskQueue, await readStepLimit(client, taskQueue));
+    return exitCodes.ok;
+  });
+}
+
+function tell({ output }: CommandContext, taskQueue: string, limit: StepLimit | undefined): void {
+  if (output.json) output.printJson({ taskQueue, limit: limit ?? null });
+  else output.print(describeLimit(taskQueue, limit));
+}
+
+function describeLimit(taskQueue: string, limit: StepLimit | undefined): string {
+  if (!limit) return `Task queue ${taskQueue}: no limit beyond those of the services.`;
+  const { perSecond, reason, setBy, setAt } = limit;
+  const since = setAt === undefined ? '' : ` since ${new Date(setAt).toISOString()}`;
+  const note = [reason, setBy && `by ${setBy}`].filter(Boolean).join(', ');
+  return `Task queue ${taskQueue}: all workers together begin at most ${perSecond} step${perSecond === 1 ? '' : 's'} a second${since}${note && ` (${note})`}.`;
+}

@@ -1,0 +1,54 @@
+import type { Client } from '@temporalio/client';
+
+/** How fast all workers of a task queue together may begin steps of jobs. */
+export interface StepLimit {
+  perSecond: number;
+  /** Why it was set, and by whom, as far as the server knows. */
+  reason?: string;
+  setBy?: string;
+  /** Milliseconds since the epoch. */
+  setAt?: number;
+}
+
+type TaskQueueType = NonNullable<Parameters<Client['workflowService']['describeTaskQueue']>[0]['taskQueueType']>;
+
+/** Of `temporal.api.enums.v1.TaskQueueType`. */
+// eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- the SDK does not export the enum
+const activityTasks = 2 as TaskQueueType;
+
+/** The limit that the server keeps for the task queue; undefined when nobody has set one. */
+export async function readStepLimit(client: Client, taskQueue: string): Promise<StepLimit | undefined> {
+  const { config } = await client.workflowService.describeTaskQueue({
+    namespace: client.options.namespace,
+    taskQueue: { name: taskQueue },
+    taskQueueType: activityTasks,
+    reportConfig: true,
+  });
+  const limit = config?.queueRateLimit;
+  if (!limit?.rateLimit) return undefined;
+  const { reason, updateIdentity, updateTime } = limit.metadata ?? {};
+  return {
+    perSecond: limit.rateLimit.requestsPerSecond ?? 0,
+    ...(reason && { reason }),
+    ...(updateIdentity && { setBy: updateIdentity }),
+    ...(updateTime && { setAt: Number(updateTime.seconds) * 1_000 }),
+  };
+}
+
+/**
+ * Sets one limit for all workers together, at once and also for those that start later; undefined removes it. The server keeps it. It
+ * counts steps: an upload, a submit, a wait for a conversion and a download each are one, whatever app they are for.
+ */
+export async function setStepLimit(
+  client: Client,
+  { taskQueue, perSecond, reason }: { taskQueue: string; perSecond: number | undefined; reason: string },
+): Promise<void> {
+  const { namespace, identity } = client.options;
+  await client.workflowService.updateTaskQueueConfig({
+    namespace,
+    identity,
+    taskQueue,
+    taskQueueType: activityTasks,
+    updateQueueRateLimit: { ...(perSecond !== undefined && { rateLimit: { requestsPerSecond: perSecond } }), reason },
+  });
+}

@@ -95,7 +95,7 @@ export async function startRig(
 let installed = false;
 
 /** Expected failures are part of these tests; only what the worker calls an error is printed. */
-function installQuietRuntime(): void {
+export function installQuietRuntime(): void {
   if (installed) return;
   installed = true;
   Runtime.install({ logger: new DefaultLogger('ERROR') });

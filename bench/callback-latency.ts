@@ -1,0 +1,189 @@
+import { randomBytes } from 'node:crypto';
+import { subscribe } from 'node:diagnostics_channel';
+import type { IncomingMessage } from 'node:http';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { Client, Connection } from '@temporalio/client';
+import { parseCallbackKeys } from '../src/callbacks/callback-key';
+import { startCallbackReceiver } from '../src/callbacks/receiver';
+import { createSignalJob } from '../src/callbacks/signal-job';
+import { FileConversionClient } from '../src/client/file-conversion-client';
+import { defaultTaskQueue } from '../src/shared/names';
+import { defaultCacheDir, obtainTemporalCli, startTemporalServer } from '../src/temporal-server';
+import { startCallbackWorker } from './support/callback-worker';
+import { startTimedService } from './support/timed-service';
+
+/**
+ * From the moment the receiver has a callback to the start of the job's next activity, beside a bare signal to a bare workflow: so many of each
+ * wait at any time, and callbacks and bare signals come in turns, evenly spaced. Then jobs without callbacks, for the requests they spend.
+ */
+const { values: options } = parseArgs({
+  options: {
+    'in-flight': { type: 'string', default: '100' },
+    'conversion-seconds': { type: 'string', default: '20' },
+    seconds: { type: 'string', default: '80' },
+    'polling-jobs': { type: 'string', default: '20' },
+  },
+});
+const inFlight = Number(options['in-flight']);
+const conversionMs = Number(options['conversion-seconds']) * 1_000;
+const measuredMs = Number(options.seconds) * 1_000;
+
+/** When the receiver had the head of a callback, and when a bare signal was sent, by workflow. */
+const calledAt = { job: new Map<string, number>(), bare: new Map<string, number>() };
+
+async function main(): Promise<void> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-bench-'));
+  const source = path.join(folder, 'report.md');
+  await writeFile(source, '# A report\n');
+  const cli = await obtainTemporalCli({ env: process.env, cacheDir: defaultCacheDir(process.env, os.homedir()) });
+  const server = await startTemporalServer({ cliPath: cli.path, uiPort: false });
+  const connection = await Connection.connect({ address: server.address });
+  const temporal = new Client({ connection });
+  const callbackKey = randomBytes(32).toString('base64url');
+  // Both signals are sent by this process, through one connection.
+  const receiver = await startCallbackReceiver({
+    keys: parseCallbackKeys(callbackKey),
+    signalJob: createSignalJob(temporal),
+    log: console.error,
+  });
+  const calling = await startTimedService(conversionMs);
+  const silent = await startTimedService(conversionMs);
+  const worker = await startCallbackWorker({
+    temporalAddress: server.address,
+    callbackKey,
+    apps: {
+      calling: { baseUrl: calling.baseUrl, appId: 'bench', token: 'bench-token', callbackBaseUrl: receiver.url },
+      silent: { baseUrl: silent.baseUrl, appId: 'bench', token: 'bench-token' },
+    },
+  });
+
+  const convert = (app: string, id: string) =>
+    new FileConversionClient({ client: temporal, app }).convert(
+      { source, output: 'pdf', destination: path.join(folder, 'out', `${id}.pdf`) },
+      { workflowId: id },
+    );
+  const bare = async (workflowId: string) => {
+    const handle = await temporal.workflow.start('waitingWorkflow', { workflowId, taskQueue: defaultTaskQueue });
+    await sleep(conversionMs);
+    calledAt.bare.set(workflowId, now());
+    await handle.signal('goOn');
+    await handle.result();
+  };
+
+  watchCallbacks();
+  const end = performance.now() + measuredMs;
+  const offsetMs = conversionMs / inFlight;
+  console.log(
+    `${inFlight} jobs and ${inFlight} bare workflows wait at any time; one of each is woken every ${offsetMs} ms`,
+  );
+  const jobs = await Promise.all([
+    ...lanes('job', { delayMs: 0, end, run: (id) => convert('calling', id) }),
+    ...lanes('bare', { delayMs: offsetMs / 2, end, run: bare }),
+  ]);
+  const finishedJobs = jobs.slice(0, inFlight).reduce((sum, each) => sum + each, 0);
+  const requestsWithCallback = (await calling.requests()) / finishedJobs;
+
+  const latencies = {
+    job: await latenciesOf(temporal, calledAt.job, end),
+    bare: await latenciesOf(temporal, calledAt.bare, end),
+  };
+  report('callback to the job', latencies.job);
+  report('bare signal', latencies.bare);
+
+  const pollingJobs = Number(options['polling-jobs']);
+  const first = await requestsOfFirst(silent, () => convert('silent', 'polling/first'));
+  await Promise.all(Array.from({ length: pollingJobs }, (_, index) => convert('silent', `polling/${index}`)));
+  const requestsByPolling = ((await silent.requests()) - first) / pollingJobs;
+
+  await worker.stop();
+  await receiver.close();
+  await connection.close();
+  calling.stop();
+  silent.stop();
+  await server.stop();
+  await rm(folder, { recursive: true });
+  const [p50Ms, bareP50Ms] = [percentile(latencies.job, 0.5), percentile(latencies.bare, 0.5)];
+  const figures = {
+    ratio: round2(p50Ms / bareP50Ms),
+    p50Ms: round2(p50Ms),
+    p99Ms: round2(percentile(latencies.job, 0.99)),
+    bareP50Ms: round2(bareP50Ms),
+    bareP99Ms: round2(percentile(latencies.bare, 0.99)),
+    requestsWithCallback: round2(requestsWithCallback),
+    requestsByPolling: round2(requestsByPolling),
+    requestsOfFirstByPolling: first,
+    callbacks: latencies.job.length,
+    inFlight,
+  };
+  console.log(JSON.stringify(figures));
+}
+
+async function requestsOfFirst(service: { requests(): Promise<number> }, run: () => Promise<unknown>): Promise<number> {
+  await run();
+  return service.requests();
+}
+
+/** Each runs one after the other; they begin one after the other, so that what they wait for comes evenly spaced. */
+function lanes(
+  name: string,
+  { delayMs, end, run }: { delayMs: number; end: number; run: (id: string) => Promise<unknown> },
+): Promise<number>[] {
+  return Array.from({ length: inFlight }, async (_, lane) => {
+    await sleep(delayMs + (lane / inFlight) * conversionMs);
+    let round = 0;
+    // A lane that has begun keeps its place until the end, so that the load stays what it is.
+    while (performance.now() < end) {
+      await run(`${name}/${lane}/${round}`);
+      round += 1;
+    }
+    return round;
+  });
+}
+
+/** By the clock of the machine, which the Temporal server reads too; with parts of a millisecond. */
+function now(): number {
+  return performance.timeOrigin + performance.now();
+}
+
+/** Callbacks by the first that the receiver's process sees of them, before their URL is checked. */
+function watchCallbacks(): void {
+  subscribe('http.server.request.start', (message) => {
+    const { request } = message as { request: IncomingMessage };
+    const id = /^\/([^.]+)\./.exec(request.url ?? '')?.[1] ?? '';
+    calledAt.job.set(Buffer.from(id, 'base64url').toString(), now());
+  });
+}
+
+/** Until the next activity was started, by the server's history; only of those that came while everybody was there. */
+async function latenciesOf(temporal: Client, called: ReadonlyMap<string, number>, end: number): Promise<number[]> {
+  const latencies: number[] = [];
+  for (const [workflowId, atMs] of called) {
+    if (atMs > performance.timeOrigin + end) continue;
+    const { events } = await temporal.workflow.getHandle(workflowId).fetchHistory();
+    const signalled = events?.findIndex((event) => event.workflowExecutionSignaledEventAttributes != null) ?? -1;
+    const started = events?.slice(signalled).find((event) => event.activityTaskStartedEventAttributes != null);
+    if (signalled === -1 || !started?.eventTime) throw new Error(`${workflowId} was not woken`);
+    const { seconds, nanos } = started.eventTime;
+    latencies.push(Number(seconds) * 1_000 + Number(nanos) / 1e6 - atMs);
+  }
+  return latencies.sort((a, b) => a - b);
+}
+
+function report(name: string, sorted: readonly number[]): void {
+  const figures = [0.5, 0.9, 0.99, 1].map((share) => `p${share * 100} ${percentile(sorted, share).toFixed(1)} ms`);
+  console.log(`${name.padEnd(20)} ${sorted.length} times  ${figures.join('  ')}`);
+}
+
+function percentile(sorted: readonly number[], share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+function round2(value: number): number {
+  return Math.round(value * 100) / 100;
+}
+
+void main();

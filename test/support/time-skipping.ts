@@ -1,0 +1,99 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { TestWorkflowEnvironment } from '@temporalio/testing';
+import type { ActivityInboundCallsInterceptor, WorkerOptions } from '@temporalio/worker';
+import { FileConversionClient } from '../../src/client/file-conversion-client';
+import { FileConversionPlugin } from '../../src/plugin';
+import { defaultCacheDir, obtainTestServer } from '../../src/temporal-server';
+import { createConversionWorker } from '../../src/worker';
+import { installQuietRuntime } from './conversion-worker';
+import type { StubService } from './stub-service';
+import { startStubService, stubAppId, stubToken } from './stub-service';
+
+/** A server that skips the time in which nothing happens, with a stub service, a worker and a client. For one job at a time. */
+export interface SkippingRig {
+  stub: StubService;
+  client: FileConversionClient;
+  environment: TestWorkflowEnvironment;
+  /** Writes a source file and returns its path. */
+  source(name: string): Promise<string>;
+  close(): Promise<void>;
+}
+
+export async function startSkippingRig(): Promise<SkippingRig> {
+  installQuietRuntime();
+  const server = await obtainTestServer({
+    env: process.env,
+    cacheDir: defaultCacheDir(process.env, os.homedir()),
+    onProgress: (message) => console.log(message),
+  });
+  const environment = await TestWorkflowEnvironment.createTimeSkipping({
+    server: { executable: { type: 'existing-path', path: server.path } },
+  });
+  const stub = await startStubService();
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-test-'));
+  const clock = followServerClock();
+  const plugin = new SkippingPlugin(async () => clock.set(await environment.currentTimeMs()), {
+    apps: { stub: { baseUrl: stub.url, appId: stubAppId, token: stubToken } },
+  });
+  const worker = await createConversionWorker({
+    connection: environment.nativeConnection,
+    plugin,
+    shutdownGraceMs: 1_000,
+  });
+  const running = worker.run();
+  return {
+    stub,
+    environment,
+    client: new FileConversionClient({ client: environment.client, app: 'stub' }),
+    async source(name) {
+      const file = path.join(folder, name);
+      await writeFile(file, '# A report\n');
+      return file;
+    },
+    async close() {
+      worker.shutdown();
+      await running;
+      await plugin.close();
+      await stub.close();
+      await environment.teardown();
+      clock.restore();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+interface FollowingClock {
+  /** It is this late at the server, in milliseconds since the epoch. */
+  set(serverNowMs: number): void;
+  restore(): void;
+}
+
+/** `Date.now` of this process as the server's clock: what has been skipped has passed for the activities too. */
+function followServerClock(): FollowingClock {
+  const now = Date.now.bind(Date);
+  let skippedMs = 0;
+  const spy = jest.spyOn(Date, 'now').mockImplementation(() => now() + skippedMs);
+  return { set: (serverNowMs) => (skippedMs = serverNowMs - now()), restore: () => spy.mockRestore() };
+}
+
+/** Each attempt of an activity begins with a look at the server's clock: time is skipped between attempts only. */
+class SkippingPlugin extends FileConversionPlugin {
+  constructor(
+    private readonly beforeAttempt: () => Promise<void>,
+    options: ConstructorParameters<typeof FileConversionPlugin>[0],
+  ) {
+    super(options);
+  }
+
+  override configureWorker(options: WorkerOptions): WorkerOptions {
+    const inbound: ActivityInboundCallsInterceptor = {
+      execute: async (input, next) => {
+        await this.beforeAttempt();
+        return next(input);
+      },
+    };
+    return { ...super.configureWorker(options), interceptors: { activity: [() => ({ inbound })] } };
+  }
+}

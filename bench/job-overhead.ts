@@ -6,6 +6,7 @@ import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { FileConversionClient } from '../src/client/file-conversion-client';
 import { FileConversionPlugin } from '../src/plugin';
+import { searchAttributeTypes } from '../src/shared/search-attributes';
 import { defaultCacheDir, obtainTemporalCli, startTemporalServer } from '../src/temporal-server';
 import { createConversionWorker } from '../src/worker';
 import { startInstantService } from './support/instant-service';
@@ -30,7 +31,12 @@ async function main(): Promise<void> {
   const source = path.join(folder, 'report.md');
   await writeFile(source, '# A report\n');
   const cli = await obtainTemporalCli({ env: process.env, cacheDir: defaultCacheDir(process.env, os.homedir()) });
-  const server = await startTemporalServer({ cliPath: cli.path, uiPort: false });
+  const server = await startTemporalServer({
+    cliPath: cli.path,
+    uiPort: false,
+    // Jobs are listed by them, as in production.
+    searchAttributes: searchAttributeTypes,
+  });
   const service = await startInstantService();
   const connection = await NativeConnection.connect({ address: server.address });
   const plugin = new FileConversionPlugin({

@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { CommandContext, CommonOptions } from './command-context';
 import type { ConvertFlags } from './commands/convert';
+import { addJob } from './commands/job/register';
 import { addLimit } from './commands/limit/register';
 import { addNamespace } from './commands/namespace/register';
 import { addServiceAdmin } from './commands/service-admin/register';
@@ -108,6 +109,7 @@ export function buildCommands(output: Output, run: Runner): Command {
       run(options, async (context) => (await import('./commands/credits.js')).creditsRestored(context, options)),
     );
 
+  addJob(program, { common, examples, run });
   addLimit(program, { common, examples, run });
   addNamespace(program, { common, examples, run });
 

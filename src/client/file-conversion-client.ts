@@ -5,7 +5,7 @@ import { jobSummary } from '../shared/job';
 import { conversionJobType, defaultTaskQueue } from '../shared/names';
 import { ConversionHandle } from './conversion-handle';
 import type { ConversionRequest } from './job-request';
-import { searchAttributes } from '../shared/search-attributes';
+import { startingAttributes } from '../shared/search-attributes';
 import { hasSearchAttributes } from './search-attribute-support';
 import { newWorkflowId, toJobInput } from './job-request';
 
@@ -65,12 +65,7 @@ export class FileConversionClient {
   private async searchAttributesOf(input: ConversionJobInput): Promise<TypedSearchAttributes | undefined> {
     this.hasSearchAttributes ??= hasSearchAttributes(this.client);
     if (!(await this.hasSearchAttributes)) return undefined;
-    return new TypedSearchAttributes([
-      { key: searchAttributes.app, value: input.app },
-      { key: searchAttributes.status, value: 'running' },
-      { key: searchAttributes.outputFormat, value: input.output },
-      ...(input.input === undefined ? [] : [{ key: searchAttributes.inputFormat, value: input.input }]),
-    ]);
+    return new TypedSearchAttributes(startingAttributes(input));
   }
 
   /** The job with this id; asking it costs nothing until one of its methods is called. */

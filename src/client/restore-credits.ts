@@ -4,6 +4,7 @@ import type { Client } from '@temporalio/client';
 import { conversionJobType, creditsRestoredSignal } from '../shared/names';
 import { searchAttributes } from '../shared/search-attributes';
 import { hasSearchAttributes } from './search-attribute-support';
+import { quoted } from './visibility-query';
 
 export interface RestoredCredits {
   /** Jobs that were told. */
@@ -45,8 +46,4 @@ export async function restoreCredits(client: Client, { app }: { app: string }): 
     }
     await sleep(checkIntervalMs);
   }
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 }

@@ -1,4 +1,7 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
+import type { SearchAttributePair } from '@temporalio/common';
+import type { ConversionJobInput } from './job';
+import { sourceName } from './job';
 
 /** What jobs can be listed by. Never encrypted, so nothing confidential; registered by `fileconv namespace init`. */
 export const searchAttributes = {
@@ -12,7 +15,45 @@ export const searchAttributes = {
   vcredits: defineSearchAttributeKey('ConversionVCredits', 'INT'),
 };
 
+/** Values of `ConversionStatus`. */
+export type ListedStatus = 'running' | 'awaitingCredits' | 'completed' | 'failed' | 'cancelled';
+
 /** Name and type, as the Temporal CLI takes them. */
 export const searchAttributeTypes: Readonly<Record<string, 'Keyword' | 'Int'>> = Object.fromEntries(
   Object.values(searchAttributes).map(({ name, type }) => [name, type === 'INT' ? 'Int' : 'Keyword'] as const),
 );
+
+/**
+ * Begins the `ConversionErrorCode` of every job that may have been charged twice, whatever became of it: alone when the job succeeded, else
+ * followed by `+` and the failure's code. Found by `ConversionErrorCode STARTS_WITH 'POSSIBLY_CHARGED_TWICE'`.
+ */
+export const possiblyChargedTwiceCode = 'POSSIBLY_CHARGED_TWICE';
+
+/** Memo of a run that was started although an earlier run of the job may have been charged. */
+export const chargedBeforeMemo = 'conversionChargedBefore';
+
+/** The value of `ConversionErrorCode`; undefined: none. */
+export function listedErrorCode(code: string | undefined, possiblyChargedTwice: boolean): string | undefined {
+  if (!possiblyChargedTwice) return code;
+  return code === undefined ? possiblyChargedTwiceCode : `${possiblyChargedTwiceCode}+${code}`;
+}
+
+/** What a job is listed by from its start on: for whoever starts one, in a namespace that has the attributes. */
+export function startingAttributes(
+  input: Pick<ConversionJobInput, 'app' | 'source' | 'input' | 'output'>,
+  { batchId }: { batchId?: string } = {},
+): SearchAttributePair[] {
+  const inputFormat = input.input ?? extensionOf(sourceName(input.source));
+  return [
+    { key: searchAttributes.app, value: input.app },
+    { key: searchAttributes.status, value: 'running' },
+    { key: searchAttributes.outputFormat, value: input.output },
+    ...(inputFormat === undefined ? [] : [{ key: searchAttributes.inputFormat, value: inputFormat }]),
+    ...(batchId === undefined ? [] : [{ key: searchAttributes.batchId, value: batchId }]),
+  ];
+}
+
+/** Of `Report.DOCX` it is `docx`. What does not look like a format is part of a name, and names are not listed. */
+function extensionOf(name: string): string | undefined {
+  return /[^.]\.([a-z0-9]{1,10})$/i.exec(name)?.[1]?.toLowerCase();
+}

@@ -71,6 +71,7 @@ class ConversionJob implements JobParts {
     if (uploaded === 'skipped') return this.result('skipped');
     const report = await this.convert(uploaded);
     if (report === 'skipped') return this.result('skipped');
+    this.progress.vcredits = report.vcredits;
     if (this.input.destination === undefined) return this.result('succeeded', report);
     return this.download(report, this.input.destination);
   }

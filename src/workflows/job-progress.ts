@@ -1,7 +1,8 @@
 import { ApplicationFailure, setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import type { ConversionFailureDetails, ConversionJobInput, ConversionJobState, JobPhase } from '../shared/job';
 import { jobSummary } from '../shared/job';
-import { searchAttributes } from '../shared/search-attributes';
+import type { ListedStatus } from '../shared/search-attributes';
+import { chargedBeforeMemo, listedErrorCode, searchAttributes } from '../shared/search-attributes';
 import type { JobFailure } from './job-failure';
 
 /** Where a job stands: what the query answers, what the UI shows, and what the result tells about time and requests. */
@@ -11,7 +12,9 @@ export class JobProgress {
   since = Date.now();
   taskId: string | undefined;
   requests = 0;
-  possiblyChargedTwice = false;
+  /** vCredits that the conversion is known to have cost. */
+  vcredits: number | undefined;
+  possiblyChargedTwice = workflowInfo().memo?.[chargedBeforeMemo] === true;
   /** Whoever started the job knew that the namespace has the search attributes. */
   private readonly isListed = workflowInfo().typedSearchAttributes.get(searchAttributes.app) !== undefined;
   readonly phaseMs: Partial<Record<JobPhase, number>> = {};
@@ -65,14 +68,21 @@ export class JobProgress {
     });
   }
 
-  /** As seldom as possible: each costs an event and a write. Whether a job is parked or has failed is what people look for. */
+  /**
+   * As seldom as possible: each costs an event and a write. One when the job ends, with all that it is looked for by; one when it parks and one
+   * when it goes on, since whoever restores credits signals what is listed as parked.
+   */
   private list(next: JobPhase, errorCode: string | undefined): void {
-    const leavesPark = this.phase === 'awaitingCredits';
-    if (!this.isListed || !(leavesPark || next === 'awaitingCredits' || next === 'failed')) return;
-    const value = next === 'awaitingCredits' || next === 'failed' ? next : 'running';
+    const status = listedStatus(next);
+    if (!this.isListed || status === listedStatus(this.phase)) return;
+    const { taskId, vcredits } = this;
+    const isOver = status !== 'running' && status !== 'awaitingCredits';
+    const code = isOver ? listedErrorCode(errorCode, this.possiblyChargedTwice) : undefined;
     upsertSearchAttributes([
-      { key: searchAttributes.status, value },
-      ...(errorCode === undefined ? [] : [{ key: searchAttributes.errorCode, value: errorCode }]),
+      { key: searchAttributes.status, value: status },
+      ...(taskId === undefined ? [] : [{ key: searchAttributes.taskId, value: taskId }]),
+      ...(vcredits === undefined ? [] : [{ key: searchAttributes.vcredits, value: Math.ceil(vcredits) }]),
+      ...(code === undefined ? [] : [{ key: searchAttributes.errorCode, value: code }]),
     ]);
   }
 
@@ -88,5 +98,17 @@ export class JobProgress {
       this.possiblyChargedTwice ? '**Possibly charged twice**: a submit with an unknown outcome was sent again.' : '',
     ];
     setCurrentDetails(lines.filter(Boolean).join('\n\n'));
+  }
+}
+
+function listedStatus(phase: JobPhase): ListedStatus {
+  switch (phase) {
+    case 'awaitingCredits':
+    case 'completed':
+    case 'failed':
+    case 'cancelled':
+      return phase;
+    default:
+      return 'running';
   }
 }

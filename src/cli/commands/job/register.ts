@@ -1,0 +1,65 @@
+import type { Command } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
+import type { CommonOptions } from '../../command-context';
+import type { CommandTools } from '../service-admin/register';
+import { parseDurationMs } from '../../../config/duration';
+import type { ListFlags } from './list';
+
+const statuses = ['running', 'awaitingCredits', 'completed', 'failed', 'cancelled'];
+
+/** Builds `fileconv job ...`; what the commands do is loaded only when one runs. */
+export function addJob(program: Command, { common, examples, run }: CommandTools): void {
+  const job = program
+    .command('job')
+    .description('see what jobs do and did, and act on them')
+    .addHelpText(
+      'after',
+      examples('fileconv job list --status awaitingCredits', 'fileconv job show convert/report.md-1f3a9c02'),
+    );
+
+  common(job.command('list'))
+    .description('list the newest jobs')
+    .addOption(new Option('--status <status>', 'in this state only').choices(statuses))
+    .option('--app <name>', 'of this app profile only')
+    .option(
+      '--code <code>',
+      'with this error code only; POSSIBLY_CHARGED_TWICE: those that may have been charged twice',
+    )
+    .option('--batch <id>', 'of this batch only')
+    .option('--since <time>', 'started or ended since: 2h, 7d, or an ISO time such as 2026-11-21T06:00Z', pointInTime)
+    .option('--limit <n>', 'at most so many', limit, 20)
+    .addHelpText(
+      'after',
+      examples(
+        'fileconv job list --status awaitingCredits',
+        "fileconv job list --status failed --since 24h --json | jq -r '.jobs[] | [.code, .workflowId] | @tsv' | sort",
+        'fileconv job list --code POSSIBLY_CHARGED_TWICE',
+      ),
+    )
+    .action((options: CommonOptions & ListFlags) =>
+      run(options, async (context) => {
+        const { status, app, code, batch, since, limit: most } = options;
+        return (await import('./list.js')).jobList(context, {
+          limit: most,
+          ...(status && { status }),
+          ...(app !== undefined && { app }),
+          ...(code !== undefined && { code }),
+          ...(batch !== undefined && { batch }),
+          ...(since && { since }),
+        });
+      }),
+    );
+}
+
+function pointInTime(text: string): Date {
+  const ago = parseDurationMs(text);
+  if (ago !== undefined) return new Date(Date.now() - ago);
+  if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text))) return new Date(text);
+  throw new InvalidArgumentError('It must be a time such as 2h or 7d ago, or an ISO time such as 2026-11-21T06:00Z.');
+}
+
+function limit(text: string): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value >= 1 && value <= 10_000) return value;
+  throw new InvalidArgumentError('It must be a whole number from 1 to 10000.');
+}

@@ -1,0 +1,111 @@
+import path from 'node:path';
+import type { ConversionHandle } from '../../src/client/conversion-handle';
+import { restoreCredits } from '../../src/client/restore-credits';
+import type { ConversionRequest } from '../../src/client/job-request';
+import type { ConversionRig } from '../support/conversion-worker';
+import { quickPolicies, startRig } from '../support/conversion-worker';
+import { answerCompleted, answerError, cut } from '../support/stub-service';
+import { until } from '../support/until';
+
+/** What jobs are listed by, on a real Temporal server. */
+
+const app = 'listed';
+let rig: ConversionRig;
+
+beforeEach(async () => {
+  rig = await startRig({ app });
+});
+
+afterEach(() => rig.close());
+
+async function start(request: Partial<ConversionRequest> = {}): Promise<ConversionHandle> {
+  const source = await rig.source('report.md');
+  const destination = path.join(rig.folder, 'report.pdf');
+  return rig.client.start({ source, output: 'pdf', destination, policies: quickPolicies, ...request });
+}
+
+async function listedBy(query: string): Promise<string[]> {
+  const ids: string[] = [];
+  const all = `TaskQueue = '${rig.taskQueue}' AND (${query})`;
+  for await (const { workflowId } of rig.temporal.workflow.list({ query: all })) ids.push(workflowId);
+  return ids;
+}
+
+async function untilListed(query: string, handle: ConversionHandle): Promise<void> {
+  await until(query, async () => (await listedBy(query)).includes(handle.workflowId), 20_000);
+}
+
+async function upserts(handle: ConversionHandle): Promise<number> {
+  const { events } = await rig.temporal.workflow.getHandle(handle.workflowId).fetchHistory();
+  return events?.filter((event) => event.upsertWorkflowSearchAttributesEventAttributes != null).length ?? 0;
+}
+
+it('a job that succeeds is found by status, task, vCredits and formats, the input format by the extension alone', async () => {
+  rig.stub.on('task/response', (seen, response) =>
+    answerCompleted(response, String(seen.data['connector']), { vcredits: 7 }),
+  );
+  const handle = await start({ source: await rig.source('Report.DOCX') });
+  const { taskId = '' } = await handle.result();
+  await untilListed(
+    `ConversionStatus = 'completed' AND ConversionTaskId = '${taskId}' AND ConversionVCredits = 7 AND ConversionInputFormat = 'docx' AND ConversionOutputFormat = 'pdf' AND ConversionErrorCode IS NULL`,
+    handle,
+  );
+  expect(await upserts(handle)).toBe(1);
+});
+
+it('a job that fails is found by status and code', async () => {
+  rig.stub.on('task/response', (seen, response) =>
+    answerCompleted(response, String(seen.data['connector']), { error: { code: 'INVALID_FILE', message: 'Bad.' } }),
+  );
+  const handle = await start();
+  await expect(handle.result()).rejects.toThrow('INVALID_FILE');
+  await untilListed("ConversionStatus = 'failed' AND ConversionErrorCode = 'INVALID_FILE'", handle);
+  expect(await upserts(handle)).toBe(1);
+});
+
+it('a job that is cancelled is found by status', async () => {
+  let asked = false;
+  rig.stub.on('task/response', (_seen, response) => {
+    asked = true;
+    answerError(response, 503, 'INTERNAL_SERVER_ERROR');
+  });
+  const handle = await start();
+  await until('the service is asked', () => Promise.resolve(asked), 20_000);
+  await handle.cancel();
+  await expect(handle.result()).rejects.toMatchObject({ code: 'CANCELLED' });
+  await untilListed("ConversionStatus = 'cancelled'", handle);
+});
+
+it('a job that has parked once upserts three times, and is listed as parked only while it is', async () => {
+  let balance = 0;
+  rig.stub.on('convert/file', (seen, response) => {
+    if (balance === 0) answerError(response, 403, 'INSUFFICIENT_VCREDITS');
+    else rig.stub.answerAsAlways(seen, response);
+  });
+  const handle = await start();
+  await untilListed("ConversionStatus = 'awaitingCredits'", handle);
+  balance = 1;
+  await restoreCredits(rig.temporal, { app });
+  await handle.result();
+  await untilListed("ConversionStatus = 'completed'", handle);
+  expect(await listedBy("ConversionStatus = 'awaitingCredits'")).toEqual([]);
+  expect(await upserts(handle)).toBe(3);
+});
+
+it('jobs that may have been charged twice are found by one query, whether they succeeded or failed', async () => {
+  let submits = 0;
+  rig.stub.on('convert/file', (seen, response) => {
+    submits += 1;
+    if (submits % 2 === 1) cut(response);
+    else if (submits === 2) rig.stub.answerAsAlways(seen, response);
+    else answerError(response, 403, 'FREE_PLAN_DISALLOWED');
+  });
+  const succeeded = await start();
+  expect(await succeeded.result()).toMatchObject({ possiblyChargedTwice: true });
+  const failed = await start({ destination: path.join(rig.folder, 'other.pdf') });
+  await expect(failed.result()).rejects.toMatchObject({ code: 'FREE_PLAN_DISALLOWED' });
+  const query = "ConversionErrorCode STARTS_WITH 'POSSIBLY_CHARGED_TWICE'";
+  await untilListed(`${query} AND ConversionStatus = 'completed'`, succeeded);
+  await untilListed(`${query} AND ConversionStatus = 'failed'`, failed);
+  await untilListed("ConversionErrorCode = 'POSSIBLY_CHARGED_TWICE+FREE_PLAN_DISALLOWED'", failed);
+});

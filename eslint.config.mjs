@@ -8,7 +8,7 @@ const arrows = {
   workflows: ['shared'],
   api: ['shared'],
   storage: ['shared'],
-  batch: ['storage', 'shared'],
+  batch: ['storage', 'api/error-codes', 'shared'],
   activities: ['api', 'storage', 'batch', 'shared'],
   callbacks: ['shared'],
   client: ['batch', 'shared'],

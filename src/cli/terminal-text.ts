@@ -1,16 +1,7 @@
 /** Text on a terminal: what it may hold, and how much room it takes. */
+import { printable } from '../shared/printable';
 
-/** Line breaks and escape codes out of a file's name or a service's answer would rearrange the screen. */
-// eslint-disable-next-line no-control-regex -- they are what must not get through
-const controlCharacters = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
-
-/** The text on one line, with characters that a terminal would act on spelt out: `\x1b`. */
-export function printable(text: string): string {
-  return text.replace(controlCharacters, (character) => {
-    const code = character.charCodeAt(0);
-    return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16)}`;
-  });
-}
+export { printable };
 
 /** Several lines, each of them printable. */
 export function printableLines(text: string): string {

@@ -1,0 +1,90 @@
+import { stringify } from 'csv-stringify/sync';
+import { printable } from '../../shared/printable';
+import { shownPath } from './paths';
+import type { RunRow } from './read-run';
+import type { TemporalUi } from './workflow-link';
+import { workflowLink } from './workflow-link';
+
+/** The columns of `report.csv`. Scripts read them by name: names never change, new ones come last. */
+export const csvColumns = [
+  'item',
+  'status',
+  'source',
+  'input',
+  'output',
+  'destination',
+  'code',
+  'message',
+  'sourceBytes',
+  'outputBytes',
+  'sha256',
+  'vcredits',
+  'requests',
+  'startedAt',
+  'durationMs',
+  'possiblyChargedTwice',
+  'workflowId',
+  'runId',
+  'link',
+] as const;
+
+type Column = (typeof csvColumns)[number];
+type Cell = string | number | undefined;
+
+const options = {
+  columns: [...csvColumns],
+  // RFC 4180.
+  record_delimiter: 'windows',
+  escape_formulas: true,
+} as const;
+
+/** The header, after a byte order mark: without it Excel takes the text for Windows-1252. */
+export function csvHeader(): string {
+  return stringify([], { ...options, header: true, bom: true });
+}
+
+/** One line for each row, whatever the names and messages in it hold. */
+export function csvLines(rows: readonly RunRow[], ui: TemporalUi | undefined): string {
+  return stringify(
+    rows.map((row) => recordOf(row, ui)),
+    options,
+  );
+}
+
+function recordOf({ item, result }: RunRow, ui: TemporalUi | undefined): Record<Column, Cell> {
+  // A row that was skipped because it was done before has its result from then.
+  const output = result?.output ?? (result?.status === 'skipped' ? item.done?.output : undefined);
+  const source = result?.source ?? (result?.status === 'skipped' ? item.done?.source : undefined);
+  const { workflowId, runId } = result ?? {};
+  return {
+    item: item.item,
+    status: result?.status ?? 'unfinished',
+    source: text(shownPath(item.source)),
+    input: text(item.input),
+    output: text(item.output),
+    destination: text(shownPath(output?.uri ?? item.destination)),
+    code: text(result?.code),
+    message: text(result?.message),
+    sourceBytes: source?.bytes,
+    outputBytes: output?.bytes,
+    sha256: text(output?.sha256),
+    vcredits: result?.vcredits,
+    requests: result?.requests,
+    startedAt: result?.startedAt === undefined ? undefined : new Date(result.startedAt).toISOString(),
+    durationMs: result?.durationMs,
+    possiblyChargedTwice: result === undefined ? undefined : String(result.possiblyChargedTwice === true),
+    workflowId: text(workflowId),
+    runId: text(runId),
+    link: ui && workflowId !== undefined ? workflowLink(ui, workflowId, runId) : undefined,
+  };
+}
+
+/**
+ * Text that stays text in any spreadsheet. The library sees to a formula at the start of a field; but a spreadsheet whose separator is
+ * the semicolon, as Excel's is in much of Europe, begins a cell after each one, and one that reads line by line after each line break.
+ */
+function text(value: string | undefined): string | undefined {
+  return value === undefined
+    ? undefined
+    : printable(value).replace(/(;[\s"']*)([=+\-@\uff1d\uff0b\uff0d\uff20])/g, "$1'$2");
+}

@@ -1,0 +1,190 @@
+import { createHash } from 'node:crypto';
+import { fileSize } from '../../../shared/file-size';
+import type { DurationBar } from '../durations';
+import { headlineOf, type Verdict } from '../headline';
+import { commonFolder } from '../paths';
+import type { BatchReport } from '../report';
+import { counted, formatCount, formatDuration } from '../wording';
+import { durationChart, shareBar } from './chart';
+import { failuresSection, itemTable } from './failures';
+import { html, Markup } from './markup';
+import { styles } from './styles';
+
+export interface PageOptions {
+  /** Of the chart. */
+  bars: readonly DurationBar[];
+  /** Default: this machine's. */
+  timeZone?: string | undefined;
+}
+
+/** Nothing is loaded and nothing runs, whatever a file's name or a message smuggles in; the style sheet is known by its hash. */
+const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(styles).digest('base64')}'; base-uri 'none'; form-action 'none'`;
+
+/** Put together by hand: a space more, and the hash would be another's. */
+const styleElement = Markup.constant(`<style>${styles}</style>`);
+
+/** One self-contained page for people. */
+export function renderPage(report: BatchReport, options: PageOptions): string {
+  const page = html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta http-equiv="Content-Security-Policy" content="${policy}" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="referrer" content="no-referrer" />
+        <meta name="robots" content="noindex" />
+        <title>${report.batch}: ${headlineOf(report).text}</title>
+        ${styleElement}
+      </head>
+      <body>
+        <main>
+          ${summaryCard(report, options)} ${notes(report)} ${failuresSection(report)}
+          ${durationsSection(report, options)} ${footer(report)}
+        </main>
+      </body>
+    </html>`;
+  return `${page.text}\n`;
+}
+
+function summaryCard(report: BatchReport, { timeZone }: PageOptions): Markup {
+  const { batch, counts, status } = report;
+  const { verdict, text, detail } = headlineOf(report);
+  const parts = [
+    { name: 'converted', className: 'good', count: counts.succeeded },
+    { name: 'failed', className: 'bad', count: counts.failed },
+    { name: 'skipped', className: 'skipped', count: counts.skipped },
+    { name: 'cancelled', className: 'cancelled', count: counts.cancelled },
+    { name: 'unfinished', className: 'unfinished', count: counts.unfinished },
+  ];
+  // What did not happen is left out, except for the two that everybody looks for.
+  const shown = parts.filter(({ name, count }) => count > 0 || name === 'converted' || name === 'failed');
+  return html`<header class="card">
+    <p class="kicker">Batch report · ${status}</p>
+    <h1><bdi>${batch}</bdi></h1>
+    <p class="verdict ${verdict}">${icons[verdict]}<span>${text}</span></p>
+    ${detail !== '' && html`<p class="detail">${detail}</p>`} ${counts.items > 0 && shareBar(parts)}
+    <dl class="counts">
+      ${shown.map(
+        ({ name, className, count }) =>
+          html`<div class="dot-${className}">
+            <dt>${name.charAt(0).toUpperCase() + name.slice(1)}</dt>
+            <dd>${formatCount(count)}</dd>
+          </div>`,
+      )}
+    </dl>
+    <dl class="facts">${facts(report, timeZone)}</dl>
+  </header> `;
+}
+
+function facts(report: BatchReport, timeZone: string | undefined): Markup[] {
+  const { startedAt, durationMs, vcredits, requests, bytes } = report;
+  const started = html`<time datetime="${new Date(startedAt).toISOString()}">${formatTime(startedAt, timeZone)}</time>`;
+  const size = (value: number) => fileSize(value).replace(' ', '\u00a0');
+  const read = bytes.source > 0 ? `${size(bytes.source)} → ` : '';
+  return [
+    fact('Started', started),
+    ...(durationMs === undefined ? [] : [fact('Took', formatDuration(durationMs))]),
+    fact('vCredits', formatCount(vcredits)),
+    fact('Requests', formatCount(requests)),
+    ...(bytes.output > 0 ? [fact('Data', `${read}${size(bytes.output)}`)] : []),
+  ];
+}
+
+function fact(name: string, value: string | Markup): Markup {
+  return html`<div>
+    <dt>${name}</dt>
+    <dd>${value}</dd>
+  </div>`;
+}
+
+function notes(report: BatchReport): Markup {
+  const { warnings, possiblyChargedTwice } = report;
+  const doubtful =
+    warnings.length > 0 &&
+    html`<section class="note" aria-labelledby="doubtful">
+      <h2 id="doubtful">This report may be incomplete</h2>
+      ${warnings.map((warning) => html`<p>${warning}</p>`)}
+    </section> `;
+  return html`${doubtful}${possiblyChargedTwice.count > 0 && chargedTwice(possiblyChargedTwice)}`;
+}
+
+function chargedTwice({ count, items }: BatchReport['possiblyChargedTwice']): Markup {
+  const folder = commonFolder(items.map(({ source }) => source));
+  const rest = count - items.length;
+  return html`<section class="note" aria-labelledby="charged">
+    <h2 id="charged">${counted(count, 'conversion')} may have been charged twice</h2>
+    <p>
+      No answer came to a convert request, so it was sent again, and both may have run. Compare with the service's own
+      list of tasks before paying.
+      ${Markup.withCode('Policy `on_unknown_outcome = "fail"` asks a person instead of sending again.')}
+    </p>
+    ${folder !== '' && html`<p class="small quiet">Folders are relative to <code>${folder}</code>.</p>`}
+    ${itemTable(items, { folder, withMessage: false, caption: 'Conversions that may have been charged twice' })}
+    ${rest > 0 && html`<p class="small quiet">${formatCount(rest)} more are in <a href="report.csv">report.csv</a>, column <code>possiblyChargedTwice</code>.</p>`}
+  </section> `;
+}
+
+function durationsSection({ durations, counts }: BatchReport, { bars }: PageOptions): Markup {
+  if (!durations) return html``;
+  const { medianMs, p95Ms, longestMs } = durations;
+  const figures =
+    counts.succeeded === 1
+      ? [fact('It took', formatDuration(longestMs))]
+      : [
+          fact('Half of them within', formatDuration(medianMs)),
+          fact('95 of 100 within', formatDuration(p95Ms)),
+          fact('The longest', formatDuration(longestMs)),
+        ];
+  return html`<section aria-labelledby="durations">
+    <h2 id="durations">How long a converted file took</h2>
+    <div class="card">
+      <dl class="counts plain">${figures}</dl>
+      ${durationChart(bars)}
+      <p class="small quiet">From the start of its job to its end, waiting included.</p>
+    </div>
+  </section> `;
+}
+
+function footer({ links, batch }: BatchReport): Markup {
+  return html`<footer>
+    <p>
+      Every file, one a row: <a href="report.csv">report.csv</a>. For programs: <a href="report.json">report.json</a>.
+    </p>
+    ${links && html`<p>In the Temporal UI: <a href="${links.batch}" rel="noreferrer">the batch</a>, <a href="${links.jobs}" rel="noreferrer">its jobs</a>.</p>`}
+    <p>Written by fileconv for batch <bdi>${batch}</bdi>.</p>
+  </footer> `;
+}
+
+function formatTime(ms: number, timeZone: string | undefined): string {
+  return new Intl.DateTimeFormat('en-GB', {
+    weekday: 'short',
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    timeZoneName: 'short',
+    timeZone,
+  }).format(ms);
+}
+
+const icons: Readonly<Record<Verdict, Markup>> = {
+  good: icon('M7.5 12.5l3 3 6-7'),
+  bad: icon('M8.5 8.5l7 7m0-7l-7 7'),
+  open: icon('M12 7v6m0 3.5v.1'),
+};
+
+function icon(path: string): Markup {
+  return html`<svg
+    viewBox="0 0 24 24"
+    fill="none"
+    stroke="currentColor"
+    stroke-width="2.2"
+    stroke-linecap="round"
+    stroke-linejoin="round"
+    aria-hidden="true"
+  >
+    <circle cx="12" cy="12" r="10" />
+    <path d="${path}" />
+  </svg>`;
+}

@@ -1,0 +1,107 @@
+import type { BatchCounts, BatchState, BatchStatus, ConversionBatchResult } from '../../shared/batch';
+import { adviceOn } from './advice';
+import type { Durations } from './durations';
+import type { ListedItem, Tally } from './tally';
+import { formatCount } from './wording';
+import type { TemporalUi } from './workflow-link';
+import { jobsLink, workflowLink } from './workflow-link';
+
+/** Failures of one code, and what to do about them. */
+export interface FailureGroup {
+  code: string;
+  count: number;
+  /** What the code means. */
+  what: string;
+  /** What to do before the items are tried again. Commands stand in backticks. */
+  advice: string;
+  /** Not all of them in a large batch: every group has its share of the list. */
+  items: (ListedItem & { link?: string })[];
+}
+
+/** What is known of a batch from its run's folder: `report.json`, and what the page and the terminal show. Times in milliseconds. */
+export interface BatchReport {
+  batch: string;
+  status: BatchStatus;
+  /** Since the epoch. */
+  startedAt: number;
+  /** Until the batch ended; absent while it runs. */
+  durationMs?: number;
+  /** `unfinished`: rows without a result. All but `items` add up to `items`. */
+  counts: Omit<BatchCounts, 'inFlight' | 'waiting'> & { unfinished: number };
+  vcredits: number;
+  requests: number;
+  /** Of the items that succeeded. */
+  bytes: { source: number; output: number };
+  /** Of the items that succeeded; absent when none did. Quantiles to half a percent. */
+  durations?: { medianMs: number; p95Ms: number; longestMs: number };
+  /** Jobs whose convert request had an unknown outcome and was sent again. */
+  possiblyChargedTwice: { count: number; items: FailureGroup['items'] };
+  /** The most frequent code first. */
+  failures: FailureGroup[];
+  /** What does not fit together and should be looked at. */
+  warnings: string[];
+  /** Paths. */
+  files: { csv: string; json: string; html: string; results: string };
+  links?: { batch: string; jobs: string };
+}
+
+export interface ReportSources {
+  batch: string;
+  state: BatchState | ConversionBatchResult;
+  files: BatchReport['files'];
+  ui: TemporalUi | undefined;
+}
+
+/** The report of a batch whose rows have been added up. */
+export function composeReport(tally: Tally, { batch, state, files, ui }: ReportSources): BatchReport {
+  const withLinks = (items: readonly ListedItem[]) => items.map((item) => withLink(item, ui));
+  return {
+    batch,
+    status: state.status,
+    startedAt: state.startedAt,
+    ...('durationMs' in state && { durationMs: state.durationMs }),
+    counts: { items: tally.items, ...tally.counts },
+    vcredits: tally.vcredits,
+    requests: tally.requests,
+    bytes: { source: tally.sourceBytes, output: tally.outputBytes },
+    ...(tally.durations.count > 0 && { durations: describeDurations(tally.durations) }),
+    possiblyChargedTwice: { count: tally.chargedTwice.count, items: withLinks(tally.chargedTwice.items) },
+    failures: tally.failures.map(({ code, count, items }) => {
+      const { what, toDo } = adviceOn(code);
+      return { code, count, what, advice: toDo, items: withLinks(items) };
+    }),
+    warnings: disagreements(tally, state),
+    files,
+    ...(ui && { links: { batch: workflowLink(ui, batch), jobs: jobsLink(ui, batch) } }),
+  };
+}
+
+function withLink(item: ListedItem, ui: TemporalUi | undefined): FailureGroup['items'][number] {
+  if (!ui || item.workflowId === undefined) return item;
+  return { ...item, link: workflowLink(ui, item.workflowId, item.runId) };
+}
+
+function describeDurations(durations: Durations): NonNullable<BatchReport['durations']> {
+  return {
+    medianMs: Math.round(durations.quantileMs(0.5)),
+    p95Ms: Math.round(durations.quantileMs(0.95)),
+    longestMs: durations.longestMs,
+  };
+}
+
+/** Of a batch that ended: what its own counts say otherwise than its files. */
+function disagreements({ items, counts }: Tally, state: BatchState): string[] {
+  if (!hasEnded(state.status)) return [];
+  const found = { items, ...counts };
+  const names = ['items', 'succeeded', 'failed', 'skipped', 'cancelled'] as const;
+  return names
+    .filter((name) => found[name] !== state[name])
+    .map((name) => {
+      const [counted, told] = [formatCount(found[name]), formatCount(state[name])];
+      return `The batch counted ${told} as ${name}, its results hold ${counted}: look at the batch's workflow before relying on this report.`;
+    });
+}
+
+export function hasEnded(status: BatchStatus): boolean {
+  return status === 'completed' || status === 'cancelled' || status === 'stopped';
+}

@@ -1,0 +1,59 @@
+import { headlineOf } from './headline';
+import type { BatchReport } from './report';
+import { counted, formatCount, formatDuration, shellWord } from './wording';
+
+const maxCodes = 5;
+
+/**
+ * The end of a batch for a terminal, a line each: whether it worked, what it took, the most frequent failures with what to do, and where
+ * the reports are. Holds text of the service only in codes; print it through `printable`.
+ */
+export function summariseReport(report: BatchReport): string[] {
+  const { text, detail } = headlineOf(report);
+  return [
+    `${text}${detail === '' ? '' : ` ${detail}`}`,
+    factsOf(report),
+    ...report.warnings,
+    ...chargedTwice(report),
+    ...failures(report),
+    ...nextStep(report),
+    `Report: ${report.files.html}`,
+    `Every file: ${report.files.csv}`,
+  ];
+}
+
+/** The command that goes on from here, or undefined when nothing is left to do. */
+export function nextCommand(report: BatchReport): string | undefined {
+  return report.counts.failed > 0 ? `fileconv batch retry ${shellWord(report.batch)}` : undefined;
+}
+
+function factsOf({ durationMs, vcredits, requests }: BatchReport): string {
+  const took = durationMs === undefined ? [] : [`took ${formatDuration(durationMs)}`];
+  const line = [...took, counted(vcredits, 'vCredit'), counted(requests, 'request')].join(', ');
+  return `${line.charAt(0).toUpperCase()}${line.slice(1)}.`;
+}
+
+function chargedTwice({ possiblyChargedTwice: { count } }: BatchReport): string[] {
+  if (count === 0) return [];
+  return [`${counted(count, 'conversion')} may have been charged twice: compare with the service's list of tasks.`];
+}
+
+function failures({ failures: groups }: BatchReport): string[] {
+  const width = formatCount(groups[0]?.count ?? 0).length;
+  const lines = groups.slice(0, maxCodes).flatMap(({ code, count, what, advice }) => {
+    const indent = ' '.repeat(width + 4);
+    return [`  ${formatCount(count).padStart(width)}  ${code}: ${what}.`, `${indent}${advice}`];
+  });
+  const rest = groups.slice(maxCodes);
+  if (rest.length === 0) return lines;
+  const others = rest.reduce((sum, { count }) => sum + count, 0);
+  return [
+    ...lines,
+    `  ${formatCount(others).padStart(width)}  with ${counted(rest.length, 'other code')}: see the report.`,
+  ];
+}
+
+function nextStep(report: BatchReport): string[] {
+  const command = nextCommand(report);
+  return command === undefined ? [] : [`When that is mended, this runs only what failed: ${command}`];
+}

@@ -1,0 +1,123 @@
+import type { BatchItemResult, BatchItemStatus } from '../../shared/batch';
+import { Durations } from './durations';
+import { shownPath } from './paths';
+import type { RunRow } from './read-run';
+
+/** `unfinished`: the row has no result yet. */
+type RowStatus = BatchItemStatus | 'unfinished';
+
+/** An item that a person has to look at. */
+export interface ListedItem {
+  item: number;
+  /** Path, or the URI where it is no local file. */
+  source: string;
+  /** Target format. */
+  output: string;
+  destination: string;
+  message?: string;
+  workflowId?: string;
+  runId?: string;
+  durationMs?: number;
+}
+
+interface CodeTally {
+  code: string;
+  count: number;
+  items: ListedItem[];
+}
+
+/** More than the codes of the document and ours together; a service that makes them up does not fill the memory. */
+const maxCodes = 200;
+const otherCodes = 'other';
+/** Of a failure whose result has none. */
+const withoutCode = 'UNEXPECTED';
+/** A failure's message is at most this long in lists; the CSV has all of it. */
+const maxMessageLength = 600;
+
+/** Adds up the rows of a run in memory that does not grow with their number, and keeps some of those that need a person. */
+export class Tally {
+  readonly counts: Record<RowStatus, number> = { succeeded: 0, failed: 0, skipped: 0, cancelled: 0, unfinished: 0 };
+  items = 0;
+  vcredits = 0;
+  requests = 0;
+  /** What was converted, and what it became. */
+  sourceBytes = 0;
+  outputBytes = 0;
+  /** Of the items that succeeded. */
+  readonly durations = new Durations();
+  readonly chargedTwice: { count: number; items: ListedItem[] } = { count: 0, items: [] };
+  readonly #codes = new Map<string, CodeTally>();
+  readonly #maxListed: number;
+  #listed = 0;
+
+  /** Lists at most `maxListed` failures, and as many possibly charged twice. */
+  constructor(maxListed: number) {
+    this.#maxListed = maxListed;
+  }
+
+  add(row: RunRow): void {
+    const { result } = row;
+    this.items += 1;
+    this.counts[result?.status ?? 'unfinished'] += 1;
+    if (!result) return;
+    this.vcredits += result.vcredits ?? 0;
+    this.requests += result.requests ?? 0;
+    if (result.status === 'succeeded') {
+      this.sourceBytes += result.source?.bytes ?? 0;
+      this.outputBytes += result.output?.bytes ?? 0;
+      if (result.durationMs !== undefined) this.durations.add(result.durationMs);
+    }
+    if (result.status === 'failed') this.#addFailure(row, result);
+    if (result.possiblyChargedTwice === true) {
+      this.chargedTwice.count += 1;
+      if (this.chargedTwice.items.length < this.#maxListed) this.chargedTwice.items.push(listed(row, result));
+    }
+  }
+
+  /** The most frequent first; those of equal number by code. */
+  get failures(): readonly CodeTally[] {
+    return [...this.#codes.values()].sort((a, b) => b.count - a.count || (a.code < b.code ? -1 : 1));
+  }
+
+  /** Every code gets its share of the list: a rare one is not crowded out by a frequent one that came first. */
+  #addFailure(row: RunRow, result: BatchItemResult): void {
+    const tally = this.#codeTally(result.code ?? withoutCode);
+    tally.count += 1;
+    if (this.#listed < this.#maxListed) {
+      this.#listed += 1;
+    } else {
+      let longest = tally;
+      for (const each of this.#codes.values()) if (each.items.length > longest.items.length) longest = each;
+      if (longest.items.length <= tally.items.length + 1) return;
+      longest.items.pop();
+    }
+    tally.items.push(listed(row, result));
+  }
+
+  #codeTally(code: string): CodeTally {
+    const known = this.#codes.get(code);
+    if (known) return known;
+    if (this.#codes.size >= maxCodes && code !== otherCodes) return this.#codeTally(otherCodes);
+    const tally: CodeTally = { code, count: 0, items: [] };
+    this.#codes.set(code, tally);
+    return tally;
+  }
+}
+
+function listed({ item }: RunRow, result: BatchItemResult): ListedItem {
+  const { message, workflowId, runId, durationMs } = result;
+  return {
+    item: item.item,
+    source: shownPath(item.source),
+    output: item.output,
+    destination: shownPath(item.destination),
+    ...(message !== undefined && { message: cut(message) }),
+    ...(workflowId !== undefined && { workflowId }),
+    ...(runId !== undefined && { runId }),
+    ...(durationMs !== undefined && { durationMs }),
+  };
+}
+
+function cut(message: string): string {
+  return message.length > maxMessageLength ? `${message.slice(0, maxMessageLength)}…` : message;
+}

@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { errorCodes } from '../../src/api/error-codes';
+import { adviceOn } from '../../src/batch/report/advice';
+
+/** The rows of the last table of `docs/errors.md`; `test/readme.test.ts` sees to it that the page lists every code. */
+const page = readFileSync(path.resolve(__dirname, '../../docs/errors.md'), 'utf8');
+const [, ours = ''] = page.split('## Codes of ours');
+const codesOfOurs = [...ours.matchAll(/^\| (`[^|]*`) \|/gm)].flatMap(([, cell]) =>
+  [...(cell ?? '').matchAll(/`(\w+)`/g)].map(([, code]) => code ?? ''),
+);
+const unknown = adviceOn('NO_SUCH_CODE');
+
+it('there is advice on every code that a job may fail with', () => {
+  expect(codesOfOurs.length).toBeGreaterThan(30);
+  const codes = [...Object.keys(errorCodes), ...codesOfOurs, 'HTTP_502'];
+  expect(codes.filter((code) => adviceOn(code).what === unknown.what)).toEqual([]);
+});
+
+it('a code that is not listed, also one that objects inherit, is advised on as unknown', () => {
+  expect(unknown.toDo).toMatch(/Temporal UI/);
+  for (const code of ['constructor', '__proto__', 'toString', 'HTTP_x', '']) expect(adviceOn(code)).toEqual(unknown);
+});

@@ -1,0 +1,129 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { csvColumns } from '../../src/batch/report/csv';
+import { writeBatchReport } from '../../src/batch/report/write-report';
+import type { BatchItem } from '../../src/shared/batch';
+import type { Ending, MadeRun } from './report-run';
+import { makeRun, removeRuns } from './report-run';
+
+afterEach(removeRuns);
+
+const ui = { url: 'http://127.0.0.1:8233', namespace: 'default' };
+
+it('is a line for every row of the manifest, in its order, under a header', async () => {
+  const { text, rows } = await csvOf(await makeRun([{ status: 'succeeded' }, { status: 'cancelled' }, undefined]));
+  expect(text.split('\r\n')).toHaveLength(5);
+  expect(text.replaceAll('\r\n', '')).not.toMatch(/[\r\n]/);
+  expect(rows.map(({ item, status }) => `${item} ${status}`)).toEqual(['1 succeeded', '2 cancelled', '3 unfinished']);
+  expect(rows[0]).toEqual({
+    item: '1',
+    status: 'succeeded',
+    source: '/data/in/2026/invoice-00001.docx',
+    input: '',
+    output: 'pdf',
+    destination: '/data/out/invoice-00001.pdf',
+    code: '',
+    message: '',
+    sourceBytes: '1000',
+    outputBytes: '2000',
+    sha256: 'b'.repeat(64),
+    vcredits: '1',
+    requests: '4',
+    startedAt: '',
+    durationMs: '2000',
+    possiblyChargedTwice: 'false',
+    workflowId: 'november/1',
+    runId: 'run-1',
+    link: 'http://127.0.0.1:8233/namespaces/default/workflows/november%2F1/run-1',
+  });
+});
+
+it('begins with a byte order mark, without which Excel misreads names that are not ASCII', async () => {
+  const run = await makeRun([{ status: 'succeeded' }], { items: { 1: { source: 'file:///in/M%C3%BCller.docx' } } });
+  const { text, rows } = await csvOf(run);
+  expect(text.startsWith('\ufeffitem,status,')).toBe(true);
+  expect(rows[0]?.['source']).toBe('/in/Müller.docx');
+});
+
+it('quotes commas, quotes and what a name has of line breaks is spelt out, so that a row is a line', async () => {
+  const source = 'file:///in/a,%22b%22%0Ac%0D.docx';
+  const message = 'first line\nsecond, "quoted"';
+  const { rows } = await csvOf(
+    await makeRun([{ status: 'failed', code: 'EMPTY_FILE', message }, { status: 'succeeded' }], {
+      items: { 1: { source } },
+    }),
+  );
+  expect(rows).toHaveLength(2);
+  expect(rows[0]?.['source']).toBe('/in/a,"b"\\x0ac\\x0d.docx');
+  expect(rows[0]?.['message']).toBe('first line\\x0asecond, "quoted"');
+});
+
+it.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '＝1+1', "=cmd|'/C calc'!A0"])(
+  'takes %j for text, not for a formula, in every column that others fill',
+  async (formula) => {
+    const ending: Ending = { status: 'failed', code: formula, message: formula, workflowId: formula, runId: formula };
+    const item: Partial<BatchItem> = { source: formula, destination: formula, output: formula, input: formula };
+    const { rows } = await csvOf(await makeRun([ending], { items: { 1: item } }));
+    for (const column of ['code', 'message', 'workflowId', 'runId', 'source', 'destination', 'output', 'input']) {
+      expect(rows[0]?.[column]).toMatch(/^['\\]/);
+    }
+  },
+);
+
+it('begins no formula after a semicolon, which separates the cells in much of Europe', async () => {
+  const source = 'file:///in/a;=HYPERLINK(%22http:%22);%20%22@b.docx';
+  const { text } = await csvOf(await makeRun([{ status: 'succeeded' }], { items: { 1: { source } } }));
+  const cells = text.split(/[\r\n;]+/).map((cell) => cell.replace(/^[\s"]+/, ''));
+  expect(cells.filter((cell) => /^[=+\-@]/.test(cell))).toEqual([]);
+  expect(text).toContain(";'=HYPERLINK");
+});
+
+it('tells of a skipped row what the run before had made of it', async () => {
+  const done: BatchItem['done'] = {
+    source: { bytes: 7, sha256: 'c'.repeat(64) },
+    output: { uri: 'file:///data/out/before.pdf', name: 'before.pdf', bytes: 9, sha256: 'd'.repeat(64) },
+  };
+  const { rows } = await csvOf(await makeRun([{ status: 'skipped' }], { items: { 1: { done } } }));
+  expect(rows[0]).toMatchObject({
+    destination: '/data/out/before.pdf',
+    sourceBytes: '7',
+    outputBytes: '9',
+    sha256: 'd'.repeat(64),
+  });
+});
+
+it('says which jobs may have been charged twice', async () => {
+  const { rows } = await csvOf(
+    await makeRun([{ status: 'succeeded', possiblyChargedTwice: true }, { status: 'succeeded' }]),
+  );
+  expect(rows.map((row) => row['possiblyChargedTwice'])).toEqual(['true', 'false']);
+});
+
+async function csvOf(run: MadeRun): Promise<{ text: string; rows: Record<string, string>[] }> {
+  await writeBatchReport({ batch: 'november', folder: run.uri, state: run.state, ui });
+  const text = await readFile(path.join(run.folder, 'report.csv'), 'utf8');
+  const [header, ...records] = parseCsv(text.slice(1));
+  expect(header).toEqual([...csvColumns]);
+  return {
+    text,
+    rows: records.map((cells) => Object.fromEntries(csvColumns.map((name, at) => [name, cells[at] ?? '']))),
+  };
+}
+
+/** RFC 4180 to the letter: whatever else stands there is an error. */
+function parseCsv(text: string): string[][] {
+  const records: string[][] = [];
+  let at = 0;
+  while (at < text.length) {
+    const record: string[] = [];
+    for (;;) {
+      const field = /^(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/.exec(text.slice(at));
+      if (!field) throw new Error(`not RFC 4180: ${JSON.stringify(text.slice(at, at + 60))}`);
+      at += field[0].length;
+      record.push(field[1]?.replaceAll('""', '"') ?? field[2] ?? '');
+      if (field[3] === '\r\n') break;
+    }
+    records.push(record);
+  }
+  return records;
+}

@@ -1,0 +1,12 @@
+// Writes the report of a run's folder and prints what it holds; `report.test.ts` runs it in a small heap. Needs `dist`.
+import { pathToFileURL } from 'node:url';
+import { writeBatchReport } from '../../dist/batch/report/write-report.js';
+
+const [folder] = process.argv.slice(2);
+const report = await writeBatchReport({
+  batch: 'november',
+  folder: `${pathToFileURL(folder).href}/`,
+  state: { status: 'running', startedAt: 0 },
+});
+const listed = report.failures.reduce((sum, { items }) => sum + items.length, 0);
+console.log(JSON.stringify({ items: report.counts.items, failed: report.counts.failed, listed }));

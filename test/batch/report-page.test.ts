@@ -1,0 +1,216 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { styles } from '../../src/batch/report/page/styles';
+import { writeBatchReport } from '../../src/batch/report/write-report';
+import type { Ending } from './report-run';
+import { makeRun, removeRuns } from './report-run';
+
+afterEach(removeRuns);
+
+const failed = (code: string, more: Partial<Ending> = {}): Ending => ({
+  status: 'failed',
+  code,
+  message: code,
+  ...more,
+});
+
+it('says in its first sentence whether the batch worked, and that nobody can miss a failure', async () => {
+  expect(verdictOf(await pageOf([{ status: 'succeeded' }, { status: 'succeeded' }]))).toEqual([
+    'good',
+    'All 2 files are converted.',
+  ]);
+  expect(verdictOf(await pageOf([{ status: 'succeeded' }, { status: 'skipped' }]))).toEqual([
+    'good',
+    'All 2 files are done.',
+  ]);
+  expect(verdictOf(await pageOf([{ status: 'succeeded' }, failed('EMPTY_FILE')]))).toEqual([
+    'bad',
+    '1 of 2 files failed.',
+  ]);
+  expect(verdictOf(await pageOf([failed('EMPTY_FILE'), failed('EMPTY_FILE')]))).toEqual(['bad', 'All 2 files failed.']);
+  expect(verdictOf(await pageOf([{ status: 'succeeded' }, { status: 'cancelled' }], { status: 'cancelled' }))).toEqual([
+    'open',
+    'Cancelled; 1 of 2 files not converted.',
+  ]);
+  expect(verdictOf(await pageOf([failed('EMPTY_FILE'), { status: 'cancelled' }], { status: 'stopped' }))).toEqual([
+    'bad',
+    'Stopped after 1 failure; 1 of 2 files not tried.',
+  ]);
+  expect(verdictOf(await pageOf([{ status: 'succeeded' }, undefined], { status: 'running' }))).toEqual([
+    'open',
+    '1 of 2 files are done.',
+  ]);
+  expect(verdictOf(await pageOf([]))).toEqual(['good', 'The manifest was empty: there was nothing to convert.']);
+});
+
+describe('a hostile name or message', () => {
+  const attack = `</title></style><script>alert(1)</script><img src=x onerror='a()'>"&\u202ecod.exe`;
+  const encoded = encodeURIComponent(attack.replaceAll('/', '|')).replaceAll("'", '%27');
+
+  it('stays text wherever it stands', async () => {
+    const ending = failed(attack, { message: attack, workflowId: attack, runId: attack, possiblyChargedTwice: true });
+    const options = { items: { 1: { source: `file:///in/${encoded}`, output: attack } }, batch: attack };
+    const page = await pageOf([ending, failed('EMPTY_FILE', { message: attack })], options);
+    expect(page).toContain('&lt;script&gt;alert(1)&lt;|script&gt;');
+    expect(page).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
+    expect(page).not.toMatch(/<script|<img|\u202e/);
+    expect(tagsOf(page).filter((tag) => /\son\w+=|javascript:/i.test(tag))).toEqual([]);
+  });
+
+  it('can not load or run anything: the policy forbids all but the style sheet, which it knows by its hash', async () => {
+    const page = await pageOf([failed('EMPTY_FILE', { message: attack })]);
+    const policy = /http-equiv="Content-Security-Policy"\s+content="([^"]*)"/.exec(page)?.[1]?.replaceAll('&#39;', "'");
+    const inPage = /<style>([^]*?)<\/style>/.exec(page)?.[1] ?? '';
+    expect(inPage).toBe(styles);
+    const hash = createHash('sha256').update(inPage).digest('base64');
+    expect(policy).toBe(`default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'`);
+  });
+
+  it('makes a code span of what stands in backticks, and nothing else of it', async () => {
+    const page = await pageOf([failed('EMPTY_FILE', { message: 'run `<b>` now' })]);
+    expect(page).toContain('Run <code>&lt;b&gt;</code> now');
+  });
+});
+
+it('needs nothing but itself: no source, no import, no style attribute that the policy would refuse', async () => {
+  const page = await pageOf([{ status: 'succeeded' }, failed('EMPTY_FILE')]);
+  expect(tagsOf(page).filter((tag) => /\s(src|style|srcset|data|background)=/.test(tag))).toEqual([]);
+  expect(styles).not.toMatch(/url\(|@import/);
+  const links = tagsOf(page).filter((tag) => tag.startsWith('<link'));
+  expect(links).toEqual([]);
+});
+
+it('puts failures before durations, and each group under its heading with its advice and its jobs', async () => {
+  const page = await pageOf([
+    { status: 'succeeded' },
+    failed('SOURCE_NOT_FOUND'),
+    failed('EMPTY_FILE'),
+    failed('EMPTY_FILE'),
+  ]);
+  const headings = [...page.matchAll(/<h([1-6])[^>]*>([^]*?)<\/h\1>/g)].map(
+    ([, level, text]) => `${level} ${textOf(text ?? '')}`,
+  );
+  expect(headings).toEqual([
+    '1 november',
+    '2 What failed, and what to do',
+    '3 The file is empty 2 files',
+    '3 There is no such file 1 file',
+    '2 How long a converted file took',
+  ]);
+  expect(textOf(page)).toContain('What to do: Put the file there');
+  expect(textOf(page)).toContain('fileconv batch retry november');
+  expect(page).toContain('href="http://127.0.0.1:8233/namespaces/default/workflows/november%2F2/run-2"');
+});
+
+it('tells once what every file of a group met alike', async () => {
+  const page = await pageOf(
+    [1, 2, 3].map((item) =>
+      failed('EMPTY_FILE', { message: `invoice-0000${item}.docx → pdf: it is empty, says the service` }),
+    ),
+  );
+  expect(page.split('It is empty, says the service')).toHaveLength(2);
+});
+
+it('says how many failures it does not list, and where they are', async () => {
+  const page = await pageOf(
+    Array.from({ length: 30 }, () => failed('EMPTY_FILE')),
+    { maxListed: 12 },
+  );
+  expect(page.match(/<td class="item">/g)).toHaveLength(12);
+  expect(textOf(page)).toMatch(/12 files of 30 listed\. All of them are in report\.csv/);
+});
+
+it('calls out conversions that may have been charged twice, also when everything succeeded', async () => {
+  const page = await pageOf([{ status: 'succeeded', possiblyChargedTwice: true }, { status: 'succeeded' }]);
+  expect(textOf(page)).toContain('1 conversion may have been charged twice');
+  expect(textOf(await pageOf([{ status: 'succeeded' }]))).not.toContain('charged twice');
+});
+
+it('can be read by a screen reader: language, one main heading, captions and column headers, names of pictures and links', async () => {
+  const page = await pageOf([{ status: 'succeeded', durationMs: 900 }, { status: 'succeeded' }, failed('EMPTY_FILE')]);
+  expect(page).toContain('<html lang="en">');
+  expect(page.match(/<h1/g)).toHaveLength(1);
+  for (const [table] of page.matchAll(/<table class="items">[^]*?<\/table>/g)) {
+    expect(table).toContain('<caption');
+    expect(table.match(/<th scope="col"/g)).toHaveLength(4);
+  }
+  const pictures = tagsOf(page).filter((tag) => tag.startsWith('<svg'));
+  expect(pictures.length).toBeGreaterThan(2);
+  expect(
+    pictures.filter((tag) => !/aria-hidden="true"|role="img"[^>]*aria-label/.test(tag.replace(/\s+/g, ' '))),
+  ).toEqual([]);
+  expect(textOf(page)).toContain('Open the job of item 3 in the Temporal UI');
+});
+
+describe('colours', () => {
+  const palettes = [...styles.matchAll(/:root \{([^}]*)\}/g)].map(
+    ([, body]) =>
+      new Map([...(body ?? '').matchAll(/--([\w-]+): (#\w{6})/g)].map(([, name, value]) => [name ?? '', value ?? ''])),
+  );
+
+  it.each([
+    ['light', 0],
+    ['dark', 1],
+    ['in print', 2],
+  ])('%s: every text has the contrast of WCAG AA on what it stands on', (_, index) => {
+    const palette = palettes[index] ?? new Map<string, string>();
+    const texts = ['text', 'quiet', 'link', 'bad'];
+    const backs = ['page', 'card', 'sunken', 'open-back'];
+    const low = texts.flatMap((text) =>
+      backs
+        .map((back) => ({
+          pair: `${text} on ${back}`,
+          ratio: contrast(palette.get(text) ?? '', palette.get(back) ?? ''),
+        }))
+        .filter(({ ratio }) => !(ratio >= 4.5)),
+    );
+    expect(low).toEqual([]);
+  });
+});
+
+function contrast(one: string, other: string): number {
+  const [dark = 0, light = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b);
+  return (light + 0.05) / (dark + 0.05);
+}
+
+/** Of WCAG 2. */
+function luminance(colour: string): number {
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
+    const value = parseInt(colour.slice(at, at + 2), 16) / 255;
+    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+interface PageSettings {
+  status?: 'completed' | 'stopped' | 'cancelled' | 'running';
+  items?: NonNullable<Parameters<typeof makeRun>[1]>['items'];
+  batch?: string;
+  maxListed?: number;
+}
+
+async function pageOf(endings: readonly (Ending | undefined)[], settings: PageSettings = {}): Promise<string> {
+  const { batch = 'november', status = 'completed', items = {}, maxListed = 1_000 } = settings;
+  const run = await makeRun(endings, { status, items });
+  const ui = { url: 'http://127.0.0.1:8233', namespace: 'default' };
+  await writeBatchReport({ batch, folder: run.uri, state: run.state, ui, maxListed, timeZone: 'UTC' });
+  return await readFile(path.join(run.folder, 'report.html'), 'utf8');
+}
+
+function verdictOf(page: string): (string | undefined)[] {
+  const [, verdict, text] = /<p class="verdict (\w+)">([^]*?)<\/p>/.exec(page) ?? [];
+  return [verdict, textOf(text ?? '')];
+}
+
+function tagsOf(page: string): string[] {
+  return page.match(/<[a-z][^>]*>/gi) ?? [];
+}
+
+function textOf(markup: string): string {
+  return markup
+    .replace(/<style>[^]*?<\/style>|<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ')
+    .replace(/ ([.,:])/g, '$1')
+    .trim();
+}

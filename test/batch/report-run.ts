@@ -1,0 +1,94 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { BatchItem, BatchItemResult, BatchStatus, ConversionBatchResult } from '../../src/shared/batch';
+
+const folders: string[] = [];
+
+/** To be called in `afterEach`. */
+export async function removeRuns(): Promise<void> {
+  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
+}
+
+export interface MadeRun {
+  folder: string;
+  uri: string;
+  state: ConversionBatchResult;
+}
+
+/** How a row of a made run ended; the rest of it is made up. */
+export type Ending = Partial<BatchItemResult> & Pick<BatchItemResult, 'status'> & { item?: never };
+
+export function itemOf(item: number, fields: Partial<BatchItem> = {}): BatchItem {
+  const name = `invoice-${String(item).padStart(5, '0')}`;
+  return {
+    item,
+    source: `file:///data/in/2026/${name}.docx`,
+    output: 'pdf',
+    destination: `file:///data/out/${name}.pdf`,
+    ...fields,
+  };
+}
+
+export function resultOf(item: number, { status, ...fields }: Ending): BatchItemResult {
+  const ran = status === 'succeeded' || status === 'failed';
+  return {
+    item,
+    status,
+    ...(ran && { workflowId: `november/${item}`, runId: `run-${item}`, requests: 4, durationMs: 2_000 }),
+    ...(status === 'succeeded' && {
+      source: { bytes: 1_000, sha256: 'a'.repeat(64) },
+      output: {
+        uri: `file:///data/out/invoice-${String(item).padStart(5, '0')}.pdf`,
+        name: `invoice-${item}.pdf`,
+        bytes: 2_000,
+        sha256: 'b'.repeat(64),
+      },
+      vcredits: 1,
+    }),
+    ...fields,
+  };
+}
+
+/** A run's folder in which row `n` of the manifest ended as `endings[n - 1]`; undefined: it has not ended. */
+export async function makeRun(
+  endings: readonly (Ending | undefined)[],
+  { items = {}, status = 'completed' }: { items?: Record<number, Partial<BatchItem>>; status?: BatchStatus } = {},
+): Promise<MadeRun> {
+  const results = endings.flatMap((ending, index) => (ending ? [resultOf(index + 1, ending)] : []));
+  const manifest = endings.map((_, index) => itemOf(index + 1, items[index + 1]));
+  const folder = await writeRun(manifest, results);
+  return { folder, uri: `${pathToFileURL(folder).href}/`, state: stateOf(manifest.length, results, status) };
+}
+
+export async function writeRun(manifest: readonly object[], results: readonly object[]): Promise<string> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-report-'));
+  folders.push(folder);
+  const lines = (rows: readonly object[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+  await writeFile(path.join(folder, 'manifest.jsonl'), lines(manifest));
+  await writeFile(path.join(folder, 'results.jsonl'), lines(results));
+  return folder;
+}
+
+function stateOf(items: number, results: readonly BatchItemResult[], status: BatchStatus): ConversionBatchResult {
+  const count = (wanted: BatchItemResult['status']) => results.filter((result) => result.status === wanted).length;
+  return {
+    status: status as ConversionBatchResult['status'],
+    items,
+    succeeded: count('succeeded'),
+    failed: count('failed'),
+    skipped: count('skipped'),
+    cancelled: count('cancelled'),
+    inFlight: 0,
+    waiting: items - results.length,
+    window: 50,
+    startedAt: Date.UTC(2026, 10, 20, 18, 30),
+    durationMs: 3 * 3_600_000 + 12 * 60_000,
+    vcredits: 0,
+    requests: 0,
+    possiblyChargedTwice: 0,
+    failures: {},
+    results: '',
+  };
+}

@@ -1,0 +1,66 @@
+import { summariseReport } from '../../src/batch/report/summary';
+import { writeBatchReport } from '../../src/batch/report/write-report';
+import type { Ending } from './report-run';
+import { makeRun, removeRuns } from './report-run';
+
+afterEach(removeRuns);
+
+const failed = (code: string): Ending => ({ status: 'failed', code, message: code });
+
+it('tells in a few lines whether it worked, the failures with what to do, the next command and where the reports are', async () => {
+  const { lines, folder } = await summaryOf([
+    { status: 'succeeded' },
+    { status: 'skipped' },
+    failed('EMPTY_FILE'),
+    failed('SOURCE_NOT_FOUND'),
+    failed('SOURCE_NOT_FOUND'),
+  ]);
+  expect(lines).toEqual([
+    '3 of 5 files failed. 1 converted; 1 skipped, because their results existed.',
+    'Took 3 h 12 min, 1 vCredit, 16 requests.',
+    '  2  SOURCE_NOT_FOUND: There is no such file.',
+    '     Put the file there, or correct its row; the worker must see it under the same path.',
+    '  1  EMPTY_FILE: The file is empty.',
+    '     Put the whole file in its place, or take it out of the batch.',
+    'When that is mended, this runs only what failed: fileconv batch retry november',
+    `Report: ${folder}/report.html`,
+    `Every file: ${folder}/report.csv`,
+  ]);
+});
+
+it('of a batch that worked has nothing to do in it', async () => {
+  const { lines } = await summaryOf([{ status: 'succeeded' }]);
+  expect(lines[0]).toBe('The file is converted.');
+  expect(lines.join('\n')).not.toMatch(/retry|charged/);
+});
+
+it('names the five most frequent codes, and counts the rest', async () => {
+  const codes = ['A', 'B', 'C', 'D', 'E', 'F', 'G'];
+  const { lines } = await summaryOf(
+    codes.flatMap((code, index) => Array.from({ length: 7 - index }, () => failed(code))),
+  );
+  expect(lines.filter((line) => /^ +\d+ {2}\w:/.test(line)).map((line) => line.trim().slice(0, 4))).toEqual([
+    '7  A',
+    '6  B',
+    '5  C',
+    '4  D',
+    '3  E',
+  ]);
+  expect(lines).toContain('  3  with 2 other codes: see the report.');
+});
+
+it('warns of conversions that may have been charged twice', async () => {
+  const { lines } = await summaryOf([{ status: 'succeeded', possiblyChargedTwice: true }]);
+  expect(lines).toContain("1 conversion may have been charged twice: compare with the service's list of tasks.");
+});
+
+it('gives a command that a shell takes as it stands, whatever the batch is called', async () => {
+  const { lines } = await summaryOf([failed('EMPTY_FILE')], "it's $HOME");
+  expect(lines.find((line) => line.includes('retry'))).toMatch(/fileconv batch retry 'it'\\''s \$HOME'$/);
+});
+
+async function summaryOf(endings: readonly Ending[], batch = 'november'): Promise<{ lines: string[]; folder: string }> {
+  const run = await makeRun(endings);
+  const report = await writeBatchReport({ batch, folder: run.uri, state: run.state });
+  return { lines: summariseReport(report), folder: run.folder };
+}

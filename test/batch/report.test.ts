@@ -1,0 +1,234 @@
+import { spawnSync } from 'node:child_process';
+import { createWriteStream, existsSync } from 'node:fs';
+import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { BatchReport } from '../../src/batch/report/report';
+import { writeBatchReport } from '../../src/batch/report/write-report';
+import type { Ending, MadeRun } from './report-run';
+import { itemOf, makeRun, removeRuns, resultOf, writeRun } from './report-run';
+
+afterEach(removeRuns);
+
+const failed = (code: string, more: Partial<Ending> = {}): Ending => ({
+  status: 'failed',
+  code,
+  message: code,
+  ...more,
+});
+
+describe('counts', () => {
+  it('add up to the manifest, whatever became of the rows', async () => {
+    const { counts, vcredits, requests, bytes } = await reportOn(
+      await makeRun([
+        { status: 'succeeded' },
+        { status: 'succeeded', vcredits: 2.5 },
+        failed('EMPTY_FILE', { requests: 1 }),
+        { status: 'skipped' },
+        { status: 'cancelled' },
+        undefined,
+      ]),
+    );
+    expect(counts).toEqual({ items: 6, succeeded: 2, failed: 1, skipped: 1, cancelled: 1, unfinished: 1 });
+    expect({ vcredits, requests, bytes }).toEqual({
+      vcredits: 3.5,
+      requests: 9,
+      bytes: { source: 2_000, output: 4_000 },
+    });
+  });
+
+  it('are those of the results, and a batch that ended with others is warned about', async () => {
+    const run = await makeRun([{ status: 'succeeded' }, failed('EMPTY_FILE')]);
+    expect((await reportOn(run)).warnings).toEqual([]);
+    const { warnings, counts } = await reportOn({ ...run, state: { ...run.state, succeeded: 2, failed: 0 } });
+    expect(counts.succeeded).toBe(1);
+    expect(warnings).toEqual([
+      expect.stringMatching(/counted 2 as succeeded, its results hold 1/),
+      expect.stringMatching(/counted 0 as failed, its results hold 1/),
+    ]);
+    // Nothing is wrong with a batch that goes on while the report is made.
+    const running = { ...run.state, status: 'paused' as const, succeeded: 2, failed: 0 };
+    expect((await reportOn({ ...run, state: running as never })).warnings).toEqual([]);
+  });
+});
+
+describe('failures', () => {
+  it('are grouped by code, the most frequent first, each with what to do', async () => {
+    const { failures } = await reportOn(
+      await makeRun([
+        failed('EMPTY_FILE'),
+        failed('SOURCE_NOT_FOUND'),
+        { status: 'succeeded' },
+        failed('SOURCE_NOT_FOUND'),
+      ]),
+    );
+    expect(failures.map(({ code, count, items }) => [code, count, items.map(({ item }) => item)])).toEqual([
+      ['SOURCE_NOT_FOUND', 2, [2, 4]],
+      ['EMPTY_FILE', 1, [1]],
+    ]);
+    expect(failures[0]?.what).toBe('There is no such file');
+    expect(failures[0]?.advice).toMatch(/Put the file there/);
+  });
+
+  it('are listed up to a limit that a frequent code does not take away from a rare one', async () => {
+    const many = Array.from({ length: 50 }, () => failed('FAILED_CONVERT'));
+    const run = await makeRun([
+      ...many,
+      failed('EMPTY_FILE'),
+      ...many,
+      failed('EMPTY_FILE'),
+      failed('LIMIT_UPLOAD_SIZE'),
+    ]);
+    const { failures } = await reportOn(run, { maxListed: 10 });
+    expect(failures.map(({ code, count, items }) => [code, count, items.length])).toEqual([
+      ['FAILED_CONVERT', 100, 7],
+      ['EMPTY_FILE', 2, 2],
+      ['LIMIT_UPLOAD_SIZE', 1, 1],
+    ]);
+  });
+
+  it('of a service that makes up codes without end stay countable', async () => {
+    const { failures } = await reportOn(await makeRun(Array.from({ length: 1_000 }, (_, n) => failed(`MADE_UP_${n}`))));
+    expect(failures.length).toBeLessThanOrEqual(201);
+    expect(failures.reduce((sum, { count }) => sum + count, 0)).toBe(1_000);
+    expect(failures[0]).toMatchObject({ code: 'other', count: 800 });
+  });
+
+  it('keep the place of their workflow in the UI, below any path of it', async () => {
+    const run = await makeRun([failed('EMPTY_FILE', { workflowId: 'nov "x"/1?', runId: 'r#1' })]);
+    const { failures, links } = await reportOn(run, { ui: { url: 'https://t.example/ui/', namespace: 'a b' } });
+    expect(failures[0]?.items[0]?.link).toBe(
+      'https://t.example/ui/namespaces/a%20b/workflows/nov%20%22x%22%2F1%3F/r%231',
+    );
+    expect(links?.batch).toBe('https://t.example/ui/namespaces/a%20b/workflows/november');
+  });
+
+  it('get no link from an address that is none of the web', async () => {
+    const run = await makeRun([failed('EMPTY_FILE')]);
+    const { failures, links } = await reportOn(run, { ui: { url: 'javascript:alert(1)', namespace: 'default' } });
+    expect(links).toBeUndefined();
+    expect(failures[0]?.items[0]).not.toHaveProperty('link');
+  });
+});
+
+it('report.json is what was answered, and names the other files', async () => {
+  const run = await makeRun([{ status: 'succeeded' }, failed('EMPTY_FILE')]);
+  const report = await reportOn(run);
+  expect(JSON.parse(await readFile(path.join(run.folder, 'report.json'), 'utf8'))).toEqual(report);
+  expect(report.files).toEqual({
+    csv: path.join(run.folder, 'report.csv'),
+    json: path.join(run.folder, 'report.json'),
+    html: path.join(run.folder, 'report.html'),
+    results: path.join(run.folder, 'results.jsonl'),
+  });
+});
+
+it.each<[string, (Ending | undefined)[]]>([
+  ['an empty batch', []],
+  ['a batch that failed as a whole', [failed('EMPTY_FILE'), failed('EMPTY_FILE')]],
+  ['a batch of which everything was done before', [{ status: 'skipped' }, { status: 'skipped' }]],
+])('%s has all three files, and no durations', async (_, endings) => {
+  const run = await makeRun(endings);
+  const report = await reportOn(run);
+  expect(report.counts.items).toBe(endings.length);
+  expect(report).not.toHaveProperty('durations');
+  expect(await readdir(run.folder)).toEqual(expect.arrayContaining(['report.csv', 'report.html', 'report.json']));
+  const csv = await readFile(path.join(run.folder, 'report.csv'), 'utf8');
+  expect(csv.trimEnd().split('\r\n')).toHaveLength(endings.length + 1);
+  expect(await readFile(path.join(run.folder, 'report.html'), 'utf8')).not.toContain('<svg class="chart"');
+});
+
+it('leaves the report that was there as it was when the new one can not be finished', async () => {
+  const run = await makeRun(Array.from({ length: 2_000 }, () => ({ status: 'succeeded' as const })));
+  await reportOn(run);
+  const before = await filesOf(run.folder);
+  await writeFile(path.join(run.folder, 'results.jsonl'), `${before['results.jsonl'] ?? ''}{"item": 2`);
+  await expect(reportOn(run)).rejects.toMatchObject({
+    code: 'RUN_UNREADABLE',
+    message: expect.stringMatching(/line 2001 of .*results\.jsonl: it is no JSON/) as string,
+  });
+  const after = await filesOf(run.folder);
+  expect({ ...after, 'results.jsonl': '' }).toEqual({ ...before, 'results.jsonl': '' });
+});
+
+describe('a run that is not what the batch wrote', () => {
+  it.each<[string, object[], object[], RegExp]>([
+    ['a result of no row', [itemOf(1)], [resultOf(2, { status: 'skipped' })], /the manifest has no item 2/],
+    [
+      'two results of one row',
+      [itemOf(1)],
+      [1, 1].map((n) => resultOf(n, { status: 'skipped' })),
+      /item 1 comes after item 1/,
+    ],
+    ['rows out of order', [itemOf(2), itemOf(1)], [], /line 2 of .*manifest\.jsonl: item 1 comes after item 2/],
+    ['an unknown status', [itemOf(1)], [{ item: 1, status: 'lost' }], /line 1 of .*results\.jsonl: status/],
+  ])('%s is an error that names the line', async (_, manifest, results, message) => {
+    const folder = await writeRun(manifest, results);
+    const { state } = await makeRun([]);
+    await expect(writeBatchReport({ batch: 'november', folder: `file://${folder}/`, state })).rejects.toMatchObject({
+      code: 'RUN_UNREADABLE',
+      message: expect.stringMatching(message) as string,
+    });
+    expect(await readdir(folder)).toEqual(['manifest.jsonl', 'results.jsonl']);
+  });
+
+  it('results that are not merged yet, or a folder that is gone, are an error that says how to go on and write nothing', async () => {
+    const { folder, uri, state } = await makeRun([{ status: 'succeeded' }]);
+    const write = () => writeBatchReport({ batch: 'november', folder: uri, state });
+    await rm(path.join(folder, 'results.jsonl'));
+    await expect(write()).rejects.toMatchObject({
+      code: 'RESULTS_MISSING',
+      message: expect.stringContaining('`fileconv batch watch november`') as string,
+    });
+    expect(await readdir(folder)).toEqual(['manifest.jsonl']);
+    await rm(folder, { recursive: true });
+    await expect(write()).rejects.toMatchObject({ code: 'MANIFEST_MISSING' });
+    expect(existsSync(folder)).toBe(false);
+  });
+});
+
+it('reads a name with the line separator U+2028 as one line', async () => {
+  const message = 'a\u2028b';
+  const { failures } = await reportOn(await makeRun([failed('EMPTY_FILE', { message })]));
+  expect(failures[0]?.items[0]?.message).toBe(message);
+});
+
+it('takes no more memory for 100,000 rows, all of which failed, than a small heap has', async () => {
+  const rows = 100_000;
+  const folder = await writeRun([], []);
+  const fill = (name: string, line: (item: number) => object) =>
+    pipeline(
+      Readable.from(
+        (function* () {
+          for (let item = 1; item <= rows; item += 1) yield `${JSON.stringify(line(item))}\n`;
+        })(),
+      ),
+      createWriteStream(path.join(folder, name)),
+    );
+  await fill('manifest.jsonl', (item) => itemOf(item));
+  await fill('results.jsonl', (item) =>
+    resultOf(item, failed('FAILED_CONVERT', { message: `${item} ${'m'.repeat(500)}` })),
+  );
+  const child = spawnSync(
+    process.execPath,
+    ['--max-old-space-size=40', path.join(__dirname, 'report-memory.mjs'), folder],
+    { encoding: 'utf8', timeout: 110_000 },
+  );
+  expect(child.stderr).toBe('');
+  expect(JSON.parse(child.stdout)).toEqual({ items: rows, failed: rows, listed: 1_000 });
+}, 120_000);
+
+async function reportOn(
+  run: MadeRun,
+  options: Partial<Parameters<typeof writeBatchReport>[0]> = {},
+): Promise<BatchReport> {
+  return await writeBatchReport({ batch: 'november', folder: run.uri, state: run.state, ...options });
+}
+
+async function filesOf(folder: string): Promise<Record<string, string>> {
+  const names = await readdir(folder);
+  return Object.fromEntries(
+    await Promise.all(names.map(async (name) => [name, await readFile(path.join(folder, name), 'utf8')] as const)),
+  );
+}

@@ -1,4 +1,4 @@
-import { closestName } from './closest-name';
+import { closestName } from '../shared/closest-name';
 import { appSchema, sectionSchemas } from './schema';
 
 /** Letters that a shell variable can hold once it is upper-cased; a dot would read as a key of its own. */

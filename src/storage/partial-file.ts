@@ -91,6 +91,11 @@ export async function removePartials(folder: string, jobKey: string): Promise<vo
   await Promise.all(leftovers.map((name) => rm(path.join(folder, name), { force: true })));
 }
 
+/** Whether a file is, or was, the temporary one of some job. */
+export function isPartialName(name: string): boolean {
+  return /^\..*\.[0-9a-f]{12}\.\d+\.part$/s.test(name);
+}
+
 function markOf(jobKey: string): string {
   return createHash('sha256').update(jobKey).digest('hex').slice(0, 12);
 }

@@ -32,7 +32,7 @@ export async function openLocalSource(uri: string): Promise<SourceFile> {
 }
 
 /** Changes with every write: the time of the last change of the inode cannot be set back, unlike that of the content. */
-function fileStamp({ dev, ino, mtimeNs, ctimeNs }: BigIntStats): string {
+export function fileStamp({ dev, ino, mtimeNs, ctimeNs }: BigIntStats): string {
   return [dev, ino, mtimeNs, ctimeNs].map((part) => part.toString(36)).join('-');
 }
 

@@ -2,6 +2,7 @@ import type { BigIntStats } from 'node:fs';
 import { constants } from 'node:fs';
 import { access, lstat, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { comparablePath } from '../../shared/comparable-path';
 import type { OnExisting } from '../../shared/job';
 import { systemErrorCode } from '../../shared/system-error';
 import { throwIfAny } from '../command-error';
@@ -45,7 +46,7 @@ export async function planJobs(inputs: readonly ConvertInput[], options: Destina
 function collisions(jobs: readonly PlannedJob[], cwd: string): string[] {
   const takenBy = new Map<string, ConvertInput>();
   return jobs.flatMap(({ input, destination }) => {
-    const key = destination.normalize().toLowerCase();
+    const key = comparablePath(destination);
     const other = takenBy.get(key);
     takenBy.set(key, input);
     if (!other) return [];

@@ -1,4 +1,4 @@
-import { closestName } from '../../config/closest-name';
+import { closestName } from '../../shared/closest-name';
 import { CommandError, throwIfAny } from '../command-error';
 import type { FormatLookup, PairProblem } from '../formats/format-lookup';
 import { nameOf } from '../formats/format-lookup';

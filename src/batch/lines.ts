@@ -1,0 +1,52 @@
+/** One line of a file, without what ends it. */
+export interface Line {
+  /** From 1. */
+  number: number;
+  bytes: Buffer;
+  /** False for a last line that nothing ends: its writer may have been killed. */
+  terminated: boolean;
+  /** The line is longer than allowed, and `bytes` are not all of it. */
+  tooLong: boolean;
+}
+
+const newline = 0x0a;
+const carriageReturn = 0x0d;
+
+/**
+ * Splits a stream into lines, in memory for one line at most.
+ *
+ * @param options.separator the byte that ends a line. Default: LF, with or without a CR before it.
+ * @param options.maxLineBytes the rest of a longer line is thrown away. Default: 1 MiB.
+ */
+export async function* readLines(
+  chunks: AsyncIterable<Buffer>,
+  { separator = newline, maxLineBytes = 1024 * 1024 }: { separator?: number; maxLineBytes?: number } = {},
+): AsyncGenerator<Line> {
+  let number = 0;
+  let kept: Buffer[] = [];
+  let keptBytes = 0;
+  const keep = (part: Buffer) => {
+    if (keptBytes <= maxLineBytes && part.length > 0) kept.push(part);
+    keptBytes += part.length;
+  };
+  const finish = (terminated: boolean): Line => {
+    number += 1;
+    let bytes = kept.length === 1 && kept[0] ? kept[0] : Buffer.concat(kept);
+    if (separator === newline && bytes.at(-1) === carriageReturn) bytes = bytes.subarray(0, -1);
+    const tooLong = keptBytes > maxLineBytes;
+    kept = [];
+    keptBytes = 0;
+    return { number, bytes, terminated, tooLong };
+  };
+  for await (const chunk of chunks) {
+    let start = 0;
+    for (let end = chunk.indexOf(separator); end >= 0; end = chunk.indexOf(separator, start)) {
+      keep(chunk.subarray(start, end));
+      yield finish(true);
+      start = end + 1;
+    }
+    // A copy: a small rest must not keep a whole chunk alive.
+    if (start < chunk.length) keep(start === 0 ? chunk : Buffer.from(chunk.subarray(start)));
+  }
+  if (keptBytes > 0) yield finish(false);
+}

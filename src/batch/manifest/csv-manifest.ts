@@ -1,0 +1,148 @@
+import { parse, type CsvError, type Info } from 'csv-parse';
+import { Readable } from 'node:stream';
+import { decodeText } from './decode-text';
+import { checkRow, manifestColumns, suggestColumn } from './manifest-row';
+import type { ManifestColumn, ManifestReading, ManifestRow, RawRow } from './manifest-row';
+
+/** Paths are at most 4 KiB: a longer record is a quote that was never closed. */
+const maxRecordBytes = 64 * 1024;
+
+/** With `encoding: null` the parser leaves the bytes as they are, so that we can tell in which field they are no UTF-8. */
+interface CsvRecord {
+  record: Buffer[];
+  info: Info;
+}
+
+/** Rows of a CSV manifest with a header row. Whatever is wrong becomes a finding; rows without one are yielded. */
+export async function* readCsvManifest(
+  chunks: AsyncIterable<Buffer>,
+  reading: ManifestReading,
+): AsyncGenerator<ManifestRow> {
+  const { name, findings } = reading;
+  let columns: readonly (ManifestColumn | undefined)[] | undefined;
+  let lastLine = 0;
+  let failure: { code: string; line: number; message: string } | undefined;
+  const input = Readable.from(chunks);
+  const parser = parse({
+    encoding: null,
+    info: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
+    max_record_size: maxRecordBytes,
+    // An error would take the records with it that came before and were not read yet.
+    skip_records_with_error: true,
+  });
+  parser.on('skip', ({ code, message, ['lines']: line }: CsvError) => {
+    if (failure) return;
+    failure = { code, message, line: Number(line) };
+    // Where a quote is out of place nobody knows what a record is.
+    input.unpipe(parser);
+    setImmediate(() => parser.end());
+  });
+  input.on('error', (error) => parser.destroy(error));
+  try {
+    for await (const { record, info } of input.pipe(parser) as AsyncIterable<CsvRecord>) {
+      const line = info.lines - lineBreaksIn(record);
+      if (failure && line >= failure.line) break;
+      lastLine = info.lines;
+      if (columns) {
+        const row = rowOf(record, { line, columns, reading });
+        if (row) yield row;
+      } else {
+        columns = readHeader(record, reading);
+        if (!columns) return;
+      }
+    }
+  } finally {
+    input.destroy();
+  }
+  if (failure) {
+    findings.add('MANIFEST_INVALID', `${name} ${explain(failure, lastLine)} What follows was not checked.`);
+    return;
+  }
+  if (!columns) findings.add('MANIFEST_INVALID', `${name} is empty. Its first line names the columns: source,output`);
+}
+
+/** Which column each field belongs to; undefined when rows can't be read with this header. */
+function readHeader(
+  record: readonly Buffer[],
+  { name, defaultOutput, findings }: ManifestReading,
+): (ManifestColumn | undefined)[] | undefined {
+  const before = findings.count;
+  const problem = (what: string) => findings.add('MANIFEST_INVALID', `${name} line 1: ${what}`);
+  const names = record.map((field) => decodeText(field)?.trim() ?? '\ufffd');
+  if (names.length === 1 && /[;\t]/.test(names[0] ?? '')) {
+    problem('columns are separated by something else than commas. Save it as CSV with commas.');
+    return undefined;
+  }
+  const columns = names.map((text, index) => {
+    const column = manifestColumns.find((known) => known === text.toLowerCase());
+    if (column === undefined) {
+      const what = text === '' ? `column ${index + 1} has no name.` : `there is no column ${JSON.stringify(text)}.`;
+      problem(`${what} ${suggestColumn(text)}`);
+    } else if (names.findIndex((other) => other.toLowerCase() === column) < index) {
+      problem(`column ${column} stands there twice. Remove one.`);
+    }
+    return column;
+  });
+  if (findings.count > before) return undefined;
+  if (!columns.includes('source')) problem('column source is missing. It names the file to convert.');
+  if (!columns.includes('output') && defaultOutput === undefined) {
+    problem('column output is missing. Add it, or name one format for all rows with --to.');
+  }
+  return findings.count > before ? undefined : columns;
+}
+
+function rowOf(
+  record: readonly Buffer[],
+  {
+    line,
+    columns,
+    reading,
+  }: { line: number; columns: readonly (ManifestColumn | undefined)[]; reading: ManifestReading },
+): ManifestRow | undefined {
+  const { name, findings } = reading;
+  const before = findings.count;
+  const raw: RawRow = {};
+  if (record.slice(columns.length).some((field) => field.length > 0)) {
+    findings.add(
+      'ROW_INVALID',
+      `${name} line ${line}: there are ${record.length} values for ${columns.length} columns. Put a value with a comma in quotes.`,
+    );
+  }
+  columns.forEach((column, index) => {
+    const field = record[index];
+    if (column === undefined || field === undefined) return;
+    const text = decodeText(field);
+    if (text === undefined) {
+      findings.add(
+        'ROW_INVALID',
+        `${name} line ${line}, column ${column}: the bytes are not UTF-8. Save the file as CSV in UTF-8.`,
+      );
+    } else raw[column] = text;
+  });
+  return findings.count > before ? undefined : checkRow(raw, { line, term: 'column', reading });
+}
+
+function lineBreaksIn(record: readonly Buffer[]): number {
+  let breaks = 0;
+  for (const field of record) {
+    for (let at = field.indexOf(0x0a); at >= 0; at = field.indexOf(0x0a, at + 1)) breaks += 1;
+  }
+  return breaks;
+}
+
+function explain({ code, line, message }: { code: string; line: number; message: string }, lastLine: number): string {
+  switch (code) {
+    case 'CSV_QUOTE_NOT_CLOSED':
+    case 'CSV_MAX_RECORD_SIZE':
+      // The error's own line is where the parser gave up.
+      return `line ${lastLine + 1}: a quote that opens there, or soon after, is never closed. Close it, and write a quote inside of quotes twice.`;
+    case 'CSV_INVALID_CLOSING_QUOTE':
+      return `line ${line}: something follows a closing quote. Write a quote inside of quotes twice.`;
+    case 'INVALID_OPENING_QUOTE':
+      return `line ${line}: there is a quote inside of a value. Put the whole value in quotes, and write the quote twice.`;
+    default:
+      return `line ${line} is not CSV: ${message}.`;
+  }
+}

@@ -1,0 +1,79 @@
+import { closestName } from '../../shared/closest-name';
+import type { Findings } from '../plan/findings';
+
+/** One row of a manifest that a person wrote, with all values as they stand there. */
+export interface ManifestRow {
+  /** From 1; of a row that a quoted line break makes longer, the first. */
+  line: number;
+  /** What the form of the manifest calls a column. */
+  term: ColumnTerm;
+  source: string;
+  output: string;
+  input?: string;
+  destination?: string;
+}
+
+export const manifestColumns = ['source', 'output', 'input', 'destination'] as const;
+export type ManifestColumn = (typeof manifestColumns)[number];
+export type ColumnTerm = 'column' | 'key';
+export type RawRow = Partial<Record<ManifestColumn, string>>;
+
+/** What the readers of all forms of manifests are given. */
+export interface ManifestReading {
+  /** As it was typed. */
+  name: string;
+  /** Target format of the rows that name none. */
+  defaultOutput: string | undefined;
+  findings: Findings;
+}
+
+const formatPattern = /^[a-z0-9]+(-[a-z0-9]+)*$/i;
+
+function isFormatName(format: string): boolean {
+  return formatPattern.test(format);
+}
+
+/** The row when all of its values can be used; each that can't becomes a finding. */
+export function checkRow(
+  raw: RawRow,
+  { line, term, reading }: { line: number; term: ColumnTerm; reading: ManifestReading },
+): ManifestRow | undefined {
+  const { name, defaultOutput, findings } = reading;
+  const before = findings.count;
+  const problem = (column: ManifestColumn, what: string) =>
+    findings.add('ROW_INVALID', `${name} line ${line}, ${term} ${column}: ${what}`);
+  for (const column of manifestColumns) {
+    if (raw[column]?.includes('\0')) problem(column, 'there is a NUL byte in it. Remove it.');
+  }
+  const source = raw.source ?? '';
+  if (source.trim() === '') problem('source', 'it is empty. Name the file to convert.');
+  const output = valueOf(raw.output) ?? defaultOutput;
+  if (output === undefined) problem('output', 'it is empty. Name the format to convert to, for example pdf.');
+  const input = valueOf(raw.input);
+  for (const [column, format] of [['output', output] as const, ['input', input] as const]) {
+    if (format === undefined || format.includes('\0') || isFormatName(format)) continue;
+    problem(column, `${JSON.stringify(format)} is not the name of a format. See: fileconv formats`);
+  }
+  if (output === undefined || findings.count > before) return undefined;
+  const destination = raw.destination?.trim() === '' ? undefined : raw.destination;
+  return {
+    line,
+    term,
+    source,
+    output,
+    ...(input !== undefined && { input }),
+    ...(destination !== undefined && { destination }),
+  };
+}
+
+/** Ends the message about a column that manifests don't have. */
+export function suggestColumn(column: string): string {
+  const closest = closestName(column, manifestColumns);
+  return closest === undefined ? `Columns are ${manifestColumns.join(', ')}.` : `Did you mean ${closest}?`;
+}
+
+/** Formats don't begin or end with spaces; file names may, so those are taken as they are. */
+function valueOf(text: string | undefined): string | undefined {
+  const trimmed = text?.trim();
+  return trimmed === '' ? undefined : trimmed;
+}

@@ -1,0 +1,58 @@
+import path from 'node:path';
+import { peek } from '../peek';
+import { readCsvManifest } from './csv-manifest';
+import { readJsonlManifest } from './jsonl-manifest';
+import type { ManifestReading, ManifestRow } from './manifest-row';
+
+const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** Beginnings of files that people take for CSV. */
+const otherKinds: readonly { bytes: Buffer; advice: string }[] = [
+  { bytes: Buffer.from([0xff, 0xfe]), advice: 'is UTF-16. Save it as CSV in UTF-8.' },
+  { bytes: Buffer.from([0xfe, 0xff]), advice: 'is UTF-16. Save it as CSV in UTF-8.' },
+  { bytes: Buffer.from('PK\u0003\u0004'), advice: 'is a spreadsheet. Save it as CSV in UTF-8.' },
+  { bytes: Buffer.from('['), advice: 'is one JSON array. Write one object a line instead.' },
+];
+
+/**
+ * Rows of a manifest as a person wrote it: CSV or JSON Lines, told apart by the name, and without one by the first character. In memory for
+ * one row at a time. Everything that is wrong becomes a finding; a manifest with findings is not to be run.
+ */
+export async function* readManifest(
+  chunks: AsyncIterable<Buffer>,
+  reading: ManifestReading,
+): AsyncGenerator<ManifestRow> {
+  const { name, findings } = reading;
+  const before = findings.count;
+  const { head, all, close } = await peek(withoutMark(chunks), (seen) => seen.length >= 4);
+  const other = otherKinds.find(({ bytes }) => head.subarray(0, bytes.length).equals(bytes));
+  if (other) {
+    findings.add('MANIFEST_INVALID', `${name} ${other.advice}`);
+    await close();
+    return;
+  }
+  let rows = 0;
+  for await (const row of isJsonl(name, head) ? readJsonlManifest(all, reading) : readCsvManifest(all, reading)) {
+    rows += 1;
+    yield row;
+  }
+  if (rows === 0 && findings.count === before) {
+    findings.add('MANIFEST_INVALID', `${name} has no rows below its header. Add one line for each file.`);
+  }
+}
+
+function isJsonl(name: string, head: Buffer): boolean {
+  const extension = path.extname(name).toLowerCase();
+  if (extension === '.csv') return false;
+  return ['.jsonl', '.ndjson', '.json'].includes(extension) || /^\s*\{/.test(head.toString());
+}
+
+/** Editors begin UTF-8 with a byte order mark, which is no part of the first value. */
+async function* withoutMark(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const { head, all } = await peek(chunks, (seen) => seen.length >= byteOrderMark.length);
+  let skip = head.subarray(0, byteOrderMark.length).equals(byteOrderMark) ? byteOrderMark.length : 0;
+  for await (const chunk of all) {
+    yield chunk.subarray(skip);
+    skip = 0;
+  }
+}

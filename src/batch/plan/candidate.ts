@@ -1,0 +1,99 @@
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isInside } from '../destinations/resolve';
+import type { ColumnTerm } from '../manifest/manifest-row';
+import { openInput } from '../open-input';
+import { readManifest } from '../manifest/read-manifest';
+import { findSources, type SourceLookup, type SourceSelection } from '../sources/find-sources';
+import type { Findings } from './findings';
+
+/** What may become a row of the plan. */
+export interface Candidate {
+  /** Absolute path. */
+  source: string;
+  /** As it was typed, or is built from what was. */
+  shown: string;
+  /** What a message about another row calls this one. */
+  place: string;
+  /** Of a row of a manifest. */
+  term?: ColumnTerm;
+  /** Folder of the source relative to the named one; empty where they are the same. */
+  dir: string;
+  output: string;
+  input?: string | undefined;
+  destination?: string;
+  /** `row`: of a manifest; the others as in `FoundSource`. */
+  how: 'row' | 'named' | 'listed' | 'found';
+}
+
+/** Begins a message about one value of a candidate: which row and column it is of, if it is of a manifest. */
+export function whereIs({ place, term }: Candidate, column: 'source' | 'destination'): string {
+  return term === undefined ? '' : `${place}, ${term} ${column}: `;
+}
+
+/** Every file that was named or found is to be converted to one format. */
+export async function* candidatesOfSources(
+  selection: SourceSelection & { to: string; input?: string },
+  lookup: SourceLookup,
+): AsyncGenerator<Candidate> {
+  const { to: output, input } = selection;
+  for await (const { path: source, shown, dir, how } of findSources(selection, lookup)) {
+    yield { source, shown, place: shown, dir, output, input, how };
+  }
+}
+
+export interface ManifestSelection {
+  /** Absolute path, or the bytes. */
+  manifest: string | AsyncIterable<Buffer>;
+  /** As it was typed; of CSV and JSON Lines it tells which, by its extension. */
+  name: string;
+  /** Relative sources are in there. Absolute path. */
+  folder: string;
+  /** Target format of the rows that name none. */
+  to?: string;
+  /** Input format of the rows that name none. */
+  input?: string;
+}
+
+/** The rows of a manifest; what is wrong with others becomes a finding. */
+export async function* candidatesOfManifest(
+  { manifest, name, folder, to, input: defaultInput }: ManifestSelection,
+  { problems, signal }: { problems: Findings; signal: AbortSignal | undefined },
+): AsyncGenerator<Candidate> {
+  const chunks = typeof manifest === 'string' ? await openInput(manifest, signal) : manifest;
+  if ('problem' in chunks) {
+    problems.add('MANIFEST_INVALID', `${name} ${chunks.problem}`);
+    return;
+  }
+  for await (const row of readManifest(chunks, { name, defaultOutput: to, findings: problems })) {
+    const { line, term, output, input = defaultInput, destination } = row;
+    const place = `${name} line ${line}`;
+    const source = sourcePath(row.source, folder);
+    if (source === undefined) {
+      const what = `${row.source} is no file. Name a path, or a file: URI of this machine.`;
+      problems.add('ROW_INVALID', `${place}, ${term} source: ${what}`);
+      continue;
+    }
+    const dir = isInside(folder, source) ? path.dirname(path.relative(folder, source)) : '.';
+    yield {
+      source,
+      shown: row.source,
+      place,
+      term,
+      dir: dir === '.' ? '' : dir,
+      output,
+      input,
+      ...(destination !== undefined && { destination }),
+      how: 'row',
+    };
+  }
+}
+
+function sourcePath(source: string, folder: string): string | undefined {
+  if (!/^[a-z][a-z0-9+.-]+:\//i.test(source)) return path.resolve(folder, source);
+  try {
+    return fileURLToPath(source);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,215 @@
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { resolveDestination, type DestinationRules, type ResolvedDestination } from '../destinations/resolve';
+import type { EarlierResults } from '../runs/earlier-results';
+import { whereIs, type Candidate } from './candidate';
+import { Conflicts, type Conflict } from './conflicts';
+import type { DraftFile, DraftRow } from './draft-file';
+import type { Findings, NamedRow } from './findings';
+import { look, type Sight } from './look';
+import { mapOrdered } from './map-ordered';
+
+/** Files that were seen but are no rows, by the reason. */
+export interface LeftOut {
+  /** Named more than once, for example by a pattern and by the folder. */
+  repeated: number;
+  /** Not changed since `modifiedSince`. */
+  unmodified: number;
+  /** Changed within `settledForMs`: someone may still be writing. */
+  unsettled: number;
+  /** Results of an earlier run of this batch, found in the folder of the sources. */
+  ownResults: number;
+}
+
+export interface Drafting {
+  candidates: AsyncIterable<Candidate>;
+  rules: DestinationRules;
+  earlier: EarlierResults;
+  draft: DraftFile;
+  problems: Findings;
+  warnings: Findings;
+  leftOut: LeftOut;
+  /** Milliseconds since the epoch. */
+  modifiedSince: number | undefined;
+  settledForMs: number | undefined;
+  now: () => number;
+  signal: AbortSignal | undefined;
+}
+
+/** Enough to hide the latency of a network file system. */
+const looksUnderWay = 32;
+
+interface Seen {
+  candidate: Candidate;
+  source: Sight;
+  resolved: ResolvedDestination;
+  destination: Sight | undefined;
+}
+
+/**
+ * The first pass: each candidate is looked at and given a destination, those that can be rows are written down, in their order, and
+ * everything that is in the way of a run becomes a problem.
+ *
+ * @returns destinations that exist, and of which the latest run knows nothing.
+ */
+export async function draftRows(drafting: Drafting): Promise<string[]> {
+  const { candidates, rules, draft, earlier, signal } = drafting;
+  const conflicts = new Conflicts();
+  const unknown: string[] = [];
+  let row = 0;
+  const see = async (candidate: Candidate): Promise<Seen> => {
+    const resolved = resolveDestination(candidate, rules);
+    const [source, destination] = await Promise.all([
+      look(candidate.source),
+      'path' in resolved ? look(resolved.path) : undefined,
+    ]);
+    return { candidate, source, resolved, destination };
+  };
+  for await (const seen of mapOrdered(candidates, { concurrency: looksUnderWay, signal }, see)) {
+    if (isLeftOut(seen, drafting)) continue;
+    const planned = toRow(seen, row + 1, drafting);
+    if (!planned) continue;
+    const { candidate, source, destination } = seen;
+    const conflict = conflicts.add({
+      ...planned,
+      sourceIdentity: source.kind === 'file' ? source.identity : undefined,
+      destinationIdentity: destination?.kind === 'file' ? destination.identity : undefined,
+    });
+    if (conflict?.kind === 'sameSource' && candidate.how !== 'row') {
+      drafting.leftOut.repeated += 1;
+      continue;
+    }
+    row += 1;
+    await draft.write(planned);
+    if (conflict) reportConflict(conflict, { planned, candidate, problems: drafting.problems });
+    warnOf(seen, planned, drafting.warnings);
+    const uri = pathToFileURL(planned.destination).href;
+    if (planned.exists && earlier.hasOlder && !earlier.includes(uri)) unknown.push(uri);
+  }
+  return unknown;
+}
+
+function isLeftOut({ candidate, source }: Seen, drafting: Drafting): boolean {
+  const { modifiedSince, settledForMs, earlier, leftOut, warnings } = drafting;
+  if (candidate.how === 'found' && source.kind === 'none') {
+    warnings.add('SOURCE_NOT_FOUND', `${candidate.shown} is gone since it was found. It is left out.`);
+    return true;
+  }
+  if (source.kind !== 'file') return false;
+  if (modifiedSince !== undefined && source.mtimeMs < modifiedSince) {
+    leftOut.unmodified += 1;
+    return true;
+  }
+  if (settledForMs !== undefined && Math.abs(drafting.now() - source.mtimeMs) < settledForMs) {
+    leftOut.unsettled += 1;
+    return true;
+  }
+  if (candidate.how === 'found' && earlier.find(pathToFileURL(candidate.source).href)) {
+    leftOut.ownResults += 1;
+    return true;
+  }
+  return false;
+}
+
+function toRow(
+  { candidate, source, resolved, destination }: Seen,
+  row: number,
+  drafting: Drafting,
+): DraftRow | undefined {
+  if (!('path' in resolved)) {
+    const where = whereIs(candidate, 'destination') || `The result of ${candidate.shown}: `;
+    drafting.problems.add(resolved.code, `${where}${resolved.problem}`);
+    return undefined;
+  }
+  const { output, input, place } = candidate;
+  return {
+    row,
+    place,
+    source: candidate.source,
+    destination: resolved.path,
+    output,
+    ...(input !== undefined && { input }),
+    ...(source.kind === 'file' && { stamp: source.stamp }),
+    bytes: source.kind === 'file' ? source.bytes : 0,
+    exists: destination !== undefined && (destination.kind !== 'none' || destination.isLink),
+  };
+}
+
+/** Sources that can't be converted are items that fail: one lost file must not stop forty thousand. */
+function warnOf({ candidate, source, destination }: Seen, planned: DraftRow, warnings: Findings): void {
+  const where = whereIs(candidate, 'source') + candidate.shown;
+  if (source.kind === 'none') {
+    const reason = source.isLink ? 'is a symbolic link that leads nowhere' : source.reason;
+    warnings.add('SOURCE_NOT_FOUND', `${where} ${reason}. Its item will fail.`);
+  } else if (source.kind === 'folder') warnings.add('SOURCE_UNUSABLE', `${where} is a folder. Its item will fail.`);
+  else if (source.kind === 'other') warnings.add('SOURCE_UNUSABLE', `${where} is no regular file. Its item will fail.`);
+  else if (source.bytes === 0) warnings.add('SOURCE_UNUSABLE', `${where} is empty. Its item will fail.`);
+  if (destination?.kind === 'folder') {
+    const what = `${whereIs(candidate, 'destination')}${planned.destination} is a folder`;
+    warnings.add('DESTINATION_INVALID', `${what}. The item of ${candidate.shown} will fail.`);
+  }
+}
+
+function reportConflict(
+  { kind, otherRow }: Conflict,
+  { planned, candidate, problems }: { planned: DraftRow; candidate: Candidate; problems: Findings },
+): void {
+  const { shown, place } = candidate;
+  const { destination, output, row } = planned;
+  const atSource = whereIs(candidate, 'source');
+  const atDestination = whereIs(candidate, 'destination');
+  switch (kind) {
+    case 'sameSource':
+      problems.addAbout(
+        'SOURCE_REPEATED',
+        otherRow,
+        (other) => `${atSource}${shown} becomes ${output} by ${other.place} already. Remove one of the two.`,
+      );
+      return;
+    case 'sameDestination':
+      problems.addAbout('DESTINATION_TAKEN', otherRow, (other) =>
+        candidate.how === 'row'
+          ? `${atDestination}${destination} is the result of ${other.place} too${unlikeness(other, planned)}. Give one of them another name.`
+          : `${other.place} and ${place} would both become ${destination}${unlikeness(other, planned)}. ${cureOf(other, planned)}`,
+      );
+      return;
+    case 'destinationIsSource':
+      problems.addAbout('DESTINATION_IS_SOURCE', otherRow, (other) =>
+        otherRow === row
+          ? `${atDestination}${shown} would be replaced by its own result. Choose another folder with --out, or leave it out with --exclude.`
+          : `${atDestination}${destination}, the result of ${shown}, is a source too: ${other.place}. Choose another folder with --out.`,
+      );
+      return;
+    case 'sourceIsDestination':
+      problems.addAbout(
+        'DESTINATION_IS_SOURCE',
+        otherRow,
+        (other) =>
+          `${atSource}${shown} would be replaced by the result of ${other.place}. Choose another folder with --out.`,
+      );
+      return;
+    case 'destinationIsFolder':
+      problems.addAbout(
+        'DESTINATION_TAKEN',
+        otherRow,
+        (other) =>
+          `${atDestination}${destination}, the result of ${shown}, and ${other.destination}, that of ${other.place}, need a file and a folder of one name. Give one of them another name.`,
+      );
+  }
+}
+
+/** Why two names that a person sees as two are one. */
+function unlikeness(other: NamedRow, { destination }: DraftRow): string {
+  return other.destination === destination
+    ? ''
+    : ` (there ${other.destination}, which many file systems take for the same name)`;
+}
+
+function cureOf(other: NamedRow, { source, destination }: DraftRow): string {
+  if (path.dirname(other.source) === path.dirname(source) && other.destination !== destination)
+    return 'Rename one of them.';
+  const [one, two] = [path.extname(other.source), path.extname(source)];
+  return one.toLowerCase() === two.toLowerCase()
+    ? 'Name the folder that holds both of their folders, or run two batches with different --out folders.'
+    : "Keep their extensions apart with --template '{dir}/{name}.{from}.{ext}', or run two batches with different --out folders.";
+}

@@ -1,0 +1,51 @@
+import type { BigIntStats } from 'node:fs';
+import { lstat, stat } from 'node:fs/promises';
+import { systemErrorCode } from '../../shared/system-error';
+import { fileStamp } from '../../storage/source';
+
+/** What is at a path right now. */
+export type Sight =
+  | { kind: 'file'; identity: string; stamp: string; bytes: number; mtimeMs: number }
+  | { kind: 'folder'; identity: string }
+  | { kind: 'other'; identity: string }
+  /** Also a symbolic link that leads nowhere. */
+  | { kind: 'none'; reason: string; isLink: boolean };
+
+/** Looks at a file, through symbolic links. */
+export async function look(file: string): Promise<Sight> {
+  try {
+    return sightOf(await stat(file, { bigint: true }));
+  } catch (error) {
+    return { kind: 'none', reason: reasonOf(error), isLink: await isLink(file, error) };
+  }
+}
+
+function sightOf(stats: BigIntStats): Sight {
+  const identity = `${stats.dev}:${stats.ino}`;
+  if (stats.isDirectory()) return { kind: 'folder', identity };
+  if (!stats.isFile()) return { kind: 'other', identity };
+  const mtimeMs = Number(stats.mtimeNs / 1_000_000n);
+  return { kind: 'file', identity, stamp: fileStamp(stats), bytes: Number(stats.size), mtimeMs };
+}
+
+async function isLink(file: string, error: unknown): Promise<boolean> {
+  if (systemErrorCode(error) !== 'ENOENT') return false;
+  return lstat(file).then(
+    () => true,
+    () => false,
+  );
+}
+
+function reasonOf(error: unknown): string {
+  switch (systemErrorCode(error)) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+    case 'ENAMETOOLONG':
+      return 'does not exist';
+    case 'EACCES':
+    case 'EPERM':
+      return 'may not be looked at by this user';
+    default:
+      return `can't be looked at: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}

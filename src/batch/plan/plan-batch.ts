@@ -1,0 +1,181 @@
+import os from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { defaultTemplate, parseTemplate } from '../destinations/template';
+import type { DestinationRules } from '../destinations/resolve';
+import { EarlierResults } from '../runs/earlier-results';
+import type { SourceSelection } from '../sources/find-sources';
+import { candidatesOfManifest, candidatesOfSources, type Candidate, type ManifestSelection } from './candidate';
+import { DraftFile } from './draft-file';
+import { draftRows, type LeftOut } from './draft-rows';
+import { Findings } from './findings';
+import { look } from './look';
+import type { PlannedBatch } from './planned-batch';
+import { settleRows } from './settle-rows';
+import { writeRun, type SettledRow } from './write-run';
+
+export interface PlanBatchOptions {
+  /** What to convert: files to one format, or the rows of a manifest. */
+  what: (SourceSelection & { to: string; input?: string }) | ManifestSelection;
+  /** Folder of the batch: holds its runs. Absolute path; made when it does not exist. */
+  batchFolder: string;
+  /** Absolute path of the current folder. */
+  cwd: string;
+  /** Absolute path of the folder of the results. Default: each beside its source, or where the manifest says. */
+  out?: string | undefined;
+  /** Default: `{dir}/{name}.{ext}`. */
+  template?: string | undefined;
+  /** Extension of a target format's files, without the dot. Default: the format's name up to the first hyphen. */
+  extensionOf?: ((output: string) => string) | undefined;
+  /** Leaves out files that changed within this time, and those that change until it has passed once more. Default: takes every file. */
+  settledForMs?: number | undefined;
+  /** Files that are not there yet are no problem. Default: no. */
+  mayBeEmpty?: boolean | undefined;
+  /** Writes no run. */
+  dryRun?: boolean | undefined;
+  /** Read when `-` is among the sources. */
+  stdin?: AsyncIterable<Buffer> | undefined;
+  signal?: AbortSignal | undefined;
+  /** Holds the rows while they are compared, some hundred bytes for each. Default: the system's. */
+  temporaryFolder?: string | undefined;
+  /** For tests. */
+  clock?: PlanClock | undefined;
+}
+
+export interface PlanClock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  sleep(ms: number, signal: AbortSignal | undefined): Promise<void>;
+}
+
+const systemClock: PlanClock = {
+  now: () => Date.now(),
+  sleep: (ms, signal) => delay(ms, undefined, { ...(signal && { signal }) }),
+};
+
+/**
+ * Makes the plan of a batch out of what a person named, and when nothing is in its way the manifest of a new run. Safe to repeat: what
+ * earlier runs did is not done again, and nothing but the new run's folder is written.
+ *
+ * In bounded memory: some hundreds of bytes a row. A plan with `settledForMs` takes at least that long if there is anything to do.
+ *
+ * @throws DamagedRunError when the results of an earlier run can't be read; the signal's reason.
+ */
+export async function planBatch(options: PlanBatchOptions): Promise<PlannedBatch> {
+  const { signal } = options;
+  signal?.throwIfAborted();
+  const draft = await DraftFile.create(options.temporaryFolder ?? os.tmpdir());
+  try {
+    return await new BatchPlanning(options, draft).plan();
+  } catch (error) {
+    // A stream that was aborted fails with an error of its own kind.
+    signal?.throwIfAborted();
+    throw error;
+  } finally {
+    await draft.remove();
+  }
+}
+
+class BatchPlanning {
+  readonly #problems = new Findings();
+  readonly #warnings = new Findings();
+  readonly #leftOut: LeftOut = { repeated: 0, unmodified: 0, unsettled: 0, ownResults: 0 };
+  readonly #clock: PlanClock;
+
+  constructor(
+    private readonly options: PlanBatchOptions,
+    private readonly draft: DraftFile,
+  ) {
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  async plan(): Promise<PlannedBatch> {
+    const { batchFolder, dryRun, signal } = this.options;
+    const rules = await this.#settleRules();
+    const rows = rules ? this.#rows(rules) : nothing();
+    const canRun = () => dryRun !== true && this.#problems.count === 0;
+    const { run, counts } = await writeRun(rows, { batchFolder, canRun });
+    this.#refuseNothing(counts.rows);
+    const list = (findings: Findings) => findings.list(() => this.draft.rows(signal));
+    return {
+      ...(run && { run }),
+      ...counts.summary(),
+      existing: await list(counts.existing),
+      leftOut: this.#leftOut,
+      problems: await list(this.#problems),
+      warnings: await list(this.#warnings),
+    };
+  }
+
+  /** Where results go; undefined when what was asked for makes no sense. */
+  async #settleRules(): Promise<DestinationRules | undefined> {
+    const { out, template: asked = defaultTemplate, extensionOf = extensionFromName, what } = this.options;
+    const template = parseTemplate(asked);
+    if (typeof template !== 'function') {
+      this.#problems.add('TEMPLATE_INVALID', `The template ${asked} can't be used: ${template.problem}`);
+      return undefined;
+    }
+    if (out !== undefined && ['file', 'other'].includes((await look(out)).kind)) {
+      this.#problems.add('DESTINATION_INVALID', `${out} is not a folder. Name a folder with --out.`);
+      return undefined;
+    }
+    return { out, template, extensionOf, manifestFolder: 'manifest' in what ? what.folder : undefined };
+  }
+
+  /** Both passes over everything that was named. */
+  async *#rows(rules: DestinationRules): AsyncGenerator<SettledRow> {
+    const { batchFolder, settledForMs, signal, what } = this.options;
+    const earlier = await EarlierResults.read(batchFolder, signal);
+    const unknown = await draftRows({
+      candidates: this.#candidates(),
+      rules,
+      earlier,
+      draft: this.draft,
+      problems: this.#problems,
+      warnings: this.#warnings,
+      leftOut: this.#leftOut,
+      modifiedSince: 'sources' in what ? what.modifiedSince : undefined,
+      settledForMs,
+      now: () => this.#clock.now(),
+      signal,
+    });
+    if (unknown.length > 0) await earlier.lookFurther(unknown, signal);
+    const mayWait = settledForMs !== undefined && this.#problems.count === 0;
+    yield* settleRows({
+      rows: this.draft.rows(signal),
+      earlier,
+      leftOut: this.#leftOut,
+      secondLook: mayWait ? this.#pause(settledForMs) : undefined,
+      signal,
+    });
+  }
+
+  #candidates(): AsyncGenerator<Candidate> {
+    const { what, cwd, stdin, out, batchFolder, signal } = this.options;
+    const problems = this.#problems;
+    if ('manifest' in what) return candidatesOfManifest(what, { problems, signal });
+    const skippedFolders = new Set([batchFolder, ...(out === undefined ? [] : [out])]);
+    return candidatesOfSources(what, { cwd, stdin, skippedFolders, problems, warnings: this.#warnings, signal });
+  }
+
+  /** One pause for all rows, begun by the first that needs it. */
+  #pause(ms: number): () => Promise<void> {
+    let pause: Promise<void> | undefined;
+    return () => (pause ??= this.#clock.sleep(ms, this.options.signal));
+  }
+
+  /** A person who named something that holds nothing has most likely mistyped it. */
+  #refuseNothing(rows: number): void {
+    const { what, mayBeEmpty } = this.options;
+    const isEmpty = rows === 0 && Object.values(this.#leftOut).every((count) => count === 0);
+    if (!isEmpty || mayBeEmpty === true || this.#problems.count > 0 || !('sources' in what)) return;
+    this.#problems.add('NO_SOURCES', 'There are no files to convert. Check the names, and what --exclude leaves out.');
+  }
+}
+
+function extensionFromName(output: string): string {
+  return output.split('-', 1)[0] ?? output;
+}
+
+async function* nothing(): AsyncGenerator<never> {
+  // No rows.
+}

@@ -1,0 +1,36 @@
+import type { BatchRun } from '../runs/run-folders';
+import type { LeftOut } from './draft-rows';
+import type { FindingList } from './findings';
+
+/** How much of one conversion there is to do. */
+export interface FormatCount {
+  /** The named input format, or the source's extension in lower case; empty when there is neither. */
+  input: string;
+  output: string;
+  rows: number;
+  bytes: number;
+}
+
+/** What a batch would do, or is about to. */
+export interface PlannedBatch {
+  /** The new run; absent when there are problems, when nothing is to be done, and of a dry run. */
+  run?: BatchRun;
+  /** Rows of the manifest: `done` and `todo` together. */
+  rows: number;
+  /** Converted by an earlier run from the same content, and still there. */
+  done: number;
+  todo: number;
+  /** Of the sources to do. */
+  bytes: number;
+  /** Of the rows to do, the most frequent first. */
+  formats: FormatCount[];
+  /** Rows to do that replace the result of an earlier run. */
+  replaced: number;
+  /** Rows to do whose destination holds something that no run of this batch wrote: the batch's `onExisting` decides. */
+  existing: FindingList;
+  leftOut: LeftOut;
+  /** What keeps the batch from being run; no run was made. */
+  problems: FindingList;
+  /** What a person should know: files left out, and rows whose items will fail. */
+  warnings: FindingList;
+}

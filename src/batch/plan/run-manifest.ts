@@ -1,0 +1,56 @@
+import { open, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { BatchItem } from '../../shared/batch';
+import { JsonlWriter } from '../jsonl-writer';
+import { runFiles } from '../run-files';
+import { createRunFolder, type BatchRun } from '../runs/run-folders';
+
+const temporaryName = `.${runFiles.manifest}.part`;
+
+/** The manifest of a new run: it is there as a whole, or not at all. */
+export class RunManifest {
+  private constructor(
+    readonly run: BatchRun,
+    private readonly writer: JsonlWriter,
+  ) {}
+
+  /** Makes the folder of the next run. Without a manifest it is none yet. */
+  static async create(batchFolder: string): Promise<RunManifest> {
+    const run = await createRunFolder(batchFolder);
+    return new RunManifest(run, await JsonlWriter.create(path.join(run.folder, temporaryName)));
+  }
+
+  write(item: BatchItem): Promise<void> {
+    return this.writer.write(item);
+  }
+
+  /** Gives the finished file its name, in a way that survives a power cut. */
+  async commit(): Promise<BatchRun> {
+    const { folder } = this.run;
+    await this.writer.sync();
+    await this.writer.close();
+    await rename(path.join(folder, temporaryName), path.join(folder, runFiles.manifest));
+    await syncFolder(folder);
+    await syncFolder(path.dirname(folder));
+    return this.run;
+  }
+
+  /** Leaves nothing behind. */
+  async discard(): Promise<void> {
+    await this.writer.close();
+    await rm(this.run.folder, { recursive: true, force: true });
+  }
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  try {
+    const handle = await open(folder, 'r');
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  } catch {
+    // Windows and some network file systems let no folder be synced.
+  }
+}

@@ -1,0 +1,39 @@
+import type { BatchItem } from '../../shared/batch';
+import type { BatchRun } from '../runs/run-folders';
+import { PlanCounts } from './plan-counts';
+import { RunManifest } from './run-manifest';
+
+/** A row of the new manifest, and what the counts need of it. */
+export interface SettledRow {
+  item: Omit<BatchItem, 'item'>;
+  /** Of the source. */
+  bytes: number;
+  /** Something is at the destination. */
+  exists: boolean;
+}
+
+/**
+ * Counts the rows of a plan, and writes them down as a new run of the batch when there is anything to do.
+ *
+ * @param options.canRun asked for the last time when all rows have come.
+ */
+export async function writeRun(
+  rows: AsyncIterable<SettledRow>,
+  { batchFolder, canRun }: { batchFolder: string; canRun: () => boolean },
+): Promise<{ run?: BatchRun; counts: PlanCounts }> {
+  const counts = new PlanCounts();
+  let manifest: RunManifest | undefined;
+  let run: BatchRun | undefined;
+  try {
+    for await (const row of rows) {
+      counts.add(row);
+      // Whatever is wrong with the rows is known before the first of them comes.
+      if (canRun()) manifest ??= await RunManifest.create(batchFolder);
+      await manifest?.write({ item: counts.rows, ...row.item });
+    }
+    if (manifest && counts.todo > 0 && canRun()) run = await manifest.commit();
+  } finally {
+    if (!run) await manifest?.discard();
+  }
+  return { ...(run && { run }), counts };
+}

@@ -1,0 +1,68 @@
+import { createReadStream } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import type { BatchItem } from '../../shared/batch';
+import { systemErrorCode } from '../../shared/system-error';
+import { parseBatchItem, parseEndedItem, type EndedItem } from '../batch-lines';
+import { readLines } from '../lines';
+import { runFiles } from '../run-files';
+import { exists, type BatchRun } from './run-folders';
+
+/** What an earlier run left can't be read; says which line of which file, and what to do. */
+export class DamagedRunError extends Error {
+  override readonly name = 'DamagedRunError';
+}
+
+/** The rows that a run was planned with. */
+export function readItems(run: BatchRun, signal?: AbortSignal): AsyncGenerator<BatchItem> {
+  const file = path.join(run.folder, runFiles.manifest);
+  return readRecords(file, { run, parse: parseBatchItem, mayBeTorn: false, signal });
+}
+
+/** How the rows of a run ended, as far as they did; of several results of one item the last counts. */
+export async function* readEndedItems(run: BatchRun, signal?: AbortSignal): AsyncGenerator<EndedItem> {
+  const merged = path.join(run.folder, runFiles.results);
+  if (await exists(merged)) {
+    yield* readRecords(merged, { run, parse: parseEndedItem, mayBeTorn: false, signal });
+    return;
+  }
+  for (const part of await partsOf(run)) {
+    // The worker that wrote it may have been killed in the middle of its last line.
+    yield* readRecords(part, { run, parse: parseEndedItem, mayBeTorn: true, signal });
+  }
+}
+
+async function partsOf(run: BatchRun): Promise<string[]> {
+  const folder = path.join(run.folder, runFiles.parts);
+  try {
+    const names = await readdir(folder);
+    return names
+      .filter((name) => /^\d+\.jsonl$/.test(name))
+      .sort((one, other) => Number.parseInt(one, 10) - Number.parseInt(other, 10))
+      .map((name) => path.join(folder, name));
+  } catch (error) {
+    if (systemErrorCode(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+async function* readRecords<RecordType>(
+  file: string,
+  options: { run: BatchRun; parse: (line: Buffer) => RecordType; mayBeTorn: boolean; signal: AbortSignal | undefined },
+): AsyncGenerator<RecordType> {
+  const { run, parse, mayBeTorn, signal } = options;
+  for await (const line of readLines(createReadStream(file, { signal }))) {
+    let record: RecordType;
+    try {
+      record = parse(line.bytes);
+    } catch (error) {
+      if (mayBeTorn && !line.terminated) return;
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new DamagedRunError(
+        `${file} line ${line.number} is damaged: ${reason}. Restore it; or move ${run.folder} out of the batch's folder, and what that run converted counts as not done.`,
+        { cause: error },
+      );
+    }
+    yield record;
+  }
+}

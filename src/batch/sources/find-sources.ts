@@ -1,0 +1,154 @@
+import type { Stats } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import path from 'node:path';
+import picomatch from 'picomatch';
+import { systemErrorCode } from '../../shared/system-error';
+import type { Findings } from '../plan/findings';
+import { explainUnreadable, openInput } from '../open-input';
+import { createExclusion, type Exclusion } from './exclusions';
+import type { FoundSource } from './found-source';
+import { readPathList } from './path-list';
+import { walkFolder } from './walk-folder';
+
+/** What a person names on the command line. */
+export interface SourceSelection {
+  /** Files, folders, patterns such as `scans/*.tif` in quotes, and `-` for a list of files on standard input. */
+  sources: readonly string[];
+  /** Look into the folders of named folders too. Default: no. A pattern looks as deep as it says. */
+  recursive?: boolean;
+  /** Patterns of files and folders to leave out: of their names, or with a slash of their paths. */
+  exclude?: readonly string[];
+  /** Only files changed since then, in milliseconds since the epoch. */
+  modifiedSince?: number;
+  /** A file with one path a line, or with paths ended by NUL; relative ones are in the current folder. `-` for standard input. */
+  filesFrom?: string;
+}
+
+export interface SourceLookup {
+  cwd: string;
+  /** Read when `-` is named. */
+  stdin?: AsyncIterable<Buffer> | undefined;
+  /** Absolute paths of folders that are not looked into unless they are named. */
+  skippedFolders: ReadonlySet<string>;
+  /** Of what keeps the batch from being run. */
+  problems: Findings;
+  /** Of what is left out. */
+  warnings: Findings;
+  signal?: AbortSignal | undefined;
+}
+
+/** The files in the order in which they were named, what is in a folder by name. Some may come twice. */
+export async function* findSources(selection: SourceSelection, lookup: SourceLookup): AsyncGenerator<FoundSource> {
+  const excluded = createExclusion(selection.exclude ?? []);
+  const fromStdin = [selection.filesFrom ?? '', ...selection.sources].filter((name) => name === '-').length;
+  if (fromStdin > 1) {
+    lookup.problems.add('SOURCE_UNUSABLE', 'Standard input is named twice. Name - once.');
+    return;
+  }
+  for (const named of selection.sources) {
+    lookup.signal?.throwIfAborted();
+    if (named === '-') yield* listed('-', { ...lookup, excluded });
+    else yield* inNamed(named, { ...lookup, excluded, recursive: selection.recursive ?? false });
+  }
+  if (selection.filesFrom !== undefined) yield* listed(selection.filesFrom, { ...lookup, excluded });
+}
+
+interface Looking extends SourceLookup {
+  excluded: Exclusion;
+}
+
+async function* inNamed(named: string, looking: Looking & { recursive: boolean }): AsyncGenerator<FoundSource> {
+  const { cwd, problems, excluded, recursive } = looking;
+  const absolute = path.resolve(cwd, named);
+  const found = await look(absolute);
+  if (typeof found === 'string') {
+    const { base, glob, isGlob } = picomatch.scan(named);
+    if (isGlob && found === 'ENOENT') yield* matching(named, { base, glob, looking });
+    else problems.add('SOURCE_NOT_FOUND', `${named} ${explainUnreadable(found)}`);
+  } else if (found.isDirectory()) {
+    let count = 0;
+    for await (const file of walk({ folder: absolute, shown: named, maxDepth: recursive ? Infinity : 1 }, looking)) {
+      count += 1;
+      yield file;
+    }
+    const hint = recursive ? '' : ' To look into its folders too, add --recursive.';
+    if (count === 0) looking.warnings.add('NO_SOURCES', `${named} holds no files to convert.${hint}`);
+  } else if (!found.isFile()) {
+    problems.add('SOURCE_UNUSABLE', `${named} is not a regular file. Copy its contents into a file first.`);
+  } else if (!excluded(path.basename(absolute), named)) {
+    yield { path: absolute, shown: named, dir: '', how: 'named' };
+  }
+}
+
+/** Files that a pattern matches; their folders are mirrored from the first part of the pattern that names no folder for certain. */
+async function* matching(
+  pattern: string,
+  { base, glob, looking }: { base: string; glob: string; looking: Looking },
+): AsyncGenerator<FoundSource> {
+  const matches = picomatch(glob, { dot: false });
+  // A brace or a bracket may hold slashes.
+  const isDeep = /\*\*|[{(]/.test(glob);
+  const walked = walk(
+    {
+      folder: path.resolve(looking.cwd, base),
+      shown: base,
+      maxDepth: isDeep ? Infinity : glob.split('/').length,
+      hidden: /(^|[/{,(|])\./.test(glob),
+      matches,
+    },
+    looking,
+  );
+  let count = 0;
+  for await (const file of walked) {
+    count += 1;
+    yield file;
+  }
+  if (count === 0)
+    looking.problems.add('SOURCE_NOT_FOUND', `${pattern} matches no file. Check the pattern and the folder.`);
+}
+
+function walk(
+  what: { folder: string; shown: string; maxDepth: number; hidden?: boolean; matches?: (relative: string) => boolean },
+  { excluded, skippedFolders, warnings, signal }: Looking,
+): AsyncGenerator<FoundSource> {
+  return walkFolder({
+    hidden: false,
+    ...what,
+    excluded,
+    skippedFolders,
+    onUnreadable: (shown, reason) => warnings.add('SOURCE_UNUSABLE', `${shown} ${reason}. It is left out.`),
+    signal,
+  });
+}
+
+/** The files of a list. Those that are not there become rows that fail: a list is as long as a manifest, and one lost file must not stop the rest. */
+async function* listed(name: string, looking: Looking): AsyncGenerator<FoundSource> {
+  const { cwd, stdin, problems, excluded, signal } = looking;
+  const shownList = name === '-' ? 'Standard input' : name;
+  const chunks = name === '-' ? stdin : await openInput(path.resolve(cwd, name), signal);
+  if (!chunks) throw new Error('No standard input was given.');
+  if ('problem' in chunks) {
+    problems.add('SOURCE_NOT_FOUND', `${name} ${chunks.problem}`);
+    return;
+  }
+  let count = 0;
+  for await (const { path: file } of readPathList(chunks, { name: shownList, findings: problems })) {
+    count += 1;
+    const absolute = path.resolve(cwd, file);
+    const relative = path.relative(cwd, absolute);
+    const isInside = relative !== '..' && !relative.startsWith(`..${path.sep}`) && !path.isAbsolute(relative);
+    const dir = isInside ? path.dirname(relative) : '.';
+    if (excluded(isInside ? relative : path.basename(absolute), file)) continue;
+    yield { path: absolute, shown: file, dir: dir === '.' ? '' : dir, how: 'listed' };
+  }
+  if (count === 0) looking.warnings.add('NO_SOURCES', `${shownList} lists no files.`);
+}
+
+/** The error's code where the path can't be looked at. */
+async function look(absolute: string): Promise<Stats | string> {
+  try {
+    return await stat(absolute);
+  } catch (error) {
+    return systemErrorCode(error) ?? String(error);
+  }
+}

@@ -1,0 +1,124 @@
+import type { Dirent } from 'node:fs';
+import { access, readdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { isPartialName } from '../../storage/partial-file';
+import { systemErrorCode } from '../../shared/system-error';
+import { runFiles } from '../run-files';
+import type { Exclusion } from './exclusions';
+import type { FoundSource } from './found-source';
+
+export interface WalkOptions {
+  /** Absolute path. */
+  folder: string;
+  /** As it was typed. */
+  shown: string;
+  /** Folders below are entered to this depth; 1 is the folder alone. */
+  maxDepth: number;
+  /** Files and folders whose names begin with a dot. */
+  hidden: boolean;
+  /** Given the path relative to the folder, with `/`. Default: every file. */
+  matches?: (relative: string) => boolean;
+  excluded: Exclusion;
+  /** Absolute paths of folders that are not looked into: those of results and of batches. */
+  skippedFolders: ReadonlySet<string>;
+  onUnreadable: (shown: string, reason: string) => void;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * The files in a folder, each folder's files before its subfolders, both by name: always the same order, with the names of one folder at a time in
+ * memory. Symbolic links are followed, but no folder is entered twice. Left out: what is hidden, our temporary files, folders of batches.
+ */
+export async function* walkFolder(options: WalkOptions): AsyncGenerator<FoundSource> {
+  yield* walk({ ...options, dir: '', depth: 1, entered: new Set() });
+}
+
+interface Walk extends WalkOptions {
+  /** Relative to the named folder. */
+  dir: string;
+  depth: number;
+  /** Identities of the folders that were entered, so that links neither loop nor multiply. */
+  entered: Set<string>;
+}
+
+async function* walk(here: Walk): AsyncGenerator<FoundSource> {
+  const { dir, matches, entered } = here;
+  here.signal?.throwIfAborted();
+  const entries = await enter(path.join(here.folder, dir), here, entered);
+  const folders: string[] = [];
+  for (const entry of entries) {
+    if (isPartialName(entry.name) || (!here.hidden && entry.name.startsWith('.'))) continue;
+    const relative = dir === '' ? entry.name : `${dir}/${entry.name}`;
+    const shown = showIn(here.shown, relative);
+    if (here.excluded(relative, shown)) continue;
+    const absolute = path.join(here.folder, relative);
+    const kind = await kindOf(entry, absolute);
+    if (kind === 'folder') folders.push(relative);
+    else if (kind === 'lost') here.onUnreadable(shown, reasonForLost(entry.name));
+    else if (kind === 'file' && (matches?.(relative) ?? true)) yield { path: absolute, shown, dir, how: 'found' };
+  }
+  if (here.depth >= here.maxDepth) return;
+  for (const relative of folders) {
+    const absolute = path.join(here.folder, relative);
+    if (here.skippedFolders.has(absolute) || (await isRunFolder(absolute))) continue;
+    yield* walk({ ...here, dir: relative, depth: here.depth + 1 });
+  }
+}
+
+/** The entries by name; none when the folder can't be read, or was read under another name. */
+async function enter(folder: string, { shown, dir, onUnreadable }: Walk, entered: Set<string>): Promise<Dirent[]> {
+  try {
+    const { dev, ino } = await stat(folder, { bigint: true });
+    const identity = `${dev}:${ino}`;
+    if (entered.has(identity)) return [];
+    entered.add(identity);
+    const entries = await readdir(folder, { withFileTypes: true });
+    return entries.sort((one, other) => (one.name < other.name ? -1 : 1));
+  } catch (error) {
+    const denied = ['EACCES', 'EPERM'].includes(systemErrorCode(error) ?? '');
+    onUnreadable(
+      showIn(shown, dir),
+      denied ? 'may not be looked into by this user' : `can't be read: ${textOf(error)}`,
+    );
+    return [];
+  }
+}
+
+async function kindOf(entry: Dirent, absolute: string): Promise<'file' | 'folder' | 'lost' | 'other'> {
+  if (entry.isFile()) return entry.name.includes('\ufffd') && !(await exists(absolute)) ? 'lost' : 'file';
+  if (entry.isDirectory()) return 'folder';
+  if (!entry.isSymbolicLink()) return 'other';
+  try {
+    const target = await stat(absolute);
+    return target.isDirectory() ? 'folder' : target.isFile() ? 'file' : 'other';
+  } catch {
+    return 'lost';
+  }
+}
+
+function reasonForLost(name: string): string {
+  if (name.includes('\ufffd')) return 'has a name that is not UTF-8; rename it';
+  return 'is a symbolic link that leads nowhere';
+}
+
+/** The folder of one run of a batch, wherever it lies. */
+async function isRunFolder(folder: string): Promise<boolean> {
+  return /^run-\d{4,}$/.test(path.basename(folder)) && exists(path.join(folder, runFiles.manifest));
+}
+
+async function exists(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  );
+}
+
+function showIn(folder: string, relative: string): string {
+  if (relative === '') return folder;
+  if (folder === '' || folder === '.') return relative;
+  return folder.endsWith('/') ? folder + relative : `${folder}/${relative}`;
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

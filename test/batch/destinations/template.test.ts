@@ -1,0 +1,35 @@
+import { defaultTemplate, parseTemplate } from '../../../src/batch/destinations/template';
+
+const values = { dir: 'a/b', name: 'report', ext: 'pdf', from: 'docx' };
+
+function fill(template: string, over: Partial<typeof values> = {}): string {
+  const parsed = parseTemplate(template);
+  if (typeof parsed !== 'function') throw new Error(parsed.problem);
+  return parsed({ ...values, ...over });
+}
+
+describe('a template', () => {
+  it('is filled with folder, name and extensions', () => {
+    expect(fill(defaultTemplate)).toBe('a/b/report.pdf');
+    expect(fill(defaultTemplate, { dir: '' })).toBe('report.pdf');
+    expect(fill('{ext}/{name}.{from}.{ext}')).toBe('pdf/report.docx.pdf');
+  });
+
+  it('makes names that every system takes, and none that leave the folder', () => {
+    expect(fill(defaultTemplate, { dir: 'x/CON', name: 'a:b?' })).toBe('x/_CON/a_b_.pdf');
+    expect(fill('{name}', { name: '..' })).toBe('output');
+    expect(fill('{name}', { name: '../../etc/x' })).toBe('output/output/etc/x');
+  });
+
+  it.each([
+    ['{nme}.pdf', 'there is no {nme}. Did you mean {name}?'],
+    ['{whatever}', 'there is no {whatever}. Known are {dir}, {name}, {ext}, {from}.'],
+    ['{name.pdf', 'a brace has no partner. Write placeholders as {name}.'],
+    ['{dir}/', 'it ends with no name for the file. Add {name}.{ext}'],
+    ['', 'it ends with no name for the file. Add {name}.{ext}'],
+    ['/out/{name}', 'it is absolute. Name the folder with --out, and the rest in the template.'],
+    ['../{name}', 'it leaves the out folder. Leave out the dots.'],
+  ])('%j is refused', (template, problem) => {
+    expect(parseTemplate(template)).toEqual({ problem });
+  });
+});

@@ -1,0 +1,48 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+
+const folders: string[] = [];
+
+/** To be called in `afterEach`. */
+export async function cleanUp(): Promise<void> {
+  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
+}
+
+/** A folder with files in it: contents by relative path. */
+export async function makeTree(files: Record<string, string | Buffer> = {}): Promise<string> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-batch-'));
+  folders.push(folder);
+  await addFiles(folder, files);
+  return folder;
+}
+
+export async function addFiles(folder: string, files: Record<string, string | Buffer>): Promise<void> {
+  for (const [name, content] of Object.entries(files)) {
+    const file = path.join(folder, name);
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFile(file, content);
+  }
+}
+
+export async function readJsonl(file: string): Promise<unknown[]> {
+  const text = await readFile(file, 'utf8');
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as unknown);
+}
+
+/** A stream in pieces of a given size. */
+export async function* inPieces(content: string | Buffer, size = Infinity): AsyncGenerator<Buffer> {
+  const bytes = Buffer.from(content);
+  for (let start = 0; start < bytes.length; start += size) {
+    yield await Promise.resolve(bytes.subarray(start, Math.min(start + size, bytes.length)));
+  }
+}
+
+export async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const collected: Item[] = [];
+  for await (const item of items) collected.push(item);
+  return collected;
+}

@@ -1,0 +1,181 @@
+import { readManifest } from '../../../src/batch/manifest/read-manifest';
+import { Findings } from '../../../src/batch/plan/findings';
+import { collect, inPieces } from '../folder';
+
+async function read(
+  content: string | Buffer,
+  { name = 'm.csv', to, pieces }: { name?: string; to?: string; pieces?: number } = {},
+) {
+  const findings = new Findings();
+  const rows = await collect(readManifest(inPieces(content, pieces), { name, defaultOutput: to, findings }));
+  const { count, listed } = await findings.list(() => inPieces('') as never);
+  return { rows, count, messages: listed.map(({ message }) => message) };
+}
+
+describe('a CSV manifest', () => {
+  it('may have quotes, a byte order mark, CRLF, empty lines and its columns in any order, in pieces of any size', async () => {
+    const content =
+      '\ufeffOutput, source,destination\r\npdf,"a ""x"", b.md",\r\n\r\npdf,"two\nlines.md",out/x.pdf\r\nhtml,c.md';
+    for (const pieces of [1, 2, 3, 7, 1000]) {
+      expect(await read(content, { pieces })).toEqual({
+        rows: [
+          { line: 2, term: 'column', source: 'a "x", b.md', output: 'pdf' },
+          { line: 4, term: 'column', source: 'two\nlines.md', output: 'pdf', destination: 'out/x.pdf' },
+          { line: 6, term: 'column', source: 'c.md', output: 'html' },
+        ],
+        count: 0,
+        messages: [],
+      });
+    }
+  });
+
+  it('needs no column output when one format is named for all rows, which its own values override', async () => {
+    const { rows } = await read('source\na.md\n', { to: 'pdf' });
+    expect(rows).toMatchObject([{ source: 'a.md', output: 'pdf' }]);
+    const { rows: mixed } = await read('source,output\na.md,\nb.md,html\n', { to: 'pdf' });
+    expect(mixed).toMatchObject([{ output: 'pdf' }, { output: 'html' }]);
+  });
+
+  it.each([
+    ['an empty file', '', 'm.csv is empty. Its first line names the columns: source,output'],
+    ['a header alone', 'source,output\n', 'm.csv has no rows below its header. Add one line for each file.'],
+    [
+      'a missing column',
+      'source\na.md\n',
+      'm.csv line 1: column output is missing. Add it, or name one format for all rows with --to.',
+    ],
+    ['an unknown column', 'sorce,output\n', 'm.csv line 1: there is no column "sorce". Did you mean source?'],
+    ['a column twice', 'source,output,source\n', 'm.csv line 1: column source stands there twice. Remove one.'],
+    [
+      'semicolons',
+      'source;output\na.md;pdf\n',
+      'm.csv line 1: columns are separated by something else than commas. Save it as CSV with commas.',
+    ],
+    ['UTF-16', Buffer.from('\ufeffsource,output', 'utf16le'), 'm.csv is UTF-16. Save it as CSV in UTF-8.'],
+    ['a spreadsheet', 'PK\u0003\u0004rest', 'm.csv is a spreadsheet. Save it as CSV in UTF-8.'],
+    ['a NUL byte', 'source,output\na\0b,pdf\n', 'm.csv line 2, column source: there is a NUL byte in it. Remove it.'],
+    [
+      'an empty value',
+      'source,output\na,pdf\n,pdf\n',
+      'm.csv line 3, column source: it is empty. Name the file to convert.',
+    ],
+    [
+      'no format',
+      'source,output\na,\n',
+      'm.csv line 2, column output: it is empty. Name the format to convert to, for example pdf.',
+    ],
+    [
+      'what is no format',
+      'source,output\na,p/f\n',
+      'm.csv line 2, column output: "p/f" is not the name of a format. See: fileconv formats',
+    ],
+    [
+      'too many values',
+      'source,output\na,b,pdf\n',
+      'm.csv line 2: there are 3 values for 2 columns. Put a value with a comma in quotes.',
+    ],
+    [
+      'a quote that is never closed',
+      `source,output\na,pdf\n"b,pdf\n${'c,pdf\n'.repeat(100)}`,
+      'm.csv line 3: a quote that opens there, or soon after, is never closed. Close it, and write a quote inside of quotes twice. What follows was not checked.',
+    ],
+    [
+      'text after a closing quote',
+      'source,output\n"a"b,pdf\n',
+      'm.csv line 2: something follows a closing quote. Write a quote inside of quotes twice. What follows was not checked.',
+    ],
+    [
+      'a quote inside of a value',
+      'source,output\na"b,pdf\n',
+      'm.csv line 2: there is a quote inside of a value. Put the whole value in quotes, and write the quote twice. What follows was not checked.',
+    ],
+  ])('with %s is refused, with the line and what to do', async (_, content, message) => {
+    expect((await read(content)).messages).toEqual([message]);
+  });
+
+  it('with bytes that are not UTF-8 is refused with row and column, byte order mark or not', async () => {
+    for (const mark of ['', '\ufeff']) {
+      const content = Buffer.concat([
+        Buffer.from(`${mark}source,output\na,pdf\n`),
+        Buffer.from('M\xe4rz.md,pdf\n', 'latin1'),
+      ]);
+      const { rows, messages } = await read(content);
+      expect(messages).toEqual([
+        'm.csv line 3, column source: the bytes are not UTF-8. Save the file as CSV in UTF-8.',
+      ]);
+      expect(rows).toHaveLength(1);
+    }
+  });
+
+  it('with an unclosed quote is not read into memory as a whole', async () => {
+    let produced = 0;
+    async function* endless() {
+      yield Buffer.from('source,output\n"a,pdf\n');
+      for (; produced < 1000; produced += 1) yield await Promise.resolve(Buffer.alloc(16 * 1024, 'b,pdf\n'));
+    }
+    const findings = new Findings();
+    await collect(readManifest(endless(), { name: 'm.csv', defaultOutput: undefined, findings }));
+    expect(findings.count).toBe(1);
+    expect(produced).toBeLessThan(50);
+  });
+
+  it('lists all that is wrong up to 100 findings, and counts the rest', async () => {
+    const { count, messages } = await read(`source,output\n${',?\n'.repeat(130)}`);
+    expect(count).toBe(260);
+    expect(messages).toHaveLength(100);
+  });
+});
+
+describe('a JSON Lines manifest', () => {
+  const jsonl = (...lines: string[]) => read(lines.join('\n'), { name: 'm.jsonl' });
+
+  it('has one object a line; empty lines, null and CRLF do not matter', async () => {
+    const content =
+      '\ufeff{"source":"a.md","output":"pdf"}\r\n\r\n{"source":"b.md","output":"pdf","input":null,"destination":"x/"}';
+    for (const pieces of [1, 5, 1000]) {
+      expect((await read(content, { name: 'm.jsonl', pieces })).rows).toEqual([
+        { line: 1, term: 'key', source: 'a.md', output: 'pdf' },
+        { line: 3, term: 'key', source: 'b.md', output: 'pdf', destination: 'x/' },
+      ]);
+    }
+  });
+
+  it('without a name is told from CSV by its first character', async () => {
+    expect((await read('\n {"source":"a","output":"pdf"}', { name: 'standard input' })).rows).toHaveLength(1);
+    expect((await read('source,output\na,pdf', { name: 'standard input' })).rows).toHaveLength(1);
+  });
+
+  it('names line and key of everything that is wrong', async () => {
+    const { rows, messages } = await jsonl(
+      '{"source":"a","output":"pdf"}',
+      '{"source":"a"',
+      '["a"]',
+      '{"sourse":"a","output":"pdf"}',
+      '{"source":1,"output":"pdf"}',
+      '{"source":"a"}',
+      `{"source":"${'x'.repeat(70_000)}","output":"pdf"}`,
+      '{"source":"\\u0000","output":"pdf"}',
+    );
+    expect(rows).toHaveLength(1);
+    expect(messages).toEqual([
+      expect.stringMatching(/^m\.jsonl line 2 is not JSON: .*\. Write one object a line\.$/),
+      'm.jsonl line 3 is not an object. Write one object a line, for example {"source":"a.md","output":"pdf"}',
+      'm.jsonl line 4: there is no key "sourse". Did you mean source?',
+      'm.jsonl line 5, key source: it is not a text. Put it in quotes.',
+      'm.jsonl line 6, key output: it is empty. Name the format to convert to, for example pdf.',
+      'm.jsonl line 7 is longer than 65536 bytes. Write one row a line.',
+      'm.jsonl line 8, key source: there is a NUL byte in it. Remove it.',
+    ]);
+  });
+
+  it('that is one array, or empty, or not UTF-8 is refused', async () => {
+    expect((await jsonl('[{"source":"a"}]')).messages).toEqual([
+      'm.jsonl is one JSON array. Write one object a line instead.',
+    ]);
+    expect((await jsonl('', '')).messages).toEqual([
+      'm.jsonl is empty. Each line is a row: {"source":"a.md","output":"pdf"}',
+    ]);
+    const latin = await read(Buffer.from('{"source":"\xe4","output":"pdf"}', 'latin1'), { name: 'm.jsonl' });
+    expect(latin.messages).toEqual(['m.jsonl line 1: the bytes are not UTF-8. Save the file in UTF-8.']);
+  });
+});

@@ -1,0 +1,230 @@
+import { appendFile, readFile, rename, rm, truncate, utimes, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { DamagedRunError } from '../../../src/batch/runs/read-run';
+import { addFiles, cleanUp, makeTree } from '../folder';
+import { convertAll, listRuns, plan, readItems, runFolder, sha256, writeParts, writeResults } from './planning';
+
+afterEach(cleanUp);
+
+const files = { 'in/a.md': 'a', 'in/b.md': 'bb', 'in/c.md': 'ccc' };
+
+/** A batch whose first run converted everything. */
+async function convertedTree(write: typeof writeResults | typeof writeParts = writeResults): Promise<string> {
+  const cwd = await makeTree(files);
+  await plan(cwd);
+  await write(cwd, await convertAll(cwd));
+  return cwd;
+}
+
+/** The rows that a run is to convert, with what is to become of an existing result. */
+async function todoOf(cwd: string, run = 2): Promise<[name: string, onExisting: string | undefined][]> {
+  const items = await readItems(cwd, run);
+  return items.filter(({ done }) => !done).map(({ source, onExisting }) => [path.basename(source), onExisting]);
+}
+
+describe('a batch that is planned again', () => {
+  it.each([
+    ['results.jsonl', writeResults],
+    ['parts that were never merged', writeParts],
+  ])('has nothing to do when nothing changed, and makes no run (%s)', async (_, write) => {
+    const cwd = await convertedTree(write);
+    const planned = await plan(cwd);
+    expect(planned).toMatchObject({ rows: 3, done: 3, todo: 0, bytes: 0, formats: [], existing: { count: 0 } });
+    expect(planned.run).toBeUndefined();
+    expect(await listRuns(cwd)).toEqual(['run-0001']);
+  });
+
+  it('converts what is new or changed, replaces its own results, and carries on what was done', async () => {
+    const cwd = await convertedTree();
+    await addFiles(cwd, { 'in/b.md': 'BB', 'in/d.md': 'd' });
+    expect(await plan(cwd)).toMatchObject({
+      run: { number: 2 },
+      rows: 4,
+      done: 2,
+      todo: 2,
+      replaced: 1,
+      existing: { count: 0 },
+    });
+    expect(await todoOf(cwd)).toEqual([
+      ['b.md', 'overwrite'],
+      ['d.md', undefined],
+    ]);
+    const [first] = await readItems(cwd, 2);
+    expect(first?.done).toEqual({
+      source: { bytes: 1, sha256: sha256('a'), stamp: expect.any(String) as string },
+      output: { uri: first?.destination, name: 'a.pdf', bytes: 8, sha256: sha256('pdf of a') },
+    });
+    await writeResults(cwd, await convertAll(cwd, { run: 2 }), 2);
+    expect(await plan(cwd)).toMatchObject({ done: 4, todo: 0 });
+  });
+
+  it('takes a source for the same when it was only touched or copied, and for another when its bytes changed in place', async () => {
+    const cwd = await convertedTree();
+    await utimes(path.join(cwd, 'in/a.md'), 1000, 1000);
+    await writeFile(path.join(cwd, 'in/copy'), 'bb');
+    await rename(path.join(cwd, 'in/copy'), path.join(cwd, 'in/b.md'));
+    await writeFile(path.join(cwd, 'in/c.md'), 'CCC');
+    expect(await plan(cwd)).toMatchObject({ done: 2, todo: 1 });
+    expect(await todoOf(cwd)).toEqual([['c.md', 'overwrite']]);
+  });
+
+  it('does not read a source again whose stamp is the same', async () => {
+    const cwd = await makeTree(files);
+    await plan(cwd);
+    const results = await convertAll(cwd);
+    // Told from reading: the content's hash is that of nothing.
+    await writeResults(
+      cwd,
+      results.map((result) => ({
+        ...result,
+        ...(result.source && { source: { ...result.source, sha256: sha256('') } }),
+      })),
+    );
+    expect(await plan(cwd)).toMatchObject({ done: 3, todo: 0 });
+  });
+
+  it('converts anew with other options', async () => {
+    const cwd = await convertedTree();
+    const what = { sources: ['in'], to: 'pdf', input: 'md-gfm' };
+    expect(await plan(cwd, { what })).toMatchObject({ done: 0, todo: 3, replaced: 3 });
+  });
+
+  it('converts anew when the result is gone or has another size, and never replaces what a person put there', async () => {
+    const cwd = await convertedTree();
+    await rm(path.join(cwd, 'out/a.pdf'));
+    await writeFile(path.join(cwd, 'out/b.pdf'), 'a text of my own');
+    // Of the same size as the result was, and its source changed.
+    await writeFile(path.join(cwd, 'out/c.pdf'), 'my text ok');
+    await addFiles(cwd, { 'in/c.md': 'CCCC' });
+    expect(await plan(cwd)).toMatchObject({ done: 0, todo: 3, replaced: 0, existing: { count: 2 } });
+    expect(await todoOf(cwd)).toEqual([
+      ['a.md', undefined],
+      ['b.md', undefined],
+      ['c.md', undefined],
+    ]);
+  });
+
+  it('takes failed and unfinished rows up again', async () => {
+    const cwd = await makeTree(files);
+    await plan(cwd);
+    const results = await convertAll(cwd, { fail: ['b.md'] });
+    await rm(path.join(cwd, 'out/c.pdf'));
+    await writeParts(cwd, results.slice(0, 2));
+    expect(await plan(cwd)).toMatchObject({ done: 1, todo: 2 });
+    expect(await todoOf(cwd)).toEqual([
+      ['b.md', undefined],
+      ['c.md', undefined],
+    ]);
+  });
+
+  it('still replaces a result of the run before last when the last one failed to', async () => {
+    const cwd = await convertedTree();
+    await addFiles(cwd, { 'in/b.md': 'BB' });
+    for (const run of [2, 3]) {
+      await plan(cwd);
+      expect(await todoOf(cwd, run)).toEqual([['b.md', 'overwrite']]);
+      await writeResults(cwd, await convertAll(cwd, { run, fail: ['b.md'] }), run);
+    }
+    await addFiles(cwd, { 'in/b.md': 'bb' });
+    expect(await plan(cwd)).toMatchObject({ done: 3, todo: 0 });
+  });
+
+  it('remembers rows that the last run left out', async () => {
+    const cwd = await convertedTree();
+    await addFiles(cwd, { 'in/b.md': 'BB', 'in/d.md': 'd' });
+    const what = { sources: ['in'], to: 'pdf', exclude: ['a.*', 'b.*'] };
+    expect(await plan(cwd, { what })).toMatchObject({ done: 1, todo: 1 });
+    await writeResults(cwd, await convertAll(cwd, { run: 2 }), 2);
+    expect(await plan(cwd)).toMatchObject({ done: 3, todo: 1, replaced: 1, existing: { count: 0 } });
+  });
+
+  it('counts a renamed result as done, and replaces nothing for it', async () => {
+    const cwd = await makeTree({ ...files, 'out/a (1).pdf': 'pdf of a' });
+    await plan(cwd);
+    const results = await convertAll(cwd);
+    const output = results[0]?.output;
+    if (!output) throw new Error('a.md was not converted');
+    output.uri = output.uri.replace('a.pdf', 'a%20(1).pdf');
+    await writeResults(cwd, results);
+    expect(await plan(cwd)).toMatchObject({ done: 3 });
+    await addFiles(cwd, { 'in/a.md': 'A' });
+    await plan(cwd);
+    expect(await todoOf(cwd)).toEqual([['a.md', undefined]]);
+  });
+
+  it('does not take its own results for sources when they stand beside them', async () => {
+    const cwd = await makeTree(files);
+    const inPlace = { out: path.join(cwd, 'in') };
+    await plan(cwd, inPlace);
+    await writeResults(cwd, await convertAll(cwd));
+    expect(await plan(cwd, inPlace)).toMatchObject({
+      done: 3,
+      todo: 0,
+      leftOut: { ownResults: 3 },
+      problems: { count: 0 },
+    });
+  });
+
+  it('waits for nothing when no source needs a second look', async () => {
+    const cwd = await convertedTree();
+    const clock = { now: () => Date.now() + 1e9, sleep: () => Promise.reject(new Error('slept')) };
+    expect(await plan(cwd, { settledForMs: 1000, clock })).toMatchObject({ done: 3, todo: 0 });
+  });
+
+  it('goes on from a run whose planning was interrupted', async () => {
+    const cwd = await convertedTree();
+    await addFiles(cwd, { '.batch/run-0002/.manifest.jsonl.part': '{"item":1', 'in/a.md': 'A' });
+    expect(await plan(cwd)).toMatchObject({ run: { number: 3 }, done: 2, todo: 1, replaced: 1 });
+  });
+});
+
+describe('results that a killed worker left', () => {
+  const part = (cwd: string, number: number) => path.join(runFolder(cwd, 1), 'parts', `00000${number}.jsonl`);
+
+  it('count but for a torn last line of any part', async () => {
+    const cwd = await convertedTree(writeParts);
+    const { length } = await readFile(part(cwd, 1));
+    await truncate(part(cwd, 1), length - 20);
+    await appendFile(part(cwd, 2), '\0\0\0');
+    expect(await plan(cwd)).toMatchObject({ done: 2, todo: 1 });
+    expect((await todoOf(cwd)).map(([name]) => name)).toEqual(['b.md']);
+  });
+
+  it('count with a last line that is whole but for its end', async () => {
+    const cwd = await convertedTree(writeParts);
+    const { length } = await readFile(part(cwd, 1));
+    await truncate(part(cwd, 1), length - 1);
+    expect(await plan(cwd)).toMatchObject({ done: 3 });
+  });
+
+  it('of one item twice count as the last of them says', async () => {
+    const cwd = await makeTree(files);
+    await plan(cwd);
+    const results = await convertAll(cwd);
+    const failed = results.map(({ item }) => ({ item, status: 'failed' as const }));
+    await writeParts(cwd, [...failed, ...results]);
+    expect(await plan(cwd)).toMatchObject({ done: 3 });
+  });
+
+  it.each([
+    ['is no JSON', 'garbage\n'],
+    ['is no result', '{"item":"one","status":"succeeded"}\n'],
+  ])('are an error with file, line and what to do, where a line in the middle %s', async (_, line) => {
+    const cwd = await convertedTree(writeParts);
+    const content = await readFile(part(cwd, 1), 'utf8');
+    await writeFile(part(cwd, 1), line + content);
+    const error: unknown = await plan(cwd).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(DamagedRunError);
+    expect(String(error)).toContain(`${part(cwd, 1)} line 1 is damaged: `);
+    expect(String(error)).toContain(`Restore it; or move ${runFolder(cwd, 1)} out of the batch's folder`);
+  });
+
+  it('are an error where the manifest or the merged results are torn, which are written in one step', async () => {
+    for (const name of ['manifest.jsonl', 'results.jsonl']) {
+      const cwd = await convertedTree();
+      const file = path.join(runFolder(cwd, 1), name);
+      await truncate(file, (await readFile(file)).length - 10);
+      await expect(plan(cwd)).rejects.toThrow(`${file} line 3 is damaged`);
+    }
+  });
+});

@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { planBatch, type PlanBatchOptions } from '../../../src/batch/plan/plan-batch';
+import type { PlannedBatch } from '../../../src/batch/plan/planned-batch';
+import { runFiles } from '../../../src/batch/run-files';
+import type { BatchItem, BatchItemResult } from '../../../src/shared/batch';
+import { fileStamp } from '../../../src/storage/source';
+import { readJsonl } from '../folder';
+
+/** Plans in a folder with sources in `in`, results to `out`, and the batch's runs in `.batch`. */
+export function plan(cwd: string, options: Partial<PlanBatchOptions> = {}): Promise<PlannedBatch> {
+  return planBatch({
+    what: { sources: ['in'], recursive: true, to: 'pdf' },
+    batchFolder: path.join(cwd, '.batch'),
+    cwd,
+    out: path.join(cwd, 'out'),
+    ...options,
+  });
+}
+
+/** Plans the rows of a manifest that lies in the folder. */
+export function planManifest(
+  cwd: string,
+  name: string,
+  options: Partial<PlanBatchOptions> = {},
+): Promise<PlannedBatch> {
+  return plan(cwd, { what: { manifest: path.join(cwd, name), name, folder: cwd }, ...options });
+}
+
+export function messagesOf(list: PlannedBatch['problems']): string[] {
+  return list.listed.map(({ message }) => message);
+}
+
+export async function readItems(cwd: string, run = 1): Promise<BatchItem[]> {
+  return (await readJsonl(path.join(runFolder(cwd, run), runFiles.manifest))) as BatchItem[];
+}
+
+/** Everything in the batch's folder. */
+export function listRuns(cwd: string): Promise<string[]> {
+  return readdir(path.join(cwd, '.batch')).catch(() => []);
+}
+
+export function runFolder(cwd: string, run: number): string {
+  return path.join(cwd, '.batch', `run-${String(run).padStart(4, '0')}`);
+}
+
+/** Does what the workflow would: the results of a run's rows, written beside it. The content of a result names that of its source. */
+export async function convertAll(
+  cwd: string,
+  { run = 1, fail = [] }: { run?: number; fail?: readonly string[] } = {},
+): Promise<BatchItemResult[]> {
+  const results: BatchItemResult[] = [];
+  for (const item of await readItems(cwd, run)) {
+    const name = path.basename(fileURLToPath(item.source));
+    if (item.done) results.push({ item: item.item, status: 'skipped' });
+    else if (fail.includes(name)) results.push({ item: item.item, status: 'failed', code: 'SOURCE_EMPTY' });
+    else results.push(await convert(item));
+  }
+  return results;
+}
+
+export async function writeResults(cwd: string, results: readonly BatchItemResult[], run = 1): Promise<void> {
+  await writeFile(path.join(runFolder(cwd, run), runFiles.results), results.map(lineOf).join(''));
+}
+
+/** Two results a part. */
+export async function writeParts(cwd: string, results: readonly BatchItemResult[], run = 1): Promise<void> {
+  const folder = path.join(runFolder(cwd, run), runFiles.parts);
+  await mkdir(folder, { recursive: true });
+  for (let index = 0; index * 2 < results.length; index += 1) {
+    const lines = results.slice(index * 2, index * 2 + 2).map(lineOf);
+    await writeFile(path.join(folder, `${String(index + 1).padStart(6, '0')}.jsonl`), lines.join(''));
+  }
+}
+
+function lineOf(result: BatchItemResult): string {
+  return `${JSON.stringify(result)}\n`;
+}
+
+async function convert({ item, source, destination, output }: BatchItem): Promise<BatchItemResult> {
+  const content = await readFile(fileURLToPath(source));
+  const stats = await stat(fileURLToPath(source), { bigint: true });
+  const result = Buffer.concat([Buffer.from(`${output} of `), content]);
+  const file = fileURLToPath(destination);
+  await mkdir(path.dirname(file), { recursive: true });
+  await writeFile(file, result);
+  return {
+    item,
+    status: 'succeeded',
+    source: { bytes: content.length, sha256: sha256(content), stamp: fileStamp(stats) },
+    output: { uri: destination, name: path.basename(file), bytes: result.length, sha256: sha256(result) },
+  };
+}
+
+export function sha256(content: Buffer | string): string {
+  return createHash('sha256').update(content).digest('hex');
+}

@@ -1,0 +1,93 @@
+import { readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { NoEarlierRunError, replanFailed } from '../../../src/batch/plan/replan-failed';
+import { addFiles, cleanUp, makeTree } from '../folder';
+import { convertAll, listRuns, plan, readItems, runFolder, sha256, writeParts, writeResults } from './planning';
+
+afterEach(cleanUp);
+
+const files = { 'in/a.md': 'a', 'in/b.md': 'bb', 'in/c.md': 'ccc' };
+const retry = (cwd: string) => replanFailed({ batchFolder: path.join(cwd, '.batch') });
+
+async function todoOf(cwd: string, run: number): Promise<[item: number, onExisting: string | undefined][]> {
+  return (await readItems(cwd, run)).filter(({ done }) => !done).map(({ item, onExisting }) => [item, onExisting]);
+}
+
+describe('replanFailed', () => {
+  it('runs what failed again under the same numbers, and nothing that succeeded, even if its files changed', async () => {
+    const cwd = await makeTree(files);
+    await plan(cwd);
+    await writeResults(cwd, await convertAll(cwd, { fail: ['b.md'] }));
+    await addFiles(cwd, { 'in/a.md': 'changed', 'in/new.md': 'n' });
+    await rm(path.join(cwd, 'out/c.pdf'));
+    expect(await retry(cwd)).toMatchObject({
+      run: { number: 2, folder: runFolder(cwd, 2) },
+      rows: 3,
+      done: 2,
+      todo: 1,
+    });
+    expect(await todoOf(cwd, 2)).toEqual([[2, undefined]]);
+    const [first] = await readItems(cwd, 2);
+    expect(first?.done).toMatchObject({ source: { sha256: sha256('a') }, output: { sha256: sha256('pdf of a') } });
+    // The stamp is that of another content now.
+    expect(first?.done?.source).not.toHaveProperty('stamp');
+    expect(await plan(cwd)).toMatchObject({ rows: 4, done: 0, todo: 4, replaced: 1 });
+  });
+
+  it('goes on from parts, and from a run of which all was done', async () => {
+    const cwd = await makeTree(files);
+    await plan(cwd);
+    const results = await convertAll(cwd);
+    await rm(path.join(cwd, 'out/b.pdf'));
+    await writeParts(cwd, results.slice(0, 1));
+    expect(await retry(cwd)).toMatchObject({ done: 1, todo: 2 });
+    await writeResults(cwd, await convertAll(cwd, { run: 2 }), 2);
+    const nothing = await retry(cwd);
+    expect(nothing).toMatchObject({ done: 3, todo: 0 });
+    expect(nothing.run).toBeUndefined();
+    expect(await listRuns(cwd)).toEqual(['run-0001', 'run-0002']);
+  });
+
+  it('takes a row for done that was skipped because its result existed', async () => {
+    const cwd = await makeTree({ ...files, 'out/a.pdf': 'mine' });
+    await plan(cwd);
+    const results = await convertAll(cwd, { fail: ['c.md'] });
+    await writeFile(path.join(cwd, 'out/a.pdf'), 'mine');
+    await writeResults(cwd, [{ item: 1, status: 'skipped' }, ...results.slice(1)]);
+    expect(await retry(cwd)).toMatchObject({ done: 2, todo: 1 });
+    const [first] = await readItems(cwd, 2);
+    expect(first?.done).toMatchObject({
+      source: { bytes: 1, sha256: sha256('a') },
+      output: { name: 'a.pdf', sha256: sha256('mine') },
+    });
+  });
+
+  it('replaces a result of an earlier run only as long as that is what stands there', async () => {
+    const cwd = await makeTree(files);
+    await plan(cwd);
+    await writeResults(cwd, await convertAll(cwd));
+    await addFiles(cwd, { 'in/a.md': 'A', 'in/b.md': 'BB' });
+    await plan(cwd);
+    await writeResults(cwd, await convertAll(cwd, { run: 2, fail: ['a.md', 'b.md'] }), 2);
+    const mine = (await readFile(path.join(cwd, 'out/b.pdf'), 'utf8')).toUpperCase();
+    await writeFile(path.join(cwd, 'out/b.pdf'), mine);
+    expect(await retry(cwd)).toMatchObject({ done: 1, todo: 2, replaced: 1, existing: { count: 1 } });
+    expect(await todoOf(cwd, 3)).toEqual([
+      [1, 'overwrite'],
+      [2, undefined],
+    ]);
+  });
+
+  it('says what to type when there is no run, and writes none when it is dry or stopped', async () => {
+    const cwd = await makeTree(files);
+    await expect(retry(cwd)).rejects.toThrow(NoEarlierRunError);
+    await expect(retry(cwd)).rejects.toThrow('Start one first: fileconv batch run');
+    await plan(cwd);
+    await utimes(path.join(cwd, 'in/a.md'), 1, 1);
+    const batchFolder = path.join(cwd, '.batch');
+    expect((await replanFailed({ batchFolder, dryRun: true })).run).toBeUndefined();
+    const signal = AbortSignal.abort(new Error('stopped'));
+    await expect(replanFailed({ batchFolder, signal })).rejects.toThrow('stopped');
+    expect(await listRuns(cwd)).toEqual(['run-0001']);
+  });
+});

@@ -1,0 +1,202 @@
+import { chmod, symlink } from 'node:fs/promises';
+import path from 'node:path';
+import { Findings } from '../../../src/batch/plan/findings';
+import { findSources, type SourceSelection } from '../../../src/batch/sources/find-sources';
+import { withoutPrivileges } from '../../storage/folder';
+import { cleanUp, collect, inPieces, makeTree } from '../folder';
+
+afterEach(cleanUp);
+
+async function find(
+  cwd: string,
+  selection: SourceSelection,
+  { stdin, skipped = [] }: { stdin?: string | Buffer; skipped?: string[] } = {},
+) {
+  const problems = new Findings();
+  const warnings = new Findings();
+  const found = await collect(
+    findSources(selection, {
+      cwd,
+      ...(stdin !== undefined && { stdin: inPieces(stdin, 3) }),
+      skippedFolders: new Set(skipped.map((name) => path.join(cwd, name))),
+      problems,
+      warnings,
+    }),
+  );
+  const messages = async (findings: Findings) =>
+    (await findings.list(() => inPieces('') as never)).listed.map(({ message }) => message);
+  return {
+    found,
+    shown: found.map((file) => file.shown),
+    problems: await messages(problems),
+    warnings: await messages(warnings),
+  };
+}
+
+describe('what is named', () => {
+  it('comes in the order in which it was named, what is in a folder by name, files before subfolders', async () => {
+    const cwd = await makeTree({
+      'z.md': 'z',
+      'in/b/2.md': '2',
+      'in/a/1.md': '1',
+      'in/z.md': 'z',
+      'in/B.md': 'B',
+      'in/é.md': 'é',
+    });
+    const { found, shown } = await find(cwd, { sources: ['z.md', 'in/'], recursive: true });
+    expect(shown).toEqual(['z.md', 'in/B.md', 'in/z.md', 'in/é.md', 'in/a/1.md', 'in/b/2.md']);
+    expect(found.map(({ dir }) => dir)).toEqual(['', '', '', '', 'a', 'b']);
+    expect(found[4]).toEqual({ path: path.join(cwd, 'in/a/1.md'), shown: 'in/a/1.md', dir: 'a', how: 'found' });
+  });
+
+  it('is looked into one folder deep unless recursive, and a folder without files is told of', async () => {
+    const cwd = await makeTree({ 'in/a/1.md': '1' });
+    const { shown, warnings } = await find(cwd, { sources: ['in'] });
+    expect(shown).toEqual([]);
+    expect(warnings).toEqual(['in holds no files to convert. To look into its folders too, add --recursive.']);
+  });
+
+  it('must exist: each name that is none is a problem', async () => {
+    const cwd = await makeTree({ 'a.md': 'a' });
+    const { shown, problems } = await find(cwd, { sources: ['nowhere.md', 'a.md', 'a.md/b', '*.docx'] });
+    expect(shown).toEqual(['a.md']);
+    expect(problems).toEqual([
+      'nowhere.md does not exist. Check the name and the folder.',
+      'a.md/b does not exist. Check the name and the folder.',
+      '*.docx matches no file. Check the pattern and the folder.',
+    ]);
+  });
+
+  it('may be a pattern, whose folders are mirrored from its first part on; a file of that very name wins', async () => {
+    const cwd = await makeTree({
+      'in/a/1.md': '',
+      'in/a/2.txt': '',
+      'in/3.md': '',
+      'in/.h/4.md': '',
+      'x[1].md': '',
+      'x1.md': '',
+    });
+    const { found } = await find(cwd, { sources: ['in/**/*.{md,rst}'] });
+    expect(found.map(({ shown, dir }) => [shown, dir])).toEqual([
+      ['in/3.md', ''],
+      ['in/a/1.md', 'a'],
+    ]);
+    expect((await find(cwd, { sources: ['in/*/*'] })).shown).toEqual(['in/a/1.md', 'in/a/2.txt']);
+    expect((await find(cwd, { sources: ['./in/*.md'] })).shown).toEqual(['in/3.md']);
+    expect((await find(cwd, { sources: ['x[1].md'] })).shown).toEqual(['x[1].md']);
+    expect((await find(path.join(cwd, 'in/a'), { sources: ['../*.md', `${cwd}/x?.md`] })).shown).toEqual([
+      '../3.md',
+      `${cwd}/x1.md`,
+    ]);
+  });
+});
+
+describe('what is left out', () => {
+  it('is hidden files and folders, our temporary files, and folders of batches and of results', async () => {
+    const cwd = await makeTree({
+      'in/a.md': '',
+      'in/.hidden.md': '',
+      'in/.git/b.md': '',
+      'in/.a.pdf.0123456789ab.1.part': '',
+      'in/batches/run-0001/manifest.jsonl': '',
+      'in/batches/run-0001/parts/000001.jsonl': '',
+      'in/run-0002/no-batch.md': '',
+      'in/out/a.pdf': '',
+    });
+    const options = { skipped: ['in/out'] };
+    const { shown, warnings } = await find(cwd, { sources: ['in'], recursive: true }, options);
+    expect(shown).toEqual(['in/a.md', 'in/run-0002/no-batch.md']);
+    expect(warnings).toEqual([]);
+    expect((await find(cwd, { sources: ['in/.*'] }, options)).shown).toEqual(['in/.hidden.md']);
+    expect((await find(cwd, { sources: ['in/out'] }, options)).shown).toEqual(['in/out/a.pdf']);
+  });
+
+  it('is what a pattern excludes: by name, by path in the folder, by path as typed; an excluded folder is not looked into', async () => {
+    const cwd = await makeTree({
+      'in/a.md': '',
+      'in/a.tmp': '',
+      'in/x/drafts/b.md': '',
+      'in/x/c.md': '',
+      'in/y/d.md': '',
+    });
+    const without = async (...exclude: string[]) =>
+      (await find(cwd, { sources: ['in', 'in/a.md'], recursive: true, exclude })).shown;
+    expect(await without('*.tmp', 'drafts')).toEqual(['in/a.md', 'in/x/c.md', 'in/y/d.md', 'in/a.md']);
+    expect(await without('x/**', 'a.*')).toEqual(['in/y/d.md']);
+    expect(await without('in/x/', '*.tmp')).toEqual(['in/a.md', 'in/y/d.md', 'in/a.md']);
+    expect(await without('**/*.md')).toEqual(['in/a.tmp']);
+  });
+
+  it('is a folder that was entered under another name, so that links neither loop nor multiply', async () => {
+    const cwd = await makeTree({ 'in/a/1.md': '', 'in/b/2.md': '', 'else/3.md': '' });
+    await symlink('..', path.join(cwd, 'in/a/loop'));
+    await symlink('../b', path.join(cwd, 'in/a/to-b'));
+    await symlink('../a', path.join(cwd, 'in/b/to-a'));
+    await symlink('../else', path.join(cwd, 'in/c'));
+    await symlink('a/1.md', path.join(cwd, 'in/link.md'));
+    const { shown } = await find(cwd, { sources: ['in'], recursive: true });
+    expect(shown).toEqual(['in/link.md', 'in/a/1.md', 'in/a/to-b/2.md', 'in/c/3.md']);
+  });
+
+  it('is told of when it is lost or may not be looked into', async () => {
+    const cwd = await makeTree({ 'in/a.md': '', 'in/closed/b.md': '' });
+    await chmod(cwd, 0o755);
+    await symlink('nowhere', path.join(cwd, 'in/broken.md'));
+    await chmod(path.join(cwd, 'in/closed'), 0o000);
+    const { shown, warnings } = await withoutPrivileges(() => find(cwd, { sources: ['in'], recursive: true }));
+    await chmod(path.join(cwd, 'in/closed'), 0o755);
+    expect(shown).toEqual(['in/a.md']);
+    expect(warnings).toEqual([
+      'in/broken.md is a symbolic link that leads nowhere. It is left out.',
+      'in/closed may not be looked into by this user. It is left out.',
+    ]);
+  });
+});
+
+describe('a list of files', () => {
+  it('has one path a line or each ended by NUL, and mirrors the folders below the current one', async () => {
+    const cwd = await makeTree({
+      'lines.txt': 'in/a.md\r\n\n../far/b.md\nin/c d.md',
+      'nuls.txt': 'in/a.md\0in/new\nline.md\0',
+    });
+    const { found } = await find(cwd, { sources: [], filesFrom: 'lines.txt' });
+    expect(found.map(({ shown, dir, how }) => [shown, dir, how])).toEqual([
+      ['in/a.md', 'in', 'listed'],
+      ['../far/b.md', '', 'listed'],
+      ['in/c d.md', 'in', 'listed'],
+    ]);
+    expect((await find(cwd, { sources: [], filesFrom: 'nuls.txt' })).shown).toEqual(['in/a.md', 'in/new\nline.md']);
+  });
+
+  it('comes from standard input as - does', async () => {
+    const cwd = await makeTree({ 'z.md': '' });
+    expect((await find(cwd, { sources: ['-', 'z.md'] }, { stdin: 'a.md\nb.md\n' })).shown).toEqual([
+      'a.md',
+      'b.md',
+      'z.md',
+    ]);
+    expect((await find(cwd, { sources: [], filesFrom: '-' }, { stdin: 'a\0b\0' })).shown).toEqual(['a', 'b']);
+    expect((await find(cwd, { sources: ['-'], filesFrom: '-' }, { stdin: '' })).problems).toEqual([
+      'Standard input is named twice. Name - once.',
+    ]);
+  });
+
+  it('with what is no path is refused with its line', async () => {
+    const list = Buffer.concat([
+      Buffer.from('a.md\n'),
+      Buffer.from('\xe4.md\n', 'latin1'),
+      Buffer.from(`${'x'.repeat(20_000)}\n`),
+    ]);
+    const cwd = await makeTree({ list });
+    const { shown, problems } = await find(cwd, { sources: [], filesFrom: 'list' });
+    expect(shown).toEqual(['a.md']);
+    expect(problems).toEqual([
+      'list line 2 is not UTF-8. Rename the file, or leave it out.',
+      'list line 3 is longer than a path can be. Write one path a line.',
+    ]);
+    expect((await find(cwd, { sources: [], filesFrom: 'nowhere' })).problems).toEqual([
+      'nowhere does not exist. Check the name and the folder.',
+    ]);
+    expect((await find(cwd, { sources: [], filesFrom: '.' })).problems).toEqual(['. is a folder. Name a file.']);
+  });
+});

@@ -1,0 +1,9 @@
+/** Names inside the folder of one run of a batch. */
+export const runFiles = {
+  /** The checked rows, one `BatchItem` a line. */
+  manifest: 'manifest.jsonl',
+  /** Results as they come: one `BatchItemResult` a line, in files `000001.jsonl` and so on. */
+  parts: 'parts',
+  /** The results of all rows in the manifest's order, once the run has ended. */
+  results: 'results.jsonl',
+} as const;

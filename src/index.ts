@@ -2,6 +2,8 @@
 export { FileConversionClient } from './client/file-conversion-client';
 export type { FileConversionClientOptions, StartOptions } from './client/file-conversion-client';
 export { ConversionFailedError, ConversionHandle } from './client/conversion-handle';
+export { BatchFailedError, BatchHandle, BatchRunningError } from './client/batch-handle';
+export type { BatchRequest } from './client/batch-request';
 export { InvalidRequestError } from './client/job-request';
 export type { ConversionRequest } from './client/job-request';
 export { FileConversionPlugin } from './plugin';

@@ -3,6 +3,7 @@ import { endpoints } from '../api/contract';
 import type { ErrorClass } from '../api/error-codes';
 import { lookUpErrorCode } from '../api/error-codes';
 import { ConversionApiError } from '../api/errors';
+import { RunFileError } from '../batch/run-file-error';
 import type { ActivityFailureDetails, JobReaction, ParkedSubmit } from '../shared/activities';
 import { failureCodes } from '../shared/activities';
 import { StorageError } from '../storage/errors';
@@ -12,7 +13,7 @@ import { nextCreditsCheckMs } from './poll-schedule';
 
 /** What a failure is told with: the activity's step, and names for its message. */
 export interface FailureContext {
-  step: 'upload' | 'submit' | 'check' | 'download';
+  step: 'upload' | 'submit' | 'check' | 'download' | 'batch';
   app: string;
   attempt: number;
   /** Requests this attempt has spent. */
@@ -48,6 +49,9 @@ export function toFailure(error: unknown, context: FailureContext): Error {
   }
   if (error instanceof UnknownAppError) {
     return build(context, { code: 'UNKNOWN_APP', message: error.message, reaction: 'fail', cause: error });
+  }
+  if (error instanceof RunFileError) {
+    return build(context, { code: error.code, message: error.message, reaction: 'fail', cause: error });
   }
   const cause = error instanceof Error ? error : new Error(String(error));
   if (context.sentUnrepeatable === true) return outcomeUnknown(context, cause.message, { cause });
@@ -171,7 +175,8 @@ function fromStorageError(error: StorageError, context: FailureContext): Applica
   return build(context, {
     code: error.code,
     message: error.message,
-    reaction: error.retryable ? 'retry' : 'fail',
+    // The record of what was paid for waits for a person who makes room.
+    reaction: error.retryable || (context.step === 'batch' && error.code !== 'UNSUPPORTED_URI') ? 'retry' : 'fail',
     cause: error,
   });
 }

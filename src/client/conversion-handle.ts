@@ -1,8 +1,9 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import { WorkflowFailedError } from '@temporalio/client';
-import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@temporalio/common';
+import { ApplicationFailure } from '@temporalio/common';
 import type { ConversionFailureDetails, ConversionJobResult, ConversionJobState } from '../shared/job';
 import { conversionStateQuery, creditsRestoredSignal } from '../shared/names';
+import { endOf } from './workflow-end';
 
 /** A job that ended without a file; `code` is the document's error code or one of ours. */
 export class ConversionFailedError extends Error {
@@ -68,22 +69,10 @@ export class ConversionHandle {
 
 function toConversionFailed(error: WorkflowFailedError, workflowId: string): ConversionFailedError {
   const { cause } = error;
+  const { code, message } = endOf(error);
   if (cause instanceof ApplicationFailure) {
     const details = cause.details?.[0] as ConversionFailureDetails | undefined;
-    return new ConversionFailedError({
-      code: cause.type ?? 'FAILED',
-      message: cause.message,
-      workflowId,
-      details,
-      cause,
-    });
+    return new ConversionFailedError({ code, message, workflowId, details, cause });
   }
-  const message = `job ${workflowId} ended without a result: ${cause?.message ?? error.message}`;
-  return new ConversionFailedError({ code: codeOf(cause), message, workflowId, cause: error });
-}
-
-function codeOf(cause: Error | undefined): string {
-  if (cause instanceof CancelledFailure) return 'CANCELLED';
-  if (cause instanceof TerminatedFailure) return 'TERMINATED';
-  return 'TIMED_OUT';
+  return new ConversionFailedError({ code, message: `job ${workflowId} ${message}`, workflowId, cause: error });
 }

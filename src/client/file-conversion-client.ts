@@ -1,11 +1,15 @@
 import type { Client } from '@temporalio/client';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import type { ConversionJobInput, ConversionJobResult } from '../shared/job';
 import { jobSummary } from '../shared/job';
-import { conversionJobType, defaultTaskQueue } from '../shared/names';
+import { conversionBatchType, conversionJobType, defaultTaskQueue } from '../shared/names';
+import { BatchHandle, BatchRunningError } from './batch-handle';
+import type { BatchRequest } from './batch-request';
+import { toBatchInput } from './batch-request';
 import { ConversionHandle } from './conversion-handle';
 import type { ConversionRequest } from './job-request';
-import { startingAttributes } from '../shared/search-attributes';
+import { searchAttributes, startingAttributes } from '../shared/search-attributes';
 import { hasSearchAttributes } from './search-attribute-support';
 import { newWorkflowId, toJobInput } from './job-request';
 
@@ -61,10 +65,48 @@ export class FileConversionClient {
     return new ConversionHandle(workflow);
   }
 
-  /** A server that does not know them would refuse the job; without them the job sets none either. */
-  private async searchAttributesOf(input: ConversionJobInput): Promise<TypedSearchAttributes | undefined> {
+  /**
+   * Starts a batch and returns at once. One of this name that has ended may run again: what it has converted and what still stands is not
+   * converted twice.
+   * @throws InvalidRequestError, BatchRunningError
+   */
+  async startBatch(request: BatchRequest): Promise<BatchHandle> {
+    const input = toBatchInput(request, this.app);
+    const { name } = request;
+    try {
+      const workflow = await this.client.workflow.start(conversionBatchType, {
+        workflowId: name,
+        taskQueue: this.taskQueue,
+        args: [input],
+        staticSummary: `${input.items} items`,
+        ...((await this.isListing()) && {
+          typedSearchAttributes: new TypedSearchAttributes([
+            { key: searchAttributes.app, value: input.app },
+            { key: searchAttributes.status, value: 'running' },
+            { key: searchAttributes.batchId, value: name },
+          ]),
+        }),
+      });
+      return new BatchHandle(workflow);
+    } catch (error) {
+      if (error instanceof WorkflowExecutionAlreadyStartedError) throw new BatchRunningError(name, { cause: error });
+      throw error;
+    }
+  }
+
+  /** The batch of this name; asking it costs nothing until one of its methods is called. */
+  getBatch(name: string): BatchHandle {
+    return new BatchHandle(this.client.workflow.getHandle(name));
+  }
+
+  /** A server that does not know them would refuse the workflow; without them it sets none either. */
+  private isListing(): Promise<boolean> {
     this.hasSearchAttributes ??= hasSearchAttributes(this.client);
-    if (!(await this.hasSearchAttributes)) return undefined;
+    return this.hasSearchAttributes;
+  }
+
+  private async searchAttributesOf(input: ConversionJobInput): Promise<TypedSearchAttributes | undefined> {
+    if (!(await this.isListing())) return undefined;
     return new TypedSearchAttributes(startingAttributes(input));
   }
 

@@ -10,22 +10,10 @@ const duration = z.union([
   z.string().regex(/^\d+(\.\d+)?\s*(ms|s|m|h|d|w|[a-z]+)$/i, "must be milliseconds or text such as '10 minutes'"),
 ]);
 
-const requestSchema = z.strictObject({
-  app: z.string().min(1).optional(),
-  source: z.union([
-    z.string().min(1),
-    z.strictObject({ uri: z.string().min(1) }),
-    z.strictObject({ connector: z.string().min(1), name: z.string().min(1).optional() }),
-  ]),
-  output: z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/i, 'must be a format name such as pdf or txt-markdown'),
-  input: z
-    .string()
-    .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/i, 'must be a format name such as docx')
-    .optional(),
-  destination: z.string().min(1).optional(),
+/** Of every job, alone or in a batch. */
+export const jobOptions = {
   onExisting: z.enum(['fail', 'skip', 'overwrite', 'rename']).optional(),
   mode: z.enum(['async', 'sync']).optional(),
-  describeSource: z.boolean().optional(),
   policies: z
     .strictObject({
       uploadDeadline: duration.optional(),
@@ -44,6 +32,23 @@ const requestSchema = z.strictObject({
       maxResubmissions: z.int().nonnegative().optional(),
     })
     .optional(),
+};
+
+const requestSchema = z.strictObject({
+  ...jobOptions,
+  app: z.string().min(1).optional(),
+  source: z.union([
+    z.string().min(1),
+    z.strictObject({ uri: z.string().min(1) }),
+    z.strictObject({ connector: z.string().min(1), name: z.string().min(1).optional() }),
+  ]),
+  output: z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/i, 'must be a format name such as pdf or txt-markdown'),
+  input: z
+    .string()
+    .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/i, 'must be a format name such as docx')
+    .optional(),
+  destination: z.string().min(1).optional(),
+  describeSource: z.boolean().optional(),
 });
 
 /** A job as a program asks for it: the workflow's input, where a path may stand for a `file:` URI. */
@@ -88,7 +93,7 @@ export function newWorkflowId(source: ConversionSource): string {
 }
 
 /** A path becomes a URI; a trailing slash, which means a folder, stays. */
-function toUri(pathOrUri: string): string {
+export function toUri(pathOrUri: string): string {
   if (/^[a-z][a-z0-9+.-]+:/i.test(pathOrUri) && !/^[a-z]:[\\/]/i.test(pathOrUri)) return pathOrUri;
   const uri = pathToFileURL(path.resolve(pathOrUri)).href;
   return /[\\/]$/.test(pathOrUri) && !uri.endsWith('/') ? `${uri}/` : uri;

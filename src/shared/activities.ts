@@ -147,4 +147,7 @@ export const failureCodes = {
   downloadDeadline: 'DOWNLOAD_DEADLINE',
   creditsDeadline: 'CREDITS_DEADLINE',
   invalidJob: 'INVALID_JOB',
+  invalidBatch: 'INVALID_BATCH',
+  /** What a batch counted is not what its files say. */
+  batchCounts: 'BATCH_COUNTS_DIFFER',
 } as const;

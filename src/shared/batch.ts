@@ -1,4 +1,4 @@
-import type { ConversionPolicies, OnExisting, OutputFile, SourceContent } from './job';
+import type { ConversionMode, ConversionPolicies, OnExisting, OutputFile, SourceContent } from './job';
 
 /**
  * One row of a checked manifest: `manifest.jsonl` in the folder of a batch's run holds one a line, by rising `item`. Every row has been
@@ -33,10 +33,17 @@ export interface ConversionBatchInput {
   window?: number;
   /** Default: `fail`. */
   onExisting?: OnExisting;
+  /** Of every job. Default: `async`. */
+  mode?: ConversionMode;
   /** Of every job. */
   policies?: ConversionPolicies;
-  /** Starts no more jobs after this many failures, or this share of the finished items, in percent. Default: never. */
+  /**
+   * Starts no more jobs after this many failures, or this share of the items that succeeded or failed, in percent, which is looked at once there
+   * are 20 of them. Default: never.
+   */
   stopAfter?: { failures?: number; percent?: number };
+  /** Events after which the batch goes on as a new run. Default: when the server suggests it. */
+  historyLimit?: number;
 }
 
 /** Every item ends in exactly one of these. */
@@ -86,7 +93,7 @@ export interface BatchState extends BatchCounts {
   requests: number;
   /** Jobs whose submit had an unknown outcome and was sent again. */
   possiblyChargedTwice: number;
-  /** Failures by error code, the 20 most frequent codes; the rest under `other`. */
+  /** Failures by error code, of 20 codes at most; the rest under `other`. */
   failures: Record<string, number>;
 }
 
@@ -97,6 +104,14 @@ export interface ConversionBatchResult extends BatchState {
   /** `file:` URI of `results.jsonl`: one `BatchItemResult` a line for every row of the manifest, in its order. */
   results: string;
   durationMs: number;
+}
+
+/** Bounds of the window of a batch. */
+export const defaultWindow = 50;
+export const maxWindow = 500;
+
+export function isWindow(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= maxWindow;
 }
 
 /** Argument of the signal `batchCancel`. */

@@ -4,6 +4,8 @@ export const defaultTaskQueue = 'file-conversion';
 
 export const conversionJobType = 'conversionJob';
 
+export const conversionBatchType = 'conversionBatch';
+
 export const activityNames = {
   uploadFile: 'conversion.uploadFile',
   convertFile: 'conversion.convertFile',
@@ -19,3 +21,15 @@ export const conversionCallbackSignal = 'conversionCallback';
 
 /** Signal: vCredits were added; a parked job goes on at once. */
 export const creditsRestoredSignal = 'creditsRestored';
+
+export const batchStateQuery = 'batchState';
+
+/** Signals of a batch: no job is started until it is resumed. */
+export const batchPauseSignal = 'batchPause';
+export const batchResumeSignal = 'batchResume';
+
+/** Signal: no more jobs are started, and the batch ends; its argument is a `BatchCancel`. */
+export const batchCancelSignal = 'batchCancel';
+
+/** Signal: from now on so many jobs at a time. */
+export const batchWindowSignal = 'batchWindow';

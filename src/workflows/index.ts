@@ -1,2 +1,3 @@
 /** Workflow functions only: add `export * from 'temporal-file-conversion/workflows'` to your own workflows file. */
 export { conversionJob } from './conversion-job';
+export { conversionBatch } from './conversion-batch';

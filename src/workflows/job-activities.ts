@@ -1,4 +1,4 @@
-import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
+import { ActivityCancellationType, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { ActivityOptions } from '@temporalio/workflow';
 import type {
   CheckTaskInput,
@@ -76,6 +76,12 @@ export function createJobActivities(policies: ResolvedPolicies): JobActivities {
   };
 }
 
+/** The server gives a job's priority to its activities too, but only one that is named reaches the worker, whose line at the rate limit asks for it. */
 function activities(options: ActivityOptions): ConversionActivities {
-  return proxyActivities<ConversionActivities>({ cancellationType: ActivityCancellationType.TRY_CANCEL, ...options });
+  const { priorityKey = 0 } = workflowInfo().priority ?? {};
+  return proxyActivities<ConversionActivities>({
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
+    ...(priorityKey > 0 && { priority: { priorityKey } }),
+    ...options,
+  });
 }

@@ -1,0 +1,90 @@
+import type { BatchItem, BatchItemResult, BatchItemStatus } from '../shared/batch';
+import type { MergeBatchResultsInput, MergeBatchResultsResult } from '../shared/batch-activities';
+import { writeLocalFile } from '../storage/write';
+import { readManifest } from './manifest-rows';
+import type { Writing } from './part-files';
+import { readBatchPart } from './part-files';
+import { RunFileError } from './run-file-error';
+import { runFiles } from './run-files';
+
+/** Parts follow the manifest's order but for jobs that took long, so few are in use at a time. */
+const partsInMemory = 32;
+const chunkCharacters = 64 * 1024;
+
+/**
+ * Writes `results.jsonl`: exactly one line for every row of the manifest, in its order. A row without a result was skipped when it is `done`, and
+ * else never started: cancelled. Repeat-safe. In memory are one number for each result and a few parts, however large the batch is.
+ */
+export async function mergeBatchResults(
+  { folder, parts }: MergeBatchResultsInput,
+  writing: Writing,
+): Promise<MergeBatchResultsResult> {
+  const partOf = await indexParts(folder, parts);
+  const counts: Record<BatchItemStatus, number> = { succeeded: 0, failed: 0, skipped: 0, cancelled: 0 };
+  const results = new URL(runFiles.results, folder).href;
+  await writeLocalFile({ ...writing, uri: results, body: merged(), onExisting: 'overwrite' });
+  return { results, counts };
+
+  async function* merged(): AsyncGenerator<Buffer> {
+    const recent = new RecentParts(folder);
+    let used = 0;
+    let text = '';
+    for await (const { row } of readManifest(folder, undefined, writing.signal)) {
+      const part = partOf.get(row.item);
+      const result = part === undefined ? withoutJob(row) : await recent.find(part, row.item);
+      if (part !== undefined) used += 1;
+      counts[result.status] += 1;
+      text += `${JSON.stringify(result)}\n`;
+      if (text.length >= chunkCharacters) {
+        yield Buffer.from(text);
+        text = '';
+      }
+    }
+    if (used !== partOf.size)
+      throw damagedParts(folder, `${partOf.size - used} results belong to no row of the manifest`);
+    yield Buffer.from(text);
+  }
+}
+
+/** Which part holds the result of an item. */
+async function indexParts(folder: string, parts: number): Promise<Map<number, number>> {
+  const partOf = new Map<number, number>();
+  for (let part = 1; part <= parts; part += 1) {
+    for (const item of (await readBatchPart(folder, part)).keys()) {
+      const other = partOf.get(item);
+      if (other !== undefined)
+        throw damagedParts(folder, `item ${item} has two results, in parts ${other} and ${part}`);
+      partOf.set(item, part);
+    }
+  }
+  return partOf;
+}
+
+/** The parts that were used last. */
+class RecentParts {
+  readonly #parts = new Map<number, Map<number, BatchItemResult>>();
+
+  constructor(private readonly folder: string) {}
+
+  async find(part: number, item: number): Promise<BatchItemResult> {
+    const results = this.#parts.get(part) ?? (await readBatchPart(this.folder, part));
+    this.#parts.delete(part);
+    this.#parts.set(part, results);
+    const [oldest] = this.#parts.keys();
+    if (this.#parts.size > partsInMemory && oldest !== undefined) this.#parts.delete(oldest);
+    const result = results.get(item);
+    if (!result) throw damagedParts(this.folder, `part ${part} changed while it was read`);
+    return result;
+  }
+}
+
+function withoutJob({ item, done }: BatchItem): BatchItemResult {
+  return done ? { item, status: 'skipped', ...done } : { item, status: 'cancelled' };
+}
+
+function damagedParts(folder: string, why: string): RunFileError {
+  return new RunFileError(
+    'BATCH_PART_DAMAGED',
+    `The results in ${folder}${runFiles.parts} can't be merged: ${why}. The folder of a run belongs to one batch; start the batch again.`,
+  );
+}

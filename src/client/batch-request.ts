@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import type { BatchCancel, ConversionBatchInput } from '../shared/batch';
+import { maxWindow } from '../shared/batch';
+import { InvalidRequestError, jobOptions, toUri } from './job-request';
+
+const windowSize = z.int().min(1).max(maxWindow);
+
+const requestSchema = z.strictObject({
+  ...jobOptions,
+  name: z
+    .string()
+    .max(200)
+    // A slash stands between a batch and its items.
+    .regex(/^[^\s/\p{Cc}]([^/\p{Cc}]*[^\s/\p{Cc}])?$/u, 'must be text without slashes, such as invoices-2026'),
+  app: z.string().min(1).optional(),
+  folder: z.string().min(1),
+  items: z.int().nonnegative(),
+  window: windowSize.optional(),
+  stopAfter: z
+    .strictObject({
+      failures: z.int().positive().optional(),
+      percent: z.number().positive().max(100).optional(),
+    })
+    .optional(),
+  historyLimit: z.int().positive().optional(),
+});
+
+const cancelSchema = z.strictObject({ inFlight: z.enum(['cancel', 'finish']).optional() });
+
+/** A batch as a program asks for it: the workflow's input, where a path may stand for a `file:` URI. */
+export interface BatchRequest extends Omit<ConversionBatchInput, 'app'> {
+  /** The batch's name, and its workflow's id; its jobs are called `<name>/<item>`. */
+  name: string;
+  /** Default: the client's app profile. */
+  app?: string;
+}
+
+/**
+ * Checks a request and makes it the workflow's input.
+ * @throws InvalidRequestError
+ */
+export function toBatchInput(request: BatchRequest, defaultApp: string): ConversionBatchInput {
+  check(requestSchema, request, "This batch can't be started.");
+  const { app = defaultApp, folder, items, window, onExisting, mode, policies, stopAfter, historyLimit } = request;
+  const uri = toUri(folder);
+  return {
+    app,
+    folder: uri.endsWith('/') ? uri : `${uri}/`,
+    items,
+    ...(window !== undefined && { window }),
+    ...(onExisting !== undefined && { onExisting }),
+    ...(mode && { mode }),
+    ...(policies && { policies }),
+    ...(stopAfter && { stopAfter }),
+    ...(historyLimit !== undefined && { historyLimit }),
+  };
+}
+
+/** @throws InvalidRequestError */
+export function checkWindow(window: number): void {
+  check(z.object({ window: windowSize }), { window }, "The window can't be changed.");
+}
+
+/** @throws InvalidRequestError */
+export function checkCancel(request: BatchCancel): void {
+  check(cancelSchema, request, "This batch can't be cancelled so.");
+}
+
+function check(schema: z.ZodType, value: unknown, what: string): void {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return;
+  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'request'}: ${issue.message}`);
+  throw new InvalidRequestError(`${what} ${problems.join('; ')}`);
+}

@@ -1,0 +1,47 @@
+import { ApplicationFailure, CancelledFailure, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
+import type { JobOutcome } from './batch-activities';
+import type { ConversionFailureDetails, ConversionJobResult } from './job';
+
+/** Results are kept by the thousand: a longer message is cut. */
+const longestMessage = 1_000;
+
+/** What a batch keeps of a job's result. */
+export function outcomeOfResult(result: ConversionJobResult): JobOutcome {
+  const { status, source, output, vcredits, requests, possiblyChargedTwice } = result;
+  return {
+    status,
+    ...(source && { source }),
+    ...(output && { output }),
+    ...(vcredits !== undefined && { vcredits }),
+    requests,
+    ...(possiblyChargedTwice && { possiblyChargedTwice }),
+  };
+}
+
+/** What a batch keeps of a job that ended without a result; `cause` is what Temporal says of it. */
+export function outcomeOfFailure(cause: unknown): JobOutcome {
+  if (cause instanceof ApplicationFailure) {
+    const details = cause.details?.[0] as Partial<ConversionFailureDetails> | undefined;
+    return {
+      status: 'failed',
+      code: cause.type ?? 'FAILED',
+      message: cut(cause.message),
+      ...(details?.possiblyChargedTwice === true && { possiblyChargedTwice: true }),
+    };
+  }
+  if (cause instanceof CancelledFailure) {
+    return { status: 'cancelled', code: 'CANCELLED', message: 'The job was cancelled.' };
+  }
+  if (cause instanceof TerminatedFailure) {
+    return { status: 'failed', code: 'TERMINATED', message: 'The job was terminated by hand.' };
+  }
+  if (cause instanceof TimeoutFailure) {
+    return { status: 'failed', code: 'TIMED_OUT', message: "The job's workflow timed out." };
+  }
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return { status: 'failed', code: 'UNEXPECTED', message: cut(message) };
+}
+
+function cut(message: string): string {
+  return message.length > longestMessage ? `${message.slice(0, longestMessage - 1)}…` : message;
+}

@@ -1,0 +1,24 @@
+import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
+import type { BatchActivities } from '../shared/batch-activities';
+
+const common = {
+  heartbeatTimeout: '10 seconds',
+  retry: { initialInterval: '1 second', maximumInterval: '60 seconds' },
+} as const;
+
+/** Tries for ever what a person can put right, such as a full disk: the UI shows the pending activity and why. */
+const files = proxyActivities<BatchActivities>({ ...common, startToCloseTimeout: '1 hour' });
+
+const waits = proxyActivities<BatchActivities>({
+  ...common,
+  startToCloseTimeout: '1 day',
+  cancellationType: ActivityCancellationType.TRY_CANCEL,
+});
+
+/** The activities of a batch, each with the time-outs and retries that fit it. */
+export const batchActivities: BatchActivities = {
+  'conversion.readBatchItems': (input) => files['conversion.readBatchItems'](input),
+  'conversion.writeBatchPart': (input) => files['conversion.writeBatchPart'](input),
+  'conversion.mergeBatchResults': (input) => files['conversion.mergeBatchResults'](input),
+  'conversion.awaitJobs': (input) => waits['conversion.awaitJobs'](input),
+};

@@ -1,0 +1,64 @@
+import type { BatchItemResult, BatchItemStatus, ConversionBatchInput } from '../shared/batch';
+import type { JobOutcome } from '../shared/batch-activities';
+
+/** What a batch has come to so far; carried from run to run. */
+export interface BatchTotals extends Record<BatchItemStatus, number> {
+  vcredits: number;
+  requests: number;
+  possiblyChargedTwice: number;
+  failures: Record<string, number>;
+}
+
+const maxCodes = 20;
+const otherCodes = 'other';
+/** A share of fewer says nothing: the first item alone is 0 or 100 percent. */
+const fewestForPercent = 20;
+
+/** Counts how the items of a batch ended. Its size does not depend on how many there are. */
+export class BatchTally {
+  readonly totals: BatchTotals;
+
+  constructor(totals?: BatchTotals) {
+    this.totals = totals ?? {
+      succeeded: 0,
+      failed: 0,
+      skipped: 0,
+      cancelled: 0,
+      vcredits: 0,
+      requests: 0,
+      possiblyChargedTwice: 0,
+      failures: {},
+    };
+  }
+
+  /** Items that have ended. */
+  get ended(): number {
+    const { succeeded, failed, skipped, cancelled } = this.totals;
+    return succeeded + failed + skipped + cancelled;
+  }
+
+  add(outcome: JobOutcome | BatchItemResult): void {
+    const { totals } = this;
+    totals[outcome.status] += 1;
+    totals.vcredits += outcome.vcredits ?? 0;
+    totals.requests += outcome.requests ?? 0;
+    if (outcome.possiblyChargedTwice) totals.possiblyChargedTwice += 1;
+    if (outcome.status === 'failed') this.countFailure(outcome.code ?? otherCodes);
+  }
+
+  /** Whether so many have failed that no more jobs should be started. */
+  exceeds(stopAfter: ConversionBatchInput['stopAfter']): boolean {
+    const { succeeded, failed } = this.totals;
+    const { failures, percent } = stopAfter ?? {};
+    if (failures !== undefined && failed >= failures) return true;
+    const judged = succeeded + failed;
+    return percent !== undefined && judged >= fewestForPercent && failed * 100 >= percent * judged;
+  }
+
+  private countFailure(code: string): void {
+    const { failures } = this.totals;
+    const isKnown = Object.hasOwn(failures, code);
+    const name = isKnown || Object.keys(failures).length < maxCodes ? code : otherCodes;
+    failures[name] = (failures[name] ?? 0) + 1;
+  }
+}

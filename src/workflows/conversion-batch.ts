@@ -1,0 +1,292 @@
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancellationScope,
+  allHandlersFinished,
+  condition,
+  continueAsNew,
+  defineQuery,
+  defineSignal,
+  setCurrentDetails,
+  setHandler,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { failureCodes } from '../shared/activities';
+import type {
+  BatchCancel,
+  BatchItemResult,
+  BatchItemStatus,
+  BatchState,
+  BatchStatus,
+  ConversionBatchInput,
+  ConversionBatchResult,
+} from '../shared/batch';
+import { defaultWindow, isWindow } from '../shared/batch';
+import type { ManifestPosition } from '../shared/batch-activities';
+import {
+  batchCancelSignal,
+  batchPauseSignal,
+  batchResumeSignal,
+  batchStateQuery,
+  batchWindowSignal,
+} from '../shared/names';
+import { searchAttributes } from '../shared/search-attributes';
+import { batchActivities } from './batch-activities';
+import { describeBatch } from './batch-details';
+import type { Flight } from './batch-flights';
+import { BatchFlights } from './batch-flights';
+import { checkBatchInput } from './batch-input';
+import { BatchReader } from './batch-reader';
+import { BatchResults } from './batch-results';
+import type { BatchTotals } from './batch-tally';
+import { BatchTally } from './batch-tally';
+
+const stateQuery = defineQuery<BatchState>(batchStateQuery);
+const pause = defineSignal(batchPauseSignal);
+const resume = defineSignal(batchResumeSignal);
+const cancel = defineSignal<[BatchCancel | undefined]>(batchCancelSignal);
+const setWindow = defineSignal<[number]>(batchWindowSignal);
+
+/** What one run of the workflow hands to the next. Nothing in it grows with the batch. */
+export interface CarriedBatch {
+  startedAt: number;
+  window: number;
+  isPaused: boolean;
+  stop?: StopReason;
+  isCancelling: boolean;
+  position: ManifestPosition;
+  totals: BatchTotals;
+  /** As many as the window, at most. */
+  inFlight: Flight[];
+  /** Fewer than a part. */
+  results: BatchItemResult[];
+  parts: number;
+}
+
+type StopReason = 'cancelled' | 'stopped';
+
+/**
+ * Converts the items of a manifest, so many at a time, each by a `conversionJob` called `<workflow id>/<item>`.
+ *
+ * Ends with a result when every item is in one state, however many failed; also when it is cancelled, by its signal or by Temporal's own
+ * cancellation. Fails only when it can't do its own work: a wrong input (`INVALID_BATCH`, `INVALID_JOB`), or files of the run that
+ * are missing or damaged (`BATCH_MANIFEST_MISSING`, `BATCH_MANIFEST_DAMAGED`, `BATCH_PART_DAMAGED`, `BATCH_COUNTS_DIFFER`).
+ */
+export async function conversionBatch(
+  input: ConversionBatchInput,
+  carried?: CarriedBatch,
+): Promise<ConversionBatchResult> {
+  checkBatchInput(input);
+  const batch = new ConversionBatch(input, carried);
+  setHandler(stateQuery, () => batch.state());
+  setHandler(pause, () => batch.pause(true));
+  setHandler(resume, () => batch.pause(false));
+  setHandler(setWindow, (window) => batch.setWindow(window));
+  setHandler(cancel, (request) => batch.cancel(request?.inFlight !== 'finish'));
+  CancellationScope.current().cancelRequested.catch(() => batch.cancel(true));
+  return CancellationScope.nonCancellable(() => batch.run());
+}
+
+class ConversionBatch {
+  private readonly tally: BatchTally;
+  private readonly reader: BatchReader;
+  private readonly results: BatchResults;
+  private readonly flights: BatchFlights;
+  private readonly startedAt: number;
+  private window: number;
+  private isPaused: boolean;
+  private stop: StopReason | undefined;
+  private isCancelling: boolean;
+  private final: ConversionBatchResult['status'] | undefined;
+  /** Something happened that the loop has to look at. */
+  private isAwake = false;
+  /** Items that this run has started or seen end. */
+  private progress = 0;
+  private listedAs: BatchStatus;
+  /** Whoever started the batch knew that the namespace has the search attributes. */
+  private readonly isListed = workflowInfo().typedSearchAttributes.get(searchAttributes.app) !== undefined;
+
+  constructor(
+    private readonly input: ConversionBatchInput,
+    private readonly carried: CarriedBatch | undefined,
+  ) {
+    const { folder, items } = input;
+    this.tally = new BatchTally(carried?.totals);
+    this.reader = new BatchReader({
+      folder,
+      rows: items,
+      from: carried?.position,
+      onRead: (done) => {
+        this.tally.totals.skipped += done;
+        this.wake();
+      },
+    });
+    this.results = new BatchResults(folder, carried?.results ?? [], carried?.parts ?? 0, () => this.wake());
+    this.flights = new BatchFlights(input, (result) => this.land(result));
+    this.startedAt = carried?.startedAt ?? Date.now();
+    this.window = carried?.window ?? input.window ?? defaultWindow;
+    this.isPaused = carried?.isPaused ?? false;
+    this.stop = carried?.stop;
+    this.isCancelling = carried?.isCancelling ?? false;
+    this.listedAs = this.isPaused ? 'paused' : 'running';
+  }
+
+  /** The one place that acts; everything else notes what happened and wakes it. */
+  async run(): Promise<ConversionBatchResult> {
+    this.flights.adopt(this.carried?.inFlight ?? []);
+    for (;;) {
+      if (this.isCancelling) this.flights.cancel();
+      this.startJobs();
+      this.describe();
+      if (this.isOver()) return this.finish();
+      if (this.hasRunLongEnough()) await this.goOnAsNew();
+      await condition(() => this.isAwake);
+      this.isAwake = false;
+    }
+  }
+
+  state(): BatchState {
+    const { items } = this.input;
+    const inFlight = this.flights.count;
+    return {
+      status: this.status(),
+      items,
+      ...this.tally.totals,
+      inFlight,
+      waiting: items - this.tally.ended - inFlight,
+      window: this.window,
+      startedAt: this.startedAt,
+    };
+  }
+
+  pause(isPaused: boolean): void {
+    this.isPaused = isPaused;
+    this.wake();
+  }
+
+  /** Anybody who may signal the workflow can send anything. */
+  setWindow(window: unknown): void {
+    if (!isWindow(window)) return;
+    this.window = window;
+    this.wake();
+  }
+
+  /** A second request may ask for more than the first. */
+  cancel(inFlightToo: boolean): void {
+    this.stop ??= 'cancelled';
+    this.isCancelling ||= inFlightToo;
+    this.wake();
+  }
+
+  private wake(): void {
+    this.isAwake = true;
+  }
+
+  private status(): BatchStatus {
+    if (this.final) return this.final;
+    if (this.stop) return 'stopping';
+    return this.isPaused ? 'paused' : 'running';
+  }
+
+  private land(result: BatchItemResult): void {
+    this.progress += 1;
+    this.tally.add(result);
+    this.results.add(result);
+    if (this.tally.exceeds(this.input.stopAfter)) this.stop ??= 'stopped';
+    this.wake();
+  }
+
+  private startJobs(): void {
+    if (this.stop || this.isPaused || this.failure()) return;
+    while (this.flights.count < this.window && !this.results.isBehind) {
+      const item = this.reader.take();
+      if (!item) break;
+      this.progress += 1;
+      this.flights.start(item);
+    }
+    this.reader.prefetch();
+  }
+
+  /** Why the batch can't do its work. The jobs under way are seen to their end. */
+  private failure(): unknown {
+    return this.reader.failure ?? this.results.failure;
+  }
+
+  private isOver(): boolean {
+    const isLastStarted = this.stop !== undefined || this.failure() !== undefined || this.reader.isExhausted;
+    return isLastStarted && this.flights.count === 0;
+  }
+
+  /** A run that has come to nothing yet would only make place for the next one like it. */
+  private hasRunLongEnough(): boolean {
+    if (this.progress === 0 || this.failure() !== undefined) return false;
+    const { continueAsNewSuggested, historyLength } = workflowInfo();
+    return continueAsNewSuggested || historyLength >= (this.input.historyLimit ?? Number.POSITIVE_INFINITY);
+  }
+
+  private async goOnAsNew(): Promise<void> {
+    await this.flights.rest();
+    await this.reader.rest();
+    await this.results.rest();
+    await condition(allHandlersFinished);
+    const carried: CarriedBatch = {
+      startedAt: this.startedAt,
+      window: this.window,
+      isPaused: this.isPaused,
+      ...(this.stop && { stop: this.stop }),
+      isCancelling: this.isCancelling,
+      position: this.reader.position,
+      totals: this.tally.totals,
+      inFlight: this.flights.carry(),
+      results: this.results.pending,
+      parts: this.results.parts,
+    };
+    await continueAsNew<typeof conversionBatch>(this.input, carried);
+  }
+
+  private async finish(): Promise<ConversionBatchResult> {
+    const failure = this.failure();
+    if (failure === undefined) await this.results.rest({ all: true });
+    else throw unwrap(failure);
+    const { totals } = this.tally;
+    totals.cancelled += this.input.items - this.tally.ended;
+    const { results, counts } = await batchActivities['conversion.mergeBatchResults']({
+      folder: this.input.folder,
+      parts: this.results.parts,
+    }).catch((error: unknown) => {
+      throw unwrap(error);
+    });
+    this.compare(counts);
+    const status = this.stop ?? 'completed';
+    this.final = status;
+    this.describe();
+    return { ...this.state(), status, results, durationMs: Date.now() - this.startedAt };
+  }
+
+  /** What was counted job by job, and what the files say, were come to on two ways. */
+  private compare(counts: Record<BatchItemStatus, number>): void {
+    const names = ['succeeded', 'failed', 'skipped', 'cancelled'] as const;
+    if (names.every((name) => counts[name] === this.tally.totals[name])) return;
+    const list = (of: Record<BatchItemStatus, number>) => names.map((name) => `${of[name]} ${name}`).join(', ');
+    throw ApplicationFailure.nonRetryable(
+      `The batch counted ${list(this.tally.totals)}; its files in ${this.input.folder} hold ${list(counts)}. Was a file of the run changed, or the workflow reset? Run the batch again to go on with what is left.`,
+      failureCodes.batchCounts,
+    );
+  }
+
+  /** The details cost no event; an upsert costs one, so only what people look for is listed. */
+  private describe(): void {
+    const state = this.state();
+    setCurrentDetails(describeBatch(workflowInfo().workflowId, state));
+    const isWorthListing = state.status !== 'stopping' && state.status !== this.listedAs;
+    if (!this.isListed || !isWorthListing) return;
+    this.listedAs = state.status;
+    upsertSearchAttributes([{ key: searchAttributes.status, value: state.status }]);
+  }
+}
+
+/** The activity's own failure tells what is wrong. */
+function unwrap(error: unknown): unknown {
+  return error instanceof ActivityFailure ? (error.cause ?? error) : error;
+}

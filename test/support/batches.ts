@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Client } from '@temporalio/client';
+import { runFiles } from '../../src/batch/run-files';
+import type { BatchHandle } from '../../src/client/batch-handle';
+import type { BatchRequest } from '../../src/client/batch-request';
+import type { FileConversionClient } from '../../src/client/file-conversion-client';
+import type { BatchCounts, BatchItem, BatchItemResult } from '../../src/shared/batch';
+import { quickPolicies } from './conversion-worker';
+
+/** The folder of one run of a batch, with what a planner would have put there. */
+export interface Run {
+  name: string;
+  folder: string;
+  items: BatchItem[];
+  request: BatchRequest;
+  results(): Promise<BatchItemResult[]>;
+  output(item: number): string;
+}
+
+/** Writes a manifest of so many items, each with a source of its own called `<item>.md` unless `change` says otherwise. */
+export async function planRun(
+  root: string,
+  count: number,
+  options: {
+    name?: string;
+    run?: string;
+    change?: (item: BatchItem) => BatchItem;
+    request?: Partial<BatchRequest>;
+  } = {},
+): Promise<Run> {
+  const name = options.name ?? `batch-${randomUUID()}`;
+  const folder = path.join(root, name, options.run ?? 'run-1');
+  const [sources, outputs] = [path.join(root, 'sources'), path.join(root, name, 'out')];
+  await Promise.all([folder, sources, outputs].map((each) => mkdir(each, { recursive: true })));
+  const items: BatchItem[] = [];
+  for (let item = 1; item <= count; item += 1) {
+    const source = path.join(sources, `${item}.md`);
+    await writeFile(source, `# Report ${item}\n`, { flag: 'wx' }).catch(() => undefined);
+    const row: BatchItem = {
+      item,
+      source: pathToFileURL(source).href,
+      output: 'pdf',
+      destination: pathToFileURL(path.join(outputs, `${item}.pdf`)).href,
+    };
+    items.push(options.change?.(row) ?? row);
+  }
+  await writeFile(path.join(folder, runFiles.manifest), toLines(items));
+  return {
+    name,
+    folder,
+    items,
+    request: { name, folder, items: count, policies: quickPolicies, ...options.request },
+    results: async () => fromLines(await readFile(path.join(folder, runFiles.results), 'utf8')),
+    output: (item) => path.join(outputs, `${item}.pdf`),
+  };
+}
+
+/** As many results as rows, in their order, and counts that add up to them. */
+function expectAddsUp(counts: BatchCounts, results: readonly BatchItemResult[], run: Run): void {
+  expect(results.map(({ item }) => item)).toEqual(run.items.map(({ item }) => item));
+  const of = (status: string) => results.filter((result) => result.status === status).length;
+  expect({ ...counts, inFlight: 0, waiting: 0 }).toMatchObject({
+    items: run.items.length,
+    succeeded: of('succeeded'),
+    failed: of('failed'),
+    skipped: of('skipped'),
+    cancelled: of('cancelled'),
+  });
+  expect(counts).toMatchObject({ inFlight: 0, waiting: 0 });
+}
+
+/** What a query must never contradict. */
+export function sumOf({ succeeded, failed, skipped, cancelled, inFlight, waiting }: BatchCounts): number {
+  return succeeded + failed + skipped + cancelled + inFlight + waiting;
+}
+
+/** Starts the batch, waits for its end and checks that everything was counted. */
+export async function runBatch(client: FileConversionClient, run: Run) {
+  const handle = await client.startBatch(run.request);
+  return endBatch(handle, run);
+}
+
+export async function endBatch(handle: BatchHandle, run: Run) {
+  const result = await handle.result();
+  const results = await run.results();
+  expectAddsUp(result, results, run);
+  return { result, results };
+}
+
+export async function partsOf(run: Run): Promise<string[]> {
+  return (await readdir(path.join(run.folder, runFiles.parts))).sort();
+}
+
+/** Runs of the batch's workflow, first to last, with the events of each. */
+export async function runsOf(temporal: Client, name: string): Promise<{ runId: string; events: number }[]> {
+  const runs: { runId: string; events: number }[] = [];
+  let runId = (await temporal.workflow.getHandle(name).describe()).raw.workflowExecutionInfo?.firstRunId ?? undefined;
+  while (runId !== undefined) {
+    const { events } = await temporal.workflow.getHandle(name, runId).fetchHistory();
+    runs.push({ runId, events: events?.length ?? 0 });
+    runId = events?.at(-1)?.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId ?? undefined;
+  }
+  return runs;
+}
+
+function toLines(rows: readonly unknown[]): string {
+  return rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+}
+
+function fromLines(text: string): BatchItemResult[] {
+  return text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as BatchItemResult);
+}

@@ -1,0 +1,178 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { BatchItem } from '../../src/shared/batch';
+import type { Run } from '../support/batches';
+import { endBatch, planRun, runBatch, runsOf } from '../support/batches';
+import type { ConversionRig } from '../support/conversion-worker';
+import { startRig } from '../support/conversion-worker';
+import { answerCompleted, answerError, answerOutput, answerRunning } from '../support/stub-service';
+import { until } from '../support/until';
+
+/** Batches over many runs of their workflow, and batches that are started again. */
+
+let rig: ConversionRig;
+
+beforeEach(async () => {
+  rig = await startRig();
+});
+
+afterEach(() => rig.close());
+
+const taskOf = (item: number) => `task-${item}`;
+
+/** The service calls each task after its item, and finishes a held one when it is let go. */
+function holdItems(held: Iterable<number>) {
+  const tasks = new Set([...held].map(taskOf));
+  let connectors = 0;
+  const itemOf = new Map<string, number>();
+  rig.stub.on('upload/file', (seen, response) => {
+    connectors += 1;
+    const connector = `upload-${connectors}`;
+    itemOf.set(connector, Number(/# Report (\d+)/.exec(seen.body.toString('latin1'))?.[1]));
+    answerOutput(response, { connector, size: 1 });
+  });
+  rig.stub.on('convert/file', (seen, response) => {
+    answerRunning(response, taskOf(itemOf.get(String(seen.data['connector'])) ?? 0));
+  });
+  rig.stub.on('task/response', (seen, response) => {
+    const id = String(seen.data['connector']);
+    if (tasks.has(id)) answerOutput(response, { entity: { id, status: 'running' }, result: {} });
+    else answerCompleted(response, id);
+  });
+  return { letGo: () => tasks.clear() };
+}
+
+/** The rows of a later run: those that a run before has converted are done, as a planner would find. */
+async function doneBy(run: Run): Promise<(row: BatchItem) => BatchItem> {
+  const results = new Map((await run.results()).map((result) => [result.item, result]));
+  return (row) => {
+    const { status, source, output } = results.get(row.item) ?? {};
+    return status === 'succeeded' && source && output ? { ...row, done: { source, output } } : row;
+  };
+}
+
+describe('a batch that goes on as a new run again and again', () => {
+  it('loses nothing, converts nothing twice, and carries slow jobs from run to run', async () => {
+    const slow = [2, 9, 31];
+    const hold = holdItems(slow);
+    const run = await planRun(rig.folder, 60, { request: { window: 8, historyLimit: 60 } });
+    const handle = await rig.client.startBatch(run.request);
+    await until('all but the slow ones have ended', async () => (await handle.state()).succeeded === 57);
+    expect(await handle.state()).toMatchObject({ status: 'running', inFlight: 3, waiting: 0 });
+    const runs = await runsOf(rig.temporal, run.name);
+    expect(runs.length).toBeGreaterThan(4);
+    expect(Math.max(...runs.map(({ events }) => events))).toBeLessThan(160);
+    hold.letGo();
+    const { result, results } = await endBatch(handle, run);
+    expect(result).toMatchObject({ status: 'completed', succeeded: 60, failed: 0 });
+    expect(new Set(results.map(({ runId }) => runId)).size).toBe(60);
+    expect(rig.stub.count('convert/file')).toBe(60);
+    const query = `ConversionBatchId = '${run.name}' AND WorkflowType = 'conversionBatch' AND ConversionStatus = 'completed'`;
+    await until('it is still listed', async () => (await rig.temporal.workflow.count(query)).count === 1);
+  });
+
+  it('still hears of jobs of earlier runs that are terminated, cancelled or fail', async () => {
+    const hold = holdItems([1, 2, 3, 4]);
+    const run = await planRun(rig.folder, 20, { request: { window: 6, historyLimit: 40 } });
+    const handle = await rig.client.startBatch(run.request);
+    await until('all but the slow ones have ended', async () => (await handle.state()).succeeded === 16);
+    expect((await runsOf(rig.temporal, run.name)).length).toBeGreaterThan(1);
+    await rig.temporal.workflow.getHandle(`${run.name}/1`).terminate();
+    await rig.temporal.workflow.getHandle(`${run.name}/2`).cancel();
+    rig.stub.on('download/url', (seen, response) => {
+      if (seen.data['connector'] === taskOf(3)) answerError(response, 200, 'INVALID_FIELD');
+      else rig.stub.answerAsAlways(seen, response);
+    });
+    hold.letGo();
+    const { result, results } = await endBatch(handle, run);
+    expect(result).toMatchObject({ succeeded: 17, failed: 2, cancelled: 1 });
+    expect(results.slice(0, 4).map(({ status, code }) => [status, code])).toEqual([
+      ['failed', 'TERMINATED'],
+      ['cancelled', 'CANCELLED'],
+      ['failed', 'INVALID_FIELD'],
+      ['succeeded', undefined],
+    ]);
+  });
+
+  it('stays paused, keeps its window, and cancels jobs of earlier runs', async () => {
+    holdItems([1, 2]);
+    const run = await planRun(rig.folder, 30, { request: { window: 5, historyLimit: 40 } });
+    const handle = await rig.client.startBatch(run.request);
+    await handle.setWindow(4);
+    await until('it went on', async () => (await runsOf(rig.temporal, run.name)).length > 1);
+    await handle.pause();
+    await until('the others have ended', async () => (await handle.state()).inFlight === 2);
+    expect(await handle.state()).toMatchObject({ status: 'paused', window: 4 });
+    await handle.cancel();
+    const { result, results } = await endBatch(handle, run);
+    expect(result).toMatchObject({ status: 'cancelled', failed: 0 });
+    expect(results.slice(0, 2).map(({ status, code }) => [status, code])).toEqual([
+      ['cancelled', 'CANCELLED'],
+      ['cancelled', 'CANCELLED'],
+    ]);
+  });
+});
+
+describe('a batch that is started again', () => {
+  it('converts only what has changed, and passes over what is done', async () => {
+    const first = await planRun(rig.folder, 25);
+    await runBatch(rig.client, first);
+    const requests = rig.stub.count('convert/file');
+    const isDone = await doneBy(first);
+    const changed = new Set([4, 11, 25]);
+    for (const item of changed) await writeFile(path.join(rig.folder, 'sources', `${item}.md`), `# Changed ${item}\n`);
+    const second = await planRun(rig.folder, 25, {
+      name: first.name,
+      run: 'run-2',
+      change: (row) => (changed.has(row.item) ? { ...row, onExisting: 'overwrite' } : isDone(row)),
+    });
+    const { result, results } = await runBatch(rig.client, second);
+    expect(result).toMatchObject({ status: 'completed', succeeded: 3, skipped: 22, requests: 15 });
+    expect(rig.stub.count('convert/file') - requests).toBe(3);
+    expect(results[0]).toMatchObject({ item: 1, status: 'skipped', output: { name: '1.pdf' } });
+    expect(results[3]).toMatchObject({ item: 4, status: 'succeeded', source: { bytes: 12 } });
+  });
+
+  it('runs what has failed once it is mended, and pays for nothing else', async () => {
+    const first = await planRun(rig.folder, 6);
+    await rm(path.join(rig.folder, 'sources', '3.md'));
+    expect((await runBatch(rig.client, first)).result).toMatchObject({ succeeded: 5, failed: 1 });
+    const second = await planRun(rig.folder, 6, { name: first.name, run: 'run-2', change: await doneBy(first) });
+    expect((await runBatch(rig.client, second)).result).toMatchObject({ succeeded: 1, skipped: 5 });
+    expect(rig.stub.count('convert/file')).toBe(6);
+  });
+
+  it('waits for the jobs that a terminated run has left and takes their results, running or ended', async () => {
+    const hold = holdItems([3, 4]);
+    const first = await planRun(rig.folder, 6, { request: { window: 4 } });
+    const handle = await rig.client.startBatch(first.request);
+    await until('four have ended', async () => (await handle.state()).succeeded === 4);
+    await rig.temporal.workflow.getHandle(first.name).terminate('by hand');
+    // Nothing tells the second run what the first had come to.
+    const second = await planRun(rig.folder, 6, { name: first.name, run: 'run-2' });
+    const again = await rig.client.startBatch(second.request);
+    await until('it found the four', async () => (await again.state()).succeeded === 4);
+    expect(await again.state()).toMatchObject({ inFlight: 2 });
+    hold.letGo();
+    const { result, results } = await endBatch(again, second);
+    expect(result).toMatchObject({ status: 'completed', succeeded: 6, failed: 0 });
+    expect(results.every(({ runId }) => runId !== undefined)).toBe(true);
+    expect(rig.stub.count('convert/file')).toBe(6);
+  });
+
+  it('converts again what a terminated run had converted from another content, or whose output is gone', async () => {
+    const first = await planRun(rig.folder, 3);
+    await runBatch(rig.client, first);
+    await writeFile(path.join(rig.folder, 'sources', '1.md'), '# Report 9\n');
+    await rm(first.output(2));
+    const second = await planRun(rig.folder, 3, {
+      name: first.name,
+      run: 'run-2',
+      request: { onExisting: 'overwrite' },
+    });
+    const { result } = await runBatch(rig.client, second);
+    expect(result).toMatchObject({ status: 'completed', succeeded: 3 });
+    expect(rig.stub.count('convert/file')).toBe(5);
+    expect(await readFile(first.output(2), 'utf8')).toBe('converted');
+  });
+});

@@ -1,0 +1,255 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { BatchFailedError, BatchRunningError } from '../../src/client/batch-handle';
+import { InvalidRequestError } from '../../src/client/job-request';
+import { endBatch, partsOf, planRun, runBatch, sumOf } from '../support/batches';
+import type { ConversionRig } from '../support/conversion-worker';
+import { startRig } from '../support/conversion-worker';
+import { answerCompleted, answerOutput } from '../support/stub-service';
+import { until } from '../support/until';
+
+/** Batches on a real Temporal server, against a service that answers at once unless a test holds it. */
+
+let rig: ConversionRig;
+
+beforeEach(async () => {
+  rig = await startRig();
+});
+
+afterEach(() => rig.close());
+
+/** The service finishes no conversion before `open`. */
+function holdConversions() {
+  const gate = { isOpen: false };
+  rig.stub.on('task/response', (seen, response) => {
+    const id = String(seen.data['connector']);
+    if (gate.isOpen) answerCompleted(response, id);
+    else answerOutput(response, { entity: { id, status: 'running' }, result: {} });
+  });
+  return { open: () => (gate.isOpen = true) };
+}
+
+it('converts every item of the manifest once, and tells what each cost', async () => {
+  const run = await planRun(rig.folder, 230, { request: { window: 40 } });
+  const { result, results } = await runBatch(rig.client, run);
+  expect(result).toMatchObject({ status: 'completed', succeeded: 230, failed: 0, vcredits: 230, window: 40 });
+  expect(result.requests).toBe(rig.stub.requests.length);
+  expect(rig.stub.count('convert/file')).toBe(230);
+  expect(results[6]).toMatchObject({
+    item: 7,
+    status: 'succeeded',
+    workflowId: `${run.name}/7`,
+    source: { bytes: 11 },
+    output: { bytes: 9, name: '7.pdf' },
+    vcredits: 1,
+  });
+  expect(await readFile(run.output(230), 'utf8')).toBe('converted');
+  expect(await partsOf(run)).toEqual(['000001.jsonl', '000002.jsonl']);
+});
+
+it('fails exactly the bad items, and counts their codes', async () => {
+  const missing = new Set([3, 17]);
+  const empty = new Set([5]);
+  const run = await planRun(rig.folder, 30, {
+    change: (row) => {
+      if (missing.has(row.item)) return { ...row, source: `${row.source}.gone` };
+      return empty.has(row.item) ? { ...row, source: row.source.replace(/\d+\.md$/, 'empty.md') } : row;
+    },
+  });
+  await writeFile(path.join(rig.folder, 'sources', 'empty.md'), '');
+  const { result, results } = await runBatch(rig.client, run);
+  expect(result).toMatchObject({ succeeded: 27, failed: 3, failures: { SOURCE_NOT_FOUND: 2, SOURCE_EMPTY: 1 } });
+  const failed = results.filter(({ status }) => status === 'failed');
+  expect(failed.map(({ item, code }) => [item, code])).toEqual([
+    [3, 'SOURCE_NOT_FOUND'],
+    [5, 'SOURCE_EMPTY'],
+    [17, 'SOURCE_NOT_FOUND'],
+  ]);
+  expect(failed[0]?.message).toContain('3.md.gone');
+});
+
+it('never has more jobs in flight than the window, which can be changed while it runs', async () => {
+  const gate = holdConversions();
+  const run = await planRun(rig.folder, 20, { request: { window: 3 } });
+  const handle = await rig.client.startBatch(run.request);
+  await until('the window is full', () => rig.stub.count('convert/file') === 3);
+  expect(await handle.state()).toMatchObject({ status: 'running', inFlight: 3, waiting: 17, window: 3 });
+  await handle.setWindow(7);
+  await until('the larger one is full', () => rig.stub.count('convert/file') === 7);
+  expect(sumOf(await handle.state())).toBe(20);
+  await expect(handle.setWindow(501)).rejects.toBeInstanceOf(InvalidRequestError);
+  // Whoever goes round the client changes nothing by a mistake.
+  await rig.temporal.workflow.getHandle(run.name).signal('batchWindow', -1);
+  expect((await handle.state()).window).toBe(7);
+  gate.open();
+  expect((await endBatch(handle, run)).result).toMatchObject({ status: 'completed', succeeded: 20, window: 7 });
+});
+
+it('starts nothing while it is paused, and goes on when it is resumed', async () => {
+  const gate = holdConversions();
+  const run = await planRun(rig.folder, 12, { request: { window: 4 } });
+  const handle = await rig.client.startBatch(run.request);
+  await until('the window is full', () => rig.stub.count('convert/file') === 4);
+  await handle.pause();
+  gate.open();
+  await until('those in flight have ended', async () => (await handle.state()).inFlight === 0);
+  expect(await handle.state()).toMatchObject({ status: 'paused', succeeded: 4, waiting: 8 });
+  const query = `ConversionBatchId = '${run.name}' AND WorkflowType = 'conversionBatch' AND ConversionStatus = 'paused'`;
+  await until('it is listed as paused', async () => (await rig.temporal.workflow.count(query)).count === 1);
+  expect(rig.stub.count('upload/file')).toBe(4);
+  await handle.resume();
+  expect((await endBatch(handle, run)).result).toMatchObject({ status: 'completed', succeeded: 12 });
+});
+
+describe('a cancelled batch', () => {
+  it.each([
+    ['lets the jobs in flight finish when it is asked to', 'finish', { succeeded: 3, cancelled: 7 }],
+    ['cancels the jobs in flight', 'cancel', { succeeded: 0, cancelled: 10 }],
+  ] as const)('%s', async (_title, inFlight, counts) => {
+    const gate = holdConversions();
+    const run = await planRun(rig.folder, 10, { request: { window: 3 } });
+    const handle = await rig.client.startBatch(run.request);
+    await until('the window is full', () => rig.stub.count('convert/file') === 3);
+    await handle.cancel({ inFlight });
+    await until('it stops', async () => (await handle.state()).status !== 'running');
+    gate.open();
+    const { result, results } = await endBatch(handle, run);
+    expect(result).toMatchObject({ status: 'cancelled', failed: 0, ...counts });
+    expect(results.filter(({ workflowId }) => workflowId !== undefined)).toHaveLength(3);
+    expect(rig.stub.count('convert/file')).toBe(3);
+    expect(await handle.state()).toMatchObject({ status: 'cancelled', ...counts });
+  });
+
+  it('finishes first and cancels when it is asked a second time', async () => {
+    holdConversions();
+    const run = await planRun(rig.folder, 5, { request: { window: 2 } });
+    const handle = await rig.client.startBatch(run.request);
+    await until('the window is full', () => rig.stub.count('convert/file') === 2);
+    await handle.cancel({ inFlight: 'finish' });
+    await until('it stops', async () => (await handle.state()).status === 'stopping');
+    await handle.cancel();
+    expect((await endBatch(handle, run)).result).toMatchObject({ status: 'cancelled', cancelled: 5 });
+  });
+
+  it("ends with its results after Temporal's own cancellation too", async () => {
+    holdConversions();
+    const run = await planRun(rig.folder, 6, { request: { window: 2 } });
+    const handle = await rig.client.startBatch(run.request);
+    await until('the window is full', () => rig.stub.count('convert/file') === 2);
+    await rig.temporal.workflow.getHandle(run.name).cancel();
+    expect((await endBatch(handle, run)).result).toMatchObject({ status: 'cancelled', cancelled: 6 });
+  });
+});
+
+it('counts a job that was terminated by hand as failed, one that was cancelled as cancelled, and ends', async () => {
+  const gate = holdConversions();
+  const run = await planRun(rig.folder, 6, { request: { window: 3 } });
+  const handle = await rig.client.startBatch(run.request);
+  await until('the window is full', () => rig.stub.count('convert/file') === 3);
+  await rig.temporal.workflow.getHandle(`${run.name}/1`).terminate('by hand');
+  await rig.temporal.workflow.getHandle(`${run.name}/2`).cancel();
+  gate.open();
+  const { result, results } = await endBatch(handle, run);
+  expect(result).toMatchObject({ succeeded: 4, failed: 1, cancelled: 1, failures: { TERMINATED: 1 } });
+  expect(results.slice(0, 2)).toMatchObject([
+    { item: 1, status: 'failed', code: 'TERMINATED' },
+    { item: 2, status: 'cancelled', code: 'CANCELLED' },
+  ]);
+});
+
+it('starts no more jobs after so many failures', async () => {
+  const run = await planRun(rig.folder, 40, {
+    change: (row) => (row.item <= 5 ? { ...row, source: `${row.source}.gone` } : row),
+    request: { window: 1, stopAfter: { failures: 3 } },
+  });
+  const { result } = await runBatch(rig.client, run);
+  expect(result).toMatchObject({ status: 'stopped', failed: 3, succeeded: 0, cancelled: 37 });
+});
+
+it('starts no more jobs after such a share of failures, and does not judge by the first few', async () => {
+  const run = await planRun(rig.folder, 60, {
+    change: (row) => (row.item % 2 === 0 ? { ...row, source: `${row.source}.gone` } : row),
+    request: { window: 1, stopAfter: { percent: 50 } },
+  });
+  const { result } = await runBatch(rig.client, run);
+  expect(result).toMatchObject({ status: 'stopped', failed: 10, succeeded: 10, cancelled: 40 });
+});
+
+it('ends at once with nothing to do', async () => {
+  const { result } = await runBatch(rig.client, await planRun(rig.folder, 0));
+  expect(result).toMatchObject({ status: 'completed', items: 0, succeeded: 0 });
+});
+
+describe('the manifest', () => {
+  async function failureOf(run: Awaited<ReturnType<typeof planRun>>): Promise<BatchFailedError> {
+    const ended = (await rig.client.startBatch(run.request)).result();
+    const error: unknown = await ended.then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    if (!(error instanceof BatchFailedError)) throw new Error('the batch did not fail', { cause: error });
+    return error;
+  }
+
+  it('that is damaged far down ends the batch before any job is started, and the line is named', async () => {
+    const run = await planRun(rig.folder, 450);
+    const file = path.join(run.folder, 'manifest.jsonl');
+    const lines = (await readFile(file, 'utf8')).split('\n');
+    lines[420] = '{"item": 421, "source": 5';
+    await writeFile(file, lines.join('\n'));
+    const failure = await failureOf(run);
+    expect(failure.code).toBe('BATCH_MANIFEST_DAMAGED');
+    expect(failure.message).toContain('manifest.jsonl, line 421: it is not JSON');
+    expect(rig.stub.requests).toEqual([]);
+  });
+
+  it('with another number of rows than it was started with ends the batch', async () => {
+    const run = await planRun(rig.folder, 4, { request: { items: 5 } });
+    const failure = await failureOf(run);
+    expect(failure.code).toBe('BATCH_MANIFEST_DAMAGED');
+    expect(failure.message).toContain('has 4 rows, and the batch was started with 5');
+  });
+
+  it('that is not there ends the batch', async () => {
+    const run = await planRun(rig.folder, 1);
+    await rm(run.folder, { recursive: true });
+    expect((await failureOf(run)).code).toBe('BATCH_MANIFEST_MISSING');
+  });
+
+  it('is not read at all when the input is wrong', async () => {
+    const run = await planRun(rig.folder, 1);
+    const start = (input: object) =>
+      rig.temporal.workflow.execute('conversionBatch', {
+        workflowId: run.name,
+        taskQueue: rig.taskQueue,
+        args: [{ app: 'stub', folder: `file://${run.folder}/`, items: 1, ...input }],
+      });
+    await expect(start({ window: 0 })).rejects.toMatchObject({ cause: { type: 'INVALID_BATCH' } });
+    await expect(start({ folder: '/tmp' })).rejects.toMatchObject({ cause: { type: 'INVALID_BATCH' } });
+    await expect(start({ policies: { submitTimeout: 'soon' } })).rejects.toMatchObject({
+      cause: { type: 'INVALID_JOB' },
+    });
+  });
+});
+
+it('refuses to start a batch whose name is running', async () => {
+  const gate = holdConversions();
+  const run = await planRun(rig.folder, 1);
+  const handle = await rig.client.startBatch(run.request);
+  await expect(rig.client.startBatch(run.request)).rejects.toBeInstanceOf(BatchRunningError);
+  gate.open();
+  await endBatch(handle, run);
+});
+
+it('leaves to its jobs a lower priority than single ones have, and lists them under its name', async () => {
+  const run = await planRun(rig.folder, 2);
+  await runBatch(rig.client, run);
+  const describe = (id: string) => rig.temporal.workflow.getHandle(id).describe();
+  expect((await describe(`${run.name}/1`)).priority?.priorityKey).toBe(4);
+  // What the line at the rate limit goes by.
+  const { events } = await rig.temporal.workflow.getHandle(`${run.name}/1`).fetchHistory();
+  const activities = events?.flatMap((event) => event.activityTaskScheduledEventAttributes ?? []) ?? [];
+  expect(activities.map(({ priority }) => priority?.priorityKey)).toEqual([4, 4, 4, 4]);
+  const query = `ConversionBatchId = '${run.name}' AND WorkflowType = 'conversionJob' AND ConversionStatus = 'running'`;
+  await until('both are listed', async () => (await rig.temporal.workflow.count(query)).count === 2);
+});

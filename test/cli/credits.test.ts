@@ -57,7 +57,7 @@ describe('fileconv credits restored', () => {
   it('says what to type when no stack runs in this folder', async () => {
     const { code, stdout, stderr } = await run([], '');
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(/No stack runs in .*\.fileconv, so no job waits there now\. Start it: fileconv up/);
+    expect(stderr).toMatch(/No stack runs in .*\.fileconv\. Start it \(fileconv up\)/);
   });
 
   it('ends with code 1 and one line when Temporal does not answer', async () => {

@@ -120,7 +120,10 @@ export interface ConversionJobResult {
   durationSeconds?: number;
   /** The service's warnings: name, and how to resolve it. */
   warnings: Record<string, string>;
-  /** HTTP requests spent. An attempt that ended with its worker counts as one. */
+  /**
+   * HTTP requests spent. An attempt that ended with its worker counts as one; what a parked job asked before it was told that there are vCredits
+   * again is not known any more, and not counted.
+   */
   requests: number;
   /** A submit had an unknown outcome and was sent again: the service may have charged two conversions. */
   possiblyChargedTwice: boolean;

@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { IncomingMessage } from 'node:http';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ConversionJobResult } from '../../src/shared/job';
+import { openAdministration } from '../../src/service';
+import { startTestService, tinySvg } from '../service/support';
+import { quickPolicies } from '../support/conversion-worker';
+import { StackFolder } from '../support/stack-process';
+import { stubAppId, stubToken } from '../support/stub-service';
+import { until } from '../support/until';
+
+/** A hundred jobs with vCredits for forty: the real service, `fileconv up`, and the command that an operator types. */
+
+jest.setTimeout(300_000);
+
+const jobs = 100;
+const funded = 40;
+const unfunded = jobs - funded;
+/** Every parked job's first own recheck comes within it: a minute after it parked, give or take a tenth. */
+const watchedMs = 72_000;
+
+let service: Awaited<ReturnType<typeof startTestService>>;
+let folder: StackFolder;
+let submits = 0;
+
+function countSubmits(message: unknown): void {
+  const { request } = message as { request: IncomingMessage };
+  if (request.url === '/v1/convert/file') submits += 1;
+}
+
+beforeAll(async () => {
+  const tokenSha256 = createHash('sha256').update(stubToken).digest('hex');
+  const app = { name: 'metered', appId: stubAppId, tokenSha256, vcredits: funded };
+  service = await startTestService({}, { app, token: stubToken });
+  folder = await StackFolder.create({ metered: service.service.url });
+  subscribe('http.server.request.start', countSubmits);
+});
+
+afterAll(async () => {
+  unsubscribe('http.server.request.start', countSubmits);
+  await folder.remove();
+  await service.stop();
+});
+
+/** Of the app at the service. */
+async function balance() {
+  const administration = await openAdministration({ dataDir: service.dataDir });
+  try {
+    return administration.balanceOf(stubAppId);
+  } finally {
+    administration.close();
+  }
+}
+
+async function addCredits(vcredits: number): Promise<void> {
+  const administration = await openAdministration({ dataDir: service.dataDir });
+  administration.addCredits(stubAppId, vcredits);
+  administration.close();
+}
+
+it('forty are converted, sixty park over kill -9 of their worker and ask next to nothing, and one command lets them go on', async () => {
+  const source = path.join(folder.path, 'logo.svg');
+  await writeFile(source, tinySvg);
+  const stack = await folder.up();
+  await stack.withClient(async (client, temporal) => {
+    const count = async (query: string) => (await temporal.workflow.count(query)).count;
+    const parked = () => count("ConversionStatus = 'awaitingCredits' AND ExecutionStatus = 'Running'");
+    const handles = await Promise.all(
+      Array.from({ length: jobs }, (_, index) =>
+        client.start({
+          app: 'metered',
+          source,
+          output: 'png',
+          destination: path.join(folder.path, 'out', `${index}.png`),
+          policies: quickPolicies,
+        }),
+      ),
+    );
+    await until('forty are converted', async () => (await count("ExecutionStatus = 'Completed'")) === funded, 120_000);
+    await until('sixty are parked', async () => (await parked()) === unfunded);
+    expect(await balance()).toMatchObject({ vcredits: 0, reserved: 0 });
+
+    await folder.kill('worker');
+    await until('a worker runs again', async () => (await folder.roles()).length === 4);
+    const before = submits;
+    await sleep(watchedMs);
+    expect(submits - before).toBeGreaterThan(0);
+    expect(submits - before).toBeLessThanOrEqual(6);
+    expect(await parked()).toBe(unfunded);
+
+    await addCredits(unfunded);
+    const { exitCode, stdout } = await folder.run(['credits', 'restored', '--app', 'metered', '--json']);
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ app: 'metered', signalled: unfunded, failed: 0 });
+    const results = await Promise.all(handles.map((handle) => handle.result()));
+    const summaryOf = ({ status, vcredits, possiblyChargedTwice }: ConversionJobResult) =>
+      `${status} ${vcredits ?? 'no'} ${String(possiblyChargedTwice)}`;
+    expect(new Set(results.map(summaryOf))).toEqual(new Set(['succeeded 1 false']));
+    expect(new Set(results.map(({ taskId }) => taskId)).size).toBe(jobs);
+    expect(await balance()).toMatchObject({ vcredits: 0, reserved: 0 });
+  });
+  expect(await stack.interrupt()).toBe(0);
+});

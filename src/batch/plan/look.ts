@@ -13,10 +13,14 @@ export type Sight =
 
 /** Looks at a file, through symbolic links. */
 export async function look(file: string): Promise<Sight> {
+  let isLink = false;
   try {
-    return sightOf(await stat(file, { bigint: true }));
+    // Most destinations don't exist yet: one call tells, and that they are no link to nowhere.
+    const named = await lstat(file, { bigint: true });
+    isLink = named.isSymbolicLink();
+    return sightOf(isLink ? await stat(file, { bigint: true }) : named);
   } catch (error) {
-    return { kind: 'none', reason: reasonOf(error), isLink: await isLink(file, error) };
+    return { kind: 'none', reason: reasonOf(error), isLink };
   }
 }
 
@@ -26,14 +30,6 @@ function sightOf(stats: BigIntStats): Sight {
   if (!stats.isFile()) return { kind: 'other', identity };
   const mtimeMs = Number(stats.mtimeNs / 1_000_000n);
   return { kind: 'file', identity, stamp: fileStamp(stats), bytes: Number(stats.size), mtimeMs };
-}
-
-async function isLink(file: string, error: unknown): Promise<boolean> {
-  if (systemErrorCode(error) !== 'ENOENT') return false;
-  return lstat(file).then(
-    () => true,
-    () => false,
-  );
 }
 
 function reasonOf(error: unknown): string {

@@ -89,17 +89,23 @@ describe('a plan of folders', () => {
     const cwd = await makeTree({
       'in/empty.md': '',
       'in/a.md': 'a',
-      list: 'in/empty.md\nin\ngone.md\nin/a.md',
+      list: 'in/empty.md\nin\ngone.md\nlink.md\nin/a.md',
       'out/in/a.pdf': 'mine',
     });
+    await symlink('nowhere', path.join(cwd, 'link.md'));
+    await symlink('nowhere', path.join(cwd, 'out/in/empty.pdf'));
     const planned = await plan(cwd, { what: { sources: [], filesFrom: 'list', to: 'pdf' } });
-    expect(planned).toMatchObject({ rows: 4, problems: { count: 0 }, run: { number: 1 } });
+    expect(planned).toMatchObject({ rows: 5, problems: { count: 0 }, run: { number: 1 } });
     expect(messagesOf(planned.warnings)).toEqual([
       'in/empty.md is empty. Its item will fail.',
       'in is a folder. Its item will fail.',
       'gone.md does not exist. Its item will fail.',
+      'link.md is a symbolic link that leads nowhere. Its item will fail.',
     ]);
-    expect(messagesOf(planned.existing)).toEqual([`${path.join(cwd, 'out/in/a.pdf')} exists already.`]);
+    expect(messagesOf(planned.existing)).toEqual([
+      `${path.join(cwd, 'out/in/empty.pdf')} exists already.`,
+      `${path.join(cwd, 'out/in/a.pdf')} exists already.`,
+    ]);
   });
 });
 

@@ -3,7 +3,7 @@ import type { CommandContext, CommonOptions } from './command-context';
 import type { ConvertFlags } from './commands/convert';
 import { addJob } from './commands/job/register';
 import { addLimit } from './commands/limit/register';
-import { addNamespace } from './commands/namespace/register';
+import { addDoctor, addNamespace } from './commands/register-operations';
 import { addServiceAdmin } from './commands/service-admin/register';
 import type { TargetFlags } from './commands/service-check-target';
 import type { ExitCode } from './exit';
@@ -112,6 +112,7 @@ export function buildCommands(output: Output, run: Runner): Command {
   addJob(program, { common, examples, run });
   addLimit(program, { common, examples, run });
   addNamespace(program, { common, examples, run });
+  addDoctor(program, { common, examples, run });
 
   common(program.command('callbacks'))
     .description('run the callback receiver: wakes the jobs whose service calls back')

@@ -5,15 +5,22 @@ import { configuredApps, configuredServiceUrl, embeddedProfile, isEmbedded } fro
 import type { CommandContext } from './command-context';
 import { CommandError } from './command-error';
 
+/** Where an app's service is, and what it is asked with. */
+export interface ServiceProfile {
+  baseUrl: string;
+  appId: string;
+  token: string;
+}
+
 /**
- * A connection to an app's service, for the few questions of a command. The caller closes it.
+ * The profile of an app, with its token.
  * @throws CommandError for an app that nobody configured, ConfigError when its token can't be read.
  */
-export async function openApi(
+export async function readProfile(
   context: CommandContext,
   app: string,
   embeddedUrl = configuredServiceUrl(context),
-): Promise<{ api: ConversionApi; baseUrl: string }> {
+): Promise<ServiceProfile> {
   const apps = configuredApps(context);
   const configured = Object.hasOwn(apps, app) ? apps[app] : undefined;
   const profile = configured ?? (isEmbedded(context, app) ? await embeddedProfile(context, embeddedUrl) : undefined);
@@ -23,9 +30,21 @@ export async function openApi(
       `There is no app profile called "${app}"; there are: ${known}. See: fileconv config show`,
     ]);
   }
-  const { baseUrl, appId } = profile;
-  const token = typeof profile.token === 'function' ? await profile.token() : profile.token;
+  const { baseUrl, appId, token } = profile;
+  return { baseUrl, appId, token: typeof token === 'function' ? await token() : token };
+}
+
+/**
+ * A connection to an app's service, for the few questions of a command. The caller closes it.
+ * @throws CommandError for an app that nobody configured, ConfigError when its token can't be read.
+ */
+export async function openApi(
+  context: CommandContext,
+  app: string,
+  embeddedUrl = configuredServiceUrl(context),
+): Promise<{ api: ConversionApi; baseUrl: string }> {
+  const profile = await readProfile(context, app, embeddedUrl);
   const { connectSeconds, headersSeconds } = context.config.values.timeouts;
   const timeouts = { connectMs: connectSeconds * 1_000, headersMs: headersSeconds * 1_000 };
-  return { api: createConversionApi({ baseUrl, appId, token, timeouts }), baseUrl };
+  return { api: createConversionApi({ ...profile, timeouts }), baseUrl: profile.baseUrl };
 }

@@ -9,7 +9,7 @@ import type { BatchRequest } from './batch-request';
 import { toBatchInput } from './batch-request';
 import { ConversionHandle } from './conversion-handle';
 import type { ConversionRequest } from './job-request';
-import { searchAttributes, startingAttributes } from '../shared/search-attributes';
+import { chargedBeforeMemo, searchAttributes, startingAttributes } from '../shared/search-attributes';
 import { hasSearchAttributes } from './search-attribute-support';
 import { newWorkflowId, toJobInput } from './job-request';
 
@@ -24,6 +24,10 @@ export interface FileConversionClientOptions {
 export interface StartOptions {
   /** Default: a new id made of the source's name. */
   workflowId?: string;
+  /** An earlier run of this job may have been charged: the result says `possiblyChargedTwice`. */
+  chargedBefore?: boolean;
+  /** The batch that it is listed with. */
+  batchId?: string;
 }
 
 /** Starts, awaits and finds conversion jobs. */
@@ -54,13 +58,14 @@ export class FileConversionClient {
    */
   async start(request: ConversionRequest, options: StartOptions = {}): Promise<ConversionHandle> {
     const input = toJobInput(request, this.app);
-    const typedSearchAttributes = await this.searchAttributesOf(input);
+    const typedSearchAttributes = await this.searchAttributesOf(input, options);
     const workflow = await this.client.workflow.start(conversionJobType, {
       workflowId: options.workflowId ?? newWorkflowId(input.source),
       taskQueue: this.taskQueue,
       args: [input],
       staticSummary: jobSummary(input),
       ...(typedSearchAttributes && { typedSearchAttributes }),
+      ...(options.chargedBefore === true && { memo: { [chargedBeforeMemo]: true } }),
     });
     return new ConversionHandle(workflow);
   }
@@ -105,9 +110,12 @@ export class FileConversionClient {
     return this.hasSearchAttributes;
   }
 
-  private async searchAttributesOf(input: ConversionJobInput): Promise<TypedSearchAttributes | undefined> {
+  private async searchAttributesOf(
+    input: ConversionJobInput,
+    options: StartOptions,
+  ): Promise<TypedSearchAttributes | undefined> {
     if (!(await this.isListing())) return undefined;
-    return new TypedSearchAttributes(startingAttributes(input));
+    return new TypedSearchAttributes(startingAttributes(input, options));
   }
 
   /** The job with this id; asking it costs nothing until one of its methods is called. */

@@ -2,7 +2,7 @@ import type { WorkflowExecutionDescription } from '@temporalio/client';
 import { activityNames } from '../shared/names';
 
 /** What a job's step is called, by the activity that it is. */
-const stepOfActivity: Readonly<Record<string, string>> = {
+export const stepOfActivity: Readonly<Record<string, string>> = {
   [activityNames.uploadFile]: 'uploading',
   [activityNames.convertFile]: 'submitting',
   [activityNames.checkTask]: 'converting',
@@ -46,7 +46,9 @@ export function readPendingStep({ raw }: Pick<WorkflowExecutionDescription, 'raw
 }
 
 /** Of a protobuf timestamp. */
-function toMilliseconds(time: { seconds?: unknown; nanos?: number | null } | null | undefined): number | undefined {
+export function toMilliseconds(
+  time: { seconds?: unknown; nanos?: number | null } | null | undefined,
+): number | undefined {
   if (!time) return undefined;
   return Number(time.seconds ?? 0) * 1_000 + Math.floor((time.nanos ?? 0) / 1_000_000);
 }

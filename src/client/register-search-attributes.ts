@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { isGrpcServiceError } from '@temporalio/client';
-import { searchAttributeTypes, searchAttributes } from '../shared/search-attributes';
+import { searchAttributeTypes } from '../shared/search-attributes';
 import { acceptsInQueries } from './search-attribute-support';
 
 /** Names of the attributes, by what became of them. */
@@ -46,10 +46,10 @@ const notFound = 5;
 const alreadyExists = 6;
 
 /**
- * Registers what jobs are listed by, in the client's namespace. Repeat-safe: what is there stays as it is. Resolves when queries accept them.
- * @throws SearchAttributeRegistrationError
+ * Which attributes the client's namespace has.
+ * @throws SearchAttributeRegistrationError `wrongType`, `namespaceUnknown`, or when the server does not tell.
  */
-export async function registerSearchAttributes(client: Client): Promise<RegisteredSearchAttributes> {
+export async function findSearchAttributes(client: Client): Promise<{ present: string[]; missing: string[] }> {
   const { connection } = client;
   if (!('operatorService' in connection)) throw new TypeError('a connection without an operator service');
   const { namespace } = client.options;
@@ -61,7 +61,7 @@ export async function registerSearchAttributes(client: Client): Promise<Register
       throw error;
     },
   );
-  if (!known) return { present: names, added: [] };
+  if (!known) return { present: names, missing: [] };
   const { customAttributes } = known;
   for (const name of names) {
     const type = customAttributes[name];
@@ -72,12 +72,21 @@ export async function registerSearchAttributes(client: Client): Promise<Register
       { problem: 'wrongType', missing: [] },
     );
   }
-  const present = names.filter((name) => Object.hasOwn(customAttributes, name));
-  const added = names.filter((name) => !Object.hasOwn(customAttributes, name));
+  const isPresent = (name: string) => Object.hasOwn(customAttributes, name);
+  return { present: names.filter(isPresent), missing: names.filter((name) => !isPresent(name)) };
+}
+
+/**
+ * Registers what jobs are listed by, in the client's namespace. Repeat-safe: what is there stays as it is. Resolves when queries accept them.
+ * @throws SearchAttributeRegistrationError
+ */
+export async function registerSearchAttributes(client: Client): Promise<RegisteredSearchAttributes> {
+  const { connection } = client;
+  if (!('operatorService' in connection)) throw new TypeError('a connection without an operator service');
+  const { namespace } = client.options;
+  const { present, missing: added } = await findSearchAttributes(client);
   if (added.length === 0) return { present, added };
-  const types = Object.values(searchAttributes)
-    .filter(({ name }) => added.includes(name))
-    .map(({ name }) => [name, typeNames.indexOf(searchAttributeTypes[name] ?? '')] as const);
+  const types = added.map((name) => [name, typeNames.indexOf(searchAttributeTypes[name] ?? '')] as const);
   await asked(
     () =>
       connection.operatorService

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Client } from '@temporalio/client';
+import { aliveWorkers } from '../../client/task-queue-workers';
 import type { TemporalTarget } from '../../config/temporal-connection';
 import { temporalTarget } from '../../config/temporal-connection';
 import { systemErrorCode } from '../../shared/system-error';
@@ -15,8 +15,6 @@ import type { Stack } from './start-stack';
 import { startStack } from './start-stack';
 
 const lockRetryMs = 200;
-/** A worker asks for work again once a minute at the latest; the server lists it for five minutes after it has died. */
-const pollerIsAliveMs = 75_000;
 
 /**
  * The stack that runs already, or one that ends with this command. With `startedBy: 'up'` other commands may use it meanwhile.
@@ -52,7 +50,7 @@ async function useExternal(
   }
   const inUse = await connect(target, { serviceUrl: configuredServiceUrl(context), taskQueue });
   try {
-    if (await hasWorker(inUse.client, { namespace: target.namespace, taskQueue })) return inUse;
+    if ((await aliveWorkers(inUse.client, taskQueue)).length > 0) return inUse;
   } catch (error) {
     await inUse.close();
     throw error;
@@ -117,17 +115,6 @@ async function connectTo(record: StackRecord, { connection }: TemporalTarget): P
   const { temporal, service, taskQueue } = record;
   const target = { connection: { ...connection, address: temporal.address }, namespace: temporal.namespace };
   return { ...(await connect(target, { serviceUrl: service.url, taskQueue })), uiUrl: temporal.uiUrl };
-}
-
-async function hasWorker(
-  client: Client,
-  { namespace, taskQueue }: { namespace: string; taskQueue: string },
-): Promise<boolean> {
-  const { pollers } = await client.workflowService.describeTaskQueue({ namespace, taskQueue: { name: taskQueue } });
-  return pollers.some(({ lastAccessTime }) => {
-    const polledAt = Number(lastAccessTime?.seconds ?? 0) * 1_000;
-    return Date.now() - polledAt < pollerIsAliveMs;
-  });
 }
 
 /** The stack that everybody may use. What stands there may be left over from a crash. */

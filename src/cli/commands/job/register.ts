@@ -49,6 +49,44 @@ export function addJob(program: Command, { common, examples, run }: CommandTools
         });
       }),
     );
+
+  common(job.command('show'))
+    .description('print what a job did, what it waits for and what to type next; needs no worker')
+    .argument('<id>', 'workflow id')
+    .addHelpText(
+      'after',
+      examples('fileconv job show invoices/17', 'fileconv job show invoices/17 --json | jq .pending'),
+    )
+    .action((id: string, options: CommonOptions) =>
+      run(options, async (context) => (await import('./show.js')).jobShow(context, id)),
+    );
+
+  common(job.command('watch'))
+    .description('wait for a job; the exit code is that of convert')
+    .argument('<id>', 'workflow id')
+    .addHelpText('after', examples('fileconv job watch invoices/17', 'fileconv job watch invoices/17 --json'))
+    .action((id: string, options: CommonOptions) =>
+      run(options, async (context) => (await import('./watch.js')).jobWatch(context, id)),
+    );
+
+  common(job.command('cancel'))
+    .description('stop a job; a conversion that the service has accepted goes on there')
+    .argument('<id>', 'workflow id')
+    .addHelpText('after', examples('fileconv job cancel invoices/17'))
+    .action((id: string, options: CommonOptions) =>
+      run(options, async (context) => (await import('./cancel.js')).jobCancel(context, id)),
+    );
+
+  common(job.command('retry'))
+    .description('run a job again that ended without a file, from where nothing is charged twice')
+    .argument('<id>', 'workflow id')
+    .option('--resubmit', 'convert again although the last run was charged or may have been')
+    .addHelpText('after', examples('fileconv job retry invoices/17', 'fileconv job retry invoices/17 --resubmit'))
+    .action((id: string, options: CommonOptions & { resubmit?: boolean }) =>
+      run(options, async (context) =>
+        (await import('./retry.js')).jobRetry(context, id, { resubmit: options.resubmit === true }),
+      ),
+    );
 }
 
 function pointInTime(text: string): Date {

@@ -1,0 +1,33 @@
+import type { CommandContext } from '../command-context';
+import { checkCallbacks } from '../doctor/check-callbacks';
+import { checkDisk } from '../doctor/check-disk';
+import { checkService } from '../doctor/check-service';
+import { checkTemporal } from '../doctor/check-temporal';
+import type { Finding } from '../doctor/finding';
+import type { ExitCode } from '../exit';
+import { exitCodes } from '../exit';
+import { printable } from '../terminal-text';
+
+/** `fileconv doctor`: looks at every part, and says of a broken one what to do. Exit code 1 when any is. */
+export async function doctor(context: CommandContext, flags: { app?: string }): Promise<ExitCode> {
+  const { output, config } = context;
+  const { apps, defaultApp } = config.values;
+  const asked = flags.app === undefined ? [...new Set([defaultApp, ...Object.keys(apps)])] : [flags.app];
+  const findings: Finding[] = [
+    ...(await checkTemporal(context)),
+    ...(await Promise.all(asked.map((app) => checkService(context, app)))).flat(),
+    await checkCallbacks(context),
+    await checkDisk(context),
+  ];
+  const isOk = findings.every(({ status }) => status !== 'broken');
+  if (output.json) output.printJson({ ok: isOk, findings });
+  else output.print(findings.map((finding) => describe(context, finding)).join('\n'));
+  return isOk ? exitCodes.ok : exitCodes.failed;
+}
+
+function describe({ output }: CommandContext, { part, status, says, cure }: Finding): string {
+  const { green, red, dim } = output.colors;
+  const color = { ok: green, broken: red, skipped: dim }[status];
+  const line = `${color(status.padEnd(7))}  ${part}: ${printable(says)}`;
+  return cure === undefined ? line : `${line}\n         ${printable(cure)}`;
+}

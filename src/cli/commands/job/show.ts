@@ -1,0 +1,130 @@
+import type { JobInspection } from '../../../client/inspect-job';
+import type { TimelineEntry } from '../../../client/job-history';
+import { planRetry } from '../../../client/retry-job';
+import type { CommandContext } from '../../command-context';
+import type { ExitCode } from '../../exit';
+import { exitCodes } from '../../exit';
+import { fileSize, formatTable } from '../../table';
+import { printable } from '../../terminal-text';
+import { typed, uiLink, withJob } from './open-job';
+import { shownDuration, shownTime } from './shown-time';
+
+/** `fileconv job show`: what a job did, what it waits for, and what to type next. Needs no worker. */
+export async function jobShow(context: CommandContext, workflowId: string): Promise<ExitCode> {
+  const { output } = context;
+  return withJob(context, workflowId, (temporal, job) => {
+    const link = uiLink(temporal, job);
+    const next = nextCommand(job);
+    if (output.json) {
+      const { history, ...shown } = job;
+      output.printJson({
+        ...shown,
+        input: history.input,
+        ...(link !== undefined && { uiUrl: link }),
+        ...(next && { next: next.command }),
+      });
+    } else {
+      output.print(describe(job, link).join('\n'));
+      if (next) output.print(`\n${next.why}: ${next.command}`);
+    }
+    return Promise.resolve(exitCodes.ok);
+  });
+}
+
+function describe(job: JobInspection, link: string | undefined): string[] {
+  const now = Date.now();
+  const { phase, status, since, pending, output, error } = job;
+  const { source, destination } = job.history.input;
+  const forHow = job.endedAt === undefined ? `, for ${shownDuration(now - since)}` : '';
+  const rows: [string, string | undefined][] = [
+    ['Job', `${job.workflowId} (${job.summary})`],
+    ['State', `${phase ?? status} since ${shownTime(since)} UTC${forHow}`],
+    ['Waits for', job.waitsFor],
+    ['Attempt', pending && attemptText(pending, now)],
+    ['Last failure', pending?.lastFailure],
+    ['Worker', workerText(job)],
+    ['Error', error && `${error.code}: ${error.message}`],
+    ['Source', 'uri' in source ? source.uri : `connector ${source.connector}`],
+    ['Destination', destination ?? 'none: the result stays at the service'],
+    ['Output', output && `${output.uri} (${fileSize(output.bytes)}, sha256 ${output.sha256})`],
+    ['App', job.app],
+    ['Task', job.taskId],
+    ['Spent', spentText(job)],
+    [
+      'Charged',
+      job.possiblyChargedTwice ? 'possibly twice: a submit with an unknown outcome was sent again' : undefined,
+    ],
+    ['Temporal UI', link],
+  ];
+  const shown = rows.flatMap(([name, value]) => (value === undefined ? [] : [[name, printable(value)]]));
+  const timeline = job.timeline.map((entry) => timelineRow(entry, now));
+  return [
+    ...shown.map(([name = '', value = '']) => `${name.padEnd(13)} ${value}`),
+    '',
+    formatTable(['AT (UTC)', 'WHAT', 'TOOK', 'REQUESTS', ''], timeline),
+  ];
+}
+
+function attemptText({ attempt, underWay, nextAttemptAt }: NonNullable<JobInspection['pending']>, now: number): string {
+  if (underWay) return `${attempt}, under way`;
+  if (nextAttemptAt === undefined || nextAttemptAt <= now) return `${attempt}, waits for a worker`;
+  return `${attempt}, at ${shownTime(nextAttemptAt)} UTC (in ${shownDuration(nextAttemptAt - now)})`;
+}
+
+function workerText({ worker, taskQueue }: JobInspection): string | undefined {
+  if (worker === 'none')
+    return `none polls task queue ${taskQueue}: the job stands still. Shown is what its history tells.`;
+  if (worker === 'silent') return 'does not answer. Shown is what the history tells.';
+  return undefined;
+}
+
+function spentText({ requests, vcredits }: JobInspection): string {
+  const credits = vcredits === undefined ? '' : `, ${vcredits} vCredit${vcredits === 1 ? '' : 's'}`;
+  return `${requests} request${requests === 1 ? '' : 's'}${credits}`;
+}
+
+function timelineRow(
+  { at, what, endedAt, outcome, code, message, attempts, requests }: TimelineEntry,
+  now: number,
+): string[] {
+  const took = outcome === undefined ? '' : shownDuration((endedAt ?? now) - at);
+  const notes = [
+    outcome === 'open' ? 'not ended' : outcome === 'cancelled' ? 'cancelled' : undefined,
+    attempts !== undefined && attempts > 1 ? `attempt ${attempts}` : undefined,
+    code === undefined ? undefined : `${code}: ${message ?? ''}`,
+  ];
+  return [
+    shownTime(at),
+    what,
+    took,
+    requests === undefined ? '' : String(requests),
+    printable(notes.filter((note) => note !== undefined).join(', ')),
+  ];
+}
+
+/** What a person types next; undefined when there is nothing to do. */
+function nextCommand(job: JobInspection): { why: string; command: string } | undefined {
+  const id = typed(job.workflowId);
+  if (job.status === 'completed') return undefined;
+  if (job.worker === 'none') return { why: 'No worker is alive; start one', command: 'fileconv worker' };
+  if (job.phase === 'awaitingCredits') {
+    return { why: 'When vCredits were added', command: `fileconv credits restored --app ${job.app}` };
+  }
+  if (job.status === 'running') return { why: 'See it go on', command: `fileconv job watch ${id}` };
+  const plan = planRetry(job);
+  switch (plan.kind) {
+    case 'resume': {
+      const what = plan.from === 'downloading' ? 'only downloads again' : 'only awaits its task again';
+      return { why: `Run it again (${what}; nothing is submitted)`, command: `fileconv job retry ${id}` };
+    }
+    case 'startAnew':
+      return { why: 'Run it again, when the cause is mended', command: `fileconv job retry ${id}` };
+    case 'resubmit':
+      return {
+        why: `Convert again, and maybe pay twice (${plan.why})`,
+        command: `fileconv job retry ${id} --resubmit`,
+      };
+    case 'none':
+      return undefined;
+  }
+}

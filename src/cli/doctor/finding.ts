@@ -1,0 +1,40 @@
+/** What `fileconv doctor` has found out about one part. */
+export interface Finding {
+  /** For example `Temporal` or `service of app billing`. */
+  part: string;
+  status: 'ok' | 'broken' | 'skipped';
+  says: string;
+  /** Of a broken part: what to do, with the command to type. */
+  cure?: string;
+}
+
+export function ok(part: string, says: string): Finding {
+  return { part, status: 'ok', says };
+}
+
+export function broken(part: string, says: string, cure: string): Finding {
+  return { part, status: 'broken', says, cure };
+}
+
+export function skipped(part: string, says: string): Finding {
+  return { part, status: 'skipped', says };
+}
+
+export function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.split('\n')[0] ?? '';
+}
+
+const toleratedSkewMs = 30_000;
+
+/** This machine's clock beside another's. Waits and deadlines are told in points of time, so the clocks must agree. */
+export function compareClocks(part: string, { theirsMs, oursMs }: { theirsMs: number; oursMs: number }): Finding {
+  const skewMs = oursMs - theirsMs;
+  const seconds = Math.round(Math.abs(skewMs) / 1_000);
+  if (Math.abs(skewMs) <= toleratedSkewMs) return ok(part, seconds <= 1 ? 'in step' : `${seconds} s apart`);
+  return broken(
+    part,
+    `this machine's clock is ${seconds} s ${skewMs > 0 ? 'ahead' : 'behind'}`,
+    'Let both set their clocks by NTP (timedatectl set-ntp true); deadlines and pauses are wrong until then.',
+  );
+}

@@ -1,0 +1,177 @@
+import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
+import type { ConversionFailureDetails, ConversionJobState, JobPhase, OutputFile } from '../shared/job';
+import { jobSummary } from '../shared/job';
+import { activityNames, conversionJobType, conversionStateQuery } from '../shared/names';
+import { searchAttributes } from '../shared/search-attributes';
+import type { JobHistory, TimelineEntry } from './job-history';
+import { readJobHistory } from './job-history';
+import type { PendingStep } from './pending-step';
+import { readPendingStep } from './pending-step';
+import { aliveWorkers } from './task-queue-workers';
+
+/** How a job stands as Temporal knows it. */
+export type JobStatus = 'running' | 'completed' | 'failed' | 'cancelled' | 'terminated' | 'timedOut';
+
+/** Everything about one job that a person on call asks for. Times are milliseconds since the epoch. */
+export interface JobInspection {
+  workflowId: string;
+  runId: string;
+  summary: string;
+  app: string;
+  taskQueue: string;
+  batchId?: string;
+  status: JobStatus;
+  /** Where a running job stands. */
+  phase?: JobPhase;
+  /** Since when it stands there; of a job that has ended, when it did. */
+  since: number;
+  startedAt: number;
+  endedAt?: number;
+  /** What a running job waits for, in one sentence. */
+  waitsFor?: string;
+  pending?: PendingStep;
+  /** Whether a worker answers for a running job: without one everything here is told by the history alone. */
+  worker?: 'answers' | 'silent' | 'none';
+  timeline: TimelineEntry[];
+  taskId?: string;
+  requests: number;
+  vcredits?: number;
+  possiblyChargedTwice: boolean;
+  output?: OutputFile;
+  error?: { code: string; message: string };
+  history: JobHistory;
+}
+
+/** The workflow is no conversion job. */
+export class NotAConversionJobError extends Error {
+  override readonly name = 'NotAConversionJobError';
+  constructor(
+    readonly workflowId: string,
+    readonly workflowType: string,
+  ) {
+    super(`${workflowId} is no conversion job but a workflow of type ${workflowType}`);
+  }
+}
+
+const queryTimeoutMs = 5_000;
+
+/**
+ * Reads a job from its history, its pending activity and, where a worker is alive, its own answer.
+ * @throws WorkflowNotFoundError, NotAConversionJobError
+ */
+export async function inspectJob(client: Client, workflowId: string, runId?: string): Promise<JobInspection> {
+  const description = await client.workflow.getHandle(workflowId, runId).describe();
+  if (description.type !== conversionJobType) throw new NotAConversionJobError(workflowId, description.type);
+  // Of this very run: another may have begun meanwhile.
+  const handle = client.workflow.getHandle(workflowId, description.runId);
+  const { events } = await handle.fetchHistory();
+  const history = await readJobHistory(events, client.options.loadedDataConverter);
+  const status = statusOf(description);
+  const isRunning = status === 'running';
+  const pending = isRunning ? readPendingStep(description) : undefined;
+  const answer = isRunning ? await askWorker(client, description) : undefined;
+  const state = answer?.state;
+  const stand = isRunning ? standOf(history, pending, description.startTime.getTime()) : undefined;
+  const { result, failure, task } = history;
+  const details = failure?.details as Partial<ConversionFailureDetails> | undefined;
+  const taskId = result?.taskId ?? state?.taskId ?? task?.taskId ?? details?.taskId;
+  const vcredits = result?.vcredits ?? task?.vcredits;
+  const endedAt = description.closeTime?.getTime();
+  const startedAt = description.startTime.getTime();
+  const batchId = description.typedSearchAttributes.get(searchAttributes.batchId);
+  return {
+    workflowId,
+    runId: description.runId,
+    summary: (await description.staticSummary()) ?? jobSummary(history.input),
+    app: history.input.app,
+    taskQueue: description.taskQueue,
+    ...(batchId !== undefined && { batchId }),
+    status,
+    ...(stand && { phase: state?.phase ?? stand.phase, waitsFor: stand.waitsFor }),
+    since: endedAt ?? state?.since ?? stand?.since ?? startedAt,
+    startedAt,
+    ...(endedAt !== undefined && { endedAt }),
+    ...(pending && { pending }),
+    ...(answer && { worker: answer.worker }),
+    timeline: history.timeline,
+    ...(taskId !== undefined && { taskId }),
+    requests: result?.requests ?? history.requests,
+    ...(vcredits !== undefined && { vcredits }),
+    possiblyChargedTwice:
+      result?.possiblyChargedTwice ?? state?.possiblyChargedTwice ?? details?.possiblyChargedTwice ?? false,
+    ...(result?.output && { output: result.output }),
+    ...(failure && { error: { code: failure.code, message: failure.message } }),
+    history,
+  };
+}
+
+async function askWorker(
+  client: Client,
+  { workflowId, runId, taskQueue }: WorkflowExecutionDescription,
+): Promise<{ worker: NonNullable<JobInspection['worker']>; state?: ConversionJobState }> {
+  if ((await aliveWorkers(client, taskQueue)).length === 0) return { worker: 'none' };
+  try {
+    const state = await client.withDeadline(Date.now() + queryTimeoutMs, () =>
+      client.workflow.getHandle(workflowId, runId).query<ConversionJobState>(conversionStateQuery),
+    );
+    return { worker: 'answers', state };
+  } catch {
+    return { worker: 'silent' };
+  }
+}
+
+/** Where a running job stands by its history alone, and what it waits for. */
+function standOf(
+  { lastStep, input }: JobHistory,
+  pending: PendingStep | undefined,
+  startedAt: number,
+): { phase: JobPhase; since: number; waitsFor: string } | undefined {
+  if (!lastStep) {
+    const phase = 'uri' in input.source ? 'uploading' : 'submitting';
+    return { phase, since: startedAt, waitsFor: 'a worker that takes it for the first time' };
+  }
+  const { activity, entry, failure, hasCallback } = lastStep;
+  const since = entry.endedAt ?? entry.at;
+  if (pending)
+    return { phase: phaseOf(entry.what), since: entry.at, waitsFor: waitOfPending(pending, entry, input.app) };
+  if (failure?.reaction === 'awaitCredits') {
+    return { phase: 'awaitingCredits', since, waitsFor: `vCredits of app ${input.app}` };
+  }
+  if (failure?.reaction === 'outcomeUnknown' && hasCallback) {
+    const waitsFor = 'the callback that tells whether the submit with an unknown outcome ran';
+    return { phase: 'submitting', since, waitsFor };
+  }
+  if (activity === activityNames.convertFile && entry.outcome === 'done') {
+    return { phase: 'converting', since, waitsFor: "the service's callback, or the time to poll" };
+  }
+  return { phase: phaseOf(entry.what), since, waitsFor: 'a worker that goes on, or the pause before the next submit' };
+}
+
+function waitOfPending({ step, underWay }: PendingStep, { what }: TimelineEntry, app: string): string {
+  if (what === 'awaitingCredits') return `vCredits of app ${app}`;
+  if (step === 'converting') return 'the service to finish the conversion';
+  return underWay ? `the attempt under way (${step})` : `the next attempt (${step})`;
+}
+
+function phaseOf(what: string): JobPhase {
+  const phases: readonly JobPhase[] = ['uploading', 'submitting', 'awaitingCredits', 'converting', 'downloading'];
+  return phases.find((phase) => phase === what) ?? 'downloading';
+}
+
+function statusOf({ status }: WorkflowExecutionDescription): JobStatus {
+  switch (status.name) {
+    case 'RUNNING':
+    case 'PAUSED':
+      return 'running';
+    case 'COMPLETED':
+      return 'completed';
+    case 'CANCELLED':
+      return 'cancelled';
+    case 'TERMINATED':
+      return 'terminated';
+    case 'TIMED_OUT':
+      return 'timedOut';
+    default:
+      return 'failed';
+  }
+}

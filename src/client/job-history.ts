@@ -1,0 +1,318 @@
+import type { LoadedDataConverter } from '@temporalio/common';
+import { ApplicationFailure, TimeoutFailure } from '@temporalio/common';
+import type { History } from '@temporalio/common/lib/proto-utils';
+import {
+  decodeArrayFromPayloads,
+  decodeOptionalFailureToOptionalError,
+} from '@temporalio/common/lib/internal-non-workflow';
+import type {
+  ActivityFailureDetails,
+  CheckTaskInput,
+  CheckTaskResult,
+  ConvertFileInput,
+  ConvertFileResult,
+  SendingFence,
+} from '../shared/activities';
+import type { ConversionJobInput, ConversionJobResult } from '../shared/job';
+import { activityNames, conversionCallbackSignal, creditsRestoredSignal } from '../shared/names';
+import { stepOfActivity, toMilliseconds } from './pending-step';
+
+/** One step of a job, or something that happened to it. Times are milliseconds since the epoch. */
+export interface TimelineEntry {
+  at: number;
+  /** `uploading`, `submitting`, `awaitingCredits`, `converting`, `downloading`, `cleaning up`, or what happened. */
+  what: string;
+  /** Absent while the step is open, and for what takes no time. */
+  endedAt?: number;
+  outcome?: 'open' | 'done' | 'failed' | 'cancelled';
+  /** The code of a failure, and what it means. */
+  code?: string;
+  message?: string;
+  /** Attempts that the server counted, where it says so. */
+  attempts?: number;
+  requests?: number;
+}
+
+/** What a job's history tells, whether or not any worker is alive. */
+export interface JobHistory {
+  input: ConversionJobInput;
+  timeline: TimelineEntry[];
+  /** Of the last step that is not a clean-up. */
+  lastStep?: { activity: string; entry: TimelineEntry; failure?: StepFailure; hasCallback: boolean };
+  /** The conversion task that the job knows. */
+  task?: { taskId: string; finished: boolean; vcredits?: number };
+  /** Where a new run can begin that does not submit again: the workflow task (event id) after which the task was awaited or downloaded. */
+  resumeAt?: number;
+  /** A submit may have been executed, and the job knows no task of it. */
+  mayHaveRun: boolean;
+  cancelRequested?: { at: number; eventId: number };
+  requests: number;
+  result?: ConversionJobResult;
+  failure?: { code: string; message: string; details?: unknown };
+}
+
+/** Why a step failed. */
+export interface StepFailure {
+  code: string;
+  message: string;
+  reaction: ActivityFailureDetails['reaction'];
+  /** The task itself failed at the service, which does not charge for it. */
+  isOfTask: boolean;
+}
+
+type HistoryEvent = NonNullable<History['events']>[number];
+
+interface Step {
+  activity: string;
+  entry: TimelineEntry;
+  input: unknown;
+  workflowTask: number;
+}
+
+/** Reads the history of one run of a job. */
+export async function readJobHistory(events: History['events'], converter: LoadedDataConverter): Promise<JobHistory> {
+  const reader = new HistoryReader(converter);
+  for (const event of events ?? []) await reader.read(event);
+  return reader.history();
+}
+
+class HistoryReader {
+  private readonly timeline: TimelineEntry[] = [];
+  private readonly open = new Map<number, Step>();
+  private readonly started = new Map<number, number>();
+  private input: ConversionJobInput | undefined;
+  private last: JobHistory['lastStep'];
+  private task: JobHistory['task'];
+  private resumeAt: number | undefined;
+  /** The event of an accepted submit: the next workflow task begins to await it. */
+  private acceptedAt: number | undefined;
+  private mayHaveRun = false;
+  private requests = 0;
+  private cancelRequested: JobHistory['cancelRequested'];
+  private result: ConversionJobResult | undefined;
+  private failure: JobHistory['failure'];
+
+  constructor(private readonly converter: LoadedDataConverter) {}
+
+  history(): JobHistory {
+    if (!this.input) throw new TypeError('a history without its first event');
+    // A submit that was open when the job was ended from outside may be under way.
+    const isSubmitting = [...this.open.values()].some(({ activity }) => activity === activityNames.convertFile);
+    return {
+      input: this.input,
+      timeline: this.timeline,
+      ...(this.last && { lastStep: this.last }),
+      ...(this.task && { task: this.task }),
+      ...(this.task && this.resumeAt !== undefined && { resumeAt: this.resumeAt }),
+      mayHaveRun: this.mayHaveRun || isSubmitting,
+      ...(this.cancelRequested && { cancelRequested: this.cancelRequested }),
+      requests: this.requests,
+      ...(this.result && { result: this.result }),
+      ...(this.failure && { failure: this.failure }),
+    };
+  }
+
+  async read(event: HistoryEvent): Promise<void> {
+    const at = toMilliseconds(event.eventTime) ?? 0;
+    const id = Number(event.eventId ?? 0);
+    if (event.workflowExecutionStartedEventAttributes) {
+      const [input] = await this.decode(event.workflowExecutionStartedEventAttributes.input?.payloads);
+      this.input = input as ConversionJobInput;
+      this.happened(at, 'started');
+    }
+    if (event.workflowTaskCompletedEventAttributes) this.workflowTaskDone(id);
+    if (event.workflowExecutionSignaledEventAttributes) {
+      this.happened(at, signalText(event.workflowExecutionSignaledEventAttributes.signalName));
+    }
+    if (event.workflowExecutionCancelRequestedEventAttributes) {
+      this.cancelRequested ??= { at, eventId: id };
+      this.happened(at, 'cancel requested');
+    }
+    await this.readActivity(event, at, id);
+    await this.readEnd(event, at);
+  }
+
+  private workflowTaskDone(id: number): void {
+    if (this.acceptedAt === undefined || id < this.acceptedAt) return;
+    this.resumeAt = id;
+    this.acceptedAt = undefined;
+  }
+
+  private async readActivity(event: HistoryEvent, at: number, id: number): Promise<void> {
+    const scheduled = event.activityTaskScheduledEventAttributes;
+    if (scheduled) {
+      const [input] = await this.decode(scheduled.input?.payloads);
+      const step = {
+        activity: scheduled.activityType?.name ?? '',
+        input,
+        workflowTask: Number(scheduled.workflowTaskCompletedEventId ?? 0),
+      };
+      this.begin(id, at, step);
+    }
+    if (event.activityTaskStartedEventAttributes) {
+      const { scheduledEventId, attempt } = event.activityTaskStartedEventAttributes;
+      this.started.set(Number(scheduledEventId), attempt ?? 1);
+    }
+    const completed = event.activityTaskCompletedEventAttributes;
+    if (completed) {
+      const [result] = await this.decode(completed.result?.payloads);
+      const step = this.end(completed.scheduledEventId, at, 'done');
+      if (step) this.stepDone(step, result, id);
+    }
+    const failed = event.activityTaskFailedEventAttributes ?? event.activityTaskTimedOutEventAttributes;
+    if (failed) {
+      const error = await decodeOptionalFailureToOptionalError(this.converter, failed.failure);
+      const step = this.end(failed.scheduledEventId, at, 'failed');
+      if (step) this.stepFailed(step, readStepFailure(error));
+    }
+    if (event.activityTaskCanceledEventAttributes) {
+      this.end(event.activityTaskCanceledEventAttributes.scheduledEventId, at, 'cancelled');
+    }
+  }
+
+  private begin(id: number, at: number, step: Omit<Step, 'entry'>): void {
+    const { activity, input, workflowTask } = step;
+    const isParked = activity === activityNames.convertFile && (input as ConvertFileInput).parked !== undefined;
+    const entry: TimelineEntry = {
+      at,
+      what: isParked ? 'awaitingCredits' : (stepOfActivity[activity] ?? activity),
+      outcome: 'open',
+    };
+    this.timeline.push(entry);
+    this.open.set(id, { ...step, entry });
+    if (activity === activityNames.discardDownload) return;
+    this.last = { activity, entry, hasCallback: this.last?.hasCallback ?? false };
+    if (activity === activityNames.convertFile) {
+      this.task = undefined;
+      this.last.hasCallback = false;
+    }
+    if (activity === activityNames.checkTask)
+      this.task ??= { taskId: (input as CheckTaskInput).taskId, finished: false };
+    if (activity === activityNames.checkTask || activity === activityNames.downloadFile) this.resumeAt = workflowTask;
+  }
+
+  private end(scheduledEventId: unknown, at: number, outcome: 'done' | 'failed' | 'cancelled'): Step | undefined {
+    const id = Number(scheduledEventId);
+    const step = this.open.get(id);
+    if (!step) return undefined;
+    this.open.delete(id);
+    const attempts = this.started.get(id);
+    Object.assign(step.entry, { endedAt: at, outcome, ...(attempts !== undefined && { attempts }) });
+    return step;
+  }
+
+  private stepDone({ activity, entry }: Step, result: unknown, id: number): void {
+    const { requests = 0 } = (result ?? {}) as { requests?: number };
+    entry.requests = requests;
+    this.requests += requests;
+    if (activity === activityNames.convertFile) {
+      const accepted = result as ConvertFileResult;
+      if (accepted.skipped) return;
+      this.knowTask(accepted.report);
+      this.acceptedAt = id;
+      if (this.last) this.last.hasCallback = accepted.callback === true;
+    }
+    if (activity === activityNames.checkTask) this.knowTask((result as CheckTaskResult).report);
+  }
+
+  private knowTask({ taskId, finished, vcredits }: CheckTaskResult['report']): void {
+    this.task = { taskId, finished, ...(vcredits !== undefined && { vcredits }) };
+    this.mayHaveRun = false;
+  }
+
+  private stepFailed({ activity, entry }: Step, { failure, isUnknown, requests, hasCallback }: ReadFailure): void {
+    Object.assign(entry, { code: failure.code, message: failure.message, requests });
+    this.requests += requests;
+    if (activity !== activityNames.discardDownload && this.last) {
+      this.last.failure = failure;
+      if (activity === activityNames.convertFile) this.last.hasCallback = hasCallback;
+    }
+    if (activity === activityNames.convertFile && isUnknown) this.mayHaveRun = true;
+    if (activity !== activityNames.checkTask) return;
+    if (isUnknown) this.task = undefined;
+    if (failure.isOfTask) {
+      this.task = undefined;
+      this.mayHaveRun = false;
+    }
+  }
+
+  private async readEnd(event: HistoryEvent, at: number): Promise<void> {
+    const completed = event.workflowExecutionCompletedEventAttributes;
+    if (completed) {
+      const [result] = await this.decode(completed.result?.payloads);
+      this.result = result as ConversionJobResult;
+      this.happened(at, 'completed');
+    }
+    const failed = event.workflowExecutionFailedEventAttributes;
+    if (failed) {
+      const error = await decodeOptionalFailureToOptionalError(this.converter, failed.failure);
+      const isOurs = error instanceof ApplicationFailure;
+      this.failure = {
+        code: (isOurs ? error.type : undefined) ?? 'FAILED',
+        message: error?.message ?? '',
+        ...(isOurs && { details: error.details?.[0] }),
+      };
+      this.happened(at, 'failed');
+    }
+    if (event.workflowExecutionCanceledEventAttributes) this.ended(at, 'cancelled', 'CANCELLED');
+    if (event.workflowExecutionTimedOutEventAttributes) this.ended(at, 'timed out', 'TIMED_OUT');
+    const terminated = event.workflowExecutionTerminatedEventAttributes;
+    if (terminated) this.ended(at, 'terminated', 'TERMINATED', terminated.reason ?? '');
+  }
+
+  private ended(at: number, what: string, code: string, reason = ''): void {
+    this.failure = { code, message: reason === '' ? `the job was ${what}` : `the job was ${what}: ${reason}` };
+    this.happened(at, what);
+  }
+
+  private happened(at: number, what: string): void {
+    this.timeline.push({ at, what });
+  }
+
+  private decode(payloads: Parameters<typeof decodeArrayFromPayloads>[1]): Promise<unknown[]> {
+    return decodeArrayFromPayloads(this.converter, payloads);
+  }
+}
+
+interface ReadFailure {
+  failure: StepFailure;
+  isUnknown: boolean;
+  requests: number;
+  hasCallback: boolean;
+}
+
+/** As the workflow itself reads it: what proves that nothing ran, and what does not. */
+function readStepFailure(error: Error | undefined): ReadFailure {
+  if (error instanceof TimeoutFailure) {
+    const fence = error.lastHeartbeatDetails as Partial<SendingFence> | null | undefined;
+    const isUnknown = fence?.phase === 'sending';
+    const message = error.cause?.message ?? `no answer from the worker (${error.timeoutType})`;
+    const reaction = isUnknown ? ('outcomeUnknown' as const) : ('fail' as const);
+    const failure = { code: `TIMEOUT_${error.timeoutType}`, message, reaction, isOfTask: false };
+    return { failure, isUnknown, requests: isUnknown ? 1 : 0, hasCallback: fence?.callback === true };
+  }
+  const isOurs = error instanceof ApplicationFailure;
+  const details = (isOurs ? (error.details?.[0] ?? {}) : {}) as Partial<ActivityFailureDetails>;
+  const code = details.code ?? (isOurs ? error.type : undefined) ?? 'UNEXPECTED';
+  const reaction = details.reaction ?? 'fail';
+  return {
+    failure: { code, message: error?.message ?? '', reaction, isOfTask: isFailureOfTask(details) },
+    isUnknown: reaction === 'outcomeUnknown',
+    requests: details.requests ?? 0,
+    hasCallback: details.callback === true,
+  };
+}
+
+/** A task that completed with an error: the answer about it was fine, so the failure names no endpoint. */
+function isFailureOfTask({ taskId, endpoint, code }: Partial<ActivityFailureDetails>): boolean {
+  return taskId !== undefined && endpoint === undefined && code !== undefined && !ownCodes.includes(code);
+}
+
+/** Failures of ours say nothing about what was charged. */
+const ownCodes: readonly string[] = ['UNKNOWN_OUTPUT_STATUS', 'CONVERSION_NOT_FINISHED', 'UNEXPECTED', 'UNKNOWN_APP'];
+
+function signalText(name: string | null | undefined): string {
+  if (name === conversionCallbackSignal) return 'callback arrived';
+  if (name === creditsRestoredSignal) return 'vCredits restored';
+  return `signal ${name ?? ''}`;
+}

@@ -1,0 +1,49 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from '@temporalio/client';
+import { toMilliseconds } from './pending-step';
+
+/** A worker asks for work again once a minute at the latest; the server lists it for five minutes after it has died. */
+const pollerIsAliveMs = 75_000;
+
+/** Identities of the workers that poll a task queue for workflows now, as far as the server knows. */
+export async function aliveWorkers(client: Client, taskQueue: string): Promise<string[]> {
+  const { namespace } = client.options;
+  const { pollers } = await client.workflowService.describeTaskQueue({ namespace, taskQueue: { name: taskQueue } });
+  const alive = pollers.filter((poller) => Date.now() - (toMilliseconds(poller.lastAccessTime) ?? 0) < pollerIsAliveMs);
+  return [...new Set(alive.map(({ identity }) => identity ?? ''))];
+}
+
+const clockQueue = 'fileconv-doctor';
+const clockChecks = 20;
+const clockCheckIntervalMs = 50;
+
+/**
+ * The server's clock beside this machine's, in milliseconds since the epoch; undefined when the server does not tell. No call answers the time,
+ * but a queue says when it was last polled: this polls one that nobody uses.
+ */
+export async function serverClock(client: Client): Promise<{ theirsMs: number; oursMs: number } | undefined> {
+  const { namespace } = client.options;
+  const identity = `${clockQueue} ${process.pid} ${Date.now()}`;
+  const ending = new AbortController();
+  const oursMs = Date.now();
+  const polling = client.connection
+    .withAbortSignal(ending.signal, () =>
+      client.workflowService.pollWorkflowTaskQueue({ namespace, taskQueue: { name: clockQueue }, identity }),
+    )
+    .catch(() => undefined);
+  try {
+    for (let check = 0; check < clockChecks; check += 1) {
+      await sleep(clockCheckIntervalMs);
+      const { pollers } = await client.workflowService.describeTaskQueue({
+        namespace,
+        taskQueue: { name: clockQueue },
+      });
+      const theirsMs = toMilliseconds(pollers.find((poller) => poller.identity === identity)?.lastAccessTime);
+      if (theirsMs !== undefined) return { theirsMs, oursMs };
+    }
+    return undefined;
+  } finally {
+    ending.abort();
+    await polling;
+  }
+}

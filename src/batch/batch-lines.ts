@@ -20,7 +20,8 @@ const resultSchema = z.object({
   status: z.enum(['succeeded', 'failed', 'skipped', 'cancelled']),
   source: sourceContent.exactOptional(),
   output: outputFile.exactOptional(),
-}) satisfies z.ZodType<Pick<BatchItemResult, 'item' | 'status' | 'source' | 'output'>>;
+  vcredits: z.number().exactOptional(),
+}) satisfies z.ZodType<Pick<BatchItemResult, 'item' | 'status' | 'source' | 'output' | 'vcredits'>>;
 
 export type EndedItem = z.infer<typeof resultSchema>;
 

@@ -16,6 +16,7 @@ const exitCodeOf = {
   STACK_RUNNING: exitCodes.failed,
   STACK_FAILED: exitCodes.failed,
   STATE_UNUSABLE: exitCodes.failed,
+  BATCH_FAILED: exitCodes.failed,
   JOB_STATE: exitCodes.failed,
   INTERRUPTED: exitCodes.interrupted,
 } as const satisfies Record<string, ExitCode>;

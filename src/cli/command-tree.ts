@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { CommandContext, CommonOptions } from './command-context';
 import type { ConvertFlags } from './commands/convert';
+import { addBatch } from './commands/batch/register';
 import { addJob } from './commands/job/register';
 import { addLimit } from './commands/limit/register';
 import { addDoctor, addNamespace } from './commands/register-operations';
@@ -109,6 +110,7 @@ export function buildCommands(output: Output, run: Runner): Command {
       run(options, async (context) => (await import('./commands/credits.js')).creditsRestored(context, options)),
     );
 
+  addBatch(program, { common, examples, run });
   addJob(program, { common, examples, run });
   addLimit(program, { common, examples, run });
   addNamespace(program, { common, examples, run });

@@ -16,7 +16,7 @@ it('tells in a few lines whether it worked, the failures with what to do, the ne
     failed('SOURCE_NOT_FOUND'),
   ]);
   expect(lines).toEqual([
-    '3 of 5 files failed. 1 converted; 1 skipped, because their results existed.',
+    '3 of 5 files failed. 1 converted; 1 skipped: their results are there already.',
     'Took 3 h 12 min, 1 vCredit, 16 requests.',
     '  2  SOURCE_NOT_FOUND: There is no such file.',
     '     Put the file there, or correct its row; the worker must see it under the same path.',

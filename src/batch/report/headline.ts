@@ -39,7 +39,7 @@ export function headlineOf(report: BatchReport): Headline {
     const done = [
       succeeded > 0 && succeeded < items ? `${formatCount(succeeded)} converted` : '',
       failed > 0 && status === 'cancelled' ? `${formatCount(failed)} failed` : '',
-      skipped > 0 ? `${formatCount(skipped)} skipped, because their results existed` : '',
+      skipped > 0 ? `${formatCount(skipped)} skipped: their results are there already` : '',
     ].filter((part) => part !== '');
     const parts = done.length === 0 ? [] : [`${done.join('; ')}.`];
     if (cancelled > 0 && status === 'completed') parts.push(`${formatCount(cancelled)} cancelled.`);

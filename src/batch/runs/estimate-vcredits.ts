@@ -1,0 +1,17 @@
+import { readEndedItems } from './read-run';
+import { listRuns } from './run-folders';
+
+/** What so many files will cost if each costs what one of the latest run has cost on average; undefined when that is not known. */
+export async function estimateVcredits(batchFolder: string, files: number): Promise<number | undefined> {
+  for (const run of await listRuns(batchFolder)) {
+    let paid = 0;
+    let converted = 0;
+    for await (const { status, vcredits } of readEndedItems(run)) {
+      if (status !== 'succeeded' || vcredits === undefined) continue;
+      paid += vcredits;
+      converted += 1;
+    }
+    if (converted > 0) return Math.round((paid / converted) * files);
+  }
+  return undefined;
+}

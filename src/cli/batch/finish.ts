@@ -1,0 +1,38 @@
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import path from 'node:path';
+import type { BatchReport } from '../../batch/report/report';
+import { summariseReport } from '../../batch/report/summary';
+import { writeBatchReport } from '../../batch/report/write-report';
+import type { ConversionBatchResult } from '../../shared/batch';
+import type { CommandContext } from '../command-context';
+import type { ExitCode } from '../exit';
+import { exitCodes } from '../exit';
+import type { StackInUse } from '../stack/stack-in-use';
+import { printable } from '../terminal-text';
+
+/** Writes the report of a run that has ended, and says how it went. */
+export async function finishBatch(
+  { output }: CommandContext,
+  { stack, name, result }: { stack: Pick<StackInUse, 'client' | 'uiUrl'>; name: string; result: ConversionBatchResult },
+): Promise<ExitCode> {
+  const { namespace } = stack.client.options;
+  const report = await writeBatchReport({
+    batch: name,
+    folder: folderUri(path.dirname(fileURLToPath(result.results))),
+    state: result,
+    ...(stack.uiUrl !== undefined && { ui: { url: stack.uiUrl, namespace } }),
+  });
+  if (output.json) output.printJson(report);
+  else for (const line of summariseReport(report)) output.print(printable(line));
+  return exitCodeOf(report);
+}
+
+/** Something is left to do when files failed, or were not tried. */
+function exitCodeOf({ counts: { failed, cancelled, unfinished } }: BatchReport): ExitCode {
+  return failed + cancelled + unfinished === 0 ? exitCodes.ok : exitCodes.failed;
+}
+
+/** A run's folder as the workflow takes it. */
+export function folderUri(folder: string): string {
+  return `${pathToFileURL(folder).href}/`;
+}

@@ -1,0 +1,50 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { BatchFailedError, type BatchHandle } from '../../client/batch-handle';
+import type { ConversionBatchResult } from '../../shared/batch';
+import type { CommandContext } from '../command-context';
+import { CommandError } from '../command-error';
+import { aborted } from '../stack/parent-process';
+import type { StackInUse } from '../stack/stack-in-use';
+import { BatchProgress } from './progress';
+
+const askEveryMs = 1_000;
+
+/**
+ * Shows a batch until it ends.
+ * @returns undefined when the signal ended the watching before the batch did.
+ * @throws CommandError `BATCH_FAILED`
+ */
+export async function watchBatch(
+  { output }: CommandContext,
+  { stack, batch, signal }: { stack: StackInUse; batch: BatchHandle; signal: AbortSignal },
+): Promise<ConversionBatchResult | undefined> {
+  const progress = new BatchProgress(output);
+  const over = new AbortController();
+  const showing = showUntil(over.signal, { stack, batch, progress });
+  try {
+    return await Promise.race([stack.untilClosed(() => batch.result()), aborted(signal).then(() => undefined)]);
+  } catch (error) {
+    if (error instanceof BatchFailedError) throw new CommandError('BATCH_FAILED', [error.message], { cause: error });
+    throw error;
+  } finally {
+    over.abort();
+    progress.close();
+    await Promise.race([showing, sleep(askEveryMs)]);
+  }
+}
+
+async function showUntil(
+  over: AbortSignal,
+  { stack, batch, progress }: { stack: StackInUse; batch: BatchHandle; progress: BatchProgress },
+): Promise<void> {
+  let isOver = false;
+  over.addEventListener('abort', () => (isOver = true), { once: true });
+  const hasEnded = () => isOver;
+  while (!hasEnded()) {
+    const state = await stack.untilClosed(() => batch.state()).catch(() => undefined);
+    if (hasEnded()) return;
+    if (state) progress.show(state);
+    else progress.showSilence();
+    await sleep(askEveryMs, undefined, { signal: over }).catch(() => undefined);
+  }
+}

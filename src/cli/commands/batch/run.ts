@@ -1,0 +1,206 @@
+import { rm } from 'node:fs/promises';
+import { planBatch } from '../../../batch/plan/plan-batch';
+import type { PlannedBatch } from '../../../batch/plan/planned-batch';
+import { NoEarlierRunError, replanFailed } from '../../../batch/plan/replan-failed';
+import type { BatchRun } from '../../../batch/runs/run-folders';
+import { BatchRunningError, type BatchHandle } from '../../../client/batch-handle';
+import { FileConversionClient } from '../../../client/file-conversion-client';
+import type { ConversionBatchResult } from '../../../shared/batch';
+import type { ConversionMode, OnExisting, OnUnknownOutcome } from '../../../shared/job';
+import { estimateVcredits } from '../../../batch/runs/estimate-vcredits';
+import { finishBatch, folderUri } from '../../batch/finish';
+import type { JobSettings } from '../../batch/saved-settings';
+import { readSettings, saveSettings } from '../../batch/saved-settings';
+import { batchFolder, checkName, settleBatch } from '../../batch/settings';
+import { counted, refuseProblems, tellDryRun, tellWarnings } from '../../batch/tell-plan';
+import { watchBatch } from '../../batch/watch';
+import type { CommandContext } from '../../command-context';
+import { CommandError } from '../../command-error';
+import type { ExitCode } from '../../exit';
+import { exitCodes } from '../../exit';
+import { chosenPolicies } from '../../job-policies';
+import { untilAskedToEnd } from '../../stack/parent-process';
+import { openTemporal } from '../../stack/open-temporal';
+import type { StackInUse } from '../../stack/stack-in-use';
+import { useStack } from '../../stack/use-stack';
+import { requireBatch } from './look';
+
+/** Options of `batch run`, as they are typed. */
+export interface RunFlags {
+  to?: string;
+  from?: string;
+  out?: string;
+  name?: string;
+  manifest?: string;
+  recursive?: boolean;
+  exclude: string[];
+  /** Milliseconds since the epoch. */
+  modifiedSince?: number;
+  filesFrom?: string;
+  template?: string;
+  window?: number;
+  stopAfter?: { failures?: number; percent?: number };
+  onExisting?: OnExisting;
+  onUnknownOutcome?: OnUnknownOutcome;
+  mode?: ConversionMode;
+  app?: string;
+  dryRun?: boolean;
+}
+
+interface Undertaking {
+  name: string;
+  settings: JobSettings;
+  /** Makes a new run of what is left to do. */
+  plan: (signal: AbortSignal) => Promise<PlannedBatch>;
+}
+
+/** `fileconv batch run`: exit code 0 only when every file is converted, now or by an earlier run. */
+export async function batchRun(
+  context: CommandContext,
+  sources: readonly string[],
+  flags: RunFlags,
+): Promise<ExitCode> {
+  const { name, app, plan: planOptions } = await settleBatch(context, sources, flags);
+  const settings = jobSettings(context, app, flags);
+  if (flags.dryRun === true) {
+    const plan = await planBatch({ ...planOptions, dryRun: true, signal: untilAskedToEnd() });
+    refuseProblems(plan);
+    tellWarnings(context, plan);
+    const vcredits = await estimateVcredits(planOptions.batchFolder, plan.todo);
+    tellDryRun(context, { name, plan, vcredits, onExisting: settings.onExisting ?? 'fail' });
+    return exitCodes.ok;
+  }
+  return undertake(context, { name, settings, plan: (signal) => planBatch({ ...planOptions, signal }) });
+}
+
+/** `fileconv batch retry`: the rows of the latest run that have not succeeded. */
+export async function batchRetry(context: CommandContext, name: string): Promise<ExitCode> {
+  checkName(name);
+  const saved = await readSettings(batchFolder(context, name));
+  return undertake(context, {
+    name,
+    settings: saved ?? jobSettings(context, context.config.values.defaultApp, {}),
+    plan: async (signal) => {
+      try {
+        return await replanFailed({ batchFolder: batchFolder(context, name), signal });
+      } catch (error) {
+        if (!(error instanceof NoEarlierRunError)) throw error;
+        throw new CommandError('INPUT_UNUSABLE', [`There is no batch ${name} here. See: fileconv batch list`], {
+          cause: error,
+        });
+      }
+    },
+  });
+}
+
+/** `fileconv batch watch` */
+export async function batchWatch(context: CommandContext, name: string): Promise<ExitCode> {
+  checkName(name);
+  const signal = untilAskedToEnd();
+  const stack = await openTemporal(context);
+  try {
+    const batch = clientOf(stack).getBatch(name);
+    await stack.untilClosed(() => requireBatch(stack, name));
+    return await watchToEnd(context, { stack, batch, name, signal });
+  } finally {
+    await stack.close();
+  }
+}
+
+/** Plans, starts what is to be done or joins what is under way, and watches it to its end. */
+async function undertake(context: CommandContext, { name, settings, plan }: Undertaking): Promise<ExitCode> {
+  const { output } = context;
+  const signal = untilAskedToEnd();
+  let planned = await planOrRefuse(context, () => plan(signal));
+  const nothingToDo = (): ExitCode | undefined => (planned.run ? undefined : tellNothingToDo(context, name, planned));
+  // Before anything is started: most mistakes are found without a stack.
+  const done = nothingToDo();
+  if (done !== undefined) return done;
+  const stack = await useStack(context, signal);
+  try {
+    const client = clientOf(stack, settings.app);
+    const start = async (run: BatchRun): Promise<BatchHandle | undefined> => {
+      try {
+        await saveSettings(batchFolder(context, name), settings);
+        return await stack.untilClosed(() =>
+          client.startBatch({ name, folder: folderUri(run.folder), items: planned.rows, ...settings }),
+        );
+      } catch (error) {
+        // It would be taken for a run that did nothing.
+        await rm(run.folder, { recursive: true, force: true });
+        if (error instanceof BatchRunningError) return undefined;
+        throw error;
+      }
+    };
+    let batch = planned.run && (await start(planned.run));
+    if (!batch) {
+      output.say(`Batch ${name} is running already: watching it. What has changed since is converted afterwards.`);
+      const earlier = await watchBatch(context, { stack, batch: client.getBatch(name), signal });
+      if (!earlier) return detached(context, { stack, name });
+      planned = await planOrRefuse(context, () => plan(signal));
+      const nothing = planned.run ? undefined : await finishBatch(context, { stack, name, result: earlier });
+      if (nothing !== undefined) return nothing;
+      batch = planned.run && (await start(planned.run));
+      if (!batch)
+        throw new CommandError('STATE_UNUSABLE', [
+          `Batch ${name} was started by somebody else. Watch it: fileconv batch watch ${name}`,
+        ]);
+    }
+    const skipped = planned.done > 0 ? `, ${counted(planned.done, 'file')} done before` : '';
+    output.say(`Batch ${name}: ${counted(planned.todo, 'file')} to convert${skipped}.`);
+    return await watchToEnd(context, { stack, batch, name, signal });
+  } finally {
+    await stack.close();
+  }
+}
+
+async function planOrRefuse(context: CommandContext, plan: () => Promise<PlannedBatch>): Promise<PlannedBatch> {
+  const planned = await plan();
+  refuseProblems(planned);
+  tellWarnings(context, planned);
+  return planned;
+}
+
+async function watchToEnd(
+  context: CommandContext,
+  watched: { stack: StackInUse; batch: BatchHandle; name: string; signal: AbortSignal },
+): Promise<ExitCode> {
+  const result: ConversionBatchResult | undefined = await watchBatch(context, watched);
+  return result ? finishBatch(context, { ...watched, result }) : detached(context, watched);
+}
+
+function detached({ output }: CommandContext, { stack, name }: { stack: StackInUse; name: string }): ExitCode {
+  const fate = stack.outlivesCommand
+    ? 'It goes on without this command.'
+    : 'It goes on with the next `fileconv up` in this folder, or with the same command again.';
+  output.say(`Detached from batch ${name}. ${fate} Come back: fileconv batch watch ${name}`);
+  if (output.json) output.printJson({ batch: name, detached: true });
+  return exitCodes.interrupted;
+}
+
+function tellNothingToDo({ output }: CommandContext, name: string, { rows, done }: PlannedBatch): ExitCode {
+  if (output.json) {
+    const counts = { items: rows, succeeded: 0, failed: 0, skipped: done, cancelled: 0, unfinished: 0 };
+    output.printJson({ batch: name, status: 'completed', counts, failures: [] });
+  } else if (rows === 0) output.print(`Batch ${name}: there are no files to convert.`);
+  else output.print(`Batch ${name}: nothing to do, ${counted(done, 'file')} done before.`);
+  return exitCodes.ok;
+}
+
+function jobSettings(context: CommandContext, app: string, flags: Partial<RunFlags>): JobSettings {
+  const { config } = context;
+  const { window, stopAfter, mode, onUnknownOutcome } = flags;
+  const policies = chosenPolicies(config, onUnknownOutcome === undefined ? {} : { onUnknownOutcome });
+  return {
+    app,
+    onExisting: flags.onExisting ?? config.values.policies.onExisting,
+    ...(window !== undefined && { window }),
+    ...(stopAfter && { stopAfter }),
+    ...(mode && { mode }),
+    ...(Object.keys(policies).length > 0 && { policies }),
+  };
+}
+
+function clientOf({ client, taskQueue }: StackInUse, app?: string): FileConversionClient {
+  return new FileConversionClient({ client, taskQueue, ...(app !== undefined && { app }) });
+}

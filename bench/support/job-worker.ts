@@ -12,11 +12,22 @@ export interface JobWorkerOptions {
   readonly appId: string;
 }
 
+export interface JobWorker {
+  /** Resident memory of its process. */
+  rssBytes(): Promise<number>;
+  stop(): Promise<void>;
+}
+
 /** A worker in a process of its own, with an app profile `bench`. Resolves when it polls. */
-export async function startJobWorker(options: JobWorkerOptions): Promise<{ stop(): Promise<void> }> {
+export async function startJobWorker(options: JobWorkerOptions): Promise<JobWorker> {
   const child: ChildProcess = fork(__filename, [JSON.stringify(options)]);
   await once(child, 'message');
   return {
+    async rssBytes() {
+      child.send('rss');
+      const [bytes] = (await once(child, 'message')) as [number];
+      return bytes;
+    },
     async stop() {
       const exited = once(child, 'exit');
       child.kill('SIGKILL');
@@ -31,6 +42,7 @@ async function runWorker({ temporalAddress, taskQueue, baseUrl, appId }: JobWork
   const plugin = new FileConversionPlugin({ apps: { bench: { baseUrl, appId, token: app.token } } });
   const worker = await createConversionWorker({ connection, plugin, taskQueue });
   const running = worker.run();
+  process.on('message', () => process.send?.(process.memoryUsage().rss));
   process.send?.('ready');
   await running;
 }

@@ -23,6 +23,18 @@ const resultSchema = z.object({
   vcredits: z.number().exactOptional(),
 }) satisfies z.ZodType<Pick<BatchItemResult, 'item' | 'status' | 'source' | 'output' | 'vcredits'>>;
 
+const wholeResultSchema = resultSchema.extend({
+  workflowId: z.string().exactOptional(),
+  runId: z.string().exactOptional(),
+  code: z.string().exactOptional(),
+  message: z.string().exactOptional(),
+  vcredits: z.number().exactOptional(),
+  requests: z.number().exactOptional(),
+  possiblyChargedTwice: z.boolean().exactOptional(),
+  startedAt: z.number().exactOptional(),
+  durationMs: z.number().exactOptional(),
+}) satisfies z.ZodType<BatchItemResult>;
+
 export type EndedItem = z.infer<typeof resultSchema>;
 
 /** A line of `manifest.jsonl`. @throws an error that says what the line is instead. */
@@ -33,6 +45,11 @@ export function parseBatchItem(line: Buffer): BatchItem {
 /** How an item ended: a line of the part files and of `results.jsonl`. @throws an error that says what the line is instead. */
 export function parseEndedItem(line: Buffer): EndedItem {
   return parse(resultSchema, line);
+}
+
+/** The same, with all that a line holds. @throws an error that says what the line is instead. */
+export function parseBatchItemResult(line: Buffer): BatchItemResult {
+  return parse(wholeResultSchema, line);
 }
 
 function parse<Output>(schema: z.ZodType<Output>, line: Buffer): Output {

@@ -7,6 +7,8 @@ export interface Line {
   terminated: boolean;
   /** The line is longer than allowed, and `bytes` are not all of it. */
   tooLong: boolean;
+  /** Where the next one begins: bytes of the stream up to there. */
+  end: number;
 }
 
 const newline = 0x0a;
@@ -25,6 +27,7 @@ export async function* readLines(
   let number = 0;
   let kept: Buffer[] = [];
   let keptBytes = 0;
+  let end = 0;
   const keep = (part: Buffer) => {
     if (keptBytes <= maxLineBytes && part.length > 0) kept.push(part);
     keptBytes += part.length;
@@ -34,16 +37,17 @@ export async function* readLines(
     let bytes = kept.length === 1 && kept[0] ? kept[0] : Buffer.concat(kept);
     if (separator === newline && bytes.at(-1) === carriageReturn) bytes = bytes.subarray(0, -1);
     const tooLong = keptBytes > maxLineBytes;
+    end += keptBytes + (terminated ? 1 : 0);
     kept = [];
     keptBytes = 0;
-    return { number, bytes, terminated, tooLong };
+    return { number, bytes, terminated, tooLong, end };
   };
   for await (const chunk of chunks) {
     let start = 0;
-    for (let end = chunk.indexOf(separator); end >= 0; end = chunk.indexOf(separator, start)) {
-      keep(chunk.subarray(start, end));
+    for (let at = chunk.indexOf(separator); at >= 0; at = chunk.indexOf(separator, start)) {
+      keep(chunk.subarray(start, at));
       yield finish(true);
-      start = end + 1;
+      start = at + 1;
     }
     // A copy: a small rest must not keep a whole chunk alive.
     if (start < chunk.length) keep(start === 0 ? chunk : Buffer.from(chunk.subarray(start)));

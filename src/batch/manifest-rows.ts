@@ -1,11 +1,14 @@
+import { createReadStream } from 'node:fs';
 import type { BatchItem } from '../shared/batch';
 import type { ReadBatchItemsInput, ReadBatchItemsResult } from '../shared/batch-activities';
 import { systemErrorCode } from '../shared/system-error';
 import { toPath } from '../storage/file-uri';
-import { readFileLines } from './file-lines';
-import { batchItem, parseRecord } from './records';
+import { parseBatchItem } from './batch-lines';
+import { readLines } from './lines';
 import { RunFileError } from './run-file-error';
 import { runFiles } from './run-files';
+
+const chunkBytes = 256 * 1024;
 
 /** A row, and the byte after its line. */
 export interface ManifestRow {
@@ -25,9 +28,10 @@ export async function* readManifest(
   const filePath = toPath(new URL(runFiles.manifest, folder).href);
   let { byte: start, item: last } = from;
   try {
-    for await (const { text, next } of readFileLines(filePath, from.byte)) {
+    for await (const { bytes, end } of readLines(openFrom(filePath, from.byte))) {
       signal?.throwIfAborted();
-      const row = parseRecord(batchItem, text);
+      const row = parseBatchItem(bytes);
+      const next = from.byte + end;
       if (row.item <= last) throw new Error(`item ${row.item} does not follow item ${last}`);
       yield { row, next };
       last = row.item;
@@ -71,6 +75,10 @@ export async function readBatchItems(
   return { ...result, done };
 }
 
+function openFrom(filePath: string, start: number): AsyncIterable<Buffer> {
+  return createReadStream(filePath, { start, highWaterMark: chunkBytes });
+}
+
 function missing(filePath: string, cause: unknown): RunFileError {
   return new RunFileError(
     'BATCH_MANIFEST_MISSING',
@@ -85,8 +93,8 @@ async function damaged(
   cause: unknown,
 ): Promise<RunFileError> {
   let line = 1;
-  for await (const { next } of readFileLines(filePath)) {
-    if (next > start) break;
+  for await (const { end } of readLines(openFrom(filePath, 0))) {
+    if (end > start) break;
     line += 1;
   }
   const why = cause instanceof Error ? cause.message : String(cause);

@@ -1,10 +1,11 @@
+import { createReadStream } from 'node:fs';
 import type { BatchItemResult } from '../shared/batch';
 import type { WriteBatchPartInput } from '../shared/batch-activities';
 import { systemErrorCode } from '../shared/system-error';
 import { toPath } from '../storage/file-uri';
 import { writeLocalFile } from '../storage/write';
-import { readFileLines } from './file-lines';
-import { batchItemResult, parseRecord } from './records';
+import { parseBatchItemResult } from './batch-lines';
+import { readLines } from './lines';
 import { RunFileError } from './run-file-error';
 import { runFiles } from './run-files';
 
@@ -37,9 +38,9 @@ export async function readBatchPart(folder: string, part: number): Promise<Map<n
   const results = new Map<number, BatchItemResult>();
   let line = 0;
   try {
-    for await (const { text } of readFileLines(filePath)) {
-      line += 1;
-      const result = parseRecord(batchItemResult, text);
+    for await (const { number, bytes } of readLines(createReadStream(filePath))) {
+      line = number;
+      const result = parseBatchItemResult(bytes);
       results.set(result.item, result);
     }
   } catch (error) {

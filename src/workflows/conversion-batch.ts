@@ -64,6 +64,10 @@ export interface CarriedBatch {
   parts: number;
 }
 
+/** No job has ended for so long: none will in the moment that it takes to go on as new. */
+const quietMs = 500;
+const longestDrainMs = 10_000;
+
 type StopReason = 'cancelled' | 'stopped';
 
 /**
@@ -226,6 +230,7 @@ class ConversionBatch {
   }
 
   private async goOnAsNew(): Promise<void> {
+    await this.untilQuiet();
     await this.flights.rest();
     await this.reader.rest();
     await this.results.rest();
@@ -243,6 +248,18 @@ class ConversionBatch {
       parts: this.results.parts,
     };
     await continueAsNew<typeof conversionBatch>(this.input, carried);
+  }
+
+  /**
+   * The server refuses to go on as new when anything has happened meanwhile, and the whole run is then replayed, in which time more happens. So
+   * quick jobs are let end first; slow ones, which seldom end, are carried over.
+   */
+  private async untilQuiet(): Promise<void> {
+    for (let waitedMs = 0; waitedMs < longestDrainMs && this.flights.count > 0; waitedMs += quietMs) {
+      const { progress } = this;
+      await condition(() => this.flights.count === 0, quietMs);
+      if (this.progress === progress) return;
+    }
   }
 
   private async finish(): Promise<ConversionBatchResult> {

@@ -1,0 +1,200 @@
+import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+import { Client, Connection } from '@temporalio/client';
+import { runFiles } from '../src/batch/run-files';
+import { FileConversionClient } from '../src/client/file-conversion-client';
+import type { BatchItem, BatchItemResult } from '../src/shared/batch';
+import { searchAttributeTypes } from '../src/shared/search-attributes';
+import { defaultCacheDir, obtainTemporalCli, startTemporalServer } from '../src/temporal-server';
+import { startInstantService } from './support/instant-service';
+import { startJobWorker } from './support/job-worker';
+
+/**
+ * A batch of many small files against a service that answers at once, and the same jobs started one by one without a batch, before and after
+ * it. Server, service and worker are processes of their own on one machine.
+ */
+const { values: options } = parseArgs({
+  options: {
+    items: { type: 'string', default: '10000' },
+    /** Of each of the two flat rounds. */
+    flat: { type: 'string', default: '1000' },
+    window: { type: 'string', default: '50' },
+  },
+});
+const items = Number(options.items);
+const flatJobs = Number(options.flat);
+const window = Number(options.window);
+/** The stretch of the batch whose speed is compared: a tenth. */
+const stretch = Math.floor(items / 10);
+const taskQueue = 'batch-bench';
+// The stub is done at once, so the first check may come at once.
+const policies = { firstCheckAfter: 1 };
+
+interface MemorySample {
+  ended: number;
+  rssBytes: number;
+}
+
+async function main(): Promise<void> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-bench-'));
+  const cli = await obtainTemporalCli({ env: process.env, cacheDir: defaultCacheDir(process.env, os.homedir()) });
+  const server = await startTemporalServer({
+    cliPath: cli.path,
+    uiPort: false,
+    searchAttributes: searchAttributeTypes,
+  });
+  const service = await startInstantService();
+  const { address: temporalAddress } = server;
+  const worker = await startJobWorker({ temporalAddress, taskQueue, baseUrl: service.baseUrl, appId: 'bench' });
+  const connection = await Connection.connect({ address: temporalAddress });
+  const temporal = new Client({ connection });
+  const client = new FileConversionClient({ client: temporal, app: 'bench', taskQueue });
+
+  await writeSources(folder);
+  await runFlat(client, folder, { name: 'warm', count: Math.min(200, flatJobs) });
+  const flatBefore = await runFlat(client, folder, { name: 'flat-1', count: flatJobs });
+  console.log(`flat   ${flatBefore.toFixed(1)} jobs/s`);
+
+  const requestsBefore = await service.requests();
+  await writeManifest(folder);
+  const batch = await client.startBatch({ name: 'batch', folder: path.join(folder, 'run'), items, window, policies });
+  const samples: MemorySample[] = [];
+  const isOver = { yet: false };
+  const result = batch.result().finally(() => (isOver.yet = true));
+  while (!isOver.yet) {
+    await sleep(1_000);
+    const { succeeded, failed } = await batch.state();
+    samples.push({ ended: succeeded + failed, rssBytes: await worker.rssBytes() });
+    if (samples.length % 30 === 0) console.log(`batch  ${succeeded + failed} of ${items}`);
+  }
+  const { succeeded, failed, durationMs } = await result;
+  const requests = (await service.requests()) - requestsBefore;
+  const batchRate = succeeded / (durationMs / 1_000);
+  console.log(`batch  ${batchRate.toFixed(1)} jobs/s`);
+
+  const flatAfter = await runFlat(client, folder, { name: 'flat-2', count: flatJobs });
+  console.log(`flat   ${flatAfter.toFixed(1)} jobs/s`);
+  const results = await readResults(folder);
+  const outputs = await readdir(path.join(folder, 'out'));
+  const runs = await runsOf(temporal, 'batch');
+  const flatRate = (flatBefore + flatAfter) / 2;
+  const [early, late] = [rssAt(samples, 0.1 * items), rssAt(samples, 0.9 * items)];
+  const [firstRate, lastRate] = speeds(results);
+
+  await connection.close();
+  await worker.stop();
+  service.stop();
+  await server.stop();
+  await rm(folder, { recursive: true });
+
+  console.log(
+    JSON.stringify({
+      ratio: round(batchRate / flatRate),
+      jobsPerSecond: round(batchRate),
+      flatJobsPerSecond: round(flatRate),
+      items,
+      succeeded,
+      failed,
+      lost: items - new Set(results.map(({ item }) => item)).size,
+      outputs: outputs.length,
+      requestsPerJob: round(requests / items),
+      lastOverFirstSpeed: round(lastRate / firstRate),
+      rssEarlyMiB: round(early / 1024 ** 2),
+      rssLateMiB: round(late / 1024 ** 2),
+      rssLateOverEarly: round(late / early),
+      runs: runs.length,
+      maxEventsOfARun: Math.max(...runs.map(({ events }) => events)),
+      maxHistoryKiBOfARun: round(Math.max(...runs.map(({ bytes }) => bytes)) / 1024),
+      eventsPerJob: round(runs.reduce((sum, { events }) => sum + events, 0) / items),
+      window,
+    }),
+  );
+}
+
+async function writeSources(folder: string): Promise<void> {
+  const sources = path.join(folder, 'sources');
+  await mkdir(sources);
+  for (let item = 1; item <= Math.max(items, flatJobs); item += 1) {
+    await writeFile(path.join(sources, `${item}.md`), `# Report ${item}\n`);
+  }
+}
+
+async function writeManifest(folder: string): Promise<void> {
+  const rows = Array.from({ length: items }, (_, index): BatchItem => {
+    const item = index + 1;
+    const source = pathToFileURL(path.join(folder, 'sources', `${item}.md`)).href;
+    const destination = pathToFileURL(path.join(folder, 'out', `${item}.pdf`)).href;
+    return { item, source, output: 'pdf', destination };
+  });
+  await mkdir(path.join(folder, 'run'));
+  const lines = rows.map((row) => `${JSON.stringify(row)}\n`);
+  await writeFile(path.join(folder, 'run', runFiles.manifest), lines.join(''));
+}
+
+/** As many at a time as the batch has; jobs a second. */
+async function runFlat(
+  client: FileConversionClient,
+  folder: string,
+  { name, count }: { name: string; count: number },
+): Promise<number> {
+  const startedAt = performance.now();
+  let next = 0;
+  const lane = async () => {
+    while (next < count) {
+      next += 1;
+      const item = next;
+      const source = path.join(folder, 'sources', `${item}.md`);
+      const destination = path.join(folder, name, `${item}.pdf`);
+      const request = { source, output: 'pdf', destination, describeSource: true, policies };
+      await client.convert(request, { workflowId: `${name}/${item}` });
+    }
+  };
+  await Promise.all(Array.from({ length: window }, lane));
+  return count / ((performance.now() - startedAt) / 1_000);
+}
+
+async function readResults(folder: string): Promise<BatchItemResult[]> {
+  const text = await readFile(path.join(folder, 'run', runFiles.results), 'utf8');
+  return text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as BatchItemResult);
+}
+
+/** Jobs a second over the first and the last stretch of those that ended. */
+function speeds(results: readonly BatchItemResult[]): [number, number] {
+  const ends = results.map(({ startedAt = 0, durationMs = 0 }) => startedAt + durationMs).sort((a, b) => a - b);
+  const rate = (from: number, to: number) => (1_000 * (to - from)) / ((ends[to] ?? 0) - (ends[from] ?? 0));
+  return [rate(0, stretch), rate(ends.length - 1 - stretch, ends.length - 1)];
+}
+
+/** Median of the samples taken while that item was being done, give or take a twentieth of the batch. */
+function rssAt(samples: readonly MemorySample[], ended: number): number {
+  const near = samples.filter((sample) => Math.abs(sample.ended - ended) <= items / 20);
+  const sorted = near.map(({ rssBytes }) => rssBytes).sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
+
+async function runsOf(temporal: Client, workflowId: string): Promise<{ events: number; bytes: number }[]> {
+  const runs: { events: number; bytes: number }[] = [];
+  const newest = await temporal.workflow.getHandle(workflowId).describe();
+  let runId = newest.raw.workflowExecutionInfo?.firstRunId ?? undefined;
+  while (runId !== undefined) {
+    const handle = temporal.workflow.getHandle(workflowId, runId);
+    const { historyLength: events, historySize: bytes = 0 } = await handle.describe();
+    runs.push({ events, bytes });
+    const history = await handle.fetchHistory();
+    runId = history.events?.at(-1)?.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId ?? undefined;
+  }
+  return runs;
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100;
+}
+
+void main();

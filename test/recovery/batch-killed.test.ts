@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Client } from '@temporalio/client';
+import { FileConversionClient } from '../../src/client/file-conversion-client';
+import { endBatch, planRun, runsOf } from '../support/batches';
+import type { StubService } from '../support/stub-service';
+import { startStubService } from '../support/stub-service';
+import { testClient } from '../support/temporal';
+import { until } from '../support/until';
+import { WorkerProcess } from '../support/worker-process';
+
+/** The worker of a batch is killed with `kill -9` again and again, and another one takes its place. */
+
+const items = 60;
+const killAt = [5, 25, 45];
+
+let folder: string;
+let temporal: Client;
+let stub: StubService;
+const workers: WorkerProcess[] = [];
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'fileconv-test-'));
+  temporal = await testClient();
+  stub = await startStubService();
+});
+
+afterEach(async () => {
+  await Promise.all(workers.map((worker) => worker.kill()));
+  await temporal.connection.close();
+  await stub.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+it('every item ends in one state, every output is whole, and what was converted too often is recorded', async () => {
+  const taskQueue = `test-${randomUUID()}`;
+  const startWorker = async () => {
+    const own = path.join(folder, `worker-${workers.length}`);
+    await mkdir(own);
+    const worker = await WorkerProcess.start({ taskQueue, folder: own, apps: { stub: stub.url } });
+    workers.push(worker);
+    return worker;
+  };
+  const client = new FileConversionClient({ client: temporal, taskQueue, app: 'stub' });
+  const run = await planRun(folder, items, { request: { window: 10, historyLimit: 80 } });
+  let worker = await startWorker();
+  const handle = await client.startBatch(run.request);
+  for (const outputs of killAt) {
+    await until(`${outputs} outputs`, () => stub.count('download/url/get') >= outputs);
+    await worker.kill();
+    worker = await startWorker();
+  }
+  const { result, results } = await endBatch(handle, run);
+  expect(result).toMatchObject({ status: 'completed', succeeded: items, failed: 0, cancelled: 0 });
+  expect(stub.count('convert/file') - items).toBeLessThanOrEqual(result.possiblyChargedTwice);
+  expect(results.filter(({ possiblyChargedTwice }) => possiblyChargedTwice)).toHaveLength(result.possiblyChargedTwice);
+  const names = await readdir(path.dirname(run.output(1)));
+  expect(names.sort()).toEqual(run.items.map(({ item }) => `${item}.pdf`).sort());
+  const contents = await Promise.all(run.items.map(({ item }) => readFile(run.output(item), 'utf8')));
+  expect(new Set(contents)).toEqual(new Set(['converted']));
+  expect((await runsOf(temporal, run.name)).length).toBeGreaterThan(1);
+}, 180_000);

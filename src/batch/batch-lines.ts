@@ -53,7 +53,13 @@ export function parseBatchItemResult(line: Buffer): BatchItemResult {
 }
 
 function parse<Output>(schema: z.ZodType<Output>, line: Buffer): Output {
-  const parsed = schema.safeParse(JSON.parse(line.toString()));
+  let json: unknown;
+  try {
+    json = JSON.parse(line.toString());
+  } catch (error) {
+    throw new Error('it is no JSON', { cause: error });
+  }
+  const parsed = schema.safeParse(json);
   if (parsed.success) return parsed.data;
   throw new Error(parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '));
 }

@@ -1,4 +1,5 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
+import { formatName, modeOption, onExistingOption, onUnknownOutcomeOption } from './arguments';
 import type { CommandContext, CommonOptions } from './command-context';
 import type { ConvertFlags } from './commands/convert';
 import { addBatch } from './commands/batch/register';
@@ -46,26 +47,9 @@ export function buildCommands(output: Output, run: Runner): Command {
     .requiredOption('--to <format>', 'target format, for example pdf, docx, webp or txt-markdown', formatName)
     .option('--from <format>', 'input format; default: by the file extension', formatName)
     .option('--out <dir>', 'folder for the results, created when it is missing; default: beside each file')
-    .addOption(
-      new Option('--on-existing <what>', 'when the result exists already (default: fail)').choices([
-        'fail',
-        'skip',
-        'overwrite',
-        'rename',
-      ]),
-    )
-    .addOption(
-      new Option(
-        '--on-unknown-outcome <what>',
-        'when it is not known whether a conversion ran (default: resubmit)',
-      ).choices(['resubmit', 'fail']),
-    )
-    .addOption(
-      new Option(
-        '--mode <mode>',
-        'sync: wait for each conversion in the request itself, for ones that take seconds (default: async)',
-      ).choices(['async', 'sync']),
-    )
+    .addOption(onExistingOption('when the result exists already'))
+    .addOption(onUnknownOutcomeOption())
+    .addOption(modeOption())
     .option(...appOption)
     .option('--parallel <n>', 'files in flight at a time', wholeNumber, 20)
     .addHelpText(
@@ -174,15 +158,6 @@ function common(command: Command): Command {
 
 function examples(...lines: string[]): string {
   return `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`;
-}
-
-/** `.PDF` is as good as `pdf`. */
-function formatName(text: string): string {
-  const name = text.toLowerCase().replace(/^\./, '');
-  if (!/^[a-z0-9]+([-_][a-z0-9_]+)*$/.test(name)) {
-    throw new InvalidArgumentError('A format is a name such as pdf or txt-markdown.');
-  }
-  return name;
 }
 
 function wholeNumber(text: string): number {

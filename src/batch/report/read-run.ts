@@ -1,8 +1,10 @@
 import { open, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
-import { z } from 'zod';
 import type { BatchItem, BatchItemResult } from '../../shared/batch';
 import { systemErrorCode } from '../../shared/system-error';
+import { parseBatchItem, parseBatchItemResult } from '../batch-lines';
+import type { Line } from '../lines';
+import { readLines } from '../lines';
 import { BatchReportError } from './errors';
 import { shellWord } from './wording';
 
@@ -12,40 +14,9 @@ export interface RunRow {
   readonly result?: BatchItemResult;
 }
 
-interface Line {
+interface FileLine extends Line {
   readonly file: string;
-  readonly number: number;
-  readonly text: string;
 }
-
-const content = z.object({ bytes: z.number(), sha256: z.string(), stamp: z.string().exactOptional() });
-const outputFile = z.object({ uri: z.string(), name: z.string(), bytes: z.number(), sha256: z.string() });
-
-const itemSchema: z.ZodType<BatchItem> = z.object({
-  item: z.int().positive(),
-  source: z.string(),
-  output: z.string(),
-  input: z.string().exactOptional(),
-  destination: z.string(),
-  onExisting: z.enum(['fail', 'skip', 'overwrite', 'rename']).exactOptional(),
-  done: z.object({ source: content, output: outputFile }).exactOptional(),
-});
-
-const resultSchema: z.ZodType<BatchItemResult> = z.object({
-  item: z.int().positive(),
-  status: z.enum(['succeeded', 'failed', 'skipped', 'cancelled']),
-  workflowId: z.string().exactOptional(),
-  runId: z.string().exactOptional(),
-  code: z.string().exactOptional(),
-  message: z.string().exactOptional(),
-  source: content.exactOptional(),
-  output: outputFile.exactOptional(),
-  vcredits: z.number().exactOptional(),
-  requests: z.number().exactOptional(),
-  possiblyChargedTwice: z.boolean().exactOptional(),
-  startedAt: z.number().exactOptional(),
-  durationMs: z.number().exactOptional(),
-});
 
 export interface OpenedRun {
   /**
@@ -70,7 +41,7 @@ export async function openRun(folder: string, batch: string): Promise<OpenedRun>
       message: `Cannot report on batch ${batch}: there is no ${resultsFile} yet. It is written when the batch ends; \`fileconv batch watch ${shellWord(batch)}\` shows how far it is.`,
     });
     return {
-      rows: pairRows(readLines(manifest, manifestFile), readLines(results, resultsFile)),
+      rows: pairRows(linesOf(manifest, manifestFile), linesOf(results, resultsFile)),
       // Closed here and not at the rows' end: nobody may ever ask for a row.
       async close() {
         await Promise.all([manifest.close(), results.close()]);
@@ -82,11 +53,11 @@ export async function openRun(folder: string, batch: string): Promise<OpenedRun>
   }
 }
 
-async function* pairRows(items: AsyncGenerator<Line>, results: AsyncGenerator<Line>): AsyncGenerator<RunRow> {
+async function* pairRows(items: AsyncGenerator<FileLine>, results: AsyncGenerator<FileLine>): AsyncGenerator<RunRow> {
   let pending = await nextResult(results, 0);
   let last = 0;
   for await (const line of items) {
-    const item = parse(itemSchema, line);
+    const item = parse(parseBatchItem, line);
     assertRising(item.item, last, line);
     last = item.item;
     if (pending !== undefined && pending.result.item < item.item) throw unknownItem(pending);
@@ -101,14 +72,14 @@ async function* pairRows(items: AsyncGenerator<Line>, results: AsyncGenerator<Li
 }
 
 interface ReadResult {
-  readonly line: Line;
+  readonly line: FileLine;
   readonly result: BatchItemResult;
 }
 
-async function nextResult(lines: AsyncGenerator<Line>, last: number): Promise<ReadResult | undefined> {
+async function nextResult(lines: AsyncGenerator<FileLine>, last: number): Promise<ReadResult | undefined> {
   const next = await lines.next();
   if (next.done === true) return undefined;
-  const result = parse(resultSchema, next.value);
+  const result = parse(parseBatchItemResult, next.value);
   assertRising(result.item, last, next.value);
   return { line: next.value, result };
 }
@@ -125,36 +96,22 @@ async function openFile(
   }
 }
 
-/** Lines without empty ones. Not `readline`: it also breaks at U+2028, which JSON leaves as it is within a string. */
-async function* readLines(handle: FileHandle, file: string): AsyncGenerator<Line> {
-  const stream = handle.createReadStream({ encoding: 'utf8', highWaterMark: 256 * 1024 });
-  let rest = '';
-  let number = 0;
-  for await (const chunk of stream as AsyncIterable<string>) {
-    const lines = (rest + chunk).split('\n');
-    rest = lines.pop() ?? '';
-    for (const text of lines) {
-      number += 1;
-      if (text.trim() !== '') yield { file, number, text };
-    }
+/** Lines without empty ones. */
+async function* linesOf(handle: FileHandle, file: string): AsyncGenerator<FileLine> {
+  for await (const line of readLines(handle.createReadStream({ highWaterMark: 256 * 1024 }))) {
+    if (line.bytes.length > 0) yield { ...line, file };
   }
-  if (rest.trim() !== '') yield { file, number: number + 1, text: rest };
 }
 
-function parse<Value>(schema: z.ZodType<Value>, line: Line): Value {
-  let json: unknown;
+function parse<Value>(parseLine: (bytes: Buffer) => Value, line: FileLine): Value {
   try {
-    json = JSON.parse(line.text);
+    return parseLine(line.bytes);
   } catch (error) {
-    throw unreadable(line, 'it is no JSON', error);
+    throw unreadable(line, error instanceof Error ? error.message : String(error), error);
   }
-  const parsed = schema.safeParse(json);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw unreadable(line, `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not as expected'}`, parsed.error);
 }
 
-function assertRising(item: number, last: number, line: Line): void {
+function assertRising(item: number, last: number, line: FileLine): void {
   if (item <= last) throw unreadable(line, `item ${item} comes after item ${last}`);
 }
 
@@ -162,7 +119,7 @@ function unknownItem({ line, result }: ReadResult): BatchReportError {
   return unreadable(line, `the manifest has no item ${result.item}`);
 }
 
-function unreadable({ file, number }: Line, why: string, cause?: unknown): BatchReportError {
+function unreadable({ file, number }: FileLine, why: string, cause?: unknown): BatchReportError {
   return new BatchReportError({
     code: 'RUN_UNREADABLE',
     message: `Cannot read line ${number} of ${file}: ${why}. The file was changed or damaged after the batch wrote it; run the batch again to write it anew.`,

@@ -91,7 +91,7 @@ function whatToConvert(
     ...(from !== undefined && { input: from }),
     ...(recursive === true && { recursive }),
     exclude,
-    ...(modifiedSince !== undefined && { modifiedSince }),
+    ...(modifiedSince && { modifiedSince: modifiedSince.getTime() }),
     ...(filesFrom !== undefined && { filesFrom }),
   };
 }

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { explainUnreadable } from '../../batch/open-input';
 import { systemErrorCode } from '../../shared/system-error';
 import { throwIfAny } from '../command-error';
 
@@ -43,18 +44,6 @@ async function problemOf(file: string): Promise<string | undefined> {
     await access(file, constants.R_OK);
     return undefined;
   } catch (error) {
-    switch (systemErrorCode(error)) {
-      case 'ENOENT':
-      case 'ENOTDIR':
-      case 'ENAMETOOLONG':
-        return 'does not exist. Check the name and the folder.';
-      case 'EACCES':
-      case 'EPERM':
-        return 'cannot be read: permission denied. Allow it with chmod, or run as a user who may read it.';
-      case 'ELOOP':
-        return 'cannot be read: its symbolic links form a loop.';
-      default:
-        return `cannot be read: ${error instanceof Error ? error.message : String(error)}`;
-    }
+    return explainUnreadable(systemErrorCode(error) ?? String(error));
   }
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { InvalidArgumentError, Option } from 'commander';
-import { parseDurationMs } from '../../../config/duration';
+import { InvalidArgumentError } from 'commander';
 import { maxWindow } from '../../../shared/batch';
+import { formatName, modeOption, onExistingOption, onUnknownOutcomeOption, pointInTime } from '../../arguments';
 import type { CommandContext, CommonOptions } from '../../command-context';
 import { reportFailure } from '../../failure-report';
 import type { ExitCode } from '../../exit';
@@ -52,24 +52,9 @@ function addRun(batch: Command, { common, examples, run }: CommandTools): void {
     .option('--template <text>', 'where a result goes below --out; default: {dir}/{name}.{ext}')
     .option('--window <n>', 'jobs in flight at a time, 1 to 500; default: 50', windowSize)
     .option('--stop-after <n>', 'start no more after so many failures, or such a share of them: 10 or 5%', threshold)
-    .addOption(
-      new Option(
-        '--on-existing <what>',
-        'when a result exists that no run of this batch wrote (default: fail)',
-      ).choices(['fail', 'skip', 'overwrite', 'rename']),
-    )
-    .addOption(
-      new Option(
-        '--on-unknown-outcome <what>',
-        'when it is not known whether a conversion ran (default: resubmit)',
-      ).choices(['resubmit', 'fail']),
-    )
-    .addOption(
-      new Option('--mode <mode>', 'sync: wait for each conversion in the request itself (default: async)').choices([
-        'async',
-        'sync',
-      ]),
-    )
+    .addOption(onExistingOption('when a result exists that no run of this batch wrote'))
+    .addOption(onUnknownOutcomeOption())
+    .addOption(modeOption())
     .option('--app <name>', 'app profile; default: default_app of the configuration')
     .option('--dry-run', 'print what would be done, and do nothing')
     .addHelpText(
@@ -183,13 +168,6 @@ function collect(value: string, before: string[]): string[] {
   return [...before, value];
 }
 
-/** `.PDF` is as good as `pdf`. */
-function formatName(text: string): string {
-  const name = text.toLowerCase().replace(/^\./, '');
-  if (/^[a-z0-9]+([-_][a-z0-9_]+)*$/.test(name)) return name;
-  throw new InvalidArgumentError('A format is a name such as pdf or txt-markdown.');
-}
-
 function windowSize(text: string): number {
   const value = Number(text);
   if (Number.isInteger(value) && value >= 1 && value <= maxWindow) return value;
@@ -202,12 +180,4 @@ function threshold(text: string): { failures?: number; percent?: number } {
   if (share === '%' && value > 0 && value <= 100) return { percent: value };
   if (share === '' && Number.isInteger(value) && value > 0) return { failures: value };
   throw new InvalidArgumentError('It must be a number of failures such as 10, or a share of the files such as 5%.');
-}
-
-function pointInTime(text: string): number {
-  const ago = parseDurationMs(text);
-  if (ago !== undefined) return Date.now() - ago;
-  const time = Date.parse(text);
-  if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(time)) return time;
-  throw new InvalidArgumentError('It must be a time such as 2h or 7d ago, or an ISO time such as 2026-11-21T06:00Z.');
 }

@@ -34,8 +34,7 @@ export interface RunFlags {
   manifest?: string;
   recursive?: boolean;
   exclude: string[];
-  /** Milliseconds since the epoch. */
-  modifiedSince?: number;
+  modifiedSince?: Date;
   filesFrom?: string;
   template?: string;
   window?: number;

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { InvalidArgumentError, Option } from 'commander';
 import type { CommonOptions } from '../../command-context';
 import type { CommandTools } from '../service-admin/register';
-import { parseDurationMs } from '../../../config/duration';
+import { pointInTime } from '../../arguments';
 import type { ListFlags } from './list';
 
 const statuses = ['running', 'awaitingCredits', 'completed', 'failed', 'cancelled'];
@@ -87,13 +87,6 @@ export function addJob(program: Command, { common, examples, run }: CommandTools
         (await import('./retry.js')).jobRetry(context, id, { resubmit: options.resubmit === true }),
       ),
     );
-}
-
-function pointInTime(text: string): Date {
-  const ago = parseDurationMs(text);
-  if (ago !== undefined) return new Date(Date.now() - ago);
-  if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text))) return new Date(text);
-  throw new InvalidArgumentError('It must be a time such as 2h or 7d ago, or an ISO time such as 2026-11-21T06:00Z.');
 }
 
 function limit(text: string): number {

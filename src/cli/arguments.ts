@@ -1,0 +1,33 @@
+import { InvalidArgumentError, Option } from 'commander';
+import { parseDurationMs } from '../config/duration';
+
+/** `.PDF` is as good as `pdf`. */
+export function formatName(text: string): string {
+  const name = text.toLowerCase().replace(/^\./, '');
+  if (/^[a-z0-9]+([-_][a-z0-9_]+)*$/.test(name)) return name;
+  throw new InvalidArgumentError('A format is a name such as pdf or txt-markdown.');
+}
+
+/** How long ago, or when. */
+export function pointInTime(text: string): Date {
+  const ago = parseDurationMs(text);
+  if (ago !== undefined) return new Date(Date.now() - ago);
+  if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text))) return new Date(text);
+  throw new InvalidArgumentError('It must be a time such as 2h or 7d ago, or an ISO time such as 2026-11-21T06:00Z.');
+}
+
+/** What becomes of an existing file. */
+export function onExistingOption(when: string): Option {
+  return new Option('--on-existing <what>', `${when} (default: fail)`).choices(['fail', 'skip', 'overwrite', 'rename']);
+}
+
+export function onUnknownOutcomeOption(): Option {
+  const description = 'when it is not known whether a conversion ran (default: resubmit)';
+  return new Option('--on-unknown-outcome <what>', description).choices(['resubmit', 'fail']);
+}
+
+export function modeOption(): Option {
+  const description =
+    'sync: wait for each conversion in the request itself, for ones that take seconds (default: async)';
+  return new Option('--mode <mode>', description).choices(['async', 'sync']);
+}

@@ -1,4 +1,12 @@
-import { CancellationScope, defineQuery, isCancellation, setHandler, sleep, upsertMemo } from '@temporalio/workflow';
+import {
+  CancellationScope,
+  defineQuery,
+  isCancellation,
+  setHandler,
+  sleep,
+  upsertMemo,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { TaskReport } from '../shared/activities';
 import { failureCodes } from '../shared/activities';
 import type {
@@ -187,7 +195,7 @@ class ConversionJob implements JobParts {
         if (this.policies.onUnknownOutcome === 'fail') {
           throw this.progress.failed(
             failure,
-            'Policy onUnknownOutcome is "fail": nothing was submitted again. Look at the service whether the conversion ran; start the job again with a new workflow id to convert.',
+            `Policy onUnknownOutcome is "fail": nothing was submitted again. Look at the service whether the conversion ran; to convert all the same: fileconv job retry ${workflowInfo().workflowId} --resubmit`,
           );
         }
         if (this.resubmissions >= this.policies.maxResubmissions) throw this.progress.failed(failure);

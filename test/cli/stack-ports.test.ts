@@ -40,6 +40,13 @@ describe('the ports of a stack', () => {
     (await acquireProcessLock(lockFile, { wait: false })).release();
   });
 
+  it('are free ones where 0 is configured, which would tell nobody where to connect', async () => {
+    const variables = { FILECONV_SERVICE_PORT: '0', FILECONV_CALLBACKS_PORT: '0' };
+    const { service, callbacks } = await claim(variables);
+    expect(Math.min(service, callbacks)).toBeGreaterThan(0);
+    expect(service).not.toBe(callbacks);
+  });
+
   it('are taken as they are configured', async () => {
     await claim();
     expect((await claim({ FILECONV_SERVICE_PORT: '18465' })).service).toBe(18_465);

@@ -273,7 +273,7 @@ describe('after kill -9 of the worker and the start of another one', () => {
     expect(error.code).toBe('OUTCOME_UNKNOWN');
     expect(error.details).toMatchObject({ phase: 'submitting', possiblyChargedTwice: false });
     expect(error.message).toContain('not known whether the conversion runs');
-    expect(error.message).toContain('start the job again with a new workflow id');
+    expect(error.message).toContain('fileconv job retry ');
     expect(await currentDetails('answerless-fail')).toContain('not known whether the conversion runs');
     const { stub, folder: outFolder } = jobOf('answerless-fail');
     expect(stub.count('convert/file')).toBe(1);

@@ -25,7 +25,7 @@ const temporalUiPort = 8233;
 export async function claimPorts(context: Pick<CommandContext, 'config' | 'env' | 'homeDir'>): Promise<StackPorts> {
   const { config, env, homeDir } = context;
   const lock = await holdWellKnownPorts(path.join(defaultCacheDir(env, homeDir), 'well-known-ports.lock'));
-  const choose = (wellKnown: number) => (lock ? portNear(wellKnown) : freePort());
+  const choose = (wellKnown: number) => (lock && wellKnown !== 0 ? portNear(wellKnown) : freePort());
   const choosePart = (part: 'service' | 'callbacks') => {
     const configured = config.values[part].port;
     const mustBe = config.origins[`${part}.port`]?.source !== 'default' && configured !== 0;

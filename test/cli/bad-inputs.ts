@@ -1,0 +1,383 @@
+import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import sharp from 'sharp';
+import { permissionsHold } from './fileconv';
+import type { RunningStack } from './running-stack';
+import { noisyPng } from './samples';
+
+/** One way in which a command can be typed wrong, or meet something that it can't use. */
+export interface BadInput {
+  title: string;
+  /** Besides `good.md`, which is in every folder. */
+  prepare?: (folder: string) => Promise<unknown>;
+  args: string[];
+  env?: (stack: RunningStack) => Record<string, string>;
+  exitCode: 1 | 2;
+  /** The line on stderr, without `error: `. */
+  says: RegExp;
+  code: string;
+  /** `false`: it is found out before any stack is looked for. */
+  needsStack?: boolean;
+  skip?: string | false;
+}
+
+export const damagedPng = (folder: string) => {
+  const whole = noisyPng(64);
+  return writeFile(path.join(folder, 'half.png'), whole.subarray(0, whole.length / 2));
+};
+export const inFolder = (name: string, content: string | Buffer) => (folder: string) =>
+  writeFile(path.join(folder, name), content);
+const needsPermissions = permissionsHold ? false : 'root reads and writes everything, and setpriv is missing';
+
+export const badInputs: BadInput[] = [
+  {
+    title: 'a missing file',
+    args: ['convert', 'nope.md', '--to', 'pdf'],
+    exitCode: 2,
+    code: 'INPUT_UNUSABLE',
+    says: /^nope\.md does not exist\./,
+  },
+  {
+    title: 'a directory',
+    prepare: (folder) => mkdir(path.join(folder, 'reports')),
+    args: ['convert', 'reports', '--to', 'pdf'],
+    exitCode: 2,
+    code: 'INPUT_UNUSABLE',
+    says: /^reports is a folder\. Name the files in it/,
+  },
+  {
+    title: 'an empty file',
+    prepare: inFolder('empty.md', ''),
+    args: ['convert', 'empty.md', '--to', 'pdf'],
+    exitCode: 2,
+    code: 'INPUT_UNUSABLE',
+    says: /^empty\.md is empty\./,
+  },
+  {
+    title: 'an unreadable file',
+    prepare: async (folder) => {
+      await inFolder('secret.md', '# Secret')(folder);
+      await chmod(path.join(folder, 'secret.md'), 0o000);
+    },
+    args: ['convert', 'secret.md', '--to', 'pdf'],
+    exitCode: 2,
+    code: 'INPUT_UNUSABLE',
+    says: /^secret\.md cannot be read: permission denied\. /,
+    skip: needsPermissions,
+  },
+  {
+    title: 'a symbolic link that leads nowhere',
+    prepare: (folder) => symlink('gone.md', path.join(folder, 'link.md')),
+    args: ['convert', 'link.md', '--to', 'pdf'],
+    exitCode: 2,
+    code: 'INPUT_UNUSABLE',
+    says: /^link\.md does not exist\./,
+  },
+  {
+    title: 'a name that would rearrange the screen',
+    args: ['convert', 'a\n\u001b[2J.md', '--to', 'pdf'],
+    exitCode: 2,
+    code: 'INPUT_UNUSABLE',
+    says: /^a\\x0a\\x1b\[2J\.md does not exist\./,
+  },
+  {
+    title: 'an unknown target format',
+    args: ['convert', 'good.md', '--to', 'pfd'],
+    exitCode: 2,
+    code: 'FORMAT_UNUSABLE',
+    says: /^The service knows no format pfd\. Did you mean pdf\? See: fileconv formats$/,
+  },
+  {
+    title: 'a target that is no name at all',
+    args: ['convert', 'good.md', '--to', '../x'],
+    exitCode: 2,
+    code: 'USAGE',
+    says: /'\.\.\/x' is invalid\. A format is a name such as pdf/,
+  },
+  {
+    title: 'an unknown input extension',
+    prepare: inFolder('data.xyz', 'x'),
+    args: ['convert', 'data.xyz', '--to', 'pdf'],
+    exitCode: 2,
+    code: 'FORMAT_UNUSABLE',
+    says: /^data\.xyz can't be converted: the service takes no \.xyz files\./,
+  },
+  {
+    title: 'an unknown input format',
+    args: ['convert', 'good.md', '--from', 'nonsense', '--to', 'pdf'],
+    exitCode: 2,
+    code: 'FORMAT_UNUSABLE',
+    says: /the service knows no format nonsense\. See: fileconv formats$/,
+  },
+  {
+    title: 'an input format that is not the file’s',
+    args: ['convert', 'good.md', '--from', 'docx', '--to', 'pdf'],
+    exitCode: 2,
+    code: 'FORMAT_UNUSABLE',
+    says: /a \.md file is not of the format docx/,
+  },
+  {
+    title: 'a file without an extension',
+    prepare: inFolder('README', '# Read me'),
+    args: ['convert', 'README', '--to', 'pdf'],
+    exitCode: 2,
+    code: 'FORMAT_UNUSABLE',
+    says: /^README can't be converted: by the extension .* Rename it, for example to README\.md\.$/,
+  },
+  {
+    title: 'a pair that cannot convert',
+    args: ['convert', 'good.md', '--to', 'png'],
+    exitCode: 2,
+    code: 'FORMAT_UNUSABLE',
+    says: /the service does not convert md to png\. See what it converts md to: fileconv formats md$/,
+  },
+  {
+    title: 'a PNG that is cut in half',
+    prepare: damagedPng,
+    args: ['convert', 'half.png', '--to', 'webp'],
+    exitCode: 1,
+    code: 'FAILED_CONVERT',
+    says: /^half\.png → webp: .*FAILED_CONVERT: .*damaged or cut off/,
+    needsStack: true,
+  },
+  {
+    title: 'a WebP that is cut in half',
+    prepare: async (folder) => {
+      const whole = await sharp(noisyPng(64)).webp({ lossless: true }).toBuffer();
+      await writeFile(path.join(folder, 'half.webp'), whole.subarray(0, whole.length / 2));
+    },
+    args: ['convert', 'half.webp', '--to', 'png'],
+    exitCode: 1,
+    code: 'FAILED_CONVERT',
+    says: /^half\.webp → png: .*FAILED_CONVERT: /,
+    needsStack: true,
+  },
+  {
+    title: 'a DOCX that is no zip',
+    prepare: inFolder('letter.docx', 'PK but no archive'),
+    args: ['convert', 'letter.docx', '--to', 'pdf'],
+    exitCode: 1,
+    code: 'FAILED_CONVERT',
+    says: /^letter\.docx → pdf: .*FAILED_CONVERT: /,
+    needsStack: true,
+  },
+  {
+    title: 'a destination folder that may not be written to',
+    prepare: async (folder) => {
+      await mkdir(path.join(folder, 'locked'));
+      await chmod(path.join(folder, 'locked'), 0o555);
+    },
+    args: ['convert', 'good.md', '--to', 'html', '--out', 'locked'],
+    exitCode: 2,
+    code: 'DESTINATION_UNUSABLE',
+    says: /^locked cannot be written to: permission denied\. Name another folder with --out\.$/,
+    skip: needsPermissions,
+  },
+  {
+    title: 'a destination folder that cannot be made',
+    prepare: async (folder) => {
+      await mkdir(path.join(folder, 'locked'));
+      await chmod(path.join(folder, 'locked'), 0o555);
+    },
+    args: ['convert', 'good.md', '--to', 'html', '--out', 'locked/deep/er'],
+    exitCode: 2,
+    code: 'DESTINATION_UNUSABLE',
+    says: /^locked\/deep\/er cannot be written to: permission denied\./,
+    skip: needsPermissions,
+  },
+  {
+    title: 'a destination folder that is a file',
+    prepare: inFolder('out', 'not a folder'),
+    args: ['convert', 'good.md', '--to', 'html', '--out', 'out'],
+    exitCode: 2,
+    code: 'DESTINATION_UNUSABLE',
+    says: /^out is not a folder\. Name a folder with --out\.$/,
+  },
+  {
+    title: 'a result that is a folder',
+    prepare: (folder) => mkdir(path.join(folder, 'good.html')),
+    args: ['convert', 'good.md', '--to', 'html', '--on-existing', 'overwrite'],
+    exitCode: 2,
+    code: 'DESTINATION_UNUSABLE',
+    says: /^good\.html, .*is a folder\./,
+  },
+  {
+    title: 'a result that exists',
+    prepare: inFolder('good.html', 'precious'),
+    args: ['convert', 'good.md', '--to', 'html'],
+    exitCode: 2,
+    code: 'DESTINATION_UNUSABLE',
+    says: /^good\.html exists already\. .*--on-existing skip, overwrite or rename/,
+  },
+  {
+    title: 'a result that would replace its own input',
+    args: ['convert', 'good.md', '--to', 'md', '--on-existing', 'overwrite'],
+    exitCode: 2,
+    code: 'DESTINATION_UNUSABLE',
+    says: /^good\.md would be replaced by its own result\. Choose another folder with --out\.$/,
+  },
+  {
+    title: 'a result that would replace its own input by way of a linked folder',
+    prepare: (folder) => symlink('.', path.join(folder, 'linked')),
+    args: ['convert', 'good.md', '--to', 'md', '--out', 'linked', '--on-existing', 'overwrite'],
+    exitCode: 2,
+    code: 'DESTINATION_UNUSABLE',
+    says: /^good\.md would be replaced by its own result\./,
+  },
+  {
+    title: 'a result that would replace another input',
+    prepare: inFolder('good.html', '<p>Hello</p>'),
+    args: ['convert', 'good.html', 'good.md', '--to', 'html', '--on-existing', 'overwrite'],
+    exitCode: 2,
+    code: 'DESTINATION_UNUSABLE',
+    says: /^good\.html and good\.md would both become good\.html\./,
+  },
+  {
+    title: 'two inputs with one result',
+    prepare: inFolder('GOOD.csv', 'a,b\n1,2\n'),
+    args: ['convert', 'good.md', 'GOOD.csv', '--to', 'html'],
+    exitCode: 2,
+    code: 'DESTINATION_UNUSABLE',
+    says: /^good\.md and GOOD\.csv would both become GOOD\.html\. Convert them in two commands with different --out folders\.$/,
+  },
+  {
+    title: 'a file that is named twice',
+    args: ['convert', 'good.md', './good.md', '--to', 'html'],
+    exitCode: 2,
+    code: 'DESTINATION_UNUSABLE',
+    says: /^\.\/good\.md is named twice\./,
+  },
+  {
+    title: 'a result whose name is too long',
+    prepare: inFolder(`${'n'.repeat(252)}.md`, '# Hi'),
+    args: ['convert', `${'n'.repeat(252)}.md`, '--to', 'html'],
+    exitCode: 2,
+    code: 'DESTINATION_UNUSABLE',
+    says: /the name is too long for the file system\.$/,
+  },
+  {
+    title: 'a wrong token',
+    args: ['convert', 'good.md', '--to', 'html', '--app', 'mine'],
+    env: ({ record }) => appAt(record.service.url, { FILECONV_APPS_MINE_TOKEN: 'not-the-token' }),
+    exitCode: 1,
+    code: 'ACCOUNT_REFUSED',
+    says: /INVALID_CREDENTIAL .*Check the App ID and the token of app mine \(`fileconv config show`\)\.$/,
+    needsStack: true,
+  },
+  {
+    title: 'a token variable that is not set',
+    args: ['convert', 'good.md', '--to', 'html', '--app', 'mine'],
+    env: () => appAt('http://127.0.0.1:1', { FILECONV_APPS_MINE_TOKEN_ENV: 'NOT_THERE' }),
+    exitCode: 2,
+    code: 'CONFIG_INVALID',
+    says: /^The token of app "mine": the variable NOT_THERE is not set; export it where this runs$/,
+  },
+  {
+    title: 'an app profile that nobody configured',
+    args: ['convert', 'good.md', '--to', 'html', '--app', 'mine'],
+    exitCode: 2,
+    code: 'UNKNOWN_APP',
+    says: /^There is no app profile called "mine"; there are: embedded\. See: fileconv config show$/,
+  },
+  {
+    title: 'a service that is down',
+    args: ['convert', 'good.md', '--to', 'html', '--app', 'mine'],
+    env: () => appAt('http://127.0.0.1:1', { FILECONV_APPS_MINE_TOKEN: 'some-token' }),
+    exitCode: 1,
+    code: 'SERVICE_UNREACHABLE',
+    says: /^The conversion service of app mine can't be reached at http:\/\/127\.0\.0\.1:1\. /,
+  },
+  {
+    title: 'a service that is something else',
+    args: ['convert', 'good.md', '--to', 'html', '--app', 'mine'],
+    env: ({ record }) => appAt(record.temporal.uiUrl, { FILECONV_APPS_MINE_TOKEN: 'some-token' }),
+    exitCode: 1,
+    code: 'SERVICE_UNUSABLE',
+    says: /Check base_url of app mine/,
+    needsStack: true,
+  },
+  {
+    title: 'Temporal that is down',
+    args: ['convert', 'good.md', '--to', 'html'],
+    env: () => ({ TEMPORAL_ADDRESS: '127.0.0.1:1' }),
+    exitCode: 1,
+    code: 'TEMPORAL_UNREACHABLE',
+    says: /^Temporal can't be reached at 127\.0\.0\.1:1\. .*TEMPORAL_ADDRESS/,
+  },
+  {
+    title: 'a configuration file that is broken',
+    prepare: inFolder('fileconv.toml', 'default_app = \n'),
+    args: ['convert', 'good.md', '--to', 'html'],
+    exitCode: 2,
+    code: 'CONFIG_INVALID',
+    says: /fileconv\.toml:1:\d+: not valid TOML: /,
+  },
+  {
+    title: 'a configuration key that does not exist',
+    prepare: inFolder('fileconv.toml', '[worker]\ntask_que = "x"\n'),
+    args: ['formats'],
+    exitCode: 2,
+    code: 'CONFIG_INVALID',
+    says: /fileconv\.toml: unknown key worker\.task_que; did you mean "task_queue"\?$/,
+  },
+  {
+    title: 'a configuration file that does not exist',
+    args: ['convert', 'good.md', '--to', 'html', '--config', 'nope.toml'],
+    exitCode: 2,
+    code: 'CONFIG_INVALID',
+    says: /nope\.toml: the configuration file cannot be read: there is no such file$/,
+  },
+  {
+    title: 'no target format',
+    args: ['convert', 'good.md'],
+    exitCode: 2,
+    code: 'USAGE',
+    says: /'--to <format>' not specified\. See: fileconv convert --help$/,
+  },
+  {
+    title: 'no file',
+    args: ['convert', '--to', 'pdf'],
+    exitCode: 2,
+    code: 'USAGE',
+    says: /missing required argument 'file'\. See: fileconv convert --help$/,
+  },
+  {
+    title: 'an unknown option',
+    args: ['convert', 'good.md', '--to', 'pdf', '--on-exist', 'skip'],
+    exitCode: 2,
+    code: 'USAGE',
+    says: /unknown option '--on-exist'.*See: fileconv convert --help$/,
+  },
+  {
+    title: 'an option with a value that it does not take',
+    args: ['convert', 'good.md', '--to', 'pdf', '--on-existing', 'replace'],
+    exitCode: 2,
+    code: 'USAGE',
+    says: /'replace' is invalid\. Allowed choices are fail, skip, overwrite, rename\. See: fileconv convert --help$/,
+  },
+  {
+    title: 'a number of files in flight that is none',
+    args: ['convert', 'good.md', '--to', 'pdf', '--parallel', '0'],
+    exitCode: 2,
+    code: 'USAGE',
+    says: /'0' is invalid\. It must be a whole number, 1 or more\./,
+  },
+  {
+    title: 'an unknown command',
+    args: ['convrt', 'good.md'],
+    exitCode: 2,
+    code: 'USAGE',
+    says: /^unknown command 'convrt' \(Did you mean convert\?\) See: fileconv --help$/,
+  },
+  {
+    title: 'more arguments than a command takes',
+    args: ['up', 'now'],
+    exitCode: 2,
+    code: 'USAGE',
+    says: /^too many arguments for 'up'/,
+  },
+];
+
+function appAt(baseUrl: string, token: Record<string, string>): Record<string, string> {
+  return { FILECONV_APPS_MINE_BASE_URL: baseUrl, FILECONV_APPS_MINE_APP_ID: 'some-app', ...token };
+}

@@ -1,3 +1,4 @@
+import { shellWord } from '../../../batch/report/wording';
 import type { BatchHandle } from '../../../client/batch-handle';
 import { FileConversionClient } from '../../../client/file-conversion-client';
 import { checkName } from '../../batch/settings';
@@ -12,7 +13,7 @@ import { requireBatch } from './look';
 export function pauseBatch(context: CommandContext, name: string): Promise<ExitCode> {
   return control(context, name, async (batch) => {
     await batch.pause();
-    return `Batch ${name} starts no more jobs. Go on: fileconv batch resume ${name}`;
+    return `Batch ${name} starts no more jobs. Go on: fileconv batch resume ${shellWord(name)}`;
   });
 }
 
@@ -56,7 +57,9 @@ async function control(
   const { output } = context;
   return withTemporal(context, async (temporal) => {
     if (!(await requireBatch(temporal, name))) {
-      throw new CommandError('INPUT_UNUSABLE', [`Batch ${name} has ended. See: fileconv batch report ${name}`]);
+      throw new CommandError('INPUT_UNUSABLE', [
+        `Batch ${name} has ended. See: fileconv batch report ${shellWord(name)}`,
+      ]);
     }
     const { client, taskQueue } = temporal;
     const told = await act(new FileConversionClient({ client, taskQueue }).getBatch(name));

@@ -1,3 +1,4 @@
+import { shellWord } from '../../../batch/report/wording';
 import { BatchFailedError } from '../../../client/batch-handle';
 import { isBatchRunning, listBatches } from '../../../client/batch-status';
 import { FileConversionClient } from '../../../client/file-conversion-client';
@@ -60,7 +61,7 @@ export async function batchReport(context: CommandContext, name: string): Promis
   return withTemporal(context, async (temporal) => {
     if (await requireBatch(temporal, name)) {
       throw new CommandError('INPUT_UNUSABLE', [
-        `Batch ${name} has not ended: its report is written then. Watch it: fileconv batch watch ${name}`,
+        `Batch ${name} has not ended: its report is written then. Watch it: fileconv batch watch ${shellWord(name)}`,
       ]);
     }
     const result = await batchOf(temporal, name)

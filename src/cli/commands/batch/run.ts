@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { planBatch } from '../../../batch/plan/plan-batch';
 import type { PlannedBatch } from '../../../batch/plan/planned-batch';
 import { NoEarlierRunError, replanFailed } from '../../../batch/plan/replan-failed';
+import { shellWord } from '../../../batch/report/wording';
 import type { BatchRun } from '../../../batch/runs/run-folders';
 import { BatchRunningError, type BatchHandle } from '../../../client/batch-handle';
 import { FileConversionClient } from '../../../client/file-conversion-client';
@@ -62,9 +63,8 @@ export async function batchRun(
   const { name, app, plan: planOptions } = await settleBatch(context, sources, flags);
   const settings = jobSettings(context, app, flags);
   if (flags.dryRun === true) {
-    const plan = await planBatch({ ...planOptions, dryRun: true, signal: untilAskedToEnd() });
-    refuseProblems(plan);
-    tellWarnings(context, plan);
+    const signal = untilAskedToEnd();
+    const plan = await planOrRefuse(context, signal, () => planBatch({ ...planOptions, dryRun: true, signal }));
     const vcredits = await estimateVcredits(planOptions.batchFolder, plan.todo);
     tellDryRun(context, { name, plan, vcredits, onExisting: settings.onExisting ?? 'fail' });
     return exitCodes.ok;
@@ -110,12 +110,15 @@ export async function batchWatch(context: CommandContext, name: string): Promise
 async function undertake(context: CommandContext, { name, settings, plan }: Undertaking): Promise<ExitCode> {
   const { output } = context;
   const signal = untilAskedToEnd();
-  let planned = await planOrRefuse(context, () => plan(signal));
+  let planned = await planOrRefuse(context, signal, () => plan(signal));
   const nothingToDo = (): ExitCode | undefined => (planned.run ? undefined : tellNothingToDo(context, name, planned));
   // Before anything is started: most mistakes are found without a stack.
   const done = nothingToDo();
   if (done !== undefined) return done;
-  const stack = await useStack(context, signal);
+  const stack = await useStack(context, signal).catch(async (error: unknown) => {
+    await forget(planned.run);
+    throw error;
+  });
   try {
     const client = clientOf(stack, settings.app);
     const start = async (run: BatchRun): Promise<BatchHandle | undefined> => {
@@ -125,8 +128,7 @@ async function undertake(context: CommandContext, { name, settings, plan }: Unde
           client.startBatch({ name, folder: folderUri(run.folder), items: planned.rows, ...settings }),
         );
       } catch (error) {
-        // It would be taken for a run that did nothing.
-        await rm(run.folder, { recursive: true, force: true });
+        await forget(run);
         if (error instanceof BatchRunningError) return undefined;
         throw error;
       }
@@ -136,13 +138,13 @@ async function undertake(context: CommandContext, { name, settings, plan }: Unde
       output.say(`Batch ${name} is running already: watching it. What has changed since is converted afterwards.`);
       const earlier = await watchBatch(context, { stack, batch: client.getBatch(name), signal });
       if (!earlier) return detached(context, { stack, name });
-      planned = await planOrRefuse(context, () => plan(signal));
+      planned = await planOrRefuse(context, signal, () => plan(signal));
       const nothing = planned.run ? undefined : await finishBatch(context, { stack, name, result: earlier });
       if (nothing !== undefined) return nothing;
       batch = planned.run && (await start(planned.run));
       if (!batch)
         throw new CommandError('STATE_UNUSABLE', [
-          `Batch ${name} was started by somebody else. Watch it: fileconv batch watch ${name}`,
+          `Batch ${name} was started by somebody else. Watch it: fileconv batch watch ${shellWord(name)}`,
         ]);
     }
     const skipped = planned.done > 0 ? `, ${counted(planned.done, 'file')} done before` : '';
@@ -153,8 +155,20 @@ async function undertake(context: CommandContext, { name, settings, plan }: Unde
   }
 }
 
-async function planOrRefuse(context: CommandContext, plan: () => Promise<PlannedBatch>): Promise<PlannedBatch> {
-  const planned = await plan();
+/** A run that is not started would be taken for one that did nothing. */
+async function forget(run: BatchRun | undefined): Promise<void> {
+  if (run) await rm(run.folder, { recursive: true, force: true });
+}
+
+async function planOrRefuse(
+  context: CommandContext,
+  signal: AbortSignal,
+  plan: () => Promise<PlannedBatch>,
+): Promise<PlannedBatch> {
+  const planned = await plan().catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+    throw new CommandError('INTERRUPTED', ['Interrupted before any job was started.'], { cause: error });
+  });
   refuseProblems(planned);
   tellWarnings(context, planned);
   return planned;
@@ -169,10 +183,11 @@ async function watchToEnd(
 }
 
 function detached({ output }: CommandContext, { stack, name }: { stack: StackInUse; name: string }): ExitCode {
+  const watch = `fileconv batch watch ${shellWord(name)}`;
   const fate = stack.outlivesCommand
-    ? 'It goes on without this command.'
-    : 'It goes on with the next `fileconv up` in this folder, or with the same command again.';
-  output.say(`Detached from batch ${name}. ${fate} Come back: fileconv batch watch ${name}`);
+    ? `It goes on without this command. Come back: ${watch}`
+    : `It stands still until a stack runs here. Come back: the same command again, or \`fileconv up\` and then: ${watch}`;
+  output.say(`Detached from batch ${name}. ${fate}`);
   if (output.json) output.printJson({ batch: name, detached: true });
   return exitCodes.interrupted;
 }

@@ -1,0 +1,65 @@
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { fileconv, linesOf, newFolder, parseJson, removeFolders } from './fileconv';
+
+afterAll(removeFolders);
+
+const header = 'source,output,destination\n';
+
+async function runManifest(content: string | Buffer, ...flags: string[]) {
+  const cwd = await newFolder();
+  await writeFile(path.join(cwd, 'a.md'), '# A\n');
+  await writeFile(path.join(cwd, 'b.md'), '# B\n');
+  await writeFile(path.join(cwd, 'm.csv'), content);
+  return { cwd, ended: await fileconv(['batch', 'run', 'm.csv', '--name', 'm', ...flags], { cwd }) };
+}
+
+describe('batch run with a manifest that is wrong', () => {
+  it.each<[string, string | Buffer, RegExp]>([
+    ['is empty', '', /^error: m\.csv is empty\./],
+    ['has a header alone', header, /^error: m\.csv has no rows below its header\./],
+    ['has broken quotes', `${header}a.md,html,\n"b.md,html,\n`, /^error: m\.csv line 3: a quote .* never closed\./],
+    ['lacks a column', 'source,destination\na.md,x.html\n', /^error: m\.csv line 1: column output is missing\./],
+    ['has a column that there is none of', 'source,ouput\na.md,html\n', /^error: m\.csv line 1: .*"ouput".*output\?$/],
+    [
+      'is not UTF-8',
+      Buffer.concat([Buffer.from(`${header}a.md,html,\nb`), Buffer.from([0xfc]), Buffer.from('.md,html,\n')]),
+      /^error: m\.csv line 3, column source: the bytes are not UTF-8\./,
+    ],
+    [
+      'leads out of its folder',
+      `${header}a.md,html,../../etc/x\n`,
+      /^error: m\.csv line 2, column destination: \.\.\/\.\.\/etc\/x is outside of /,
+    ],
+    [
+      'has two destinations that differ by case alone',
+      `${header}a.md,html,out/X.html\nb.md,html,out/x.html\n`,
+      /^error: m\.csv line 3, column destination: .*out\/x\.html is the result of .*line 2.*out\/X\.html/,
+    ],
+  ])('that %s: one clear error, exit code 2, and nothing is started', async (_, content, message) => {
+    const { cwd, ended } = await runManifest(content);
+    expect(ended).toMatchObject({ code: 2, stdout: '' });
+    expect(linesOf(ended.stderr)).toEqual([expect.stringMatching(message)]);
+    expect(existsSync(path.join(cwd, '.fileconv'))).toBe(false);
+  });
+
+  it('names every row that is wrong, not the first alone, and with --json in one document', async () => {
+    const { ended } = await runManifest(`${header}a.md,,\n,html,\nb.md,html,../x\n`, '--json', '--dry-run');
+    expect(ended.code).toBe(2);
+    expect(linesOf(ended.stderr)).toHaveLength(3);
+    expect(parseJson(ended.stdout)).toEqual({
+      error: {
+        code: 'INPUT_UNUSABLE',
+        message: expect.stringMatching(/line 2, column output.*\n.*line 3, column source.*\n.*line 4/) as unknown,
+      },
+    });
+  });
+});
+
+it('batch run plans a manifest with one row', async () => {
+  const { cwd, ended } = await runManifest(`${header}a.md,html,out/a.html\n`, '--dry-run');
+  expect(ended).toMatchObject({ code: 0, stderr: '' });
+  expect(linesOf(ended.stdout)[0]).toBe('Batch m: 1 file to convert (4 B).');
+  expect(existsSync(path.join(cwd, '.fileconv'))).toBe(false);
+});

@@ -1,0 +1,106 @@
+import { convertedPictures, countConvertRequests, folderWithPictures, writePicture } from './batch-pictures';
+import type { CommandOptions, Ended } from './fileconv';
+import { fileconv, linesOf, removeFolders, startFileconv } from './fileconv';
+import type { RunningStack } from './running-stack';
+import { startStack } from './running-stack';
+
+jest.setTimeout(180_000);
+afterAll(removeFolders);
+
+const total = 60;
+const args = ['batch', 'run', 'in', '--to', 'gif', '--out', 'out', '--name', 'pictures', '--window', '8'];
+
+/** Types the command, and Ctrl-C when some files are converted and `before` has been done. */
+async function interruptedRun(
+  options: CommandOptions,
+  before?: () => Promise<void>,
+): Promise<{ ended: Ended; converted: number[] }> {
+  const command = startFileconv(args, { ...options, timeoutMs: 120_000 });
+  await convertedPictures(options.cwd, { total, wanted: 5 });
+  await before?.();
+  command.child.kill('SIGINT');
+  const ended = await command.ended;
+  return { ended, converted: await convertedPictures(options.cwd, { total, wanted: 5 }) };
+}
+
+async function changeThree(folder: string, converted: readonly number[]): Promise<void> {
+  for (const n of converted.slice(0, 3)) await writePicture(folder, n, 1);
+}
+
+const runAgain = (options: CommandOptions) => fileconv(args, { ...options, timeoutMs: 120_000 });
+
+describe('batch run that was interrupted, typed again after three sources changed', () => {
+  let stack: RunningStack | undefined;
+  afterEach(async () => {
+    await stack?.stop();
+    stack = undefined;
+  });
+
+  it('converts those three and what was not finished, and pays for nothing twice, on a stack that goes on', async () => {
+    stack = await startStack();
+    const cwd = await folderWithPictures(total);
+    const options = { cwd, env: stack.env };
+    const { ended, converted } = await interruptedRun(options);
+    expect(ended).toMatchObject({ code: 130, stdout: '' });
+    expect(linesOf(ended.stderr)).toEqual([
+      'Batch pictures: 60 files to convert.',
+      'Detached from batch pictures. It goes on without this command. Come back: fileconv batch watch pictures',
+    ]);
+    await changeThree(cwd, converted);
+
+    const again = await runAgain(options);
+    expect(linesOf(again.stderr).at(-1)).toBe('Batch pictures: 3 files to convert, 57 files done before.');
+    expect(again.code).toBe(0);
+    expect(linesOf(again.stdout)[0]).toBe(
+      'All 60 files are done. 3 converted; 57 skipped: their results are there already.',
+    );
+    expect(await countConvertRequests(options)).toBe(total + 3);
+
+    const third = await runAgain(options);
+    expect(third).toMatchObject({ code: 0, stdout: 'Batch pictures: nothing to do, 60 files done before.\n' });
+    expect(await countConvertRequests(options)).toBe(total + 3);
+  });
+
+  it('does the same when the stack ended with the command', async () => {
+    const cwd = await folderWithPictures(total);
+    const { ended, converted } = await interruptedRun({ cwd });
+    expect(ended).toMatchObject({ code: 130, stdout: '' });
+    expect(linesOf(ended.stderr).at(-1)).toBe(
+      'Detached from batch pictures. It stands still until a stack runs here. Come back: the same command again, or `fileconv up` and then: fileconv batch watch pictures',
+    );
+    expect(converted.length).toBeLessThan(total);
+    await changeThree(cwd, converted);
+
+    const again = await runAgain({ cwd });
+    expect(linesOf(again.stderr).slice(1)).toEqual([
+      'Batch pictures is running already: watching it. What has changed since is converted afterwards.',
+      'Batch pictures: 3 files to convert, 57 files done before.',
+    ]);
+    expect(again.code).toBe(0);
+    expect(linesOf(again.stdout)[0]).toBe(
+      'All 60 files are done. 3 converted; 57 skipped: their results are there already.',
+    );
+    expect(await countConvertRequests({ cwd })).toBe(total + 3);
+  });
+
+  it('watches the batch while it is still under way, and converts the three afterwards', async () => {
+    stack = await startStack();
+    const cwd = await folderWithPictures(total);
+    const options = { cwd, env: stack.env };
+    const { converted } = await interruptedRun(options, async () => {
+      expect(await fileconv(['batch', 'pause', 'pictures'], options)).toMatchObject({ code: 0, stderr: '' });
+    });
+    await changeThree(cwd, converted);
+
+    const again = startFileconv(args, { ...options, timeoutMs: 120_000 });
+    await again.until(/Batch pictures is running already: watching it\./);
+    expect(await fileconv(['batch', 'resume', 'pictures'], options)).toMatchObject({ code: 0, stderr: '' });
+    const ended = await again.ended;
+    expect(linesOf(ended.stderr).at(-1)).toBe('Batch pictures: 3 files to convert, 57 files done before.');
+    expect(ended.code).toBe(0);
+    expect(linesOf(ended.stdout)[0]).toBe(
+      'All 60 files are done. 3 converted; 57 skipped: their results are there already.',
+    );
+    expect(await countConvertRequests(options)).toBe(total + 3);
+  });
+});

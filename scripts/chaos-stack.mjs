@@ -13,35 +13,65 @@ const { FileConversionClient } = require('../dist/index.js');
 
 const main = path.resolve(import.meta.dirname, '../dist/cli/main.js');
 const run = promisify(execFile);
-const marks = { up: 'main.js up', temporal: 'server start-dev', service: 'main.js service', worker: 'main.js worker' };
+const marks = {
+  up: 'main.js up',
+  temporal: 'server start-dev',
+  service: 'main.js service',
+  worker: 'main.js worker',
+  receiver: 'main.js callbacks',
+};
 
-export const roles = Object.keys(marks);
+export const roles = ['up', 'temporal', 'service', 'worker'];
+const receiverRestartMs = 250;
 
 export class ChaosStack {
   folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'fileconv-chaos-')));
+  configFile = path.join(this.folder, 'fileconv.toml');
+  #config;
+  #receiver;
   #up;
   #clients = new Map();
   #stopping = false;
   #kills = 0;
 
+  /** `config`: text of the configuration file. */
+  constructor({ config = '' } = {}) {
+    this.#config = config;
+  }
+
   /** Resolves when everything runs, and keeps it so. */
   async start() {
     // Every process of the stack is told this file's path, and can be found by it.
-    writeFileSync(path.join(this.folder, 'fileconv.toml'), '');
+    writeFileSync(this.configFile, this.#config);
     await this.#startUp();
+  }
+
+  /** Runs `fileconv callbacks` as a process of its own, and again whenever it has gone. The configuration says where. */
+  startReceiver() {
+    const child = this.spawnCommand(['callbacks']);
+    this.#receiver = child;
+    child.once('exit', async () => {
+      await sleep(receiverRestartMs);
+      if (!this.#stopping) this.startReceiver();
+    });
+  }
+
+  /** A `fileconv` command of this stack. */
+  spawnCommand(args) {
+    const env = { ...process.env };
+    // It would be used instead of a Temporal of the stack's own.
+    delete env.TEMPORAL_ADDRESS;
+    return spawn(process.execPath, [main, ...args, '--config', this.configFile], {
+      cwd: this.folder,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
   }
 
   /** Starts `up`, and starts it again whenever it has gone: killed itself, or ended by a part that was killed while it started. */
   async #startUp() {
     const killsBefore = this.#kills;
-    const env = { ...process.env };
-    // It would be used instead of a Temporal of the stack's own.
-    delete env.TEMPORAL_ADDRESS;
-    const child = spawn(process.execPath, [main, 'up', '--json', '--config', path.join(this.folder, 'fileconv.toml')], {
-      cwd: this.folder,
-      env,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    const child = this.spawnCommand(['up', '--json']);
     let printed = '';
     let warned = '';
     child.stderr.on('data', (chunk) => (warned += chunk));
@@ -81,7 +111,7 @@ export class ChaosStack {
     return stdout.split('\n').flatMap((line) => {
       const [, pid, state, command] = /^\s*(\d+)\s+(\S+)\s+(.*)$/.exec(line) ?? [];
       if (!command?.includes(`${this.folder}/`) || state.startsWith('Z')) return [];
-      const role = roles.find((each) => command.includes(marks[each]));
+      const role = Object.keys(marks).find((each) => command.includes(marks[each]));
       return role ? [{ pid: Number(pid), role }] : [];
     });
   }
@@ -106,6 +136,7 @@ export class ChaosStack {
   async stop() {
     this.#stopping = true;
     for (const client of this.#clients.values()) await client.connection.close();
+    this.#receiver?.kill('SIGTERM');
     const { child, exited, ready } = this.#up;
     await ready;
     child.kill('SIGINT');
@@ -115,7 +146,7 @@ export class ChaosStack {
 
   async remove() {
     this.#stopping = true;
-    await this.kill(roles);
+    await this.kill(Object.keys(marks));
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
   }
 }

@@ -1,0 +1,22 @@
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+const chaos = path.resolve(__dirname, '../../scripts/chaos.mjs');
+
+async function playBatch(...args: string[]): Promise<unknown> {
+  const run = promisify(execFile)(process.execPath, [chaos, '--batch', ...args]);
+  // It prints the problems and the summary, and then fails.
+  const { stdout } = await run.catch((error: unknown) => error as { stdout: string });
+  return JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '');
+}
+
+it('every item of a batch ends once, whole and counted while worker, service, receiver and server are killed (npm run chaos -- --batch: more of it)', async () => {
+  const summary = await playBatch('--items', '60', '--kills', '5');
+  expect(summary).toMatchObject({ kills: 5, counts: { succeeded: 60 }, problems: [] });
+}, 300_000);
+
+it('no conversion is spent twice under policy fail, whatever is killed', async () => {
+  const summary = await playBatch('--items', '30', '--kills', '4', '--policy', 'fail');
+  expect(summary).toMatchObject({ kills: 4, possiblyChargedTwice: 0, extraConversions: 0, problems: [] });
+}, 300_000);

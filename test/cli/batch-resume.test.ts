@@ -1,6 +1,6 @@
 import { convertedPictures, countConvertRequests, folderWithPictures, writePicture } from './batch-pictures';
 import type { CommandOptions, Ended } from './fileconv';
-import { fileconv, linesOf, removeFolders, startFileconv } from './fileconv';
+import { fileconv, linesOf, parseJson, removeFolders, startFileconv } from './fileconv';
 import type { RunningStack } from './running-stack';
 import { startStack } from './running-stack';
 
@@ -13,9 +13,9 @@ const args = ['batch', 'run', 'in', '--to', 'gif', '--out', 'out', '--name', 'pi
 /** Types the command, and Ctrl-C when some files are converted and `before` has been done. */
 async function interruptedRun(
   options: CommandOptions,
-  before?: () => Promise<void>,
+  { before, flags = [] }: { before?: () => Promise<void>; flags?: string[] } = {},
 ): Promise<{ ended: Ended; converted: number[] }> {
-  const command = startFileconv(args, { ...options, timeoutMs: 120_000 });
+  const command = startFileconv([...args, ...flags], { ...options, timeoutMs: 120_000 });
   await convertedPictures(options.cwd, { total, wanted: 5 });
   await before?.();
   command.child.kill('SIGINT');
@@ -87,9 +87,12 @@ describe('batch run that was interrupted, typed again after three sources change
     stack = await startStack();
     const cwd = await folderWithPictures(total);
     const options = { cwd, env: stack.env };
-    const { converted } = await interruptedRun(options, async () => {
+    const before = async () => {
       expect(await fileconv(['batch', 'pause', 'pictures'], options)).toMatchObject({ code: 0, stderr: '' });
-    });
+    };
+    const { ended: left, converted } = await interruptedRun(options, { before, flags: ['--json'] });
+    expect(left).toMatchObject({ code: 130, stderr: '' });
+    expect(parseJson(left.stdout)).toEqual({ batch: 'pictures', detached: true });
     await changeThree(cwd, converted);
 
     const again = startFileconv(args, { ...options, timeoutMs: 120_000 });

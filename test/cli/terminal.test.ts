@@ -1,13 +1,11 @@
-import { spawn, spawnSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { commandEnv, mainFile, newFolder, removeFolders } from './fileconv';
+import { newFolder, removeFolders } from './fileconv';
+import { columns, escape, hasScript, onScreen as showOnScreen, screenOf } from './pseudo-terminal';
 import type { RunningStack } from './running-stack';
 import { startStack } from './running-stack';
 import { noisyPng } from './samples';
 
-/** A pseudo terminal, made by script(1) of util-linux; the one of macOS takes other options. */
-const hasScript = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0;
 const onTerminal = hasScript ? describe : describe.skip;
 
 jest.setTimeout(120_000);
@@ -20,50 +18,8 @@ afterAll(async () => {
   await removeFolders();
 });
 
-const columns = 60;
-const escape = '\u001b';
-
-interface Session {
-  raw: string;
-  code: number | null;
-}
-
-/** Runs a command on a terminal of 60 columns; `interrupt` types Ctrl-C when the screen shows what it waits for. */
-async function onScreen(
-  args: string[],
-  { cwd, env, interrupt }: { cwd: string; env?: Record<string, string>; interrupt?: RegExp },
-): Promise<Session> {
-  const words = [process.execPath, mainFile, ...args].map((word) => `'${word}'`).join(' ');
-  const child = spawn('script', ['-qec', `stty cols ${columns} rows 12; exec ${words}`, '/dev/null'], {
-    cwd,
-    env: commandEnv({ ...stack.env, TERM: 'xterm', ...env }),
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  let raw = '';
-  let typed = false;
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    raw += text;
-    if (!interrupt?.test(raw) || typed) return;
-    typed = true;
-    child.stdin.write('\u0003');
-  });
-  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
-  return { raw, code };
-}
-
-/** What stands on the screen after all this was written; understands no more than our own output needs. */
-function screenOf(raw: string): string[] {
-  const lines = [''];
-  let row = 0;
-  const pattern = new RegExp(`${escape}\\[(\\d*)([AJm])|\\r|\\n|[^${escape}\\r\\n]+`, 'g');
-  for (const [text, count, action] of raw.matchAll(pattern)) {
-    if (action === 'A') row = Math.max(0, row - Number(count));
-    else if (action === 'J') lines.splice(row, Infinity, '');
-    else if (text === '\n') lines[(row += 1)] ??= '';
-    else if (action === undefined && text !== '\r') lines[row] = (lines[row] ?? '') + text;
-  }
-  return lines.filter((line) => line !== '');
-}
+const onScreen = (args: string[], options: { cwd: string; env?: Record<string, string>; interrupt?: RegExp }) =>
+  showOnScreen(args, { ...options, env: { ...stack.env, ...options.env } });
 
 async function folderWithPictures(): Promise<string> {
   const folder = await newFolder();

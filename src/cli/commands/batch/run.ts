@@ -99,7 +99,8 @@ export async function batchWatch(context: CommandContext, name: string): Promise
   const stack = await openTemporal(context);
   try {
     const batch = clientOf(stack).getBatch(name);
-    await stack.untilClosed(() => requireBatch(stack, name));
+    const isRunning = await stack.untilClosed(() => requireBatch(stack, name));
+    if (isRunning) context.output.say(`Watching batch ${name}. Ctrl-C ends the watching, not the batch.`);
     return await watchToEnd(context, { stack, batch, name, signal });
   } finally {
     await stack.close();

@@ -1,0 +1,225 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { convertedPictures, folderWithPictures } from './batch-pictures';
+import { fileconv, linesOf, newFolder, parseJson, removeFolders, startFileconv } from './fileconv';
+import { hasScript, onScreen, screenOf } from './pseudo-terminal';
+import type { RunningStack } from './running-stack';
+import { startStack } from './running-stack';
+import { noisyPng } from './samples';
+
+jest.setTimeout(120_000);
+let stack: RunningStack;
+beforeAll(async () => {
+  stack = await startStack({ FILECONV_CALLBACKS_EMBEDDED: 'off' });
+});
+afterAll(async () => {
+  await stack.stop();
+  await removeFolders();
+});
+
+const batch = (cwd: string, ...args: string[]) => fileconv(['batch', ...args], { cwd, env: stack.env });
+const toGif = (name: string) => ['in', '--to', 'gif', '--out', 'out', '--name', name];
+const onTerminal = hasScript ? it : it.skip;
+
+/** A batch of four whose files take at least `each`, one at a time, paused while the first is in flight. */
+async function pausedBatch(name: string, each = '10 seconds') {
+  const cwd = await folderWithPictures(4);
+  const env = { ...stack.env, FILECONV_POLICIES_FIRST_CHECK_AFTER: each };
+  const command = startFileconv(['batch', 'run', ...toGif(name), '--window', '1'], { cwd, env, timeoutMs: 110_000 });
+  await command.until(/4 files to convert/);
+  const paused = await batch(cwd, 'pause', name);
+  expect(paused).toMatchObject({ code: 0, stderr: '' });
+  expect(paused.stdout).toBe(`Batch ${name} starts no more jobs. Go on: fileconv batch resume ${name}\n`);
+  return { cwd, command };
+}
+
+describe('batch run --dry-run', () => {
+  it('tells what would be done, and does nothing', async () => {
+    const cwd = await folderWithPictures(3);
+    await mkdir(path.join(cwd, 'out'));
+    await writeFile(path.join(cwd, 'out/p002.gif'), 'mine');
+    const ended = await batch(cwd, 'run', ...toGif('dry'), '--dry-run');
+    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    expect(linesOf(ended.stdout)).toEqual([
+      expect.stringMatching(/^Batch dry: 3 files to convert \(\d+ B\)\.$/),
+      expect.stringMatching(/^FROM +TO +FILES +SIZE$/),
+      expect.stringMatching(/^png +gif +3 +\d+ B$/),
+      '1 result that no run of this batch wrote, there already: these would fail (--on-existing).',
+      expect.stringContaining(path.join(cwd, 'out/p002.gif')),
+      'vCredits: not known; the service tells the price of a conversion only with its result.',
+      'Nothing was done (--dry-run).',
+    ]);
+    expect(existsSync(path.join(cwd, 'out/p001.gif'))).toBe(false);
+    expect((await batch(cwd, 'status', 'dry')).code).toBe(2);
+  });
+
+  it('is one document with --json', async () => {
+    const cwd = await folderWithPictures(3);
+    const ended = await batch(cwd, 'run', ...toGif('dry'), '--dry-run', '--json');
+    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    expect(parseJson(ended.stdout)).toMatchObject({
+      batch: 'dry',
+      rows: 3,
+      done: 0,
+      todo: 3,
+      formats: [{ input: 'png', output: 'gif', rows: 3 }],
+      existing: { count: 0 },
+      vcredits: null,
+    });
+  });
+});
+
+describe('a batch under way', () => {
+  it('starts nothing while it is paused, tells where it stands, and goes on with another window', async () => {
+    const { cwd, command } = await pausedBatch('pausing');
+    await convertedPictures(cwd, { total: 4, wanted: 1 });
+    let state: unknown;
+    do state = parseJson((await batch(cwd, 'status', 'pausing', '--json')).stdout);
+    while (JSON.stringify(state).includes('"inFlight":1'));
+    expect(state).toMatchObject({ batch: 'pausing', status: 'paused', succeeded: 1, inFlight: 0, waiting: 3 });
+    expect((await batch(cwd, 'status', 'pausing')).stdout).toMatch(/^Batch pausing: paused\. 1 of 4, paused\.\n$/);
+    expect((await batch(cwd, 'list')).stdout).toMatch(/^pausing +running +\d{4}-/m);
+    const early = await batch(cwd, 'report', 'pausing');
+    expect(early).toMatchObject({ code: 2, stdout: '' });
+    expect(early.stderr).toContain('Watch it: fileconv batch watch pausing');
+
+    expect((await batch(cwd, 'window', 'pausing', '3')).stdout).toContain('up to 3 jobs in flight');
+    expect(parseJson((await batch(cwd, 'status', 'pausing', '--json')).stdout)).toMatchObject({ window: 3 });
+    expect(parseJson((await batch(cwd, 'resume', 'pausing', '--json')).stdout)).toMatchObject({ batch: 'pausing' });
+    const ended = await command.ended;
+    expect(ended.code).toBe(0);
+    expect(linesOf(ended.stdout)[0]).toBe('All 4 files are converted.');
+    const late = await batch(cwd, 'pause', 'pausing');
+    expect(late).toMatchObject({ code: 2, stdout: '' });
+    expect(late.stderr).toBe('error: Batch pausing has ended. See: fileconv batch report pausing\n');
+  });
+
+  it('that is cancelled stops the jobs in flight, and --finish lets them end', async () => {
+    const stopped = await pausedBatch('cancelled');
+    expect((await batch(stopped.cwd, 'cancel', 'cancelled')).code).toBe(0);
+    const ended = await stopped.command.ended;
+    expect(ended.code).toBe(1);
+    expect(ended.stdout).toMatch(/^Cancelled; 4 of 4 files not converted\./);
+
+    const finished = await pausedBatch('finished');
+    expect((await batch(finished.cwd, 'cancel', 'finished', '--finish')).code).toBe(0);
+    const last = await finished.command.ended;
+    expect(last.code).toBe(1);
+    expect(last.stdout).toMatch(/^Cancelled; 3 of 4 files not converted\./);
+    const again = await batch(finished.cwd, 'run', ...toGif('finished'));
+    expect(again).toMatchObject({ code: 0, stderr: 'Batch finished: 3 files to convert, 1 file done before.\n' });
+  });
+
+  it('can be watched and left again: Ctrl-C ends the watching with 130, and the end of the batch with its exit code', async () => {
+    const { cwd, command } = await pausedBatch('watched');
+    command.child.kill('SIGINT');
+    expect((await command.ended).code).toBe(130);
+    const watching = startFileconv(['batch', 'watch', 'watched'], { cwd, env: stack.env });
+    await watching.until(/Watching batch watched\./);
+    watching.child.kill('SIGINT');
+    const left = await watching.ended;
+    expect(left).toMatchObject({ code: 130, stdout: '' });
+    expect(linesOf(left.stderr).at(-1)).toBe(
+      'Detached from batch watched. It goes on without this command. Come back: fileconv batch watch watched',
+    );
+
+    const toTheEnd = startFileconv(['batch', 'watch', 'watched', '--json'], {
+      cwd,
+      env: stack.env,
+      timeoutMs: 110_000,
+    });
+    expect((await batch(cwd, 'resume', 'watched')).code).toBe(0);
+    const ended = await toTheEnd.ended;
+    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    expect(parseJson(ended.stdout)).toMatchObject({ batch: 'watched', counts: { succeeded: 4 } });
+    const report = await batch(cwd, 'report', 'watched', '--json');
+    expect(parseJson(report.stdout)).toMatchObject({ batch: 'watched', counts: { items: 4, succeeded: 4 } });
+  });
+});
+
+it('--stop-after starts no more jobs after so many failures, and the rest is not tried', async () => {
+  const cwd = await folderWithPictures(6);
+  for (const n of [1, 2]) await writeFile(path.join(cwd, `in/p00${n}.png`), noisyPng(8).subarray(0, 60));
+  const ended = await batch(cwd, 'run', ...toGif('stopped'), '--window', '1', '--stop-after', '1', '--json');
+  expect(ended.code).toBe(1);
+  expect(parseJson(ended.stdout)).toMatchObject({
+    status: 'stopped',
+    counts: { items: 6, succeeded: 0, failed: 1, cancelled: 5 },
+    failures: [{ code: 'FAILED_CONVERT', count: 1 }],
+  });
+});
+
+it.each([
+  ['fail', 1, 'mine'],
+  ['skip', 0, 'mine'],
+  ['overwrite', 0, 'GIF8'],
+  ['rename', 0, 'mine'],
+])('--on-existing %s decides about a file that no run wrote', async (what, code, kept) => {
+  const cwd = await folderWithPictures(1);
+  await mkdir(path.join(cwd, 'out'));
+  await writeFile(path.join(cwd, 'out/p001.gif'), 'mine');
+  const ended = await batch(cwd, 'run', ...toGif(`existing-${what}`), '--on-existing', what);
+  expect(ended.code).toBe(code);
+  expect((await readFile(path.join(cwd, 'out/p001.gif'), 'latin1')).slice(0, 4)).toBe(kept);
+  expect(existsSync(path.join(cwd, 'out/p001 (1).gif'))).toBe(what === 'rename');
+});
+
+describe('exit codes', () => {
+  it.each([
+    ['status', 'none'],
+    ['watch', 'none'],
+    ['pause', 'none'],
+    ['resume', 'none'],
+    ['window', 'none', '5'],
+    ['cancel', 'none'],
+    ['report', 'none'],
+    ['retry', 'none'],
+  ])('%s of a batch that there is none of: 2, and which there are', async (...args) => {
+    const ended = await batch(await newFolder(), ...args);
+    expect(ended).toMatchObject({ code: 2, stdout: '' });
+    expect(ended.stderr).toMatch(/^error: There is no batch none\b.*fileconv batch list\n$/);
+  });
+
+  it.each(['../x', 'a/b', '', '.hidden', 'x'.repeat(101)])('%j can be no name: 2', async (name) => {
+    const cwd = await folderWithPictures(1);
+    const answers = [await batch(cwd, 'status', name), await batch(cwd, 'run', ...toGif(name))];
+    for (const ended of answers) {
+      expect(ended).toMatchObject({ code: 2, stdout: '' });
+      expect(linesOf(ended.stderr)).toEqual([expect.stringContaining("can't be the name of a batch")]);
+    }
+  });
+
+  it.each([['status', 'x'], ['watch', 'x'], ['list'], ['pause', 'x'], ['report', 'x']])(
+    'no stack runs: %s ends with 3 and says how to start one',
+    async (...args) => {
+      const ended = await fileconv(['batch', ...args, '--json'], { cwd: await newFolder() });
+      expect(ended.code).toBe(3);
+      expect(linesOf(ended.stderr)).toEqual([expect.stringMatching(/^error: No stack runs in .*fileconv up/)]);
+      expect(parseJson(ended.stdout)).toMatchObject({ error: { code: 'TEMPORAL_UNREACHABLE' } });
+    },
+  );
+
+  it('Ctrl-C before anything was started: 130, and no run is left behind', async () => {
+    const cwd = await folderWithPictures(1);
+    const command = startFileconv(['batch', 'run', ...toGif('early')], { cwd });
+    await command.until(/starting one for this command/);
+    command.child.kill('SIGINT');
+    const ended = await command.ended;
+    expect(ended).toMatchObject({ code: 130, stdout: '' });
+    expect(linesOf(ended.stderr).at(-1)).toBe('error: Interrupted before any job was started.');
+    expect(existsSync(path.join(cwd, '.fileconv/batches/early/run-0001'))).toBe(false);
+  });
+});
+
+onTerminal('on a terminal a bar shows the progress, and goes when the batch has ended', async () => {
+  const cwd = await folderWithPictures(4);
+  const env = { ...stack.env, FILECONV_POLICIES_FIRST_CHECK_AFTER: '2 seconds' };
+  const { raw, code } = await onScreen(['batch', 'run', ...toGif('bar'), '--window', '2'], { cwd, env });
+  expect(code).toBe(0);
+  expect(raw).toMatch(/\[█*░+\] \d of 4, \d in flight/);
+  const screen = screenOf(raw);
+  expect(screen[0]).toBe('Batch bar: 4 files to convert.');
+  expect(screen[1]).toBe('All 4 files are converted.');
+  expect(screen.join('\n')).not.toMatch(/[█░]/);
+});

@@ -1,0 +1,50 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { commandEnv, mainFile } from './fileconv';
+
+/** A pseudo terminal, made by script(1) of util-linux; the one of macOS takes other options. */
+export const hasScript = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0;
+
+export const columns = 60;
+export const escape = '\u001b';
+
+interface Session {
+  raw: string;
+  code: number | null;
+}
+
+/** Runs a command on a terminal of 60 columns; `interrupt` types Ctrl-C when the screen shows what it waits for. */
+export async function onScreen(
+  args: string[],
+  { cwd, env, interrupt }: { cwd: string; env: Record<string, string>; interrupt?: RegExp },
+): Promise<Session> {
+  const words = [process.execPath, mainFile, ...args].map((word) => `'${word}'`).join(' ');
+  const child = spawn('script', ['-qec', `stty cols ${columns} rows 12; exec ${words}`, '/dev/null'], {
+    cwd,
+    env: commandEnv({ TERM: 'xterm', ...env }),
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  let raw = '';
+  let typed = false;
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    raw += text;
+    if (!interrupt?.test(raw) || typed) return;
+    typed = true;
+    child.stdin.write('\u0003');
+  });
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  return { raw, code };
+}
+
+/** What stands on the screen after all this was written; understands no more than our own output needs. */
+export function screenOf(raw: string): string[] {
+  const lines = [''];
+  let row = 0;
+  const pattern = new RegExp(`${escape}\\[(\\d*)([AJm])|\\r|\\n|[^${escape}\\r\\n]+`, 'g');
+  for (const [text, count, action] of raw.matchAll(pattern)) {
+    if (action === 'A') row = Math.max(0, row - Number(count));
+    else if (action === 'J') lines.splice(row, Infinity, '');
+    else if (text === '\n') lines[(row += 1)] ??= '';
+    else if (action === undefined && text !== '\r') lines[row] = (lines[row] ?? '') + text;
+  }
+  return lines.filter((line) => line !== '');
+}

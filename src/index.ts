@@ -4,6 +4,9 @@ export type { FileConversionClientOptions, StartOptions } from './client/file-co
 export { ConversionFailedError, ConversionHandle } from './client/conversion-handle';
 export { BatchFailedError, BatchHandle, BatchRunningError } from './client/batch-handle';
 export type { BatchRequest } from './client/batch-request';
+export { NoSuchScheduleError, ScheduleTakenError, SweepSchedules } from './client/sweep-schedules';
+export type { ListedSweepSchedule } from './client/sweep-schedules';
+export type { SweepOverlap, SweepScheduleRequest, SweepTimes } from './client/sweep-request';
 export { InvalidRequestError } from './client/job-request';
 export type { ConversionRequest } from './client/job-request';
 export { FileConversionPlugin } from './plugin';
@@ -36,4 +39,5 @@ export type {
   ConversionBatchInput,
   ConversionBatchResult,
 } from './shared/batch';
+export type { ConversionSweepInput, ConversionSweepResult, SweepCounts, SweepPlan } from './shared/sweep';
 export { defaultTaskQueue } from './shared/names';

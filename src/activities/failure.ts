@@ -3,7 +3,9 @@ import { endpoints } from '../api/contract';
 import type { ErrorClass } from '../api/error-codes';
 import { lookUpErrorCode } from '../api/error-codes';
 import { ConversionApiError } from '../api/errors';
+import { RefusedPlanError } from '../batch/plan/refused-plan-error';
 import { RunFileError } from '../batch/run-file-error';
+import { DamagedRunError } from '../batch/runs/read-run';
 import type { ActivityFailureDetails, JobReaction, ParkedSubmit } from '../shared/activities';
 import { failureCodes } from '../shared/activities';
 import { StorageError } from '../storage/errors';
@@ -50,7 +52,10 @@ export function toFailure(error: unknown, context: FailureContext): Error {
   if (error instanceof UnknownAppError) {
     return build(context, { code: 'UNKNOWN_APP', message: error.message, reaction: 'fail', cause: error });
   }
-  if (error instanceof RunFileError) {
+  if (error instanceof DamagedRunError) {
+    return build(context, { code: 'BATCH_RUN_DAMAGED', message: error.message, reaction: 'fail', cause: error });
+  }
+  if (error instanceof RunFileError || error instanceof RefusedPlanError) {
     return build(context, { code: error.code, message: error.message, reaction: 'fail', cause: error });
   }
   const cause = error instanceof Error ? error : new Error(String(error));

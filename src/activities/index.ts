@@ -1,18 +1,23 @@
 import type { ConversionActivities } from '../shared/activities';
 import type { BatchActivities } from '../shared/batch-activities';
+import type { SweepActivities } from '../shared/sweep';
 import { createAwaitJobs } from './await-jobs';
 import { createCheckTask } from './check-task';
 import { createConvertFile } from './convert-file';
 import type { ActivityDependencies } from './dependencies';
+import { createDiscardBatchRun } from './discard-batch-run';
 import { createDiscardDownload } from './discard-download';
 import { createDownloadFile } from './download-file';
 import { createMergeBatchResults } from './merge-batch-results';
+import { createPlanBatch } from './plan-batch';
 import { createReadBatchItems } from './read-batch-items';
 import { createUploadFile } from './upload-file';
 import { createWriteBatchPart } from './write-batch-part';
 
-/** The activities of conversion jobs and batches, by the names they have in a history. */
-export function createActivities(dependencies: ActivityDependencies): ConversionActivities & BatchActivities {
+/** The activities of conversion jobs, batches and sweeps, by the names they have in a history. */
+export function createActivities(
+  dependencies: ActivityDependencies,
+): ConversionActivities & BatchActivities & SweepActivities {
   return {
     'conversion.uploadFile': createUploadFile(dependencies),
     'conversion.convertFile': createConvertFile(dependencies),
@@ -23,5 +28,7 @@ export function createActivities(dependencies: ActivityDependencies): Conversion
     'conversion.writeBatchPart': createWriteBatchPart(),
     'conversion.mergeBatchResults': createMergeBatchResults(),
     'conversion.awaitJobs': createAwaitJobs(),
+    'conversion.planBatch': createPlanBatch(),
+    'conversion.discardBatchRun': createDiscardBatchRun(),
   };
 }

@@ -148,6 +148,7 @@ export const failureCodes = {
   creditsDeadline: 'CREDITS_DEADLINE',
   invalidJob: 'INVALID_JOB',
   invalidBatch: 'INVALID_BATCH',
+  invalidSweep: 'INVALID_SWEEP',
   /** What a batch counted is not what its files say. */
   batchCounts: 'BATCH_COUNTS_DIFFER',
 } as const;

@@ -6,6 +6,8 @@ export const conversionJobType = 'conversionJob';
 
 export const conversionBatchType = 'conversionBatch';
 
+export const conversionSweepType = 'conversionSweep';
+
 export const activityNames = {
   uploadFile: 'conversion.uploadFile',
   convertFile: 'conversion.convertFile',

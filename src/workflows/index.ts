@@ -1,3 +1,4 @@
 /** Workflow functions only: add `export * from 'temporal-file-conversion/workflows'` to your own workflows file. */
 export { conversionJob } from './conversion-job';
 export { conversionBatch } from './conversion-batch';
+export { conversionSweep } from './conversion-sweep';

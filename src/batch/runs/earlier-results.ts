@@ -5,7 +5,7 @@ import { readEndedItems, readItems } from './read-run';
 import { listRuns, type BatchRun } from './run-folders';
 
 /** A batch that runs every hour has thousands of runs; what so many of them know nothing of is not looked for further. */
-const maxOlderRuns = 20;
+export const maxOlderRuns = 20;
 
 /**
  * What earlier runs of a batch did: its latest run's manifest, where rows that were done before say so, and results. Rows that were to

@@ -1,4 +1,4 @@
-import { access, mkdir, readdir } from 'node:fs/promises';
+import { access, mkdir, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { systemErrorCode } from '../../shared/system-error';
 import { runFiles } from '../run-files';
@@ -35,6 +35,15 @@ export async function createRunFolder(batchFolder: string): Promise<BatchRun> {
       if (systemErrorCode(error) !== 'EEXIST') throw error;
     }
   }
+}
+
+/**
+ * Removes a run that was planned and never started.
+ * @throws TypeError when the folder is not called as that of a run.
+ */
+export async function discardRun(folder: string): Promise<void> {
+  if (!runName.test(path.basename(folder))) throw new TypeError(`${folder} is not the folder of a run.`);
+  await rm(folder, { recursive: true, force: true });
 }
 
 /** Also those whose planning was interrupted. */

@@ -1,0 +1,59 @@
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { Client } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/common';
+import { planBatch } from '../batch/plan/plan-batch';
+import { RefusedPlanError } from '../batch/plan/refused-plan-error';
+import { removeOldRuns } from '../batch/runs/remove-old-runs';
+import type { PlanSweepInput, PlanSweepResult, SweepPlan } from '../shared/sweep';
+import { runBatchStep } from './batch-step';
+
+const maxWarnings = 20;
+
+/**
+ * Makes a run of what is new or changed in a folder, unless the batch is running: what that run has converted is not known before its end.
+ *
+ * Repeat-safe: an attempt that was cut off has at most left a run that did nothing, which the planner takes for what it is.
+ */
+export function createPlanBatch() {
+  return ({ batch, plan }: PlanSweepInput): Promise<PlanSweepResult> =>
+    runBatchStep(async ({ context, signal }) => {
+      if (await isRunning(context.client, batch)) return { batchRunning: true };
+      const batchFolder = fileURLToPath(plan.batchFolder);
+      const { run, rows, todo, done, leftOut, problems, warnings } = await planBatch({
+        ...planOptions(plan),
+        batchFolder,
+        signal,
+      });
+      if (problems.count > 0) throw new RefusedPlanError(problems);
+      await removeOldRuns(batchFolder);
+      return {
+        batchRunning: false,
+        ...(run && { run: { folder: `${pathToFileURL(run.folder).href}/`, items: rows } }),
+        todo,
+        done,
+        unsettled: leftOut.unsettled,
+        warnings: warnings.listed.slice(0, maxWarnings).map(({ message }) => message),
+      };
+    });
+}
+
+function planOptions({ from, to, out, extension, recursive, exclude, settledForMs }: SweepPlan) {
+  const folder = fileURLToPath(from);
+  return {
+    what: { sources: [folder], to, recursive: recursive === true, exclude: exclude ?? [] },
+    cwd: folder,
+    out: fileURLToPath(out),
+    ...(extension !== undefined && { extensionOf: () => extension }),
+    settledForMs,
+    mayBeEmpty: true,
+  };
+}
+
+async function isRunning(client: Client, workflowId: string): Promise<boolean> {
+  try {
+    return (await client.workflow.getHandle(workflowId).describe()).status.name === 'RUNNING';
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    throw error;
+  }
+}

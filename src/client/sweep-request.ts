@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import type { ConversionBatchInput } from '../shared/batch';
+import type { ConversionSweepInput } from '../shared/sweep';
+import { toBatchInput } from './batch-request';
+import { InvalidRequestError, toUri } from './job-request';
+
+/** What happens when a sweep is due and the one before still runs. */
+export type SweepOverlap = 'skip' | 'buffer' | 'cancel';
+
+/** Shorter ones would begin again before a plan is made. */
+export const minEveryMs = 10_000;
+const minute = 60_000;
+/** A sweep waits so long before it converts what it has found. */
+export const maxSettledForMs = 12 * 60 * minute;
+
+/** When sweeps are due: every so many milliseconds, or as a cron expression says. */
+export type SweepTimes = { everyMs: number } | { cron: string; timeZone?: string };
+
+/** Recurring work as a program asks for it; paths or `file:` URIs. */
+export interface SweepScheduleRequest extends Omit<ConversionBatchInput, 'app' | 'folder' | 'items'> {
+  /** Of the schedule and of the batch that converts; its jobs are called `<name>/<item>`. */
+  name: string;
+  times: SweepTimes;
+  /** Folder whose files are converted. */
+  from: string;
+  /** Target format. */
+  to: string;
+  /** Folder for the results. */
+  out: string;
+  /** Folder that holds the runs of the batch. */
+  batchFolder: string;
+  /** Of the results' files, without the dot. Default: the format's name up to the first hyphen. */
+  extension?: string;
+  recursive?: boolean;
+  /** Patterns of files and folders to leave out. */
+  exclude?: readonly string[];
+  /** A file that changed within this time is left to the next sweep. Default: one minute. */
+  settledForMs?: number;
+  /** `skip`: the new sweep is left out; `buffer`: one waits; `cancel`: the running one is cancelled first. Default: `skip`. */
+  overlap?: SweepOverlap;
+  /** Default: the client's app profile. */
+  app?: string;
+}
+
+const requestSchema = z.object({
+  times: z.union([
+    z.strictObject({ everyMs: z.int().min(minEveryMs).multipleOf(1000) }),
+    z.strictObject({ cron: z.string().min(1), timeZone: z.string().min(1).optional() }),
+  ]),
+  from: z.string().min(1),
+  to: z.string().regex(/^[a-z0-9]+([-_][a-z0-9_]+)*$/i, 'must be a format name such as pdf or txt-markdown'),
+  out: z.string().min(1),
+  batchFolder: z.string().min(1),
+  extension: z.string().min(1).optional(),
+  recursive: z.boolean().optional(),
+  exclude: z.array(z.string().min(1)).optional(),
+  settledForMs: z.number().positive().max(maxSettledForMs).optional(),
+  overlap: z.enum(['skip', 'buffer', 'cancel']).optional(),
+});
+
+/**
+ * Checks a request and makes it the workflow's input.
+ * @throws InvalidRequestError
+ */
+export function toSweepInput(request: SweepScheduleRequest, defaultApp: string): ConversionSweepInput {
+  const { name, times, from, to, out, batchFolder, extension, recursive, exclude, settledForMs, overlap, ...rest } =
+    request;
+  const own = { times, from, to, out, batchFolder, extension, recursive, exclude, settledForMs, overlap };
+  const parsed = requestSchema.safeParse(own);
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'request'}: ${issue.message}`);
+    throw new InvalidRequestError(`This schedule can't be made. ${problems.join('; ')}`);
+  }
+  // The batch is checked as one that is started now.
+  const { folder, ...checked } = toBatchInput({ name, folder: batchFolder, items: 0, ...rest }, defaultApp);
+  const settings: ConversionSweepInput['settings'] & { items?: number } = checked;
+  delete settings.items;
+  return {
+    batch: name,
+    plan: {
+      from: toUri(from),
+      to,
+      out: toUri(out),
+      ...(extension !== undefined && { extension }),
+      ...(recursive === true && { recursive }),
+      ...(exclude && exclude.length > 0 && { exclude: [...exclude] }),
+      settledForMs: settledForMs ?? minute,
+      batchFolder: folder,
+    },
+    settings,
+  };
+}

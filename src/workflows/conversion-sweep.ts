@@ -1,0 +1,128 @@
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancellationScope,
+  ChildWorkflowFailure,
+  ParentClosePolicy,
+  setCurrentDetails,
+  startChild,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { TypedSearchAttributes, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { failureCodes } from '../shared/activities';
+import type { ConversionBatchResult } from '../shared/batch';
+import { conversionBatchType } from '../shared/names';
+import { searchAttributes } from '../shared/search-attributes';
+import type { ConversionSweepInput, ConversionSweepResult, PlanSweepResult } from '../shared/sweep';
+import type { conversionBatch } from './conversion-batch';
+import { sweepActivities } from './sweep-activities';
+
+type Plan = Extract<PlanSweepResult, { batchRunning: false }>;
+
+/**
+ * Converts what is new or changed in a folder since the sweeps before, by the batch of the name given; meant to be started by a schedule.
+ *
+ * Ends with a result whatever became of the files, also when its cancellation has cancelled the batch. While the batch runs by somebody
+ * else's hand it does nothing. Fails when there is no plan: the code of the first problem, for example `SOURCE_NOT_FOUND`; and with the
+ * batch's code when the batch can't do its work.
+ */
+export async function conversionSweep(input: ConversionSweepInput): Promise<ConversionSweepResult> {
+  checkSweepInput(input);
+  const plan = await planning(input);
+  const result = await convert(input, plan);
+  setCurrentDetails(describeSweep(input, result));
+  return result;
+}
+
+async function planning({ batch, plan }: ConversionSweepInput): Promise<PlanSweepResult> {
+  try {
+    return await sweepActivities['conversion.planBatch']({ batch, plan });
+  } catch (error) {
+    // The activity's own failure tells what is wrong.
+    throw error instanceof ActivityFailure ? (error.cause ?? error) : error;
+  }
+}
+
+async function convert(input: ConversionSweepInput, plan: PlanSweepResult): Promise<ConversionSweepResult> {
+  if (plan.batchRunning) return batchRunning();
+  if (!plan.run) return { status: 'completed', ...countsOf(plan), warnings: plan.warnings };
+  const batch = await startBatch(input, plan.run);
+  if (!batch) return batchRunning();
+  try {
+    const ended = await batch.result();
+    return {
+      status: ended.status,
+      ...countsOf(plan, ended),
+      results: ended.results,
+      warnings: plan.warnings,
+    };
+  } catch (error) {
+    throw error instanceof ChildWorkflowFailure ? (error.cause ?? error) : error;
+  }
+}
+
+/** Undefined when somebody was faster. A run that could not be started is removed: later plans would take it for one that did nothing. */
+async function startBatch({ batch, settings }: ConversionSweepInput, run: { folder: string; items: number }) {
+  const listedAs = workflowInfo().typedSearchAttributes.get(searchAttributes.app);
+  try {
+    return await startChild<typeof conversionBatch>(conversionBatchType, {
+      workflowId: batch,
+      args: [{ ...settings, ...run }],
+      // As the jobs of a batch: what is under way ends, whatever becomes of the sweep. Cancelling the sweep cancels it.
+      parentClosePolicy: ParentClosePolicy.ABANDON,
+      staticSummary: `${run.items} items`,
+      // Whoever made the schedule knew that the namespace has the search attributes.
+      ...(listedAs !== undefined && {
+        typedSearchAttributes: new TypedSearchAttributes([
+          { key: searchAttributes.app, value: settings.app },
+          { key: searchAttributes.status, value: 'running' },
+          { key: searchAttributes.batchId, value: batch },
+        ]),
+      }),
+    });
+  } catch (error) {
+    await CancellationScope.nonCancellable(() => sweepActivities['conversion.discardBatchRun']({ folder: run.folder }));
+    if (error instanceof WorkflowExecutionAlreadyStartedError) return undefined;
+    throw error;
+  }
+}
+
+function countsOf({ todo, done, unsettled }: Plan, ended?: ConversionBatchResult) {
+  const { succeeded, failed, cancelled } = ended ?? { succeeded: 0, failed: 0, cancelled: 0 };
+  return { todo, succeeded, failed, cancelled, done, unsettled };
+}
+
+function batchRunning(): ConversionSweepResult {
+  const none = { todo: 0, succeeded: 0, failed: 0, cancelled: 0, done: 0, unsettled: 0 };
+  return { status: 'batchRunning', ...none, warnings: [] };
+}
+
+/** What a person who opens a sweep in the UI wants to know, in markdown. */
+function describeSweep({ batch }: ConversionSweepInput, result: ConversionSweepResult): string {
+  const { status, todo, succeeded, failed, cancelled, unsettled, warnings } = result;
+  if (status === 'batchRunning') return `**Skipped**: batch \`${batch}\` was running already.`;
+  const outcome = [`${succeeded} succeeded`, `${failed} failed`, ...(cancelled > 0 ? [`${cancelled} cancelled`] : [])];
+  const headline = todo === 0 ? 'nothing was new or changed' : `${todo} new or changed files, ${outcome.join(', ')}`;
+  return [
+    `**${status}**: ${headline}`,
+    ...(todo === 0 ? [] : [`Batch \`${batch}\`; its report: \`fileconv batch report ${batch}\``]),
+    ...(unsettled === 0 ? [] : [`${unsettled} files that may still be being written are left to the next sweep.`]),
+    ...warnings.map((warning) => `- ${warning}`),
+  ].join('\n\n');
+}
+
+/** The client has checked it before; whoever writes a schedule by hand may not have, and a plain error would be tried for ever. */
+function checkSweepInput({ batch, plan, settings }: Partial<ConversionSweepInput>): void {
+  if (typeof batch !== 'string' || batch === '') throw invalid('batch', 'must be the name of the batch');
+  for (const name of ['from', 'out', 'batchFolder'] as const) {
+    const uri: unknown = plan?.[name];
+    if (typeof uri !== 'string' || !uri.startsWith('file:')) throw invalid(`plan.${name}`, 'must be a file: URI');
+  }
+  if (typeof plan?.to !== 'string' || plan.to === '') throw invalid('plan.to', 'must be a format');
+  if (!(plan.settledForMs > 0)) throw invalid('plan.settledForMs', 'must be above 0');
+  if (typeof settings?.app !== 'string') throw invalid('settings.app', 'must be an app profile');
+}
+
+function invalid(field: string, problem: string): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(`conversionSweep: ${field} ${problem}`, failureCodes.invalidSweep);
+}

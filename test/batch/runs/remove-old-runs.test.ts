@@ -1,0 +1,79 @@
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { planBatch } from '../../../src/batch/plan/plan-batch';
+import { keptRuns, removeOldRuns } from '../../../src/batch/runs/remove-old-runs';
+import { discardRun } from '../../../src/batch/runs/run-folders';
+import { hashFile } from '../../../src/batch/hash-file';
+
+describe('the runs of a batch that has had many', () => {
+  let root: string;
+  let batchFolder: string;
+
+  beforeEach(async () => {
+    root = await mkdtemp(path.join(tmpdir(), 'fileconv-runs-'));
+    batchFolder = path.join(root, 'batch');
+    await mkdir(path.join(root, 'in'));
+    await mkdir(path.join(root, 'out'));
+  });
+  afterEach(() => rm(root, { recursive: true, force: true }));
+
+  const runFolder = (number: number) => path.join(batchFolder, `run-${String(number).padStart(4, '0')}`);
+
+  /** A run that has converted one file of its own. */
+  async function addRun(number: number): Promise<void> {
+    const [file, result] = [path.join(root, 'in', `${number}.md`), path.join(root, 'out', `${number}.pdf`)];
+    await writeFile(file, `# Report ${number}\n`);
+    await writeFile(result, `converted ${number}`);
+    const [source, output] = await Promise.all([hashFile(file), hashFile(result)]);
+    const [from, destination] = [pathToFileURL(file).href, pathToFileURL(result).href];
+    await mkdir(runFolder(number), { recursive: true });
+    const line = (value: unknown) => `${JSON.stringify(value)}\n`;
+    await writeFile(
+      path.join(runFolder(number), 'manifest.jsonl'),
+      line({ item: 1, source: from, output: 'pdf', destination }),
+    );
+    await writeFile(
+      path.join(runFolder(number), 'results.jsonl'),
+      line({ item: 1, status: 'succeeded', source, output: { uri: destination, name: `${number}.pdf`, ...output } }),
+    );
+  }
+
+  it('are removed when no planner reads them any more, and a plan is the same without them', async () => {
+    const runs = keptRuns + 3;
+    for (let number = 1; number <= runs; number += 1) await addRun(number);
+    const plan = () =>
+      planBatch({
+        what: { sources: [path.join(root, 'in')], to: 'pdf' },
+        batchFolder,
+        cwd: root,
+        out: path.join(root, 'out'),
+        dryRun: true,
+      });
+    const before = await plan();
+    expect(before).toMatchObject({ done: 21, todo: runs - 21 });
+
+    expect(await removeOldRuns(batchFolder)).toBe(3);
+    expect((await readdir(batchFolder)).sort()[0]).toBe('run-0004');
+    expect(await readdir(batchFolder)).toHaveLength(keptRuns);
+    expect(await plan()).toEqual(before);
+    expect(await removeOldRuns(batchFolder)).toBe(0);
+  });
+
+  it('are left alone when they are few, or none', async () => {
+    expect(await removeOldRuns(batchFolder)).toBe(0);
+    await addRun(1);
+    expect(await removeOldRuns(batchFolder)).toBe(0);
+    expect(await readdir(batchFolder)).toEqual(['run-0001']);
+  });
+
+  it('are discarded by their folder, and nothing else is', async () => {
+    await addRun(1);
+    await expect(discardRun(root)).rejects.toThrow('is not the folder of a run');
+    await discardRun(runFolder(1));
+    await discardRun(runFolder(1));
+    expect(await readdir(batchFolder)).toEqual([]);
+    expect(await readdir(root)).toContain('in');
+  });
+});

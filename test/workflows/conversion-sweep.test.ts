@@ -1,0 +1,276 @@
+import { randomUUID } from 'node:crypto';
+import { appendFile, mkdir, readFile, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { WorkflowFailedError } from '@temporalio/client';
+import { NoSuchScheduleError, ScheduleTakenError, SweepSchedules } from '../../src/client/sweep-schedules';
+import type { SweepScheduleRequest } from '../../src/client/sweep-request';
+import type { ConversionSweepResult } from '../../src/shared/sweep';
+import { planRun } from '../support/batches';
+import type { ConversionRig } from '../support/conversion-worker';
+import { quickPolicies, startRig } from '../support/conversion-worker';
+import { answerCompleted, answerOutput } from '../support/stub-service';
+import { until } from '../support/until';
+
+let rig: ConversionRig;
+let schedules: SweepSchedules;
+let made: string[];
+
+beforeEach(async () => {
+  rig = await startRig();
+  schedules = new SweepSchedules({ client: rig.temporal, taskQueue: rig.taskQueue, app: 'stub' });
+  made = [];
+  await mkdir(path.join(rig.folder, 'in'));
+});
+
+afterEach(async () => {
+  for (const name of made) await schedules.delete(name).catch(() => undefined);
+  await rig.close();
+});
+
+/** A schedule that is due in a year, if nobody triggers it; its files settle at once. */
+async function schedule(change: Partial<SweepScheduleRequest> = {}): Promise<string> {
+  const name = `sweep-${randomUUID()}`;
+  made.push(name);
+  await schedules.create({
+    name,
+    times: { everyMs: 365 * 24 * 3600_000 },
+    from: path.join(rig.folder, 'in'),
+    to: 'pdf',
+    out: path.join(rig.folder, 'out'),
+    batchFolder: path.join(rig.folder, 'batches', name),
+    settledForMs: 1,
+    policies: quickPolicies,
+    ...change,
+  });
+  return name;
+}
+
+async function put(name: string, text: string): Promise<string> {
+  const file = path.join(rig.folder, 'in', name);
+  await mkdir(path.dirname(file), { recursive: true });
+  await writeFile(file, text);
+  return file;
+}
+
+const outputs = async () => (await readdir(path.join(rig.folder, 'out'), { recursive: true })).sort();
+const sweepsOf = async (name: string) =>
+  (await schedules.describe(name)).info.recentActions.map(({ action }) => action.workflow);
+
+/** Triggers the schedule and waits for the sweep that this starts. */
+async function sweep(name: string): Promise<ConversionSweepResult> {
+  const before = (await sweepsOf(name)).length;
+  await schedules.trigger(name);
+  await until('the sweep has begun', async () => (await sweepsOf(name)).length > before);
+  return resultOf((await sweepsOf(name)).at(-1));
+}
+
+async function resultOf(workflow: { workflowId: string } | undefined): Promise<ConversionSweepResult> {
+  return (await rig.temporal.workflow.getHandle(workflow?.workflowId ?? '').result()) as ConversionSweepResult;
+}
+
+const counts = { todo: 0, succeeded: 0, failed: 0, cancelled: 0, done: 0, unsettled: 0 };
+
+/** Conversions don't finish until they are let go. */
+function holdConversions() {
+  let isHeld = true;
+  rig.stub.on('task/response', (seen, response) => {
+    const id = String(seen.data['connector']);
+    if (isHeld) answerOutput(response, { entity: { id, status: 'running' }, result: {} });
+    else answerCompleted(response, id);
+  });
+  return { letGo: () => (isHeld = false) };
+}
+
+describe('a sweep', () => {
+  it('converts what is new or changed by content, and nothing else', async () => {
+    await put('a.md', '# A\n');
+    await put('deep/b.md', '# B\n');
+    await put('draft.md', '# Draft\n');
+    const name = await schedule({ recursive: true, exclude: ['draft*'] });
+    expect(await sweep(name)).toMatchObject({ status: 'completed', ...counts, todo: 2, succeeded: 2 });
+    expect(await outputs()).toEqual(['a.pdf', 'deep', path.join('deep', 'b.pdf')]);
+
+    expect(await sweep(name)).toEqual({ status: 'completed', ...counts, done: 2, warnings: [] });
+    expect(await readdir(path.join(rig.folder, 'batches', name))).toEqual(['run-0001']);
+
+    const touched = await put('a.md', '# A\n');
+    await utimes(touched, new Date('2026-01-01'), new Date('2026-01-01'));
+    expect(await sweep(name)).toMatchObject({ ...counts, done: 2 });
+    expect(rig.stub.count('convert/file')).toBe(2);
+
+    await put('a.md', '# A, changed\n');
+    await put('c.md', '# C\n');
+    expect(await sweep(name)).toMatchObject({ status: 'completed', ...counts, todo: 2, succeeded: 2, done: 1 });
+    expect(rig.stub.count('convert/file')).toBe(4);
+    expect(await rig.client.getBatch(name).result()).toMatchObject({ succeeded: 2, skipped: 1 });
+  });
+
+  it('leaves out a file that is being written, and takes it next time', async () => {
+    await put('whole.md', '# Whole\n');
+    const written = await put('growing.md', '# Growing\n');
+    const writer = { isOpen: true };
+    const writing = (async () => {
+      while (writer.isOpen) {
+        await appendFile(written, 'one more line\n');
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    })();
+    // Long enough for a writer on a busy machine to come to its next line.
+    const name = await schedule({ settledForMs: 3_000 });
+    await utimes(path.join(rig.folder, 'in', 'whole.md'), new Date('2026-01-01'), new Date('2026-01-01'));
+    expect(await sweep(name)).toMatchObject({ ...counts, todo: 1, succeeded: 1, unsettled: 1 });
+    expect(await outputs()).toEqual(['whole.pdf']);
+    writer.isOpen = false;
+    await writing;
+    await utimes(written, new Date('2026-01-01'), new Date('2026-01-01'));
+    expect(await sweep(name)).toMatchObject({ ...counts, todo: 1, succeeded: 1, done: 1 });
+    expect(await outputs()).toEqual(['growing.pdf', 'whole.pdf']);
+  });
+
+  it('ends at once in an empty folder, and fails with a clear code when there is none', async () => {
+    const name = await schedule();
+    expect(await sweep(name)).toMatchObject({ status: 'completed', ...counts });
+    await rm(path.join(rig.folder, 'in'), { recursive: true });
+    const failure = await sweep(name).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(WorkflowFailedError);
+    expect((failure as WorkflowFailedError).cause).toMatchObject({
+      type: 'SOURCE_NOT_FOUND',
+      message: expect.stringContaining('does not exist') as string,
+    });
+  });
+
+  it('does nothing while the batch runs by hand, and leaves no run behind', async () => {
+    await put('a.md', '# A\n');
+    const name = await schedule();
+    const hold = holdConversions();
+    const byHand = await planRun(rig.folder, 1, { name });
+    const batch = await rig.client.startBatch(byHand.request);
+    expect(await sweep(name)).toMatchObject({ status: 'batchRunning', ...counts });
+    expect(await readdir(rig.folder)).not.toContain('batches');
+    hold.letGo();
+    await batch.result();
+    expect(await sweep(name)).toMatchObject({ todo: 1, succeeded: 1 });
+  });
+
+  it('removes its run when somebody else starts the batch while it plans', async () => {
+    await put('a.md', '# A\n');
+    await utimes(path.join(rig.folder, 'in', 'a.md'), new Date('2026-01-01'), new Date('2026-01-01'));
+    const name = await schedule({ settledForMs: 2_000 });
+    const hold = holdConversions();
+    const sweeping = sweep(name);
+    // The planner makes its folder when it has looked, and then waits for the file to have settled.
+    await until('it plans', async () => (await sweepsOf(name)).length === 1 && (await isPlanning(name)));
+    const byHand = await planRun(rig.folder, 1, { name });
+    const batch = await rig.client.startBatch(byHand.request);
+    expect(await sweeping).toMatchObject({ status: 'batchRunning', ...counts });
+    expect(await readdir(path.join(rig.folder, 'batches', name))).toEqual([]);
+    hold.letGo();
+    await batch.result();
+  });
+
+  it('tries a failed file again and says how many failed', async () => {
+    await put('a.md', '# A\n');
+    rig.stub.on('convert/file', (_seen, response) => {
+      response.writeHead(400, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ result: { error: { code: 'INVALID_FILE', message: 'damaged' } } }));
+    });
+    const name = await schedule();
+    expect(await sweep(name)).toMatchObject({ status: 'completed', ...counts, todo: 1, failed: 1 });
+    rig.stub.on('convert/file', (seen, response) => rig.stub.answerAsAlways(seen, response));
+    expect(await sweep(name)).toMatchObject({ ...counts, todo: 1, succeeded: 1 });
+  });
+});
+
+/** Whether the worker has taken up the planning of the newest sweep. */
+async function isPlanning(name: string): Promise<boolean> {
+  const newest = (await sweepsOf(name)).at(-1);
+  const { raw } = await rig.temporal.workflow.getHandle(newest?.workflowId ?? '').describe();
+  return (raw.pendingActivities ?? []).some(({ attempt, lastStartedTime }) => attempt === 1 && lastStartedTime);
+}
+
+describe('a schedule of sweeps', () => {
+  it('skips a sweep that is due while one runs', async () => {
+    await put('a.md', '# A\n');
+    const name = await schedule();
+    const hold = holdConversions();
+    const first = sweep(name);
+    await until('it converts', () => rig.stub.count('task/response') > 0);
+    await schedules.trigger(name);
+    await until('it was left out', async () => {
+      const { info } = await schedules.describe(name);
+      return info.numActionsSkippedOverlap === 1;
+    });
+    hold.letGo();
+    expect(await first).toMatchObject({ succeeded: 1 });
+    expect(await sweepsOf(name)).toHaveLength(1);
+  });
+
+  it('cancels the running sweep and its batch where it is made so, and the next one goes on', async () => {
+    await put('a.md', '# A\n');
+    const name = await schedule({ overlap: 'cancel' });
+    const hold = holdConversions();
+    const first = sweep(name);
+    await until('it converts', () => rig.stub.count('task/response') > 0);
+    await schedules.trigger(name);
+    expect(await first).toMatchObject({ status: 'cancelled', ...counts, todo: 1, cancelled: 1 });
+    hold.letGo();
+    await until('the next has begun', async () => (await sweepsOf(name)).length === 2);
+    expect(await resultOf((await sweepsOf(name)).at(-1))).toMatchObject({ todo: 1, succeeded: 1 });
+  });
+
+  it('takes up a period of the past as one sweep or two', async () => {
+    await put('a.md', '# A\n');
+    const name = await schedule({ times: { everyMs: 3600_000 }, overlap: 'buffer' });
+    const end = new Date();
+    await schedules.backfill(name, { start: new Date(end.getTime() - 24 * 3600_000), end });
+    await until('it has swept', async () => (await sweepsOf(name)).length > 0);
+    for (const workflow of await sweepsOf(name)) await resultOf(workflow);
+    expect(rig.stub.count('convert/file')).toBe(1);
+    expect((await sweepsOf(name)).length).toBeLessThanOrEqual(2);
+    await expect(schedules.backfill(name, { start: end, end })).rejects.toThrow('start must be before its end');
+  });
+
+  it('is listed with what it does, is paused with a reason, resumed, and deleted', async () => {
+    const name = await schedule({ times: { cron: '0 6 * * 1-5', timeZone: 'Europe/Berlin' } });
+    const find = async () => (await schedules.list()).find((each) => each.name === name);
+    await until('it is listed', async () => (await find()) !== undefined);
+    expect((await find())?.work).toMatchObject({ cron: '0 6 * * 1-5', timeZone: 'Europe/Berlin', to: 'pdf' });
+    await schedules.pause(name, 'month end');
+    expect((await schedules.describe(name)).state).toMatchObject({ paused: true, note: 'month end' });
+    await schedules.resume(name);
+    expect((await schedules.describe(name)).state.paused).toBe(false);
+    await expect(schedule({ name })).rejects.toBeInstanceOf(ScheduleTakenError);
+    await schedules.delete(name);
+    await expect(schedules.describe(name)).rejects.toBeInstanceOf(NoSuchScheduleError);
+  });
+
+  it.each([
+    { times: { cron: '61 * * * *' } },
+    { times: { cron: 'every hour' } },
+    { times: { cron: '0 6 * * *', timeZone: 'Nowhere/Land' } },
+    { times: { everyMs: 500 } },
+    { settledForMs: 13 * 3600_000 },
+    { window: 0 },
+    { name: 'a/b' },
+  ])('refuses %j', async (change) => {
+    await expect(schedule(change)).rejects.toThrow(/can't be (made|started)\. (times|settledForMs|window|name)/);
+  });
+
+  it('leaves alone a schedule of that name that does something else', async () => {
+    const name = `other-${randomUUID()}`;
+    await rig.temporal.schedule.create({
+      scheduleId: name,
+      spec: { intervals: [{ every: '365 days' }] },
+      action: { type: 'startWorkflow', workflowType: 'report', taskQueue: rig.taskQueue },
+    });
+    await expect(schedules.delete(name)).rejects.toBeInstanceOf(NoSuchScheduleError);
+    await rig.temporal.schedule.getHandle(name).delete();
+  });
+});
+
+it('keeps the results of a sweep where the planner wrote them', async () => {
+  await put('a.md', '# A\n');
+  const name = await schedule();
+  const { results } = await sweep(name);
+  expect(await readFile(new URL(results ?? ''), 'utf8')).toContain('"status":"succeeded"');
+});

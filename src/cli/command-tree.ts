@@ -6,6 +6,7 @@ import { addBatch } from './commands/batch/register';
 import { addJob } from './commands/job/register';
 import { addLimit } from './commands/limit/register';
 import { addDoctor, addNamespace } from './commands/register-operations';
+import { addSchedule } from './commands/schedule/register';
 import { addServiceAdmin } from './commands/service-admin/register';
 import type { TargetFlags } from './commands/service-check-target';
 import type { ExitCode } from './exit';
@@ -95,6 +96,7 @@ export function buildCommands(output: Output, run: Runner): Command {
     );
 
   addBatch(program, { common, examples, run });
+  addSchedule(program, { common, examples, run });
   addJob(program, { common, examples, run });
   addLimit(program, { common, examples, run });
   addNamespace(program, { common, examples, run });

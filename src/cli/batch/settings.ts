@@ -97,7 +97,7 @@ function whatToConvert(
 }
 
 /** The same for the same command in the same folder, and readable: `scans-pdf-3f9a1c`. */
-function defaultName(
+export function defaultName(
   sources: readonly string[],
   {
     cwd,

@@ -8,10 +8,10 @@ import { InvalidRequestError, toUri } from './job-request';
 export type SweepOverlap = 'skip' | 'buffer' | 'cancel';
 
 /** Shorter ones would begin again before a plan is made. */
-export const minEveryMs = 10_000;
+const minEveryMs = 10_000;
 const minute = 60_000;
 /** A sweep waits so long before it converts what it has found. */
-export const maxSettledForMs = 12 * 60 * minute;
+const maxSettledForMs = 12 * 60 * minute;
 
 /** When sweeps are due: every so many milliseconds, or as a cron expression says. */
 export type SweepTimes = { everyMs: number } | { cron: string; timeZone?: string };

@@ -10,6 +10,7 @@ const arrows = {
   storage: ['shared'],
   batch: ['storage', 'api/error-codes', 'shared'],
   activities: ['api', 'storage', 'batch', 'shared'],
+  metrics: ['shared'],
   callbacks: ['shared'],
   client: ['batch', 'shared'],
   service: ['api/contract', 'api/error-codes', 'shared'],

@@ -2,12 +2,13 @@ import type { KeyObject } from 'node:crypto';
 import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { SimplePlugin } from '@temporalio/plugin';
-import type { WorkerOptions } from '@temporalio/worker';
+import type { Worker, WorkerOptions } from '@temporalio/worker';
 import { createActivities } from './activities';
 import { ConversionTimes } from './activities/conversion-times';
 import { CreditsWatch } from './activities/credits-watch';
 import type { ActivityDependencies } from './activities/dependencies';
 import { UnknownAppError } from './activities/dependencies';
+import { WorkerMetrics } from './activities/worker-metrics';
 import { createConversionApi } from './api/client';
 import { createRateMemory } from './api/rate-limit/rate-memory';
 import type { ApiTimeouts, ConversionApi, RateMemory } from './api/conversion-api';
@@ -56,6 +57,7 @@ export interface FileConversionPluginOptions {
 export class FileConversionPlugin extends SimplePlugin {
   private readonly clients = new Map<string, Promise<ConversionApi>>();
   private readonly conversionActivities: ReturnType<typeof createActivities>;
+  private readonly metrics: WorkerMetrics;
   private readonly apps: Readonly<Record<string, AppProfile>>;
   private readonly timeouts: Partial<ApiTimeouts>;
   private readonly stateDir: string | undefined;
@@ -70,7 +72,9 @@ export class FileConversionPlugin extends SimplePlugin {
     const { key } = options.callbacks ?? {};
     this.callbackKey = typeof key === 'string' ? createCallbackKey(key) : key;
     this.callbackBaseUrls = callbackBaseUrls(options);
+    this.metrics = new WorkerMetrics(Object.keys(options.apps));
     const dependencies: ActivityDependencies = {
+      metrics: this.metrics,
       api: (app) => this.api(app),
       files: options.files ?? createLocalFiles(),
       credits: new CreditsWatch(),
@@ -89,6 +93,15 @@ export class FileConversionPlugin extends SimplePlugin {
       ...super.configureWorker(options),
       activities: { ...options.activities, ...this.conversionActivities },
     };
+  }
+
+  /** Values go to the metrics of the Temporal runtime, wherever those are told; by default nowhere. */
+  override async runWorker(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
+    // Here, not above: clients use the plugin too, and have no worker.
+    const { Runtime } = await import('@temporalio/worker');
+    const { namespace, taskQueue } = worker.options;
+    this.metrics.use(Runtime.instance().metricMeter, { namespace, taskQueue });
+    await super.runWorker(worker, next);
   }
 
   /** Closes the connections to the conversion services. Call it when no worker uses the plugin any more. */
@@ -122,6 +135,7 @@ export class FileConversionPlugin extends SimplePlugin {
       token,
       timeouts: this.timeouts,
       rateMemory: this.rateMemory(profile),
+      observer: this.metrics.observer(app),
     });
   }
 

@@ -3,6 +3,7 @@ import type { RequestTurn } from '../api/conversion-api';
 import { AcknowledgedHeartbeat } from './acknowledged-heartbeat';
 import type { FailureContext } from './failure';
 import { endedByRateLimit, toFailure } from './failure';
+import type { WorkerMetrics } from './worker-metrics';
 
 /** One attempt of an activity: its heartbeat, its count of requests, and the one way its errors leave it. */
 export interface ActivityAttempt {
@@ -41,9 +42,14 @@ interface RateLimitedAttempts {
  */
 const longestWaitMs = 7_000;
 
+interface AttemptOptions {
+  step: FailureContext['step'];
+  app: string;
+  metrics: WorkerMetrics | undefined;
+}
+
 export async function runAttempt<T>(
-  step: FailureContext['step'],
-  app: string,
+  { step, app, metrics }: AttemptOptions,
   work: (attempt: ActivityAttempt) => Promise<T>,
 ): Promise<T> {
   const context = Context.current();
@@ -79,7 +85,9 @@ export async function runAttempt<T>(
   } catch (error) {
     const limitedBy = endedByRateLimit(error);
     if (limitedBy) await heartbeat.recordLast({ ...limited, [limitedBy]: (limited[limitedBy] ?? 0) + 1 });
-    throw toFailure(error, failure);
+    const told = toFailure(error, failure);
+    metrics?.attemptFailed({ step, app }, { error, told });
+    throw told;
   } finally {
     heartbeat.stop();
   }

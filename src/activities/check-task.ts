@@ -23,55 +23,58 @@ interface CheckHeartbeat {
  *
  * A long "not yet" is a failure that Temporal retries after a delay of our choice, which adds nothing to the history and holds no slot.
  */
-export function createCheckTask({ api, times }: ActivityDependencies) {
+export function createCheckTask({ api, times, metrics }: ActivityDependencies) {
   return (input: CheckTaskInput): Promise<CheckTaskResult> =>
-    runAttempt('check', input.app, async ({ number, heartbeat, previousDetails, signal, turn, failure }) => {
-      failure.taskId = input.taskId;
-      failure.taskIsHint = input.fromCallback === true;
-      const known: CheckHeartbeat = { requests: 0, ...((previousDetails ?? {}) as Partial<CheckHeartbeat>) };
-      let { requests, notYetMs } = known;
-      const seen = (): CheckHeartbeat => ({ requests, ...(notYetMs !== undefined && { notYetMs }) });
-      heartbeat.update(seen());
-      const countRequest = () => {
-        requests += 1;
-        failure.requests = 1;
+    runAttempt(
+      { step: 'check', app: input.app, metrics },
+      async ({ number, heartbeat, previousDetails, signal, turn, failure }) => {
+        failure.taskId = input.taskId;
+        failure.taskIsHint = input.fromCallback === true;
+        const known: CheckHeartbeat = { requests: 0, ...((previousDetails ?? {}) as Partial<CheckHeartbeat>) };
+        let { requests, notYetMs } = known;
+        const seen = (): CheckHeartbeat => ({ requests, ...(notYetMs !== undefined && { notYetMs }) });
         heartbeat.update(seen());
-        return Promise.resolve();
-      };
-      const elapsedMs = () => Date.now() - input.submittedAt;
-      const pair = [input.app, input.input ?? path.extname(input.sourceName).toLowerCase(), input.output].join(' ');
-      const { maxCheckIntervalMs: maxMs } = input;
-      const { random } = Math;
-      const firstMs = firstCheckDelayMs({
-        toldMs: input.firstCheckAfterMs,
-        learnedMs: times.firstCheckMs(pair),
-        maxMs,
-        random,
-      });
-      let delayMs = number === 1 ? firstMs - elapsedMs() : 0;
-      let said = 'no check yet';
-      for (;;) {
-        if (delayMs > longestWaitInsideMs) {
-          await heartbeat.record(seen());
-          throw notFinished(`${said}; next check in ${(delayMs / 1_000).toFixed(1)} s`, delayMs, failure);
-        }
-        if (delayMs > 0) await sleep(delayMs, undefined, { signal }).catch(() => signal.throwIfAborted());
-        const service = await api(input.app);
-        const snapshot = await service.taskResponse({
-          connector: input.taskId,
-          signal,
-          turn: { ...turn, beforeSend: countRequest },
+        const countRequest = () => {
+          requests += 1;
+          failure.requests = 1;
+          heartbeat.update(seen());
+          return Promise.resolve();
+        };
+        const elapsedMs = () => Date.now() - input.submittedAt;
+        const pair = [input.app, input.input ?? path.extname(input.sourceName).toLowerCase(), input.output].join(' ');
+        const { maxCheckIntervalMs: maxMs } = input;
+        const { random } = Math;
+        const firstMs = firstCheckDelayMs({
+          toldMs: input.firstCheckAfterMs,
+          learnedMs: times.firstCheckMs(pair),
+          maxMs,
+          random,
         });
-        const report = reportTask(snapshot, input.taskId, failure);
-        if (report.finished) {
-          const durationMs = report.durationSeconds === undefined ? undefined : report.durationSeconds * 1_000;
-          // Of a callback's task the submit is not known.
-          if (!input.fromCallback) times.observe(pair, { notYetMs: notYetMs ?? 0, doneMs: elapsedMs(), durationMs });
-          return { report, requests };
+        let delayMs = number === 1 ? firstMs - elapsedMs() : 0;
+        let said = 'no check yet';
+        for (;;) {
+          if (delayMs > longestWaitInsideMs) {
+            await heartbeat.record(seen());
+            throw notFinished(`${said}; next check in ${(delayMs / 1_000).toFixed(1)} s`, delayMs, failure);
+          }
+          if (delayMs > 0) await sleep(delayMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+          const service = await api(input.app);
+          const snapshot = await service.taskResponse({
+            connector: input.taskId,
+            signal,
+            turn: { ...turn, beforeSend: countRequest },
+          });
+          const report = reportTask(snapshot, input.taskId, failure);
+          if (report.finished) {
+            const durationMs = report.durationSeconds === undefined ? undefined : report.durationSeconds * 1_000;
+            // Of a callback's task the submit is not known.
+            if (!input.fromCallback) times.observe(pair, { notYetMs: notYetMs ?? 0, doneMs: elapsedMs(), durationMs });
+            return { report, requests };
+          }
+          notYetMs = elapsedMs();
+          said = `the service says ${JSON.stringify(snapshot.status)}`;
+          delayMs = nextCheckDelayMs({ elapsedMs: notYetMs, learnedMs: times.firstCheckMs(pair), maxMs, random });
         }
-        notYetMs = elapsedMs();
-        said = `the service says ${JSON.stringify(snapshot.status)}`;
-        delayMs = nextCheckDelayMs({ elapsedMs: notYetMs, learnedMs: times.firstCheckMs(pair), maxMs, random });
-      }
-    });
+      },
+    );
 }

@@ -14,9 +14,9 @@ import { reportTask } from './task-report';
  * A fence stands right before the first byte: an acknowledged heartbeat `{ phase: 'sending' }`. A worker that is lost without it has sent
  * nothing; with it the outcome is unknown. It is taken down again when an answer proves that nothing ran.
  */
-export function createConvertFile({ api, files, credits, callbackUrl }: ActivityDependencies) {
+export function createConvertFile({ api, files, credits, callbackUrl, metrics }: ActivityDependencies) {
   return (input: ConvertFileInput): Promise<ConvertFileResult> =>
-    runAttempt('submit', input.app, async (attempt) => {
+    runAttempt({ step: 'submit', app: input.app, metrics }, async (attempt) => {
       const { number, requests, heartbeat, turn, previousDetails, workflowId, timeoutMs, failure } = attempt;
       if (input.destination !== undefined) {
         const plan = await planDestination(files, { ...input, destination: input.destination });

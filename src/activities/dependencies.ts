@@ -3,6 +3,7 @@ import type { ConversionTimes } from './conversion-times';
 import type { CreditsWatch } from './credits-watch';
 import type { CallbackSubmission } from '../shared/callback';
 import type { FileStore } from '../storage/file-store';
+import type { WorkerMetrics } from './worker-metrics';
 
 /** What the activities work with; a worker injects the real ones, a test may inject others. */
 export interface ActivityDependencies {
@@ -12,6 +13,8 @@ export interface ActivityDependencies {
    */
   api: (app: string) => Promise<ConversionApi>;
   files: FileStore;
+  /** Default: nobody counts. */
+  metrics?: WorkerMetrics | undefined;
   /** Shared by all activities of a worker. */
   credits: CreditsWatch;
   /** Shared by all activities of a worker. */

@@ -14,38 +14,41 @@ interface DownloadHeartbeat {
  * Gets a download URL and the bytes, and puts them at the destination whole or not at all (`download/url`, `download/url/get`). Repeat-safe:
  * a repeated attempt recognises the file that a lost one finished, by its bytes.
  */
-export function createDownloadFile({ api, files }: ActivityDependencies) {
+export function createDownloadFile({ api, files, metrics }: ActivityDependencies) {
   return (input: DownloadFileInput): Promise<DownloadFileResult> =>
-    runAttempt('download', input.app, async ({ number, heartbeat, signal, turn, previousDetails, jobKey, failure }) => {
-      failure.taskId = input.taskId;
-      let { requests } = readHeartbeat(previousDetails);
-      heartbeat.update({ requests } satisfies DownloadHeartbeat);
-      const countRequest = () => {
-        requests += 1;
-        failure.requests += 1;
+    runAttempt(
+      { step: 'download', app: input.app, metrics },
+      async ({ number, heartbeat, signal, turn, previousDetails, jobKey, failure }) => {
+        failure.taskId = input.taskId;
+        let { requests } = readHeartbeat(previousDetails);
         heartbeat.update({ requests } satisfies DownloadHeartbeat);
-        return Promise.resolve();
-      };
-      const turns = { ...turn, beforeSend: countRequest };
-      const plan = await planDestination(files, { ...input, attempt: number });
-      if (plan.kind === 'skip') return { skipped: true, requests };
+        const countRequest = () => {
+          requests += 1;
+          failure.requests += 1;
+          heartbeat.update({ requests } satisfies DownloadHeartbeat);
+          return Promise.resolve();
+        };
+        const turns = { ...turn, beforeSend: countRequest };
+        const plan = await planDestination(files, { ...input, attempt: number });
+        if (plan.kind === 'skip') return { skipped: true, requests };
 
-      const service = await api(input.app);
-      const ticket = await service.downloadUrl({ connector: input.taskId, signal, turn: turns });
-      const stream = await service.download({ ticket, signal, turn: turns });
-      const stored = await files.writeDestination({
-        uri: plan.uri,
-        jobKey,
-        attempt: number,
-        body: stream.body,
-        expectedSize: ticket.size ?? stream.contentLength,
-        onExisting: input.onExisting,
-        signal,
-      });
-      if (stored.skipped) return { skipped: true, requests };
-      const { uri, bytes, sha256 } = stored;
-      return { skipped: false, file: { uri, name: lastSegment(uri), bytes, sha256 }, requests };
-    });
+        const service = await api(input.app);
+        const ticket = await service.downloadUrl({ connector: input.taskId, signal, turn: turns });
+        const stream = await service.download({ ticket, signal, turn: turns });
+        const stored = await files.writeDestination({
+          uri: plan.uri,
+          jobKey,
+          attempt: number,
+          body: stream.body,
+          expectedSize: ticket.size ?? stream.contentLength,
+          onExisting: input.onExisting,
+          signal,
+        });
+        if (stored.skipped) return { skipped: true, requests };
+        const { uri, bytes, sha256 } = stored;
+        return { skipped: false, file: { uri, name: lastSegment(uri), bytes, sha256 }, requests };
+      },
+    );
 }
 
 function readHeartbeat(details: unknown): DownloadHeartbeat {

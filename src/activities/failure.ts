@@ -2,7 +2,7 @@ import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from
 import { endpoints } from '../api/contract';
 import type { ErrorClass } from '../api/error-codes';
 import { lookUpErrorCode } from '../api/error-codes';
-import { ConversionApiError } from '../api/errors';
+import { ConversionApiError, isClientErrorCode } from '../api/errors';
 import { RefusedPlanError } from '../batch/plan/refused-plan-error';
 import { RunFileError } from '../batch/run-file-error';
 import { DamagedRunError } from '../batch/runs/read-run';
@@ -88,6 +88,7 @@ export function taskFailure(error: { code: string; message: string }, context: F
     code: error.code,
     message: withAdvice(`the conversion failed with ${error.code}: ${error.message}`, known?.class, context),
     reaction: known === undefined ? 'fail' : reactions[known.class],
+    unlisted: known === undefined,
   });
 }
 
@@ -98,13 +99,14 @@ export function notFinished(message: string, delayMs: number, context: FailureCo
 
 function fromApiError(error: ConversionApiError, context: FailureContext): Error {
   if (error.code === 'REQUEST_ABORTED' && error.cause instanceof CancelledFailure) return error.cause;
-  const base = { code: error.code, cause: error, httpStatus: error.httpStatus, endpoint: error.endpoint };
   const known = lookUpErrorCode(error.code);
+  const unlisted = known === undefined && !isClientErrorCode(error.code);
+  const base = { code: error.code, unlisted, cause: error, httpStatus: error.httpStatus, endpoint: error.endpoint };
   const message = withAdvice(error.message, known?.class, context);
 
   // The callback named no task of this app, so what became of the submit is as unknown as before.
   if (context.taskIsHint === true && (known?.class === 'chain' || known?.class === 'caller')) {
-    return build(context, { ...base, code: failureCodes.outcomeUnknown, message, reaction: 'outcomeUnknown' });
+    return unknown(context, message, base);
   }
   // Nothing tells whether the conversion runs: the workflow decides, nobody retries.
   if (context.step === 'submit' && error.mayHaveExecuted) {
@@ -151,8 +153,12 @@ function awaitCredits(parts: Omit<FailureParts, 'reaction'>, context: FailureCon
 }
 
 function outcomeUnknown(context: FailureContext, reason: string, parts: Partial<FailureParts>): ApplicationFailure {
-  const message = `${reason} It is not known whether the conversion runs.`;
-  return build(context, { ...parts, code: failureCodes.outcomeUnknown, message, reaction: 'outcomeUnknown' });
+  return unknown(context, `${reason} It is not known whether the conversion runs.`, parts);
+}
+
+function unknown(context: FailureContext, message: string, parts: Partial<FailureParts>): ApplicationFailure {
+  const { outcomeUnknown: code } = failureCodes;
+  return build(context, { ...parts, code, unlisted: false, message, reaction: 'outcomeUnknown' });
 }
 
 /** Failures that no code of the document stands behind. */
@@ -203,6 +209,8 @@ function withAdvice(message: string, errorClass: ErrorClass | undefined, { app }
 
 interface FailureParts {
   code: string;
+  /** Only the service knows this code. */
+  unlisted?: boolean;
   message: string;
   reaction: JobReaction | 'retry';
   /** Part of normal work: no error log, no failure metric. */
@@ -216,6 +224,7 @@ interface FailureParts {
 function build(context: FailureContext, parts: FailureParts): ApplicationFailure {
   const details: ActivityFailureDetails = {
     code: parts.code,
+    ...(parts.unlisted === true && { unlisted: true }),
     reaction: parts.reaction === 'retry' ? 'fail' : parts.reaction,
     requests: context.requests,
     ...(parts.httpStatus !== undefined && { httpStatus: parts.httpStatus }),

@@ -7,9 +7,9 @@ import type { ActivityDependencies } from './dependencies';
 import { planDestination } from './job-destination';
 
 /** Stores the source at the service (`upload/file`). Repeat-safe: a second upload costs a request and nothing else. */
-export function createUploadFile({ api, files }: ActivityDependencies) {
+export function createUploadFile({ api, files, metrics }: ActivityDependencies) {
   return (input: UploadFileInput): Promise<UploadFileResult> =>
-    runAttempt('upload', input.app, async ({ requests, heartbeat, signal, turn, failure }) => {
+    runAttempt({ step: 'upload', app: input.app, metrics }, async ({ requests, heartbeat, signal, turn, failure }) => {
       const source = await files.openSource(input.uri);
       if (input.destination !== undefined) {
         // Before anything is spent: a conversion whose result has no place to go is not begun.

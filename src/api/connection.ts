@@ -4,12 +4,13 @@ import { createServiceAddress, type ServiceAddress } from './address';
 import { readAnswer, type ReadAnswer } from './answer';
 import type { ApiTimeouts, ConversionApiOptions, RequestTurn } from './conversion-api';
 import type { Endpoint, RequestData } from './contract';
-import { ConversionApiError } from './errors';
+import { type ClientErrorCode, ConversionApiError, isClientErrorCode } from './errors';
 import { exchange, type ExchangeAnswer, type ExchangeRequest } from './exchange';
 import { frameData } from './multipart';
 import { createQuote, type Quote } from './quote';
 import { readRateHeaders } from './rate-limit/headers';
 import { type Permit, RateGate, TurnedAway, type Turn } from './rate-limit/rate-gate';
+import type { RequestObserver } from './request-observer';
 
 /** A body to post to one of the service's own addresses. */
 export interface Posting {
@@ -42,12 +43,14 @@ export class ServiceConnection {
   readonly #readToken: () => string;
   readonly #agent: Agent;
   readonly #gate: RateGate;
+  readonly observer: RequestObserver | undefined;
   /** Requests between their call and their first byte. */
   readonly #preparing = new Set<Promise<Permit>>();
   #underWay = 0;
   #closing: Promise<void> | undefined;
 
-  constructor({ baseUrl, appId, token, timeouts, rateMemory }: ConversionApiOptions) {
+  constructor({ baseUrl, appId, token, timeouts, rateMemory, observer }: ConversionApiOptions) {
+    this.observer = observer;
     this.#gate = new RateGate({ memory: rateMemory });
     this.appId = appId;
     this.address = createServiceAddress(baseUrl);
@@ -184,6 +187,7 @@ export class ServiceConnection {
   }
 
   async #enter(endpoint: Endpoint, turn: Turn): Promise<Permit> {
+    const cameAt = performance.now();
     try {
       return await this.#gate.enter(endpoint, turn);
     } catch (error) {
@@ -198,6 +202,8 @@ export class ServiceConnection {
         mayHaveExecuted: false,
         cause: error,
       });
+    } finally {
+      this.observer?.waited({ endpoint, seconds: secondsSince(cameAt) });
     }
   }
 
@@ -219,12 +225,18 @@ export class ServiceConnection {
     const end = (): void => {
       this.#underWay -= 1;
     };
+    const { endpoint } = request;
+    const startedAt = performance.now();
+    const answered = (status: number | ClientErrorCode): void =>
+      this.observer?.answered({ endpoint, status, seconds: secondsSince(startedAt) });
     try {
       const answer = await exchange(this.#agent, request);
+      answered(answer.httpStatus);
       answer.body.once('close', end);
       return answer;
     } catch (error) {
       end();
+      if (error instanceof ConversionApiError && isClientErrorCode(error.code)) answered(error.code);
       throw error;
     }
   }
@@ -240,6 +252,10 @@ export class ServiceConnection {
       mayHaveExecuted: false,
     });
   }
+}
+
+function secondsSince(momentMs: number): number {
+  return (performance.now() - momentMs) / 1_000;
 }
 
 function turnedAway(endpoint: Endpoint, { message, comeBackMs }: TurnedAway): ConversionApiError {

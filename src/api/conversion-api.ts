@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { Format } from './contract';
 import type { RateMemory, Turn } from './rate-limit/rate-gate';
+import type { RequestObserver } from './request-observer';
 
 export type { RateMemory } from './rate-limit/rate-gate';
 
@@ -25,6 +26,8 @@ export interface ConversionApiOptions {
   timeouts?: Partial<ApiTimeouts> | undefined;
   /** Where the end of a RETRY-AFTER outlives the process. Default: nowhere. */
   rateMemory?: RateMemory | undefined;
+  /** Default: nobody. */
+  observer?: RequestObserver | undefined;
 }
 
 /** How a request waits for its turn at the rate limit (section "Limits"); `signal` defaults to the request's own. */

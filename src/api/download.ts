@@ -83,6 +83,7 @@ async function readDownload(
       mayHaveExecuted: true,
     });
   }
+  body.once('close', () => connection.observer?.transferred({ direction: 'down', bytes: answer.receivedBytes() }));
   const length = headers['content-length'] === undefined ? {} : { contentLength: Number(headers['content-length']) };
   if (!isJson(headers['content-type'])) return { body, ...length };
 

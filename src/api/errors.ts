@@ -1,23 +1,29 @@
 import type { Endpoint } from './contract';
 
 /** Codes of our own, for failures that the document has no code for. Besides these: `HTTP_<status>`. */
-export type ClientErrorCode =
+const clientErrorCodes = [
   /** No connection could be made: refused, unknown host, TLS, connect time-out. Nothing was sent. */
-  | 'SERVICE_UNREACHABLE'
+  'SERVICE_UNREACHABLE',
   /** The connection broke before the answer was complete. */
-  | 'CONNECTION_LOST'
+  'CONNECTION_LOST',
   /** No answer, no next chunk, or no upload progress in time. */
-  | 'REQUEST_TIMEOUT'
+  'REQUEST_TIMEOUT',
   /** An answer that is not of the document's shape. */
-  | 'UNREADABLE_RESPONSE'
+  'UNREADABLE_RESPONSE',
   /** The caller's signal was aborted; `cause` is its reason. */
-  | 'REQUEST_ABORTED'
+  'REQUEST_ABORTED',
   /** Its turn at the rate limit is too far away to wait for here; nothing was sent. `retryAfterSeconds` says when to come back. */
-  | 'RATE_LIMIT_WAIT'
+  'RATE_LIMIT_WAIT',
   /** The file's size changed while it was being sent. */
-  | 'FILE_CHANGED'
+  'FILE_CHANGED',
   /** The request could not be built, for example because of a token that no header can carry. */
-  | 'INVALID_REQUEST';
+  'INVALID_REQUEST',
+] as const;
+export type ClientErrorCode = (typeof clientErrorCodes)[number];
+
+export function isClientErrorCode(code: string): code is ClientErrorCode {
+  return clientErrorCodes.some((each) => each === code);
+}
 
 interface ConversionApiErrorFields {
   code: string;

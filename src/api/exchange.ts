@@ -22,6 +22,8 @@ export interface ExchangeAnswer {
   readonly headers: IncomingHttpHeaders;
   /** Fails with a `ConversionApiError`. Must be read to its end or destroyed. */
   readonly body: Readable;
+  /** Of the body, so far. */
+  receivedBytes(): number;
 }
 
 /** What an answer's stream buffers. Large enough to hand on big chunks, small enough for many streams at once. */
@@ -64,6 +66,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #body: Readable | undefined;
   #abortion: { reason: unknown } | undefined;
+  #receivedBytes = 0;
 
   constructor(
     request: ExchangeRequest,
@@ -114,10 +117,16 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     });
     // The connection may break before anybody reads; without a listener that would end the process. Readers still fail.
     this.#body.on('error', () => undefined);
-    this.#resolve({ httpStatus, headers: withSingleValues(headers), body: this.#body });
+    this.#resolve({
+      httpStatus,
+      headers: withSingleValues(headers),
+      body: this.#body,
+      receivedBytes: () => this.#receivedBytes,
+    });
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#receivedBytes += chunk.length;
     if (this.#body?.push(chunk) === false) controller.pause();
   }
 

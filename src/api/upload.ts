@@ -24,7 +24,8 @@ export async function sendFile(connection: ServiceConnection, options: UploadOpt
   const frame = frameFile({ app: connection.appId }, file.name);
   const watch = new ProgressWatch(connection.timeouts);
   const failed: { source?: { error: unknown } } = {};
-  const body = Readable.from(framedChunks({ ...options, frame, watch, failed }), {
+  const sent = { bytes: 0 };
+  const body = Readable.from(framedChunks({ ...options, frame, watch, failed, sent }), {
     objectMode: false,
     highWaterMark: readAheadBytes,
   });
@@ -44,6 +45,7 @@ export async function sendFile(connection: ServiceConnection, options: UploadOpt
   } finally {
     watch.stop();
     body.destroy();
+    connection.observer?.transferred({ direction: 'up', bytes: sent.bytes });
   }
 }
 
@@ -53,23 +55,24 @@ async function* framedChunks({
   frame,
   watch,
   failed,
+  sent,
 }: UploadOptions & {
   frame: { head: Buffer; tail: Buffer };
   watch: ProgressWatch;
   failed: { source?: { error: unknown } };
+  sent: { bytes: number };
 }): AsyncGenerator<Uint8Array> {
   watch.progressed();
   yield frame.head;
-  let sentBytes = 0;
   try {
     for await (const chunk of file.open()) {
-      sentBytes += chunk.byteLength;
-      if (sentBytes > file.size) throw fileChanged(file, `more than the ${file.size} bytes`);
+      sent.bytes += chunk.byteLength;
+      if (sent.bytes > file.size) throw fileChanged(file, `more than the ${file.size} bytes`);
       watch.progressed();
       yield chunk;
-      onProgress?.(sentBytes);
+      onProgress?.(sent.bytes);
     }
-    if (sentBytes < file.size) throw fileChanged(file, `only ${sentBytes} of the ${file.size} bytes`);
+    if (sent.bytes < file.size) throw fileChanged(file, `only ${sent.bytes} of the ${file.size} bytes`);
   } catch (error) {
     failed.source = { error };
     throw error;

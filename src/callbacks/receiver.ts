@@ -3,6 +3,7 @@ import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import type { CallbackSubmission } from '../shared/callback';
 import type { CallbackKeys } from './callback-key';
 import { readCallbackToken } from './callback-url';
+import type { ReceiverMetrics } from './receiver-metrics';
 import type { SignalJob } from './signal-job';
 import { createSignalOnce } from './signal-once';
 import { readTaskHint } from './task-hint';
@@ -22,6 +23,8 @@ export interface CallbackReceiverOptions {
   requestTimeoutMs?: number;
   /** What an operator should know. Never a URL, a key, a nonce or a body. */
   log?: (line: string) => void;
+  /** Default: nobody counts. */
+  metrics?: ReceiverMetrics;
 }
 
 export interface CallbackReceiver {
@@ -58,7 +61,8 @@ declare module 'fastify' {
  */
 export async function startCallbackReceiver(options: CallbackReceiverOptions): Promise<CallbackReceiver> {
   const { keys, maxInFlight = 500, requestTimeoutMs = 10_000, log = () => undefined } = options;
-  const signalOnce = createSignalOnce(options.signalJob);
+  const { metrics } = options;
+  const signalOnce = createSignalOnce(metrics ? counted(options.signalJob, metrics) : options.signalJob);
   const prefix = (options.pathPrefix ?? '').replace(/\/+$/, '');
   const complain = rarely(log);
   let inFlight = 0;
@@ -100,6 +104,14 @@ export async function startCallbackReceiver(options: CallbackReceiverOptions): P
     if (closing) void reply.header('connection', 'close');
     done();
   });
+  if (metrics) {
+    metrics.watch(() => inFlight);
+    server.addHook('onResponse', (_request, { statusCode, elapsedTime }, done) => {
+      // The only answer with 200 is that of the health check.
+      if (statusCode !== 200) metrics.answered({ status: statusCode, seconds: elapsedTime / 1_000 });
+      done();
+    });
+  }
   server.setErrorHandler((error, _request, reply) => {
     const { statusCode = 500 } = error as { statusCode?: number };
     if (statusCode >= 500) complain(`A callback could not be handled: ${nameOf(error)}.`);
@@ -138,6 +150,19 @@ export async function startCallbackReceiver(options: CallbackReceiverOptions): P
       closing = true;
       await server.close();
     },
+  };
+}
+
+function counted(signalJob: SignalJob, metrics: ReceiverMetrics): SignalJob {
+  return async (workflowId, arrival) => {
+    try {
+      const outcome = await signalJob(workflowId, arrival);
+      metrics.signalled(outcome);
+      return outcome;
+    } catch (error) {
+      metrics.signalled('refused');
+      throw error;
+    }
   };
 }
 

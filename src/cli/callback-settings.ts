@@ -8,6 +8,7 @@ import type { CallbackSettings } from '../plugin';
 import { systemErrorCode } from '../shared/system-error';
 import type { CommandContext } from './command-context';
 import { CommandError } from './command-error';
+import { openMetrics } from './metrics/open-metrics';
 import { explainStateFolder } from './stack/state-folder';
 
 /** What a worker asks services to call back with; undefined when the configuration names no place to call. */
@@ -23,13 +24,14 @@ export async function openReceiver(
   context: CommandContext,
   { target, port }: { target: TemporalTarget; port: number },
 ): Promise<CallbackReceiver> {
-  const { host, publicBaseUrl } = context.config.values.callbacks;
+  const { host, publicBaseUrl, metricsAddress } = context.config.values.callbacks;
   const keys = await readKeys(context);
   // Here, not above: a worker needs neither.
   const { Client, Connection } = await import('@temporalio/client');
   const { startCallbackReceiver } = await import('../callbacks/receiver.js');
   const { createSignalJob } = await import('../callbacks/signal-job.js');
   const connection = Connection.lazy(target.connection);
+  const metrics = await openReceiverMetrics(metricsAddress);
   const receiver = await startCallbackReceiver({
     keys,
     signalJob: createSignalJob(new Client({ connection, namespace: target.namespace })),
@@ -37,7 +39,9 @@ export async function openReceiver(
     port,
     ...(publicBaseUrl !== undefined && { pathPrefix: new URL(publicBaseUrl).pathname }),
     log: (line) => context.output.warn(line),
+    ...(metrics && { metrics: metrics.receiver }),
   }).catch(async (error: unknown) => {
+    await metrics?.endpoint.close();
     await connection.close();
     throw error;
   });
@@ -45,9 +49,17 @@ export async function openReceiver(
     url: receiver.url,
     async close() {
       await receiver.close();
+      await metrics?.endpoint.close();
       await connection.close();
     },
   };
+}
+
+async function openReceiverMetrics(address: string | undefined) {
+  if (address === undefined) return undefined;
+  const { createReceiverMetrics } = await import('../callbacks/receiver-metrics.js');
+  const { registry, endpoint } = await openMetrics({ section: 'callbacks', address });
+  return { receiver: createReceiverMetrics(registry), endpoint };
 }
 
 async function readKeys(context: CommandContext): Promise<CallbackKeys> {

@@ -22,6 +22,8 @@ export interface Config {
     maxConcurrentActivities: number;
     shutdownGraceSeconds: number;
     commonLimit: 'on' | 'off';
+    /** Where Prometheus finds the worker's metrics, `address:port`; absent: nowhere. */
+    metricsAddress?: string;
   };
   service: {
     host: string;
@@ -50,6 +52,7 @@ export interface Config {
     minFreeBytes: number;
     cleanupIntervalSeconds: number;
     taskRetentionDays: number;
+    metricsAddress?: string;
   };
   /** The key itself is never part of the configuration. */
   callbacks: {
@@ -65,7 +68,10 @@ export interface Config {
     /** Variable that holds the key; absent with `keyFile`: a file in the state folder, made when it is missing. */
     keyEnv?: string;
     keyFile?: string;
+    metricsAddress?: string;
   };
+  /** Whether metrics may be told to other machines: without it each metrics address must be this machine's own. */
+  metrics: { remote: 'on' | 'off' };
   timeouts: { connectSeconds: number; headersSeconds: number; bodySeconds: number; stallSeconds: number };
   policies: {
     onUnknownOutcome: 'resubmit' | 'fail';
@@ -92,7 +98,7 @@ export interface Config {
 type ResolvePath = (key: string, value: string) => string;
 
 export function toConfig(values: FileValues, apps: Record<string, AppProfile>, resolvePath: ResolvePath): Config {
-  const { temporal, worker, service, callbacks, timeouts, policies } = values;
+  const { temporal, worker, service, callbacks, metrics, timeouts, policies } = values;
   const stateDir = resolvePath('state.dir', values.state.dir);
   return {
     defaultApp: values.default_app,
@@ -109,6 +115,7 @@ export function toConfig(values: FileValues, apps: Record<string, AppProfile>, r
       maxConcurrentActivities: worker.max_concurrent_activities,
       shutdownGraceSeconds: worker.shutdown_grace_seconds,
       commonLimit: worker.common_limit,
+      ...metricsAddress(worker),
     },
     service: {
       host: service.host,
@@ -141,6 +148,7 @@ export function toConfig(values: FileValues, apps: Record<string, AppProfile>, r
       minFreeBytes: service.min_free_bytes,
       cleanupIntervalSeconds: service.cleanup_interval_seconds,
       taskRetentionDays: service.task_retention_days,
+      ...metricsAddress(service),
     },
     callbacks: {
       embedded: callbacks.embedded,
@@ -150,7 +158,9 @@ export function toConfig(values: FileValues, apps: Record<string, AppProfile>, r
       ...(callbacks.embedded_base_url !== undefined && { embeddedBaseUrl: callbacks.embedded_base_url }),
       ...(callbacks.key_env !== undefined && { keyEnv: callbacks.key_env }),
       ...(callbacks.key_file !== undefined && { keyFile: resolvePath('callbacks.key_file', callbacks.key_file) }),
+      ...metricsAddress(callbacks),
     },
+    metrics: { remote: metrics.remote },
     timeouts: {
       connectSeconds: timeouts.connect_seconds,
       headersSeconds: timeouts.headers_seconds,
@@ -177,4 +187,8 @@ export function toConfig(values: FileValues, apps: Record<string, AppProfile>, r
     apps,
     state: { dir: stateDir },
   };
+}
+
+function metricsAddress(section: { metrics_address?: string | undefined }): { metricsAddress?: string } {
+  return section.metrics_address === undefined ? {} : { metricsAddress: section.metrics_address };
 }

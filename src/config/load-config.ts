@@ -12,6 +12,7 @@ import type { Layer, Origin } from './layers';
 import { defaultValues, embeddedApp, fileSchema } from './schema';
 import type { FileValues } from './schema';
 import { resolveTokenSources } from './token-source';
+import { isLoopbackAddress } from './value-types';
 
 export interface LoadConfigOptions {
   /** Relative paths start here, unless they stand in the file: those start at the file's folder. */
@@ -59,6 +60,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConf
       problems.push(problemLine('default_app', message, values));
     }
   }
+  if (checked.success) problems.push(...metricsProblems(checked.data, values));
   const [first, ...others] = problems;
   if (first !== undefined || !checked.success) throw new ConfigError([first ?? 'unusable configuration', ...others]);
 
@@ -118,6 +120,17 @@ function appsOf(values: FileValues, resolvePath: (key: string, value: string) =>
     };
   }
   return apps;
+}
+
+/** Metrics tell how much is converted for whom: other machines are told only when the configuration says so a second time. */
+function metricsProblems(checked: FileValues, values: Layer['values']): string[] {
+  if (checked.metrics.remote === 'on') return [];
+  return (['worker', 'service', 'callbacks'] as const).flatMap((section) => {
+    const address = checked[section].metrics_address;
+    if (address === undefined || isLoopbackAddress(address)) return [];
+    const message = `is ${address}, which other machines can reach; use 127.0.0.1, or allow it with remote = "on" in [metrics]`;
+    return [problemLine(`${section}.metrics_address`, message, values)];
+  });
 }
 
 /** Whether a token would cross a network in the clear. */

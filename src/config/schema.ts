@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defaultOnExisting, defaultPolicies } from '../shared/default-policies';
 import { defaultTaskQueue } from '../shared/names';
 import { snakeCase } from './key-spelling';
-import { baseUrl, choice, duration, integer, seconds, text } from './value-types';
+import { baseUrl, choice, duration, integer, listenAddress, seconds, text } from './value-types';
 
 /** The profile of the embedded conversion service; it needs no entry under `[apps]`. */
 export const embeddedApp = 'embedded';
@@ -21,6 +21,7 @@ export const sectionSchemas = {
     max_concurrent_activities: integer(1, 1_000),
     shutdown_grace_seconds: seconds(),
     common_limit: choice('on', 'off'),
+    metrics_address: listenAddress().optional(),
   }),
   service: z.strictObject({
     host: text(),
@@ -46,6 +47,7 @@ export const sectionSchemas = {
     min_free_bytes: integer(0, Number.MAX_SAFE_INTEGER),
     cleanup_interval_seconds: seconds(),
     task_retention_days: integer(1, 36_500),
+    metrics_address: listenAddress().optional(),
   }),
   callbacks: z.strictObject({
     embedded: choice('on', 'off'),
@@ -55,7 +57,9 @@ export const sectionSchemas = {
     embedded_base_url: baseUrl().optional(),
     key_env: text().optional(),
     key_file: text().optional(),
+    metrics_address: listenAddress().optional(),
   }),
+  metrics: z.strictObject({ remote: choice('on', 'off') }),
   timeouts: z.strictObject({
     connect_seconds: seconds(),
     headers_seconds: seconds(),
@@ -131,6 +135,7 @@ export function defaultValues(): Record<string, unknown> {
       task_retention_days: 30,
     },
     callbacks: { embedded: 'on', host: '127.0.0.1', port: 8466 },
+    metrics: { remote: 'off' },
     timeouts: { connect_seconds: 10, headers_seconds: 60, body_seconds: 60, stall_seconds: 60 },
     policies: { on_existing: defaultOnExisting, ...inFileSpelling(defaultPolicies) },
     state: { dir: '.fileconv' },

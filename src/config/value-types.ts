@@ -1,3 +1,4 @@
+import { BlockList, SocketAddress, isIP } from 'node:net';
 import { z } from 'zod';
 import { parseDurationMs } from './duration';
 
@@ -51,6 +52,28 @@ export function duration() {
 export function choice<const T extends string>(...choices: T[]) {
   const expected = `one of ${choices.map((each) => `"${each}"`).join(', ')}`;
   return valueOf(expected, (value) => choices.find((each) => each === textOf(value)));
+}
+
+/** Where to listen: `127.0.0.1:9464` or `[::1]:9464`. */
+export function listenAddress() {
+  return valueOf('an IP address and a port, for example "127.0.0.1:9464"', (value) => {
+    const [, host = '', port = ''] = /^\[?([^[\]]+)\]?:(\d{1,5})$/.exec(textOf(value)?.trim() ?? '') ?? [];
+    const family = isIP(host);
+    // Without brackets nobody can tell where an IPv6 address ends.
+    if (family === 0 || (family === 6 && !/^\[.*\]:/.test(textOf(value)?.trim() ?? ''))) return undefined;
+    if (Number(port) < 1 || Number(port) > 65_535) return undefined;
+    return family === 6 ? `[${host}]:${Number(port)}` : `${host}:${Number(port)}`;
+  });
+}
+
+const loopback = new BlockList();
+loopback.addSubnet('127.0.0.0', 8);
+loopback.addAddress('::1', 'ipv6');
+
+/** Whether nobody beyond this machine can reach it; of an address that `listenAddress` has accepted. */
+export function isLoopbackAddress(address: string): boolean {
+  const host = address.slice(0, address.lastIndexOf(':')).replace(/[[\]]/g, '');
+  return loopback.check(new SocketAddress({ address: host, family: isIP(host) === 6 ? 'ipv6' : 'ipv4' }));
 }
 
 /** The base URL of a service, without a slash at its end. */

@@ -7,6 +7,7 @@ import { describeFileState } from './file-state';
 import type { FileStore } from './file-store';
 import { chooseOutput, findInput, requireRoute } from './format-choice';
 import { type FormatCatalog, formatName } from './formats';
+import type { ServiceMetrics } from './service-metrics';
 import { TaskError } from './task-error';
 import type { Task, TaskStore } from './task-store';
 
@@ -30,6 +31,7 @@ interface QueueOptions {
   conversionTimeoutMs: number;
   /** How long an output of this app (by App ID) can be downloaded. */
   downloadLifetimeMs: (app: string) => number;
+  metrics: ServiceMetrics | undefined;
   log: (line: string) => void;
 }
 
@@ -60,6 +62,11 @@ export class ConversionQueue {
     if (this.#stopped) return;
     this.#waiting.push(id);
     this.#startNext();
+  }
+
+  /** Conversions now. */
+  get counts(): { waiting: number; converting: number } {
+    return { waiting: this.#waiting.length, converting: this.#converting.size };
   }
 
   /** Whether the task still waits for an engine. */
@@ -177,8 +184,9 @@ export class ConversionQueue {
 
   #complete({ id, app }: Task, ending: Exclude<Ending, { status: 'interrupted' }>, startedAt: number): void {
     const completedAt = Date.now();
+    const seconds = (completedAt - startedAt) / 1_000;
     if (ending.status === 'successful') {
-      const duration = Math.round((completedAt - startedAt) / 1000);
+      const duration = Math.round(seconds);
       this.#options.store.complete({
         id,
         result: resultJson({ output: { connector: id, status: 'successful', duration }, warning: ending.warnings }),
@@ -187,11 +195,13 @@ export class ConversionQueue {
         expiresAt: completedAt + this.#options.downloadLifetimeMs(app),
         completedAt,
       });
+      this.#options.metrics?.converted({ code: undefined, seconds });
       return;
     }
     const code = 'code' in ending ? ending.code : codeOf[ending.status];
     const result = resultJson({ error: { code, message: ending.message } });
     this.#options.store.complete({ id, result, errorCode: code, fileSize: null, expiresAt: null, completedAt });
+    this.#options.metrics?.converted({ code, seconds });
   }
 
   #notify(id: string): void {

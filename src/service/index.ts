@@ -7,4 +7,5 @@ export type { CallbackOptions } from './callbacks/callback-options';
 export { type EmbeddedApp, ensureEmbeddedApp } from './embedded-app';
 export { FaultsFileError } from './faults/faults';
 export { listEmbeddedFormats } from './formats';
+export type { ServiceMetrics } from './service-metrics';
 export { type ConversionService, type ConversionServiceOptions, startConversionService } from './service';

@@ -12,6 +12,7 @@ import { MultipartForm, readMultipartForm } from './form';
 import { sendRefusal } from './reply';
 import { addDescriptionRoute } from './openapi/route';
 import { fieldProblem } from './request-problems';
+import type { ServiceMetrics } from './service-metrics';
 import { TaskError } from './task-error';
 import { addTaskRoutes, addUploadRoute } from './task-routes';
 import { registerUploadForms } from './upload-route';
@@ -22,12 +23,13 @@ interface ServerOptions {
   /** Versions of the API, each with every endpoint. */
   versions: readonly string[];
   faults: Faults;
+  metrics: ServiceMetrics | undefined;
   log: (line: string) => void;
 }
 
 /** The HTTP side: admission, forms, errors, and the way from a path to its endpoint. */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
-  const { context, accounts, versions, faults, log } = options;
+  const { context, accounts, versions, faults, metrics, log } = options;
   const admission = new Admission(accounts);
   const paths = pathsOf(versions);
   const { limits } = context;
@@ -57,6 +59,13 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     done(admit(request, reply));
   });
   addFaultHooks(server, { faults, admission });
+  if (metrics) {
+    server.addHook('onResponse', ({ routeOptions }, { statusCode, elapsedTime }, done) => {
+      const { asked } = routeOptions.config;
+      metrics.answered({ endpoint: asked?.endpoint, status: statusCode, seconds: elapsedTime / 1_000 });
+      done();
+    });
+  }
   server.setErrorHandler((error, request, reply) => {
     let cause = error;
     try {

@@ -19,6 +19,7 @@ import { downloadLifetimeMs } from './lifetimes';
 import { checkLimits, type ServiceLimits } from './limits';
 import { PassingTasks } from './passing-tasks';
 import { createServer } from './server';
+import type { ServiceMetrics } from './service-metrics';
 import { TaskStore } from './task-store';
 
 /** Where the service runs and for whom, and any of its limits. */
@@ -40,6 +41,8 @@ export interface ConversionServiceOptions extends Partial<ServiceLimits> {
   faults?: FaultsOptions | undefined;
   /** How responses are delivered to the URLs of the data key `callback`. */
   callbacks?: CallbackOptions;
+  /** Default: nobody counts. */
+  metrics?: ServiceMetrics | undefined;
   log?: (line: string) => void;
 }
 
@@ -96,7 +99,7 @@ export async function startConversionService(options: ConversionServiceOptions):
 }
 
 async function startWithStore({ store, unlock, accounts, faults, settings }: Foundation): Promise<ConversionService> {
-  const { host, port, dataDir, limits, callbackSettings, log } = settings;
+  const { host, port, dataDir, limits, callbackSettings, metrics, log } = settings;
   const { conversionTimeoutMs, conversionConcurrency: concurrency } = limits;
   const files = new FileStore(dataDir, limits);
   await files.prepare();
@@ -106,11 +109,11 @@ async function startWithStore({ store, unlock, accounts, faults, settings }: Fou
   const catalog = new FormatCatalog();
   const pool = new ConversionPool({ maxMemoryBytes: limits.maxConversionMemoryBytes });
   const queue = new ConversionQueue({
-    ...{ store, files, pool, catalog, concurrency, conversionTimeoutMs, log },
+    ...{ store, files, pool, catalog, concurrency, conversionTimeoutMs, metrics, log },
     downloadLifetimeMs: (app) => accounts.find(app)?.downloadLifetimeMs ?? downloadLifetimeMs,
   });
   const callbacks = new CallbackQueue({
-    ...{ store, settings: callbackSettings, log },
+    ...{ store, settings: callbackSettings, metrics, log },
     findAccount: (app) => accounts.find(app),
     faultOf: (app) => faults.callbackFault(app),
   });
@@ -118,7 +121,12 @@ async function startWithStore({ store, unlock, accounts, faults, settings }: Fou
   const passing = new PassingTasks();
   const context = { store, passing, files, queue, catalog, limits };
   const versions = [documentVersion, ...accounts.extraApiVersions];
-  const server = await createServer({ context, accounts, versions, faults, log });
+  const server = await createServer({ context, accounts, versions, faults, metrics, log });
+  metrics?.watch({
+    waiting: () => queue.counts.waiting,
+    converting: () => queue.counts.converting,
+    storedBytes: () => files.totalBytes,
+  });
   await server.listen({ host, port });
   faults.announce();
   const recovered = queue.recover();
@@ -157,6 +165,7 @@ function checkOptions(options: ConversionServiceOptions) {
     dataDir: path.resolve(options.dataDir),
     limits: checkLimits(options),
     callbackSettings: checkCallbackOptions(options.callbacks),
+    metrics: options.metrics,
     log: options.log ?? (() => undefined),
   };
 }

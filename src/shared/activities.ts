@@ -123,6 +123,8 @@ export type JobReaction = 'fail' | 'uploadAgain' | 'submitAgain' | 'awaitCredits
 /** First detail of the `ApplicationFailure` of every activity. */
 export interface ActivityFailureDetails {
   code: string;
+  /** The code is neither the document's nor one of ours: there may be any number of such. */
+  unlisted?: true;
   reaction: JobReaction;
   httpStatus?: number;
   endpoint?: string;

@@ -3,6 +3,7 @@ import type { CheckTaskInput, TaskReport } from '../shared/activities';
 import { failureCodes } from '../shared/activities';
 import type { JobFailure } from './job-failure';
 import { readFailure } from './job-failure';
+import { countUnknownOutcome } from './job-metrics';
 import type { JobParts } from './job-parts';
 
 /** How the job knows of the task that it waits for. */
@@ -54,10 +55,21 @@ export async function awaitConversion(
  * Waits for a callback after a submit with an unknown outcome: it proves that the submit was executed, and names its task. Only what the
  * service then says about that task counts: one that it does not know leaves the outcome as unknown as it was.
  */
-export async function awaitProof(
-  job: JobParts,
-  failure: JobFailure,
-): Promise<{ report: TaskReport } | { report?: undefined; failure: JobFailure }> {
+export async function awaitProof(job: JobParts, failure: JobFailure): Promise<Proof> {
+  try {
+    const proof = await seekProof(job, failure);
+    // What is as unknown as before is counted by what is decided about it.
+    if (proof.report || proof.failure.reaction !== 'outcomeUnknown') countUnknownOutcome('resolvedByCallback');
+    return proof;
+  } catch (error) {
+    if (isCancellation(error)) countUnknownOutcome('cancelled');
+    throw error;
+  }
+}
+
+type Proof = { report: TaskReport } | { report?: undefined; failure: JobFailure };
+
+async function seekProof(job: JobParts, failure: JobFailure): Promise<Proof> {
   const { progress, callbacks, policies } = job;
   progress.enter('submitting', 'It is not known whether the conversion runs. Waits for the service to call back.');
   const isExecuted = await callbacks.wait(policies.unknownOutcomeWaitMs);

@@ -26,6 +26,7 @@ import type { JobFailure } from './job-failure';
 import { readFailure } from './job-failure';
 import type { JobActivities } from './job-activities';
 import type { JobParts } from './job-parts';
+import { countEnd, countUnknownOutcome } from './job-metrics';
 import { JobProgress } from './job-progress';
 import type { ResolvedPolicies } from './policies';
 import { resolvePolicies } from './policies';
@@ -93,6 +94,7 @@ class ConversionJob implements JobParts {
       ? `Cancelled while ${phase}. The service has no cancel endpoint: conversion task ${taskId} goes on there and may be charged.`
       : [`Cancelled while ${phase}.`, leftOver].filter(Boolean).join(' ');
     this.progress.enter('cancelled', note);
+    countEnd('cancelled');
     upsertMemo({ conversionNote: note, ...(taskId !== undefined && { conversionTaskId: taskId }) });
   }
 
@@ -193,12 +195,17 @@ class ConversionJob implements JobParts {
         return 'submitAgain';
       case 'outcomeUnknown':
         if (this.policies.onUnknownOutcome === 'fail') {
+          countUnknownOutcome('failed');
           throw this.progress.failed(
             failure,
             `Policy onUnknownOutcome is "fail": nothing was submitted again. Look at the service whether the conversion ran; to convert all the same: fileconv job retry ${workflowInfo().workflowId} --resubmit`,
           );
         }
-        if (this.resubmissions >= this.policies.maxResubmissions) throw this.progress.failed(failure);
+        if (this.resubmissions >= this.policies.maxResubmissions) {
+          countUnknownOutcome('failed');
+          throw this.progress.failed(failure);
+        }
+        countUnknownOutcome('resubmitted');
         this.progress.possiblyChargedTwice = true;
         await this.pauseBeforeResubmission();
         return 'submitAgain';
@@ -259,6 +266,7 @@ class ConversionJob implements JobParts {
 
   private result(status: ConversionJobResult['status'], report?: TaskReport): ConversionJobResult {
     this.progress.enter('completed');
+    countEnd(status);
     return {
       status,
       ...(report && { taskId: report.taskId, connector: report.connector }),

@@ -3,6 +3,7 @@ import type { ParkedSubmit } from '../shared/activities';
 import { failureCodes } from '../shared/activities';
 import { creditsRestoredSignal } from '../shared/names';
 import type { JobFailure } from './job-failure';
+import { countParked } from './job-metrics';
 import type { JobProgress } from './job-progress';
 
 const creditsRestored = defineSignal(creditsRestoredSignal);
@@ -38,6 +39,7 @@ export class CreditsPark {
   enter(): void {
     const { app } = this.options;
     this.since ??= Date.now();
+    if (!this.isParked) countParked();
     this.progress.enter(
       'awaitingCredits',
       `App \`${app}\` has too few vCredits. It asks again by itself; \`fileconv credits restored --app ${app}\` lets it go on at once.`,

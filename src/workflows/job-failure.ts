@@ -5,6 +5,8 @@ import { failureCodes } from '../shared/activities';
 /** A failed activity as the job sees it. */
 export interface JobFailure {
   code: string;
+  /** The code is one that only the service knows. */
+  unlisted?: boolean;
   message: string;
   /** `submitAfterLoss`: the worker was lost before it sent anything. */
   reaction: JobReaction | 'submitAfterLoss';
@@ -25,7 +27,7 @@ export function readFailure(error: unknown, deadlineCode: string, { isSubmit = f
     const details = readDetails(failure);
     if (error instanceof ActivityFailure && error.retryState === 'TIMEOUT') {
       const message = `the deadline passed while it still had to be retried; last: ${failure.message}`;
-      return { ...details, code: deadlineCode, reaction: 'fail', message, error: failure };
+      return { ...details, unlisted: false, code: deadlineCode, reaction: 'fail', message, error: failure };
     }
     return { ...details, message: failure.message, error: failure };
   }
@@ -72,6 +74,7 @@ function readDetails(failure: ApplicationFailure): Omit<JobFailure, 'message' | 
   const details = (failure.details?.[0] ?? {}) as Partial<ActivityFailureDetails>;
   return {
     code: details.code ?? failure.type ?? 'UNEXPECTED',
+    ...((details.unlisted === true || details.code === undefined) && { unlisted: true }),
     reaction: details.reaction ?? 'fail',
     requests: details.requests ?? 0,
     ...(details.httpStatus !== undefined && { httpStatus: details.httpStatus }),

@@ -4,6 +4,7 @@ import { jobSummary } from '../shared/job';
 import type { ListedStatus } from '../shared/search-attributes';
 import { chargedBeforeMemo, listedErrorCode, searchAttributes } from '../shared/search-attributes';
 import type { JobFailure } from './job-failure';
+import { countEnd, recordPhase } from './job-metrics';
 
 /** Where a job stands: what the query answers, what the UI shows, and what the result tells about time and requests. */
 export class JobProgress {
@@ -30,6 +31,7 @@ export class JobProgress {
     if (phase !== this.phase) {
       this.list(phase, errorCode);
       const now = Date.now();
+      recordPhase(this.phase, now - this.since);
       this.phaseMs[this.phase] = (this.phaseMs[this.phase] ?? 0) + (now - this.since);
       this.phase = phase;
       this.since = now;
@@ -51,6 +53,7 @@ export class JobProgress {
   failed(failure: JobFailure, advice = ''): ApplicationFailure {
     const phase = this.phase;
     this.enter('failed', failure.message, failure.code);
+    countEnd('failed', failure);
     const details: ConversionFailureDetails = {
       code: failure.code,
       phase,

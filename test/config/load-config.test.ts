@@ -32,6 +32,7 @@ describe('the configuration without a file', () => {
     const { values, origins, warnings, file } = await load();
     expect(values).toEqual({
       callbacks: { embedded: 'on', host: '127.0.0.1', port: 8466 },
+      metrics: { remote: 'off' },
       defaultApp: 'embedded',
       temporal: {},
       worker: {
@@ -135,29 +136,44 @@ describe('precedence', () => {
       if (key === 'default_app') continue;
       const value = key.endsWith('_base_url')
         ? 'http://x/text'
-        : /host|dir|queue|address|namespace|profile|config_file|accounts_file|faults_file|key_env|key_file/.test(key)
-          ? 'text'
-          : key === 'policies.on_unknown_outcome' || key === 'policies.on_existing'
-            ? 'fail'
-            : key === 'callbacks.embedded' || key === 'worker.common_limit'
-              ? 'off'
-              : key.startsWith('policies.') && key !== 'policies.max_resubmissions'
-                ? '11 minutes'
-                : key === 'service.max_conversion_memory_bytes'
-                  ? '1100000000'
-                  : '11';
+        : key.endsWith('.metrics_address')
+          ? '127.0.0.1:11'
+          : /host|dir|queue|address|namespace|profile|config_file|accounts_file|faults_file|key_env|key_file/.test(key)
+            ? 'text'
+            : key === 'policies.on_unknown_outcome' || key === 'policies.on_existing'
+              ? 'fail'
+              : key === 'callbacks.embedded' || key === 'worker.common_limit' || key === 'metrics.remote'
+                ? 'off'
+                : key.startsWith('policies.') && key !== 'policies.max_resubmissions'
+                  ? '11 minutes'
+                  : key === 'service.max_conversion_memory_bytes'
+                    ? '1100000000'
+                    : '11';
       const variable = `FILECONV_${key.replace('.', '_').toUpperCase()}`;
       env[variable] = value;
       expected.set(key, variable);
     }
-    expect(expected.size).toBe(58);
+    expect(expected.size).toBe(62);
     const loaded = await load(undefined, env);
     for (const row of describeConfig(loaded)) {
       if (!expected.has(row.key)) continue;
       expect(row.source).toBe(expected.get(row.key));
-      expect(row.value).toMatch(/^(11|1100000000|11 minutes|fail|off|text|.*\/text)$/);
+      expect(row.value).toMatch(/^(11|1100000000|11 minutes|fail|off|text|127\.0\.0\.1:11|.*\/text)$/);
     }
     expect(loaded.warnings).toEqual([]);
+  });
+});
+
+describe('metrics addresses', () => {
+  it('may be ones that other machines can reach when the configuration says so a second time', async () => {
+    const { values } = await load('[worker]\nmetrics_address = "0.0.0.0:9464"\n[metrics]\nremote = "on"');
+    expect(values.worker.metricsAddress).toBe('0.0.0.0:9464');
+  });
+
+  it('may be of IPv6, with brackets', async () => {
+    const { values } = await load('[service]\nmetrics_address = "[::1]:9464"');
+    expect(values.service.metricsAddress).toBe('[::1]:9464');
+    expect(await problemsOf('[service]\nmetrics_address = "::1:9464"')).toHaveLength(1);
   });
 });
 
@@ -306,6 +322,21 @@ describe('the file', () => {
       'a missing App ID',
       '[apps.main]\nbase_url = "https://x.test"\ntoken_env = "T"',
       'apps.main.app_id must be a text that is not empty',
+    ],
+    [
+      'a metrics address without a port',
+      '[worker]\nmetrics_address = "127.0.0.1"',
+      './fileconv.toml: worker.metrics_address must be an IP address and a port, for example "127.0.0.1:9464", not "127.0.0.1"',
+    ],
+    [
+      'a metrics address by name',
+      '[service]\nmetrics_address = "localhost:9465"',
+      './fileconv.toml: service.metrics_address must be an IP address and a port, for example "127.0.0.1:9464", not "localhost:9465"',
+    ],
+    [
+      'a metrics address that other machines can reach',
+      '[callbacks]\nmetrics_address = "0.0.0.0:9466"',
+      './fileconv.toml: callbacks.metrics_address is 0.0.0.0:9466, which other machines can reach; use 127.0.0.1, or allow it with remote = "on" in [metrics]',
     ],
     [
       'an app without a token',

@@ -29,6 +29,8 @@ export interface WorkerProcessOptions {
   token?: string;
   /** Default: nobody is asked to call back. */
   callbacks?: { key: string; publicBaseUrl: string };
+  /** Default: tells its metrics nowhere. */
+  metricsAddress?: string;
   /** Default: the server of this jest run. */
   temporalAddress?: string;
   /** Default: a worker that holds nowhere, `fileconv worker` itself. Keys are app profiles: their jobs are held there. */
@@ -82,7 +84,8 @@ export class WorkerProcess {
   }
 }
 
-function variables({ taskQueue, folder, apps, token, callbacks, temporalAddress, hold }: WorkerProcessOptions) {
+function variables(options: WorkerProcessOptions) {
+  const { taskQueue, folder, apps, token, callbacks, metricsAddress, temporalAddress, hold } = options;
   const profiles = Object.entries(apps).flatMap(([name, baseUrl]) => {
     const prefix = `FILECONV_APPS_${name.toUpperCase().replaceAll('-', '_')}`;
     return [
@@ -96,6 +99,7 @@ function variables({ taskQueue, folder, apps, token, callbacks, temporalAddress,
     TEMPORAL_ADDRESS: temporalAddress ?? testTemporalAddress(),
     FILECONV_WORKER_TASK_QUEUE: taskQueue,
     FILECONV_STATE_DIR: path.join(folder, '.fileconv'),
+    ...(metricsAddress !== undefined && { FILECONV_WORKER_METRICS_ADDRESS: metricsAddress }),
     ...(callbacks && {
       FILECONV_CALLBACKS_PUBLIC_BASE_URL: callbacks.publicBaseUrl,
       FILECONV_CALLBACKS_KEY_ENV: 'TEST_CALLBACK_KEY',

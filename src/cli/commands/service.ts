@@ -6,6 +6,7 @@ import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import type { ExitCode } from '../exit';
 import { exitCodes } from '../exit';
+import { openMetrics } from '../metrics/open-metrics';
 import { explainFolder, explainStateFolder } from '../stack/state-folder';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
 
@@ -15,7 +16,10 @@ export async function service(context: CommandContext): Promise<ExitCode> {
   const settings = config.values.service;
   let reload = (): void => undefined;
   const signal = untilAskedToEnd({ onHangUp: () => reload() });
-  const { embedded, running } = await start().catch((error: unknown) => {
+  const { metricsAddress } = settings;
+  const metrics = metricsAddress === undefined ? undefined : await openServiceMetrics(metricsAddress);
+  const { embedded, running } = await start().catch(async (error: unknown) => {
+    await metrics?.endpoint.close();
     throw notStarted(error, { ...settings, stateDir: config.values.state.dir });
   });
   // One after the other: a fault may be for an app that the accounts file has just been given.
@@ -30,6 +34,7 @@ export async function service(context: CommandContext): Promise<ExitCode> {
   }
   await aborted(signal);
   await running.close();
+  await metrics?.endpoint.close();
   return exitCodes.ok;
 
   async function start() {
@@ -61,10 +66,17 @@ export async function service(context: CommandContext): Promise<ExitCode> {
       minFreeBytes: settings.minFreeBytes,
       cleanupIntervalMs: inMilliseconds(settings.cleanupIntervalSeconds),
       taskRetentionMs: inMilliseconds(settings.taskRetentionDays * 24 * 60 * 60),
+      metrics: metrics?.service,
       log: (line) => output.say(line),
     });
     return { embedded: app, running: started };
   }
+}
+
+async function openServiceMetrics(address: string) {
+  const { createServiceMetrics } = await import('../../service/service-metrics.js');
+  const { registry, endpoint } = await openMetrics({ section: 'service', address });
+  return { service: createServiceMetrics(registry), endpoint };
 }
 
 function inMilliseconds(seconds: number): number {

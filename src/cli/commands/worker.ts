@@ -1,4 +1,4 @@
-import { NativeConnection } from '@temporalio/worker';
+import { NativeConnection, Runtime } from '@temporalio/worker';
 import type { TemporalTarget } from '../../config/temporal-connection';
 import { embeddedApp } from '../../config';
 import { FileConversionPlugin } from '../../plugin';
@@ -9,6 +9,8 @@ import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import type { ExitCode } from '../exit';
 import { exitCodes } from '../exit';
+import { watchJobs } from '../metrics/watch-jobs';
+import { installWorkerRuntime } from '../metrics/worker-runtime';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
 import type { StackRecord } from '../stack/stack-record';
 import { findTemporal } from '../stack/temporal-in-use';
@@ -18,10 +20,13 @@ export async function worker(context: CommandContext): Promise<ExitCode> {
   const { config, output } = context;
   const { values } = config;
   const signal = untilAskedToEnd();
+  const { metricsAddress } = values.worker;
+  if (metricsAddress !== undefined) installWorkerRuntime({ metricsAddress });
   const { target, stack } = await findTemporal(context);
   const callbacks = await callbackSettings(context);
+  const apps = { ...(await embeddedApps(context, stack)), ...configuredApps(context) };
   const plugin = new FileConversionPlugin({
-    apps: { ...(await embeddedApps(context, stack)), ...configuredApps(context) },
+    apps,
     ...(callbacks && { callbacks }),
     stateDir: values.state.dir,
     timeouts: {
@@ -45,14 +50,29 @@ export async function worker(context: CommandContext): Promise<ExitCode> {
   reportReady();
   const { taskQueue } = values.worker;
   const address = target.connection.address ?? '';
-  if (output.json) output.printJson({ address, namespace: target.namespace, taskQueue });
+  const metricsUrl = metricsAddress === undefined ? undefined : `http://${metricsAddress}/metrics`;
+  if (output.json) output.printJson({ address, namespace: target.namespace, taskQueue, metrics: metricsUrl ?? null });
   else output.say(`Worker on task queue ${taskQueue} of ${address}. Ctrl-C drains it.`);
+  const over = new AbortController();
+  const { client } = conversionWorker;
+  const watched =
+    metricsAddress === undefined || client === undefined
+      ? undefined
+      : watchJobs({
+          client,
+          meter: Runtime.instance().metricMeter,
+          taskQueue,
+          apps: Object.keys(apps),
+          signal: over.signal,
+        });
   void aborted(signal).then(() => {
     if (conversionWorker.getState() === 'RUNNING') conversionWorker.shutdown();
   });
   try {
     await running;
   } finally {
+    over.abort();
+    await watched;
     await plugin.close();
     await connection.close();
   }

@@ -5,6 +5,7 @@ import { taskJson } from '../answer';
 import { inspectError, messageOf } from '../caught';
 import type { CallbackFault } from '../faults/fault-rules';
 import { includeOf } from '../request-data';
+import type { ServiceMetrics } from '../service-metrics';
 import { TaskError } from '../task-error';
 import type { Task, TaskStore } from '../task-store';
 import { RefusedAddressError } from './callback-address';
@@ -21,6 +22,7 @@ interface QueueOptions {
   findAccount: (app: string) => Account | undefined;
   /** What is to go wrong with the first attempt of a callback of this app. */
   faultOf: (app: string) => CallbackFault;
+  metrics: ServiceMetrics | undefined;
   log: (line: string) => void;
 }
 
@@ -167,12 +169,13 @@ export class CallbackQueue {
   }
 
   #record({ task, url, completedAt, attempts: before }: PendingCallback, outcome: Outcome): void {
-    const { store, settings, log } = this.#options;
+    const { store, settings, metrics, log } = this.#options;
     const now = Date.now();
     const sent = outcome.kind !== 'refused' || outcome.sent;
     const attempts = before + (sent ? 1 : 0);
     if (outcome.kind === 'delivered') {
       store.callbacks.end(task, { state: 'delivered', attempts, problem: null, now });
+      metrics?.calledBack('delivered');
       return;
     }
     const { problem } = outcome;
@@ -182,9 +185,11 @@ export class CallbackQueue {
         : planRetry({ attempts, completedAt, now, retryAfterSeconds: outcome.retryAfterSeconds }, settings);
     if (at !== undefined) {
       store.callbacks.retry(task, { attempts, problem, at });
+      metrics?.calledBack('retried');
       return;
     }
     store.callbacks.end(task, { state: 'failed', attempts, problem, now });
+    metrics?.calledBack('failed');
     // The origin only: path and query may hold the receiver's own secret.
     log(`callback of task ${task} to ${originOf(url)} failed after ${attempts} attempt(s): ${problem}`);
   }

@@ -1,0 +1,93 @@
+import type { MetricMeter } from '@temporalio/common';
+import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
+import { ConversionApiError } from '../api/errors';
+import { classOf } from '../api/rate-limit/endpoint-class';
+import type { RequestObserver } from '../api/request-observer';
+import type { ActivityFailureDetails } from '../shared/activities';
+import type { MetricDefinition } from '../shared/metrics';
+import { jobEnds, noCode, otherValue, unknownOutcomeDecisions, workerMetrics } from '../shared/metrics';
+import { conversionJobType } from '../shared/names';
+import type { FailureContext } from './failure';
+
+/** Where values go; see `workerMetrics` for what each is. */
+type Instruments = ReturnType<typeof createInstruments>;
+
+/** What the activities of a worker tell its metrics. Nothing is counted before `use`. */
+export class WorkerMetrics {
+  readonly #apps: ReadonlySet<string>;
+  #instruments: Instruments | undefined;
+
+  /** @param apps the worker's app profiles; a job may name any other. */
+  constructor(apps: readonly string[]) {
+    this.#apps = new Set(apps);
+  }
+
+  /**
+   * From now on values go to this meter. What should never happen is there from the start, with 0: by the count of Prometheus, what begins at 1 has
+   * not grown.
+   */
+  use(meter: MetricMeter, { namespace, taskQueue }: { namespace: string; taskQueue: string }): void {
+    this.#instruments = createInstruments(meter);
+    // The labels that the SDK gives to what workflows tell.
+    const workflow = { namespace, taskQueue, workflowType: conversionJobType };
+    const counter = ({ name, description }: MetricDefinition) => meter.createCounter(name, undefined, description);
+    for (const decision of unknownOutcomeDecisions) {
+      counter(workerMetrics.unknownOutcomes).add(0, { ...workflow, decision });
+    }
+    for (const status of jobEnds.filter((each) => each !== 'failed')) {
+      counter(workerMetrics.jobsEnded).add(0, { ...workflow, status, code: noCode });
+    }
+    counter(workerMetrics.jobsParked).add(0, workflow);
+  }
+
+  /** Observes the requests of one app profile. */
+  observer(appName: string): RequestObserver {
+    const app = this.#label(appName);
+    return {
+      waited: ({ endpoint, seconds }) =>
+        this.#instruments?.rateLimitWait.record(seconds, { app, class: classOf(endpoint), where: 'line' }),
+      answered: ({ endpoint, status, seconds }) => {
+        this.#instruments?.requests.add(1, { app, endpoint, status: statusLabel(status) });
+        this.#instruments?.requestSeconds.record(seconds, { app, endpoint });
+      },
+      transferred: ({ direction, bytes }) => this.#instruments?.transferredBytes.add(bytes, { app, direction }),
+    };
+  }
+
+  /** An attempt has ended with `error`, and Temporal is told `told`. */
+  attemptFailed(
+    { step, app }: Pick<FailureContext, 'step' | 'app'>,
+    { error, told }: { error: unknown; told: Error },
+  ): void {
+    if (!(told instanceof ApplicationFailure) || told.nonRetryable === true) return;
+    if (told.category !== ApplicationFailureCategory.BENIGN) {
+      const { code, unlisted } = (told.details?.[0] ?? {}) as Partial<ActivityFailureDetails>;
+      const known = unlisted === true ? undefined : code;
+      this.#instruments?.retries.add(1, { app: this.#label(app), step, code: known ?? otherValue });
+    } else if (error instanceof ConversionApiError && error.retryAfterSeconds !== undefined) {
+      const labels = { app: this.#label(app), class: classOf(error.endpoint), where: 'away' };
+      this.#instruments?.rateLimitWait.record(error.retryAfterSeconds, labels);
+    }
+  }
+
+  #label(app: string): string {
+    return this.#apps.has(app) ? app : otherValue;
+  }
+}
+
+function createInstruments(meter: MetricMeter) {
+  const { requests, requestSeconds, rateLimitWait, transferredBytes, retries } = workerMetrics;
+  return {
+    requests: meter.createCounter(requests.name, undefined, requests.description),
+    requestSeconds: meter.createHistogram(requestSeconds.name, 'float', undefined, requestSeconds.description),
+    rateLimitWait: meter.createHistogram(rateLimitWait.name, 'float', undefined, rateLimitWait.description),
+    transferredBytes: meter.createCounter(transferredBytes.name, undefined, transferredBytes.description),
+    retries: meter.createCounter(retries.name, undefined, retries.description),
+  };
+}
+
+/** A service may answer with any three digits. */
+function statusLabel(status: number | string): string {
+  if (typeof status === 'string') return status;
+  return status >= 100 && status <= 599 ? String(status) : otherValue;
+}

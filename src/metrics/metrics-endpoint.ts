@@ -1,0 +1,52 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Registry } from 'prom-client';
+
+export interface MetricsEndpoint {
+  /** Of the page with the metrics. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/**
+ * Serves a registry's metrics at `/metrics` of an address of its own, so that who may send callbacks or conversions need not be who may look.
+ *
+ * @param address `127.0.0.1:9465` or `[::1]:9465`; port 0: any free one. Whether others may reach it was checked before.
+ */
+export async function startMetricsEndpoint({
+  address,
+  registry,
+}: {
+  address: string;
+  registry: Registry;
+}): Promise<MetricsEndpoint> {
+  const server = createServer((request, response) => {
+    if (request.url?.split('?')[0] !== '/metrics') {
+      response.writeHead(404).end();
+      return;
+    }
+    if (request.method !== 'GET') {
+      response.writeHead(405, { allow: 'GET' }).end();
+      return;
+    }
+    void registry.metrics().then(
+      (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
+      () => response.writeHead(500).end(),
+    );
+  });
+  const { hostname, port } = new URL(`http://${address}`);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    // 80 is the port that a URL leaves out.
+    server.listen({ host: hostname.replace(/[[\]]/g, ''), port: port === '' ? 80 : Number(port) }, resolve);
+  });
+  const { port: bound } = server.address() as AddressInfo;
+  return {
+    url: `http://${hostname}:${bound}/metrics`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Client } from '@temporalio/client';
+import type { ConversionHandle } from '../../src/client/conversion-handle';
+import { FileConversionClient } from '../../src/client/file-conversion-client';
+import type { ConversionPolicies } from '../../src/shared/job';
+import { freePort } from '../../src/temporal-server/free-port';
+import { startFileconv } from '../cli/fileconv';
+import type { RunningCommand } from '../cli/fileconv';
+import { quickPolicies } from '../support/conversion-worker';
+import type { StubService } from '../support/stub-service';
+import { answerError, cut, startStubService } from '../support/stub-service';
+import { testClient, testTemporalAddress } from '../support/temporal';
+import { WorkerProcess } from '../support/worker-process';
+
+export const callbackKey = 'metrics-callback-key-0123456789-abcdef';
+/** Part of every source's name: no metric may hold it. */
+export const secretName = 'payroll-of-ms-smith';
+
+/** A worker, a receiver and an embedded service, each a process that tells its metrics, and jobs on them. */
+export interface MeteredStack {
+  urls: { worker: string; callbacks: string; service: string };
+  /** The service itself, not its metrics. */
+  serviceUrl: string;
+  temporal: Client;
+  /** Starts a job whose source is named after `kind`, which says what the service is to do with it. */
+  start: (kind: Kind, policies?: ConversionPolicies, app?: string) => Promise<ConversionHandle>;
+  close(): Promise<void>;
+}
+
+/** What goes wrong with a job. */
+export type Kind =
+  | 'fine'
+  /** The upload is refused with a code of the document. */
+  | 'refused'
+  /** The upload is refused with a code that only this service knows. */
+  | 'strange'
+  /** The first upload meets a proxy's error page. */
+  | 'flaky'
+  /** The first upload is one too many. */
+  | 'limited'
+  /** The first submit's connection is cut. */
+  | 'cut'
+  /** As before, and then the service calls back. */
+  | 'proved'
+  /** There are no vCredits for it. */
+  | 'poor';
+
+export async function startMeteredStack(): Promise<MeteredStack> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'fileconv-metrics-'));
+  const stub = await startStubService();
+  misbehave(stub);
+  const temporal = await testClient();
+  const addresses = {
+    worker: `127.0.0.1:${await freePort()}`,
+    callbacks: `127.0.0.1:${await freePort()}`,
+    service: `127.0.0.1:${await freePort()}`,
+  };
+  const receiver = startFileconv(['callbacks', '--json'], {
+    cwd: folder,
+    timeoutMs: 300_000,
+    env: {
+      TEMPORAL_ADDRESS: testTemporalAddress(),
+      FILECONV_CALLBACKS_PORT: '0',
+      FILECONV_CALLBACKS_METRICS_ADDRESS: addresses.callbacks,
+      FILECONV_CALLBACKS_KEY_ENV: 'TEST_CALLBACK_KEY',
+      TEST_CALLBACK_KEY: callbackKey,
+    },
+  });
+  const service = startFileconv(['service', '--json'], {
+    cwd: folder,
+    timeoutMs: 300_000,
+    env: { FILECONV_SERVICE_PORT: '0', FILECONV_SERVICE_METRICS_ADDRESS: addresses.service },
+  });
+  const { url: publicBaseUrl } = (await receiver.untilJson()) as { url: string };
+  const { url: serviceUrl } = (await service.untilJson()) as { url: string };
+  const taskQueue = `metered-${randomUUID()}`;
+  const worker = await WorkerProcess.start({
+    taskQueue,
+    folder,
+    apps: { stub: stub.url },
+    callbacks: { key: callbackKey, publicBaseUrl },
+    metricsAddress: addresses.worker,
+  });
+  const client = new FileConversionClient({ client: temporal, taskQueue, app: 'stub' });
+  let started = 0;
+  return {
+    urls: {
+      worker: `http://${addresses.worker}/metrics`,
+      callbacks: `http://${addresses.callbacks}/metrics`,
+      service: `http://${addresses.service}/metrics`,
+    },
+    serviceUrl,
+    temporal,
+    async start(kind, policies = {}, app = 'stub') {
+      const number = (started += 1);
+      const source = path.join(folder, `${secretName}-${kind}-${number}.md`);
+      await writeFile(source, '# A report\n');
+      const destination = path.join(folder, `${number}.pdf`);
+      // A worker that has learnt of missing vCredits asks for none of the same formats.
+      const output = kind === 'poor' ? 'docx' : 'pdf';
+      const waits = { pollAfter: 200, unknownOutcomeWait: 200, submitTimeout: '5 seconds' };
+      return client.start({
+        app,
+        source,
+        output,
+        destination,
+        policies: { ...quickPolicies, ...waits, ...policies },
+      });
+    },
+    async close() {
+      await worker.kill();
+      await Promise.all([receiver, service].map(end));
+      await temporal.connection.close();
+      await stub.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function end({ child, ended }: RunningCommand): Promise<void> {
+  child.kill('SIGTERM');
+  await ended;
+}
+
+/** Every misbehaviour but a lack of vCredits happens once a job. */
+function misbehave(stub: StubService): void {
+  const done = new Set<string>();
+  const isFirst = (connector: string) => !done.has(connector) && done.add(connector);
+  stub.on('upload/file', (seen, response) => {
+    const name = /filename="([^"]+)"/.exec(seen.body.toString('latin1'))?.[1] ?? '';
+    const kind = name.slice(secretName.length + 1).replace(/\.md$/, '');
+    if (kind.startsWith('refused')) answerError(response, 200, 'NOT_VALID_EXTENSION');
+    else if (kind.startsWith('strange')) answerError(response, 400, 'CODE_OF_THIS_SERVICE_4711');
+    else if (kind.startsWith('flaky') && isFirst(kind)) response.writeHead(502).end('<html>');
+    else if (kind.startsWith('limited') && isFirst(kind))
+      answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '1' });
+    else {
+      const result = { output: { connector: kind, size: 1 }, error: {}, warning: {} };
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ result }));
+    }
+  });
+  stub.on('convert/file', async (seen, response) => {
+    const { connector, callback } = seen.data as { connector: string; callback: string };
+    if (connector.startsWith('poor')) answerError(response, 403, 'INSUFFICIENT_VCREDITS');
+    else if (connector.startsWith('cut') && isFirst(connector)) cut(response);
+    else if (connector.startsWith('proved') && isFirst(connector)) {
+      cut(response);
+      const body = JSON.stringify({ entity: { id: randomUUID(), type: 'task', status: 'completed' } });
+      await fetch(callback, { method: 'POST', body });
+    } else stub.answerAsAlways(seen, response);
+  });
+}

@@ -1,0 +1,194 @@
+import { errorCodes } from '../../src/api/error-codes';
+import { failureCodes } from '../../src/shared/activities';
+import { workerMetrics } from '../../src/shared/metrics';
+import { fileconv, newFolder, removeFolders } from '../cli/fileconv';
+import { stubAppId, stubToken } from '../support/stub-service';
+import { testTemporalAddress } from '../support/temporal';
+import { until } from '../support/until';
+import { Exposition } from './exposition';
+import type { MeteredStack } from './metered-stack';
+import { callbackKey, secretName, startMeteredStack } from './metered-stack';
+
+/** The metrics of a real worker, receiver and service, after jobs that ended in every way. */
+
+let stack: MeteredStack;
+const told = {} as Record<keyof MeteredStack['urls'], Exposition>;
+const ids: string[] = [];
+
+beforeAll(async () => {
+  stack = await startMeteredStack();
+  const { start } = stack;
+  const parked = await start('poor');
+  const cancelled = await start('poor');
+  const ending = await Promise.all([
+    start('fine'),
+    start('flaky'),
+    start('limited'),
+    start('cut', { onUnknownOutcome: 'resubmit' }),
+    start('cut', { onUnknownOutcome: 'fail' }),
+    start('proved', { unknownOutcomeWait: '10 seconds' }),
+    start('refused'),
+    start('strange'),
+    start('fine', {}, 'no-app-of-this-worker'),
+  ]);
+  await until('two jobs are parked', async () => {
+    const states = await Promise.all([parked, cancelled].map((each) => each.state()));
+    return states.every(({ phase }) => phase === 'awaitingCredits');
+  });
+  await cancelled.cancel();
+  const results = [cancelled, ...ending].map((each) => each.result());
+  await Promise.allSettled(results);
+  ids.push(...[parked, cancelled, ...ending].map(({ workflowId }) => workflowId));
+  // Somebody who guesses.
+  await fetch(`${stack.serviceUrl}/v1/convert/file`, { method: 'POST' });
+  await fetch(`${stack.serviceUrl}/v1/${secretName}`, { method: 'POST' });
+  await until('the server has counted the parked job', async () => {
+    const worker = await Exposition.scrape(stack.urls.worker);
+    return worker.sum('fileconv_jobs', { status: 'awaitingCredits' }) === 1;
+  });
+  for (const part of ['worker', 'callbacks', 'service'] as const)
+    told[part] = await Exposition.scrape(stack.urls[part]);
+  await parked.cancel();
+}, 120_000);
+
+afterAll(async () => {
+  await stack.close();
+  await removeFolders();
+});
+
+describe('the metrics of a worker', () => {
+  it('count every job that ended, by status and code', () => {
+    const ended = (status: string, code: string) => told.worker.sum('fileconv_jobs_ended_total', { status, code });
+    expect(ended('succeeded', 'none')).toBe(5);
+    expect(ended('cancelled', 'none')).toBe(1);
+    expect(ended('skipped', 'none')).toBe(0);
+    expect(ended('failed', 'OUTCOME_UNKNOWN')).toBe(1);
+    expect(ended('failed', 'NOT_VALID_EXTENSION')).toBe(1);
+    expect(ended('failed', 'UNKNOWN_APP')).toBe(1);
+    expect(told.worker.sum('fileconv_jobs_ended_total')).toBe(10);
+  });
+
+  it('call a code that only the service knows other, and so are bounded', () => {
+    expect(told.worker.sum('fileconv_jobs_ended_total', { status: 'failed', code: 'other' })).toBe(1);
+    const known = [...Object.keys(errorCodes), ...Object.values(failureCodes), 'UNKNOWN_APP', 'none', 'other'];
+    for (const { labels } of told.worker.samples) {
+      if (labels['code'] !== undefined) expect(known).toContain(labels['code']);
+    }
+  });
+
+  it.each([
+    ['resubmitted', 1],
+    ['failed', 1],
+    ['resolvedByCallback', 1],
+    ['cancelled', 0],
+  ])('tell that %s was decided after an unknown outcome, %i times', (decision, times) => {
+    expect(told.worker.sum('fileconv_unknown_outcomes_total', { decision })).toBe(times);
+  });
+
+  it('tell how many jobs are parked now, and how often one was', () => {
+    expect(told.worker.sum('fileconv_jobs', { app: 'stub', status: 'awaitingCredits' })).toBe(1);
+    expect(told.worker.sum('fileconv_jobs', { app: 'stub', status: 'running' })).toBe(0);
+    expect(told.worker.sum('fileconv_jobs_parked_total')).toBe(2);
+  });
+
+  it('tell how long jobs stayed in each phase they have left', () => {
+    const left = (phase: string) => told.worker.sum('fileconv_job_phase_seconds_count', { phase });
+    // All but the one whose app is unknown wait for an upload; that one stays in the phase until it fails.
+    expect(left('uploading')).toBe(11);
+    expect(left('downloading')).toBe(5);
+    expect(left('awaitingCredits')).toBe(1);
+    expect(told.worker.sum('fileconv_job_phase_seconds_sum', { phase: 'downloading' })).toBeGreaterThan(0);
+  });
+
+  it('count requests by endpoint and by what was answered', () => {
+    const sent = (endpoint: string, status: string) =>
+      told.worker.sum('fileconv_requests_total', { app: 'stub', endpoint: `v1/${endpoint}`, status });
+    expect(sent('download/url/get', '200')).toBe(5);
+    expect(sent('upload/file', '429')).toBe(1);
+    expect(sent('upload/file', '502')).toBe(1);
+    expect(sent('convert/file', 'CONNECTION_LOST')).toBe(3);
+    expect(told.worker.sum('fileconv_request_seconds_count', { endpoint: 'v1/upload/file' })).toBe(
+      told.worker.sum('fileconv_requests_total', { endpoint: 'v1/upload/file' }),
+    );
+  });
+
+  it('tell the wait for a turn: in line, and away for the whole RETRY-AFTER', () => {
+    const waits = { app: 'stub', class: 'upload' };
+    expect(told.worker.sum('fileconv_rate_limit_wait_seconds_sum', { ...waits, where: 'away' })).toBeGreaterThanOrEqual(
+      1,
+    );
+    expect(told.worker.sum('fileconv_rate_limit_wait_seconds_count', { ...waits, where: 'line' })).toBeGreaterThan(0);
+  });
+
+  it('count bytes of files and no others', () => {
+    expect(told.worker.sum('fileconv_transferred_bytes_total', { direction: 'down' })).toBe(5 * 'converted'.length);
+    const uploads = told.worker.sum('fileconv_requests_total', { endpoint: 'v1/upload/file' }) ?? 0;
+    expect(told.worker.sum('fileconv_transferred_bytes_total', { direction: 'up' })).toBe(
+      uploads * '# A report\n'.length,
+    );
+  });
+
+  it('count attempts that are made again, and not what waits its turn', () => {
+    expect(told.worker.sum('fileconv_retries_total', { app: 'stub', step: 'upload', code: 'other' })).toBe(1);
+    expect(told.worker.sum('fileconv_retries_total', { code: 'TOO_MANY_REQUESTS' })).toBeUndefined();
+  });
+
+  it('are no others than those that are declared', () => {
+    const ours = told.worker.declaredNames().filter((name) => name.startsWith('fileconv_'));
+    expect(ours.sort()).toEqual(
+      Object.values(workerMetrics)
+        .map(({ name }) => name)
+        .sort(),
+    );
+  });
+});
+
+describe('the metrics of a receiver', () => {
+  it('count callbacks by answer, and signals by what Temporal said', () => {
+    expect(told.callbacks.sum('fileconv_callbacks_total', { status: '204' })).toBe(1);
+    expect(told.callbacks.sum('fileconv_callback_signals_total', { outcome: 'accepted' })).toBe(1);
+    expect(told.callbacks.sum('fileconv_callback_signals_total', { outcome: 'refused' })).toBe(0);
+    expect(told.callbacks.sum('fileconv_callbacks_in_flight')).toBe(0);
+  });
+});
+
+describe('the metrics of a service', () => {
+  it('count requests by endpoint, whatever path somebody makes up', () => {
+    expect(told.service.sum('fileconv_service_requests_total', { endpoint: 'v1/convert/file', status: '403' })).toBe(1);
+    expect(told.service.sum('fileconv_service_requests_total', { endpoint: 'other' })).toBe(1);
+    expect(told.service.sum('fileconv_service_conversions_waiting')).toBe(0);
+  });
+});
+
+it.each(['worker', 'callbacks', 'service'] as const)(
+  'a %s whose metrics address is taken does not start, and says which key to change',
+  async (part) => {
+    const cwd = await newFolder();
+    const { host } = new URL(stack.urls[part]);
+    const variable = `FILECONV_${part.toUpperCase()}_METRICS_ADDRESS`;
+    const env = { TEMPORAL_ADDRESS: testTemporalAddress(), FILECONV_SERVICE_PORT: '0', FILECONV_CALLBACKS_PORT: '0' };
+    const { code, stderr } = await fileconv([part], { cwd, env: { ...env, [variable]: host } });
+    expect(code).toBe(1);
+    expect(stderr).toContain(host);
+    expect(stderr).toContain(`(${variable})`);
+    expect(stderr).not.toContain('    at ');
+  },
+);
+
+it('no metric holds a file name, an id, a token or a key', () => {
+  const secrets = [
+    secretName,
+    'report',
+    stubToken,
+    stubAppId,
+    callbackKey,
+    'no-app-of-this-worker',
+    'CODE_OF_THIS',
+    ...ids,
+  ];
+  for (const { text } of Object.values(told)) {
+    for (const secret of secrets) expect(text).not.toContain(secret);
+    // No id of a workflow, a run or a task, but for the name of this test's task queue.
+    expect(text.replaceAll(/metered-[0-9a-f-]{36}/g, '')).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-/);
+  }
+});

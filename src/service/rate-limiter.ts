@@ -23,7 +23,8 @@ export class RateLimiter {
 
   /** `now` in milliseconds, from a clock that is never set back. */
   constructor(now: () => number = () => performance.now()) {
-    this.#now = now;
+    // Whole milliseconds: with fractions a window of 2 s may be a hair longer, and told as 3.
+    this.#now = () => Math.floor(now());
   }
 
   /** Counts one request. A request beyond the limit is not counted: it changes nothing. */

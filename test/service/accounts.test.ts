@@ -280,7 +280,8 @@ describe('the accounts file', () => {
     running.logged.length = 0;
     await writeFile(path.join(running.dataDir, 'accounts.toml'), accounts(settings));
     expect(await running.service.reloadAccounts()).toBe(false);
-    expect(running.logged).toEqual([expect.stringContaining(message)]);
+    // The service may have noticed the change by itself at the same moment.
+    expect([...new Set(running.logged)]).toEqual([expect.stringContaining(message)]);
     expect(running.logged[0]).not.toContain('\n');
     expect((await client.post('format/get', { parameters: { format: 'pdf' } })).status).toBe(200);
   });

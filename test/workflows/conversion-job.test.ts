@@ -274,7 +274,7 @@ describe('conversionJob', () => {
       rig.stub.on('convert/file', (_seen, response) => cut(response));
       const error = await failureOf({ policies: { onUnknownOutcome: 'fail' } });
       expect(error.code).toBe('OUTCOME_UNKNOWN');
-      expect(error.message).toContain('start the job again');
+      expect(error.message).toContain('--resubmit');
       expect(error.details).toMatchObject({ phase: 'submitting', possiblyChargedTwice: false });
       expect(rig.stub.count('convert/file')).toBe(1);
     });

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Worker } from '@temporalio/worker';
 import { NativeConnection, Runtime } from '@temporalio/worker';
 import type { TemporalTarget } from '../../config/temporal-connection';
 import { embeddedApp } from '../../config';
@@ -14,6 +16,8 @@ import { installWorkerRuntime } from '../metrics/worker-runtime';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
 import type { StackRecord } from '../stack/stack-record';
 import { findTemporal } from '../stack/temporal-in-use';
+
+const startCheckMs = 20;
 
 /** `fileconv worker`: executes jobs until it is asked to end, then lets those under way finish their step. */
 export async function worker(context: CommandContext): Promise<ExitCode> {
@@ -65,9 +69,7 @@ export async function worker(context: CommandContext): Promise<ExitCode> {
           apps: Object.keys(apps),
           signal: over.signal,
         });
-  void aborted(signal).then(() => {
-    if (conversionWorker.getState() === 'RUNNING') conversionWorker.shutdown();
-  });
+  void aborted(signal).then(() => drain(conversionWorker));
   try {
     await running;
   } finally {
@@ -77,6 +79,12 @@ export async function worker(context: CommandContext): Promise<ExitCode> {
     await connection.close();
   }
   return exitCodes.ok;
+}
+
+/** Also one that was asked to end while it started: it takes no notice of that until it runs. */
+async function drain(worker: Worker): Promise<void> {
+  while (worker.getState() === 'INITIALIZED') await sleep(startCheckMs);
+  if (worker.getState() === 'RUNNING') worker.shutdown();
 }
 
 /** The embedded service's profile, unless this worker is for other services alone: a deployment needs no state folder. */

@@ -55,7 +55,13 @@ export async function worker(context: CommandContext): Promise<ExitCode> {
   const { taskQueue } = values.worker;
   const address = target.connection.address ?? '';
   const metricsUrl = metricsAddress === undefined ? undefined : `http://${metricsAddress}/metrics`;
-  if (output.json) output.printJson({ address, namespace: target.namespace, taskQueue, metrics: metricsUrl ?? null });
+  if (output.json)
+    output.printJson({
+      address,
+      namespace: target.namespace,
+      taskQueue,
+      ...(metricsUrl !== undefined && { metrics: metricsUrl }),
+    });
   else output.say(`Worker on task queue ${taskQueue} of ${address}. Ctrl-C drains it.`);
   const over = new AbortController();
   const { client } = conversionWorker;

@@ -16,8 +16,9 @@ describe('fileconv limit', () => {
     await removeFolders();
   });
 
-  const limit = (...args: string[]) =>
-    fileconv(['limit', ...args], {
+  const limit = (...args: string[]) => command('limit', ...args);
+  const command = (...args: string[]) =>
+    fileconv(args, {
       cwd,
       env: { TEMPORAL_ADDRESS: testTemporalAddress(), FILECONV_WORKER_TASK_QUEUE: rig.taskQueue },
     });
@@ -31,6 +32,8 @@ describe('fileconv limit', () => {
     const { limit: shown } = parseJson((await limit('show', '--json')).stdout) as { limit: unknown };
     expect(shown).toMatchObject({ perSecond: 2.5, reason: 'month end' });
     expect((await limit('show')).stdout).toContain('at most 2.5 steps a second since 20');
+
+    expect((await command('doctor')).stdout).toContain('together at most 2.5 steps a second');
 
     expect((await limit('clear')).stdout).toContain('no limit beyond those of the services');
     expect(parseJson((await limit('show', '--json')).stdout)).toEqual({ taskQueue, limit: null });

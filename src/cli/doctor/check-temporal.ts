@@ -1,6 +1,7 @@
 import { isGrpcServiceError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import { SearchAttributeRegistrationError, findSearchAttributes } from '../../client/register-search-attributes';
+import { readStepLimit } from '../../client/step-limit';
 import { aliveWorkers, serverClock } from '../../client/task-queue-workers';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
@@ -70,7 +71,11 @@ async function checkAttributes(client: Client): Promise<Finding> {
 
 async function checkWorkers(client: Client, taskQueue: string): Promise<Finding> {
   const workers = await aliveWorkers(client, taskQueue);
-  if (workers.length > 0) return ok('workers', `${workers.length} on task queue ${taskQueue}: ${workers.join(', ')}`);
+  if (workers.length > 0) {
+    const limit = await readStepLimit(client, taskQueue);
+    const together = limit ? `; together at most ${limit.perSecond} steps a second (fileconv limit show)` : '';
+    return ok('workers', `${workers.length} on task queue ${taskQueue}: ${workers.join(', ')}${together}`);
+  }
   return broken(
     'workers',
     `none polls task queue ${taskQueue}; jobs there stand still`,

@@ -8,6 +8,11 @@ export function formatName(text: string): string {
   throw new InvalidArgumentError('A format is a name such as pdf or txt-markdown.');
 }
 
+/** Of an option that may be given more than once. */
+export function collect(value: string, before: string[]): string[] {
+  return [...before, value];
+}
+
 /** How long ago, or when. */
 export function pointInTime(text: string): Date {
   const ago = parseDurationMs(text);

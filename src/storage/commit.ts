@@ -7,6 +7,7 @@ import type { OnExisting } from './file-store';
 import { numberName } from './file-name';
 import { destinationFailure, systemCode } from './file-system-failure';
 import type { PartialFile } from './partial-file';
+import { syncFolder } from './sync-folder';
 
 /** `link(2)`; replaceable because some file systems have none. */
 export type Link = (existingPath: string, newPath: string) => Promise<void>;
@@ -107,20 +108,6 @@ async function claimWithoutLink(from: string, to: string): Promise<boolean> {
     throw error;
   }
   return true;
-}
-
-/** Makes the new name survive a power cut. Not every system lets a folder be synced; the file itself is safe by then. */
-async function syncFolder(folder: string): Promise<void> {
-  try {
-    const handle = await open(folder, 'r');
-    try {
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-  } catch {
-    // Windows and some network file systems.
-  }
 }
 
 function numbered(filePath: string, number: number): string {

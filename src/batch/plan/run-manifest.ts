@@ -1,6 +1,7 @@
-import { open, rename, rm } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { BatchItem } from '../../shared/batch';
+import { syncFolder } from '../../storage/sync-folder';
 import { JsonlWriter } from '../jsonl-writer';
 import { runFiles } from '../run-files';
 import { createRunFolder, type BatchRun } from '../runs/run-folders';
@@ -39,18 +40,5 @@ export class RunManifest {
   async discard(): Promise<void> {
     await this.writer.close();
     await rm(this.run.folder, { recursive: true, force: true });
-  }
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  try {
-    const handle = await open(folder, 'r');
-    try {
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-  } catch {
-    // Windows and some network file systems let no folder be synced.
   }
 }

@@ -1,7 +1,14 @@
 import type { Command } from 'commander';
 import { InvalidArgumentError } from 'commander';
 import { maxWindow } from '../../../shared/batch';
-import { formatName, modeOption, onExistingOption, onUnknownOutcomeOption, pointInTime } from '../../arguments';
+import {
+  collect,
+  formatName,
+  modeOption,
+  onExistingOption,
+  onUnknownOutcomeOption,
+  pointInTime,
+} from '../../arguments';
 import type { CommandContext, CommonOptions } from '../../command-context';
 import { reportFailure } from '../../failure-report';
 import type { ExitCode } from '../../exit';
@@ -162,10 +169,6 @@ async function tellingApart(context: CommandContext, run: () => Promise<ExitCode
     const exitCode = reportFailure(context.output, error);
     return exitCode === exitCodes.failed ? exitCodes.couldNotRun : exitCode;
   }
-}
-
-function collect(value: string, before: string[]): string[] {
-  return [...before, value];
 }
 
 function windowSize(text: string): number {

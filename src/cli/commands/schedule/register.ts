@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { InvalidArgumentError, Option } from 'commander';
 import { parseDurationMs } from '../../../config/duration';
+import { collect, formatName, pointInTime } from '../../arguments';
 import type { CommonOptions } from '../../command-context';
 import type { CommandTools } from '../service-admin/register';
 import type { CreateFlags } from './create';
@@ -100,17 +101,6 @@ function addControls(schedule: Command, { common, examples, run }: CommandTools)
     );
 }
 
-function collect(value: string, before: string[]): string[] {
-  return [...before, value];
-}
-
-/** `.PDF` is as good as `pdf`. */
-function formatName(text: string): string {
-  const name = text.toLowerCase().replace(/^\./, '');
-  if (/^[a-z0-9]+([-_][a-z0-9_]+)*$/.test(name)) return name;
-  throw new InvalidArgumentError('A format is a name such as pdf or txt-markdown.');
-}
-
 function duration(text: string): number {
   const ms = parseDurationMs(text);
   if (ms !== undefined && ms <= 12 * 3600_000) return ms;
@@ -121,12 +111,4 @@ function interval(text: string): number {
   const ms = parseDurationMs(text);
   if (ms !== undefined && ms >= 10_000 && ms % 1000 === 0) return ms;
   throw new InvalidArgumentError('It must be a time of 10s or more in whole seconds, such as 15m or 1h.');
-}
-
-function pointInTime(text: string): Date {
-  const ago = parseDurationMs(text);
-  if (ago !== undefined) return new Date(Date.now() - ago);
-  const time = Date.parse(text);
-  if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(time)) return new Date(time);
-  throw new InvalidArgumentError('It must be a time such as 24h or 7d ago, or an ISO time such as 2026-11-21T06:00Z.');
 }

@@ -38,7 +38,7 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
       handler.abort(signal.reason);
       return;
     }
-    signal?.addEventListener('abort', () => handler.abort(signal.reason), { once: true, signal: handler.settled });
+    if (signal) handler.listenTo(signal);
     dispatcher.dispatch(
       {
         origin: url.origin,
@@ -62,7 +62,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   readonly #request: ExchangeRequest;
   readonly #resolve: (answer: ExchangeAnswer) => void;
   readonly #reject: (error: ConversionApiError) => void;
-  readonly #over = new AbortController();
+  #stopListening: (() => void) | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #body: Readable | undefined;
   #abortion: { reason: unknown } | undefined;
@@ -78,9 +78,11 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     this.#reject = reject;
   }
 
-  /** Aborts once the exchange is over, so that a long-lived signal keeps no listener of it. */
-  get settled(): AbortSignal {
-    return this.#over.signal;
+  /** Until the exchange is over, so that a long-lived signal keeps no listener of it. */
+  listenTo(signal: AbortSignal): void {
+    const abort = () => this.abort(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    this.#stopListening = () => signal.removeEventListener('abort', abort);
   }
 
   /** Takes effect at once, also while undici still connects; then the request is refused when its turn comes. */
@@ -109,7 +111,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
       highWaterMark: bufferedBytes,
       read: () => controller.resume(),
       destroy: (error, done) => {
-        this.#over.abort();
+        this.#stopListening?.();
         // Without effect when the answer is complete; ends the connection otherwise.
         controller.abort(error ?? new Error('the answer was not wanted'));
         done(error);
@@ -131,7 +133,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.#over.abort();
+    this.#stopListening?.();
     this.#body?.push(null);
   }
 
@@ -140,7 +142,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   #fail(error: Error): void {
-    this.#over.abort();
+    this.#stopListening?.();
     const failure = describeFailure(error, {
       endpoint: this.#request.endpoint,
       origin: this.#request.url.origin,

@@ -9,6 +9,8 @@ import type { DestinationPlan, OnExisting } from './file-store';
 import { destinationFailure, systemCode } from './file-system-failure';
 import { toPath } from './file-uri';
 
+const writable = constants.W_OK | constants.X_OK;
+
 /** Settles the output's path and proves, without writing anything, that it can be written. */
 export async function planDestination(options: {
   uri: string;
@@ -60,6 +62,8 @@ function isDirectory(uri: string): StorageError {
 
 /** Folders that do not exist yet are created by the write, in the nearest one that does. */
 async function assertWritable(folder: string, uri: string): Promise<void> {
+  // Nearly always the folder is there. The separator at its end makes a file that stands there an error.
+  if (await isAccessible(folder + path.sep)) return;
   let nearest = folder;
   let found = await find(nearest, stat);
   while (!found && path.dirname(nearest) !== nearest) {
@@ -78,7 +82,14 @@ async function assertWritable(folder: string, uri: string): Promise<void> {
       uri,
     });
   }
-  await access(nearest, constants.W_OK | constants.X_OK);
+  await access(nearest, writable);
+}
+
+async function isAccessible(folder: string): Promise<boolean> {
+  return access(folder, writable).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function find(filePath: string, look: (path: string) => Promise<Stats>): Promise<Stats | undefined> {

@@ -2,20 +2,27 @@ import { CancellationScope, isCancellation } from '@temporalio/workflow';
 import type { ConvertFileInput, ConvertFileResult } from '../shared/activities';
 import type { JobParts } from './job-parts';
 
+interface SubmitTurn {
+  /** Of the upload. */
+  connector: string;
+  deadlineMs: number;
+}
+
 /**
  * Submits the conversion once. While the job is parked for vCredits the activity asks as often as it takes, which adds nothing to the history,
  * and asks at once when they were restored.
  */
-export async function submitConversion(
-  job: JobParts,
-  { connector, deadlineMs }: { connector: string; deadlineMs: number },
-): Promise<ConvertFileResult> {
+export function submitConversion(job: JobParts, turn: SubmitTurn): Promise<ConvertFileResult> {
+  return job.credits.isParked ? submitUntilRestored(job, turn) : submit(job, { ...turn, askAtOnce: false });
+}
+
+/** While the job is parked: begins anew, asking at once, whenever credits were restored. */
+async function submitUntilRestored(job: JobParts, turn: SubmitTurn): Promise<ConvertFileResult> {
   const { credits } = job;
   for (let askAtOnce = false; ; askAtOnce = true) {
     credits.forgetRestored();
     const scope = new CancellationScope();
-    const submitted = scope.run(() => submit(job, { connector, deadlineMs, askAtOnce }));
-    if (!credits.isParked) return submitted;
+    const submitted = scope.run(() => submit(job, { ...turn, askAtOnce }));
     const settled = submitted.then(
       () => undefined,
       () => undefined,
@@ -34,7 +41,7 @@ export async function submitConversion(
 
 async function submit(
   { input, policies, name, activities, progress, callbacks, credits }: JobParts,
-  { connector, deadlineMs, askAtOnce }: { connector: string; deadlineMs: number; askAtOnce: boolean },
+  { connector, deadlineMs, askAtOnce }: SubmitTurn & { askAtOnce: boolean },
 ): Promise<ConvertFileResult> {
   const parked = credits.submitDetails(askAtOnce);
   if (!parked) progress.enter('submitting');

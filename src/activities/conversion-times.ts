@@ -36,7 +36,8 @@ export class ConversionTimes {
     const samples = this.samples.get(pair);
     if (!samples) return undefined;
     const sorted = [...samples].sort((a, b) => a - b);
-    const covering = sorted[Math.ceil(coveredShare * sorted.length) - 1] ?? 0;
+    // Rounded down: of two, one may be the first conversion of a service that had just started.
+    const covering = sorted[Math.floor(coveredShare * (sorted.length - 1))] ?? 0;
     return covering * margin + marginMs;
   }
 }

@@ -53,10 +53,11 @@ export class Ledger {
     this.#statements.add.run(vcredits, app);
   }
 
-  /** Holds the price of a conversion, and returns what to charge for it: null when the app consumes nothing. In a transaction. */
-  reserve(app: string, price: number): number | null {
+  /** Holds the price of a conversion, and returns what to charge for it. In a transaction. */
+  reserve(app: string, price: number): number {
     const { vcredits, reserved } = this.balanceOf(app);
-    if (vcredits === null) return null;
+    // Told as 0 and not left out: known clients take a conversion without the field for a failed one.
+    if (vcredits === null) return 0;
     if (vcredits - reserved < price) throw new TaskError('INSUFFICIENT_VCREDITS');
     if (price > 0) this.#statements.reserve.run(price, app);
     return price;

@@ -99,7 +99,7 @@ describe('the ledger', () => {
     store.ledger.set('app', 5);
     complete(free.id);
     expect(store.ledger.balanceOf('app')).toEqual({ vcredits: 5, reserved: 0 });
-    expect(store.findAnywhere(free.id)?.vcredits).toBeNull();
+    expect(store.findAnywhere(free.id)?.vcredits).toBe(0);
     store.close();
     await rm(dataDir, { recursive: true });
   });

@@ -1,15 +1,16 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs, promisify } from 'node:util';
-import { app, startLimitedService } from './support/service-processes';
+import { ensureEmbeddedApp } from '../src/service/embedded-app';
+import { freePort } from '../src/temporal-server/free-port';
 
 /**
- * The same files converted by `fileconv batch run` and by the public client `vertopal` of the Python package index, against one embedded
- * service that counts requests. Both are timed as a person would: from the command to its end; `fileconv up` and the service run before. Then each
+ * The same files converted by `fileconv batch run` and by the public client `vertopal` of the Python package index, against the embedded service
+ * of one `fileconv up`, everything at its default settings. Both are timed as a person would: from the command to its end. Then each
  * is given a file that can't be converted. Without pip or the package it says so and measures nothing.
  */
 const { values: options } = parseArgs({
@@ -17,8 +18,8 @@ const { values: options } = parseArgs({
 });
 const files = Number(options.files);
 const packageVersion = '2.2.0';
-const generous = 1_000_000;
-const rateLimits = { windowSeconds: 60, upload: generous, submit: generous, poll: generous, download: generous };
+/** The service loads its engine once for each processor; neither client is to pay for that. */
+const warmFiles = 2;
 const main = path.resolve(__dirname, '../../../../dist/cli/main.js');
 const run = promisify(execFile);
 
@@ -39,44 +40,47 @@ async function bench(): Promise<void> {
     await rm(folder, { recursive: true });
     return;
   }
-  const service = await startLimitedService(path.join(folder, 'service'), rateLimits);
-  const ours = path.join(folder, 'ours');
-  const theirs = path.join(folder, 'theirs');
-  await writeFiles(ours);
-  await writeFiles(theirs);
-  const config = path.join(folder, 'fileconv.toml');
-  await writeFile(
-    config,
-    `default_app = "bench"\n[apps.bench]\nbase_url = "${service.baseUrl}"\napp_id = "${app.appId}"\ntoken_env = "BENCH_TOKEN"\n`,
-  );
-  // Where the client looks for its configuration: the home folder.
-  await writeFile(
-    path.join(folder, '.vertopal'),
-    `[api]\napp = ${app.appId}\ntoken = ${app.token}\nendpoint = ${service.baseUrl}\n`,
-  );
-  // A Temporal that happens to run would be used instead of the stack's own.
-  const env = { ...process.env, BENCH_TOKEN: app.token, TEMPORAL_ADDRESS: undefined };
-  const up = spawn(process.execPath, [main, 'up', '--json', '--config', config], {
+  const metricsAddress = `127.0.0.1:${await freePort()}`;
+  const env = {
+    ...process.env,
+    // A Temporal that happens to run would be used instead of the stack's own.
+    TEMPORAL_ADDRESS: undefined,
+    // Where requests are counted.
+    FILECONV_SERVICE_METRICS_ADDRESS: metricsAddress,
+    // Other stacks may run here.
+    FILECONV_SERVICE_PORT: '0',
+    FILECONV_CALLBACKS_PORT: '0',
+  };
+  const up = spawn(process.execPath, [main, 'up', '--json'], {
     cwd: folder,
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   await once(up.stdout, 'data');
+  const state = path.join(folder, '.fileconv');
+  const record = JSON.parse(await readFile(path.join(state, 'stack.json'), 'utf8')) as { service: { url: string } };
+  const embedded = await ensureEmbeddedApp(path.join(state, 'service'));
+  const token = (await readFile(embedded.tokenFile, 'utf8')).trim();
+  // Where the client looks for its configuration: the home folder.
+  await writeFile(
+    path.join(folder, '.vertopal'),
+    `[api]\napp = ${embedded.appId}\ntoken = ${token}\nendpoint = ${record.service.url}\n`,
+  );
   const fileconv = (...args: string[]) =>
-    time(process.execPath, [main, 'batch', 'run', ...args, '--to', options.to, '--config', config], {
-      cwd: folder,
-      env,
-    });
+    time(process.execPath, [main, 'batch', 'run', ...args, '--to', options.to], { cwd: folder, env });
   const client = 'from vertopal.vertopal import main; main()';
   const vertopal = (...args: string[]) =>
     time('python3', ['-c', client, 'convert', ...args, '--to', options.to], {
       cwd: folder,
       env: { ...env, HOME: folder, PYTHONPATH: site },
     });
-  const requests = async () => (await service.requests()).length;
+  const requests = () => countRequests(`http://${metricsAddress}/metrics`);
+  const ours = path.join(folder, 'ours');
+  const theirs = path.join(folder, 'theirs');
   try {
-    // Neither pays for what the service loads at its first conversion.
-    await writeFiles(path.join(folder, 'warm'), 2);
+    await writeFiles(ours);
+    await writeFiles(theirs);
+    await writeFiles(path.join(folder, 'warm'), warmFiles);
     await fileconv('warm', '--out', 'warm-out');
     const before = await requests();
     const our = await fileconv('ours', '--out', 'ours-out');
@@ -110,7 +114,6 @@ async function bench(): Promise<void> {
     const exited = once(up, 'exit');
     up.kill('SIGINT');
     await exited;
-    await service.stop();
     await rm(folder, { recursive: true, force: true });
   }
 }
@@ -124,6 +127,13 @@ async function time(
   const child = spawn(command, args, { ...place, stdio: ['ignore', 'ignore', 'ignore'] });
   const [exitCode] = (await once(child, 'exit')) as [number];
   return { seconds: (performance.now() - startedAt) / 1_000, exitCode };
+}
+
+/** Requests that the service has answered, by its own metrics. */
+async function countRequests(url: string): Promise<number> {
+  const text = await (await fetch(url)).text();
+  const counts = text.matchAll(/^fileconv_service_requests_total\{.*\} (\d+)$/gm);
+  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
 async function writeFiles(folder: string, count = files): Promise<void> {

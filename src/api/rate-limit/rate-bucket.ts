@@ -11,6 +11,9 @@ import type { RateHeaders } from './headers';
  * fair share of what remains, spread over the rest of the window, brings it. Whatever the shares add up to, that slows down before the
  * allowance is used up, so nobody is refused, and nobody needs to know how many others there are. The last tenth is always spread,
  * so that a worker that comes late finds something left, and is seen.
+ *
+ * A patient request, such as one of a batch, leaves that last part alone until the window is nearly over: an urgent one that comes in the middle of
+ * a window finds something left too.
  */
 export class RateBucket {
   #window: Window | undefined;
@@ -44,7 +47,7 @@ export class RateBucket {
   }
 
   /** Whether the next request may be sent now; else when to ask again. */
-  decide(nowMs: number): Decision {
+  decide(nowMs: number, { isPatient = false } = {}): Decision {
     if (nowMs < this.#blockedUntilMs) return { kind: 'wait', untilMs: this.#blockedUntilMs };
     if (this.#silent) return { kind: 'send' };
     const window = this.#liveWindow(nowMs);
@@ -56,15 +59,18 @@ export class RateBucket {
         ? { kind: 'awaitAnswer' }
         : { kind: 'wait', untilMs: this.#endOf(window) };
     }
-    return this.#sharedFor > 0 ? this.#decideShared(window, nowMs) : decideAlone(window, left, nowMs);
+    return this.#sharedFor > 0
+      ? this.#decideShared(window, nowMs, isPatient)
+      : decideAlone(window, { left, nowMs, isPatient });
   }
 
   /** A request is on its way. Exactly one of `answered`, `lost` and `unsent` follows. */
-  sent(nowMs: number): Sent {
+  sent(nowMs: number, { isPatient = false } = {}): Sent {
     const window = this.#liveWindow(nowMs);
-    const sent: Sent = { atMs: nowMs, window };
+    const sent: Sent = { atMs: nowMs, window, isPatient };
     if (window) {
       window.own += 1;
+      window.hasPatient ||= isPatient;
       window.underWay += 1;
       window.pauseMs = this.#pauseAfter(window, nowMs);
       window.lastSentMs = nowMs;
@@ -90,7 +96,7 @@ export class RateBucket {
     const endsAtMs = nowMs + resetSeconds * 1_000;
     const window = this.#liveWindow(nowMs);
     if (!window) {
-      this.#open({ limit: limit ?? remaining + 1, remaining, endsAtMs, startedMs: sent.atMs, nowMs });
+      this.#open({ sent, limit: limit ?? remaining + 1, remaining, endsAtMs, nowMs });
       return;
     }
     if (remaining <= window.remaining) {
@@ -142,7 +148,7 @@ export class RateBucket {
     return window.endsAtMs + this.#slackMs;
   }
 
-  #open(fields: { limit: number; remaining: number; endsAtMs: number; startedMs: number; nowMs: number }): void {
+  #open(fields: { sent: Sent; limit: number; remaining: number; endsAtMs: number; nowMs: number }): void {
     const previous = this.#window;
     if (previous && this.#sharedFor > 0) {
       // A little more when the allowance went too slowly, a part less when it went fast: that way the workers' shares become alike.
@@ -152,7 +158,8 @@ export class RateBucket {
       if (restOfWindow < 0.5) this.#share = clampShare(slow ? this.#share + 0.15 : this.#share * 0.85);
     }
     this.#sharedFor = Math.max(0, this.#sharedFor - 1);
-    const { limit, remaining, endsAtMs, startedMs, nowMs } = fields;
+    const { sent, limit, remaining, endsAtMs, nowMs } = fields;
+    const startedMs = sent.atMs;
     const lengthMs = Math.max(1, endsAtMs - startedMs);
     this.#window = {
       limit,
@@ -164,6 +171,7 @@ export class RateBucket {
       underWay: 0,
       lastSentMs: startedMs,
       pauseMs: 0,
+      hasPatient: sent.isPatient,
     };
     if (limit - remaining > 1) this.#meetOthers(this.#window);
     this.#window.pauseMs = this.#pauseAfter(this.#window, nowMs);
@@ -181,10 +189,16 @@ export class RateBucket {
     return (rest / mine) * (0.5 + this.#random());
   }
 
-  #decideShared(window: Window, nowMs: number): Decision {
+  #decideShared(window: Window, nowMs: number, isPatient: boolean): Decision {
     const endMs = this.#endOf(window);
-    const dueMs = window.lastSentMs + window.pauseMs;
-    if (unspent(window, this.#share, nowMs) >= keptBack(window)) {
+    const isHurried = window.hasPatient && !isPatient;
+    const dueMs = isHurried ? nowMs : window.lastSentMs + window.pauseMs;
+    const left = unspent(window, this.#share, nowMs);
+    const releasedMs = window.endsAtMs - window.lengthMs * (1 - patientUntil);
+    if (isPatient && nowMs < releasedMs && left < keptBack(window) + Math.max(1, window.limit * reserveShare)) {
+      return { kind: 'wait', untilMs: Math.min(releasedMs, endMs) };
+    }
+    if (left >= keptBack(window)) {
       return nowMs >= dueMs ? { kind: 'send' } : { kind: 'wait', untilMs: Math.min(dueMs, endMs) };
     }
     return window.underWay > 0 ? { kind: 'awaitAnswer' } : { kind: 'wait', untilMs: endMs };
@@ -217,12 +231,17 @@ export class RateBucket {
 }
 
 /** Everything at once, but for the last tenth. */
-function decideAlone({ own, endsAtMs, lengthMs }: Window, left: number, nowMs: number): Decision {
+function decideAlone(
+  { own, endsAtMs, lengthMs, hasPatient }: Window,
+  { left, nowMs, isPatient }: { left: number; nowMs: number; isPatient: boolean },
+): Decision {
   const mine = own + left;
   const reserve = mine < 3 ? 0 : Math.max(1, Math.round(mine * reserveShare));
   const reserved = own - (mine - reserve);
-  if (reserved < 0) return { kind: 'send' };
-  const dueMs = endsAtMs - lengthMs * (1 - (lastReserved * (reserved + 1)) / reserve);
+  const isHurried = hasPatient && !isPatient;
+  if (reserved < 0 || isHurried) return { kind: 'send' };
+  const part = isPatient ? patientUntil : (lastReserved * (reserved + 1)) / reserve;
+  const dueMs = endsAtMs - lengthMs * (1 - part);
   return nowMs >= dueMs ? { kind: 'send' } : { kind: 'wait', untilMs: dueMs };
 }
 
@@ -246,6 +265,7 @@ export interface Sent {
   readonly atMs: number;
   /** The window it was sent in; absent when none was known. */
   readonly window: Window | undefined;
+  readonly isPatient: boolean;
 }
 
 export type Decision =
@@ -268,6 +288,8 @@ interface Window {
   lastSentMs: number;
   /** After the last request, where others spend too. */
   pauseMs: number;
+  /** Whether patient requests were sent in it: then others need not spread theirs. */
+  hasPatient: boolean;
 }
 
 /** For so many windows after others were last seen. */
@@ -276,6 +298,8 @@ const sharedWindows = 5;
 const reserveShare = 0.1;
 /** By this part of a window all of that is sent. */
 const lastReserved = 0.7;
+/** Until this part of a window a patient request leaves them to others. */
+const patientUntil = 0.85;
 const leastEstimatedShare = 0.35;
 /** So much of an allowance may stay unused before the shares grow. */
 const unusedShare = 0.04;

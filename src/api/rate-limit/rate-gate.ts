@@ -6,7 +6,7 @@ import { RateBucket } from './rate-bucket';
 /** How a request stands in line. */
 export interface Turn {
   readonly signal?: AbortSignal | undefined;
-  /** 1 is served first; default 3. Equals go by `since`. */
+  /** 1 is served first; default 3. Equals go by `since`. Those behind the default leave a part of each window to the others. */
   readonly priority?: number | undefined;
   /** When it asked for the first time: whoever was turned away comes back to its place. Milliseconds since the epoch; default: now. */
   readonly since?: number | undefined;
@@ -192,19 +192,20 @@ class Line {
       const [first] = this.#waiters;
       if (!first) return;
       const now = this.now();
-      const decision = this.bucket.decide(now);
+      const isPatient = first.priority > defaultPriority;
+      const decision = this.bucket.decide(now, { isPatient });
       if (decision.kind === 'awaitAnswer') return;
       if (decision.kind === 'wait') {
         this.#timer = setTimeout(() => this.#advance(), Math.min(longestTimerMs, Math.ceil(decision.untilMs - now)));
         return;
       }
       this.#waiters.shift();
-      first.admit(this.#permit(now));
+      first.admit(this.#permit(now, isPatient));
     }
   }
 
-  #permit(now: number): Permit {
-    const sent = this.bucket.sent(now);
+  #permit(now: number, isPatient: boolean): Permit {
+    const sent = this.bucket.sent(now, { isPatient });
     return {
       answered: (headers) => {
         this.bucket.answered(sent, headers, this.now());

@@ -14,8 +14,9 @@ function run(options: {
   seed?: number;
   latencyMs?: number;
   round?: (value: number) => number;
+  isPatient?: boolean;
 }) {
-  const { limit, windowSeconds, workers, windows, seed = 1, latencyMs = 4, round } = options;
+  const { limit, windowSeconds, workers, windows, seed = 1, latencyMs = 4, round, isPatient = false } = options;
   const simulation = new Simulation();
   const service = new SimulatedService(limit, windowSeconds * seconds, round);
   const random = seededRandom(seed);
@@ -26,6 +27,7 @@ function run(options: {
         random,
         latencyMs: () => latencyMs * (0.5 + random()),
         slots: 50,
+        isPatient,
       }),
   );
   const startMs = simulation.nowMs;
@@ -90,6 +92,52 @@ describe('four workers that share a limit', () => {
   });
 });
 
+describe('patient requests', () => {
+  const told = (remaining: number, limit = 10) => ({ throttled: false, limit, remaining, resetSeconds: 2 });
+
+  it.each([
+    [20, 2],
+    [100, 10],
+    [5, 2],
+  ])('alone use nearly all of %i requests in each window of %i s', (limit, windowSeconds) => {
+    const { utilisation, throttled } = run({ limit, windowSeconds, workers: 1, windows: 20, isPatient: true });
+    expect(throttled).toBe(0);
+    expect(utilisation).toBeGreaterThanOrEqual(0.95);
+  });
+
+  it.each([
+    [20, 2],
+    [100, 10],
+  ])('of four workers spend nearly all of %i requests in %i s with hardly a 429', (limit, windowSeconds) => {
+    const { utilisation, throttledShare } = run({ limit, windowSeconds, workers: 4, windows: 60, isPatient: true });
+    expect(throttledShare).toBeLessThan(0.01);
+    expect(utilisation).toBeGreaterThan(0.9);
+  });
+
+  it('leave the last part of a window to an urgent one, which takes it at once, until the window is nearly over', () => {
+    const bucket = new RateBucket();
+    bucket.answered(bucket.sent(0, { isPatient: true }), told(9), 0);
+    for (let left = 8; left > 0; left -= 1) {
+      expect(bucket.decide(left, { isPatient: true })).toEqual({ kind: 'send' });
+      bucket.answered(bucket.sent(left, { isPatient: true }), told(left), left);
+    }
+    expect(bucket.decide(100, { isPatient: true })).toEqual({ kind: 'wait', untilMs: 1_700 });
+    expect(bucket.decide(100)).toEqual({ kind: 'send' });
+    expect(bucket.decide(1_700, { isPatient: true })).toEqual({ kind: 'send' });
+    bucket.answered(bucket.sent(100), told(0), 110);
+    expect(bucket.decide(1_700, { isPatient: true })).toEqual({ kind: 'wait', untilMs: 2_000 });
+  });
+
+  it('leave it also where other workers spend from the same allowance', () => {
+    const bucket = new RateBucket({ random: () => 0 });
+    bucket.answered(bucket.sent(0, { isPatient: true }), told(9), 0);
+    // Somebody else has taken six.
+    bucket.answered(bucket.sent(10, { isPatient: true }), told(2), 20);
+    expect(bucket.decide(30, { isPatient: true })).toEqual({ kind: 'wait', untilMs: 1_700 });
+    expect(bucket.decide(30)).toEqual({ kind: 'send' });
+  });
+});
+
 describe('whatever the service answers', () => {
   const headers = fc.record({
     throttled: fc.boolean(),
@@ -100,7 +148,7 @@ describe('whatever the service answers', () => {
   });
   const step = fc.oneof(
     fc.record({ kind: fc.constant('pass' as const), ms: fc.integer({ min: 0, max: 20_000 }) }),
-    fc.record({ kind: fc.constant('send' as const) }),
+    fc.record({ kind: fc.constant('send' as const), isPatient: fc.boolean() }),
     fc.record({ kind: fc.constant('answer' as const), which: fc.nat(20), headers }),
     fc.record({ kind: fc.constant('lose' as const), which: fc.nat(20) }),
   );
@@ -115,10 +163,10 @@ describe('whatever the service answers', () => {
         const underWay: ReturnType<RateBucket['sent']>[] = [];
         for (const each of steps) {
           if (each.kind === 'pass') nowMs += each.ms;
-          if (each.kind === 'send' && bucket.decide(nowMs).kind === 'send') {
+          if (each.kind === 'send' && bucket.decide(nowMs, each).kind === 'send') {
             expect(nowMs).toBeGreaterThanOrEqual(blockedUntilMs);
             expect(nowMs).toBeGreaterThanOrEqual(emptyUntilMs);
-            underWay.push(bucket.sent(nowMs));
+            underWay.push(bucket.sent(nowMs, each));
           }
           if (each.kind === 'answer' || each.kind === 'lose') {
             const [sent] = underWay.splice(each.which % Math.max(1, underWay.length), 1);
@@ -158,13 +206,14 @@ describe('whatever the service answers', () => {
 
   it('it always names a moment ahead, after which a request goes out', () => {
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      fc.property(fc.array(step, { maxLength: 60 }), fc.boolean(), (steps, isPatient) => {
         const bucket = new RateBucket({ random: () => 0.5 });
         let nowMs = 1_000;
         const underWay: ReturnType<RateBucket['sent']>[] = [];
         for (const each of steps) {
           if (each.kind === 'pass') nowMs += each.ms;
-          if (each.kind === 'send' && bucket.decide(nowMs).kind === 'send') underWay.push(bucket.sent(nowMs));
+          if (each.kind === 'send' && bucket.decide(nowMs, each).kind === 'send')
+            underWay.push(bucket.sent(nowMs, each));
           if (each.kind === 'answer') {
             const [sent] = underWay.splice(each.which % Math.max(1, underWay.length), 1);
             if (sent) bucket.lost(sent);
@@ -173,7 +222,7 @@ describe('whatever the service answers', () => {
         for (const sent of underWay) bucket.lost(sent);
         // Nothing is under way: within a few steps of time the next one goes.
         for (let tries = 0; tries < 5; tries += 1) {
-          const decision = bucket.decide(nowMs);
+          const decision = bucket.decide(nowMs, { isPatient });
           if (decision.kind === 'send') return;
           expect(decision.kind).toBe('wait');
           if (decision.kind !== 'wait') return;

@@ -74,6 +74,7 @@ export class EagerWorker {
       /** At most so many requests under way. */
       slots: number;
       onSend?: (bucket: RateBucket) => void;
+      isPatient?: boolean;
     },
   ) {
     this.bucket = new RateBucket({ random: options.random });
@@ -85,7 +86,8 @@ export class EagerWorker {
     for (;;) {
       if (this.#underWay >= this.options.slots) return;
       const { nowMs } = this.simulation;
-      const decision = this.bucket.decide(nowMs);
+      const { isPatient = false } = this.options;
+      const decision = this.bucket.decide(nowMs, { isPatient });
       if (decision.kind === 'awaitAnswer') {
         if (this.#underWay === 0) throw new Error('waits for an answer that nobody will give');
         return;
@@ -99,7 +101,7 @@ export class EagerWorker {
         return;
       }
       this.options.onSend?.(this.bucket);
-      this.#send(this.bucket.sent(nowMs));
+      this.#send(this.bucket.sent(nowMs, { isPatient }));
     }
   }
 

@@ -11,6 +11,8 @@ const arrows = {
   batch: ['storage', 'api/error-codes', 'shared'],
   activities: ['api', 'storage', 'batch', 'shared'],
   metrics: ['shared'],
+  logs: ['shared'],
+  tracing: ['shared'],
   callbacks: ['shared'],
   client: ['batch', 'shared'],
   service: ['api/contract', 'api/error-codes', 'shared'],

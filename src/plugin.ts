@@ -8,6 +8,7 @@ import { ConversionTimes } from './activities/conversion-times';
 import { CreditsWatch } from './activities/credits-watch';
 import type { ActivityDependencies } from './activities/dependencies';
 import { UnknownAppError } from './activities/dependencies';
+import { logAttributes } from './activities/log-attributes';
 import { WorkerMetrics } from './activities/worker-metrics';
 import { createConversionApi } from './api/client';
 import { createRateMemory } from './api/rate-limit/rate-memory';
@@ -85,6 +86,7 @@ export class FileConversionPlugin extends SimplePlugin {
   }
 
   override configureWorker(options: WorkerOptions): WorkerOptions {
+    const { interceptors } = options;
     return {
       // Temporal's default of 0 would cut every transfer at once; a deployment's own value wins.
       shutdownGraceTime: '30 seconds',
@@ -92,6 +94,7 @@ export class FileConversionPlugin extends SimplePlugin {
       maxHeartbeatThrottleInterval: '2 seconds',
       ...super.configureWorker(options),
       activities: { ...options.activities, ...this.conversionActivities },
+      interceptors: { ...interceptors, activity: withOnce(interceptors?.activity, logAttributes) },
     };
   }
 
@@ -151,6 +154,11 @@ export class FileConversionPlugin extends SimplePlugin {
     const name = createHash('sha256').update(`${baseUrl} ${appId}`).digest('hex').slice(0, 16);
     return createRateMemory(path.join(this.stateDir, 'rate-limits', `${name}.json`));
   }
+}
+
+/** A plugin may be applied to a worker twice. */
+function withOnce<T>(list: readonly T[] | undefined, item: T): T[] {
+  return [...(list ?? []).filter((each) => each !== item), item];
 }
 
 /** Checked here, so that a mistake ends the worker's start and not each of its jobs. */

@@ -8,7 +8,14 @@ import { appSchema, fileSchema } from '../src/service/accounts/accounts-schema';
 import { failureCodes } from '../src/shared/activities';
 
 const root = path.resolve(__dirname, '..');
-const pages = ['README.md', 'CONTRIBUTING.md', 'docs/accounts.md', 'docs/errors.md', 'docs/faults.md'];
+const pages = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'docs/accounts.md',
+  'docs/errors.md',
+  'docs/faults.md',
+  'docs/operations/logs-and-traces.md',
+];
 const textOf = (page: string) => readFileSync(path.join(root, page), 'utf8');
 const readme = textOf('README.md');
 

@@ -1,5 +1,6 @@
 import { Context } from '@temporalio/activity';
 import type { RequestTurn } from '../api/conversion-api';
+import { ConversionApiError } from '../api/errors';
 import { AcknowledgedHeartbeat } from './acknowledged-heartbeat';
 import type { FailureContext } from './failure';
 import { endedByRateLimit, toFailure } from './failure';
@@ -41,6 +42,8 @@ interface RateLimitedAttempts {
  * its fence, and must reach it within the heartbeat time-out.
  */
 const longestWaitMs = 7_000;
+/** Of a RETRY-AFTER that is worth a line in the log. */
+const longWaitSeconds = 10;
 
 interface AttemptOptions {
   step: FailureContext['step'];
@@ -85,12 +88,21 @@ export async function runAttempt<T>(
   } catch (error) {
     const limitedBy = endedByRateLimit(error);
     if (limitedBy) await heartbeat.recordLast({ ...limited, [limitedBy]: (limited[limitedBy] ?? 0) + 1 });
+    if (limitedBy === 'throttled') logThrottled(context, error);
     const told = toFailure(error, failure);
     metrics?.attemptFailed({ step, app }, { error, told });
     throw told;
   } finally {
     heartbeat.stop();
   }
+}
+
+/** A long wait is news for whoever wonders why nothing goes on; a short one is everyday. */
+function logThrottled({ log }: Context, error: unknown): void {
+  if (!(error instanceof ConversionApiError) || error.retryAfterSeconds === undefined) return;
+  const { endpoint, code, httpStatus, retryAfterSeconds } = error;
+  const level = retryAfterSeconds >= longWaitSeconds ? 'warn' : 'debug';
+  log[level]('The service wants a pause', { code, endpoint, httpStatus, retryAfterSeconds });
 }
 
 /** Names a job's temporary files: the same for every attempt and every activity of one run. */

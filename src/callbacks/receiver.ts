@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import type { CallbackSubmission } from '../shared/callback';
+import type { Log } from '../shared/log';
 import type { CallbackKeys } from './callback-key';
 import { readCallbackToken } from './callback-url';
 import type { ReceiverMetrics } from './receiver-metrics';
@@ -22,7 +23,7 @@ export interface CallbackReceiverOptions {
   /** Longest time for a request to arrive whole. Default: 10 seconds. */
   requestTimeoutMs?: number;
   /** What an operator should know. Never a URL, a key, a nonce or a body. */
-  log?: (line: string) => void;
+  log?: Log;
   /** Default: nobody counts. */
   metrics?: ReceiverMetrics;
 }
@@ -104,14 +105,17 @@ export async function startCallbackReceiver(options: CallbackReceiverOptions): P
     if (closing) void reply.header('connection', 'close');
     done();
   });
-  if (metrics) {
-    metrics.watch(() => inFlight);
-    server.addHook('onResponse', (_request, { statusCode, elapsedTime }, done) => {
-      // The only answer with 200 is that of the health check.
-      if (statusCode !== 200) metrics.answered({ status: statusCode, seconds: elapsedTime / 1_000 });
-      done();
-    });
-  }
+  metrics?.watch(() => inFlight);
+  // Not Fastify's own log, whose lines hold the URL.
+  server.addHook('onResponse', ({ submission }, { statusCode: status, elapsedTime }, done) => {
+    // The only answer with 200 is that of the health check.
+    if (status !== 200) {
+      metrics?.answered({ status, seconds: elapsedTime / 1_000 });
+      const ofJob = submission ? { workflowId: submission.workflowId } : {};
+      log('Callback answered', { level: 'debug', status, durationMs: Math.round(elapsedTime), ...ofJob });
+    }
+    done();
+  });
   server.setErrorHandler((error, _request, reply) => {
     const { statusCode = 500 } = error as { statusCode?: number };
     if (statusCode >= 500) complain(`A callback could not be handled: ${nameOf(error)}.`);
@@ -185,11 +189,11 @@ function nameOf(error: unknown): string {
 }
 
 /** A flood of refused callbacks is one line now and then. */
-function rarely(log: (line: string) => void): (line: string) => void {
+function rarely(log: Log): (line: string) => void {
   let lastAt = -Infinity;
   return (line) => {
     if (performance.now() - lastAt < quietBetweenComplaintsMs) return;
     lastAt = performance.now();
-    log(line);
+    log(line, { level: 'warn' });
   };
 }

@@ -1,3 +1,4 @@
+import type { AppProfile } from '../config';
 import { embeddedApp, readAppToken } from '../config';
 import type { AppProfile as PluginAppProfile } from '../plugin';
 import { ensureEmbeddedApp } from '../service/embedded-app';
@@ -5,13 +6,17 @@ import type { CommandContext } from './command-context';
 import { explainStateFolder } from './stack/state-folder';
 
 /** Every app profile of the configuration; a token is read when the first job of its app needs it. */
-export function configuredApps({ config, env, output }: CommandContext): Record<string, PluginAppProfile> {
+export function configuredApps(
+  context: CommandContext,
+  onWarning = (message: string) => context.output.warn(message),
+): Record<string, PluginAppProfile> {
+  const { config } = context;
   const profiles = Object.values(config.values.apps).map((app): [string, PluginAppProfile] => [
     app.name,
     {
       baseUrl: app.baseUrl,
       appId: app.appId,
-      token: async () => (await readAppToken(app, env, (message) => output.warn(message))).reveal(),
+      token: () => readToken(context, app, onWarning),
       ...(app.name === embeddedApp &&
         config.values.callbacks.embeddedBaseUrl !== undefined && {
           callbackBaseUrl: config.values.callbacks.embeddedBaseUrl,
@@ -37,9 +42,20 @@ export async function embeddedProfile(context: CommandContext, serviceUrl: strin
   return {
     baseUrl: serviceUrl,
     appId,
-    token: async () => (await readAppToken(app, context.env)).reveal(),
+    token: () => readToken(context, app),
     ...(embeddedBaseUrl !== undefined && { callbackBaseUrl: embeddedBaseUrl }),
   };
+}
+
+/** The token itself; no log of this process shows it from now on. */
+async function readToken(
+  { env, secrets }: CommandContext,
+  app: Pick<AppProfile, 'name' | 'token'>,
+  onWarning?: (message: string) => void,
+): Promise<string> {
+  const token = (await readAppToken(app, env, onWarning)).reveal();
+  secrets.hide(token);
+  return token;
 }
 
 /** Where the embedded service is when no stack says otherwise. */

@@ -5,6 +5,7 @@ import { CallbackKeyError, ensureCallbackKeyFile, parseCallbackKeys } from '../c
 import type { CallbackReceiver } from '../callbacks/receiver';
 import type { TemporalTarget } from '../config/temporal-connection';
 import type { CallbackSettings } from '../plugin';
+import type { Log } from '../shared/log';
 import { systemErrorCode } from '../shared/system-error';
 import type { CommandContext } from './command-context';
 import { CommandError } from './command-error';
@@ -22,7 +23,7 @@ export async function callbackSettings(context: CommandContext): Promise<Callbac
 /** A receiver that signals the jobs of one Temporal. It starts, and answers 503, also while that can't be reached. */
 export async function openReceiver(
   context: CommandContext,
-  { target, port }: { target: TemporalTarget; port: number },
+  { target, port, log }: { target: TemporalTarget; port: number; log: Log },
 ): Promise<CallbackReceiver> {
   const { host, publicBaseUrl, metricsAddress } = context.config.values.callbacks;
   const keys = await readKeys(context);
@@ -38,7 +39,7 @@ export async function openReceiver(
     host,
     port,
     ...(publicBaseUrl !== undefined && { pathPrefix: new URL(publicBaseUrl).pathname }),
-    log: (line) => context.output.warn(line),
+    log,
     ...(metrics && { metrics: metrics.receiver }),
   }).catch(async (error: unknown) => {
     await metrics?.endpoint.close();
@@ -75,6 +76,7 @@ async function readKeys(context: CommandContext): Promise<CallbackKeys> {
   else if (keyFile === undefined) text = await ownKey(file, config.values.state.dir);
   else text = await readKeyFile(context, keyFile);
   if (text === undefined) throw unusable(`The callback key: ${place} is not set; export it where this runs.`);
+  for (const secret of text.split(/\s+/)) context.secrets.hide(secret);
   try {
     return parseCallbackKeys(text);
   } catch (error) {

@@ -1,4 +1,5 @@
 import type { Environment, LoadedConfig } from '../config';
+import { SecretMask } from '../logs/secret-mask';
 import type { Output, OutputStream } from './output';
 import { createOutput } from './output';
 
@@ -20,6 +21,8 @@ export interface CommonOptions {
 export interface CommandContext extends ProcessContext {
   output: Output;
   config: LoadedConfig;
+  /** What no line of a log may hold; whoever reads a secret tells it. */
+  secrets: SecretMask;
 }
 
 /** Reads the configuration and settles where output goes. */
@@ -29,5 +32,5 @@ export async function openContext(host: ProcessContext, options: CommonOptions):
   const { loadConfig } = await import('../config/index.js');
   const config = await loadConfig({ cwd: host.cwd, env: host.env, file: options.config });
   for (const warning of config.warnings) output.warn(warning);
-  return { ...host, output, config };
+  return { ...host, output, config, secrets: new SecretMask() };
 }

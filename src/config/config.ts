@@ -1,4 +1,5 @@
 import path from 'node:path';
+import type { LogLevel } from '../shared/log';
 import type { FileValues } from './schema';
 
 /** Where the token of an app comes from. The token itself is never part of the configuration. */
@@ -72,6 +73,8 @@ export interface Config {
   };
   /** Whether metrics may be told to other machines: without it each metrics address must be this machine's own. */
   metrics: { remote: 'on' | 'off' };
+  /** Of the processes that run until they are asked to end. `auto`: text on a terminal, else JSON. */
+  log: { level: LogLevel; format: 'auto' | 'json' | 'text' };
   timeouts: { connectSeconds: number; headersSeconds: number; bodySeconds: number; stallSeconds: number };
   policies: {
     onUnknownOutcome: 'resubmit' | 'fail';
@@ -98,7 +101,7 @@ export interface Config {
 type ResolvePath = (key: string, value: string) => string;
 
 export function toConfig(values: FileValues, apps: Record<string, AppProfile>, resolvePath: ResolvePath): Config {
-  const { temporal, worker, service, callbacks, metrics, timeouts, policies } = values;
+  const { temporal, worker, service, callbacks, metrics, log, timeouts, policies } = values;
   const stateDir = resolvePath('state.dir', values.state.dir);
   return {
     defaultApp: values.default_app,
@@ -161,6 +164,7 @@ export function toConfig(values: FileValues, apps: Record<string, AppProfile>, r
       ...metricsAddress(callbacks),
     },
     metrics: { remote: metrics.remote },
+    log: { level: log.level, format: log.format },
     timeouts: {
       connectSeconds: timeouts.connect_seconds,
       headersSeconds: timeouts.headers_seconds,

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import { defaultOnExisting, defaultPolicies } from '../shared/default-policies';
+import { logLevels } from '../shared/log';
 import { defaultTaskQueue } from '../shared/names';
 import { snakeCase } from './key-spelling';
 import { baseUrl, choice, duration, integer, listenAddress, seconds, text } from './value-types';
@@ -60,6 +61,7 @@ export const sectionSchemas = {
     metrics_address: listenAddress().optional(),
   }),
   metrics: z.strictObject({ remote: choice('on', 'off') }),
+  log: z.strictObject({ level: choice(...logLevels), format: choice('auto', 'json', 'text') }),
   timeouts: z.strictObject({
     connect_seconds: seconds(),
     headers_seconds: seconds(),
@@ -136,6 +138,7 @@ export function defaultValues(): Record<string, unknown> {
     },
     callbacks: { embedded: 'on', host: '127.0.0.1', port: 8466 },
     metrics: { remote: 'off' },
+    log: { level: 'info', format: 'auto' },
     timeouts: { connect_seconds: 10, headers_seconds: 60, body_seconds: 60, stall_seconds: 60 },
     policies: { on_existing: defaultOnExisting, ...inFileSpelling(defaultPolicies) },
     state: { dir: '.fileconv' },

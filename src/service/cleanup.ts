@@ -2,6 +2,7 @@ import { setImmediate as breathe } from 'node:timers/promises';
 import { messageOf } from './caught';
 import type { FileStore, StoredFile } from './file-store';
 import type { TaskStore } from './task-store';
+import type { Log } from '../shared/log';
 
 /** A request that was let in before a file expired may still be on its way to it. */
 const expiryGraceMs = 60_000;
@@ -14,7 +15,7 @@ interface CleanupOptions {
   store: TaskStore;
   intervalMs: number;
   taskRetentionMs: number;
-  log: (line: string) => void;
+  log: Log;
 }
 
 /**

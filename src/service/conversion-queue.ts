@@ -10,6 +10,7 @@ import { type FormatCatalog, formatName } from './formats';
 import type { ServiceMetrics } from './service-metrics';
 import { TaskError } from './task-error';
 import type { Task, TaskStore } from './task-store';
+import type { Log } from '../shared/log';
 
 /** A conversion that was under way this often when the service died is taken for the cause. */
 const maxAttempts = 10;
@@ -32,7 +33,7 @@ interface QueueOptions {
   /** How long an output of this app (by App ID) can be downloaded. */
   downloadLifetimeMs: (app: string) => number;
   metrics: ServiceMetrics | undefined;
-  log: (line: string) => void;
+  log: Log;
 }
 
 /**
@@ -137,9 +138,13 @@ export class ConversionQueue {
     }
     this.#complete(task, outcome, startedAt);
     const ending = outcome.status === 'successful' ? outcome.status : `${outcome.status}: ${outcome.message}`;
-    log(
-      `conversion ${id} ${task.inputFormat ?? '?'} → ${task.outputFormat ?? '?'}: ${ending}, ${Date.now() - startedAt} ms`,
-    );
+    const durationMs = Date.now() - startedAt;
+    log(`conversion ${id} ${task.inputFormat ?? '?'} → ${task.outputFormat ?? '?'}: ${ending}, ${durationMs} ms`, {
+      taskId: id,
+      appId: task.app,
+      status: outcome.status,
+      durationMs,
+    });
   }
 
   /** Converts, or says with a code of the document why that cannot be. */

@@ -16,6 +16,7 @@ import type { ServiceMetrics } from './service-metrics';
 import { TaskError } from './task-error';
 import { addTaskRoutes, addUploadRoute } from './task-routes';
 import { registerUploadForms } from './upload-route';
+import type { Log } from '../shared/log';
 
 interface ServerOptions {
   context: ServiceContext;
@@ -24,7 +25,7 @@ interface ServerOptions {
   versions: readonly string[];
   faults: Faults;
   metrics: ServiceMetrics | undefined;
-  log: (line: string) => void;
+  log: Log;
 }
 
 /** The HTTP side: admission, forms, errors, and the way from a path to its endpoint. */
@@ -59,13 +60,13 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     done(admit(request, reply));
   });
   addFaultHooks(server, { faults, admission });
-  if (metrics) {
-    server.addHook('onResponse', ({ routeOptions }, { statusCode, elapsedTime }, done) => {
-      const { asked } = routeOptions.config;
-      metrics.answered({ endpoint: asked?.endpoint, status: statusCode, seconds: elapsedTime / 1_000 });
-      done();
-    });
-  }
+  // Not Fastify's own log, whose lines hold the URL.
+  server.addHook('onResponse', ({ routeOptions }, { statusCode: status, elapsedTime }, done) => {
+    const { endpoint } = routeOptions.config.asked ?? {};
+    metrics?.answered({ endpoint, status, seconds: elapsedTime / 1_000 });
+    log('request answered', { level: 'debug', endpoint, status, durationMs: Math.round(elapsedTime) });
+    done();
+  });
   server.setErrorHandler((error, request, reply) => {
     let cause = error;
     try {
@@ -74,7 +75,9 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     } catch (failure) {
       cause = failure;
     }
-    log(`${request.routeOptions.url ?? 'request'} failed: ${inspectError(cause).stack ?? String(cause)}`);
+    log(`${request.routeOptions.url ?? 'request'} failed: ${inspectError(cause).stack ?? String(cause)}`, {
+      level: 'error',
+    });
     return sendRefusal(reply, new TaskError('INTERNAL_SERVER_ERROR'), context);
   });
   await addFormParsers(server, maxDataBytes);

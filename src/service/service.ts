@@ -21,6 +21,7 @@ import { PassingTasks } from './passing-tasks';
 import { createServer } from './server';
 import type { ServiceMetrics } from './service-metrics';
 import { TaskStore } from './task-store';
+import type { Log } from '../shared/log';
 
 /** Where the service runs and for whom, and any of its limits. */
 export interface ConversionServiceOptions extends Partial<ServiceLimits> {
@@ -43,7 +44,7 @@ export interface ConversionServiceOptions extends Partial<ServiceLimits> {
   callbacks?: CallbackOptions;
   /** Default: nobody counts. */
   metrics?: ServiceMetrics | undefined;
-  log?: (line: string) => void;
+  log?: Log;
 }
 
 export interface ConversionService {

@@ -1,6 +1,7 @@
 import { isCancellation } from '@temporalio/workflow';
 import type { CheckTaskInput, TaskReport } from '../shared/activities';
 import { failureCodes } from '../shared/activities';
+import type { UnknownOutcomeDecision } from '../shared/metrics';
 import type { JobFailure } from './job-failure';
 import { readFailure } from './job-failure';
 import { countUnknownOutcome } from './job-metrics';
@@ -56,13 +57,17 @@ export async function awaitConversion(
  * service then says about that task counts: one that it does not know leaves the outcome as unknown as it was.
  */
 export async function awaitProof(job: JobParts, failure: JobFailure): Promise<Proof> {
+  const tell = (decision: UnknownOutcomeDecision) => {
+    countUnknownOutcome(decision);
+    job.progress.log.unknownOutcome(decision, failure);
+  };
   try {
     const proof = await seekProof(job, failure);
     // What is as unknown as before is counted by what is decided about it.
-    if (proof.report || proof.failure.reaction !== 'outcomeUnknown') countUnknownOutcome('resolvedByCallback');
+    if (proof.report || proof.failure.reaction !== 'outcomeUnknown') tell('resolvedByCallback');
     return proof;
   } catch (error) {
-    if (isCancellation(error)) countUnknownOutcome('cancelled');
+    if (isCancellation(error)) tell('cancelled');
     throw error;
   }
 }

@@ -195,23 +195,28 @@ class ConversionJob implements JobParts {
         return 'submitAgain';
       case 'outcomeUnknown':
         if (this.policies.onUnknownOutcome === 'fail') {
-          countUnknownOutcome('failed');
+          this.tellUnknownOutcome('failed', failure);
           throw this.progress.failed(
             failure,
             `Policy onUnknownOutcome is "fail": nothing was submitted again. Look at the service whether the conversion ran; to convert all the same: fileconv job retry ${workflowInfo().workflowId} --resubmit`,
           );
         }
         if (this.resubmissions >= this.policies.maxResubmissions) {
-          countUnknownOutcome('failed');
+          this.tellUnknownOutcome('failed', failure);
           throw this.progress.failed(failure);
         }
-        countUnknownOutcome('resubmitted');
+        this.tellUnknownOutcome('resubmitted', failure);
         this.progress.possiblyChargedTwice = true;
         await this.pauseBeforeResubmission();
         return 'submitAgain';
       case 'fail':
         throw this.progress.failed(failure);
     }
+  }
+
+  private tellUnknownOutcome(decision: 'failed' | 'resubmitted', failure: JobFailure): void {
+    countUnknownOutcome(decision);
+    this.progress.log.unknownOutcome(decision, failure);
   }
 
   private async pauseBeforeResubmission(): Promise<void> {

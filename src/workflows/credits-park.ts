@@ -39,7 +39,10 @@ export class CreditsPark {
   enter(): void {
     const { app } = this.options;
     this.since ??= Date.now();
-    if (!this.isParked) countParked();
+    if (!this.isParked) {
+      countParked();
+      this.progress.log.parked(this.deadline);
+    }
     this.progress.enter(
       'awaitingCredits',
       `App \`${app}\` has too few vCredits. It asks again by itself; \`fileconv credits restored --app ${app}\` lets it go on at once.`,

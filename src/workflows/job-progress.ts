@@ -4,11 +4,13 @@ import { jobSummary } from '../shared/job';
 import type { ListedStatus } from '../shared/search-attributes';
 import { chargedBeforeMemo, listedErrorCode, searchAttributes } from '../shared/search-attributes';
 import type { JobFailure } from './job-failure';
+import { JobLog } from './job-log';
 import { countEnd, recordPhase } from './job-metrics';
 
 /** Where a job stands: what the query answers, what the UI shows, and what the result tells about time and requests. */
 export class JobProgress {
   readonly summary: string;
+  readonly log: JobLog;
   phase: JobPhase;
   since = Date.now();
   taskId: string | undefined;
@@ -22,6 +24,7 @@ export class JobProgress {
 
   constructor(input: ConversionJobInput) {
     this.summary = jobSummary(input);
+    this.log = new JobLog(input.app);
     this.phase = 'uri' in input.source ? 'uploading' : 'submitting';
     this.describe('');
   }
@@ -32,6 +35,7 @@ export class JobProgress {
       this.list(phase, errorCode);
       const now = Date.now();
       recordPhase(this.phase, now - this.since);
+      if (this.phase === 'awaitingCredits' && !isOver(phase)) this.log.resumed(now - this.since);
       this.phaseMs[this.phase] = (this.phaseMs[this.phase] ?? 0) + (now - this.since);
       this.phase = phase;
       this.since = now;
@@ -54,13 +58,15 @@ export class JobProgress {
     const phase = this.phase;
     this.enter('failed', failure.message, failure.code);
     countEnd('failed', failure);
+    const { taskId, possiblyChargedTwice } = this;
+    this.log.failed(failure, { phase, ...(taskId !== undefined && { taskId }), possiblyChargedTwice });
     const details: ConversionFailureDetails = {
       code: failure.code,
       phase,
       ...(failure.httpStatus !== undefined && { httpStatus: failure.httpStatus }),
       ...(failure.endpoint !== undefined && { endpoint: failure.endpoint }),
-      ...(this.taskId !== undefined && { taskId: this.taskId }),
-      possiblyChargedTwice: this.possiblyChargedTwice,
+      ...(taskId !== undefined && { taskId }),
+      possiblyChargedTwice,
     };
     return ApplicationFailure.create({
       message: [`${this.summary}: ${failure.message}`, advice, this.chargeNote()].filter(Boolean).join(' '),
@@ -102,6 +108,10 @@ export class JobProgress {
     ];
     setCurrentDetails(lines.filter(Boolean).join('\n\n'));
   }
+}
+
+function isOver(phase: JobPhase): boolean {
+  return phase === 'completed' || phase === 'failed' || phase === 'cancelled';
 }
 
 function listedStatus(phase: JobPhase): ListedStatus {

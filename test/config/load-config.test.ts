@@ -33,6 +33,7 @@ describe('the configuration without a file', () => {
     expect(values).toEqual({
       callbacks: { embedded: 'on', host: '127.0.0.1', port: 8466 },
       metrics: { remote: 'off' },
+      log: { level: 'info', format: 'auto' },
       defaultApp: 'embedded',
       temporal: {},
       worker: {
@@ -144,21 +145,25 @@ describe('precedence', () => {
               ? 'fail'
               : key === 'callbacks.embedded' || key === 'worker.common_limit' || key === 'metrics.remote'
                 ? 'off'
-                : key.startsWith('policies.') && key !== 'policies.max_resubmissions'
-                  ? '11 minutes'
-                  : key === 'service.max_conversion_memory_bytes'
-                    ? '1100000000'
-                    : '11';
+                : key === 'log.level'
+                  ? 'warn'
+                  : key === 'log.format'
+                    ? 'text'
+                    : key.startsWith('policies.') && key !== 'policies.max_resubmissions'
+                      ? '11 minutes'
+                      : key === 'service.max_conversion_memory_bytes'
+                        ? '1100000000'
+                        : '11';
       const variable = `FILECONV_${key.replace('.', '_').toUpperCase()}`;
       env[variable] = value;
       expected.set(key, variable);
     }
-    expect(expected.size).toBe(62);
+    expect(expected.size).toBe(64);
     const loaded = await load(undefined, env);
     for (const row of describeConfig(loaded)) {
       if (!expected.has(row.key)) continue;
       expect(row.source).toBe(expected.get(row.key));
-      expect(row.value).toMatch(/^(11|1100000000|11 minutes|fail|off|text|127\.0\.0\.1:11|.*\/text)$/);
+      expect(row.value).toMatch(/^(11|1100000000|11 minutes|fail|off|warn|text|127\.0\.0\.1:11|.*\/text)$/);
     }
     expect(loaded.warnings).toEqual([]);
   });

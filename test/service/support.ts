@@ -180,7 +180,10 @@ export async function startTestService(
   const logged: string[] = [];
   const service = await startConversionService({
     apps: [testApp.app],
-    log: (line) => logged.push(line),
+    // As the usual level has it.
+    log: (line, { level } = {}) => {
+      if (level !== 'debug') logged.push(line);
+    },
     ...options,
     dataDir,
   });

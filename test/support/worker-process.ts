@@ -31,6 +31,8 @@ export interface WorkerProcessOptions {
   callbacks?: { key: string; publicBaseUrl: string };
   /** Default: tells its metrics nowhere. */
   metricsAddress?: string;
+  /** Further variables of the process. */
+  env?: Readonly<Record<string, string>>;
   /** Default: the server of this jest run. */
   temporalAddress?: string;
   /** Default: a worker that holds nowhere, `fileconv worker` itself. Keys are app profiles: their jobs are held there. */
@@ -57,7 +59,7 @@ export class WorkerProcess {
     const log = openSync(logFile, 'a');
     const child = spawn(process.execPath, options.hold ? [holdingWorker] : [builtMain, 'worker'], {
       cwd: options.folder,
-      env: { ...process.env, ...variables(options) },
+      env: { ...process.env, ...variables(options), ...options.env },
       stdio: ['ignore', log, log, 'ipc'],
     });
     closeSync(log);
@@ -73,6 +75,13 @@ export class WorkerProcess {
   /** Whether the job of this app stands at its holding point. */
   isHolding(app: string): boolean {
     return this.#held.has(app);
+  }
+
+  /** Lets it finish its steps, close what it has open, and end. */
+  async drain(): Promise<void> {
+    const exited = once(this.#child, 'exit');
+    this.#child.kill('SIGTERM');
+    await exited;
   }
 
   /** `kill -9`. A second call changes nothing. */

@@ -4,6 +4,7 @@ import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import type { ExitCode } from '../exit';
 import { exitCodes } from '../exit';
+import { openLog, runningOutput } from '../logs/open-log';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
 import { findTemporal } from '../stack/temporal-in-use';
 
@@ -14,7 +15,8 @@ export async function callbacks(context: CommandContext): Promise<ExitCode> {
   const signal = untilAskedToEnd();
   const { target } = await findTemporal(context);
   const { host, port, publicBaseUrl } = values.callbacks;
-  const receiver = await openReceiver(context, { target, port }).catch((error: unknown) => {
+  const log = await openLog(context, { process: 'callbacks' });
+  const receiver = await openReceiver(context, { target, port, log }).catch((error: unknown) => {
     if (systemErrorCode(error) !== 'EADDRINUSE') throw error;
     const problem = `Another program listens on ${host}:${port}. End it, or give the receiver another port (FILECONV_CALLBACKS_PORT=0: any free one).`;
     throw new CommandError('SERVICE_UNUSABLE', [problem], { cause: error });
@@ -23,9 +25,10 @@ export async function callbacks(context: CommandContext): Promise<ExitCode> {
   const address = target.connection.address ?? '';
   if (output.json) output.printJson({ url: receiver.url, publicBaseUrl: publicBaseUrl ?? null, address });
   else {
-    output.say(`Callbacks are taken at ${receiver.url} and signalled to ${address}. Ctrl-C ends it.`);
+    const news = runningOutput(context, log);
+    news.say(`Callbacks are taken at ${receiver.url} and signalled to ${address}. Ctrl-C ends it.`);
     if (publicBaseUrl === undefined) {
-      output.warn(
+      news.warn(
         'No service is asked to call back: set public_base_url in [callbacks] for the workers, with the same key.',
       );
     }

@@ -6,6 +6,7 @@ import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import type { ExitCode } from '../exit';
 import { exitCodes } from '../exit';
+import { openLog } from '../logs/open-log';
 import { openMetrics } from '../metrics/open-metrics';
 import { explainFolder, explainStateFolder } from '../stack/state-folder';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
@@ -14,6 +15,7 @@ import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
 export async function service(context: CommandContext): Promise<ExitCode> {
   const { config, output } = context;
   const settings = config.values.service;
+  const log = await openLog(context, { process: 'service' });
   let reload = (): void => undefined;
   const signal = untilAskedToEnd({ onHangUp: () => reload() });
   const { metricsAddress } = settings;
@@ -67,7 +69,7 @@ export async function service(context: CommandContext): Promise<ExitCode> {
       cleanupIntervalMs: inMilliseconds(settings.cleanupIntervalSeconds),
       taskRetentionMs: inMilliseconds(settings.taskRetentionDays * 24 * 60 * 60),
       metrics: metrics?.service,
-      log: (line) => output.say(line),
+      log,
     });
     return { embedded: app, running: started };
   }

@@ -11,11 +11,12 @@ import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import type { ExitCode } from '../exit';
 import { exitCodes } from '../exit';
+import { openLog, runningOutput } from '../logs/open-log';
 import { watchJobs } from '../metrics/watch-jobs';
-import { installWorkerRuntime } from '../metrics/worker-runtime';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
 import type { StackRecord } from '../stack/stack-record';
 import { findTemporal } from '../stack/temporal-in-use';
+import { installWorkerRuntime } from '../worker-runtime';
 
 const startCheckMs = 20;
 
@@ -25,10 +26,12 @@ export async function worker(context: CommandContext): Promise<ExitCode> {
   const { values } = config;
   const signal = untilAskedToEnd();
   const { metricsAddress } = values.worker;
-  if (metricsAddress !== undefined) installWorkerRuntime({ metricsAddress });
+  const log = await openLog(context, { process: 'worker' });
+  const news = runningOutput(context, log);
+  installWorkerRuntime({ log, level: values.log.level, metricsAddress });
   const { target, stack } = await findTemporal(context);
   const callbacks = await callbackSettings(context);
-  const apps = { ...(await embeddedApps(context, stack)), ...configuredApps(context) };
+  const apps = { ...(await embeddedApps(context, stack)), ...configuredApps(context, news.warn) };
   const plugin = new FileConversionPlugin({
     apps,
     ...(callbacks && { callbacks }),
@@ -62,7 +65,7 @@ export async function worker(context: CommandContext): Promise<ExitCode> {
       taskQueue,
       ...(metricsUrl !== undefined && { metrics: metricsUrl }),
     });
-  else output.say(`Worker on task queue ${taskQueue} of ${address}. Ctrl-C drains it.`);
+  else news.say(`Worker on task queue ${taskQueue} of ${address}. Ctrl-C drains it.`);
   const over = new AbortController();
   const { client } = conversionWorker;
   const watched =

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { createWriteStream, existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { ensureEmbeddedApp } from '../../service/embedded-app';
@@ -8,7 +8,9 @@ import type { CommandContext } from '../command-context';
 import type { CallbackReceiver } from '../../callbacks/receiver';
 import { temporalTarget } from '../../config/temporal-connection';
 import { systemErrorCode } from '../../shared/system-error';
+import type { Log } from '../../shared/log';
 import { openReceiver } from '../callback-settings';
+import { openLog } from '../logs/open-log';
 import { claimPorts } from './stack-ports';
 import type { StackRecord } from './stack-record';
 import { removeStackRecord, writeStackRecord } from './stack-record';
@@ -81,7 +83,7 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     options.signal?.throwIfAborted();
     const callbacks =
       values.callbacks.embedded === 'on'
-        ? await startReceiver(context, { temporal, port: ports.callbacks })
+        ? await startReceiver(context, { temporal, port: ports.callbacks, logs })
         : undefined;
     if (callbacks) started.push(() => callbacks.close());
     const worker = await startWorker(context, {
@@ -165,18 +167,38 @@ async function startService(context: CommandContext, port: number, logs: string)
 /** In this process: without it there is no stack, and a callback that finds nobody is sent again. */
 async function startReceiver(
   context: CommandContext,
-  { temporal, port }: { temporal: TemporalPart; port: number },
+  { temporal, port, logs }: { temporal: TemporalPart; port: number; logs: string },
 ): Promise<CallbackReceiver> {
-  const { config, env } = context;
+  const { config, env, output } = context;
   const { connection } = temporalTarget(config.values.temporal, env);
   const target = { connection: { ...connection, address: temporal.address }, namespace: temporal.namespace };
-  try {
-    return await openReceiver(context, { target, port });
-  } catch (error) {
-    // Another program may have taken the port meanwhile.
-    const mustBe = config.values.callbacks.port === port && config.origins['callbacks.port']?.source !== 'default';
-    if (mustBe || systemErrorCode(error) !== 'EADDRINUSE') throw error;
-    return openReceiver(context, { target, port: 0 });
+  const file = createWriteStream(path.join(logs, 'callbacks.log'), { flags: 'a' });
+  const write = await openLog(context, { process: 'callbacks', stream: file });
+  const log: Log = (message, details) => {
+    write(message, details);
+    if (details?.level === 'warn') output.warn(message);
+  };
+  const receiver = await open().catch((error: unknown) => {
+    file.end();
+    throw error;
+  });
+  return {
+    url: receiver.url,
+    async close() {
+      await receiver.close();
+      file.end();
+    },
+  };
+
+  async function open(): Promise<CallbackReceiver> {
+    try {
+      return await openReceiver(context, { target, port, log });
+    } catch (error) {
+      // Another program may have taken the port meanwhile.
+      const mustBe = config.values.callbacks.port === port && config.origins['callbacks.port']?.source !== 'default';
+      if (mustBe || systemErrorCode(error) !== 'EADDRINUSE') throw error;
+      return openReceiver(context, { target, port: 0, log });
+    }
   }
 }
 

@@ -5,6 +5,7 @@ import { messageOf } from '../caught';
 import { embeddedAppName, embeddedCallbackHosts } from '../embedded-app';
 import { type Account, createAccount } from './account';
 import { type AccountsFile, AccountsFileError, parseAccountsFile, readAccountsFile } from './accounts-file';
+import type { Log } from '../../shared/log';
 
 const watchIntervalMs = 500;
 
@@ -17,7 +18,7 @@ export interface AccountsOptions {
   file: string;
   /** The file was named by somebody, so it has to exist. */
   required: boolean;
-  log: (line: string) => void;
+  log: Log;
 }
 
 interface State {
@@ -111,7 +112,7 @@ export class Accounts {
       );
       return true;
     } catch (error) {
-      log(`the accounts stay as they were: ${messageOf(error)}`);
+      log(`the accounts stay as they were: ${messageOf(error)}`, { level: 'warn' });
       return false;
     }
   }

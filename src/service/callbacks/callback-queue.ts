@@ -14,6 +14,7 @@ import type { CallbackSettings } from './callback-options';
 import type { PendingCallback } from './callback-store';
 import { planRetry } from './retry-schedule';
 import { type CallbackAnswer, type CallbackRequest, sendCallback } from './send-callback';
+import type { Log } from '../../shared/log';
 
 interface QueueOptions {
   store: TaskStore;
@@ -23,7 +24,7 @@ interface QueueOptions {
   /** What is to go wrong with the first attempt of a callback of this app. */
   faultOf: (app: string) => CallbackFault;
   metrics: ServiceMetrics | undefined;
-  log: (line: string) => void;
+  log: Log;
 }
 
 type Outcome =
@@ -97,7 +98,7 @@ export class CallbackQueue {
       const next = this.#options.store.callbacks.nextDueAfter(now);
       pauseMs = next === undefined ? maxSleepMs : next - Date.now();
     } catch (error) {
-      this.#options.log(`callbacks can't be read, tries again: ${messageOf(error)}`);
+      this.#options.log(`callbacks can't be read, tries again: ${messageOf(error)}`, { level: 'error' });
     }
     this.#timer = setTimeout(() => this.#wake(), Math.min(maxSleepMs, Math.max(1, pauseMs))).unref();
   }
@@ -129,7 +130,10 @@ export class CallbackQueue {
       if (outcome) this.#record(callback, outcome);
     } catch (error) {
       // It is still in the database, so it can wait.
-      log(`callback of task ${callback.task} can't be recorded, tries again: ${messageOf(error)}`);
+      log(`callback of task ${callback.task} can't be recorded, tries again: ${messageOf(error)}`, {
+        level: 'error',
+        taskId: callback.task,
+      });
       await sleep(brokenRetryMs, undefined, { signal: this.#stop.signal, ref: false }).catch(() => undefined);
     }
   }
@@ -191,7 +195,11 @@ export class CallbackQueue {
     store.callbacks.end(task, { state: 'failed', attempts, problem, now });
     metrics?.calledBack('failed');
     // The origin only: path and query may hold the receiver's own secret.
-    log(`callback of task ${task} to ${originOf(url)} failed after ${attempts} attempt(s): ${problem}`);
+    log(`callback of task ${task} to ${originOf(url)} failed after ${attempts} attempt(s): ${problem}`, {
+      level: 'warn',
+      taskId: task,
+      attempts,
+    });
   }
 }
 

@@ -3,6 +3,7 @@ import { inspectError, messageOf } from '../caught';
 import { checkToml, describeIssue } from '../checked-toml';
 import { type CallbackFault, FaultRules, type FaultyApp, noCallbackFault, type RequestFault } from './fault-rules';
 import { type Fault, type FaultsOptions, faultsSchema, type FaultsValues } from './faults-schema';
+import type { Log } from '../../shared/log';
 
 /** Faults that cannot be used; one line that names the file and the key. */
 export class FaultsFileError extends Error {
@@ -18,7 +19,7 @@ interface FaultsSource {
   required: boolean;
   /** The apps that a fault can name. */
   apps: () => readonly FaultyApp[];
-  log: (line: string) => void;
+  log: Log;
 }
 
 interface State {
@@ -74,7 +75,7 @@ export class Faults {
       else log('faults are off');
       return true;
     } catch (error) {
-      log(`the faults stay as they were: ${messageOf(error)}`);
+      log(`the faults stay as they were: ${messageOf(error)}`, { level: 'warn' });
       return false;
     }
   }

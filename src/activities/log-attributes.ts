@@ -1,0 +1,26 @@
+import type { Context } from '@temporalio/activity';
+import type { ActivityInterceptors } from '@temporalio/worker';
+
+const ownPrefix = 'conversion.';
+
+/** Adds the app profile to every line that the SDK or an activity of ours writes. */
+export function logAttributes({ info }: Context): ActivityInterceptors {
+  if (!info.activityType.startsWith(ownPrefix)) return {};
+  let app: string | undefined;
+  return {
+    inbound: {
+      execute(input, next) {
+        app = appOf(input.args[0]);
+        return next(input);
+      },
+    },
+    outbound: {
+      getLogAttributes: (attributes, next) => next(app === undefined ? attributes : { ...attributes, app }),
+    },
+  };
+}
+
+function appOf(argument: unknown): string | undefined {
+  const { app } = (argument ?? {}) as { app?: unknown };
+  return typeof app === 'string' ? app : undefined;
+}

@@ -8,12 +8,21 @@ import { appSchema, fileSchema } from '../src/service/accounts/accounts-schema';
 import { failureCodes } from '../src/shared/activities';
 
 const root = path.resolve(__dirname, '..');
-const pages = ['README.md', 'CONTRIBUTING.md', 'docs/accounts.md', 'docs/errors.md', 'docs/faults.md'];
+const pages = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'docs/accounts.md',
+  'docs/errors.md',
+  'docs/faults.md',
+  'docs/operations/encryption.md',
+];
 const textOf = (page: string) => readFileSync(path.join(root, page), 'utf8');
 const readme = textOf('README.md');
 
-it('every TypeScript snippet of the README compiles against the package, and a wrong one would be noticed', () => {
-  const snippets = [...readme.matchAll(/^```ts\n(.*?)^```$/gms)].map((match) => match[1] ?? '');
+it('every TypeScript snippet of the README and the pages compiles against the package, and a wrong one would be noticed', () => {
+  const snippets = pages.flatMap((page) =>
+    [...textOf(page).matchAll(/^```ts\n(.*?)^```$/gms)].map((match) => match[1] ?? ''),
+  );
   expect(snippets.length).toBeGreaterThan(2);
   const wrong =
     "import { FileConversionClient } from 'temporal-file-conversion';\nnew FileConversionClient({ clint: 1 });\n";

@@ -60,6 +60,17 @@ export const sectionSchemas = {
     metrics_address: listenAddress().optional(),
   }),
   metrics: z.strictObject({ remote: choice('on', 'off') }),
+  encryption: z.strictObject({
+    key_env: text().optional(),
+    key_file: text().optional(),
+  }),
+  codec: z.strictObject({
+    host: text(),
+    port: integer(0, 65_535),
+    ui_origin: baseUrl().optional(),
+    token_env: text().optional(),
+    token_file: text().optional(),
+  }),
   timeouts: z.strictObject({
     connect_seconds: seconds(),
     headers_seconds: seconds(),
@@ -136,6 +147,7 @@ export function defaultValues(): Record<string, unknown> {
     },
     callbacks: { embedded: 'on', host: '127.0.0.1', port: 8466 },
     metrics: { remote: 'off' },
+    codec: { host: '127.0.0.1', port: 8467 },
     timeouts: { connect_seconds: 10, headers_seconds: 60, body_seconds: 60, stall_seconds: 60 },
     policies: { on_existing: defaultOnExisting, ...inFileSpelling(defaultPolicies) },
     state: { dir: '.fileconv' },

@@ -14,12 +14,13 @@ const arrows = {
   logs: ['shared'],
   tracing: ['shared'],
   callbacks: ['shared'],
-  client: ['batch', 'shared'],
+  client: ['batch', 'encryption', 'shared'],
   service: ['api/contract', 'api/error-codes', 'shared'],
   // Raw HTTP instead of our own client, whose tolerance would hide what a service does wrong.
   conformance: ['api/contract', 'api/error-codes', 'shared'],
   'temporal-server': ['shared'],
   config: ['shared'],
+  encryption: ['shared'],
 };
 const folders = [...Object.keys(arrows), 'cli', 'plugin', 'worker', 'index'];
 

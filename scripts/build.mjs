@@ -1,4 +1,4 @@
-// Compiles src to dist, then bundles the workflows once, so that a worker starts without webpack.
+// Compiles src to dist, then bundles the workflows, so that a worker starts without webpack.
 import { execFileSync } from 'node:child_process';
 import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -18,8 +18,15 @@ export async function build({ check = true } = {}) {
 
   const { bundleWorkflowCode } = require('@temporalio/worker');
   const workflowsPath = path.join(root, 'dist/workflows/index.js');
-  const { code } = await bundleWorkflowCode({ workflowsPath, logger: quietLogger() });
-  writeFileSync(path.join(root, 'dist/workflow-bundle.js'), code);
+  const failureConverterPath = path.join(root, 'dist/encryption/failure-converter.js');
+  for (const [file, converters] of [
+    ['workflow-bundle.js', {}],
+    // The failures of a workflow are encoded in its sandbox.
+    ['workflow-bundle-encoded-failures.js', { failureConverterPath }],
+  ]) {
+    const { code } = await bundleWorkflowCode({ workflowsPath, ...converters, logger: quietLogger() });
+    writeFileSync(path.join(root, 'dist', file), code);
+  }
   chmodSync(path.join(root, 'dist/cli/main.js'), 0o755);
   // Written last: who finds it finds a whole build.
   const { version } = require('@temporalio/worker/package.json');

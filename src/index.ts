@@ -9,6 +9,8 @@ export type { ListedSweepSchedule } from './client/sweep-schedules';
 export type { SweepOverlap, SweepScheduleRequest, SweepTimes } from './client/sweep-request';
 export { InvalidRequestError } from './client/job-request';
 export type { ConversionRequest } from './client/job-request';
+export { createEncryptedDataConverter } from './encryption/data-converter';
+export { EncryptionKeyError } from './encryption/encryption-keys';
 export { FileConversionPlugin } from './plugin';
 export type { AppProfile, CallbackSettings, FileConversionPluginOptions } from './plugin';
 export type { ApiTimeouts } from './api/conversion-api';

@@ -1,8 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import type { DataConverter } from '@temporalio/common';
 import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
 import { Worker } from '@temporalio/worker';
 import { z } from 'zod';
+import { encodedFailuresPath } from './encryption/data-converter';
 import type { FileConversionPlugin } from './plugin';
 import { defaultTaskQueue } from './shared/names';
 
@@ -16,6 +18,8 @@ export interface ConversionWorkerOptions {
   namespace?: string;
   /** Default: `file-conversion`. */
   taskQueue?: string;
+  /** The one that the clients have, for example `createEncryptedDataConverter(keys)`. Default: payloads as they are. */
+  dataConverter?: DataConverter;
   /** Activities at a time, and so files in transfer at a time. Default: 100. */
   maxConcurrentActivities?: number;
   /** How long activities may go on after a shutdown began. Default: 30 seconds. */
@@ -44,18 +48,26 @@ export async function createConversionWorker(options: ConversionWorkerOptions): 
     ...(options.shutdownGraceMs !== undefined && { shutdownGraceTime: options.shutdownGraceMs }),
     // A worker with a limit of its own begins nothing by itself; the server puts the common limit in its place.
     ...(options.obeyCommonLimit === true && { maxTaskQueueActivitiesPerSecond: noLimitPerSecond }),
-    ...workflowCode(),
+    ...(options.dataConverter && { dataConverter: options.dataConverter }),
+    ...workflowCode(options.dataConverter),
   });
 }
 
-/** The bundle that was built with the package; bundled anew when there is none, or when the SDK beside us is of another version. */
-function workflowCode(): Pick<WorkerOptions, 'workflowBundle'> | Pick<WorkerOptions, 'workflowsPath'> {
+/**
+ * The bundle that was built with the package; bundled anew when there is none, or when the SDK beside us is of another version. A bundle holds the
+ * converters that its workflows use, so there is a second one for encrypted payloads.
+ */
+function workflowCode({ failureConverterPath, payloadConverterPath }: DataConverter = {}):
+  Pick<WorkerOptions, 'workflowBundle'> | Pick<WorkerOptions, 'workflowsPath'> {
   // src and dist lie at the same depth, so this finds the built files from both.
   const built = path.resolve(__dirname, '../dist');
   const builtWith = readVersion(path.join(built, 'workflow-bundle.json'), 'sdkVersion');
   const running = readVersion(require.resolve('@temporalio/worker/package.json'), 'version');
-  if (builtWith !== running) return { workflowsPath: require.resolve('./workflows') };
-  return { workflowBundle: { codePath: path.join(built, 'workflow-bundle.js') } };
+  const isEncoding = failureConverterPath === encodedFailuresPath;
+  const isForeign = payloadConverterPath !== undefined || (failureConverterPath !== undefined && !isEncoding);
+  if (builtWith !== running || isForeign) return { workflowsPath: require.resolve('./workflows') };
+  const bundle = isEncoding ? 'workflow-bundle-encoded-failures.js' : 'workflow-bundle.js';
+  return { workflowBundle: { codePath: path.join(built, bundle) } };
 }
 
 function readVersion(file: string, key: string): string | undefined {

@@ -15,12 +15,15 @@ const pages = [
   'docs/errors.md',
   'docs/faults.md',
   'docs/operations/logs-and-traces.md',
+  'docs/operations/encryption.md',
 ];
 const textOf = (page: string) => readFileSync(path.join(root, page), 'utf8');
 const readme = textOf('README.md');
 
-it('every TypeScript snippet of the README compiles against the package, and a wrong one would be noticed', () => {
-  const snippets = [...readme.matchAll(/^```ts\n(.*?)^```$/gms)].map((match) => match[1] ?? '');
+it('every TypeScript snippet of the README and the pages compiles against the package, and a wrong one would be noticed', () => {
+  const snippets = pages.flatMap((page) =>
+    [...textOf(page).matchAll(/^```ts\n(.*?)^```$/gms)].map((match) => match[1] ?? ''),
+  );
   expect(snippets.length).toBeGreaterThan(2);
   const wrong =
     "import { FileConversionClient } from 'temporal-file-conversion';\nnew FileConversionClient({ clint: 1 });\n";

@@ -1,4 +1,3 @@
-import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { CallbackKeys } from '../callbacks/callback-key';
 import { CallbackKeyError, ensureCallbackKeyFile, parseCallbackKeys } from '../callbacks/callback-key';
@@ -6,10 +5,11 @@ import type { CallbackReceiver } from '../callbacks/receiver';
 import type { TemporalTarget } from '../config/temporal-connection';
 import type { CallbackSettings } from '../plugin';
 import type { Log } from '../shared/log';
-import { systemErrorCode } from '../shared/system-error';
 import type { CommandContext } from './command-context';
 import { CommandError } from './command-error';
+import { openDataConverter } from './encryption-settings';
 import { openMetrics } from './metrics/open-metrics';
+import { keySource, placeOf, readKeySource } from './key-source';
 import { explainStateFolder } from './stack/state-folder';
 
 /** What a worker asks services to call back with; undefined when the configuration names no place to call. */
@@ -31,11 +31,12 @@ export async function openReceiver(
   const { Client, Connection } = await import('@temporalio/client');
   const { startCallbackReceiver } = await import('../callbacks/receiver.js');
   const { createSignalJob } = await import('../callbacks/signal-job.js');
+  const dataConverter = await openDataConverter(context);
   const connection = Connection.lazy(target.connection);
   const metrics = await openReceiverMetrics(metricsAddress);
   const receiver = await startCallbackReceiver({
     keys,
-    signalJob: createSignalJob(new Client({ connection, namespace: target.namespace })),
+    signalJob: createSignalJob(new Client({ connection, namespace: target.namespace, dataConverter })),
     host,
     port,
     ...(publicBaseUrl !== undefined && { pathPrefix: new URL(publicBaseUrl).pathname }),
@@ -64,24 +65,21 @@ async function openReceiverMetrics(address: string | undefined) {
 }
 
 async function readKeys(context: CommandContext): Promise<CallbackKeys> {
-  const { config, env } = context;
-  const { keyEnv, keyFile } = config.values.callbacks;
-  if (keyEnv !== undefined && keyFile !== undefined) {
-    throw unusable('callbacks.key_env and callbacks.key_file both say where the callback key is; keep one.');
-  }
-  const file = keyFile ?? path.join(config.values.state.dir, 'callbacks.key');
-  const place = keyEnv === undefined ? `the file ${file}` : `the variable ${keyEnv}`;
-  let text: string | undefined;
-  if (keyEnv !== undefined) text = env[keyEnv];
-  else if (keyFile === undefined) text = await ownKey(file, config.values.state.dir);
-  else text = await readKeyFile(context, keyFile);
-  if (text === undefined) throw unusable(`The callback key: ${place} is not set; export it where this runs.`);
+  const { keyEnv, keyFile } = context.config.values.callbacks;
+  const what = 'The callback key';
+  const source = keySource({ what, section: 'callbacks', keys: ['key_env', 'key_file'], env: keyEnv, file: keyFile });
+  const { dir } = context.config.values.state;
+  const file = path.join(dir, 'callbacks.key');
+  const text = source
+    ? await readKeySource(context, source, 'leave callbacks.key_file out to have one made')
+    : await ownKey(file, dir);
   for (const secret of text.split(/\s+/)) context.secrets.hide(secret);
   try {
     return parseCallbackKeys(text);
   } catch (error) {
     if (!(error instanceof CallbackKeyError)) throw error;
-    throw unusable(`The callback key: ${place} can't be used: ${error.message}.`, error);
+    const place = source ? placeOf(source) : `the file ${file}`;
+    throw new CommandError('INPUT_UNUSABLE', [`${what}: ${place} can't be used: ${error.message}.`], { cause: error });
   }
 }
 
@@ -91,24 +89,4 @@ async function ownKey(file: string, stateDir: string): Promise<string> {
   } catch (error) {
     throw explainStateFolder(stateDir, error);
   }
-}
-
-async function readKeyFile({ output }: CommandContext, file: string): Promise<string> {
-  try {
-    // Windows keeps no such bits.
-    if (process.platform !== 'win32' && ((await stat(file)).mode & 0o077) !== 0) {
-      output.warn(`The callback key: others can read the file ${file}; run: chmod 600 ${file}`);
-    }
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    const reason = systemErrorCode(error) === 'ENOENT' ? 'does not exist' : 'cannot be read';
-    throw unusable(
-      `The callback key: the file ${file} ${reason}; leave callbacks.key_file out to have one made.`,
-      error,
-    );
-  }
-}
-
-function unusable(problem: string, cause?: unknown): CommandError {
-  return new CommandError('INPUT_UNUSABLE', [problem], { cause });
 }

@@ -109,6 +109,13 @@ export function buildCommands(output: Output, run: Runner): Command {
       run(options, async (context) => (await import('./commands/callbacks.js')).callbacks(context)),
     );
 
+  common(program.command('codec-server'))
+    .description('run the codec server: decrypts payloads for the Temporal UI')
+    .addHelpText('after', examples('fileconv codec-server', 'FILECONV_CODEC_PORT=9002 fileconv codec-server'))
+    .action((options: CommonOptions) =>
+      run(options, async (context) => (await import('./commands/codec-server.js')).codecServer(context)),
+    );
+
   const service = common(program.command('service'))
     .description('run the embedded conversion service on this machine')
     .addHelpText('after', examples('fileconv service', 'FILECONV_SERVICE_PORT=9000 fileconv service'))

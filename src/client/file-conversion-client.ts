@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
+import { hidesPayloads } from '../encryption/data-converter';
 import type { ConversionJobInput, ConversionJobResult } from '../shared/job';
 import { jobSummary } from '../shared/job';
 import { conversionBatchType, conversionJobType, defaultTaskQueue } from '../shared/names';
@@ -22,7 +23,7 @@ export interface FileConversionClientOptions {
 }
 
 export interface StartOptions {
-  /** Default: a new id made of the source's name. */
+  /** Default: a new id made of the source's name; of nothing but chance where the client's payloads are encrypted. */
   workflowId?: string;
   /** An earlier run of this job may have been charged: the result says `possiblyChargedTwice`. */
   chargedBefore?: boolean;
@@ -60,7 +61,7 @@ export class FileConversionClient {
     const input = toJobInput(request, this.app);
     const typedSearchAttributes = await this.searchAttributesOf(input, options);
     const workflow = await this.client.workflow.start(conversionJobType, {
-      workflowId: options.workflowId ?? newWorkflowId(input.source),
+      workflowId: options.workflowId ?? this.newWorkflowId(input),
       taskQueue: this.taskQueue,
       args: [input],
       staticSummary: jobSummary(input),
@@ -102,6 +103,10 @@ export class FileConversionClient {
   /** The batch of this name; asking it costs nothing until one of its methods is called. */
   getBatch(name: string): BatchHandle {
     return new BatchHandle(this.client.workflow.getHandle(name));
+  }
+
+  private newWorkflowId({ source }: ConversionJobInput): string {
+    return newWorkflowId(source, { isHidden: hidesPayloads(this.client.options.loadedDataConverter) });
   }
 
   /** A server that does not know them would refuse the workflow; without them it sets none either. */

@@ -84,8 +84,9 @@ export function toJobInput(request: ConversionRequest, defaultApp: string): Conv
   };
 }
 
-/** An id that people can read and type: `convert/report.md-1f3a9c02`. */
-export function newWorkflowId(source: ConversionSource): string {
+/** An id that people can read and type: `convert/report.md-1f3a9c02`. Ids are never encrypted: `isHidden` leaves the name out. */
+export function newWorkflowId(source: ConversionSource, { isHidden }: { isHidden: boolean }): string {
+  if (isHidden) return `convert/${randomBytes(8).toString('hex')}`;
   const name = sourceName(source)
     .replace(/[^\p{L}\p{N}._-]+/gu, '-')
     .slice(0, 80);

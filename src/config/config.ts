@@ -75,6 +75,19 @@ export interface Config {
   metrics: { remote: 'on' | 'off' };
   /** Of the processes that run until they are asked to end. `auto`: text on a terminal, else JSON. */
   log: { level: LogLevel; format: 'auto' | 'json' | 'text' };
+  /** Of the payloads in Temporal; off without a source of keys, which are never part of the configuration themselves. */
+  encryption: { keyEnv?: string; keyFile?: string };
+  /** The codec server, which decrypts payloads for the Temporal UI. */
+  codec: {
+    host: string;
+    /** 0: any free port. */
+    port: number;
+    /** Where the UI that may ask is opened; only its origin counts. */
+    uiOrigin?: string;
+    /** Whoever asks must know the token; absent: nobody needs one. */
+    tokenEnv?: string;
+    tokenFile?: string;
+  };
   timeouts: { connectSeconds: number; headersSeconds: number; bodySeconds: number; stallSeconds: number };
   policies: {
     onUnknownOutcome: 'resubmit' | 'fail';
@@ -101,7 +114,7 @@ export interface Config {
 type ResolvePath = (key: string, value: string) => string;
 
 export function toConfig(values: FileValues, apps: Record<string, AppProfile>, resolvePath: ResolvePath): Config {
-  const { temporal, worker, service, callbacks, metrics, log, timeouts, policies } = values;
+  const { temporal, worker, service, callbacks, metrics, log, encryption, codec, timeouts, policies } = values;
   const stateDir = resolvePath('state.dir', values.state.dir);
   return {
     defaultApp: values.default_app,
@@ -165,6 +178,17 @@ export function toConfig(values: FileValues, apps: Record<string, AppProfile>, r
     },
     metrics: { remote: metrics.remote },
     log: { level: log.level, format: log.format },
+    encryption: {
+      ...(encryption.key_env !== undefined && { keyEnv: encryption.key_env }),
+      ...(encryption.key_file !== undefined && { keyFile: resolvePath('encryption.key_file', encryption.key_file) }),
+    },
+    codec: {
+      host: codec.host,
+      port: codec.port,
+      ...(codec.ui_origin !== undefined && { uiOrigin: codec.ui_origin }),
+      ...(codec.token_env !== undefined && { tokenEnv: codec.token_env }),
+      ...(codec.token_file !== undefined && { tokenFile: resolvePath('codec.token_file', codec.token_file) }),
+    },
     timeouts: {
       connectSeconds: timeouts.connect_seconds,
       headersSeconds: timeouts.headers_seconds,

@@ -60,7 +60,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConf
       problems.push(problemLine('default_app', message, values));
     }
   }
-  if (checked.success) problems.push(...metricsProblems(checked.data, values));
+  if (checked.success) problems.push(...metricsProblems(checked.data, values), ...codecProblems(checked.data, values));
   const [first, ...others] = problems;
   if (first !== undefined || !checked.success) throw new ConfigError([first ?? 'unusable configuration', ...others]);
 
@@ -131,6 +131,14 @@ function metricsProblems(checked: FileValues, values: Layer['values']): string[]
     const message = `is ${address}, which other machines can reach; use 127.0.0.1, or allow it with remote = "on" in [metrics]`;
     return [problemLine(`${section}.metrics_address`, message, values)];
   });
+}
+
+/** A codec server tells everything: other machines are answered only when they know a token. */
+function codecProblems({ codec }: FileValues, values: Layer['values']): string[] {
+  const hasToken = codec.token_env !== undefined || codec.token_file !== undefined;
+  if (hasToken || /^(127(\.\d{1,3}){3}|::1|localhost)$/.test(codec.host)) return [];
+  const message = `is ${codec.host}, which other machines can reach; use 127.0.0.1, or have them know a token: token_env or token_file in [codec]`;
+  return [problemLine('codec.host', message, values)];
 }
 
 /** Whether a token would cross a network in the clear. */

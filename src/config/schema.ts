@@ -62,6 +62,17 @@ export const sectionSchemas = {
   }),
   metrics: z.strictObject({ remote: choice('on', 'off') }),
   log: z.strictObject({ level: choice(...logLevels), format: choice('auto', 'json', 'text') }),
+  encryption: z.strictObject({
+    key_env: text().optional(),
+    key_file: text().optional(),
+  }),
+  codec: z.strictObject({
+    host: text(),
+    port: integer(0, 65_535),
+    ui_origin: baseUrl().optional(),
+    token_env: text().optional(),
+    token_file: text().optional(),
+  }),
   timeouts: z.strictObject({
     connect_seconds: seconds(),
     headers_seconds: seconds(),
@@ -139,6 +150,7 @@ export function defaultValues(): Record<string, unknown> {
     callbacks: { embedded: 'on', host: '127.0.0.1', port: 8466 },
     metrics: { remote: 'off' },
     log: { level: 'info', format: 'auto' },
+    codec: { host: '127.0.0.1', port: 8467 },
     timeouts: { connect_seconds: 10, headers_seconds: 60, body_seconds: 60, stall_seconds: 60 },
     policies: { on_existing: defaultOnExisting, ...inFileSpelling(defaultPolicies) },
     state: { dir: '.fileconv' },

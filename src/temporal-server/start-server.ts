@@ -26,6 +26,8 @@ export interface StartOptions {
   port?: number | undefined;
   /** `false`: no UI. Default: a free one. */
   uiPort?: number | false | undefined;
+  /** Of the codec server that the UI has payloads decrypted by. Default: none. */
+  uiCodecEndpoint?: string | undefined;
   /** Default `default`. */
   namespace?: string | undefined;
   /** Registered before the server counts as started: `{ ConversionStatus: 'Keyword' }`. */
@@ -149,6 +151,7 @@ function argumentsOf(
     // history event that a power cut takes back could lead to a second, paid submit.
     args.push('--db-filename', chosen.dbFilename, '--sqlite-pragma', 'journal_mode=WAL');
   }
+  if (options.uiCodecEndpoint !== undefined) args.push('--ui-codec-endpoint', options.uiCodecEndpoint);
   if (options.namespace !== undefined) args.push('--namespace', options.namespace);
   for (const [name, type] of Object.entries(options.searchAttributes ?? {})) {
     args.push('--search-attribute', `${name}=${type}`);

@@ -35,8 +35,12 @@ describe('toJobInput', () => {
 
 describe('newWorkflowId', () => {
   it('is an id that people can type', () => {
-    expect(newWorkflowId({ uri: 'file:///x/My%20report%20%C3%BC.md' })).toMatch(
+    expect(newWorkflowId({ uri: 'file:///x/My%20report%20%C3%BC.md' }, { isHidden: false })).toMatch(
       /^convert\/My-report-ü\.md-[0-9a-f]{8}$/,
     );
+  });
+
+  it('tells nothing of the source where payloads are encrypted, since ids never are', () => {
+    expect(newWorkflowId({ uri: 'file:///x/report.md' }, { isHidden: true })).toMatch(/^convert\/[0-9a-f]{16}$/);
   });
 });

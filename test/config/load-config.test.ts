@@ -34,6 +34,8 @@ describe('the configuration without a file', () => {
       callbacks: { embedded: 'on', host: '127.0.0.1', port: 8466 },
       metrics: { remote: 'off' },
       log: { level: 'info', format: 'auto' },
+      encryption: {},
+      codec: { host: '127.0.0.1', port: 8467 },
       defaultApp: 'embedded',
       temporal: {},
       worker: {
@@ -135,11 +137,13 @@ describe('precedence', () => {
     const expected = new Map<string, string>();
     for (const { key } of describeConfig(defaults)) {
       if (key === 'default_app') continue;
-      const value = key.endsWith('_base_url')
+      const value = /_base_url$|ui_origin$/.test(key)
         ? 'http://x/text'
         : key.endsWith('.metrics_address')
           ? '127.0.0.1:11'
-          : /host|dir|queue|address|namespace|profile|config_file|accounts_file|faults_file|key_env|key_file/.test(key)
+          : /^(encryption|codec)\.(key|token)_|host|dir|queue|address|namespace|profile|config_file|accounts_file|faults_file|key_env|key_file/.test(
+                key,
+              )
             ? 'text'
             : key === 'policies.on_unknown_outcome' || key === 'policies.on_existing'
               ? 'fail'
@@ -158,7 +162,7 @@ describe('precedence', () => {
       env[variable] = value;
       expected.set(key, variable);
     }
-    expect(expected.size).toBe(64);
+    expect(expected.size).toBe(71);
     const loaded = await load(undefined, env);
     for (const row of describeConfig(loaded)) {
       if (!expected.has(row.key)) continue;
@@ -342,6 +346,11 @@ describe('the file', () => {
       'a metrics address that other machines can reach',
       '[callbacks]\nmetrics_address = "0.0.0.0:9466"',
       './fileconv.toml: callbacks.metrics_address is 0.0.0.0:9466, which other machines can reach; use 127.0.0.1, or allow it with remote = "on" in [metrics]',
+    ],
+    [
+      'a codec server that other machines can reach without a token',
+      '[codec]\nhost = "0.0.0.0"',
+      './fileconv.toml: codec.host is 0.0.0.0, which other machines can reach; use 127.0.0.1, or have them know a token: token_env or token_file in [codec]',
     ],
     [
       'an app without a token',

@@ -37,7 +37,7 @@ export async function installPackedPackage(): Promise<InstalledProject> {
   const report = packReport.parse(JSON.parse(stdout))[0];
   if (report === undefined) throw new Error(`npm pack reported nothing: ${stdout}`);
 
-  const temporal = ['activity', 'client', 'common', 'envconfig', 'plugin', 'worker', 'workflow'];
+  const temporal = ['activity', 'client', 'common', 'envconfig', 'plugin', 'proto', 'worker', 'workflow'];
   const versions = temporal.map(async (name): Promise<[string, string]> => [
     `@temporalio/${name}`,
     await installedVersion(`@temporalio/${name}`),

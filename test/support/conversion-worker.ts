@@ -2,9 +2,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { randomUUID } from 'node:crypto';
-import type { Client } from '@temporalio/client';
-import type { NativeConnection, Worker } from '@temporalio/worker';
-import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { Client, Connection } from '@temporalio/client';
+import type { DataConverter } from '@temporalio/common';
+import type { Worker } from '@temporalio/worker';
+import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import type { ApiTimeouts } from '../../src/api/conversion-api';
 import type { CallbackSettings } from '../../src/plugin';
@@ -12,7 +13,7 @@ import { FileConversionPlugin } from '../../src/plugin';
 import { createConversionWorker } from '../../src/worker';
 import type { StubService } from './stub-service';
 import { startStubService, stubAppId, stubToken } from './stub-service';
-import { testClient, testNativeConnection } from './temporal';
+import { testTemporalAddress } from './temporal';
 
 /** A stub service, a worker in this process and a client, on a task queue of their own. */
 export interface ConversionRig {
@@ -24,6 +25,8 @@ export interface ConversionRig {
   folder: string;
   /** Writes a source file into the folder and returns its path. */
   source(name: string, contents?: string | Buffer): Promise<string>;
+  /** A second call changes nothing. */
+  stopWorker(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -42,12 +45,15 @@ export async function startRig(
     app?: string;
     callbacks?: CallbackSettings;
     obeyCommonLimit?: boolean;
+    /** Default: the server of this jest run, its namespace `default`, and payloads as they are. */
+    temporal?: { address: string; namespace: string; dataConverter?: DataConverter };
   } = {},
 ): Promise<ConversionRig> {
   installQuietRuntime();
   const { app = 'stub' } = options;
   const stub = await startStubService();
-  const temporal = await testClient();
+  const { address, ...target } = options.temporal ?? { address: testTemporalAddress(), namespace: 'default' };
+  const temporal = new Client({ connection: await Connection.connect({ address }), ...target });
   const taskQueue = `test-${randomUUID()}`;
   const folder = await mkdtemp(path.join(tmpdir(), 'fileconv-test-'));
   const plugin = new FileConversionPlugin({
@@ -59,16 +65,22 @@ export async function startRig(
   let worker: Worker | undefined;
   let running: Promise<void> | undefined;
   if (options.worker !== false) {
-    connection = await testNativeConnection();
+    connection = await NativeConnection.connect({ address });
     worker = await createConversionWorker({
       connection,
       plugin,
       taskQueue,
+      ...target,
       shutdownGraceMs: 1_000,
       ...(options.obeyCommonLimit && { obeyCommonLimit: true }),
     });
     running = worker.run();
   }
+  const stopWorker = async () => {
+    worker?.shutdown();
+    worker = undefined;
+    await running;
+  };
   return {
     stub,
     temporal,
@@ -80,9 +92,9 @@ export async function startRig(
       await writeFile(file, contents);
       return file;
     },
+    stopWorker,
     async close() {
-      worker?.shutdown();
-      await running;
+      await stopWorker();
       await plugin.close();
       await connection?.close();
       await temporal.connection.close();

@@ -1,5 +1,4 @@
 import { Client, Connection } from '@temporalio/client';
-import { NativeConnection } from '@temporalio/worker';
 
 /** Where the Temporal server of this jest run is. */
 export function testTemporalAddress(): string {
@@ -16,9 +15,4 @@ async function testConnection(): Promise<Connection> {
 /** A client to the server of this run. The test closes `client.connection`. */
 export async function testClient(): Promise<Client> {
   return new Client({ connection: await testConnection() });
-}
-
-/** A connection for workers to the server of this run. The test closes it. */
-export async function testNativeConnection(): Promise<NativeConnection> {
-  return await NativeConnection.connect({ address: testTemporalAddress() });
 }

@@ -6,6 +6,7 @@ import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import type { RunFlags } from '../commands/batch/run';
 import { settleFormats } from '../convert/settle-formats';
+import { isEncrypting } from '../encryption-settings';
 import { embeddedFormats } from '../formats/embedded-formats';
 import { extensionFromName, nameOf } from '../formats/format-lookup';
 
@@ -26,7 +27,7 @@ export async function settleBatch(
   const app = flags.app ?? config.values.defaultApp;
   const out = flags.out === undefined ? undefined : path.resolve(cwd, flags.out);
   const what = whatToConvert(sources, { ...flags, cwd });
-  const name = flags.name ?? defaultName(sources, { ...flags, cwd, out });
+  const name = flags.name ?? defaultName(sources, { ...flags, cwd, out, isHidden: isEncrypting(context) });
   checkName(name);
   const { to, from, template } = flags;
   const extensions = isEmbedded(context, app) ? await knownExtensions() : new Map<string, string>();
@@ -96,7 +97,10 @@ function whatToConvert(
   };
 }
 
-/** The same for the same command in the same folder, and readable: `scans-pdf-3f9a1c`. */
+/**
+ * The same for the same command in the same folder, and readable: `scans-pdf-3f9a1c`. Names of batches are never encrypted: `isHidden` makes it
+ * `batch-3f9a1c0e82d7`.
+ */
 export function defaultName(
   sources: readonly string[],
   {
@@ -105,18 +109,20 @@ export function defaultName(
     manifest,
     filesFrom,
     out,
-  }: Pick<RunFlags, 'to' | 'manifest' | 'filesFrom'> & { cwd: string; out: string | undefined },
+    isHidden,
+  }: Pick<RunFlags, 'to' | 'manifest' | 'filesFrom'> & { cwd: string; out: string | undefined; isHidden: boolean },
 ): string {
   const [first = manifest ?? filesFrom ?? 'files'] = sources;
   const identity = JSON.stringify([cwd, [...sources].sort(), to ?? '', manifest ?? '', filesFrom ?? '', out ?? '']);
-  const digest = createHash('sha256').update(identity).digest('hex').slice(0, 6);
+  const digest = createHash('sha256').update(identity).digest('hex');
+  if (isHidden) return `batch-${digest.slice(0, 12)}`;
   const stem = path.basename(path.resolve(cwd, first)).replace(/[^\p{L}\p{N}]+/gu, '-');
   const readable =
     Array.from(stem)
       .slice(0, 40)
       .join('')
       .replace(/^-+|-+$/g, '') || 'files';
-  return [readable, to, digest].filter((part) => part !== undefined).join('-');
+  return [readable, to, digest.slice(0, 6)].filter((part) => part !== undefined).join('-');
 }
 
 /** @throws CommandError: it becomes a folder's name and the workflow's id. */

@@ -29,12 +29,13 @@ export async function up(context: CommandContext): Promise<ExitCode> {
   return exitCodes.ok;
 }
 
-function describe({ temporal, service, callbacks, taskQueue }: StackRecord, stateDir: string): string {
+function describe({ temporal, service, callbacks, codec, taskQueue }: StackRecord, stateDir: string): string {
   return [
     `Temporal            ${temporal.address} (namespace ${temporal.namespace})`,
     ...(temporal.uiUrl === undefined ? [] : [`Temporal UI         ${temporal.uiUrl}`]),
     `Conversion service  ${service.url}`,
     ...(callbacks === undefined ? [] : [`Callbacks           ${callbacks.url}`]),
+    ...(codec === undefined ? [] : [`Codec server        ${codec.url}`]),
     `Worker              task queue ${taskQueue}`,
     `State and logs      ${stateDir}`,
     '',

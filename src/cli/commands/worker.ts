@@ -9,6 +9,7 @@ import { callbackSettings } from '../callback-settings';
 import { configuredApps, configuredServiceUrl, embeddedProfile, isEmbedded } from '../app-profiles';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
+import { openDataConverter } from '../encryption-settings';
 import type { ExitCode } from '../exit';
 import { exitCodes } from '../exit';
 import { openLog, runningOutput } from '../logs/open-log';
@@ -43,10 +44,12 @@ export async function worker(context: CommandContext): Promise<ExitCode> {
       stallMs: values.timeouts.stallSeconds * 1_000,
     },
   });
+  const dataConverter = await openDataConverter(context);
   const connection = await connect(target);
   const conversionWorker = await createConversionWorker({
     connection,
     plugin,
+    dataConverter,
     namespace: target.namespace,
     taskQueue: values.worker.taskQueue,
     maxConcurrentActivities: values.worker.maxConcurrentActivities,

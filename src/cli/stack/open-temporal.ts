@@ -24,7 +24,7 @@ export async function openTemporal(context: CommandContext): Promise<OpenTempora
   }
   const { taskQueue } = values.worker;
   return {
-    ...(await connect(target, { serviceUrl: stack?.service.url ?? '', taskQueue })),
+    ...(await connect(context, target, { serviceUrl: stack?.service.url ?? '', taskQueue })),
     uiUrl: stack?.temporal.uiUrl,
     address: target.connection.address ?? '',
     namespace: target.namespace,

@@ -1,7 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import { Client, Connection } from '@temporalio/client';
 import type { TemporalTarget } from '../../config/temporal-connection';
+import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
+import { openDataConverter } from '../encryption-settings';
 
 /** What a command needs to run jobs, whoever runs the processes behind it. */
 export interface StackInUse {
@@ -23,14 +25,16 @@ const connectTimeoutMs = 5_000;
  * @throws CommandError `TEMPORAL_UNREACHABLE`
  */
 export async function connect(
+  context: CommandContext,
   target: TemporalTarget,
   rest: Pick<StackInUse, 'serviceUrl' | 'taskQueue'>,
 ): Promise<StackInUse> {
+  const dataConverter = await openDataConverter(context);
   const options = { ...target.connection, connectTimeout: connectTimeoutMs };
   const connection = await Connection.connect(options).catch((error: unknown) => {
     throw unreachable(target, error);
   });
-  const client = new Client({ connection, namespace: target.namespace });
+  const client = new Client({ connection, namespace: target.namespace, dataConverter });
   const running = new Set<AbortController>();
   return {
     client,

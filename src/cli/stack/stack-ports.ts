@@ -9,6 +9,7 @@ export interface StackPorts {
   temporalUi: number;
   service: number;
   callbacks: number;
+  codec: number;
   /** Lets another stack have the well-known ports. */
   release: () => void;
 }
@@ -26,7 +27,7 @@ export async function claimPorts(context: Pick<CommandContext, 'config' | 'env' 
   const { config, env, homeDir } = context;
   const lock = await holdWellKnownPorts(path.join(defaultCacheDir(env, homeDir), 'well-known-ports.lock'));
   const choose = (wellKnown: number) => (lock && wellKnown !== 0 ? portNear(wellKnown) : freePort());
-  const choosePart = (part: 'service' | 'callbacks') => {
+  const choosePart = (part: 'service' | 'callbacks' | 'codec') => {
     const configured = config.values[part].port;
     const mustBe = config.origins[`${part}.port`]?.source !== 'default' && configured !== 0;
     return mustBe ? configured : choose(configured);
@@ -37,6 +38,7 @@ export async function claimPorts(context: Pick<CommandContext, 'config' | 'env' 
       temporalUi: await choose(temporalUiPort),
       service: await choosePart('service'),
       callbacks: await choosePart('callbacks'),
+      codec: await choosePart('codec'),
       release: () => lock?.release(),
     };
   } catch (error) {

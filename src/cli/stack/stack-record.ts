@@ -10,6 +10,7 @@ const schema = z.object({
   temporal: z.object({ address: z.string(), namespace: z.string(), uiUrl: z.string().optional() }),
   service: z.object({ url: z.string() }),
   callbacks: z.object({ url: z.string() }).optional(),
+  codec: z.object({ url: z.string() }).optional(),
   taskQueue: z.string(),
 });
 

@@ -6,11 +6,14 @@ import type { ProcessLock } from '../../temporal-server';
 import { acquireProcessLock, portNear } from '../../temporal-server';
 import type { CommandContext } from '../command-context';
 import type { CallbackReceiver } from '../../callbacks/receiver';
+import type { CodecServer } from '../../encryption/codec-server';
 import { temporalTarget } from '../../config/temporal-connection';
 import { systemErrorCode } from '../../shared/system-error';
 import type { Log } from '../../shared/log';
 import { openReceiver } from '../callback-settings';
 import { openLog } from '../logs/open-log';
+import { openCodecServer } from '../codec-settings';
+import { isEncrypting } from '../encryption-settings';
 import { claimPorts } from './stack-ports';
 import type { StackRecord } from './stack-record';
 import { removeStackRecord, writeStackRecord } from './stack-record';
@@ -69,11 +72,17 @@ export async function startStack(context: CommandContext, options: StartStackOpt
       ports.release();
       return Promise.resolve();
     });
-    const temporal = await superviseTemporal(context, {
+    let temporal: TemporalPart | undefined = undefined;
+    const codec = isEncrypting(context)
+      ? await startCodecServer(context, { port: ports.codec, uiUrl: () => temporal?.uiUrl })
+      : undefined;
+    if (codec) started.push(() => codec.close());
+    temporal = await superviseTemporal(context, {
       dbFilename: path.join(stateDir, 'temporal.db'),
       logFile: path.join(logs, 'temporal.log'),
       port: ports.temporal,
       uiPort: ports.temporalUi,
+      uiCodecEndpoint: codec?.url,
       signal: options.signal,
     });
     started.push(() => temporal.stop());
@@ -103,6 +112,7 @@ export async function startStack(context: CommandContext, options: StartStackOpt
       },
       service: { url: service.url },
       ...(callbacks && { callbacks: { url: callbacks.url } }),
+      ...(codec && { codec: { url: codec.url } }),
       taskQueue: values.worker.taskQueue,
     };
     options.signal?.throwIfAborted();
@@ -199,6 +209,22 @@ async function startReceiver(
       if (mustBe || systemErrorCode(error) !== 'EADDRINUSE') throw error;
       return openReceiver(context, { target, port: 0, log });
     }
+  }
+}
+
+/** In this process, as the receiver. Before Temporal, whose UI is told where it is. */
+async function startCodecServer(
+  context: CommandContext,
+  { port, uiUrl }: { port: number; uiUrl: () => string | undefined },
+): Promise<CodecServer> {
+  const { config } = context;
+  try {
+    return await openCodecServer(context, { port, ownUiUrl: uiUrl });
+  } catch (error) {
+    // Another program may have taken the port meanwhile.
+    const mustBe = config.values.codec.port === port && config.origins['codec.port']?.source !== 'default';
+    if (mustBe || systemErrorCode(error) !== 'EADDRINUSE') throw error;
+    return openCodecServer(context, { port: 0, ownUiUrl: uiUrl });
   }
 }
 

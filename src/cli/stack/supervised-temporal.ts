@@ -29,6 +29,8 @@ export interface SuperviseTemporalOptions {
   /** Of a server that has to be started; one that is left over has its own. */
   port: number;
   uiPort: number;
+  /** Of the UI; a server that is left over keeps what it was started with. */
+  uiCodecEndpoint?: string | undefined;
   /** Ends the start; not what has started. */
   signal?: AbortSignal | undefined;
 }
@@ -148,7 +150,7 @@ class OwnTemporal implements TemporalPart {
 
   private async startOptions(): Promise<StartOptions> {
     const { env, homeDir, output } = this.context;
-    const { dbFilename, logFile, signal } = this.options;
+    const { dbFilename, logFile, uiCodecEndpoint, signal } = this.options;
     const cli = await obtainTemporalCli({
       env,
       cacheDir: defaultCacheDir(env, homeDir),
@@ -162,6 +164,7 @@ class OwnTemporal implements TemporalPart {
       namespace: this.namespace,
       searchAttributes: searchAttributeTypes,
       logFile,
+      uiCodecEndpoint,
       ownProcessGroup: true,
     };
   }

@@ -46,9 +46,9 @@ async function useExternal(
   const target = temporalTarget(config.values.temporal, env);
   const record = await runningUp(config.values.state.dir);
   if (record && record.temporal.address === target.connection.address && record.taskQueue === taskQueue) {
-    return connectTo(record, target);
+    return connectTo(context, record, target);
   }
-  const inUse = await connect(target, { serviceUrl: configuredServiceUrl(context), taskQueue });
+  const inUse = await connect(context, target, { serviceUrl: configuredServiceUrl(context), taskQueue });
   try {
     if ((await aliveWorkers(inUse.client, taskQueue)).length > 0) return inUse;
   } catch (error) {
@@ -57,7 +57,7 @@ async function useExternal(
   }
   await inUse.close();
   output.say(`No worker polls task queue ${taskQueue}: starting a service and a worker for this command.`);
-  return ownStack(await startStack(context, { startedBy, signal }), target);
+  return ownStack(context, await startStack(context, { startedBy, signal }), target);
 }
 
 async function useLocal(
@@ -70,9 +70,9 @@ async function useLocal(
   const target = temporalTarget(config.values.temporal, env);
   for (let attempt = 1; ; attempt += 1) {
     const stack = await startUnlessHeld(context, { startedBy, signal });
-    if (stack) return ownStack(stack, target);
+    if (stack) return ownStack(context, stack, target);
     const record = await runningUp(stateDir);
-    if (record) return connectTo(record, target);
+    if (record) return connectTo(context, record, target);
     // One that starts shows its record soon; one that works for another command, or stops, gives up its lock.
     if (attempt === 2) output.say(`Another fileconv command holds the stack of ${stateDir}; waiting for it.`);
     await sleep(lockRetryMs, undefined, { signal });
@@ -94,9 +94,9 @@ async function startUnlessHeld(
   }
 }
 
-async function ownStack(stack: Stack, target: TemporalTarget): Promise<StackInUse> {
+async function ownStack(context: CommandContext, stack: Stack, target: TemporalTarget): Promise<StackInUse> {
   try {
-    const inUse = await connectTo(stack.record, target);
+    const inUse = await connectTo(context, stack.record, target);
     return {
       ...inUse,
       outlivesCommand: false,
@@ -111,10 +111,14 @@ async function ownStack(stack: Stack, target: TemporalTarget): Promise<StackInUs
   }
 }
 
-async function connectTo(record: StackRecord, { connection }: TemporalTarget): Promise<StackInUse> {
+async function connectTo(
+  context: CommandContext,
+  record: StackRecord,
+  { connection }: TemporalTarget,
+): Promise<StackInUse> {
   const { temporal, service, taskQueue } = record;
   const target = { connection: { ...connection, address: temporal.address }, namespace: temporal.namespace };
-  return { ...(await connect(target, { serviceUrl: service.url, taskQueue })), uiUrl: temporal.uiUrl };
+  return { ...(await connect(context, target, { serviceUrl: service.url, taskQueue })), uiUrl: temporal.uiUrl };
 }
 
 /** The stack that everybody may use. What stands there may be left over from a crash. */

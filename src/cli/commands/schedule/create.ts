@@ -5,6 +5,7 @@ import type { SweepOverlap, SweepTimes } from '../../../client/sweep-request';
 import { ScheduleTakenError, SweepSchedules } from '../../../client/sweep-schedules';
 import type { OnExisting } from '../../../shared/job';
 import { batchFolder, checkName, defaultName } from '../../batch/settings';
+import { isEncrypting } from '../../encryption-settings';
 import type { CommandContext } from '../../command-context';
 import { CommandError } from '../../command-error';
 import { settleFormats } from '../../convert/settle-formats';
@@ -38,7 +39,7 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
   const times = timesOf(flags);
   const [from, out] = [path.resolve(cwd, flags.from), path.resolve(cwd, flags.out)];
   await requireFolder(from, flags.from);
-  const name = flags.name ?? defaultName([flags.from], { cwd, to: flags.to, out });
+  const name = flags.name ?? defaultName([flags.from], { cwd, to: flags.to, out, isHidden: isEncrypting(context) });
   checkName(name);
   const app = flags.app ?? config.values.defaultApp;
   const extension = await settleFormats(context, app, { inputs: [], from: undefined, to: flags.to });

@@ -1,0 +1,109 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import type { Payload, PayloadCodec } from '@temporalio/common';
+import { temporal } from '@temporalio/proto';
+import type { EncryptionKeys } from './encryption-keys';
+
+/** Those of Temporal's own samples, so that tools which know them recognise these payloads. */
+const encodingName = 'binary/encrypted';
+const metadataKeys = { encoding: 'encoding', keyId: 'encryption-key-id' } as const;
+
+const cipherName = 'aes-256-gcm';
+const nonceBytes = 12;
+const tagBytes = 16;
+
+/**
+ * An encrypted payload that the keys of this process don't open. The message names the key and what to do; there is no stack, since whoever reads it
+ * has keys to configure and no code to mend.
+ */
+export class DecryptionError extends Error {
+  override readonly name = 'DecryptionError';
+  readonly code = 'DECRYPTION_FAILED';
+
+  constructor(message: string) {
+    super(message);
+    this.stack = `${this.name}: ${message}`;
+  }
+}
+
+/**
+ * Encrypts payloads with AES-256-GCM under the current key, and decrypts them with whichever key encrypted them. A payload that was written before
+ * encryption was turned on is read as it is. Without keys it encrypts nothing, and says of what is encrypted why it can't be read.
+ *
+ * Data of an encrypted payload: nonce (12 random bytes), the encrypted protobuf of the whole original payload, tag (16 bytes). No additional
+ * data is authenticated: a codec server is asked for payloads alone, without the workflow that they belong to.
+ */
+export class EncryptionCodec implements PayloadCodec {
+  constructor(private readonly keys: EncryptionKeys | undefined) {}
+
+  get encrypts(): boolean {
+    return this.keys !== undefined;
+  }
+
+  encode(payloads: Payload[]): Promise<Payload[]> {
+    const { keys } = this;
+    return settle(() => (keys ? payloads.map((payload) => encrypt(payload, keys)) : payloads));
+  }
+
+  /** @throws DecryptionError */
+  decode(payloads: Payload[]): Promise<Payload[]> {
+    return settle(() => payloads.map((payload) => (isEncrypted(payload) ? decrypt(payload, this.keys) : payload)));
+  }
+}
+
+function settle<T>(run: () => T): Promise<T> {
+  return new Promise((resolve) => resolve(run()));
+}
+
+function isEncrypted({ metadata }: Payload): boolean {
+  return textOf(metadata?.[metadataKeys.encoding]) === encodingName;
+}
+
+function encrypt(payload: Payload, { current }: EncryptionKeys): Payload {
+  const nonce = randomBytes(nonceBytes);
+  const cipher = createCipheriv(cipherName, current.key, nonce);
+  const plain = temporal.api.common.v1.Payload.encode(payload).finish();
+  return {
+    metadata: {
+      [metadataKeys.encoding]: Buffer.from(encodingName),
+      [metadataKeys.keyId]: Buffer.from(current.id),
+    },
+    data: Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]),
+  };
+}
+
+function decrypt({ metadata, data }: Payload, keys: EncryptionKeys | undefined): Payload {
+  const id = printableId(textOf(metadata?.[metadataKeys.keyId]));
+  const key = keys?.byId.get(id);
+  if (key === undefined) throw new DecryptionError(missingKey(id, keys));
+  const bytes = data ?? new Uint8Array();
+  if (bytes.length < nonceBytes + tagBytes) throw new DecryptionError(unreadable(id));
+  const decipher = createDecipheriv(cipherName, key, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes });
+  decipher.setAuthTag(bytes.subarray(-tagBytes));
+  let plain: Buffer;
+  try {
+    plain = Buffer.concat([decipher.update(bytes.subarray(nonceBytes, -tagBytes)), decipher.final()]);
+  } catch {
+    throw new DecryptionError(unreadable(id));
+  }
+  return temporal.api.common.v1.Payload.decode(plain);
+}
+
+function missingKey(id: string, keys: EncryptionKeys | undefined): string {
+  const cure = `add the line that begins with "${id}:" to the keys (encryption.key_file or key_env), after the current one`;
+  return keys
+    ? `This payload was encrypted with the key ${id}, which is not among the keys here (${[...keys.byId.keys()].join(', ')}); ${cure}.`
+    : `This payload was encrypted with the key ${id}, and encryption is off here; set encryption.key_file or key_env to the keys of the other processes.`;
+}
+
+function unreadable(id: string): string {
+  return `This payload was not encrypted with the key that is called ${id} here, or was changed since; compare the line "${id}:" of the keys (encryption.key_file or key_env) with that of the process that wrote it. A new key needs a new id.`;
+}
+
+/** Whoever writes to the server writes this too. */
+function printableId(id: string): string {
+  return id.replace(/[^A-Za-z0-9._-]/g, '?').slice(0, 64);
+}
+
+function textOf(bytes: Uint8Array | null | undefined): string {
+  return bytes ? Buffer.from(bytes).toString('utf8') : '';
+}

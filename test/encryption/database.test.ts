@@ -1,0 +1,220 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { types } from 'node:util';
+import Database from 'libsql';
+import { Client, Connection } from '@temporalio/client';
+import type { DataConverter, Payload } from '@temporalio/common';
+import { NativeConnection } from '@temporalio/worker';
+import { FileConversionClient } from '../../src/client/file-conversion-client';
+import { restoreCredits } from '../../src/client/restore-credits';
+import { createEncryptedDataConverter, createPlainDataConverter } from '../../src/encryption/data-converter';
+import { startCodecServer } from '../../src/encryption/codec-server';
+import { EncryptionCodec } from '../../src/encryption/encryption-codec';
+import { parseEncryptionKeys } from '../../src/encryption/encryption-keys';
+import { writePayloads } from '../../src/encryption/payload-json';
+import { FileConversionPlugin } from '../../src/plugin';
+import { searchAttributeTypes } from '../../src/shared/search-attributes';
+import type { RunningTemporalServer } from '../../src/temporal-server';
+import { defaultCacheDir, obtainTemporalCli, startTemporalServer } from '../../src/temporal-server';
+import { createConversionWorker } from '../../src/worker';
+import { answerRunning, stubAppId, stubToken } from '../support/stub-service';
+import { newNamespace } from '../support/namespace';
+import type { Stand } from './stand';
+import { fillStand } from './stand';
+
+/**
+ * Encryption seen from the server: what its database file holds while jobs of every kind have run, fail, are parked or are about to be retried.
+ */
+
+const newKey = (id: string) => `${id}:${randomBytes(32).toString('base64')}`;
+const [oldKey, nextKey] = [newKey('old'), newKey('next')];
+const dataConverter = createEncryptedDataConverter(oldKey);
+const marks = { plain: 'plainmark', hidden: 'hiddenmark', unlisted: 'unlistedmark' } as const;
+
+let folder: string;
+let server: RunningTemporalServer;
+let stands: Record<keyof typeof marks, Stand>;
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-database-'));
+  const cli = await obtainTemporalCli({ env: process.env, cacheDir: defaultCacheDir(process.env, os.homedir()) });
+  const dbFilename = path.join(folder, 'temporal.db');
+  server = await startTemporalServer({
+    cliPath: cli.path,
+    dbFilename,
+    uiPort: false,
+    searchAttributes: searchAttributeTypes,
+  });
+  const { address } = server;
+  const connection = await Connection.connect({ address });
+  const namespace = await newNamespace(new Client({ connection }));
+  await connection.close();
+  const [plain, hidden, unlisted] = await Promise.all([
+    fillStand(marks.plain, { address, namespace: 'default' }),
+    fillStand(marks.hidden, { address, namespace: 'default', dataConverter }),
+    fillStand(marks.unlisted, { address, namespace, dataConverter }),
+  ]);
+  stands = { plain, hidden, unlisted };
+}, 120_000);
+
+afterAll(async () => {
+  await Promise.all(Object.values(stands).map(({ rig }) => rig.close()));
+  await server.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Where a text stands: `table.column` of every table, and the files themselves, whose free pages hold what was deleted. */
+async function placesOf(text: string): Promise<string[]> {
+  const places = new Set<string>();
+  for (const name of await readdir(folder)) {
+    if (!name.startsWith('temporal.db')) continue;
+    if (holds(await readFile(path.join(folder, name)), text)) places.add('file');
+  }
+  const database = new Database(path.join(folder, 'temporal.db'), { readonly: true });
+  try {
+    const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all() as { name: string }[];
+    for (const { name } of tables) {
+      for (const row of database.prepare(`SELECT * FROM "${name}"`).all() as Record<string, unknown>[]) {
+        for (const [column, value] of Object.entries(row)) {
+          if (holds(bytesOf(value), text)) places.add(`${name}.${column}`);
+        }
+      }
+    }
+  } finally {
+    database.close();
+  }
+  return [...places].sort();
+}
+
+function bytesOf(value: unknown): Buffer {
+  if (types.isAnyArrayBuffer(value)) return Buffer.from(value);
+  return Buffer.from(typeof value === 'string' ? value : '');
+}
+
+/** As it is, or inside of base64, at whichever of the three offsets it begins. */
+function holds(bytes: Buffer, text: string): boolean {
+  const inBase64 = [0, 1, 2].map((offset) => {
+    const encoded = Buffer.from(' '.repeat(offset) + text).toString('base64');
+    return encoded.slice(offset === 0 ? 0 : offset + 1, Math.floor(((offset + text.length) * 4) / 3) - 1);
+  });
+  return [text, ...inBase64].some((form) => bytes.includes(form));
+}
+
+/** Every payload of a history, wherever it stands. */
+async function payloadsOf({ rig, ids }: Stand, kind: keyof Stand['ids']): Promise<Payload[]> {
+  const found: Payload[] = [];
+  const collect = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null || types.isUint8Array(value)) return;
+    if ('metadata' in value && 'data' in value) found.push(value as Payload);
+    else Object.values(value).forEach(collect);
+  };
+  collect((await rig.temporal.workflow.getHandle(ids[kind]).fetchHistory()).events);
+  return found;
+}
+
+/** Undefined of a payload that is not encrypted. */
+function keyOf({ metadata }: Payload): string | undefined {
+  const id = metadata?.['encryption-key-id'];
+  return id && Buffer.from(id).toString();
+}
+
+describe("the server's database", () => {
+  it('holds no name and no path of a file where encryption is on, in a table or in a page that is free again', async () => {
+    for (const stand of ['hidden', 'unlisted'] as const) {
+      const mark = marks[stand];
+      const names = ['name', 'folder', 'result', 'incoming', 'outgoing'].map((what) => mark + what);
+      for (const text of [...names, stands[stand].rig.folder]) expect([text, await placesOf(text)]).toEqual([text, []]);
+    }
+  });
+
+  it('holds no format either, but for the search attributes', async () => {
+    expect(await placesOf(marks.unlisted)).toEqual([]);
+    const listed = await placesOf(`${marks.hidden}out`);
+    expect(listed).toContain('executions_visibility.search_attributes');
+  });
+
+  it('would show them to such a search: without encryption they are in histories, states and lists', async () => {
+    const names = ['name', 'folder', 'result', 'incoming', 'outgoing'].map((what) => marks.plain + what);
+    for (const text of [...names, stands.plain.rig.folder])
+      expect([text, await placesOf(text)]).not.toEqual([text, []]);
+    expect(await placesOf(`${marks.plain}name`)).toEqual(
+      expect.arrayContaining(['executions.data', 'executions.workflow_id', 'file', 'history_node.data']),
+    );
+    expect(await placesOf(`${marks.plain}out`)).toContain('executions_visibility.memo');
+  });
+});
+
+describe('the codec server', () => {
+  it('shows the UI what the database does not: source, destination, formats, summary and why a job failed', async () => {
+    const codec = new EncryptionCodec(parseEncryptionKeys(oldKey));
+    const server = await startCodecServer({ codec, uiOrigins: () => [] });
+    const decode = async (payloads: Payload[]) => {
+      const headers = { 'content-type': 'application/json' };
+      const request = { method: 'POST', headers, body: JSON.stringify(writePayloads(payloads)) };
+      const answer = (await (await fetch(`${server.url}/decode`, request)).json()) as { payloads: { data: string }[] };
+      return answer.payloads.map(({ data }) => Buffer.from(data, 'base64').toString()).join('\n');
+    };
+    try {
+      const refused = await payloadsOf(stands.hidden, 'refused');
+      expect(refused.flatMap((payload) => keyOf(payload) ?? []).length).toBeGreaterThan(5);
+      const shown = await decode(refused);
+      const name = `${marks.hidden}name-refused.${marks.hidden}in`;
+      expect(shown).toContain(`${marks.hidden}folder/${name}"`);
+      expect(shown).toContain(`${marks.hidden}folder/${marks.hidden}result-refused.out"`);
+      expect(shown).toContain(`"${name} → ${marks.hidden}out"`);
+      expect(shown).toMatch(new RegExp(`"message":"${name} → .*NOT_VALID_EXTENSION`, 'i'));
+      expect(await decode(await payloadsOf(stands.hidden, 'cancelled'))).toContain('Cancelled while converting');
+    } finally {
+      await server.close();
+    }
+  });
+});
+
+describe('a rotation of keys', () => {
+  const rotated = createEncryptedDataConverter(`${nextKey}\n${oldKey}`);
+  const clientWith = (converter: DataConverter) => {
+    const { connection, options } = stands.hidden.rig.temporal;
+    return new Client({ connection, namespace: options.namespace, dataConverter: converter });
+  };
+
+  it('leaves what was written with the old key readable', async () => {
+    const { fine, refused } = stands.hidden.ids;
+    const client = new FileConversionClient({ client: clientWith(rotated) });
+    expect(await client.get(fine).result()).toMatchObject({ status: 'succeeded', output: { bytes: 9 } });
+    await expect(client.get(refused).result()).rejects.toThrow(`${marks.hidden}name-refused`);
+  });
+
+  it('lets jobs that began with the old key go on and end with the new one', async () => {
+    const { rig, ids } = stands.hidden;
+    rig.stub.on('convert/file', (seen, response) => answerRunning(response, String(seen.data['connector'])));
+    await rig.stopWorker();
+    const plugin = new FileConversionPlugin({
+      apps: { stub: { baseUrl: rig.stub.url, appId: stubAppId, token: stubToken } },
+    });
+    const connection = await NativeConnection.connect({ address: server.address });
+    const { taskQueue } = rig;
+    const worker = await createConversionWorker({ connection, plugin, taskQueue, dataConverter: rotated });
+    await worker.runUntil(async () => {
+      await restoreCredits(clientWith(rotated), { app: 'stub' });
+      const job = new FileConversionClient({ client: clientWith(rotated) }).get(ids.parked);
+      expect(await job.result()).toMatchObject({ status: 'succeeded' });
+    });
+    await plugin.close();
+    await connection.close();
+    const keys = (await payloadsOf(stands.hidden, 'parked')).flatMap((payload) => keyOf(payload) ?? []);
+    expect([keys[0], keys.at(-1)]).toEqual(['old', 'next']);
+  });
+
+  it('without the old key ends in one sentence that names it, and tells no key', async () => {
+    const [without, off] = [createEncryptedDataConverter(nextKey), createPlainDataConverter()].map(clientWith);
+    const error: unknown = await without?.workflow.getHandle(stands.hidden.ids.fine).result().catch(String);
+    expect(error).toMatch(
+      /^DecryptionError: This payload was encrypted with the key old, which is not among the keys here \(next\); add/,
+    );
+    await expect(off?.workflow.getHandle(stands.hidden.ids.fine).result()).rejects.toThrow(
+      /key old, and encryption is off here/,
+    );
+  });
+});

@@ -54,10 +54,10 @@ export async function createConversionWorker(options: ConversionWorkerOptions): 
 }
 
 /**
- * The bundle that was built with the package; bundled anew when there is none, or when the SDK beside us is of another version. A bundle holds the
+ * What the worker runs, also for `Worker.runReplayHistories`. The bundle that was built with the package; bundled anew when there is none, or when the SDK beside us is of another version. A bundle holds the
  * converters that its workflows use, so there is a second one for encrypted payloads.
  */
-function workflowCode({ failureConverterPath, payloadConverterPath }: DataConverter = {}):
+export function workflowCode({ failureConverterPath, payloadConverterPath }: DataConverter = {}):
   Pick<WorkerOptions, 'workflowBundle'> | Pick<WorkerOptions, 'workflowsPath'> {
   // src and dist lie at the same depth, so this finds the built files from both.
   const built = path.resolve(__dirname, '../dist');

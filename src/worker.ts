@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { DataConverter } from '@temporalio/common';
+import type { DataConverter, WorkerDeploymentVersion } from '@temporalio/common';
 import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
 import { Worker } from '@temporalio/worker';
 import { z } from 'zod';
@@ -29,6 +29,11 @@ export interface ConversionWorkerOptions {
    * as soon as they are scheduled, which is faster and which the server does not count. Default: false.
    */
   obeyCommonLimit?: boolean;
+  /**
+   * For Temporal's worker versioning: what began on this version ends on it, and new work comes once the version is current
+   * (`fileconv deployment set-current`). Default: none, and the worker takes whatever there is.
+   */
+  version?: WorkerDeploymentVersion;
 }
 
 const noLimitPerSecond = 100_000;
@@ -49,6 +54,13 @@ export async function createConversionWorker(options: ConversionWorkerOptions): 
     // A worker with a limit of its own begins nothing by itself; the server puts the common limit in its place.
     ...(options.obeyCommonLimit === true && { maxTaskQueueActivitiesPerSecond: noLimitPerSecond }),
     ...(options.dataConverter && { dataConverter: options.dataConverter }),
+    ...(options.version && {
+      workerDeploymentOptions: {
+        version: options.version,
+        useWorkerVersioning: true as const,
+        defaultVersioningBehavior: 'PINNED' as const,
+      },
+    }),
     ...workflowCode(options.dataConverter),
   });
 }

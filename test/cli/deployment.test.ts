@@ -47,10 +47,15 @@ describe('fileconv deployment', () => {
     await until('the version is known', async () => (await deployment('show')).stdout.includes('0.2.0'));
     expect((await deployment('show')).stdout).toContain('Workers without a version get new work.');
     expect((await job.describe()).historyLength).toBe(2);
+    const before = await fileconv(['doctor'], { cwd, env });
+    expect(before.stdout).toMatch(
+      /^broken +workers: .* wait for workers without a version, and only build 0\.2\.0 polls/m,
+    );
 
     const { stdout } = await deployment('set-current', '0.2.0');
     expect(stdout).toMatch(/^0\.2\.0 +current +gets new work/m);
     await expect(job.result()).rejects.toMatchObject({ code: 'SOURCE_NOT_FOUND' });
+    expect((await fileconv(['doctor'], { cwd, env })).stdout).toMatch(/^ok +workers: 1 on task queue/m);
   });
 
   it('refuses to give work to a version that no worker has', async () => {

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { DataConverter } from '@temporalio/common';
+import type { DataConverter, WorkerDeploymentVersion } from '@temporalio/common';
 import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
 import { Worker } from '@temporalio/worker';
 import { z } from 'zod';
@@ -29,6 +29,11 @@ export interface ConversionWorkerOptions {
    * as soon as they are scheduled, which is faster and which the server does not count. Default: false.
    */
   obeyCommonLimit?: boolean;
+  /**
+   * For Temporal's worker versioning: what began on this version ends on it, and new work comes once the version is current
+   * (`fileconv deployment set-current`). Default: none, and the worker takes whatever there is.
+   */
+  version?: WorkerDeploymentVersion;
 }
 
 const noLimitPerSecond = 100_000;
@@ -49,15 +54,22 @@ export async function createConversionWorker(options: ConversionWorkerOptions): 
     // A worker with a limit of its own begins nothing by itself; the server puts the common limit in its place.
     ...(options.obeyCommonLimit === true && { maxTaskQueueActivitiesPerSecond: noLimitPerSecond }),
     ...(options.dataConverter && { dataConverter: options.dataConverter }),
+    ...(options.version && {
+      workerDeploymentOptions: {
+        version: options.version,
+        useWorkerVersioning: true as const,
+        defaultVersioningBehavior: 'PINNED' as const,
+      },
+    }),
     ...workflowCode(options.dataConverter),
   });
 }
 
 /**
- * The bundle that was built with the package; bundled anew when there is none, or when the SDK beside us is of another version. A bundle holds the
+ * What the worker runs, also for `Worker.runReplayHistories`. The bundle that was built with the package; bundled anew when there is none, or when the SDK beside us is of another version. A bundle holds the
  * converters that its workflows use, so there is a second one for encrypted payloads.
  */
-function workflowCode({ failureConverterPath, payloadConverterPath }: DataConverter = {}):
+export function workflowCode({ failureConverterPath, payloadConverterPath }: DataConverter = {}):
   Pick<WorkerOptions, 'workflowBundle'> | Pick<WorkerOptions, 'workflowsPath'> {
   // src and dist lie at the same depth, so this finds the built files from both.
   const built = path.resolve(__dirname, '../dist');

@@ -16,6 +16,7 @@ const pages = [
   'docs/faults.md',
   'docs/operations/logs-and-traces.md',
   'docs/operations/encryption.md',
+  'docs/operations/upgrade.md',
 ];
 const textOf = (page: string) => readFileSync(path.join(root, page), 'utf8');
 const readme = textOf('README.md');

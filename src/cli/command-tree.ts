@@ -5,6 +5,7 @@ import type { ConvertFlags } from './commands/convert';
 import { addBatch } from './commands/batch/register';
 import { addJob } from './commands/job/register';
 import { addLimit } from './commands/limit/register';
+import { addDeployment } from './commands/deployment/register';
 import { addDoctor, addNamespace } from './commands/register-operations';
 import { addSchedule } from './commands/schedule/register';
 import { addServiceAdmin } from './commands/service-admin/register';
@@ -78,9 +79,10 @@ export function buildCommands(output: Output, run: Runner): Command {
 
   common(program.command('worker'))
     .description('run a worker: the process that executes conversion jobs')
+    .option('--unversioned', 'take work of every version, whatever worker.build_id says')
     .addHelpText('after', examples('fileconv worker', 'TEMPORAL_ADDRESS=temporal.internal:7233 fileconv worker'))
-    .action((options: CommonOptions) =>
-      run(options, async (context) => (await import('./commands/worker.js')).worker(context)),
+    .action((options: CommonOptions & { unversioned?: boolean }) =>
+      run(options, async (context) => (await import('./commands/worker.js')).worker(context, options)),
     );
 
   const credits = program
@@ -99,6 +101,7 @@ export function buildCommands(output: Output, run: Runner): Command {
   addSchedule(program, { common, examples, run });
   addJob(program, { common, examples, run });
   addLimit(program, { common, examples, run });
+  addDeployment(program, { common, examples, run });
   addNamespace(program, { common, examples, run });
   addDoctor(program, { common, examples, run });
 

@@ -40,6 +40,15 @@ export function planRetry({ status, history, workflowId }: JobInspection): Retry
 /** `temporal.api.enums.v1.ResetReapplyExcludeType`. */
 const excludeSignals = [1];
 
+/** Of `temporal.api.enums.v1.VersioningBehavior`. */
+const pinned = 1;
+
+/** The new run would wait for workers of the version that the last one began on, which may be gone. */
+const ofCurrentVersion = {
+  workflowExecutionOptions: { versioningOverride: { autoUpgrade: true } },
+  updateMask: { paths: ['versioning_override'] },
+};
+
 /**
  * A new run of the job that has everything behind it that its last run had done, up to the submit: Temporal's reset. Signals that came later are not
  * sent again.
@@ -50,13 +59,21 @@ export async function resumeJob(
   { workflowId, runId }: { workflowId: string; runId: string },
   plan: Extract<RetryPlan, { kind: 'resume' }>,
 ): Promise<string> {
+  const workflowExecution = { workflowId, runId };
+  const { namespace } = client.options;
+  const { workflowExecutionInfo } = await client.workflowService.describeWorkflowExecution({
+    namespace,
+    execution: workflowExecution,
+  });
+  const isPinned = (workflowExecutionInfo?.versioningInfo?.behavior as number | undefined) === pinned;
   const reset = await client.workflowService.resetWorkflowExecution({
-    namespace: client.options.namespace,
-    workflowExecution: { workflowId, runId },
+    namespace,
+    workflowExecution,
     workflowTaskFinishEventId: Long.fromNumber(plan.eventId),
     requestId: randomUUID(),
     reason: `retried: goes on with conversion task ${plan.taskId}`,
     resetReapplyExcludeTypes: excludeSignals,
+    ...(isPinned && { postResetOperations: [{ updateWorkflowOptions: ofCurrentVersion }] }),
   });
   return reset.runId;
 }

@@ -7,10 +7,33 @@ const pollerIsAliveMs = 75_000;
 
 /** Identities of the workers that poll a task queue for workflows now, as far as the server knows. */
 export async function aliveWorkers(client: Client, taskQueue: string): Promise<string[]> {
+  const { identities } = await readTaskQueue(client, taskQueue);
+  return identities;
+}
+
+/** Who polls a task queue, and for whom the server keeps its new work. Of versions the build ids; undefined stands for workers without one. */
+export interface TaskQueueWorkers {
+  identities: string[];
+  builds: (string | undefined)[];
+  current: string | undefined;
+}
+
+/** Of `temporal.api.enums.v1.WorkerVersioningMode`. */
+const versioned = 2;
+
+export async function readTaskQueue(client: Client, taskQueue: string): Promise<TaskQueueWorkers> {
   const { namespace } = client.options;
-  const { pollers } = await client.workflowService.describeTaskQueue({ namespace, taskQueue: { name: taskQueue } });
+  const request = { namespace, taskQueue: { name: taskQueue } };
+  const { pollers, versioningInfo } = await client.workflowService.describeTaskQueue(request);
   const alive = pollers.filter((poller) => Date.now() - (toMilliseconds(poller.lastAccessTime) ?? 0) < pollerIsAliveMs);
-  return [...new Set(alive.map(({ identity }) => identity ?? ''))];
+  const builds = alive.map(({ deploymentOptions: options }) =>
+    (options?.workerVersioningMode as number | undefined) === versioned ? (options?.buildId ?? undefined) : undefined,
+  );
+  return {
+    identities: [...new Set(alive.map(({ identity }) => identity ?? ''))],
+    builds: [...new Set(builds)],
+    current: versioningInfo?.currentDeploymentVersion?.buildId ?? undefined,
+  };
 }
 
 const clockQueue = 'fileconv-doctor';

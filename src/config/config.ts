@@ -25,6 +25,9 @@ export interface Config {
     commonLimit: 'on' | 'off';
     /** Where Prometheus finds the worker's metrics, `address:port`; absent: nowhere. */
     metricsAddress?: string;
+    deploymentName: string;
+    /** Absent: the worker has no version. */
+    buildId?: string;
   };
   service: {
     host: string;
@@ -132,6 +135,8 @@ export function toConfig(values: FileValues, apps: Record<string, AppProfile>, r
       shutdownGraceSeconds: worker.shutdown_grace_seconds,
       commonLimit: worker.common_limit,
       ...metricsAddress(worker),
+      deploymentName: worker.deployment_name,
+      ...(worker.build_id !== undefined && { buildId: worker.build_id }),
     },
     service: {
       host: service.host,

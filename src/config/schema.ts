@@ -2,9 +2,9 @@ import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import { defaultOnExisting, defaultPolicies } from '../shared/default-policies';
 import { logLevels } from '../shared/log';
-import { defaultTaskQueue } from '../shared/names';
+import { defaultDeploymentName, defaultTaskQueue } from '../shared/names';
 import { snakeCase } from './key-spelling';
-import { baseUrl, choice, duration, integer, listenAddress, seconds, text } from './value-types';
+import { baseUrl, choice, deploymentName, duration, integer, listenAddress, seconds, text } from './value-types';
 
 /** The profile of the embedded conversion service; it needs no entry under `[apps]`. */
 export const embeddedApp = 'embedded';
@@ -23,6 +23,8 @@ export const sectionSchemas = {
     shutdown_grace_seconds: seconds(),
     common_limit: choice('on', 'off'),
     metrics_address: listenAddress().optional(),
+    deployment_name: deploymentName(),
+    build_id: text().optional(),
   }),
   service: z.strictObject({
     host: text(),
@@ -124,6 +126,7 @@ export function defaultValues(): Record<string, unknown> {
       max_concurrent_activities: 50,
       shutdown_grace_seconds: 30,
       common_limit: 'off',
+      deployment_name: defaultDeploymentName,
     },
     service: {
       host: '127.0.0.1',

@@ -26,6 +26,14 @@ export function text() {
   });
 }
 
+/** The server puts a dot between it and a build id, and has names of its own. */
+export function deploymentName() {
+  return valueOf('a text without dots and colons, not beginning with "__"', (value) => {
+    const found = textOf(value)?.trim();
+    return found !== undefined && /^(?!__)[^.:]+$/.test(found) ? found : undefined;
+  });
+}
+
 export function integer(least: number, most: number) {
   return valueOf(`a whole number from ${least} to ${most}`, (value) => {
     const number = numberOf(value);

@@ -2,6 +2,9 @@
 
 export const defaultTaskQueue = 'file-conversion';
 
+/** Of the workers as one deployment, whose versions Temporal knows apart by their build ids. */
+export const defaultDeploymentName = 'file-conversion';
+
 export const conversionJobType = 'conversionJob';
 
 export const conversionBatchType = 'conversionBatch';

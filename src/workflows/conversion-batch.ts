@@ -4,9 +4,9 @@ import {
   CancellationScope,
   allHandlersFinished,
   condition,
-  continueAsNew,
   defineQuery,
   defineSignal,
+  makeContinueAsNewFunc,
   setCurrentDetails,
   setHandler,
   upsertSearchAttributes,
@@ -225,8 +225,10 @@ class ConversionBatch {
   /** A run that has come to nothing yet would only make place for the next one like it. */
   private hasRunLongEnough(): boolean {
     if (this.progress === 0 || this.failure() !== undefined) return false;
-    const { continueAsNewSuggested, historyLength } = workflowInfo();
-    return continueAsNewSuggested || historyLength >= (this.input.historyLimit ?? Number.POSITIVE_INFINITY);
+    const { continueAsNewSuggested, historyLength, targetWorkerDeploymentVersionChanged } = workflowInfo();
+    // Old workers can go the sooner, and new jobs are of the new version: those of a run are of the run's.
+    if (continueAsNewSuggested || targetWorkerDeploymentVersionChanged) return true;
+    return historyLength >= (this.input.historyLimit ?? Number.POSITIVE_INFINITY);
   }
 
   private async goOnAsNew(): Promise<void> {
@@ -247,7 +249,9 @@ class ConversionBatch {
       results: this.results.pending,
       parts: this.results.parts,
     };
-    await continueAsNew<typeof conversionBatch>(this.input, carried);
+    // A run stays on the version of the workers that it began on; the next one is the current version's.
+    const goOn = makeContinueAsNewFunc<typeof conversionBatch>({ initialVersioningBehavior: 'AUTO_UPGRADE' });
+    await goOn(this.input, carried);
   }
 
   /**

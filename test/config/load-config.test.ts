@@ -43,6 +43,7 @@ describe('the configuration without a file', () => {
         maxConcurrentActivities: 50,
         shutdownGraceSeconds: 30,
         commonLimit: 'off',
+        deploymentName: 'file-conversion',
       },
       service: {
         host: '127.0.0.1',
@@ -141,7 +142,7 @@ describe('precedence', () => {
         ? 'http://x/text'
         : key.endsWith('.metrics_address')
           ? '127.0.0.1:11'
-          : /^(encryption|codec)\.(key|token)_|host|dir|queue|address|namespace|profile|config_file|accounts_file|faults_file|key_env|key_file/.test(
+          : /^(encryption|codec)\.(key|token)_|host|dir|queue|address|namespace|profile|config_file|accounts_file|faults_file|key_env|key_file|deployment_name|build_id/.test(
                 key,
               )
             ? 'text'
@@ -162,7 +163,7 @@ describe('precedence', () => {
       env[variable] = value;
       expected.set(key, variable);
     }
-    expect(expected.size).toBe(71);
+    expect(expected.size).toBe(73);
     const loaded = await load(undefined, env);
     for (const row of describeConfig(loaded)) {
       if (!expected.has(row.key)) continue;
@@ -251,6 +252,11 @@ describe('the file', () => {
       'a part of a number where only whole ones make sense',
       '[worker]\nmax_concurrent_activities = 1.5',
       './fileconv.toml: worker.max_concurrent_activities must be a whole number from 1 to 1000, not 1.5',
+    ],
+    [
+      'a deployment name that Temporal could not tell from a build id',
+      '[worker]\ndeployment_name = "invoices.eu"',
+      './fileconv.toml: worker.deployment_name must be a text without dots and colons, not beginning with "__", not "invoices.eu"',
     ],
     [
       'a time-out of zero',

@@ -22,7 +22,7 @@ import { installWorkerRuntime } from '../worker-runtime';
 const startCheckMs = 20;
 
 /** `fileconv worker`: executes jobs until it is asked to end, then lets those under way finish their step. */
-export async function worker(context: CommandContext): Promise<ExitCode> {
+export async function worker(context: CommandContext, flags: { unversioned?: boolean } = {}): Promise<ExitCode> {
   const { config, output } = context;
   const { values } = config;
   const signal = untilAskedToEnd();
@@ -45,6 +45,8 @@ export async function worker(context: CommandContext): Promise<ExitCode> {
     },
   });
   const dataConverter = await openDataConverter(context);
+  const { deploymentName, buildId } = values.worker;
+  const version = buildId === undefined || flags.unversioned ? undefined : { deploymentName, buildId };
   const connection = await connect(target);
   const conversionWorker = await createConversionWorker({
     connection,
@@ -55,6 +57,7 @@ export async function worker(context: CommandContext): Promise<ExitCode> {
     maxConcurrentActivities: values.worker.maxConcurrentActivities,
     shutdownGraceMs: values.worker.shutdownGraceSeconds * 1_000,
     obeyCommonLimit: values.worker.commonLimit === 'on',
+    ...(version && { version }),
   });
   const running = conversionWorker.run();
   reportReady();
@@ -66,9 +69,17 @@ export async function worker(context: CommandContext): Promise<ExitCode> {
       address,
       namespace: target.namespace,
       taskQueue,
+      ...version,
       ...(metricsUrl !== undefined && { metrics: metricsUrl }),
     });
-  else news.say(`Worker on task queue ${taskQueue} of ${address}. Ctrl-C drains it.`);
+  else {
+    news.say(`Worker on task queue ${taskQueue} of ${address}. Ctrl-C drains it.`);
+    if (version) {
+      news.say(
+        `It is build ${version.buildId} of deployment ${deploymentName}, and takes new work once that is current: fileconv deployment set-current ${version.buildId}`,
+      );
+    }
+  }
   const over = new AbortController();
   const { client } = conversionWorker;
   const watched =

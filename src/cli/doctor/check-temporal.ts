@@ -2,7 +2,7 @@ import { isGrpcServiceError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import { SearchAttributeRegistrationError, findSearchAttributes } from '../../client/register-search-attributes';
 import { readStepLimit } from '../../client/step-limit';
-import { aliveWorkers, serverClock } from '../../client/task-queue-workers';
+import { readTaskQueue, serverClock } from '../../client/task-queue-workers';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import type { OpenTemporal } from '../stack/open-temporal';
@@ -70,7 +70,16 @@ async function checkAttributes(client: Client): Promise<Finding> {
 }
 
 async function checkWorkers(client: Client, taskQueue: string): Promise<Finding> {
-  const workers = await aliveWorkers(client, taskQueue);
+  const { identities: workers, builds, current } = await readTaskQueue(client, taskQueue);
+  if (workers.length > 0 && !builds.includes(current)) {
+    const wanted = current === undefined ? 'workers without a version' : `build ${current}`;
+    const there = builds.map((build) => (build === undefined ? 'workers without a version' : `build ${build}`));
+    return broken(
+      'workers',
+      `new jobs on task queue ${taskQueue} wait for ${wanted}, and only ${there.join(', ')} polls it`,
+      'Give new jobs to one that is there: fileconv deployment set-current BUILD (or --unversioned); or start a worker of that build (FILECONV_WORKER_BUILD_ID)',
+    );
+  }
   if (workers.length > 0) {
     const limit = await readStepLimit(client, taskQueue);
     const together = limit ? `; together at most ${limit.perSecond} steps a second (fileconv limit show)` : '';

@@ -236,7 +236,8 @@ async function startWorker(
   const embedded = await ensureEmbeddedApp(config.values.service.dataDir);
   return superviseProcess({
     name: 'worker',
-    args: [mainFile, 'worker', ...configArgs(context)],
+    // Nobody would make its version the current one.
+    args: [mainFile, 'worker', '--unversioned', ...configArgs(context)],
     env: {
       ...env,
       TEMPORAL_ADDRESS: parts.temporal.address,

@@ -1,0 +1,182 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import type { Client } from '@temporalio/client';
+import type { NativeConnection, Worker } from '@temporalio/worker';
+import type { BatchHandle } from '../../src/client/batch-handle';
+import type { ConversionHandle } from '../../src/client/conversion-handle';
+import { DeploymentChangeError, readDeployment, setCurrentVersion } from '../../src/client/deployment';
+import { inspectJob } from '../../src/client/inspect-job';
+import { planRetry, resumeJob } from '../../src/client/retry-job';
+import { FileConversionClient } from '../../src/client/file-conversion-client';
+import { FileConversionPlugin } from '../../src/plugin';
+import { createConversionWorker } from '../../src/worker';
+import type { Run } from '../support/batches';
+import { endBatch, planRun, runsOf } from '../support/batches';
+import { installQuietRuntime, quickPolicies } from '../support/conversion-worker';
+import type { StubService } from '../support/stub-service';
+import {
+  answerCompleted,
+  answerError,
+  answerOutput,
+  startStubService,
+  stubAppId,
+  stubToken,
+} from '../support/stub-service';
+import { testClient, testNativeConnection } from '../support/temporal';
+import { until } from '../support/until';
+
+/*
+ * Workers of two versions of one deployment, side by side on one task queue. Under version 1 a job and a batch begin; then version 2 becomes
+ * the current one, another job begins, and only then conversions finish.
+ */
+const deploymentName = `test-${randomUUID()}`;
+const taskQueue = deploymentName;
+const batchItems = 6;
+let stub: StubService;
+let temporal: Client;
+let connection: NativeConnection;
+let folder: string;
+let client: FileConversionClient;
+let plugin: FileConversionPlugin;
+let workers: Map<string, { worker: Worker; running: Promise<void> }>;
+let isHeld = true;
+let old: ConversionHandle;
+let young: ConversionHandle;
+let lost: ConversionHandle;
+let batch: BatchHandle;
+let run: Run;
+
+beforeAll(async () => {
+  installQuietRuntime();
+  workers = new Map();
+  stub = await startStubService();
+  temporal = await testClient();
+  connection = await testNativeConnection();
+  folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-test-'));
+  client = new FileConversionClient({ client: temporal, taskQueue, app: 'stub' });
+  plugin = new FileConversionPlugin({ apps: { stub: { baseUrl: stub.url, appId: stubAppId, token: stubToken } } });
+  stub.on('task/response', (seen, response) => {
+    const id = String(seen.data['connector']);
+    if (isHeld) answerOutput(response, { entity: { id, status: 'running' }, result: {} });
+    else answerCompleted(response, id);
+  });
+  await startWorker('1');
+  await makeCurrent('1');
+  stub.on('download/url', (_seen, response) => answerError(response, 404, 'FILE_NOT_EXISTS'));
+  isHeld = false;
+  lost = await startJob('lost.md');
+  await lost.result().catch(() => undefined);
+  isHeld = true;
+  old = await startJob('old.md');
+  run = await planRun(folder, batchItems, { request: { window: 2 } });
+  batch = await client.startBatch(run.request);
+  await until('the old job converts', () => converts(old));
+  await until('a job of the batch converts', () => converts(client.get(`${run.name}/1`)));
+  await startWorker('2');
+  await makeCurrent('2');
+  young = await startJob('young.md');
+  await until('the new job converts', () => converts(young));
+  stub.on('download/url', (seen, response) => stub.answerAsAlways(seen, response));
+  isHeld = false;
+});
+
+afterAll(async () => {
+  isHeld = false;
+  await Promise.all([...workers.keys()].map(stopWorker));
+  await plugin.close();
+  await connection.close();
+  await temporal.connection.close();
+  await stub.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function startWorker(buildId: string): Promise<void> {
+  const version = { deploymentName, buildId };
+  const worker = await createConversionWorker({ connection, plugin, taskQueue, version, shutdownGraceMs: 1_000 });
+  workers.set(buildId, { worker, running: worker.run() });
+}
+
+async function stopWorker(buildId: string): Promise<void> {
+  const stopped = workers.get(buildId);
+  workers.delete(buildId);
+  stopped?.worker.shutdown();
+  await stopped?.running;
+}
+
+/** The server knows a version a moment after its first worker has polled. */
+async function makeCurrent(buildId: string): Promise<void> {
+  await until(`build ${buildId} is current`, async () => {
+    try {
+      await setCurrentVersion(temporal, { deploymentName, buildId });
+      return true;
+    } catch (error) {
+      if (error instanceof DeploymentChangeError) return false;
+      throw error;
+    }
+  });
+}
+
+async function startJob(name: string): Promise<ConversionHandle> {
+  const source = path.join(folder, name);
+  await writeFile(source, '# A report\n');
+  return client.start({ source, output: 'pdf', destination: `${source}.pdf`, policies: quickPolicies });
+}
+
+/** A job that is still to be started converts not yet. */
+async function converts(job: ConversionHandle): Promise<boolean> {
+  return job.state().then(
+    ({ phase }) => phase === 'converting',
+    () => false,
+  );
+}
+
+/** Build ids of the workers that ran the workflow's tasks, each once. */
+async function buildsOf(workflowId: string, runId?: string): Promise<string[]> {
+  const { events } = await temporal.workflow.getHandle(workflowId, runId).fetchHistory();
+  const builds = (events ?? []).flatMap(({ workflowTaskCompletedEventAttributes: completed }) =>
+    completed ? [completed.deploymentVersion?.buildId ?? 'none'] : [],
+  );
+  return [...new Set(builds)];
+}
+
+it('ends a job that began on the old version there', async () => {
+  expect((await old.result()).status).toBe('succeeded');
+  expect(await buildsOf(old.workflowId)).toEqual(['1']);
+});
+
+it('begins jobs on the new version', async () => {
+  expect((await young.result()).status).toBe('succeeded');
+  expect(await buildsOf(young.workflowId)).toEqual(['2']);
+});
+
+it('lets a batch go on with the new version from one of its runs to the next, its new jobs too, and loses none', async () => {
+  const { result } = await endBatch(batch, run);
+  expect(result).toMatchObject({ status: 'completed', succeeded: batchItems });
+  const runs = await runsOf(temporal, run.name);
+  expect(await Promise.all(runs.map(({ runId }) => buildsOf(run.name, runId)))).toEqual([['1'], ['2']]);
+  expect(await buildsOf(`${run.name}/1`)).toEqual(['1']);
+  expect(await buildsOf(`${run.name}/${batchItems}`)).toEqual(['2']);
+});
+
+it('retries a job of the old version on the new one, whose workers may be all that there are', async () => {
+  const job = await inspectJob(temporal, lost.workflowId);
+  const plan = planRetry(job);
+  if (plan.kind !== 'resume') throw new Error(`The plan is to ${plan.kind}.`);
+  await stopWorker('1');
+  const runId = await resumeJob(temporal, job, plan);
+  expect((await client.get(lost.workflowId).result()).status).toBe('succeeded');
+  expect(await buildsOf(lost.workflowId, runId)).toEqual(['1', '2']);
+});
+
+it('tells what each version is used for', async () => {
+  expect(await readDeployment(temporal, deploymentName)).toMatchObject({
+    current: '2',
+    versions: [
+      { buildId: '2', status: 'current' },
+      { buildId: '1', status: 'draining' },
+    ],
+  });
+  expect(await readDeployment(temporal, 'no-such-deployment')).toBeUndefined();
+});

@@ -3,7 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { Client } from '@temporalio/client';
-import type { NativeConnection, Worker } from '@temporalio/worker';
+import type { Worker } from '@temporalio/worker';
+import { NativeConnection } from '@temporalio/worker';
 import type { BatchHandle } from '../../src/client/batch-handle';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
 import { DeploymentChangeError, readDeployment, setCurrentVersion } from '../../src/client/deployment';
@@ -24,7 +25,7 @@ import {
   stubAppId,
   stubToken,
 } from '../support/stub-service';
-import { testClient, testNativeConnection } from '../support/temporal';
+import { testClient, testTemporalAddress } from '../support/temporal';
 import { until } from '../support/until';
 
 /*
@@ -53,7 +54,7 @@ beforeAll(async () => {
   workers = new Map();
   stub = await startStubService();
   temporal = await testClient();
-  connection = await testNativeConnection();
+  connection = await NativeConnection.connect({ address: testTemporalAddress() });
   folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-test-'));
   client = new FileConversionClient({ client: temporal, taskQueue, app: 'stub' });
   plugin = new FileConversionPlugin({ apps: { stub: { baseUrl: stub.url, appId: stubAppId, token: stubToken } } });

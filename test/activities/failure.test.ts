@@ -33,7 +33,7 @@ function verdict(failure: Error): string {
 
 it('a failure that is tried again asks for its pause itself, unless it was told a time or the server sees to it', () => {
   const pauses = { initialMs: 1_000, maximumMs: 60_000 };
-  const delayOf = (error: Error, context: Partial<FailureContext>) => {
+  const delayOf = (error: Error, context: Partial<FailureContext>): unknown => {
     const failure = toFailure(error, contextOf('check', context));
     return failure instanceof ApplicationFailure ? failure.nextRetryDelay : 'no ApplicationFailure';
   };

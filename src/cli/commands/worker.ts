@@ -17,19 +17,20 @@ import { watchJobs } from '../metrics/watch-jobs';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
 import type { StackRecord } from '../stack/stack-record';
 import { findTemporal } from '../stack/temporal-in-use';
+import { openTracing } from '../tracing/open-tracing';
 import { installWorkerRuntime } from '../worker-runtime';
 
 const startCheckMs = 20;
 
 /** `fileconv worker`: executes jobs until it is asked to end, then lets those under way finish their step. */
 export async function worker(context: CommandContext): Promise<ExitCode> {
-  const { config, output } = context;
+  const { config, output, env } = context;
   const { values } = config;
   const signal = untilAskedToEnd();
   const { metricsAddress } = values.worker;
   const log = await openLog(context, { process: 'worker' });
   const news = runningOutput(context, log);
-  installWorkerRuntime({ log, level: values.log.level, metricsAddress });
+  const tracing = await openTracing(env, { serviceName: 'fileconv-worker' });
   const { target, stack } = await findTemporal(context);
   const callbacks = await callbackSettings(context);
   const apps = { ...(await embeddedApps(context, stack)), ...configuredApps(context, news.warn) };
@@ -37,6 +38,7 @@ export async function worker(context: CommandContext): Promise<ExitCode> {
     apps,
     ...(callbacks && { callbacks }),
     stateDir: values.state.dir,
+    ...(tracing && { tracer: tracing.tracer }),
     timeouts: {
       connectMs: values.timeouts.connectSeconds * 1_000,
       headersMs: values.timeouts.headersSeconds * 1_000,
@@ -45,6 +47,8 @@ export async function worker(context: CommandContext): Promise<ExitCode> {
     },
   });
   const dataConverter = await openDataConverter(context);
+  // Not before all else is settled: once it is there, only a connection that is closed lets this process end.
+  installWorkerRuntime({ log, level: values.log.level, metricsAddress });
   const connection = await connect(target);
   const conversionWorker = await createConversionWorker({
     connection,
@@ -55,6 +59,7 @@ export async function worker(context: CommandContext): Promise<ExitCode> {
     maxConcurrentActivities: values.worker.maxConcurrentActivities,
     shutdownGraceMs: values.worker.shutdownGraceSeconds * 1_000,
     obeyCommonLimit: values.worker.commonLimit === 'on',
+    ...(tracing && { plugins: [tracing.worker] }),
   });
   const running = conversionWorker.run();
   reportReady();
@@ -89,6 +94,7 @@ export async function worker(context: CommandContext): Promise<ExitCode> {
     await watched;
     await plugin.close();
     await connection.close();
+    await tracing?.close();
   }
   return exitCodes.ok;
 }

@@ -14,6 +14,7 @@ export { EncryptionKeyError } from './encryption/encryption-keys';
 export { FileConversionPlugin } from './plugin';
 export type { AppProfile, CallbackSettings, FileConversionPluginOptions } from './plugin';
 export type { ApiTimeouts } from './api/conversion-api';
+export type { RequestTracer } from './api/request-spans';
 export type { FileStore } from './storage/file-store';
 export type {
   ConversionFailureDetails,

@@ -12,6 +12,7 @@ import { logAttributes } from './activities/log-attributes';
 import { WorkerMetrics } from './activities/worker-metrics';
 import { createConversionApi } from './api/client';
 import { createRateMemory } from './api/rate-limit/rate-memory';
+import type { RequestTracer } from './api/request-spans';
 import type { ApiTimeouts, ConversionApi, RateMemory } from './api/conversion-api';
 import { checkBaseUrl, createCallbackUrl } from './callbacks/callback-url';
 import { createCallbackKey } from './callbacks/callback-key';
@@ -47,6 +48,8 @@ export interface FileConversionPluginOptions {
   files?: FileStore;
   /** Folder in which the end of a RETRY-AFTER outlives the process. Default: none, and a worker that starts again has to be told anew. */
   stateDir?: string;
+  /** An OpenTelemetry `Tracer`: each request to a service becomes a span under the activity's. Default: no spans. */
+  tracer?: RequestTracer;
 }
 
 /**
@@ -62,6 +65,7 @@ export class FileConversionPlugin extends SimplePlugin {
   private readonly apps: Readonly<Record<string, AppProfile>>;
   private readonly timeouts: Partial<ApiTimeouts>;
   private readonly stateDir: string | undefined;
+  private readonly tracer: RequestTracer | undefined;
   private readonly callbackKey: KeyObject | undefined;
   private readonly callbackBaseUrls: ReadonlyMap<string, string>;
 
@@ -70,6 +74,7 @@ export class FileConversionPlugin extends SimplePlugin {
     this.apps = options.apps;
     this.timeouts = options.timeouts ?? {};
     this.stateDir = options.stateDir;
+    this.tracer = options.tracer;
     const { key } = options.callbacks ?? {};
     this.callbackKey = typeof key === 'string' ? createCallbackKey(key) : key;
     this.callbackBaseUrls = callbackBaseUrls(options);
@@ -141,6 +146,7 @@ export class FileConversionPlugin extends SimplePlugin {
       timeouts: this.timeouts,
       rateMemory: this.rateMemory(profile),
       observer: this.metrics.observer(app),
+      tracer: this.tracer,
     });
   }
 

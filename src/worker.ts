@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { DataConverter, WorkerDeploymentVersion } from '@temporalio/common';
-import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
+import type { NativeConnection, WorkerOptions, WorkerPlugin } from '@temporalio/worker';
 import { Worker } from '@temporalio/worker';
 import { z } from 'zod';
 import { encodedFailuresPath } from './encryption/data-converter';
@@ -34,9 +34,12 @@ export interface ConversionWorkerOptions {
    * (`fileconv deployment set-current`). Default: none, and the worker takes whatever there is.
    */
   version?: WorkerDeploymentVersion;
+  /** Further Temporal plugins. They may change the workflows' code, so it is bundled anew when the worker starts. Default: none. */
+  plugins?: readonly WorkerPlugin[];
 }
 
 const noLimitPerSecond = 100_000;
+const workflowsPath = require.resolve('./workflows');
 
 /**
  * A worker that runs conversion jobs and nothing else. `run()` it; SIGTERM and SIGINT drain it.
@@ -44,11 +47,12 @@ const noLimitPerSecond = 100_000;
  * To run conversion beside workflows of your own, pass `FileConversionPlugin` to your own `Worker.create` instead.
  */
 export async function createConversionWorker(options: ConversionWorkerOptions): Promise<Worker> {
+  const { plugins = [] } = options;
   return Worker.create({
     connection: options.connection,
     namespace: options.namespace ?? 'default',
     taskQueue: options.taskQueue ?? defaultTaskQueue,
-    plugins: [options.plugin],
+    plugins: [options.plugin, ...plugins],
     maxConcurrentActivityTaskExecutions: options.maxConcurrentActivities ?? 100,
     ...(options.shutdownGraceMs !== undefined && { shutdownGraceTime: options.shutdownGraceMs }),
     // A worker with a limit of its own begins nothing by itself; the server puts the common limit in its place.
@@ -61,7 +65,7 @@ export async function createConversionWorker(options: ConversionWorkerOptions): 
         defaultVersioningBehavior: 'PINNED' as const,
       },
     }),
-    ...workflowCode(options.dataConverter),
+    ...(plugins.length > 0 ? { workflowsPath } : workflowCode(options.dataConverter)),
   });
 }
 
@@ -77,7 +81,7 @@ export function workflowCode({ failureConverterPath, payloadConverterPath }: Dat
   const running = readVersion(require.resolve('@temporalio/worker/package.json'), 'version');
   const isEncoding = failureConverterPath === encodedFailuresPath;
   const isForeign = payloadConverterPath !== undefined || (failureConverterPath !== undefined && !isEncoding);
-  if (builtWith !== running || isForeign) return { workflowsPath: require.resolve('./workflows') };
+  if (builtWith !== running || isForeign) return { workflowsPath };
   const bundle = isEncoding ? 'workflow-bundle-encoded-failures.js' : 'workflow-bundle.js';
   return { workflowBundle: { codePath: path.join(built, bundle) } };
 }

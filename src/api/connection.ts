@@ -11,6 +11,8 @@ import { createQuote, type Quote } from './quote';
 import { readRateHeaders } from './rate-limit/headers';
 import { type Permit, RateGate, TurnedAway, type Turn } from './rate-limit/rate-gate';
 import type { RequestObserver } from './request-observer';
+import type { RequestTracer } from './request-spans';
+import { beginRequestSpan } from './request-spans';
 
 /** A body to post to one of the service's own addresses. */
 export interface Posting {
@@ -44,13 +46,15 @@ export class ServiceConnection {
   readonly #agent: Agent;
   readonly #gate: RateGate;
   readonly observer: RequestObserver | undefined;
+  readonly #tracer: RequestTracer | undefined;
   /** Requests between their call and their first byte. */
   readonly #preparing = new Set<Promise<Permit>>();
   #underWay = 0;
   #closing: Promise<void> | undefined;
 
-  constructor({ baseUrl, appId, token, timeouts, rateMemory, observer }: ConversionApiOptions) {
+  constructor({ baseUrl, appId, token, timeouts, rateMemory, observer, tracer }: ConversionApiOptions) {
     this.observer = observer;
+    this.#tracer = tracer;
     this.#gate = new RateGate({ memory: rateMemory });
     this.appId = appId;
     this.address = createServiceAddress(baseUrl);
@@ -224,19 +228,25 @@ export class ServiceConnection {
     this.#underWay += 1;
     const end = (): void => {
       this.#underWay -= 1;
+      span?.end();
     };
     const { endpoint } = request;
     const startedAt = performance.now();
-    const answered = (status: number | ClientErrorCode): void =>
+    const span = this.#tracer && beginRequestSpan(this.#tracer, request);
+    const answered = (status: number | ClientErrorCode): void => {
       this.observer?.answered({ endpoint, status, seconds: secondsSince(startedAt) });
+      span?.answered(status);
+    };
     try {
       const answer = await exchange(this.#agent, request);
       answered(answer.httpStatus);
+      answer.body.once('error', (error) => span?.answered(clientCodeOf(error) ?? 'CONNECTION_LOST'));
       answer.body.once('close', end);
       return answer;
     } catch (error) {
+      const code = clientCodeOf(error);
+      if (code !== undefined) answered(code);
       end();
-      if (error instanceof ConversionApiError && isClientErrorCode(error.code)) answered(error.code);
       throw error;
     }
   }
@@ -252,6 +262,10 @@ export class ServiceConnection {
       mayHaveExecuted: false,
     });
   }
+}
+
+function clientCodeOf(error: unknown): ClientErrorCode | undefined {
+  return error instanceof ConversionApiError && isClientErrorCode(error.code) ? error.code : undefined;
 }
 
 function secondsSince(momentMs: number): number {

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import type { Format } from './contract';
 import type { RateMemory, Turn } from './rate-limit/rate-gate';
 import type { RequestObserver } from './request-observer';
+import type { RequestTracer } from './request-spans';
 
 export type { RateMemory } from './rate-limit/rate-gate';
 
@@ -28,6 +29,8 @@ export interface ConversionApiOptions {
   rateMemory?: RateMemory | undefined;
   /** Default: nobody. */
   observer?: RequestObserver | undefined;
+  /** Default: no spans. */
+  tracer?: RequestTracer | undefined;
 }
 
 /** How a request waits for its turn at the rate limit (section "Limits"); `signal` defaults to the request's own. */

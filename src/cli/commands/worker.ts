@@ -17,19 +17,20 @@ import { watchJobs } from '../metrics/watch-jobs';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
 import type { StackRecord } from '../stack/stack-record';
 import { findTemporal } from '../stack/temporal-in-use';
+import { openTracing } from '../tracing/open-tracing';
 import { installWorkerRuntime } from '../worker-runtime';
 
 const startCheckMs = 20;
 
 /** `fileconv worker`: executes jobs until it is asked to end, then lets those under way finish their step. */
 export async function worker(context: CommandContext, flags: { unversioned?: boolean } = {}): Promise<ExitCode> {
-  const { config, output } = context;
+  const { config, output, env } = context;
   const { values } = config;
   const signal = untilAskedToEnd();
   const { metricsAddress } = values.worker;
   const log = await openLog(context, { process: 'worker' });
   const news = runningOutput(context, log);
-  installWorkerRuntime({ log, level: values.log.level, metricsAddress });
+  const tracing = await openTracing(env, { serviceName: 'fileconv-worker' });
   const { target, stack } = await findTemporal(context);
   const callbacks = await callbackSettings(context);
   const apps = { ...(await embeddedApps(context, stack)), ...configuredApps(context, news.warn) };
@@ -37,6 +38,7 @@ export async function worker(context: CommandContext, flags: { unversioned?: boo
     apps,
     ...(callbacks && { callbacks }),
     stateDir: values.state.dir,
+    ...(tracing && { tracer: tracing.tracer }),
     timeouts: {
       connectMs: values.timeouts.connectSeconds * 1_000,
       headersMs: values.timeouts.headersSeconds * 1_000,
@@ -47,6 +49,8 @@ export async function worker(context: CommandContext, flags: { unversioned?: boo
   const dataConverter = await openDataConverter(context);
   const { deploymentName, buildId } = values.worker;
   const version = buildId === undefined || flags.unversioned ? undefined : { deploymentName, buildId };
+  // Not before all else is settled: once it is there, only a connection that is closed lets this process end.
+  installWorkerRuntime({ log, level: values.log.level, metricsAddress });
   const connection = await connect(target);
   const conversionWorker = await createConversionWorker({
     connection,
@@ -58,6 +62,7 @@ export async function worker(context: CommandContext, flags: { unversioned?: boo
     shutdownGraceMs: values.worker.shutdownGraceSeconds * 1_000,
     obeyCommonLimit: values.worker.commonLimit === 'on',
     ...(version && { version }),
+    ...(tracing && { plugins: [tracing.worker] }),
   });
   const running = conversionWorker.run();
   reportReady();
@@ -100,6 +105,7 @@ export async function worker(context: CommandContext, flags: { unversioned?: boo
     await watched;
     await plugin.close();
     await connection.close();
+    await tracing?.close();
   }
   return exitCodes.ok;
 }

@@ -4,6 +4,7 @@ import type { TemporalTarget } from '../../config/temporal-connection';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { openDataConverter } from '../encryption-settings';
+import { openTracing } from '../tracing/open-tracing';
 
 /** What a command needs to run jobs, whoever runs the processes behind it. */
 export interface StackInUse {
@@ -34,7 +35,16 @@ export async function connect(
   const connection = await Connection.connect(options).catch((error: unknown) => {
     throw unreachable(target, error);
   });
-  const client = new Client({ connection, namespace: target.namespace, dataConverter });
+  const tracing = await openTracing(context.env, { serviceName: 'fileconv' }).catch(async (error: unknown) => {
+    await connection.close();
+    throw error;
+  });
+  const client = new Client({
+    connection,
+    namespace: target.namespace,
+    dataConverter,
+    ...(tracing && { interceptors: { workflow: [tracing.client] } }),
+  });
   const running = new Set<AbortController>();
   return {
     client,
@@ -57,6 +67,7 @@ export async function connect(
       // A request that outlives its connection is sent again when the server ends, and then throws where nothing catches it.
       for (const ending of running) ending.abort();
       await connection.close();
+      await tracing?.close();
     },
   };
 }

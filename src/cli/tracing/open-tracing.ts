@@ -1,0 +1,44 @@
+import type { Environment } from '../../config';
+import type { Tracing } from '../../tracing/start-tracing';
+import { CommandError } from '../command-error';
+import { packageVersion } from '../package-version';
+
+/** Optional packages: whoever wants traces installs them. */
+const packages =
+  '@temporalio/interceptors-opentelemetry @opentelemetry/api@1.9 @opentelemetry/sdk-trace-base@1 @opentelemetry/sdk-trace-node@1 @opentelemetry/resources@1 @opentelemetry/exporter-trace-otlp-http@0.57';
+
+/**
+ * The traces of this process, when OpenTelemetry's own variables say where they go; undefined otherwise, and then nothing of them is loaded.
+ * @throws CommandError when they are wanted and can't be had.
+ */
+export async function openTracing(
+  env: Environment,
+  { serviceName }: { serviceName: string },
+): Promise<Tracing | undefined> {
+  if (!isWanted(env)) return undefined;
+  const protocol = env['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL'] ?? env['OTEL_EXPORTER_OTLP_PROTOCOL'];
+  if (protocol === 'grpc') {
+    throw unusable(
+      "Traces are sent by OTLP over HTTP, not gRPC: name the collector's HTTP port, usually 4318, and set OTEL_EXPORTER_OTLP_PROTOCOL=http/json.",
+    );
+  }
+  try {
+    const { startTracing } = await import('../../tracing/start-tracing.js');
+    return startTracing({ serviceName, version: packageVersion() });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw error;
+    throw unusable(
+      `Traces need packages that are not installed. Install them (npm install ${packages}), or unset OTEL_EXPORTER_OTLP_ENDPOINT.`,
+      error,
+    );
+  }
+}
+
+function isWanted(env: Environment): boolean {
+  if (env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true' || env['OTEL_TRACES_EXPORTER'] === 'none') return false;
+  return Boolean(env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] ?? env['OTEL_EXPORTER_OTLP_ENDPOINT']);
+}
+
+function unusable(problem: string, cause?: unknown): CommandError {
+  return new CommandError('INPUT_UNUSABLE', [problem], { cause });
+}

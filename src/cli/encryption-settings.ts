@@ -24,11 +24,20 @@ export async function openDataConverter(context: CommandContext): Promise<DataCo
   return keys ? createEncryptedDataConverter(keys) : createPlainDataConverter();
 }
 
+/** Read once a process, so that a file which others can read is warned about once. */
+const known = new WeakMap<CommandContext['config'], Promise<EncryptionKeys | undefined>>();
+
 /**
  * Undefined when encryption is off.
  * @throws CommandError
  */
-export async function readEncryptionKeys(context: CommandContext): Promise<EncryptionKeys | undefined> {
+export function readEncryptionKeys(context: CommandContext): Promise<EncryptionKeys | undefined> {
+  const keys = known.get(context.config) ?? readKeys(context);
+  known.set(context.config, keys);
+  return keys;
+}
+
+async function readKeys(context: CommandContext): Promise<EncryptionKeys | undefined> {
   const { keyEnv, keyFile } = context.config.values.encryption;
   const source = keySource({
     what: 'The encryption keys',

@@ -25,7 +25,7 @@ export function keySource(given: {
   if (env !== undefined && file !== undefined) {
     const [first, second] = keys.map((key) => `${section}.${key}`);
     const secret = what.charAt(0).toLowerCase() + what.slice(1);
-    throw unusable(`${first ?? ''} and ${second ?? ''} both say where ${secret} is; keep one.`);
+    throw unusable(`${first ?? ''} and ${second ?? ''} both tell of ${secret}; keep one.`);
   }
   if (env !== undefined) return { what, from: { variable: env } };
   return file === undefined ? undefined : { what, from: { file } };

@@ -1,5 +1,6 @@
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { ConnectionOptions } from '@temporalio/client';
+import { ConfigError } from './errors';
 
 export interface TemporalConnectionSettings {
   /** `host:port`; wins over the profile's. */
@@ -15,22 +16,19 @@ export interface TemporalTarget {
   /** For a client's `Connection.connect` and a worker's `NativeConnection.connect` alike. */
   connection: Pick<ConnectionOptions, 'address' | 'tls' | 'metadata'> & { apiKey?: string };
   namespace: string;
+  /** Whether somebody's Temporal is named: by an address, or by a profile. Otherwise it is one of this machine. */
+  isNamed: boolean;
 }
+
+type Variables = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads Temporal's own environment configuration: its TOML profiles and `TEMPORAL_*` variables, mTLS and API keys included.
  * What is given here wins.
+ * @throws ConfigError when they can't be read.
  */
-export function temporalTarget(
-  settings: TemporalConnectionSettings,
-  env: Readonly<Record<string, string | undefined>>,
-): TemporalTarget {
-  const variables = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  const loaded = loadClientConnectConfig({
-    overrideEnvVars: Object.fromEntries(variables),
-    ...(settings.profile !== undefined && { profile: settings.profile }),
-    ...(settings.configFile !== undefined && { configSource: { path: settings.configFile } }),
-  });
+export function temporalTarget(settings: TemporalConnectionSettings, env: Variables): TemporalTarget {
+  const loaded = load(settings, env);
   const { address, tls, apiKey, metadata } = loaded.connectionOptions;
   return {
     connection: {
@@ -40,5 +38,27 @@ export function temporalTarget(
       ...(metadata !== undefined && { metadata }),
     },
     namespace: settings.namespace ?? loaded.namespace ?? 'default',
+    isNamed: Boolean(settings.address ?? address ?? settings.profile ?? env['TEMPORAL_PROFILE']),
   };
+}
+
+function load(settings: TemporalConnectionSettings, env: Variables) {
+  // An empty variable counts as unset.
+  const variables = Object.entries(env).filter((entry): entry is [string, string] => Boolean(entry[1]));
+  try {
+    return loadClientConnectConfig({
+      overrideEnvVars: Object.fromEntries(variables),
+      ...(settings.profile !== undefined && { profile: settings.profile }),
+      ...(settings.configFile !== undefined && { configSource: { path: settings.configFile } }),
+    });
+  } catch (error) {
+    // What follows the first line quotes the file, which may hold an API key.
+    const reason = (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
+    const file = settings.configFile ?? env['TEMPORAL_CONFIG_FILE'];
+    const where = file ? `Temporal's configuration file ${file}` : "Temporal's own configuration file";
+    throw new ConfigError(
+      [`Temporal's own configuration can't be used: ${reason}; correct ${where}, or the variables TEMPORAL_*`],
+      { cause: error },
+    );
+  }
 }

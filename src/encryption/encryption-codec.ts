@@ -19,9 +19,12 @@ export class DecryptionError extends Error {
   override readonly name = 'DecryptionError';
   readonly code = 'DECRYPTION_FAILED';
 
-  constructor(message: string) {
-    super(message);
-    this.stack = `${this.name}: ${message}`;
+  constructor(
+    readonly problem: string,
+    readonly cure: string,
+  ) {
+    super(`${problem}; ${cure}.`);
+    this.stack = `${this.name}: ${this.message}`;
   }
 }
 
@@ -74,29 +77,37 @@ function encrypt(payload: Payload, { current }: EncryptionKeys): Payload {
 function decrypt({ metadata, data }: Payload, keys: EncryptionKeys | undefined): Payload {
   const id = printableId(textOf(metadata?.[metadataKeys.keyId]));
   const key = keys?.byId.get(id);
-  if (key === undefined) throw new DecryptionError(missingKey(id, keys));
+  if (key === undefined) throw missingKey(id, keys);
   const bytes = data ?? new Uint8Array();
-  if (bytes.length < nonceBytes + tagBytes) throw new DecryptionError(unreadable(id));
+  if (bytes.length < nonceBytes + tagBytes) throw unreadable(id);
   const decipher = createDecipheriv(cipherName, key, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes });
   decipher.setAuthTag(bytes.subarray(-tagBytes));
   let plain: Buffer;
   try {
     plain = Buffer.concat([decipher.update(bytes.subarray(nonceBytes, -tagBytes)), decipher.final()]);
   } catch {
-    throw new DecryptionError(unreadable(id));
+    throw unreadable(id);
   }
   return temporal.api.common.v1.Payload.decode(plain);
 }
 
-function missingKey(id: string, keys: EncryptionKeys | undefined): string {
-  const cure = `add the line that begins with "${id}:" to the keys (encryption.key_file or key_env), after the current one`;
-  return keys
-    ? `This payload was encrypted with the key ${id}, which is not among the keys here (${[...keys.byId.keys()].join(', ')}); ${cure}.`
-    : `This payload was encrypted with the key ${id}, and encryption is off here; set encryption.key_file or key_env to the keys of the other processes.`;
+function missingKey(id: string, keys: EncryptionKeys | undefined): DecryptionError {
+  const problem = `This payload was encrypted with the key ${id}`;
+  if (!keys) {
+    const cure = 'set encryption.key_file or key_env to the keys of the other processes';
+    return new DecryptionError(`${problem}, and encryption is off here`, cure);
+  }
+  return new DecryptionError(
+    `${problem}, which is not among the keys here (${[...keys.byId.keys()].join(', ')})`,
+    `add the line that begins with "${id}:" to the keys (encryption.key_file or key_env), after the current one`,
+  );
 }
 
-function unreadable(id: string): string {
-  return `This payload was not encrypted with the key that is called ${id} here, or was changed since; compare the line "${id}:" of the keys (encryption.key_file or key_env) with that of the process that wrote it. A new key needs a new id.`;
+function unreadable(id: string): DecryptionError {
+  return new DecryptionError(
+    `This payload was not encrypted with the key that is called ${id} here, or was changed since`,
+    `compare the line "${id}:" of the keys (encryption.key_file or key_env) with that of the process that wrote it, and give a new key a new id`,
+  );
 }
 
 /** Whoever writes to the server writes this too. */

@@ -1,8 +1,7 @@
 /** Finds, obtains and runs a Temporal dev server, so that nothing has to be installed first. */
 export { adoptTemporalServer } from './adopt-server';
 export type { AdoptOptions } from './adopt-server';
-export { chooseTemporal, defaultCacheDir } from './choose-temporal';
-export type { TemporalChoice } from './choose-temporal';
+export { defaultCacheDir } from './default-cache-dir';
 export { TemporalServerError } from './errors';
 export type { TemporalServerErrorCode } from './errors';
 export { freePort, portNear } from './free-port';

@@ -1,5 +1,5 @@
+import { temporalTarget } from '../../config/temporal-connection';
 import type { ConversionMode, OnExisting, OnUnknownOutcome } from '../../shared/job';
-import { chooseTemporal } from '../../temporal-server/choose-temporal';
 import type { CommandContext } from '../command-context';
 import { planJobs } from '../convert/destinations';
 import { checkInputs } from '../convert/inputs';
@@ -34,7 +34,7 @@ export async function convert(
   const onExisting = flags.onExisting ?? config.values.policies.onExisting;
   const inputs = await checkInputs(files, cwd);
   const extension = await settleFormats(context, app, { inputs, from, to });
-  const writtenByUs = chooseTemporal(env, config.values.temporal).kind === 'local';
+  const writtenByUs = !temporalTarget(config.values.temporal, env).isNamed;
   const jobs = await planJobs(inputs, { cwd, out, extension, onExisting, writtenByUs });
   // Temporal's client takes longer to load than all of the checks take.
   const { convertOnStack } = await import('../convert/convert-on-stack.js');

@@ -8,6 +8,7 @@ import { CommandError } from '../command-error';
 import type { OpenTemporal } from '../stack/open-temporal';
 import { openTemporal } from '../stack/open-temporal';
 import type { Finding } from './finding';
+import { checkEncryption, unusableKeys } from './check-encryption';
 import { broken, compareClocks, ok, reasonOf, skipped } from './finding';
 
 const parts = ['namespace', 'search attributes', 'workers', 'clock beside Temporal'] as const;
@@ -15,11 +16,13 @@ const callTimeoutMs = 10_000;
 
 /** Temporal, and what a conversion needs of it. */
 export async function checkTemporal(context: CommandContext): Promise<Finding[]> {
+  const unusable = await unusableKeys(context);
+  if (unusable) return [unusable, ...['Temporal', ...parts].map((part) => skipped(part, 'needs the encryption keys'))];
   let temporal: OpenTemporal;
   try {
     temporal = await openTemporal(context);
   } catch (error) {
-    if (!(error instanceof CommandError)) throw error;
+    if (!(error instanceof CommandError && error.code === 'TEMPORAL_UNREACHABLE')) throw error;
     const cure = 'Start it (fileconv up), or correct TEMPORAL_ADDRESS: fileconv config show';
     return [broken('Temporal', error.message, cure), ...parts.map((part) => skipped(part, 'needs Temporal'))];
   }
@@ -36,6 +39,7 @@ export async function checkTemporal(context: CommandContext): Promise<Finding[]>
         await checkAttributes(client),
         await checkWorkers(client, temporal.taskQueue),
         await checkClock(client),
+        ...(await checkEncryption(context, client)),
       ];
     });
   } finally {

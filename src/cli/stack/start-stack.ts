@@ -180,8 +180,8 @@ async function startReceiver(
   { temporal, port, logs }: { temporal: TemporalPart; port: number; logs: string },
 ): Promise<CallbackReceiver> {
   const { config, env, output } = context;
-  const { connection } = temporalTarget(config.values.temporal, env);
-  const target = { connection: { ...connection, address: temporal.address }, namespace: temporal.namespace };
+  const { connection, isNamed } = temporalTarget(config.values.temporal, env);
+  const target = { connection: { ...connection, address: temporal.address }, namespace: temporal.namespace, isNamed };
   const file = createWriteStream(path.join(logs, 'callbacks.log'), { flags: 'a' });
   const write = await openLog(context, { process: 'callbacks', stream: file });
   const log: Log = (message, details) => {

@@ -4,7 +4,6 @@ import type { RunningTemporalServer, StartOptions } from '../../temporal-server'
 import {
   TemporalServerError,
   adoptTemporalServer,
-  chooseTemporal,
   defaultCacheDir,
   obtainTemporalCli,
   portNear,
@@ -52,8 +51,8 @@ export async function superviseTemporal(
   options: SuperviseTemporalOptions,
 ): Promise<TemporalPart> {
   const { env, config } = context;
-  const { connection, namespace } = temporalTarget(config.values.temporal, env);
-  if (chooseTemporal(env, config.values.temporal).kind === 'external') {
+  const { connection, namespace, isNamed } = temporalTarget(config.values.temporal, env);
+  if (isNamed) {
     return { address: connection.address ?? '', namespace, stop: () => Promise.resolve() };
   }
   const part = new OwnTemporal(context, namespace, options);

@@ -1,6 +1,5 @@
 import type { TemporalTarget } from '../../config/temporal-connection';
 import { temporalTarget } from '../../config/temporal-connection';
-import { chooseTemporal } from '../../temporal-server/choose-temporal';
 import type { CommandContext } from '../command-context';
 import type { StackRecord } from './stack-record';
 import { readStackRecord } from './stack-record';
@@ -17,8 +16,10 @@ export interface TemporalInUse {
 /** Finds the Temporal for a command that starts none. */
 export async function findTemporal({ config, env }: CommandContext): Promise<TemporalInUse> {
   const { temporal, state } = config.values;
-  const isLocal = chooseTemporal(env, temporal).kind === 'local';
+  const target = temporalTarget(temporal, env);
+  const isLocal = !target.isNamed;
   const stack = isLocal ? await readStackRecord(state.dir) : undefined;
-  const target = temporalTarget({ ...temporal, ...(stack && { address: stack.temporal.address }) }, env);
-  return { target, isLocal, stack };
+  if (!stack) return { target, isLocal, stack };
+  const { address } = stack.temporal;
+  return { target: { ...target, connection: { ...target.connection, address } }, isLocal, stack };
 }

@@ -3,7 +3,7 @@ import { aliveWorkers } from '../../client/task-queue-workers';
 import type { TemporalTarget } from '../../config/temporal-connection';
 import { temporalTarget } from '../../config/temporal-connection';
 import { systemErrorCode } from '../../shared/system-error';
-import { TemporalServerError, chooseTemporal } from '../../temporal-server';
+import { TemporalServerError } from '../../temporal-server';
 import { configuredServiceUrl } from '../app-profiles';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
@@ -26,7 +26,7 @@ export async function useStack(
   startedBy: StackRecord['startedBy'] = 'command',
 ): Promise<StackInUse> {
   const { env, config } = context;
-  const isExternal = chooseTemporal(env, config.values.temporal).kind === 'external';
+  const isExternal = temporalTarget(config.values.temporal, env).isNamed;
   try {
     return await (isExternal ? useExternal : useLocal)(context, signal, startedBy);
   } catch (error) {
@@ -114,10 +114,10 @@ async function ownStack(context: CommandContext, stack: Stack, target: TemporalT
 async function connectTo(
   context: CommandContext,
   record: StackRecord,
-  { connection }: TemporalTarget,
+  { connection, isNamed }: TemporalTarget,
 ): Promise<StackInUse> {
   const { temporal, service, taskQueue } = record;
-  const target = { connection: { ...connection, address: temporal.address }, namespace: temporal.namespace };
+  const target = { connection: { ...connection, address: temporal.address }, namespace: temporal.namespace, isNamed };
   return { ...(await connect(context, target, { serviceUrl: service.url, taskQueue })), uiUrl: temporal.uiUrl };
 }
 

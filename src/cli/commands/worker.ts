@@ -13,6 +13,8 @@ import { openDataConverter } from '../encryption-settings';
 import type { ExitCode } from '../exit';
 import { exitCodes } from '../exit';
 import { openLog, runningOutput } from '../logs/open-log';
+import { openHealth } from '../health/open-health';
+import { createTemporalObstacle } from '../health/temporal-obstacle';
 import { watchJobs } from '../metrics/watch-jobs';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
 import type { StackRecord } from '../stack/stack-record';
@@ -30,6 +32,7 @@ export async function worker(context: CommandContext): Promise<ExitCode> {
   const log = await openLog(context, { process: 'worker' });
   const news = runningOutput(context, log);
   installWorkerRuntime({ log, level: values.log.level, metricsAddress });
+  const health = await openHealth(context, 'worker');
   const { target, stack } = await findTemporal(context);
   const callbacks = await callbackSettings(context);
   const apps = { ...(await embeddedApps(context, stack)), ...configuredApps(context, news.warn) };
@@ -57,6 +60,10 @@ export async function worker(context: CommandContext): Promise<ExitCode> {
     obeyCommonLimit: values.worker.commonLimit === 'on',
   });
   const running = conversionWorker.run();
+  const findObstacle = createTemporalObstacle(connection);
+  health?.begin(() =>
+    conversionWorker.getState() === 'RUNNING' ? findObstacle() : Promise.resolve('it polls no task queue'),
+  );
   reportReady();
   const { taskQueue } = values.worker;
   const address = target.connection.address ?? '';
@@ -81,7 +88,10 @@ export async function worker(context: CommandContext): Promise<ExitCode> {
           apps: Object.keys(apps),
           signal: over.signal,
         });
-  void aborted(signal).then(() => drain(conversionWorker));
+  void aborted(signal).then(() => {
+    health?.drain();
+    return drain(conversionWorker);
+  });
   try {
     await running;
   } finally {
@@ -89,6 +99,7 @@ export async function worker(context: CommandContext): Promise<ExitCode> {
     await watched;
     await plugin.close();
     await connection.close();
+    await health?.close();
   }
   return exitCodes.ok;
 }

@@ -44,7 +44,7 @@ beforeAll(async () => {
     health[part] = `http://${address}`;
     env[`FILECONV_${part.toUpperCase()}_HEALTH_ADDRESS`] = address;
   }
-  for (const part of parts) running[part] = startFileconv([part, '--json'], { cwd, env });
+  for (const part of parts) running[part] = startFileconv([part, '--json'], { cwd, env, timeoutMs: 300_000 });
   urls.callbacks = ((await running.callbacks.untilJson()) as { url: string }).url;
   urls.service = ((await running.service.untilJson()) as { url: string }).url;
   await running.worker.untilJson();

@@ -31,7 +31,6 @@ export async function worker(context: CommandContext): Promise<ExitCode> {
   const { metricsAddress } = values.worker;
   const log = await openLog(context, { process: 'worker' });
   const news = runningOutput(context, log);
-  installWorkerRuntime({ log, level: values.log.level, metricsAddress });
   const health = await openHealth(context, 'worker');
   const { target, stack } = await findTemporal(context);
   const callbacks = await callbackSettings(context);
@@ -48,6 +47,8 @@ export async function worker(context: CommandContext): Promise<ExitCode> {
     },
   });
   const dataConverter = await openDataConverter(context);
+  // As late as can be: from here on the SDK's native part keeps the process alive, also one that can't start.
+  installWorkerRuntime({ log, level: values.log.level, metricsAddress });
   const connection = await connect(target);
   const conversionWorker = await createConversionWorker({
     connection,

@@ -1,23 +1,18 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { parse as parseToml } from 'smol-toml';
 import ts from 'typescript';
 import { errorCodes } from '../src/api/error-codes';
-import { appKeys, keysOfSection } from '../src/config/known-keys';
+import { appKeys, keysOfSection, variableOf } from '../src/config/known-keys';
 import { appSchema, fileSchema } from '../src/service/accounts/accounts-schema';
 import { failureCodes } from '../src/shared/activities';
+import { commandLinesOf, findUnknownWord } from './support/command-lines';
 
 const root = path.resolve(__dirname, '..');
-const pages = [
-  'README.md',
-  'CONTRIBUTING.md',
-  'docs/accounts.md',
-  'docs/errors.md',
-  'docs/faults.md',
-  'docs/operations/logs-and-traces.md',
-  'docs/operations/encryption.md',
-  'docs/operations/upgrade.md',
-];
+const operations = readdirSync(path.join(root, 'docs/operations'))
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => `docs/operations/${name}`);
+const pages = ['README.md', 'CONTRIBUTING.md', 'docs/accounts.md', 'docs/errors.md', 'docs/faults.md', ...operations];
 const textOf = (page: string) => readFileSync(path.join(root, page), 'utf8');
 const readme = textOf('README.md');
 
@@ -39,10 +34,36 @@ it('every TypeScript snippet of the README and the pages compiles against the pa
 it.each(pages)('%s names only files that exist, and links only to them', (page) => {
   const folder = path.dirname(path.join(root, page));
   const links = [...textOf(page).matchAll(/\]\((?!https?:)([^)#]+)(#[^)]*)?\)/g)].map((match) => match[1] ?? '');
-  const named = [...textOf(page).matchAll(/`((?:src|test|examples|scripts|bench|docs)\/[\w./-]+)`/g)].map((match) =>
-    path.relative(folder, path.join(root, match[1] ?? '')),
+  const named = [...textOf(page).matchAll(/`((?:src|test|examples|scripts|bench|docs|deploy)\/[\w./-]+)`/g)].map(
+    (match) => path.relative(folder, path.join(root, match[1] ?? '')),
   );
   expect([...links, ...named].filter((file) => !existsSync(path.join(folder, file)))).toEqual([]);
+});
+
+it.each(pages)('%s shows only commands and options that there are', (page) => {
+  const unknown = commandLinesOf(textOf(page)).filter((words) => findUnknownWord(words) !== undefined);
+  expect(unknown.map((words) => words.join(' '))).toEqual([]);
+});
+
+it('a command or an option that there is not would be noticed', () => {
+  const page =
+    'Type `fileconv job shwo ID`, `fileconv doctor --app billing` or:\n\n```\n$ fileconv job list --statsu failed\n```\n';
+  expect(commandLinesOf(page).map(findUnknownWord)).toEqual(['--statsu', 'shwo', undefined]);
+});
+
+it('docs/operations names only alerts, variables and codes that there are', () => {
+  const text = operations.map(textOf).join('\n');
+  const alerts = [...textOf('docs/operations/alerts.yml').matchAll(/alert: (\w+)/g)].map(([, name = '']) => name);
+  const named = [...text.matchAll(/\b(Fileconv[A-Z]\w+)/g)].map(([, name = '']) => name);
+  expect(named.length).toBeGreaterThan(5);
+  expect(named.filter((name) => !alerts.includes(name))).toEqual([]);
+  const variables = [...keysOfSection].flatMap(([section, keys]) => keys.map((key) => variableOf(section, key)));
+  const used = [...text.matchAll(/\b(FILECONV_(?!APPS_)[A-Z_]+[A-Z])/g)].map(([, name = '']) => name);
+  expect(used.filter((name) => ![...variables, 'FILECONV_CONFIG', 'FILECONV_DEFAULT_APP'].includes(name))).toEqual([]);
+  const codes = [...textOf('docs/operations/incidents.md').matchAll(/with ([A-Z]+_[A-Z_]+)/g)].map(([, code]) => code);
+  expect(codes.length).toBeGreaterThan(2);
+  const explained = textOf('docs/errors.md');
+  expect(codes.filter((code) => !explained.includes(`\`${code ?? ''}\``))).toEqual([]);
 });
 
 it('docs/accounts.md shows a file that the service takes, and explains every key', () => {

@@ -13,12 +13,15 @@ export function collect(value: string, before: string[]): string[] {
   return [...before, value];
 }
 
-/** How long ago, or when. */
+/** How long ago, or when. Days begin in UTC, in which times are shown. */
 export function pointInTime(text: string): Date {
+  if (text === 'today') return new Date(new Date().setUTCHours(0, 0, 0, 0));
   const ago = parseDurationMs(text);
   if (ago !== undefined) return new Date(Date.now() - ago);
   if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text))) return new Date(text);
-  throw new InvalidArgumentError('It must be a time such as 2h or 7d ago, or an ISO time such as 2026-11-21T06:00Z.');
+  throw new InvalidArgumentError(
+    'It must be a time such as 2h or 7d ago, today, or an ISO time such as 2026-11-21T06:00Z.',
+  );
 }
 
 /** What becomes of an existing file. */

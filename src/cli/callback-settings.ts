@@ -8,6 +8,8 @@ import type { Log } from '../shared/log';
 import type { CommandContext } from './command-context';
 import { CommandError } from './command-error';
 import { openDataConverter } from './encryption-settings';
+import { openHealth } from './health/open-health';
+import { createTemporalObstacle } from './health/temporal-obstacle';
 import { openMetrics } from './metrics/open-metrics';
 import { keySource, placeOf, readKeySource } from './key-source';
 import { explainStateFolder } from './stack/state-folder';
@@ -32,6 +34,7 @@ export async function openReceiver(
   const { startCallbackReceiver } = await import('../callbacks/receiver.js');
   const { createSignalJob } = await import('../callbacks/signal-job.js');
   const dataConverter = await openDataConverter(context);
+  const health = await openHealth(context, 'callbacks');
   const connection = Connection.lazy(target.connection);
   const metrics = await openReceiverMetrics(metricsAddress);
   const receiver = await startCallbackReceiver({
@@ -44,14 +47,18 @@ export async function openReceiver(
     ...(metrics && { metrics: metrics.receiver }),
   }).catch(async (error: unknown) => {
     await metrics?.endpoint.close();
+    await health?.close();
     await connection.close();
     throw error;
   });
+  health?.begin(createTemporalObstacle(connection));
   return {
     url: receiver.url,
     async close() {
+      health?.drain();
       await receiver.close();
       await metrics?.endpoint.close();
+      await health?.close();
       await connection.close();
     },
   };

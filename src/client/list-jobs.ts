@@ -1,21 +1,11 @@
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
-import { conversionJobType } from '../shared/names';
 import type { ListedStatus } from '../shared/search-attributes';
 import { possiblyChargedTwiceCode, searchAttributes } from '../shared/search-attributes';
+import type { JobFilter } from './job-query';
+import { toJobQuery } from './job-query';
 import { readPendingStep } from './pending-step';
 import { hasSearchAttributes } from './search-attribute-support';
-import { quoted } from './visibility-query';
-
-export interface JobFilter {
-  status?: ListedStatus | undefined;
-  app?: string | undefined;
-  /** The error code, whether or not the job may have been charged twice; `POSSIBLY_CHARGED_TWICE` finds all that may. */
-  code?: string | undefined;
-  batch?: string | undefined;
-  /** Started or ended since then. */
-  since?: Date | undefined;
-}
 
 /** One job of a list. */
 export interface ListedJob {
@@ -46,22 +36,7 @@ export interface JobList {
   hasSearchAttributes: boolean;
 }
 
-/** A filter asks for what the namespace has no search attributes for. */
-export class SearchAttributesMissingError extends Error {
-  override readonly name = 'SearchAttributesMissingError';
-  constructor(readonly filters: readonly string[]) {
-    super(`the namespace has no search attributes to list jobs by ${filters.join(', ')}`);
-  }
-}
-
 const describedAtATime = 20;
-const executionStatus: Readonly<Record<ListedStatus, string>> = {
-  running: "ExecutionStatus = 'Running'",
-  awaitingCredits: "ExecutionStatus = 'Running'",
-  completed: "ExecutionStatus = 'Completed'",
-  failed: "ExecutionStatus IN ('Failed', 'Terminated', 'TimedOut')",
-  cancelled: "ExecutionStatus = 'Canceled'",
-};
 
 /**
  * The newest jobs that fit the filter. Without the search attributes what still works is: `status` but for `awaitingCredits`, `batch` by the
@@ -70,7 +45,7 @@ const executionStatus: Readonly<Record<ListedStatus, string>> = {
  */
 export async function listJobs(client: Client, filter: JobFilter, limit: number): Promise<JobList> {
   const isListed = await hasSearchAttributes(client);
-  const query = toQuery(filter, isListed);
+  const query = toJobQuery(filter, isListed);
   const { count } = await client.workflow.count(query);
   const found: WorkflowExecutionInfo[] = [];
   for await (const info of client.workflow.list({ query, pageSize: Math.min(limit, 1_000) })) {
@@ -84,45 +59,20 @@ export async function listJobs(client: Client, filter: JobFilter, limit: number)
   return { jobs, total: Math.max(count, jobs.length), query, hasSearchAttributes: isListed };
 }
 
-function toQuery({ status, app, code, batch, since }: JobFilter, isListed: boolean): string {
-  const names = searchAttributes;
-  const needed = Object.entries({
-    app,
-    code,
-    'status awaitingCredits': status === 'awaitingCredits' ? status : undefined,
-  });
-  const missing = needed.flatMap(([name, value]) => (value === undefined || isListed ? [] : [name]));
-  if (missing.length > 0) throw new SearchAttributesMissingError(missing);
-  const conditions = [`WorkflowType = '${conversionJobType}'`];
-  if (status !== undefined) conditions.push(executionStatus[status]);
-  if (status === 'awaitingCredits') conditions.push(`${names.status.name} = 'awaitingCredits'`);
-  if (status === 'running' && isListed) {
-    conditions.push(`(${names.status.name} != 'awaitingCredits' OR ${names.status.name} IS NULL)`);
-  }
-  if (app !== undefined) conditions.push(`${names.app.name} = ${quoted(app)}`);
-  if (code === possiblyChargedTwiceCode) {
-    conditions.push(`${names.errorCode.name} STARTS_WITH '${possiblyChargedTwiceCode}'`);
-  } else if (code !== undefined) {
-    const codes = [code, `${possiblyChargedTwiceCode}+${code}`].map(quoted);
-    conditions.push(`${names.errorCode.name} IN (${codes.join(', ')})`);
-  }
-  if (batch !== undefined) {
-    const byId = `WorkflowId STARTS_WITH ${quoted(`${batch}/`)}`;
-    conditions.push(isListed ? `(${names.batchId.name} = ${quoted(batch)} OR ${byId})` : byId);
-  }
-  if (since !== undefined) {
-    const time = `'${since.toISOString()}'`;
-    conditions.push(`(StartTime >= ${time} OR CloseTime >= ${time})`);
-  }
-  return conditions.join(' AND ');
-}
-
 /** What visibility does not hold, the job's own description does. */
 async function describeListed(client: Client, info: WorkflowExecutionInfo): Promise<ListedJob> {
+  const job = readListing(info);
+  const described = await describe(client, job);
+  return {
+    ...job,
+    ...(job.status === 'running' && { step: described?.step ?? 'waiting' }),
+    ...(described?.summary !== undefined && { summary: described.summary }),
+  };
+}
+
+/** What visibility holds of a job. */
+export function readListing(info: WorkflowExecutionInfo): ListedJob {
   const { workflowId, runId, typedSearchAttributes: attributes } = info;
-  const input = attributes.get(searchAttributes.inputFormat);
-  const formats = `${input ?? '?'} → ${attributes.get(searchAttributes.outputFormat) ?? '?'}`;
-  const described = await describe(client, { workflowId, runId });
   const [app, batch, vcredits, taskId, listedCode] = [
     attributes.get(searchAttributes.app),
     attributes.get(searchAttributes.batchId),
@@ -130,16 +80,15 @@ async function describeListed(client: Client, info: WorkflowExecutionInfo): Prom
     attributes.get(searchAttributes.taskId),
     attributes.get(searchAttributes.errorCode),
   ];
-  const status = statusOf(info);
+  const input = attributes.get(searchAttributes.inputFormat);
   const [first, second] = (listedCode ?? '').split('+');
   const isTwice = first === possiblyChargedTwiceCode;
   const code = isTwice ? second : first;
   return {
     workflowId,
     runId,
-    status,
-    ...(status === 'running' && { step: described?.step ?? 'waiting' }),
-    summary: described?.summary ?? formats,
+    status: statusOf(info),
+    summary: `${input ?? '?'} → ${attributes.get(searchAttributes.outputFormat) ?? '?'}`,
     since: info.closeTime ?? info.startTime,
     startedAt: info.startTime,
     ...(app !== undefined && { app }),

@@ -28,6 +28,8 @@ export interface Config {
     deploymentName: string;
     /** Absent: the worker has no version. */
     buildId?: string;
+    /** Where the process tells whether it is ready, `address:port`; absent: nowhere. */
+    healthAddress?: string;
   };
   service: {
     host: string;
@@ -57,6 +59,7 @@ export interface Config {
     cleanupIntervalSeconds: number;
     taskRetentionDays: number;
     metricsAddress?: string;
+    healthAddress?: string;
   };
   /** The key itself is never part of the configuration. */
   callbacks: {
@@ -73,8 +76,9 @@ export interface Config {
     keyEnv?: string;
     keyFile?: string;
     metricsAddress?: string;
+    healthAddress?: string;
   };
-  /** Whether metrics may be told to other machines: without it each metrics address must be this machine's own. */
+  /** Whether metrics and health may be told to other machines: without it each of these addresses must be this machine's own. */
   metrics: { remote: 'on' | 'off' };
   /** Of the processes that run until they are asked to end. `auto`: text on a terminal, else JSON. */
   log: { level: LogLevel; format: 'auto' | 'json' | 'text' };
@@ -134,7 +138,7 @@ export function toConfig(values: FileValues, apps: Record<string, AppProfile>, r
       maxConcurrentActivities: worker.max_concurrent_activities,
       shutdownGraceSeconds: worker.shutdown_grace_seconds,
       commonLimit: worker.common_limit,
-      ...metricsAddress(worker),
+      ...ownAddresses(worker),
       deploymentName: worker.deployment_name,
       ...(worker.build_id !== undefined && { buildId: worker.build_id }),
     },
@@ -169,7 +173,7 @@ export function toConfig(values: FileValues, apps: Record<string, AppProfile>, r
       minFreeBytes: service.min_free_bytes,
       cleanupIntervalSeconds: service.cleanup_interval_seconds,
       taskRetentionDays: service.task_retention_days,
-      ...metricsAddress(service),
+      ...ownAddresses(service),
     },
     callbacks: {
       embedded: callbacks.embedded,
@@ -179,7 +183,7 @@ export function toConfig(values: FileValues, apps: Record<string, AppProfile>, r
       ...(callbacks.embedded_base_url !== undefined && { embeddedBaseUrl: callbacks.embedded_base_url }),
       ...(callbacks.key_env !== undefined && { keyEnv: callbacks.key_env }),
       ...(callbacks.key_file !== undefined && { keyFile: resolvePath('callbacks.key_file', callbacks.key_file) }),
-      ...metricsAddress(callbacks),
+      ...ownAddresses(callbacks),
     },
     metrics: { remote: metrics.remote },
     log: { level: log.level, format: log.format },
@@ -222,6 +226,11 @@ export function toConfig(values: FileValues, apps: Record<string, AppProfile>, r
   };
 }
 
-function metricsAddress(section: { metrics_address?: string | undefined }): { metricsAddress?: string } {
-  return section.metrics_address === undefined ? {} : { metricsAddress: section.metrics_address };
+/** Where a process tells of itself. */
+function ownAddresses(section: { metrics_address?: string | undefined; health_address?: string | undefined }) {
+  const { metrics_address: metricsAddress, health_address: healthAddress } = section;
+  return {
+    ...(metricsAddress !== undefined && { metricsAddress }),
+    ...(healthAddress !== undefined && { healthAddress }),
+  };
 }

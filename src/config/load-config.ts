@@ -60,7 +60,9 @@ export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConf
       problems.push(problemLine('default_app', message, values));
     }
   }
-  if (checked.success) problems.push(...metricsProblems(checked.data, values), ...codecProblems(checked.data, values));
+  if (checked.success) {
+    problems.push(...ownAddressProblems(checked.data, values), ...codecProblems(checked.data, values));
+  }
   const [first, ...others] = problems;
   if (first !== undefined || !checked.success) throw new ConfigError([first ?? 'unusable configuration', ...others]);
 
@@ -123,14 +125,16 @@ function appsOf(values: FileValues, resolvePath: (key: string, value: string) =>
 }
 
 /** Metrics tell how much is converted for whom: other machines are told only when the configuration says so a second time. */
-function metricsProblems(checked: FileValues, values: Layer['values']): string[] {
+function ownAddressProblems(checked: FileValues, values: Layer['values']): string[] {
   if (checked.metrics.remote === 'on') return [];
-  return (['worker', 'service', 'callbacks'] as const).flatMap((section) => {
-    const address = checked[section].metrics_address;
-    if (address === undefined || isLoopbackAddress(address)) return [];
-    const message = `is ${address}, which other machines can reach; use 127.0.0.1, or allow it with remote = "on" in [metrics]`;
-    return [problemLine(`${section}.metrics_address`, message, values)];
-  });
+  return (['worker', 'service', 'callbacks'] as const).flatMap((section) =>
+    (['metrics_address', 'health_address'] as const).flatMap((key) => {
+      const address = checked[section][key];
+      if (address === undefined || isLoopbackAddress(address)) return [];
+      const message = `is ${address}, which other machines can reach; use 127.0.0.1, or allow it with remote = "on" in [metrics]`;
+      return [problemLine(`${section}.${key}`, message, values)];
+    }),
+  );
 }
 
 /** A codec server tells everything: other machines are answered only when they know a token. */

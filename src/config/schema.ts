@@ -23,6 +23,7 @@ export const sectionSchemas = {
     shutdown_grace_seconds: seconds(),
     common_limit: choice('on', 'off'),
     metrics_address: listenAddress().optional(),
+    health_address: listenAddress().optional(),
     deployment_name: deploymentName(),
     build_id: text().optional(),
   }),
@@ -51,6 +52,7 @@ export const sectionSchemas = {
     cleanup_interval_seconds: seconds(),
     task_retention_days: integer(1, 36_500),
     metrics_address: listenAddress().optional(),
+    health_address: listenAddress().optional(),
   }),
   callbacks: z.strictObject({
     embedded: choice('on', 'off'),
@@ -61,6 +63,7 @@ export const sectionSchemas = {
     key_env: text().optional(),
     key_file: text().optional(),
     metrics_address: listenAddress().optional(),
+    health_address: listenAddress().optional(),
   }),
   metrics: z.strictObject({ remote: choice('on', 'off') }),
   log: z.strictObject({ level: choice(...logLevels), format: choice('auto', 'json', 'text') }),

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
+import { closeAtOnce, listenAt } from './listen';
 
 export interface MetricsEndpoint {
   /** Of the page with the metrics. */
@@ -34,19 +34,6 @@ export async function startMetricsEndpoint({
       () => response.writeHead(500).end(),
     );
   });
-  const { hostname, port } = new URL(`http://${address}`);
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    // 80 is the port that a URL leaves out.
-    server.listen({ host: hostname.replace(/[[\]]/g, ''), port: port === '' ? 80 : Number(port) }, resolve);
-  });
-  const { port: bound } = server.address() as AddressInfo;
-  return {
-    url: `http://${hostname}:${bound}/metrics`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  const url = await listenAt(server, address);
+  return { url: `${url}/metrics`, close: () => closeAtOnce(server) };
 }

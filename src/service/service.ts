@@ -55,6 +55,8 @@ export interface ConversionService {
   reloadAccounts(): Promise<boolean>;
   /** Reads the faults file again, where there is one. False: it is bad, nothing changed. */
   reloadFaults(): Promise<boolean>;
+  /** Whether its database answers. */
+  isUsable(): boolean;
   /** Lets answers under way finish; conversions under way run again at the next start. */
   close(): Promise<void>;
 }
@@ -141,6 +143,7 @@ async function startWithStore({ store, unlock, accounts, faults, settings }: Fou
     port: boundPort,
     reloadAccounts: () => accounts.reload(),
     reloadFaults: () => faults.reload(),
+    isUsable: () => store.answers(),
     close: () => (closing ??= closeAll({ server, queue, callbacks, store, accounts, cleanup, unlock })),
   };
 }

@@ -232,6 +232,16 @@ export class TaskStore {
     if (oldest !== undefined) this.#remembered.delete(oldest);
   }
 
+  /** Whether the database can be read now. */
+  answers(): boolean {
+    try {
+      this.#db.prepare('SELECT 1 FROM tasks LIMIT 1').get();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   close(): void {
     this.#db.close();
   }

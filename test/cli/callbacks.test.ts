@@ -67,6 +67,14 @@ describe('fileconv callbacks', () => {
     expect(ended.stderr).not.toContain('short-key');
   });
 
+  it('ends a worker that has no key to sign with', async () => {
+    const url = { FILECONV_CALLBACKS_PUBLIC_BASE_URL: 'https://hooks.example.com' };
+    const env = { ...unreachable, ...url, FILECONV_CALLBACKS_KEY_ENV: 'HOOK_KEY' };
+    const ended = await fileconv(['worker'], { cwd: folder, env, timeoutMs: 30_000 });
+    expect(ended).toMatchObject({ code: 2, signal: null });
+    expect(ended.stderr).toContain('the variable HOOK_KEY is not set');
+  });
+
   it('shows in the configuration where the key is, and never what it is', async () => {
     await writeFile(path.join(folder, 'fileconv.toml'), '[callbacks]\nkey_env = "HOOK_KEY"\n');
     const env = { HOOK_KEY: 'the-key-itself-0123456789-0123456789' };

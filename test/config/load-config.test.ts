@@ -140,7 +140,7 @@ describe('precedence', () => {
       if (key === 'default_app') continue;
       const value = /_base_url$|ui_origin$/.test(key)
         ? 'http://x/text'
-        : key.endsWith('.metrics_address')
+        : /\.(metrics|health)_address$/.test(key)
           ? '127.0.0.1:11'
           : /^(encryption|codec)\.(key|token)_|host|dir|queue|address|namespace|profile|config_file|accounts_file|faults_file|key_env|key_file|deployment_name|build_id/.test(
                 key,
@@ -163,7 +163,7 @@ describe('precedence', () => {
       env[variable] = value;
       expected.set(key, variable);
     }
-    expect(expected.size).toBe(73);
+    expect(expected.size).toBe(76);
     const loaded = await load(undefined, env);
     for (const row of describeConfig(loaded)) {
       if (!expected.has(row.key)) continue;
@@ -357,6 +357,11 @@ describe('the file', () => {
       'a codec server that other machines can reach without a token',
       '[codec]\nhost = "0.0.0.0"',
       './fileconv.toml: codec.host is 0.0.0.0, which other machines can reach; use 127.0.0.1, or have them know a token: token_env or token_file in [codec]',
+    ],
+    [
+      'a health address that other machines can reach',
+      '[worker]\nhealth_address = "0.0.0.0:9470"',
+      './fileconv.toml: worker.health_address is 0.0.0.0:9470, which other machines can reach; use 127.0.0.1, or allow it with remote = "on" in [metrics]',
     ],
     [
       'an app without a token',

@@ -7,6 +7,7 @@ import { CommandError } from '../command-error';
 import type { ExitCode } from '../exit';
 import { exitCodes } from '../exit';
 import { openLog } from '../logs/open-log';
+import { openHealth } from '../health/open-health';
 import { openMetrics } from '../metrics/open-metrics';
 import { explainFolder, explainStateFolder } from '../stack/state-folder';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
@@ -18,6 +19,7 @@ export async function service(context: CommandContext): Promise<ExitCode> {
   const log = await openLog(context, { process: 'service' });
   let reload = (): void => undefined;
   const signal = untilAskedToEnd({ onHangUp: () => reload() });
+  const health = await openHealth(context, 'service');
   const { metricsAddress } = settings;
   const metrics = metricsAddress === undefined ? undefined : await openServiceMetrics(metricsAddress);
   const { embedded, running } = await start().catch(async (error: unknown) => {
@@ -26,6 +28,7 @@ export async function service(context: CommandContext): Promise<ExitCode> {
   });
   // One after the other: a fault may be for an app that the accounts file has just been given.
   reload = () => void running.reloadAccounts().then(() => running.reloadFaults());
+  health?.begin(() => Promise.resolve(running.isUsable() ? undefined : 'its database does not answer'));
   reportReady();
   const details = { url: running.url, appId: embedded.appId, tokenFile: embedded.tokenFile };
   if (output.json) output.printJson(details);
@@ -35,8 +38,10 @@ export async function service(context: CommandContext): Promise<ExitCode> {
     );
   }
   await aborted(signal);
+  health?.drain();
   await running.close();
   await metrics?.endpoint.close();
+  await health?.close();
   return exitCodes.ok;
 
   async function start() {

@@ -13,6 +13,8 @@ import { openDataConverter } from '../encryption-settings';
 import type { ExitCode } from '../exit';
 import { exitCodes } from '../exit';
 import { openLog, runningOutput } from '../logs/open-log';
+import { openHealth } from '../health/open-health';
+import { createTemporalObstacle } from '../health/temporal-obstacle';
 import { watchJobs } from '../metrics/watch-jobs';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
 import type { StackRecord } from '../stack/stack-record';
@@ -31,6 +33,7 @@ export async function worker(context: CommandContext, flags: { unversioned?: boo
   const log = await openLog(context, { process: 'worker' });
   const news = runningOutput(context, log);
   const tracing = await openTracing(env, { serviceName: 'fileconv-worker' });
+  const health = await openHealth(context, 'worker');
   const { target, stack } = await findTemporal(context);
   const callbacks = await callbackSettings(context);
   const apps = { ...(await embeddedApps(context, stack)), ...configuredApps(context, news.warn) };
@@ -65,6 +68,10 @@ export async function worker(context: CommandContext, flags: { unversioned?: boo
     ...(tracing && { plugins: [tracing.worker] }),
   });
   const running = conversionWorker.run();
+  const findObstacle = createTemporalObstacle(connection);
+  health?.begin(() =>
+    conversionWorker.getState() === 'RUNNING' ? findObstacle() : Promise.resolve('it polls no task queue'),
+  );
   reportReady();
   const { taskQueue } = values.worker;
   const address = target.connection.address ?? '';
@@ -97,7 +104,10 @@ export async function worker(context: CommandContext, flags: { unversioned?: boo
           apps: Object.keys(apps),
           signal: over.signal,
         });
-  void aborted(signal).then(() => drain(conversionWorker));
+  void aborted(signal).then(() => {
+    health?.drain();
+    return drain(conversionWorker);
+  });
   try {
     await running;
   } finally {
@@ -106,6 +116,7 @@ export async function worker(context: CommandContext, flags: { unversioned?: boo
     await plugin.close();
     await connection.close();
     await tracing?.close();
+    await health?.close();
   }
   return exitCodes.ok;
 }

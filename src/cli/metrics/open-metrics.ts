@@ -1,7 +1,6 @@
 import type { Registry } from 'prom-client';
 import type { MetricsEndpoint } from '../../metrics/metrics-endpoint';
-import { systemErrorCode } from '../../shared/system-error';
-import { CommandError } from '../command-error';
+import { addressUnusable } from './address-unusable';
 
 /** A registry for the metrics of this process, and the endpoint that tells them. */
 export async function openMetrics({
@@ -19,12 +18,6 @@ export async function openMetrics({
   try {
     return { registry, endpoint: await startMetricsEndpoint({ address, registry }) };
   } catch (error) {
-    const variable = `FILECONV_${section.toUpperCase()}_METRICS_ADDRESS`;
-    const reason =
-      systemErrorCode(error) === 'EADDRINUSE'
-        ? `Another program listens on ${address}`
-        : `Metrics can't be told at ${address} (${systemErrorCode(error) ?? 'unknown error'})`;
-    const problem = `${reason}. Give them another address (${variable}), or leave ${section}.metrics_address out.`;
-    throw new CommandError('SERVICE_UNUSABLE', [problem], { cause: error });
+    throw addressUnusable(error, { what: 'Metrics', section, key: 'metrics_address', address });
   }
 }

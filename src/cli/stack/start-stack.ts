@@ -7,6 +7,7 @@ import { acquireProcessLock, portNear } from '../../temporal-server';
 import type { CommandContext } from '../command-context';
 import type { CallbackReceiver } from '../../callbacks/receiver';
 import type { CodecServer } from '../../encryption/codec-server';
+import type { Config } from '../../config/config';
 import { temporalTarget } from '../../config/temporal-connection';
 import { systemErrorCode } from '../../shared/system-error';
 import type { Log } from '../../shared/log';
@@ -41,6 +42,7 @@ export interface StartStackOptions {
 
 /** Longer than a service takes to end (10 s for the answers under way). */
 const leftOverServiceTimeoutMs = 15_000;
+const stopMarginMs = 10_000;
 const mainFile = path.resolve(__dirname, '../../../dist/cli/main.js');
 
 /**
@@ -255,7 +257,14 @@ async function startWorker(
     },
     logFile: path.join(parts.logs, 'worker.log'),
     onRestart: (message) => output.warn(message),
+    stopTimeoutMs: workerStopTimeoutMs(config.values),
   });
+}
+
+/** Its grace time, then the answer to a submit that has begun, and a margin: killed before, it would leave an outcome unknown. */
+function workerStopTimeoutMs({ worker, timeouts, policies }: Config): number {
+  const submitMs = Math.max(timeouts.headersSeconds * 1_000, policies.submitTimeout);
+  return worker.shutdownGraceSeconds * 1_000 + submitMs + stopMarginMs;
 }
 
 function configArgs({ config }: CommandContext): string[] {

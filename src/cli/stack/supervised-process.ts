@@ -12,6 +12,8 @@ export interface SupervisedProcessOptions {
   env: Readonly<Record<string, string | undefined>>;
   logFile: string;
   onRestart: (message: string) => void;
+  /** How long it may take to end once it was asked to; then it is killed. Default: 40 seconds. */
+  stopTimeoutMs?: number;
 }
 
 export interface SupervisedProcess {
@@ -21,7 +23,7 @@ export interface SupervisedProcess {
 }
 
 const startTimeoutMs = 30_000;
-const stopTimeoutMs = 40_000;
+const defaultStopTimeoutMs = 40_000;
 const firstRestartDelayMs = 250;
 const maxRestartDelayMs = 10_000;
 
@@ -57,7 +59,7 @@ export async function superviseProcess(options: SupervisedProcessOptions): Promi
     },
     async stop() {
       stopping = true;
-      await endChild(child);
+      await endChild(child, options);
       await restarts;
     },
   };
@@ -77,7 +79,8 @@ function launch({ args, env, logFile }: SupervisedProcessOptions): ChildProcess 
   }
 }
 
-async function untilReady(child: ChildProcess, { name, logFile }: SupervisedProcessOptions): Promise<void> {
+async function untilReady(child: ChildProcess, options: SupervisedProcessOptions): Promise<void> {
+  const { name, logFile } = options;
   const ready = new Promise<'ready'>((resolve) => child.once('message', () => resolve('ready')));
   const outcome = await Promise.race([
     ready,
@@ -85,7 +88,7 @@ async function untilReady(child: ChildProcess, { name, logFile }: SupervisedProc
     sleep(startTimeoutMs, 'late' as const, { ref: false }),
   ]);
   if (outcome === 'ready') return;
-  await endChild(child);
+  await endChild(child, options);
   const why = outcome === 'late' ? `was not ready after ${startTimeoutMs / 1_000} s` : 'ended while it started';
   throw new CommandError('STACK_FAILED', [`The ${name} ${why}: ${lastLine(logFile)} (log: ${logFile})`]);
 }
@@ -98,7 +101,10 @@ function exitOf(child: ChildProcess): Promise<void> {
   });
 }
 
-async function endChild(child: ChildProcess): Promise<void> {
+async function endChild(
+  child: ChildProcess,
+  { stopTimeoutMs = defaultStopTimeoutMs }: SupervisedProcessOptions,
+): Promise<void> {
   const exited = exitOf(child);
   child.kill('SIGTERM');
   const timeout = sleep(stopTimeoutMs, 'late' as const, { ref: false });

@@ -1,47 +1,25 @@
-import type { JobFilter, JobList, ListedJob } from '../../../client/list-jobs';
-import { SearchAttributesMissingError, listJobs } from '../../../client/list-jobs';
-import type { ListedStatus } from '../../../shared/search-attributes';
+import type { JobFilter } from '../../../client/job-query';
+import type { JobList, ListedJob } from '../../../client/list-jobs';
+import { listJobs } from '../../../client/list-jobs';
 import { possiblyChargedTwiceCode } from '../../../shared/search-attributes';
 import type { CommandContext } from '../../command-context';
-import { CommandError } from '../../command-error';
 import type { ExitCode } from '../../exit';
 import { exitCodes } from '../../exit';
-import { openTemporal } from '../../stack/open-temporal';
 import { formatTable } from '../../table';
 import { printable } from '../../terminal-text';
+import type { FilterFlags } from './filter';
+import { withFilter } from './filter';
 import { shownTime } from './shown-time';
 
-/** Options of `job list`, as they are typed. */
-export interface ListFlags {
-  status?: ListedStatus;
-  app?: string;
-  code?: string;
-  batch?: string;
-  since?: Date;
-  limit: number;
-}
-
 /** `fileconv job list`: the newest jobs that fit. */
-export async function jobList(context: CommandContext, { limit, ...filter }: ListFlags): Promise<ExitCode> {
+export async function jobList(context: CommandContext, filter: FilterFlags, limit: number): Promise<ExitCode> {
   const { output } = context;
-  const temporal = await openTemporal(context);
-  try {
-    const list = await temporal.untilClosed(() => listJobs(temporal.client, filter, limit));
+  return withFilter(context, async ({ client }) => {
+    const list = await listJobs(client, filter, limit);
     if (output.json) output.printJson(list);
     else print(context, list, filter);
     return exitCodes.ok;
-  } catch (error) {
-    if (!(error instanceof SearchAttributesMissingError)) throw error;
-    throw new CommandError(
-      'STATE_UNUSABLE',
-      [
-        `Namespace ${temporal.namespace} has no search attributes to list jobs by ${error.filters.join(' and ')}. Register them: fileconv namespace init. Without them --status running, completed, failed and cancelled, --batch and --since work.`,
-      ],
-      { cause: error },
-    );
-  } finally {
-    await temporal.close();
-  }
+  });
 }
 
 function print({ output }: CommandContext, { jobs, total, hasSearchAttributes }: JobList, filter: JobFilter): void {

@@ -3,8 +3,10 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { CommonOptions } from '../../command-context';
 import type { CommandTools } from '../service-admin/register';
 import { pointInTime } from '../../arguments';
-import type { ListFlags } from './list';
+import type { CountedBy } from '../../../client/count-jobs';
+import type { FilterFlags } from './filter';
 
+const countedBy: readonly CountedBy[] = ['status', 'code', 'app', 'batch'];
 const statuses = ['running', 'awaitingCredits', 'completed', 'failed', 'cancelled'];
 
 /** Builds `fileconv job ...`; what the commands do is loaded only when one runs. */
@@ -17,37 +19,30 @@ export function addJob(program: Command, { common, examples, run }: CommandTools
       examples('fileconv job list --status awaitingCredits', 'fileconv job show convert/report.md-1f3a9c02'),
     );
 
-  common(job.command('list'))
+  filtered(common(job.command('list')))
     .description('list the newest jobs')
-    .addOption(new Option('--status <status>', 'in this state only').choices(statuses))
-    .option('--app <name>', 'of this app profile only')
-    .option(
-      '--code <code>',
-      'with this error code only; POSSIBLY_CHARGED_TWICE: those that may have been charged twice',
-    )
-    .option('--batch <id>', 'of this batch only')
-    .option('--since <time>', 'started or ended since: 2h, 7d, or an ISO time such as 2026-11-21T06:00Z', pointInTime)
     .option('--limit <n>', 'at most so many', limit, 20)
     .addHelpText(
       'after',
       examples(
         'fileconv job list --status awaitingCredits',
-        "fileconv job list --status failed --since 24h --json | jq -r '.jobs[] | [.code, .workflowId] | @tsv' | sort",
+        "fileconv job list --status failed --since today --json | jq -r '.jobs[].workflowId'",
         'fileconv job list --code POSSIBLY_CHARGED_TWICE',
       ),
     )
-    .action((options: CommonOptions & ListFlags) =>
-      run(options, async (context) => {
-        const { status, app, code, batch, since, limit: most } = options;
-        return (await import('./list.js')).jobList(context, {
-          limit: most,
-          ...(status && { status }),
-          ...(app !== undefined && { app }),
-          ...(code !== undefined && { code }),
-          ...(batch !== undefined && { batch }),
-          ...(since && { since }),
-        });
-      }),
+    .action((options: CommonOptions & FilterFlags & { limit: number }) =>
+      run(options, async (context) => (await import('./list.js')).jobList(context, filterOf(options), options.limit)),
+    );
+
+  filtered(common(job.command('count')))
+    .description('count jobs and their vCredits')
+    .addOption(new Option('--by <what>', 'what makes a group').choices([...countedBy]).default('status'))
+    .addHelpText(
+      'after',
+      examples('fileconv job count --by code --status failed --since today', 'fileconv job count --batch invoices'),
+    )
+    .action((options: CommonOptions & FilterFlags & { by: CountedBy }) =>
+      run(options, async (context) => (await import('./count.js')).jobCount(context, filterOf(options), options.by)),
     );
 
   common(job.command('show'))
@@ -87,6 +82,33 @@ export function addJob(program: Command, { common, examples, run }: CommandTools
         (await import('./retry.js')).jobRetry(context, id, { resubmit: options.resubmit === true }),
       ),
     );
+}
+
+/** Options that say which jobs. */
+function filtered(command: Command): Command {
+  return command
+    .addOption(new Option('--status <status>', 'in this state only').choices(statuses))
+    .option('--app <name>', 'of this app profile only')
+    .option(
+      '--code <code>',
+      'with this error code only; POSSIBLY_CHARGED_TWICE: those that may have been charged twice',
+    )
+    .option('--batch <id>', 'of this batch only')
+    .option(
+      '--since <time>',
+      'started or ended since: 2h, 7d, today (UTC), or an ISO time such as 2026-11-21T06:00Z',
+      pointInTime,
+    );
+}
+
+function filterOf({ status, app, code, batch, since }: FilterFlags): FilterFlags {
+  return {
+    ...(status && { status }),
+    ...(app !== undefined && { app }),
+    ...(code !== undefined && { code }),
+    ...(batch !== undefined && { batch }),
+    ...(since && { since }),
+  };
 }
 
 function limit(text: string): number {

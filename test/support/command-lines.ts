@@ -1,0 +1,39 @@
+import type { Command } from 'commander';
+import { buildCommands } from '../../src/cli/command-tree';
+import { createOutput } from '../../src/cli/output';
+
+const nowhere = { write: () => true };
+const program = buildCommands(createOutput({ stdout: nowhere, stderr: nowhere, env: {}, json: false }), () =>
+  Promise.resolve(),
+);
+
+/** What of `fileconv <words>` the command line does not know; undefined: nothing. */
+export function findUnknownWord(words: readonly string[]): string | undefined {
+  let command: Command = program;
+  const rest = [...words];
+  for (let next = rest[0]; next !== undefined && command.commands.length > 0; next = rest[0]) {
+    const known = command.commands.find((each) => each.name() === next);
+    if (!known) break;
+    command = known;
+    rest.shift();
+  }
+  const isGroup = command.commands.length > 0 && command.registeredArguments.length === 0;
+  const options = [...command.options, ...program.options].flatMap(({ long, short }) => [long, short]);
+  const unknown = rest.find(
+    (word) => word.startsWith('--') && word !== '--' && word !== '--help' && !options.includes(word),
+  );
+  if (unknown !== undefined) return unknown;
+  return isGroup && rest[0]?.startsWith('-') === false ? rest[0] : undefined;
+}
+
+/** Every `fileconv ...` of a page: in its code blocks after `$`, and between backticks. Without what stands behind a pipe or a comment. */
+export function commandLinesOf(page: string): string[][] {
+  const blocks = [...page.matchAll(/^ *\$ (?:\w+=\S+ )*fileconv (.*)$/gm)].map(([, line = '']) => line);
+  const inline = [...page.matchAll(/`(?:\w+=\S+ )*fileconv ([^`]+)`/g)].map(([, line = '']) => line);
+  return [...blocks, ...inline].map((line) =>
+    (line.split(/ [|#>] /)[0] ?? '')
+      .replace(/["'][^"']*["']/g, 'QUOTED')
+      .trim()
+      .split(/\s+/),
+  );
+}

@@ -92,6 +92,8 @@ export class FileConversionPlugin extends SimplePlugin {
       shutdownGraceTime: '30 seconds',
       // Cancellation reaches a transfer with the answer to a heartbeat, so a held-back heartbeat is a late cancellation.
       maxHeartbeatThrottleInterval: '2 seconds',
+      // So long a job waits for a worker that is gone when it was woken by a callback, say. Temporal's default of 10 s is meant for long histories.
+      stickyQueueScheduleToStartTimeout: '2 seconds',
       ...super.configureWorker(options),
       activities: { ...options.activities, ...this.conversionActivities },
       interceptors: { ...interceptors, activity: withOnce(interceptors?.activity, logAttributes) },

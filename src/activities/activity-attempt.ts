@@ -4,6 +4,7 @@ import { ConversionApiError } from '../api/errors';
 import { AcknowledgedHeartbeat } from './acknowledged-heartbeat';
 import type { FailureContext } from './failure';
 import { endedByRateLimit, toFailure } from './failure';
+import { readRetryPauses } from './retry-pauses';
 import type { WorkerMetrics } from './worker-metrics';
 
 /** One attempt of an activity: its heartbeat, its count of requests, and the one way its errors leave it. */
@@ -66,7 +67,14 @@ export async function runAttempt<T>(
   const heartbeat = new AcknowledgedHeartbeat(context, limited);
   // A submit begins its beat only behind its fence, which an older beat must not overtake.
   if (step !== 'submit') heartbeat.start();
-  const failure: FailureContext = { step, app, attempt: info.attempt - throttled - turnedAway, requests: 0 };
+  const pauses = readRetryPauses(info.retryPolicy);
+  const failure: FailureContext = {
+    step,
+    app,
+    attempt: info.attempt - throttled - turnedAway,
+    ...(pauses && { pauses }),
+    requests: 0,
+  };
   try {
     return await work({
       number: info.attempt,

@@ -12,12 +12,16 @@ import { StorageError } from '../storage/errors';
 import { KnownInsufficientError } from './credits-watch';
 import { UnknownAppError } from './dependencies';
 import { nextCreditsCheckMs } from './poll-schedule';
+import type { RetryPauses } from './retry-pauses';
+import { nextPauseMs } from './retry-pauses';
 
 /** What a failure is told with: the activity's step, and names for its message. */
 export interface FailureContext {
   step: 'upload' | 'submit' | 'check' | 'download' | 'batch';
   app: string;
   attempt: number;
+  /** Between failed attempts. Default: as the server's retry policy has it. */
+  pauses?: RetryPauses;
   /** Requests this attempt has spent. */
   requests: number;
   taskId?: string;
@@ -232,12 +236,15 @@ function build(context: FailureContext, parts: FailureParts): ApplicationFailure
     ...(context.taskId !== undefined && { taskId: context.taskId }),
     ...(context.callback === true && { callback: true }),
   };
+  const ownDelayMs =
+    context.pauses && parts.reaction === 'retry' ? nextPauseMs(context.pauses, context.attempt) : undefined;
+  const delayMs = parts.delayMs ?? ownDelayMs;
   return ApplicationFailure.create({
     message: parts.message,
     type: parts.code,
     nonRetryable: parts.reaction !== 'retry',
     details: [details],
-    ...(parts.delayMs !== undefined && { nextRetryDelay: parts.delayMs }),
+    ...(delayMs !== undefined && { nextRetryDelay: delayMs }),
     ...(parts.expected === true && { category: ApplicationFailureCategory.BENIGN }),
     ...(parts.cause && { cause: parts.cause }),
   });

@@ -3,7 +3,8 @@ import type { BatchActivities } from '../shared/batch-activities';
 
 const common = {
   heartbeatTimeout: '10 seconds',
-  retry: { initialInterval: '1 second', maximumInterval: '60 seconds' },
+  // The activities let the pause between failures grow by themselves; a lost worker is replaced at once, however many attempts there were.
+  retry: { initialInterval: '1 second', maximumInterval: '60 seconds', backoffCoefficient: 1 },
 } as const;
 
 /** Tries for ever what a person can put right, such as a full disk: the UI shows the pending activity and why. */

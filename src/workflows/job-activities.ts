@@ -30,6 +30,8 @@ export function createJobActivities(policies: ResolvedPolicies): JobActivities {
   const retry = {
     initialInterval: policies.retryInitialIntervalMs,
     maximumInterval: Math.max(policies.retryMaximumIntervalMs, policies.retryInitialIntervalMs),
+    // The activities let the pause between failures grow by themselves; a lost worker is replaced at once, however many attempts there were.
+    backoffCoefficient: 1,
   };
   const transfer = { heartbeatTimeout, retry };
 

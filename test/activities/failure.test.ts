@@ -31,6 +31,20 @@ function verdict(failure: Error): string {
   return failure.nonRetryable ? details.reaction : 'retry';
 }
 
+it('a failure that is tried again asks for its pause itself, unless it was told a time or the server sees to it', () => {
+  const pauses = { initialMs: 1_000, maximumMs: 60_000 };
+  const delayOf = (error: Error, context: Partial<FailureContext>) => {
+    const failure = toFailure(error, contextOf('check', context));
+    if (!(failure instanceof ApplicationFailure)) throw new Error('not an ApplicationFailure', { cause: failure });
+    return failure.nextRetryDelay as unknown;
+  };
+  const unreachable = apiError('SERVICE_UNREACHABLE');
+  expect(delayOf(unreachable, { pauses, attempt: 3 })).toBe(4_000);
+  expect(delayOf(unreachable, { attempt: 3 })).toBeUndefined();
+  expect(delayOf(apiError('TOO_MANY_REQUESTS', { retryAfterSeconds: 9 }), { pauses, attempt: 3 })).toBe(9_000);
+  expect(delayOf(apiError('INVALID_PARAMETER'), { pauses, attempt: 3 })).toBeUndefined();
+});
+
 describe('toFailure', () => {
   it.each([
     // code, then the verdict in upload, submit, check, download

@@ -17,7 +17,7 @@ import type { HoldingPoint } from '../support/worker-process';
 import { WorkerProcess } from '../support/worker-process';
 
 /**
- * A worker is killed with `kill -9` while ten jobs stand at ten different points, and another one takes its place. Each job has an app
+ * A worker is killed with `kill -9` while eleven jobs stand at eleven different points, and another one takes its place. Each job has an app
  * profile and a service of its own, so that what each service saw belongs to one job. It happens once; each test looks at one job.
  */
 
@@ -45,6 +45,8 @@ interface RunningJob {
 }
 
 const isHeld = (app: string) => (job: RunningJob) => job.worker.isHolding(app);
+
+const refusals = 4;
 
 let killed = false;
 let uploadHasBegun = false;
@@ -99,6 +101,17 @@ const scenes: Record<string, Scene> = {
         answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '8' }),
       ),
     reached: async ({ handle }) => (await pendingAttempt(handle)) === 2,
+  },
+  'refused-often': {
+    arrange: (stub) =>
+      stub.on('upload/file', (seen, response) => {
+        const uploads = stub.count('upload/file');
+        if (uploads <= refusals) answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '1' });
+        else if (killed) stub.answerAsAlways(seen, response);
+      }),
+    reached: ({ stub }) => stub.count('upload/file') > refusals,
+    // Were a refusal an attempt for which the pause grows, it would be more than a minute after the kill, which this test does not wait.
+    policies: { retryInitialInterval: '5 seconds', retryMaximumInterval: '10 minutes' },
   },
   'before-fence': { hold: 'beforeFence', reached: isHeld('before-fence') },
   'before-second-fence': {
@@ -247,6 +260,10 @@ describe('after kill -9 of the worker and the start of another one', () => {
   it('a download that is in place, and that Temporal was not told of, is recognised as finished', async () => {
     await expectWhole('after-commit', { submits: 1, charged: 'once' });
     expect(jobOf('after-commit').stub.count('download/url/get')).toBe(2);
+  });
+
+  it('an upload that was refused often before its worker was lost is sent again soon', async () => {
+    await expectWhole('refused-often', { submits: 1, charged: 'once' });
   });
 
   it('a submit of which nothing was sent goes on as if nothing had happened', async () => {

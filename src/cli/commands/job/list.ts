@@ -9,7 +9,7 @@ import { exitCodes } from '../../exit';
 import { openTemporal } from '../../stack/open-temporal';
 import { formatTable } from '../../table';
 import { printable } from '../../terminal-text';
-import { shownTime } from './shown-time';
+import { shownTime } from '../../../shared/shown-time';
 
 /** Options of `job list`, as they are typed. */
 export interface ListFlags {

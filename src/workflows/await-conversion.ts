@@ -2,6 +2,7 @@ import { isCancellation } from '@temporalio/workflow';
 import type { CheckTaskInput, TaskReport } from '../shared/activities';
 import { failureCodes } from '../shared/activities';
 import type { UnknownOutcomeDecision } from '../shared/metrics';
+import { shownTime } from '../shared/shown-time';
 import type { JobFailure } from './job-failure';
 import { readFailure } from './job-failure';
 import { countUnknownOutcome } from './job-metrics';
@@ -27,10 +28,13 @@ export async function awaitConversion(
   const submittedAt = Date.now();
   const { conversionDeadlineMs, pollAfterMs, firstCheckAfterMs } = policies;
   if (callback) {
-    progress.enter('converting', 'Waits for the service to call back.');
-    await callbacks.wait(Math.min(pollAfterMs, conversionDeadlineMs / 2));
+    const waitMs = Math.min(pollAfterMs, conversionDeadlineMs / 2);
+    const pollsAt = shownTime(submittedAt + waitMs);
+    progress.enter('converting', `Waits for the service to call back; from ${pollsAt} UTC on it asks by itself.`);
+    await callbacks.wait(waitMs);
   }
-  progress.enter('converting', 'Waits for the service to finish the conversion.');
+  const lastAt = shownTime(submittedAt + conversionDeadlineMs);
+  progress.enter('converting', `Waits for the service to finish the conversion, until ${lastAt} UTC at the latest.`);
   const firstCheck = callback ? 0 : firstCheckAfterMs;
   const request: CheckTaskInput = {
     app: input.app,

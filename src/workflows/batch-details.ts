@@ -1,8 +1,20 @@
 import type { BatchState } from '../shared/batch';
+import { shownTime } from '../shared/shown-time';
+import { batchJobsPath } from '../shared/ui-path';
 
-/** What a person who opens a batch in the UI wants to know, in markdown. */
-export function describeBatch(id: string, state: BatchState): string {
+/** What a person who opens a batch in the UI wants to know, in markdown. `isListed`: the namespace has the search attributes. */
+export function describeBatch(
+  { workflowId, namespace, isListed }: { workflowId: string; namespace: string; isListed: boolean },
+  state: BatchState,
+): string {
   const { status, items, window } = state;
+  const link = (text: string, condition: string) => `[${text}](${batchJobsPath(namespace, workflowId, condition)})`;
+  const links = [
+    link('all its jobs', ''),
+    link('running', ' AND ExecutionStatus = "Running"'),
+    link('failed', ' AND ExecutionStatus = "Failed"'),
+    ...(isListed ? [link('waiting for vCredits', ' AND ConversionStatus = "awaitingCredits"')] : []),
+  ];
   const counted = (['succeeded', 'failed', 'skipped', 'cancelled', 'inFlight', 'waiting'] as const)
     .filter((name) => state[name] > 0)
     .map((name) => `${state[name]} ${labels[name]}`);
@@ -10,10 +22,11 @@ export function describeBatch(id: string, state: BatchState): string {
   return [
     `**${status}**: ${items} items${counted.length === 0 ? '' : `, of them ${counted.join(', ')}`}`,
     waitsFor(state),
-    `Window ${window}, started ${new Date(state.startedAt).toISOString()}, ${state.vcredits} vCredits, ${state.requests} requests`,
+    `Started ${shownTime(state.startedAt)} UTC, window ${window}, ${state.vcredits} vCredits, ${state.requests} requests`,
     failures.length === 0 ? '' : `Failures: ${failures.map(([code, count]) => `\`${code}\` ${count}`).join(', ')}`,
     state.possiblyChargedTwice === 0 ? '' : `**Possibly charged twice**: ${state.possiblyChargedTwice}`,
-    `Its jobs: \`ConversionBatchId = "${id}"\`; those that wait for vCredits: \`... AND ConversionStatus = "awaitingCredits"\``,
+    `See ${links.join(', ')}.`,
+    `In a terminal: \`fileconv batch status ${workflowId}\``,
   ]
     .filter(Boolean)
     .join('\n\n');
@@ -30,6 +43,7 @@ const labels = {
 
 function waitsFor({ status, inFlight }: BatchState): string {
   if (status === 'paused') return 'Starts no job until it is resumed.';
-  if (status === 'stopping') return `Starts no more jobs; waits for the ${inFlight} in flight.`;
-  return status === 'running' && inFlight > 0 ? `Waits for the ${inFlight} jobs in flight.` : '';
+  const jobs = `${inFlight} job${inFlight === 1 ? '' : 's'} in flight`;
+  if (status === 'stopping') return `Starts no more jobs; waits for ${jobs}.`;
+  return status === 'running' && inFlight > 0 ? `Waits for ${jobs}.` : '';
 }

@@ -261,7 +261,7 @@ class ConversionBatch {
   private async untilQuiet(): Promise<void> {
     for (let waitedMs = 0; waitedMs < longestDrainMs && this.flights.count > 0; waitedMs += quietMs) {
       const { progress } = this;
-      await condition(() => this.flights.count === 0, quietMs);
+      await condition(() => this.flights.count === 0, quietMs, { summary: 'before a new run' });
       if (this.progress === progress) return;
     }
   }
@@ -299,7 +299,8 @@ class ConversionBatch {
   /** The details cost no event; an upsert costs one, so only what people look for is listed. */
   private describe(): void {
     const state = this.state();
-    setCurrentDetails(describeBatch(workflowInfo().workflowId, state));
+    const { workflowId, namespace } = workflowInfo();
+    setCurrentDetails(describeBatch({ workflowId, namespace, isListed: this.isListed }, state));
     const isWorthListing = state.status !== 'stopping' && state.status !== this.listedAs;
     if (!this.isListed || !isWorthListing) return;
     this.listedAs = state.status;

@@ -139,6 +139,7 @@ class ConversionJob implements JobParts {
         const failure = readFailure(error, deadlineCode);
         this.progress.requests += failure.requests;
         if (failure.reaction !== 'awaitCredits') throw this.progress.failed(failure, await cleanUp());
+        this.progress.lastFailure = failure;
         await this.credits.wait(failure);
       }
     }
@@ -160,6 +161,7 @@ class ConversionJob implements JobParts {
         failure = this.readConvertFailure(error);
       }
       this.progress.requests += failure.requests;
+      this.progress.lastFailure = failure;
       if (failure.reaction === 'outcomeUnknown' && failure.callback) {
         const proof = await awaitProof(this, failure);
         if (proof.report) return proof.report;
@@ -222,7 +224,8 @@ class ConversionJob implements JobParts {
   private async pauseBeforeResubmission(): Promise<void> {
     this.progress.enter('submitting', 'Waits a moment before it submits the conversion again.');
     const { retryInitialIntervalMs, retryMaximumIntervalMs } = this.policies;
-    await sleep(Math.min(retryInitialIntervalMs * 2 ** this.resubmissions, retryMaximumIntervalMs));
+    const pauseMs = Math.min(retryInitialIntervalMs * 2 ** this.resubmissions, retryMaximumIntervalMs);
+    await sleep(pauseMs, { summary: 'before the next submit' });
     this.resubmissions += 1;
   }
 
@@ -245,7 +248,8 @@ class ConversionJob implements JobParts {
     const downloaded = await this.step(
       'downloading',
       failureCodes.downloadDeadline,
-      () => this.activities.downloadFile(request, lastSegment(destination)),
+      () =>
+        this.activities.downloadFile(request, `to ${lastSegment(destination)}${destination.endsWith('/') ? '/' : ''}`),
       async () => {
         const kept = `The converted file stays at the service as task ${report.connector} until it expires there.`;
         return [kept, await this.discardDownload()].filter(Boolean).join(' ');

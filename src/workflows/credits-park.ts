@@ -2,6 +2,7 @@ import { condition, defineSignal, setHandler } from '@temporalio/workflow';
 import type { ParkedSubmit } from '../shared/activities';
 import { failureCodes } from '../shared/activities';
 import { creditsRestoredSignal } from '../shared/names';
+import { shownTime } from '../shared/shown-time';
 import type { JobFailure } from './job-failure';
 import { countParked } from './job-metrics';
 import type { JobProgress } from './job-progress';
@@ -35,17 +36,18 @@ export class CreditsPark {
     return this.progress.phase === 'awaitingCredits';
   }
 
-  /** Parks, or stays parked. The time begins with the first park and goes on over later ones. */
-  enter(): void {
+  /** Parks, or stays parked. The time begins with the first park and goes on over later ones. `recheckAt`: when no activity tells. */
+  enter(recheckAt?: number): void {
     const { app } = this.options;
     this.since ??= Date.now();
     if (!this.isParked) {
       countParked();
       this.progress.log.parked(this.deadline);
     }
+    const when = recheckAt === undefined ? 'again and again' : `again at ${shownTime(recheckAt)} UTC`;
     this.progress.enter(
       'awaitingCredits',
-      `App \`${app}\` has too few vCredits. It asks again by itself; \`fileconv credits restored --app ${app}\` lets it go on at once.`,
+      `App \`${app}\` has too few vCredits. It asks ${when}, for the last time at ${shownTime(this.deadline)} UTC; \`fileconv credits restored --app ${app}\` lets it go on at once.`,
     );
   }
 
@@ -60,13 +62,14 @@ export class CreditsPark {
 
   /** Parks a step that can be run again: resolves when it is time to try, or throws when the deadline has passed. */
   async wait(failure: JobFailure): Promise<void> {
-    this.enter();
+    this.since ??= Date.now();
     const leftMs = this.deadline - Date.now();
-    if (leftMs <= 0) throw this.progress.failed(this.outOfCredits(failure));
     const recheckMs = Math.min(firstRecheckMs * 2 ** this.rechecks, maxRecheckMs, leftMs);
+    this.enter(Date.now() + Math.max(recheckMs, 0));
+    if (leftMs <= 0) throw this.progress.failed(this.outOfCredits(failure));
     this.rechecks += 1;
     this.restored = false;
-    await condition(() => this.restored, recheckMs);
+    await condition(() => this.restored, recheckMs, { summary: 'asks for vCredits again' });
   }
 
   /** From here on `untilRestored` waits for the next signal. */

@@ -31,7 +31,7 @@ export class JobCallbacks {
 
   /** Resolves when the submit's callback is there, or after this long: whether it is there. */
   async wait(timeoutMs: number): Promise<boolean> {
-    return this.arrived || (await condition(() => this.arrived, timeoutMs));
+    return this.arrived || (await condition(() => this.arrived, timeoutMs, { summary: 'waits for the callback' }));
   }
 
   /** The task that the callback names, for a job that does not know it. */

@@ -3,6 +3,7 @@ import type { ConversionFailureDetails, ConversionJobInput, ConversionJobState, 
 import { jobSummary } from '../shared/job';
 import type { ListedStatus } from '../shared/search-attributes';
 import { chargedBeforeMemo, listedErrorCode, searchAttributes } from '../shared/search-attributes';
+import { describeJob } from './job-details';
 import type { JobFailure } from './job-failure';
 import { JobLog } from './job-log';
 import { countEnd, recordPhase } from './job-metrics';
@@ -14,6 +15,8 @@ export class JobProgress {
   phase: JobPhase;
   since = Date.now();
   taskId: string | undefined;
+  /** Why it had to try again; shown as long as it does. */
+  lastFailure: JobFailure | undefined;
   requests = 0;
   /** vCredits that the conversion is known to have cost. */
   vcredits: number | undefined;
@@ -100,13 +103,11 @@ export class JobProgress {
   }
 
   private describe(waitsFor: string): void {
-    const lines = [
-      `**${this.phase}** since ${new Date(this.since).toISOString()}`,
-      waitsFor,
-      this.taskId === undefined ? '' : `Conversion task \`${this.taskId}\``,
-      this.possiblyChargedTwice ? '**Possibly charged twice**: a submit with an unknown outcome was sent again.' : '',
-    ];
-    setCurrentDetails(lines.filter(Boolean).join('\n\n'));
+    const { phase, since, lastFailure, taskId, possiblyChargedTwice } = this;
+    const { workflowId, namespace, parent } = workflowInfo();
+    setCurrentDetails(
+      describeJob({ workflowId, namespace, parent, phase, since, waitsFor, lastFailure, taskId, possiblyChargedTwice }),
+    );
   }
 }
 

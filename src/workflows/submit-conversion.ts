@@ -57,7 +57,8 @@ async function submit(
     ...(parked && { parked }),
     nonce: callbacks.next(),
   };
-  const options = { summary: progress.summary, deadlineMs: Math.max(deadlineMs, policies.submitTimeoutMs) };
+  const summary = parked ? `${progress.summary}, waits for vCredits` : progress.summary;
+  const options = { summary, deadlineMs: Math.max(deadlineMs, policies.submitTimeoutMs) };
   const accepted = await activities.convertFile(request, options);
   if (!accepted.skipped) {
     progress.taskId = accepted.report.taskId;

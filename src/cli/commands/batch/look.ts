@@ -13,7 +13,7 @@ import { exitCodes } from '../../exit';
 import type { OpenTemporal } from '../../stack/open-temporal';
 import { withTemporal } from '../../stack/open-temporal';
 import { formatTable } from '../../table';
-import { shownTime } from '../job/shown-time';
+import { shownTime } from '../../../shared/shown-time';
 
 const maxListed = 100;
 /** A worker that is alive answers at once. */

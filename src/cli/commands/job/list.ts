@@ -7,9 +7,9 @@ import type { ExitCode } from '../../exit';
 import { exitCodes } from '../../exit';
 import { formatTable } from '../../table';
 import { printable } from '../../terminal-text';
+import { shownTime } from '../../../shared/shown-time';
 import type { FilterFlags } from './filter';
 import { withFilter } from './filter';
-import { shownTime } from './shown-time';
 
 /** `fileconv job list`: the newest jobs that fit. */
 export async function jobList(context: CommandContext, filter: FilterFlags, limit: number): Promise<ExitCode> {

@@ -7,7 +7,8 @@ import { exitCodes } from '../../exit';
 import { fileSize, formatTable } from '../../table';
 import { printable } from '../../terminal-text';
 import { typed, uiLink, withJob } from './open-job';
-import { shownDuration, shownTime } from './shown-time';
+import { shownTime } from '../../../shared/shown-time';
+import { shownDuration } from './shown-duration';
 
 /** `fileconv job show`: what a job did, what it waits for, and what to type next. Needs no worker. */
 export async function jobShow(context: CommandContext, workflowId: string): Promise<ExitCode> {

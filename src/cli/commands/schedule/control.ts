@@ -10,7 +10,7 @@ import { exitCodes } from '../../exit';
 import { withTemporal } from '../../stack/open-temporal';
 import { formatTable } from '../../table';
 import { printable } from '../../terminal-text';
-import { shownTime } from '../job/shown-time';
+import { shownTime } from '../../../shared/shown-time';
 
 /** `fileconv schedule list` */
 export async function listSchedules(context: CommandContext): Promise<ExitCode> {

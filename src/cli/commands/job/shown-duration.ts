@@ -1,8 +1,3 @@
-/** `2026-11-21 08:41:41`, in UTC. */
-export function shownTime(time: Date | number): string {
-  return new Date(time).toISOString().slice(0, 19).replace('T', ' ');
-}
-
 /** `350 ms`, `4.2 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`. */
 export function shownDuration(ms: number): string {
   if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;

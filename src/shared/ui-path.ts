@@ -4,7 +4,7 @@ export function workflowPath(namespace: string, workflowId: string, runId?: stri
 }
 
 /** The list of what a query finds. */
-export function listPath(namespace: string, query: string): string {
+function listPath(namespace: string, query: string): string {
   return inNamespace(namespace, `workflows?query=${encode(query)}`);
 }
 

@@ -1,4 +1,4 @@
-import { link as linkFile, open, rename, rm, stat } from 'node:fs/promises';
+import { link as linkFile, open, rename, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { StorageError } from './errors';
@@ -7,6 +7,7 @@ import type { OnExisting } from './file-store';
 import { numberName } from './file-name';
 import { destinationFailure, systemCode } from './file-system-failure';
 import type { PartialFile } from './partial-file';
+import { removeIfThere } from './partial-file';
 import { syncFolder } from './sync-folder';
 
 /** `link(2)`; replaceable because some file systems have none. */
@@ -38,12 +39,14 @@ export async function commitPartial(options: CommitOptions): Promise<string | un
   if (onExisting === 'overwrite') {
     await assertCommittable(options);
     await inDestination(uri, () => rename(options.partial.path, filePath));
+    options.partial.markInPlace();
     await syncFolder(path.dirname(filePath));
     return filePath;
   }
   for (let number = 0; number <= maxNumber; number += 1) {
     const candidate = number === 0 ? filePath : numbered(filePath, number);
     if (await tryName(options, candidate)) {
+      options.partial.markInPlace();
       await syncFolder(path.dirname(candidate));
       return candidate;
     }
@@ -89,7 +92,7 @@ async function claim(from: string, to: string, link: Link): Promise<boolean> {
     if (linkUnsupported.has(systemCode(error))) return claimWithoutLink(from, to);
     throw error;
   }
-  await rm(from, { force: true });
+  await removeIfThere(from);
   return true;
 }
 
@@ -104,7 +107,7 @@ async function claimWithoutLink(from: string, to: string): Promise<boolean> {
   try {
     await rename(from, to);
   } catch (error) {
-    await rm(to, { force: true });
+    await removeIfThere(to);
     throw error;
   }
   return true;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { lstat, open, readdir, rm, type FileHandle } from 'node:fs/promises';
+import { lstat, open, readdir, unlink, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { StorageError } from './errors';
 import { cutToBytes, maxNameBytes } from './file-name';
@@ -22,6 +22,7 @@ export class PartialFile {
   readonly path: string;
   readonly handle: FileHandle;
   readonly #uri: string;
+  #isInPlace = false;
 
   private constructor(fields: { path: string; handle: FileHandle; uri: string }) {
     this.path = fields.path;
@@ -34,9 +35,12 @@ export class PartialFile {
     const suffix = `.${markOf(jobKey)}.${attempt}.part`;
     const name = `.${cutToBytes(path.basename(filePath), maxNameBytes - suffix.length - 1)}${suffix}`;
     const partialPath = path.join(folder, name);
-    // Removed and then created exclusively: a symbolic link of this name is not followed.
-    await rm(partialPath, { force: true });
-    return new PartialFile({ path: partialPath, handle: await open(partialPath, 'wx'), uri });
+    return new PartialFile({ path: partialPath, handle: await createAnew(partialPath), uri });
+  }
+
+  /** It has its final name, and no longer the temporary one. */
+  markInPlace(): void {
+    this.#isInPlace = true;
   }
 
   /**
@@ -59,7 +63,7 @@ export class PartialFile {
    */
   async discard(): Promise<void> {
     try {
-      if (await this.#isOwned()) await rm(this.path, { force: true });
+      if (!this.#isInPlace && (await this.#isOwned())) await removeIfThere(this.path);
     } catch {
       // The next attempt, or `discardPartial`, finds it by its name.
     }
@@ -77,6 +81,26 @@ export class PartialFile {
   }
 }
 
+/** Created exclusively, so that a symbolic link of this name is not followed. */
+async function createAnew(filePath: string): Promise<FileHandle> {
+  try {
+    return await open(filePath, 'wx');
+  } catch (error) {
+    if (systemCode(error) !== 'EEXIST') throw error;
+    await removeIfThere(filePath);
+    return open(filePath, 'wx');
+  }
+}
+
+/** `rm` with `force` does the same with twice the calls. */
+export async function removeIfThere(filePath: string): Promise<void> {
+  try {
+    await unlink(filePath);
+  } catch (error) {
+    if (systemCode(error) !== 'ENOENT') throw error;
+  }
+}
+
 /** Removes what attempts of a job left in a folder, whatever the output's name. */
 export async function removePartials(folder: string, jobKey: string): Promise<void> {
   const ending = new RegExp(`^\\..*\\.${markOf(jobKey)}\\.\\d+\\.part$`, 's');
@@ -88,7 +112,7 @@ export async function removePartials(folder: string, jobKey: string): Promise<vo
     throw error;
   }
   const leftovers = names.filter((name) => ending.test(name));
-  await Promise.all(leftovers.map((name) => rm(path.join(folder, name), { force: true })));
+  await Promise.all(leftovers.map((name) => removeIfThere(path.join(folder, name))));
 }
 
 /** Whether a file is, or was, the temporary one of some job. */

@@ -61,6 +61,7 @@ function refuseUnusable(stats: BigIntStats, uri: string): void {
 class SourceStream extends Readable {
   readonly #source: { uri: string; filePath: string; seen: BigIntStats };
   #handle: FileHandle | undefined;
+  #readBytes = 0;
 
   constructor(source: { uri: string; filePath: string; seen: BigIntStats }) {
     super({ highWaterMark: chunkBytes });
@@ -96,7 +97,11 @@ class SourceStream extends Readable {
   async #readChunk(): Promise<Buffer | null> {
     const handle = this.#handle;
     if (!handle) return null;
-    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafeSlow(chunkBytes), 0, chunkBytes, null);
+    // No more than there is: a large buffer for each small file would keep the collector busy.
+    const wanted = Math.min(Number(this.#source.seen.size) - this.#readBytes, chunkBytes);
+    const buffer = Buffer.allocUnsafeSlow(wanted);
+    const { bytesRead } = wanted > 0 ? await handle.read(buffer, 0, wanted, null) : { bytesRead: 0 };
+    this.#readBytes += bytesRead;
     if (bytesRead > 0) return buffer.subarray(0, bytesRead);
     await this.#compare(handle);
     return null;

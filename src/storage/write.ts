@@ -7,7 +7,7 @@ import { commitPartial, type Link } from './commit';
 import { describeFile } from './describe';
 import { StorageError } from './errors';
 import type { StoredFile, WriteDestinationOptions } from './file-store';
-import { destinationFailure } from './file-system-failure';
+import { destinationFailure, systemCode } from './file-system-failure';
 import { toPath } from './file-uri';
 import { HashingSink } from './hashing-sink';
 import { PartialFile, removePartials } from './partial-file';
@@ -42,10 +42,16 @@ export async function writeLocalFile(options: WriteDestinationOptions, link?: Li
 
 async function startPartial(filePath: string, { uri, jobKey, attempt }: WriteDestinationOptions): Promise<PartialFile> {
   try {
-    await mkdir(path.dirname(filePath), { recursive: true });
     // The first attempt has no predecessor, and listing a folder of 40,000 outputs once for each would be felt.
     if (attempt > 1) await removePartials(path.dirname(filePath), jobKey);
-    return await PartialFile.create({ uri, filePath, jobKey, attempt });
+    const identity = { uri, filePath, jobKey, attempt };
+    try {
+      return await PartialFile.create(identity);
+    } catch (error) {
+      if (systemCode(error) !== 'ENOENT') throw error;
+      await mkdir(path.dirname(filePath), { recursive: true });
+      return await PartialFile.create(identity);
+    }
   } catch (error) {
     throw destinationFailure(error, uri);
   }

@@ -76,12 +76,19 @@ describe('uploadFile', () => {
 
   it('tells how far it is, up to the whole file', async () => {
     const { baseUrl } = await serve((response) => sendJson(response, receipt));
-    const steps: number[] = [];
-    await connectTo(baseUrl).uploadFile({
-      file: source([Buffer.alloc(10), Buffer.alloc(20), Buffer.alloc(5)], 35),
-      onProgress: (bytes) => steps.push(bytes),
-    });
-    expect(steps).toEqual([10, 30, 35]);
+    const stepsOf = async (...sizes: number[]) => {
+      const steps: number[] = [];
+      const bytes = sizes.reduce((sum, size) => sum + size, 0);
+      const file = source(
+        sizes.map((size) => Buffer.alloc(size)),
+        bytes,
+      );
+      await connectTo(baseUrl).uploadFile({ file, onProgress: (sent) => steps.push(sent) });
+      return steps;
+    };
+    expect(await stepsOf(100_000, 200_000, 5)).toEqual([100_000, 300_000, 300_005]);
+    // A small file goes out in one piece.
+    expect(await stepsOf(10, 20, 5)).toEqual([35]);
   });
 
   it('opens the source anew each time', async () => {

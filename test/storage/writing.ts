@@ -52,8 +52,9 @@ export async function begun(folder: string, otherThanIno = 0): Promise<{ name: s
   for (;;) {
     for (const name of await listFolder(folder)) {
       if (!name.endsWith('.part')) continue;
-      const { ino, size } = await lstat(path.join(folder, name));
-      if (size > 0 && ino !== otherThanIno) return { name, ino };
+      // One that takes over removes the file of the one before.
+      const found = await lstat(path.join(folder, name)).catch(() => undefined);
+      if (found && found.size > 0 && found.ino !== otherThanIno) return { name, ino: found.ino };
     }
     await new Promise((resolve) => setTimeout(resolve, 5));
   }

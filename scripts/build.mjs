@@ -24,7 +24,12 @@ export async function build({ check = true } = {}) {
     // The failures of a workflow are encoded in its sandbox.
     ['workflow-bundle-encoded-failures.js', { failureConverterPath }],
   ]) {
-    const { code } = await bundleWorkflowCode({ workflowsPath, ...converters, logger: quietLogger() });
+    const { code } = await bundleWorkflowCode({
+      workflowsPath,
+      preloadModules: [workflowsPath],
+      ...converters,
+      logger: quietLogger(),
+    });
     writeFileSync(path.join(root, 'dist', file), code);
   }
   chmodSync(path.join(root, 'dist/cli/main.js'), 0o755);

@@ -40,6 +40,8 @@ export interface ConversionWorkerOptions {
 
 const noLimitPerSecond = 100_000;
 const workflowsPath = require.resolve('./workflows');
+/** Evaluated once for all workflows of a thread instead of once for each: our modules hold constants and no state. Also in the built bundle. */
+const bundledAnew = { workflowsPath, bundlerOptions: { preloadModules: [workflowsPath] } };
 
 /**
  * A worker that runs conversion jobs and nothing else. `run()` it; SIGTERM and SIGINT drain it.
@@ -65,7 +67,7 @@ export async function createConversionWorker(options: ConversionWorkerOptions): 
         defaultVersioningBehavior: 'PINNED' as const,
       },
     }),
-    ...(plugins.length > 0 ? { workflowsPath } : workflowCode(options.dataConverter)),
+    ...(plugins.length > 0 ? bundledAnew : workflowCode(options.dataConverter)),
   });
 }
 
@@ -74,14 +76,14 @@ export async function createConversionWorker(options: ConversionWorkerOptions): 
  * converters that its workflows use, so there is a second one for encrypted payloads.
  */
 export function workflowCode({ failureConverterPath, payloadConverterPath }: DataConverter = {}):
-  Pick<WorkerOptions, 'workflowBundle'> | Pick<WorkerOptions, 'workflowsPath'> {
+  Pick<WorkerOptions, 'workflowBundle'> | Pick<WorkerOptions, 'workflowsPath' | 'bundlerOptions'> {
   // src and dist lie at the same depth, so this finds the built files from both.
   const built = path.resolve(__dirname, '../dist');
   const builtWith = readVersion(path.join(built, 'workflow-bundle.json'), 'sdkVersion');
   const running = readVersion(require.resolve('@temporalio/worker/package.json'), 'version');
   const isEncoding = failureConverterPath === encodedFailuresPath;
   const isForeign = payloadConverterPath !== undefined || (failureConverterPath !== undefined && !isEncoding);
-  if (builtWith !== running || isForeign) return { workflowsPath };
+  if (builtWith !== running || isForeign) return bundledAnew;
   const bundle = isEncoding ? 'workflow-bundle-encoded-failures.js' : 'workflow-bundle.js';
   return { workflowBundle: { codePath: path.join(built, bundle) } };
 }

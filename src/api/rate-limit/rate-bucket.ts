@@ -155,7 +155,7 @@ export class RateBucket {
       // The beginning of a window, which is all that a worker with little to send sees of it, tells neither.
       const restOfWindow = Math.max(0, (previous.endsAtMs - previous.toldMs) / previous.lengthMs);
       const slow = previous.remaining / previous.limit > restOfWindow ** 1.5 + unusedShare;
-      if (restOfWindow < 0.5) this.#share = clampShare(slow ? this.#share + 0.15 : this.#share * 0.85);
+      if (restOfWindow < 0.5) this.#share = clampShare(slow ? this.#share + 0.1 : this.#share * 0.85);
     }
     this.#sharedFor = Math.max(0, this.#sharedFor - 1);
     const { sent, limit, remaining, endsAtMs, nowMs } = fields;
@@ -186,7 +186,8 @@ export class RateBucket {
   #pauseAfter(window: Window, nowMs: number): number {
     const rest = Math.max(0, this.#endOf(window) - nowMs);
     const mine = Math.max(0.5, this.#share * unspent(window, this.#share, nowMs));
-    return (rest / mine) * (0.5 + this.#random());
+    // Some play, so that workers that began together part; much of it would let several take the last one at once.
+    return (rest / mine) * (0.75 + this.#random() / 2);
   }
 
   #decideShared(window: Window, nowMs: number, isPatient: boolean): Decision {

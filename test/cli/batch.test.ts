@@ -101,6 +101,9 @@ describe('a batch under way', () => {
     const ended = await stopped.command.ended;
     expect(ended.code).toBe(1);
     expect(ended.stdout).toMatch(/^Cancelled; 4 of 4 files not converted\./);
+    expect((await batch(stopped.cwd, 'status', 'cancelled')).stdout).toBe(
+      'Batch cancelled: cancelled. 4 of 4, 4 not converted, cancelled.\n',
+    );
 
     const finished = await pausedBatch('finished');
     expect((await batch(finished.cwd, 'cancel', 'finished', '--finish')).code).toBe(0);

@@ -141,7 +141,7 @@ function report({ output, cwd }: CommandContext, conversions: readonly Conversio
 /** The Temporal UI, showing the workflows of this run alone. */
 function workflowsUrl({ uiUrl, client }: StackInUse, run: string): string | undefined {
   if (uiUrl === undefined) return undefined;
-  const url = new URL(`/namespaces/${encodeURIComponent(client.options.namespace)}/workflows`, uiUrl);
+  const url = new URL(`${uiUrl}/namespaces/${encodeURIComponent(client.options.namespace)}/workflows`);
   url.searchParams.set('query', queryOf(run));
   return url.href;
 }

@@ -17,7 +17,14 @@ export interface AppProfile {
 export interface Config {
   defaultApp: string;
   /** What to tell `@temporalio/envconfig`; absent: Temporal's own variables and files decide. */
-  temporal: { address?: string; namespace?: string; profile?: string; configFile?: string };
+  temporal: {
+    address?: string;
+    namespace?: string;
+    profile?: string;
+    configFile?: string;
+    /** Of its UI, without a slash at its end; absent: that of the stack, or of Temporal Cloud. */
+    uiUrl?: string;
+  };
   worker: {
     taskQueue: string;
     maxConcurrentActivities: number;
@@ -132,6 +139,7 @@ export function toConfig(values: FileValues, apps: Record<string, AppProfile>, r
       ...(temporal.config_file !== undefined && {
         configFile: resolvePath('temporal.config_file', temporal.config_file),
       }),
+      ...(temporal.ui_url !== undefined && { uiUrl: temporal.ui_url }),
     },
     worker: {
       taskQueue: worker.task_queue,

@@ -16,6 +16,7 @@ export const sectionSchemas = {
     namespace: text().optional(),
     profile: text().optional(),
     config_file: text().optional(),
+    ui_url: baseUrl().optional(),
   }),
   worker: z.strictObject({
     task_queue: text(),

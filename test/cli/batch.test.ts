@@ -101,6 +101,9 @@ describe('a batch under way', () => {
     const ended = await stopped.command.ended;
     expect(ended.code).toBe(1);
     expect(ended.stdout).toMatch(/^Cancelled; 4 of 4 files not converted\./);
+    expect((await batch(stopped.cwd, 'status', 'cancelled')).stdout).toBe(
+      'Batch cancelled: cancelled. 4 of 4, 4 not converted, cancelled.\n',
+    );
 
     const finished = await pausedBatch('finished');
     expect((await batch(finished.cwd, 'cancel', 'finished', '--finish')).code).toBe(0);
@@ -133,8 +136,13 @@ describe('a batch under way', () => {
     const ended = await toTheEnd.ended;
     expect(ended).toMatchObject({ code: 0, stderr: '' });
     expect(parseJson(ended.stdout)).toMatchObject({ batch: 'watched', counts: { succeeded: 4 } });
-    const report = await batch(cwd, 'report', 'watched', '--json');
-    expect(parseJson(report.stdout)).toMatchObject({ batch: 'watched', counts: { items: 4, succeeded: 4 } });
+    const env = { ...stack.env, FILECONV_TEMPORAL_UI_URL: 'https://temporal.example.com' };
+    const report = await fileconv(['batch', 'report', 'watched', '--json'], { cwd, env });
+    expect(parseJson(report.stdout)).toMatchObject({
+      batch: 'watched',
+      counts: { items: 4, succeeded: 4 },
+      links: { batch: 'https://temporal.example.com/namespaces/default/workflows/watched' },
+    });
   });
 });
 

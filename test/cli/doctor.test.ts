@@ -1,10 +1,13 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import type { ConversionRig } from '../support/conversion-worker';
 import { startRig } from '../support/conversion-worker';
 import { newNamespace } from '../support/namespace';
-import { answerError, stubAppId, stubToken } from '../support/stub-service';
+import { answerError, answerJson, stubAppId, stubToken } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
 import { fileconv, linesOf, newFolder, parseJson, permissionsHold, removeFolders, startFileconv } from './fileconv';
 
@@ -53,9 +56,12 @@ describe('fileconv doctor', () => {
   }
 
   it('says ok of every part, with the rate limit seen now, and ends with 0', async () => {
-    const ended = await fileconv(['doctor'], { cwd, env: healthy });
+    const env = { ...healthy, FILECONV_TEMPORAL_UI_URL: 'https://temporal.example.com/' };
+    const ended = await fileconv(['doctor'], { cwd, env });
     expect(linesOf(ended.stdout)).toEqual([
-      expect.stringMatching(/^ok {7}Temporal: 127\.0\.0\.1:\d+, server \d+\./),
+      expect.stringMatching(
+        /^ok {7}Temporal: 127\.0\.0\.1:\d+, server \d+\.[\d.]+, UI https:\/\/temporal\.example\.com$/,
+      ),
       'ok       namespace: default',
       'ok       search attributes: all 8 are registered',
       expect.stringMatching(/^ok {7}workers: 1 on task queue test-/),
@@ -113,6 +119,13 @@ describe('fileconv doctor', () => {
       /base_url/,
     ],
     ['refuses the token', {}, [403, 'INVALID_CREDENTIAL'], /INVALID_CREDENTIAL/, /App ID and the token of app billing/],
+    [
+      'knows no such form of App ID',
+      {},
+      [400, 'WRONG_VALUE_DATA_KEY', 'The data key app has the wrong value.'],
+      /data key app/,
+      /App ID and the token of app billing/,
+    ],
     ['is at another path', {}, [404, 'NOT_FOUND'], /NOT_FOUND/, /base_url/],
     ['is down', {}, [503, 'INTERNAL_SERVER_ERROR'], /INTERNAL_SERVER_ERROR/, /Is http.* a conversion service/],
     [
@@ -123,7 +136,11 @@ describe('fileconv doctor', () => {
       /fileconv config show/,
     ],
   ] as const)('names the service that %s', async (_what, env, answer, says, cure) => {
-    if (answer) rig.stub.on('task/response', (_seen, response) => answerError(response, answer[0], answer[1]));
+    if (answer) {
+      const [status, code, message = 'No.'] = answer;
+      const refusal = { result: { output: {}, error: { code, message }, warning: {} } };
+      rig.stub.on('task/response', (_seen, response) => answerJson(response, status, refusal));
+    }
     const found = await examine(env);
     expect(found.parts).toEqual(['service of app billing']);
     expect(found.says).toMatch(says);
@@ -165,6 +182,20 @@ describe('fileconv doctor', () => {
     const gone = await examine(at(url));
     expect(gone.parts).toEqual(['callbacks']);
     expect(gone.cure).toContain('fileconv callbacks');
+  });
+
+  it("names the receiver that can't reach Temporal, and the key that is not there", async () => {
+    const receiver = createServer((_request, response) => response.writeHead(503).end()).listen(0, '127.0.0.1');
+    await once(receiver, 'listening');
+    const { port } = receiver.address() as AddressInfo;
+    const env = { ...key, FILECONV_CALLBACKS_PUBLIC_BASE_URL: `http://127.0.0.1:${port}` };
+    const cutOff = await examine(env);
+    const noKey = await examine({ ...env, HOOK_KEY: undefined });
+    receiver.close();
+    expect(cutOff.parts).toEqual(['callbacks']);
+    expect(cutOff.cure).toContain('TEMPORAL_ADDRESS where the receiver runs');
+    expect(noKey).toMatchObject({ parts: ['callbacks'], says: expect.stringContaining('HOOK_KEY') as string });
+    expect(noKey.cure).toContain('callbacks.key_file');
   });
 
   it('names the disk that has no room left', async () => {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { chromium } from 'playwright-core';
@@ -59,6 +59,32 @@ it('converts with keys in a file; commands show what Temporal has in cipher', as
   await connection.close();
   const input = history.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads?.[0];
   expect(Buffer.from(input?.metadata?.['encryption-key-id'] ?? []).toString()).toBe('2026-11');
+});
+
+it('leaves no file, folder or name made of them in the database: of a job, a batch and a schedule', async () => {
+  await mkdir(path.join(cwd, 'payroll'));
+  await writeFile(path.join(cwd, 'payroll', 'salary-list.md'), '# Salaries\n');
+  await writeFile(path.join(cwd, 'payroll', 'salary-gone.md'), '');
+  const batch = await run('batch', 'run', 'payroll', '--to', 'html', '--out', 'payslips', '--json');
+  expect(parseJson(batch.stdout)).toMatchObject({ counts: { succeeded: 1, failed: 1 } });
+  const created = await run(
+    'schedule',
+    'create',
+    '--every',
+    '1h',
+    '--from',
+    'payroll',
+    '--to',
+    'html',
+    '--out',
+    'takings',
+  );
+  expect(created).toMatchObject({ code: 0 });
+  const files = (await readdir(path.join(cwd, '.fileconv'))).filter((name) => /^temporal\.db(-wal)?$/.test(name));
+  const dump = Buffer.concat(await Promise.all(files.map((name) => readFile(path.join(cwd, '.fileconv', name)))));
+  expect(dump.includes(workflowId)).toBe(true);
+  const names = ['budget-cuts', 'payroll', 'salary', 'payslips', 'takings'];
+  expect(names.filter((name) => dump.includes(name))).toEqual([]);
 });
 
 it('says in one line which key a command lacks, or that encryption is off', async () => {

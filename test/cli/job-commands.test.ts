@@ -21,8 +21,9 @@ beforeEach(async () => {
 afterEach(() => rig.close());
 afterAll(removeFolders);
 
-const run = (...args: string[]): Promise<Ended> =>
-  fileconv(['job', ...args], { cwd, env: { TEMPORAL_ADDRESS: testTemporalAddress() } });
+const run = (...args: string[]): Promise<Ended> => runWith({}, ...args);
+const runWith = (env: Record<string, string>, ...args: string[]): Promise<Ended> =>
+  fileconv(['job', ...args], { cwd, env: { TEMPORAL_ADDRESS: testTemporalAddress(), ...env } });
 
 async function start(request: Partial<ConversionRequest> = {}): Promise<ConversionHandle> {
   const source = await rig.source('report.md');
@@ -60,6 +61,7 @@ describe('fileconv job show', () => {
     expect(shown(ended, 'Output')).toMatch(/report\.pdf \(9 B, sha256 [0-9a-f]{64}\)$/);
     expect(shown(ended, 'Task')).toBe(taskId);
     expect(shown(ended, 'Spent')).toBe(`${requests} requests, 1 vCredit`);
+    expect(shown(ended, 'Temporal UI')).toBeUndefined();
     const steps = linesOf(ended.stdout.split('AT (UTC)')[1] ?? '').map((line) => line.trim().split(/ {2,}/));
     expect(steps.slice(1).map(([, what]) => what)).toEqual([
       'started',
@@ -112,6 +114,15 @@ describe('fileconv job show', () => {
     expect(shown(ended, 'State')).toMatch(/^uploading since /);
     expect(shown(ended, 'Worker')).toMatch(/^none polls task queue test-/);
     expect(linesOf(ended.stdout).at(-1)).toBe('No worker is alive; start one: fileconv worker');
+  });
+
+  it("links to the Temporal UI that the configuration names for somebody's own Temporal", async () => {
+    const { workflowId } = await start();
+    const { runId } = await rig.temporal.workflow.getHandle(workflowId).describe();
+    const env = { FILECONV_TEMPORAL_UI_URL: 'https://temporal.example.com/ui/' };
+    expect(shown(await runWith(env, 'show', workflowId), 'Temporal UI')).toBe(
+      `https://temporal.example.com/ui/namespaces/default/workflows/${encodeURIComponent(workflowId)}/${runId}/history`,
+    );
   });
 
   it.each(['show', 'watch', 'cancel', 'retry'])('%s says in one line that there is no such job', async (command) => {

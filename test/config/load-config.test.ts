@@ -138,7 +138,7 @@ describe('precedence', () => {
     const expected = new Map<string, string>();
     for (const { key } of describeConfig(defaults)) {
       if (key === 'default_app') continue;
-      const value = /_base_url$|ui_origin$/.test(key)
+      const value = /_base_url$|ui_(origin|url)$/.test(key)
         ? 'http://x/text'
         : /\.(metrics|health)_address$/.test(key)
           ? '127.0.0.1:11'
@@ -163,7 +163,7 @@ describe('precedence', () => {
       env[variable] = value;
       expected.set(key, variable);
     }
-    expect(expected.size).toBe(76);
+    expect(expected.size).toBe(77);
     const loaded = await load(undefined, env);
     for (const row of describeConfig(loaded)) {
       if (!expected.has(row.key)) continue;

@@ -45,11 +45,12 @@ export class BatchProgress {
 
 /** `1,234 of 5,000, 12 failed, 50 in flight, 23.4 files/s, 3 min left, 1,222 vCredits` */
 export function progressText(state: BatchState, perSecond: number | undefined): string {
-  const { items, failed, inFlight, vcredits, status } = state;
+  const { items, failed, cancelled, inFlight, vcredits, status } = state;
   const left = items - endedOf(state);
   const parts = [
     `${format(endedOf(state))} of ${format(items)}`,
     failed > 0 ? `${format(failed)} failed` : '',
+    cancelled > 0 ? `${format(cancelled)} not converted` : '',
     inFlight > 0 ? `${format(inFlight)} in flight` : '',
     status === 'running' || status === 'completed' ? '' : status,
     perSecond === undefined ? '' : `${perSecond.toFixed(1)} files/s`,

@@ -51,10 +51,10 @@ export async function checkService(context: CommandContext, app: string): Promis
   );
   const errorClass = refusal && lookUpErrorCode(refusal.code)?.class;
   // That it knows no such task proves that it knows the app and its token.
-  if (refusal && !isAboutTask(refusal.code) && errorClass !== 'rate') {
+  if (refusal && (isAboutApp(refusal) || !isAboutTask(refusal.code)) && errorClass !== 'rate') {
     const explained = explainServiceFailure(refusal, { app, baseUrl });
     const cure =
-      errorClass === 'account' || raw.httpStatus === 401 || raw.httpStatus === 403
+      errorClass === 'account' || isAboutApp(refusal) || raw.httpStatus === 401 || raw.httpStatus === 403
         ? `Check the App ID and the token of app ${app}: ${configShow}`
         : `Is ${baseUrl} a conversion service? Check base_url of app ${app} (${configShow}), and the service's own state.`;
     return [
@@ -73,6 +73,11 @@ export async function checkService(context: CommandContext, app: string): Promis
 function isAboutTask(code: string): boolean {
   const errorClass = lookUpErrorCode(code)?.class;
   return errorClass === 'chain' || (errorClass === 'caller' && code !== 'NOT_FOUND');
+}
+
+/** What is no App ID at all is refused before anybody looks at the token. */
+function isAboutApp({ code, message }: { code: string; message: string }): boolean {
+  return code.endsWith('_DATA_KEY') && /\bdata key app\b/i.test(message);
 }
 
 async function ask({ config }: CommandContext, { baseUrl, appId, token }: ServiceProfile) {

@@ -26,11 +26,12 @@ export async function checkTemporal(context: CommandContext): Promise<Finding[]>
     const cure = 'Start it (fileconv up), or correct TEMPORAL_ADDRESS: fileconv config show';
     return [broken('Temporal', error.message, cure), ...parts.map((part) => skipped(part, 'needs Temporal'))];
   }
-  const { client, namespace, address } = temporal;
+  const { client, namespace, address, uiUrl } = temporal;
   try {
     return await client.withDeadline(Date.now() + callTimeoutMs, async () => {
       const { serverVersion } = await client.workflowService.getSystemInfo({});
-      const found = [ok('Temporal', `${address}, server ${serverVersion}`), await checkNamespace(client)];
+      const where = uiUrl === undefined ? '' : `, UI ${uiUrl}`;
+      const found = [ok('Temporal', `${address}, server ${serverVersion}${where}`), await checkNamespace(client)];
       if (found.at(-1)?.status === 'broken') {
         return [...found, ...parts.slice(1).map((part) => skipped(part, `needs namespace ${namespace}`))];
       }

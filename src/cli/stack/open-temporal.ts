@@ -24,8 +24,11 @@ export async function openTemporal(context: CommandContext): Promise<OpenTempora
   }
   const { taskQueue } = values.worker;
   return {
-    ...(await connect(context, target, { serviceUrl: stack?.service.url ?? '', taskQueue })),
-    uiUrl: stack?.temporal.uiUrl,
+    ...(await connect(context, target, {
+      serviceUrl: stack?.service.url ?? '',
+      taskQueue,
+      uiUrl: stack?.temporal.uiUrl,
+    })),
     address: target.connection.address ?? '',
     namespace: target.namespace,
   };

@@ -11,6 +11,7 @@ export interface StackInUse {
   client: Client;
   serviceUrl: string;
   taskQueue: string;
+  /** Of the Temporal UI, without a slash at its end; undefined where nobody has said where that is. */
   uiUrl?: string | undefined;
   /** Jobs that are not finished: whether they go on when this command ends. */
   outlivesCommand: boolean;
@@ -28,7 +29,7 @@ const connectTimeoutMs = 5_000;
 export async function connect(
   context: CommandContext,
   target: TemporalTarget,
-  rest: Pick<StackInUse, 'serviceUrl' | 'taskQueue'>,
+  rest: Pick<StackInUse, 'serviceUrl' | 'taskQueue' | 'uiUrl'>,
 ): Promise<StackInUse> {
   const dataConverter = await openDataConverter(context);
   const options = { ...target.connection, connectTimeout: connectTimeoutMs };
@@ -49,6 +50,7 @@ export async function connect(
   return {
     client,
     ...rest,
+    uiUrl: context.config.values.temporal.uiUrl ?? rest.uiUrl ?? cloudUi(target),
     outlivesCommand: true,
     async untilClosed(run) {
       const ending = new AbortController();
@@ -70,6 +72,10 @@ export async function connect(
       await tracing?.close();
     },
   };
+}
+
+function cloudUi({ connection: { address = '' } }: TemporalTarget): string | undefined {
+  return /\.(tmprl\.cloud|api\.temporal\.io)(:\d+)?$/.test(address) ? 'https://cloud.temporal.io' : undefined;
 }
 
 function unreachable({ connection }: TemporalTarget, error: unknown): CommandError {

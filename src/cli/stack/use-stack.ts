@@ -118,7 +118,7 @@ async function connectTo(
 ): Promise<StackInUse> {
   const { temporal, service, taskQueue } = record;
   const target = { connection: { ...connection, address: temporal.address }, namespace: temporal.namespace, isNamed };
-  return { ...(await connect(context, target, { serviceUrl: service.url, taskQueue })), uiUrl: temporal.uiUrl };
+  return connect(context, target, { serviceUrl: service.url, taskQueue, uiUrl: temporal.uiUrl });
 }
 
 /** The stack that everybody may use. What stands there may be left over from a crash. */

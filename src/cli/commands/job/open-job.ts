@@ -36,14 +36,12 @@ export async function withJob<T>(
 
 /** The job's page in the Temporal UI; undefined where nobody has said where that is. */
 export function uiLink(
-  { uiUrl, address, namespace }: Pick<OpenTemporal, 'uiUrl' | 'address' | 'namespace'>,
+  { uiUrl, namespace }: Pick<OpenTemporal, 'uiUrl' | 'namespace'>,
   { workflowId, runId }: Pick<JobInspection, 'workflowId' | 'runId'>,
 ): string | undefined {
-  const base =
-    uiUrl ?? (/\.(tmprl\.cloud|api\.temporal\.io)(:\d+)?$/.test(address) ? 'https://cloud.temporal.io' : undefined);
-  if (base === undefined) return undefined;
+  if (uiUrl === undefined) return undefined;
   const path = [namespace, 'workflows', workflowId, runId].map(encodeURIComponent).join('/');
-  return `${base}/namespaces/${path}/history`;
+  return `${uiUrl}/namespaces/${path}/history`;
 }
 
 /** An id as a shell takes it. */

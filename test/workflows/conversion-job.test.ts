@@ -7,6 +7,7 @@ import type { ConversionRequest } from '../../src/client/job-request';
 import type { ConversionRig } from '../support/conversion-worker';
 import { quickPolicies, startRig } from '../support/conversion-worker';
 import { answerCompleted, answerError, answerJson, answerOutput, answerRunning, cut } from '../support/stub-service';
+import { until } from '../support/until';
 
 describe('conversionJob', () => {
   let rig: ConversionRig;
@@ -294,7 +295,7 @@ describe('conversionJob', () => {
       else answerError(response, 403, 'INSUFFICIENT_VCREDITS');
     });
     const handle = await rig.client.start(await request());
-    await until(async () => (await handle.state()).phase === 'awaitingCredits');
+    await until('the job parks', async () => (await handle.state()).phase === 'awaitingCredits');
     funded = true;
     await handle.creditsRestored();
     const result = await handle.result();
@@ -324,7 +325,7 @@ describe('conversionJob', () => {
       answerOutput(response, { entity: { id: seen.data['connector'], status: 'running' }, result: {} }),
     );
     const handle = await rig.client.start(await request());
-    await until(async () => (await handle.state()).phase === 'converting');
+    await until('the job waits', async () => (await handle.state()).phase === 'converting');
     await handle.cancel();
     await expect(handle.result()).rejects.toMatchObject({ code: 'CANCELLED' });
     const { memo, status } = await handle.describe();
@@ -339,7 +340,7 @@ describe('conversionJob', () => {
     });
     const handle = await rig.client.start(await request());
     const out = path.join(rig.folder, 'out');
-    await until(async () => existsSync(out) && (await readdir(out)).length === 1);
+    await until('the download began', async () => existsSync(out) && (await readdir(out)).length === 1);
     await handle.cancel();
     await expect(handle.result()).rejects.toMatchObject({ code: 'CANCELLED' });
     expect(await readdir(out)).toEqual([]);
@@ -383,35 +384,4 @@ describe('conversionJob', () => {
       expect(await readFile(taken(), 'utf8')).toBe('old');
     });
   });
-
-  it.each([
-    ['a missing file', 'missing.md', 'SOURCE_NOT_FOUND'],
-    ['a folder', '.', 'SOURCE_IS_DIRECTORY'],
-  ])('fails at once on %s', async (_title, name, code) => {
-    expect((await failureOf({ source: path.join(rig.folder, name) })).code).toBe(code);
-    expect(rig.stub.requests).toHaveLength(0);
-  });
-
-  it('fails an app profile that the worker does not have, and names those it has', async () => {
-    const error = await failureOf({ app: 'elsewhere' });
-    expect(error.code).toBe('UNKNOWN_APP');
-    expect(error.message).toContain('stub');
-  });
-
-  it('fails a malformed input that an untyped parent sends, instead of hanging', async () => {
-    const workflow = await rig.temporal.workflow.start('conversionJob', {
-      workflowId: `malformed-${rig.taskQueue}`,
-      taskQueue: rig.taskQueue,
-      args: [{ app: 'stub', output: 'pdf', source: { uri: 'file:///a.md' }, policies: { uploadDeadline: 'soon' } }],
-    });
-    await expect(workflow.result()).rejects.toMatchObject({ cause: { type: 'INVALID_JOB' } });
-  });
 });
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 20_000;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error('the awaited state did not come');
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}

@@ -1,0 +1,40 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { ConfigError, loadConfig } from '../../src/config';
+import type { Environment, LoadedConfig } from '../../src/config';
+
+export const mainApp = '[apps.main]\nbase_url = "https://api.example.com/"\napp_id = "a1"\ntoken_env = "MAIN_TOKEN"\n';
+
+/** A folder for each test, as the working directory of what is loaded. */
+export function useConfigFolder() {
+  let cwd: string;
+
+  beforeEach(async () => {
+    cwd = await mkdtemp(path.join(os.tmpdir(), 'config-test-'));
+  });
+
+  afterEach(async () => {
+    await rm(cwd, { recursive: true, force: true });
+  });
+
+  /** `toml` becomes the folder's fileconv.toml. */
+  async function load(toml?: string, env: Environment = {}, file?: string): Promise<LoadedConfig> {
+    if (toml !== undefined) await writeFile(path.join(cwd, 'fileconv.toml'), toml);
+    return await loadConfig({ cwd, env, file });
+  }
+
+  async function problemsOf(toml: string | undefined, env: Environment = {}): Promise<readonly string[]> {
+    const outcome = await load(toml, env).catch((error: unknown) => error);
+    if (!(outcome instanceof ConfigError)) throw new Error('This configuration was accepted.');
+    return outcome.problems.map((problem) => problem.replaceAll(cwd, '.'));
+  }
+
+  return {
+    get cwd() {
+      return cwd;
+    },
+    load,
+    problemsOf,
+  };
+}

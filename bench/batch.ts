@@ -8,10 +8,9 @@ import { Client, Connection } from '@temporalio/client';
 import { runFiles } from '../src/batch/run-files';
 import { FileConversionClient } from '../src/client/file-conversion-client';
 import type { BatchItem, BatchItemResult } from '../src/shared/batch';
-import { searchAttributeTypes } from '../src/shared/search-attributes';
-import { defaultCacheDir, obtainTemporalCli, startTemporalServer } from '../src/temporal-server';
 import { startInstantService } from './support/instant-service';
 import { startJobWorker } from './support/job-worker';
+import { startBenchServer } from './support/temporal-server';
 
 /**
  * A batch of many small files against a service that answers at once, and the same jobs started one by one without a batch, before and after
@@ -41,12 +40,7 @@ interface MemorySample {
 
 async function main(): Promise<void> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-bench-'));
-  const cli = await obtainTemporalCli({ env: process.env, cacheDir: defaultCacheDir(process.env, os.homedir()) });
-  const server = await startTemporalServer({
-    cliPath: cli.path,
-    uiPort: false,
-    searchAttributes: searchAttributeTypes,
-  });
+  const server = await startBenchServer();
   const service = await startInstantService();
   const { address: temporalAddress } = server;
   const worker = await startJobWorker({ temporalAddress, taskQueue, baseUrl: service.baseUrl, appId: 'bench' });

@@ -12,9 +12,9 @@ import { startCallbackReceiver } from '../src/callbacks/receiver';
 import { createSignalJob } from '../src/callbacks/signal-job';
 import { FileConversionClient } from '../src/client/file-conversion-client';
 import { defaultTaskQueue } from '../src/shared/names';
-import { defaultCacheDir, obtainTemporalCli, startTemporalServer } from '../src/temporal-server';
 import { startCallbackWorker } from './support/callback-worker';
 import { startTimedService } from './support/timed-service';
+import { startBenchServer } from './support/temporal-server';
 
 /**
  * From the moment the receiver has a callback to the start of the job's next activity, beside a bare signal to a bare workflow: so many of each
@@ -39,8 +39,7 @@ async function main(): Promise<void> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-bench-'));
   const source = path.join(folder, 'report.md');
   await writeFile(source, '# A report\n');
-  const cli = await obtainTemporalCli({ env: process.env, cacheDir: defaultCacheDir(process.env, os.homedir()) });
-  const server = await startTemporalServer({ cliPath: cli.path, uiPort: false });
+  const server = await startBenchServer();
   const connection = await Connection.connect({ address: server.address });
   const temporal = new Client({ connection });
   const callbackKey = randomBytes(32).toString('base64url');

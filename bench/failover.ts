@@ -11,10 +11,9 @@ import { createSignalJob } from '../src/callbacks/signal-job';
 import type { ConversionHandle } from '../src/client/conversion-handle';
 import { FileConversionClient } from '../src/client/file-conversion-client';
 import { defaultTaskQueue } from '../src/shared/names';
-import { searchAttributeTypes } from '../src/shared/search-attributes';
-import { defaultCacheDir, obtainTemporalCli, startTemporalServer } from '../src/temporal-server';
 import { startFailoverWorker, type ToldAttempt } from './support/failover-worker';
 import { startHeldService, type HeldService, type HoldPoint } from './support/held-service';
+import { startBenchServer } from './support/temporal-server';
 
 /**
  * One worker has jobs in every phase and is killed with `kill -9`; another stands by and begins to poll at that moment. Told is how long each job
@@ -57,12 +56,7 @@ interface Failover {
 
 async function main(): Promise<void> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-bench-'));
-  const cli = await obtainTemporalCli({ env: process.env, cacheDir: defaultCacheDir(process.env, os.homedir()) });
-  const server = await startTemporalServer({
-    cliPath: cli.path,
-    uiPort: false,
-    searchAttributes: searchAttributeTypes,
-  });
+  const server = await startBenchServer();
   const connection = await Connection.connect({ address: server.address });
   const temporal = new Client({ connection });
   const callbackKey = randomBytes(32).toString('base64url');

@@ -6,10 +6,9 @@ import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { FileConversionClient } from '../src/client/file-conversion-client';
 import { FileConversionPlugin } from '../src/plugin';
-import { searchAttributeTypes } from '../src/shared/search-attributes';
-import { defaultCacheDir, obtainTemporalCli, startTemporalServer } from '../src/temporal-server';
 import { createConversionWorker } from '../src/worker';
 import { startInstantService } from './support/instant-service';
+import { startBenchServer } from './support/temporal-server';
 
 /**
  * Jobs per second of `conversionJob`, against a bare workflow of as many no-op activities on the same server in the same run. The service
@@ -30,13 +29,7 @@ async function main(): Promise<void> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-bench-'));
   const source = path.join(folder, 'report.md');
   await writeFile(source, '# A report\n');
-  const cli = await obtainTemporalCli({ env: process.env, cacheDir: defaultCacheDir(process.env, os.homedir()) });
-  const server = await startTemporalServer({
-    cliPath: cli.path,
-    uiPort: false,
-    // Jobs are listed by them, as in production.
-    searchAttributes: searchAttributeTypes,
-  });
+  const server = await startBenchServer();
   const service = await startInstantService();
   const connection = await NativeConnection.connect({ address: server.address });
   const plugin = new FileConversionPlugin({

@@ -4,10 +4,10 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import { FileConversionClient } from '../src/client/file-conversion-client';
-import { defaultCacheDir, obtainTemporalCli, startTemporalServer } from '../src/temporal-server';
 import { startJobWorker } from './support/job-worker';
 import { convertPlainly } from './support/plain-client';
 import { app, type CountedRequest, type RateLimits, startLimitedService } from './support/service-processes';
+import { startBenchServer } from './support/temporal-server';
 
 /**
  * Many jobs at once against a service that allows few requests: what share of the allowance is used while work is waiting, and what share
@@ -39,8 +39,7 @@ interface Figures {
 
 async function main(): Promise<void> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-bench-'));
-  const cli = await obtainTemporalCli({ env: process.env, cacheDir: defaultCacheDir(process.env, os.homedir()) });
-  const server = await startTemporalServer({ cliPath: cli.path, uiPort: false });
+  const server = await startBenchServer();
   const connection = await Connection.connect({ address: server.address });
   const temporal = new Client({ connection });
   const figures = new Map<string, Figures>();

@@ -9,9 +9,9 @@ import { runFiles } from '../src/batch/run-files';
 import type { BatchHandle } from '../src/client/batch-handle';
 import { FileConversionClient } from '../src/client/file-conversion-client';
 import type { BatchItem, BatchState } from '../src/shared/batch';
-import { defaultCacheDir, obtainTemporalCli, startTemporalServer } from '../src/temporal-server';
 import { startJobWorker } from './support/job-worker';
 import { app, startLimitedService } from './support/service-processes';
+import { startBenchServer } from './support/temporal-server';
 
 /**
  * Single jobs that somebody waits for, one after the other: first with nothing else running, then while a large batch waits for the same tight
@@ -50,8 +50,7 @@ const taskQueue = 'urgent-bench';
 
 async function main(): Promise<void> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-bench-'));
-  const cli = await obtainTemporalCli({ env: process.env, cacheDir: defaultCacheDir(process.env, os.homedir()) });
-  const server = await startTemporalServer({ cliPath: cli.path, uiPort: false });
+  const server = await startBenchServer();
   const service = await startLimitedService(path.join(folder, 'service'), rateLimits);
   const { address: temporalAddress } = server;
   const worker = await startJobWorker({ temporalAddress, taskQueue, baseUrl: service.baseUrl, appId: app.appId });

@@ -1,30 +1,13 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-
-/** A conversion service that answers every request at once and converts nothing, in a process of its own. */
-export interface InstantService {
-  readonly baseUrl: string;
-  /** Requests answered since the start. */
-  requests(): Promise<number>;
-  stop(): void;
-}
+import type { CountingService } from './counting-service';
+import { startCountingService } from './counting-service';
 
 const connector = '00000000-0000-4000-8000-000000000000';
 const converted = Buffer.from('converted');
 
-export async function startInstantService(): Promise<InstantService> {
-  const child = fork(__filename);
-  const [port] = (await once(child, 'message')) as [number];
-  return {
-    baseUrl: `http://127.0.0.1:${port}`,
-    async requests() {
-      child.send('count');
-      const [count] = (await once(child, 'message')) as [number];
-      return count;
-    },
-    stop: () => void child.kill(),
-  };
+/** A conversion service that answers every request at once and converts nothing. */
+export function startInstantService(): Promise<CountingService> {
+  return startCountingService(__filename);
 }
 
 /** Answers by path, serialised once: an async convert is accepted as running and completed at the first poll. */

@@ -1,30 +1,13 @@
-import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
-
-/** A conversion service whose every conversion takes the same time, in a process of its own. It calls back where that was asked for. */
-export interface TimedService {
-  readonly baseUrl: string;
-  /** Requests answered since the start. */
-  requests(): Promise<number>;
-  stop(): void;
-}
+import type { CountingService } from './counting-service';
+import { startCountingService } from './counting-service';
 
 const converted = Buffer.from('converted');
 
-export async function startTimedService(conversionMs: number): Promise<TimedService> {
-  const child = fork(__filename, [String(conversionMs)]);
-  const [port] = (await once(child, 'message')) as [number];
-  return {
-    baseUrl: `http://127.0.0.1:${port}`,
-    async requests() {
-      child.send('count');
-      const [count] = (await once(child, 'message')) as [number];
-      return count;
-    },
-    stop: () => void child.kill(),
-  };
+/** A conversion service whose every conversion takes the same time. It calls back where that was asked for. */
+export function startTimedService(conversionMs: number): Promise<CountingService> {
+  return startCountingService(__filename, [String(conversionMs)]);
 }
 
 const running = new Set<string>();

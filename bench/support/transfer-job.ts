@@ -1,14 +1,13 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import os from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { FileConversionPlugin } from '../../src/plugin';
-import { defaultCacheDir, obtainTemporalCli, startTemporalServer } from '../../src/temporal-server';
 import { createConversionWorker } from '../../src/worker';
+import { startBenchServer } from './temporal-server';
 
 export interface JobTransfer {
   /** Of the job's phases as the workflow sees them, so Temporal's own time is in them. */
@@ -27,8 +26,7 @@ export interface JobTransferOptions {
 
 /** The same two files as the two transfers of a `conversionJob`, in a worker process of its own. */
 export async function transferByJob(options: JobTransferOptions): Promise<JobTransfer> {
-  const cli = await obtainTemporalCli({ env: process.env, cacheDir: defaultCacheDir(process.env, os.homedir()) });
-  const server = await startTemporalServer({ cliPath: cli.path, uiPort: false });
+  const server = await startBenchServer();
   const worker = fork(__filename, [server.address, options.baseUrl]);
   await once(worker, 'message');
   const connection = await Connection.connect({ address: server.address });

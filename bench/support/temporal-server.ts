@@ -1,0 +1,10 @@
+import os from 'node:os';
+import { searchAttributeTypes } from '../../src/shared/search-attributes';
+import type { RunningTemporalServer } from '../../src/temporal-server';
+import { defaultCacheDir, obtainTemporalCli, startTemporalServer } from '../../src/temporal-server';
+
+/** A dev server of this run alone. Jobs are listed by their search attributes, as in production. */
+export async function startBenchServer(): Promise<RunningTemporalServer> {
+  const cli = await obtainTemporalCli({ env: process.env, cacheDir: defaultCacheDir(process.env, os.homedir()) });
+  return startTemporalServer({ cliPath: cli.path, uiPort: false, searchAttributes: searchAttributeTypes });
+}

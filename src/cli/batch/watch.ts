@@ -29,7 +29,12 @@ export async function watchBatch(
   } finally {
     over.abort();
     progress.close();
-    await Promise.race([showing, sleep(askEveryMs)]);
+    const shown = new AbortController();
+    await Promise.race([
+      showing.finally(() => shown.abort()),
+      // Ended with it: a timer that is left behind keeps the process, and whoever waits for the command, for its whole time.
+      sleep(askEveryMs, undefined, { signal: shown.signal }).catch(() => undefined),
+    ]);
   }
 }
 

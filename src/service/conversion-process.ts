@@ -28,7 +28,9 @@ export class ConversionProcess {
     // Half for JavaScript, because most of what engines need lies outside of it.
     const heapMiB = Math.max(64, Math.floor(maxMemoryBytes / 2 / 1024 / 1024));
     this.#child = fork(processFile, [String(maxMemoryBytes), String(process.pid)], {
-      execArgv: [`--max-old-space-size=${heapMiB}`],
+      // V8 takes each growth of a large WebAssembly memory for memory pressure and begins to mark the whole heap, and pandoc's memory
+      // grows in small steps. Marked in other threads too, that is some 30 collections in the first conversions in place of 8.
+      execArgv: [`--max-old-space-size=${heapMiB}`, '--no-concurrent-marking'],
       // Nothing of the environment reaches code that works on files from outside; user fonts are looked for below HOME.
       env: { HOME: homedir() },
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],

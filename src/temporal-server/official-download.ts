@@ -3,8 +3,6 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { types } from 'node:util';
-import { extract } from 'tar';
-import { EnvHttpProxyAgent, interceptors, request } from 'undici';
 import type { Release } from './releases';
 import { inMegabytes } from './releases';
 import type { Environment } from './run-command';
@@ -35,6 +33,9 @@ export async function downloadOfficial(release: Release, download: OfficialDownl
     throw new Error(`no archive for ${process.platform}-${process.arch}`);
   }
   const url = new URL(release.archivePath(platform, arch), download.origin);
+  // Here, not above: every command would load them for what is needed once on a machine.
+  const { EnvHttpProxyAgent, interceptors, request } = await import('undici');
+  const { extract } = await import('tar');
   const agent = new EnvHttpProxyAgent({
     connect: { timeout: connectTimeoutMs },
     headersTimeout: stallTimeoutMs,

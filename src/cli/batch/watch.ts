@@ -8,6 +8,8 @@ import type { StackInUse } from '../stack/stack-in-use';
 import { BatchProgress } from './progress';
 
 const askEveryMs = 1_000;
+/** Where only a line now and then is written. Each look is a task for a worker. */
+const askQuietlyEveryMs = 10_000;
 
 /**
  * Shows a batch until it ends.
@@ -20,7 +22,12 @@ export async function watchBatch(
 ): Promise<ConversionBatchResult | undefined> {
   const progress = new BatchProgress(output);
   const over = new AbortController();
-  const showing = showUntil(over.signal, { stack, batch, progress });
+  const showing = showUntil(over.signal, {
+    stack,
+    batch,
+    progress,
+    everyMs: output.isLive ? askEveryMs : askQuietlyEveryMs,
+  });
   try {
     return await Promise.race([stack.untilClosed(() => batch.result()), aborted(signal).then(() => undefined)]);
   } catch (error) {
@@ -29,13 +36,23 @@ export async function watchBatch(
   } finally {
     over.abort();
     progress.close();
-    await Promise.race([showing, sleep(askEveryMs)]);
+    const shown = new AbortController();
+    await Promise.race([
+      showing.finally(() => shown.abort()),
+      // Ended with it: a timer that is left behind keeps the process, and whoever waits for the command, for its whole time.
+      sleep(askEveryMs, undefined, { signal: shown.signal }).catch(() => undefined),
+    ]);
   }
 }
 
 async function showUntil(
   over: AbortSignal,
-  { stack, batch, progress }: { stack: StackInUse; batch: BatchHandle; progress: BatchProgress },
+  {
+    stack,
+    batch,
+    progress,
+    everyMs,
+  }: { stack: StackInUse; batch: BatchHandle; progress: BatchProgress; everyMs: number },
 ): Promise<void> {
   let isOver = false;
   over.addEventListener('abort', () => (isOver = true), { once: true });
@@ -45,6 +62,6 @@ async function showUntil(
     if (hasEnded()) return;
     if (state) progress.show(state);
     else progress.showSilence();
-    await sleep(askEveryMs, undefined, { signal: over }).catch(() => undefined);
+    await sleep(everyMs, undefined, { signal: over }).catch(() => undefined);
   }
 }

@@ -196,7 +196,7 @@ export class RateBucket {
     const dueMs = isHurried ? nowMs : window.lastSentMs + window.pauseMs;
     const left = unspent(window, this.#share, nowMs);
     const releasedMs = window.endsAtMs - window.lengthMs * (1 - patientUntil);
-    if (isPatient && nowMs < releasedMs && left < keptBack(window) + Math.max(1, window.limit * reserveShare)) {
+    if (isPatient && nowMs < releasedMs && left < keptBack(window) + Math.max(1, window.limit * patientReserveShare)) {
       return { kind: 'wait', untilMs: Math.min(releasedMs, endMs) };
     }
     if (left >= keptBack(window)) {
@@ -237,7 +237,7 @@ function decideAlone(
   { left, nowMs, isPatient }: { left: number; nowMs: number; isPatient: boolean },
 ): Decision {
   const mine = own + left;
-  const reserve = mine < 3 ? 0 : Math.max(1, Math.round(mine * reserveShare));
+  const reserve = mine < 3 ? 0 : Math.max(1, Math.round(mine * (isPatient ? patientReserveShare : reserveShare)));
   const reserved = own - (mine - reserve);
   const isHurried = hasPatient && !isPatient;
   if (reserved < 0 || isHurried) return { kind: 'send' };
@@ -299,8 +299,9 @@ const sharedWindows = 5;
 const reserveShare = 0.1;
 /** By this part of a window all of that is sent. */
 const lastReserved = 0.7;
-/** Until this part of a window a patient request leaves them to others. */
-const patientUntil = 0.85;
+/** What of an allowance patient requests leave to others, until this part of its window. */
+const patientReserveShare = 0.2;
+const patientUntil = 0.9;
 const leastEstimatedShare = 0.35;
 /** So much of an allowance may stay unused before the shares grow. */
 const unusedShare = 0.04;

@@ -117,15 +117,15 @@ describe('patient requests', () => {
   it('leave the last part of a window to an urgent one, which takes it at once, until the window is nearly over', () => {
     const bucket = new RateBucket();
     bucket.answered(bucket.sent(0, { isPatient: true }), told(9), 0);
-    for (let left = 8; left > 0; left -= 1) {
+    for (let left = 8; left > 1; left -= 1) {
       expect(bucket.decide(left, { isPatient: true })).toEqual({ kind: 'send' });
       bucket.answered(bucket.sent(left, { isPatient: true }), told(left), left);
     }
-    expect(bucket.decide(100, { isPatient: true })).toEqual({ kind: 'wait', untilMs: 1_700 });
+    expect(bucket.decide(100, { isPatient: true })).toEqual({ kind: 'wait', untilMs: 1_800 });
     expect(bucket.decide(100)).toEqual({ kind: 'send' });
-    expect(bucket.decide(1_700, { isPatient: true })).toEqual({ kind: 'send' });
+    expect(bucket.decide(1_800, { isPatient: true })).toEqual({ kind: 'send' });
     bucket.answered(bucket.sent(100), told(0), 110);
-    expect(bucket.decide(1_700, { isPatient: true })).toEqual({ kind: 'wait', untilMs: 2_000 });
+    expect(bucket.decide(1_800, { isPatient: true })).toEqual({ kind: 'wait', untilMs: 2_000 });
   });
 
   it('leave it also where other workers spend from the same allowance', () => {
@@ -133,7 +133,7 @@ describe('patient requests', () => {
     bucket.answered(bucket.sent(0, { isPatient: true }), told(9), 0);
     // Somebody else has taken six.
     bucket.answered(bucket.sent(10, { isPatient: true }), told(2), 20);
-    expect(bucket.decide(30, { isPatient: true })).toEqual({ kind: 'wait', untilMs: 1_700 });
+    expect(bucket.decide(30, { isPatient: true })).toEqual({ kind: 'wait', untilMs: 1_800 });
     expect(bucket.decide(30)).toEqual({ kind: 'send' });
   });
 });

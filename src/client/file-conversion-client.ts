@@ -11,6 +11,7 @@ import { toBatchInput } from './batch-request';
 import { ConversionHandle } from './conversion-handle';
 import type { ConversionRequest } from './job-request';
 import { chargedBeforeMemo, searchAttributes, startingAttributes } from '../shared/search-attributes';
+import { batchDetails, jobDetails } from '../shared/static-details';
 import { hasSearchAttributes } from './search-attribute-support';
 import { newWorkflowId, toJobInput } from './job-request';
 
@@ -65,6 +66,7 @@ export class FileConversionClient {
       taskQueue: this.taskQueue,
       args: [input],
       staticSummary: jobSummary(input),
+      staticDetails: jobDetails(input),
       ...(typedSearchAttributes && { typedSearchAttributes }),
       ...(options.chargedBefore === true && { memo: { [chargedBeforeMemo]: true } }),
     });
@@ -85,6 +87,7 @@ export class FileConversionClient {
         taskQueue: this.taskQueue,
         args: [input],
         staticSummary: `${input.items} items`,
+        staticDetails: batchDetails(input),
         ...((await this.isListing()) && {
           typedSearchAttributes: new TypedSearchAttributes([
             { key: searchAttributes.app, value: input.app },

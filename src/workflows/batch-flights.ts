@@ -17,6 +17,7 @@ import { jobSummary } from '../shared/job';
 import { outcomeOfFailure, outcomeOfResult } from '../shared/job-outcome';
 import { conversionJobType } from '../shared/names';
 import { searchAttributes, startingAttributes } from '../shared/search-attributes';
+import { jobDetails } from '../shared/static-details';
 import { batchActivities } from './batch-activities';
 import type { conversionJob } from './conversion-job';
 
@@ -111,6 +112,7 @@ export class BatchFlights {
         parentClosePolicy: ParentClosePolicy.ABANDON,
         priority: batchPriority,
         staticSummary: jobSummary(input),
+        staticDetails: jobDetails(input),
         ...(typedSearchAttributes && { typedSearchAttributes }),
       });
     } catch (error) {

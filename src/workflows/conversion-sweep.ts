@@ -13,6 +13,7 @@ import { failureCodes } from '../shared/activities';
 import type { ConversionBatchResult } from '../shared/batch';
 import { conversionBatchType } from '../shared/names';
 import { searchAttributes } from '../shared/search-attributes';
+import { batchDetails } from '../shared/static-details';
 import type { ConversionSweepInput, ConversionSweepResult, PlanSweepResult } from '../shared/sweep';
 import type { conversionBatch } from './conversion-batch';
 import { sweepActivities } from './sweep-activities';
@@ -64,13 +65,15 @@ async function convert(input: ConversionSweepInput, plan: PlanSweepResult): Prom
 /** Undefined when somebody was faster. A run that could not be started is removed: later plans would take it for one that did nothing. */
 async function startBatch({ batch, settings }: ConversionSweepInput, run: { folder: string; items: number }) {
   const listedAs = workflowInfo().typedSearchAttributes.get(searchAttributes.app);
+  const input = { ...settings, ...run };
   try {
     return await startChild<typeof conversionBatch>(conversionBatchType, {
       workflowId: batch,
-      args: [{ ...settings, ...run }],
+      args: [input],
       // As the jobs of a batch: what is under way ends, whatever becomes of the sweep. Cancelling the sweep cancels it.
       parentClosePolicy: ParentClosePolicy.ABANDON,
       staticSummary: `${run.items} items`,
+      staticDetails: batchDetails(input),
       // Whoever made the schedule knew that the namespace has the search attributes.
       ...(listedAs !== undefined && {
         typedSearchAttributes: new TypedSearchAttributes([

@@ -1,0 +1,37 @@
+import { batchDetails, jobDetails } from '../../src/shared/static-details';
+
+/** What the Temporal UI shows of a job or batch that never changes. */
+
+it('of a job are its source, its destination and its app', () => {
+  const job = { app: 'billing', source: { uri: 'file:///in/a.docx' }, output: 'pdf', destination: 'file:///out/a.pdf' };
+  expect(jobDetails(job)).toBe(
+    '- **From**: `file:///in/a.docx`\n- **To**: `pdf` at `file:///out/a.pdf`\n- **App**: `billing`',
+  );
+});
+
+it('of a job say what is out of the ordinary', () => {
+  const source = { connector: '91f6240d', name: 'a' };
+  expect(jobDetails({ app: 'x', source, output: 'pdf', input: 'txt-markdown', mode: 'sync' })).toBe(
+    [
+      '- **From**: the upload or task `91f6240d`, read as `txt-markdown`',
+      '- **To**: `pdf`, left at the service',
+      '- **App**: `x`',
+      '- **Mode**: the answer to the submit is the result',
+    ].join('\n'),
+  );
+});
+
+it('show a name with backticks word for word', () => {
+  const job = { app: 'x', source: { uri: 'file:///in/a`b``c.md' }, output: 'pdf' };
+  expect(jobDetails(job)).toContain('- **From**: ``` file:///in/a`b``c.md ```\n');
+});
+
+it('of a batch are its items, its folder, its app, and when it stops', () => {
+  const batch = { app: 'billing', folder: 'file:///runs/1/', items: 1_000 };
+  expect(batchDetails(batch)).toBe(
+    '- **Items**: 1000\n- **Manifest and results**: `file:///runs/1/`\n- **App**: `billing`',
+  );
+  expect(batchDetails({ ...batch, stopAfter: { failures: 10, percent: 5 } })).toContain(
+    '- **Stops after**: 10 failures or 5 % failed',
+  );
+});

@@ -268,6 +268,7 @@ describe('the answer', () => {
       created_at: anyTime,
       started_at: anyTime,
       completed_at: anyTime,
+      vcredits: 0,
     });
     const createdAt = new Date(`${String(body.entity?.['created_at']).replace(' ', 'T')}Z`);
     expect(createdAt.getTime()).toBeGreaterThanOrEqual(before.getTime());

@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import type { CallbackSubmission } from '../shared/callback';
 import type { Log } from '../shared/log';
+import { serverUrl } from '../shared/server-url';
 import type { CallbackKeys } from './callback-key';
 import { readCallbackToken } from './callback-url';
 import type { ReceiverMetrics } from './receiver-metrics';
@@ -147,9 +148,8 @@ export async function startCallbackReceiver(options: CallbackReceiverOptions): P
   }
 
   await server.listen({ host: options.host ?? '127.0.0.1', port: options.port ?? 0 });
-  const { address, family, port } = server.server.address() as AddressInfo;
   return {
-    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
+    url: serverUrl(server.server.address() as AddressInfo),
     async close() {
       closing = true;
       await server.close();

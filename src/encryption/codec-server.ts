@@ -5,6 +5,7 @@ import type { PayloadCodec } from '@temporalio/common';
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import { DecryptionError } from './encryption-codec';
 import { readPayloads, writePayloads } from './payload-json';
+import { serverUrl } from '../shared/server-url';
 
 export interface CodecServerOptions {
   codec: PayloadCodec;
@@ -100,9 +101,8 @@ export async function startCodecServer(options: CodecServerOptions): Promise<Cod
   }
 
   await server.listen({ host: options.host ?? '127.0.0.1', port: options.port ?? 0 });
-  const { address, family, port } = server.server.address() as AddressInfo;
   return {
-    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
+    url: serverUrl(server.server.address() as AddressInfo),
     async close() {
       closing = true;
       await server.close();

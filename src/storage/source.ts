@@ -99,10 +99,11 @@ class SourceStream extends Readable {
     if (!handle) return null;
     // No more than there is: a large buffer for each small file would keep the collector busy.
     const wanted = Math.min(Number(this.#source.seen.size) - this.#readBytes, chunkBytes);
-    const buffer = Buffer.allocUnsafeSlow(wanted);
-    const { bytesRead } = wanted > 0 ? await handle.read(buffer, 0, wanted, null) : { bytesRead: 0 };
-    this.#readBytes += bytesRead;
-    if (bytesRead > 0) return buffer.subarray(0, bytesRead);
+    if (wanted > 0) {
+      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafeSlow(wanted), 0, wanted, null);
+      this.#readBytes += bytesRead;
+      if (bytesRead > 0) return buffer.subarray(0, bytesRead);
+    }
     await this.#compare(handle);
     return null;
   }

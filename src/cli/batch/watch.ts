@@ -57,8 +57,6 @@ async function showUntil(
   let isOver = false;
   over.addEventListener('abort', () => (isOver = true), { once: true });
   const hasEnded = () => isOver;
-  // The first line where nobody looks is worth no task for a worker that has just begun.
-  if (everyMs > askEveryMs) await sleep(everyMs, undefined, { signal: over }).catch(() => undefined);
   while (!hasEnded()) {
     const state = await stack.untilClosed(() => batch.state()).catch(() => undefined);
     if (hasEnded()) return;

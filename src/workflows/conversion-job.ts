@@ -132,6 +132,7 @@ class ConversionJob implements JobParts {
   ): Promise<T> {
     for (;;) {
       this.progress.enter(phase);
+      this.credits.forgetRestored();
       try {
         return await run();
       } catch (error) {

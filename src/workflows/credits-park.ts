@@ -63,16 +63,16 @@ export class CreditsPark {
   /** Parks a step that can be run again: resolves when it is time to try, or throws when the deadline has passed. */
   async wait(failure: JobFailure): Promise<void> {
     this.since ??= Date.now();
+    if (this.restored && !this.isOverdue) return;
     const leftMs = this.deadline - Date.now();
     const recheckMs = Math.min(firstRecheckMs * 2 ** this.rechecks, maxRecheckMs, leftMs);
     this.enter(Date.now() + Math.max(recheckMs, 0));
     if (leftMs <= 0) throw this.progress.failed(this.outOfCredits(failure));
     this.rechecks += 1;
-    this.restored = false;
     await condition(() => this.restored, recheckMs, { summary: 'asks for vCredits again' });
   }
 
-  /** From here on `untilRestored` waits for the next signal. */
+  /** Before each attempt: word that comes while it is under way is news, even when it is still refused. */
   forgetRestored(): void {
     this.restored = false;
   }

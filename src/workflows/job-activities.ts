@@ -1,4 +1,11 @@
-import { ActivityCancellationType, proxyActivities, workflowInfo } from '@temporalio/workflow';
+import {
+  ActivityCancellationType,
+  ActivityFailure,
+  ApplicationFailure,
+  CancelledFailure,
+  proxyActivities,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { ActivityOptions } from '@temporalio/workflow';
 import type {
   CheckTaskInput,
@@ -42,16 +49,18 @@ export function createJobActivities(policies: ResolvedPolicies): JobActivities {
       ),
 
     convertFile: (input, { summary, deadlineMs }) =>
-      activities({
-        summary,
-        heartbeatTimeout,
-        startToCloseTimeout: policies.submitTimeoutMs,
-        scheduleToCloseTimeout: deadlineMs,
-        // A lost worker or a time-out may have sent the request: the workflow decides, the server does not retry.
-        retry: { ...retry, nonRetryableErrorTypes: ['TemporalTimeout:StartToClose', 'TemporalTimeout:Heartbeat'] },
-        // A request that has begun is seen to its end, so that a cancelled job still knows its task.
-        cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-      })['conversion.convertFile'](input),
+      endedByCancellation(
+        activities({
+          summary,
+          heartbeatTimeout,
+          startToCloseTimeout: policies.submitTimeoutMs,
+          scheduleToCloseTimeout: deadlineMs,
+          // A lost worker or a time-out may have sent the request: the workflow decides, the server does not retry.
+          retry: { ...retry, nonRetryableErrorTypes: ['TemporalTimeout:StartToClose', 'TemporalTimeout:Heartbeat'] },
+          // A request that has begun is seen to its end, so that a cancelled job still knows its task.
+          cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+        })['conversion.convertFile'](input),
+      ),
 
     checkTask: (input, { summary, deadlineMs }) =>
       activities({
@@ -63,13 +72,15 @@ export function createJobActivities(policies: ResolvedPolicies): JobActivities {
       })['conversion.checkTask'](input),
 
     downloadFile: (input, summary) =>
-      activities({
-        ...transfer,
-        summary,
-        scheduleToCloseTimeout: policies.downloadDeadlineMs,
-        // The activity removes its temporary file before the job ends.
-        cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-      })['conversion.downloadFile'](input),
+      endedByCancellation(
+        activities({
+          ...transfer,
+          summary,
+          scheduleToCloseTimeout: policies.downloadDeadlineMs,
+          // The activity removes its temporary file before the job ends.
+          cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+        })['conversion.downloadFile'](input),
+      ),
 
     discardDownload: (input) =>
       activities({ startToCloseTimeout: '1 minute', scheduleToCloseTimeout: '1 hour', retry })[
@@ -86,4 +97,18 @@ function activities(options: ActivityOptions): ConversionActivities {
     ...(priorityKey > 0 && { priority: { priorityKey } }),
     ...options,
   });
+}
+
+/**
+ * A cancelled activity whose last attempt failed is not retried, and Temporal then tells of the failure. One that would have been retried
+ * is no failure of the job: its end is the cancellation.
+ */
+async function endedByCancellation<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call;
+  } catch (error) {
+    const isCut = error instanceof ActivityFailure && error.retryState === 'CANCEL_REQUESTED';
+    if (!isCut || !(error.cause instanceof ApplicationFailure) || error.cause.nonRetryable === true) throw error;
+    throw new CancelledFailure(`cancelled; last: ${error.cause.message}`, [], error);
+  }
 }

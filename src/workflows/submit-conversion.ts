@@ -13,13 +13,15 @@ interface SubmitTurn {
  * and asks at once when they were restored.
  */
 export function submitConversion(job: JobParts, turn: SubmitTurn): Promise<ConvertFileResult> {
-  return job.credits.isParked ? submitUntilRestored(job, turn) : submit(job, { ...turn, askAtOnce: false });
+  if (job.credits.isParked) return submitUntilRestored(job, turn);
+  job.credits.forgetRestored();
+  return submit(job, { ...turn, askAtOnce: false });
 }
 
 /** While the job is parked: begins anew, asking at once, whenever credits were restored. */
 async function submitUntilRestored(job: JobParts, turn: SubmitTurn): Promise<ConvertFileResult> {
   const { credits } = job;
-  for (let askAtOnce = false; ; askAtOnce = true) {
+  for (let askAtOnce = credits.isRestored(); ; askAtOnce = true) {
     credits.forgetRestored();
     const scope = new CancellationScope();
     const submitted = scope.run(() => submit(job, { ...turn, askAtOnce }));

@@ -1,4 +1,6 @@
+import type { ServerResponse } from 'node:http';
 import path from 'node:path';
+import type { ConversionHandle } from '../../src/client/conversion-handle';
 import { restoreCredits } from '../../src/client/restore-credits';
 import type { ConversionRig } from '../support/conversion-worker';
 import { quickPolicies, startRig } from '../support/conversion-worker';
@@ -31,6 +33,27 @@ function fund(balance: number) {
     answerRunning(response, `task-${account.charged}`);
   });
   return account;
+}
+
+/** A service that leaves its first requests to an endpoint without an answer, until a test refuses them. */
+function hold(endpoint: 'upload/file' | 'convert/file', count: number) {
+  const held: ServerResponse[] = [];
+  let asked = 0;
+  rig.stub.on(endpoint, (seen, response) => {
+    asked += 1;
+    if (asked <= count) held.push(response);
+    else rig.stub.answerAsAlways(seen, response);
+  });
+  return {
+    async untilAsked() {
+      await until('it has asked', () => held.length > 0, 30_000);
+    },
+    refuse() {
+      const response = held.shift();
+      if (!response) throw new Error('nothing is held');
+      answerError(response, 403, 'INSUFFICIENT_VCREDITS');
+    },
+  };
 }
 
 let started = 0;
@@ -98,3 +121,72 @@ it('can be cancelled while it waits', async () => {
   await handle?.cancel();
   await expect(handle?.result()).rejects.toThrow(/cancell?ed/i);
 });
+
+describe('word that credits were restored, while a request is under way that is still refused', () => {
+  it('makes a parked job ask again at once', async () => {
+    const service = hold('convert/file', 2);
+    const job = await startOne();
+    await service.untilAsked();
+    service.refuse();
+    await until('it is parked', async () => (await job.state()).phase === 'awaitingCredits', 30_000);
+    await job.creditsRestored();
+    await service.untilAsked();
+    await untilBeaten(job);
+    await job.creditsRestored();
+    await until('the activity is told', async () => (await cancelRequests(job)) === 2, 30_000);
+    service.refuse();
+    expect(await job.result()).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
+    expect(rig.stub.count('convert/file')).toBe(3);
+  });
+
+  it.each(['upload/file', 'convert/file'] as const)(
+    'makes a job ask again at once that was not parked: %s',
+    async (endpoint) => {
+      const service = hold(endpoint, 1);
+      const job = await startOne();
+      await service.untilAsked();
+      await job.creditsRestored();
+      service.refuse();
+      expect(await job.result()).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
+      expect(rig.stub.count(endpoint)).toBe(2);
+    },
+  );
+});
+
+it('a parked job that is cancelled while its request is refused ends as cancelled', async () => {
+  const service = hold('convert/file', 2);
+  const job = await startOne();
+  await service.untilAsked();
+  service.refuse();
+  await until('it is parked', async () => (await job.state()).phase === 'awaitingCredits', 30_000);
+  await job.creditsRestored();
+  await service.untilAsked();
+  await untilBeaten(job);
+  await job.cancel();
+  await until('the activity is told', async () => (await cancelRequests(job)) === 2, 30_000);
+  service.refuse();
+  await expect(job.result()).rejects.toMatchObject({ code: 'CANCELLED' });
+  expect((await rig.temporal.workflow.getHandle(job.workflowId).describe()).status.name).toBe('CANCELLED');
+  expect(rig.stub.count('convert/file')).toBe(2);
+});
+
+async function startOne(): Promise<ConversionHandle> {
+  const [job] = await start(1);
+  if (!job) throw new Error('no job');
+  return job;
+}
+
+/** From its first regular heartbeat on a worker's SDK hears of a cancellation later than the activity does. */
+async function untilBeaten(job: ConversionHandle): Promise<void> {
+  await until('it has had a regular heartbeat', async () => {
+    const [activity] = (await job.describe()).raw.pendingActivities ?? [];
+    const { lastStartedTime, lastHeartbeatTime } = activity ?? {};
+    return Number(lastHeartbeatTime?.seconds ?? 0) - Number(lastStartedTime?.seconds ?? Infinity) >= 2;
+  });
+}
+
+/** How often the job's activities were asked to end. */
+async function cancelRequests(job: ConversionHandle): Promise<number> {
+  const { events } = await rig.temporal.workflow.getHandle(job.workflowId).fetchHistory();
+  return (events ?? []).filter((event) => event.activityTaskCancelRequestedEventAttributes).length;
+}

@@ -31,16 +31,18 @@ interface Outcome {
 }
 
 interface JobOptions {
+  /** Default: pdf. */
+  output?: string;
   policies?: ConversionPolicies;
   meanwhile?: (handle: ConversionHandle) => Promise<void>;
 }
 
-async function runJob(refusal: Refusal, { policies, meanwhile }: JobOptions = {}): Promise<Outcome> {
+async function runJob(refusal: Refusal, { output = 'pdf', policies, meanwhile }: JobOptions = {}): Promise<Outcome> {
   const job = service.expect(refusal);
   const handle = await rig.client.start({
     source: await rig.source(`${job.name}.md`),
-    output: 'pdf',
-    destination: path.join(rig.folder, 'out', `${job.name}.pdf`),
+    output,
+    destination: path.join(rig.folder, 'out', `${job.name}.${output}`),
     policies: { ...quickPolicies, ...policies },
   });
   await meanwhile?.(handle);
@@ -86,6 +88,8 @@ const parks: Reaction = (refusal) => ({
     const outcome = await runJob(
       { ...refusal, times: 1 },
       {
+        // What one job learns of vCredits counts for all of its kind, so it has a kind to itself.
+        output: `pdf-${refusal.at.replaceAll('/', '-')}`,
         async meanwhile(handle) {
           await untilPhase(handle, 'awaitingCredits');
           expect(Object.values(service.requestsOf(service.jobOf(refusal))).at(-1)).toBe(1);
@@ -93,6 +97,7 @@ const parks: Reaction = (refusal) => ({
         },
       },
     );
+    expect(outcome.failure).toBeUndefined();
     expect(outcome.result).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
     const repeated = refusal.at === 'task' ? { 'convert/file': 2, 'task/response': 2 } : { [refusal.at]: 2 };
     expect(outcome.requests).toEqual({ ...complete, ...repeated });
@@ -105,6 +110,7 @@ const waitsRetryAfter: Reaction = (refusal) => ({
     // In the document both have one value; where they differ, RETRY-AFTER counts.
     const headers = { 'retry-after': String(retryAfterSeconds), 'x-ratelimit-reset': '1' };
     const outcome = await runJob({ ...refusal, times: 2, headers });
+    expect(outcome.failure).toBeUndefined();
     expect(outcome.result).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
     expect(outcome.requests).toMatchObject({ 'upload/file': refusal.at === 'upload/file' ? 3 : 1 });
     expect(outcome.requests[refusal.at === 'task' ? 'task/response' : refusal.at]).toBe(3);
@@ -156,6 +162,7 @@ const repeatsTheStep: Reaction = (refusal) => ({
   title: 'sends the same request again until it succeeds',
   async run() {
     const outcome = await runJob({ ...refusal, times: 3 });
+    expect(outcome.failure).toBeUndefined();
     expect(outcome.result).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
     expect(outcome.requests[refusal.at]).toBe(4);
     expect(outcome.requests).toMatchObject({ 'convert/file': 1 });

@@ -60,6 +60,11 @@ export class AcknowledgedHeartbeat {
     await this.record({ ...this.details, ...details });
   }
 
+  /** Before a failure of which the SDK tells the server: the newest details go with it. Those of an attempt that never began its beat don't. */
+  tellWithFailure(): void {
+    if (this.timer) this.context.heartbeat(this.details);
+  }
+
   stop(): void {
     clearInterval(this.timer);
   }

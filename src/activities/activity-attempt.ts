@@ -73,7 +73,7 @@ export async function runAttempt<T>(
     app,
     attempt: info.attempt - throttled - turnedAway,
     ...(pauses && { pauses }),
-    requests: 0,
+    requests: info.attempt - turnedAway - 1,
   };
   try {
     return await work({
@@ -96,6 +96,7 @@ export async function runAttempt<T>(
   } catch (error) {
     const limitedBy = endedByRateLimit(error);
     if (limitedBy) await heartbeat.recordLast({ ...limited, [limitedBy]: (limited[limitedBy] ?? 0) + 1 });
+    else heartbeat.tellWithFailure();
     if (limitedBy === 'throttled') logThrottled(context, error);
     const told = toFailure(error, failure);
     metrics?.attemptFailed({ step, app }, { error, told });

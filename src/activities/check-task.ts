@@ -33,11 +33,14 @@ export function createCheckTask({ api, times, metrics }: ActivityDependencies) {
         const known: CheckHeartbeat = { requests: 0, ...((previousDetails ?? {}) as Partial<CheckHeartbeat>) };
         let { requests, notYetMs } = known;
         const seen = (): CheckHeartbeat => ({ requests, ...(notYetMs !== undefined && { notYetMs }) });
-        heartbeat.update(seen());
+        const tellRequests = () => {
+          failure.requests = requests;
+          heartbeat.update(seen());
+        };
+        tellRequests();
         const countRequest = () => {
           requests += 1;
-          failure.requests = 1;
-          heartbeat.update(seen());
+          tellRequests();
           return Promise.resolve();
         };
         const elapsedMs = () => Date.now() - input.submittedAt;

@@ -41,7 +41,7 @@ export function createConvertFile({ api, files, credits, callbackUrl, metrics }:
         const fence: SendingFence = { phase: 'sending', ...calledBack };
         await heartbeat.record(fence);
         heartbeat.start();
-        failure.requests = 1;
+        failure.requests = requests;
         failure.sentUnrepeatable = true;
       };
       let snapshot;

@@ -21,11 +21,14 @@ export function createDownloadFile({ api, files, metrics }: ActivityDependencies
       async ({ number, heartbeat, signal, turn, previousDetails, jobKey, failure }) => {
         failure.taskId = input.taskId;
         let { requests } = readHeartbeat(previousDetails);
-        heartbeat.update({ requests } satisfies DownloadHeartbeat);
+        const tellRequests = () => {
+          failure.requests = requests;
+          heartbeat.update({ requests } satisfies DownloadHeartbeat);
+        };
+        tellRequests();
         const countRequest = () => {
           requests += 1;
-          failure.requests += 1;
-          heartbeat.update({ requests } satisfies DownloadHeartbeat);
+          tellRequests();
           return Promise.resolve();
         };
         const turns = { ...turn, beforeSend: countRequest };

@@ -22,7 +22,7 @@ export interface FailureContext {
   attempt: number;
   /** Between failed attempts. Default: as the server's retry policy has it. */
   pauses?: RetryPauses;
-  /** Requests this attempt has spent. */
+  /** Requests spent so far, by this attempt and those before it. */
   requests: number;
   taskId?: string;
   /** The job waits for vCredits. */

@@ -29,7 +29,7 @@ export function createUploadFile({ api, files, metrics }: ActivityDependencies) 
         turn: {
           ...turn,
           beforeSend: () => {
-            failure.requests = 1;
+            failure.requests = requests;
             return Promise.resolve();
           },
         },

@@ -129,7 +129,7 @@ export interface ActivityFailureDetails {
   httpStatus?: number;
   endpoint?: string;
   taskId?: string;
-  /** Requests that this attempt spent. */
+  /** Requests that all attempts have spent. */
   requests?: number;
   /** The service was asked to call back. */
   callback?: true;

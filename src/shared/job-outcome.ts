@@ -26,6 +26,8 @@ export function outcomeOfFailure(cause: unknown): JobOutcome {
       status: 'failed',
       code: cause.type ?? 'FAILED',
       message: cut(cause.message),
+      ...(details?.vcredits !== undefined && { vcredits: details.vcredits }),
+      ...(details?.requests !== undefined && { requests: details.requests }),
       ...(details?.possiblyChargedTwice === true && { possiblyChargedTwice: true }),
     };
   }

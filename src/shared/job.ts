@@ -150,6 +150,10 @@ export interface ConversionFailureDetails {
   endpoint?: string;
   /** Id and connector of the conversion task, when one was accepted. */
   taskId?: string;
+  /** vCredits that the conversion is known to have cost, when what came after it failed. */
+  vcredits?: number;
+  /** Requests sent to the service. */
+  requests: number;
   possiblyChargedTwice: boolean;
 }
 

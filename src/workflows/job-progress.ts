@@ -61,7 +61,7 @@ export class JobProgress {
     const phase = this.phase;
     this.enter('failed', failure.message, failure.code);
     countEnd('failed', failure);
-    const { taskId, possiblyChargedTwice } = this;
+    const { taskId, vcredits, requests, possiblyChargedTwice } = this;
     this.log.failed(failure, { phase, ...(taskId !== undefined && { taskId }), possiblyChargedTwice });
     const details: ConversionFailureDetails = {
       code: failure.code,
@@ -69,6 +69,8 @@ export class JobProgress {
       ...(failure.httpStatus !== undefined && { httpStatus: failure.httpStatus }),
       ...(failure.endpoint !== undefined && { endpoint: failure.endpoint }),
       ...(taskId !== undefined && { taskId }),
+      ...(vcredits !== undefined && { vcredits }),
+      requests,
       possiblyChargedTwice,
     };
     return ApplicationFailure.create({

@@ -1,5 +1,7 @@
-import { CancellationScope, isCancellation } from '@temporalio/workflow';
+import { CancellationScope, CancelledFailure, isCancellation } from '@temporalio/workflow';
 import type { ConvertFileInput, ConvertFileResult } from '../shared/activities';
+import { failureCodes } from '../shared/activities';
+import { readFailure } from './job-failure';
 import type { JobParts } from './job-parts';
 
 interface SubmitTurn {
@@ -37,6 +39,7 @@ async function submitUntilRestored(job: JobParts, turn: SubmitTurn): Promise<Con
     } catch (error) {
       const endedByUs = credits.isRestored() && !CancellationScope.current().consideredCancelled;
       if (!isCancellation(error) || !endedByUs) throw error;
+      job.progress.requests += requestsOfCut(error);
     }
   }
 }
@@ -67,4 +70,10 @@ async function submit(
     progress.requests += accepted.requests;
   }
   return accepted;
+}
+
+/** What the attempts of an activity had sent that was cut short right after a refusal. Those of one that was cut between two are not told. */
+function requestsOfCut(error: unknown): number {
+  const last = error instanceof CancelledFailure ? error.cause : undefined;
+  return last ? readFailure(last, failureCodes.submitDeadline).requests : 0;
 }

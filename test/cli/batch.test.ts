@@ -132,6 +132,7 @@ describe('a batch under way', () => {
       env: stack.env,
       timeoutMs: 110_000,
     });
+    expect((await batch(cwd, 'window', 'watched', '4')).code).toBe(0);
     expect((await batch(cwd, 'resume', 'watched')).code).toBe(0);
     const ended = await toTheEnd.ended;
     expect(ended).toMatchObject({ code: 0, stderr: '' });

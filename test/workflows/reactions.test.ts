@@ -46,13 +46,15 @@ async function runJob(refusal: Refusal, { output = 'pdf', policies, meanwhile }:
     policies: { ...quickPolicies, ...policies },
   });
   await meanwhile?.(handle);
-  const ending = await handle.result().then(
+  const ending: Pick<Outcome, 'result' | 'failure'> = await handle.result().then(
     (result) => ({ result }),
     (error: unknown) => {
       if (error instanceof ConversionFailedError) return { failure: error };
       throw error;
     },
   );
+  const { result, failure } = ending;
+  expect((result ?? failure?.details)?.requests).toBe(job.seen.length);
   return { ...ending, requests: service.requestsOf(job), pauseMs: service.pauseOf(job) };
 }
 

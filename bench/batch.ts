@@ -97,6 +97,7 @@ async function main(): Promise<void> {
       outputs: outputs.length,
       requestsPerJob: round(requests / items),
       lastOverFirstSpeed: round(lastRate / firstRate),
+      jobsPerSecondOfTenths: speedOfTenths(results),
       rssEarlyMiB: round(early / 1024 ** 2),
       rssLateMiB: round(late / 1024 ** 2),
       rssLateOverEarly: round(late / early),
@@ -161,9 +162,22 @@ async function readResults(folder: string): Promise<BatchItemResult[]> {
 
 /** Jobs a second over the first and the last stretch of those that ended. */
 function speeds(results: readonly BatchItemResult[]): [number, number] {
-  const ends = results.map(({ startedAt = 0, durationMs = 0 }) => startedAt + durationMs).sort((a, b) => a - b);
+  const ends = endsOf(results);
   const rate = (from: number, to: number) => (1_000 * (to - from)) / ((ends[to] ?? 0) - (ends[from] ?? 0));
   return [rate(0, stretch), rate(ends.length - 1 - stretch, ends.length - 1)];
+}
+
+/** Jobs a second over each tenth of the batch, in the order in which they ended. */
+function speedOfTenths(results: readonly BatchItemResult[]): number[] {
+  const ends = endsOf(results);
+  return Array.from({ length: 10 }, (_, tenth) => {
+    const [from, to] = [tenth * stretch, Math.min((tenth + 1) * stretch, ends.length - 1)];
+    return round((1_000 * (to - from)) / ((ends[to] ?? 0) - (ends[from] ?? 0)));
+  });
+}
+
+function endsOf(results: readonly BatchItemResult[]): number[] {
+  return results.map(({ startedAt = 0, durationMs = 0 }) => startedAt + durationMs).sort((a, b) => a - b);
 }
 
 /** Median of the samples taken while that item was being done, give or take a twentieth of the batch. */

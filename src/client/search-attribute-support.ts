@@ -3,18 +3,21 @@ import { searchAttributes } from '../shared/search-attributes';
 
 const names = Object.values(searchAttributes).map(({ name }) => name);
 
-/** Whether every search attribute of this library is registered in the client's namespace. Jobs run without them too, and are harder to find. */
+/**
+ * Whether every search attribute of this library is registered in the client's namespace, and the server takes them already: it may know
+ * new ones only a minute later. Jobs run without them too, and are harder to find.
+ */
 export async function hasSearchAttributes(client: Client): Promise<boolean> {
   const { connection } = client;
   if (!('operatorService' in connection)) return acceptsInQueries(client);
   try {
     const { namespace } = client.options;
     const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
-    return names.every((name) => Object.hasOwn(customAttributes, name));
+    if (!names.every((name) => Object.hasOwn(customAttributes, name))) return false;
   } catch {
     // Some servers, Temporal Cloud among them, let nobody but an administrator ask.
-    return acceptsInQueries(client);
   }
+  return acceptsInQueries(client);
 }
 
 /** A query that names an attribute which is not registered is refused. */

@@ -20,6 +20,7 @@ export class AcknowledgedHeartbeat {
   private readonly controller = new AbortController();
   private timer: NodeJS.Timeout | undefined;
   private details: object = {};
+  private recorded: object | undefined;
 
   /** `lasting` is part of the details of every beat. */
   constructor(
@@ -52,6 +53,7 @@ export class AcknowledgedHeartbeat {
     // A beat that the SDK still holds back would arrive later, with what was true before.
     if (this.timer) this.context.heartbeat(this.details);
     await this.send();
+    this.recorded = this.details;
     this.controller.signal.throwIfAborted();
   }
 
@@ -60,9 +62,9 @@ export class AcknowledgedHeartbeat {
     await this.record({ ...this.details, ...details });
   }
 
-  /** Before a failure of which the SDK tells the server: the newest details go with it. Those of an attempt that never began its beat don't. */
+  /** Before a failure of which the SDK tells the server: details that are newer than the last record go with it, once the beat has begun. */
   tellWithFailure(): void {
-    if (this.timer) this.context.heartbeat(this.details);
+    if (this.timer && this.details !== this.recorded) this.context.heartbeat(this.details);
   }
 
   stop(): void {

@@ -11,8 +11,8 @@ export function createQuote(readToken: () => string): Quote {
     // A very short token would blank out half the text; no service hands out one.
     const withoutToken = token.length >= 6 ? text.replaceAll(token, '[token]') : text;
     const safe = withoutToken.replace(callbackSignature, '.[signature]');
-    // eslint-disable-next-line no-control-regex -- control characters could forge log lines
-    const line = safe.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ').trim();
+    // Control characters could forge log lines.
+    const line = safe.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim();
     return line.length > maxQuotedLength ? `${line.slice(0, maxQuotedLength)}…` : line;
   };
 }

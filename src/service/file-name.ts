@@ -5,8 +5,7 @@ const maxLength = 200;
 /** The last part of a name from outside, without characters that could confuse a header, a terminal or a file system. */
 export function sanitizeFileName(name: string): string {
   const last = name.split(/[/\\]/).at(-1) ?? '';
-  // eslint-disable-next-line no-control-regex -- control characters are exactly what has to go
-  const clean = last.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069"<>|:*?]/g, '_').trim();
+  const clean = last.replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069"<>|:*?]/gu, '_').trim();
   const extension = extensionOf(clean);
   const tail = extension === '' ? '' : `.${extension}`;
   const base = clean.slice(0, clean.length - tail.length);

@@ -1,6 +1,5 @@
 /** Line breaks and escape codes out of a file's name or a service's answer would rearrange a screen or a page. */
-// eslint-disable-next-line no-control-regex -- they are what must not get through
-const controlCharacters = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
+const controlCharacters = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
 
 /** The text on one line, with characters that a terminal or a browser would act on spelt out: `\x1b`. */
 export function printable(text: string): string {

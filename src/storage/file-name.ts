@@ -12,8 +12,7 @@ export function makeSafeName(suggested: string): string {
   const lastSegment = suggested.split(/[/\\]/).findLast((segment) => /[^.\s]/.test(segment)) ?? '';
   const cleaned = wellFormed(lastSegment)
     // Control characters, and the marks that make a name read other than it is.
-    // eslint-disable-next-line no-control-regex -- they are what must go
-    .replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, '')
+    .replace(/[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu, '')
     .replace(/[<>:"|?*]/g, '_')
     .replace(/^[.\s]+|[.\s]+$/g, '');
   const named = cleaned === '' ? 'output' : cleaned;

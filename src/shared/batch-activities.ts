@@ -39,6 +39,8 @@ export interface MergeBatchResultsInput {
   folder: string;
   /** Part files written. */
   parts: number;
+  /** Results that no part file holds yet: they become the next one. */
+  rest: BatchItemResult[];
 }
 
 export interface MergeBatchResultsResult {

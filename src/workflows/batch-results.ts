@@ -27,12 +27,12 @@ export class BatchResults {
     if (this.pending.length >= resultsAPart) this.write();
   }
 
-  /** Resolves when fewer than a part are left, or with `all` none. */
-  async rest({ all = false } = {}): Promise<void> {
+  /** Resolves when fewer than a part are left. */
+  async rest(): Promise<void> {
     for (;;) {
       await this.writing;
       if (this.failure) throw this.failure;
-      if (this.pending.length < (all ? 1 : resultsAPart)) return;
+      if (this.pending.length < resultsAPart) return;
       this.write();
     }
   }

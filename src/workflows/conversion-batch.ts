@@ -268,13 +268,14 @@ class ConversionBatch {
 
   private async finish(): Promise<ConversionBatchResult> {
     const failure = this.failure();
-    if (failure === undefined) await this.results.rest({ all: true });
-    else throw unwrap(failure);
+    if (failure !== undefined) throw unwrap(failure);
+    await this.results.rest();
     const { totals } = this.tally;
     totals.cancelled += this.input.items - this.tally.ended;
     const { results, counts } = await batchActivities['conversion.mergeBatchResults']({
       folder: this.input.folder,
       parts: this.results.parts,
+      rest: this.results.pending,
     }).catch((error: unknown) => {
       throw unwrap(error);
     });

@@ -65,8 +65,7 @@ describe('the merged results', () => {
       { folder, part: 1, results: [succeeded(9), { item: 1, status: 'failed', code: 'X' }] },
       writing,
     );
-    await writeBatchPart({ folder, part: 2, results: [succeeded(5)] }, writing);
-    const { counts, results } = await mergeBatchResults({ folder, parts: 2 }, writing);
+    const { counts, results } = await mergeBatchResults({ folder, parts: 1, rest: [succeeded(5)] }, writing);
     expect(counts).toEqual({ succeeded: 2, failed: 1, skipped: 1, cancelled: 1 });
     expect(results).toBe(`${folder}results.jsonl`);
     expect((await merged()).map(({ item, status }) => [item, status])).toEqual([
@@ -79,17 +78,19 @@ describe('the merged results', () => {
   });
 
   it('take a part that was written twice for one, and leave no temporary file', async () => {
-    await writeManifest([row(1)]);
+    await writeManifest([row(1), row(2)]);
     const part = { folder, part: 1, results: [succeeded(1)] };
     await writeBatchPart(part, writing);
     await writeBatchPart(part, { ...writing, attempt: 2 });
-    await mergeBatchResults({ folder, parts: 1 }, writing);
-    await mergeBatchResults({ folder, parts: 1 }, { ...writing, attempt: 2 });
-    expect(await merged()).toEqual([succeeded(1)]);
+    const merge = { folder, parts: 1, rest: [succeeded(2)] };
+    await mergeBatchResults(merge, writing);
+    await mergeBatchResults(merge, { ...writing, attempt: 2 });
+    expect(await merged()).toEqual([succeeded(1), succeeded(2)]);
     expect((await readdir(root, { recursive: true })).sort()).toEqual([
       'manifest.jsonl',
       'parts',
       path.join('parts', '000001.jsonl'),
+      path.join('parts', '000002.jsonl'),
       'results.jsonl',
     ]);
   });
@@ -100,7 +101,7 @@ describe('the merged results', () => {
   ])('are not written when %s', async (_title, parts, message) => {
     await writeManifest([row(1)]);
     for (const [index, results] of parts.entries()) await writeBatchPart({ folder, part: index + 1, results }, writing);
-    const failure = await failureOf(mergeBatchResults({ folder, parts: parts.length }, writing));
+    const failure = await failureOf(mergeBatchResults({ folder, parts: parts.length, rest: [] }, writing));
     expect(failure.code).toBe('BATCH_PART_DAMAGED');
     expect(failure.message).toContain(message);
     expect(await readdir(root)).not.toContain(runFiles.results);
@@ -111,11 +112,13 @@ describe('the merged results', () => {
     await writeBatchPart({ folder, part: 1, results: [succeeded(1), succeeded(2)] }, writing);
     const file = path.join(root, runFiles.parts, '000001.jsonl');
     await writeFile(file, `${JSON.stringify(succeeded(1))}\n{"item": 2, "status": "done"}\n`);
-    expect((await failureOf(mergeBatchResults({ folder, parts: 1 }, writing))).message).toMatch(
+    expect((await failureOf(mergeBatchResults({ folder, parts: 1, rest: [] }, writing))).message).toMatch(
       /000001\.jsonl: line 2: status: /,
     );
     await rm(file);
-    expect((await failureOf(mergeBatchResults({ folder, parts: 1 }, writing))).message).toContain('it is gone');
+    expect((await failureOf(mergeBatchResults({ folder, parts: 1, rest: [] }, writing))).message).toContain(
+      'it is gone',
+    );
   });
 
   it('of 200,000 rows are merged in 48 MiB of heap, which their text alone would fill', async () => {
@@ -133,7 +136,7 @@ describe('the merged results', () => {
       new Worker(
         `const { parentPort, workerData } = require('node:worker_threads');
         const { mergeBatchResults } = require(workerData.module);
-        mergeBatchResults({ folder: workerData.folder, parts: 1000 }, { jobKey: 'batch', attempt: 1 })
+        mergeBatchResults({ folder: workerData.folder, parts: 1000, rest: [] }, { jobKey: 'batch', attempt: 1 })
           .then(({ counts }) => parentPort.postMessage(counts));`,
         {
           eval: true,

@@ -33,9 +33,12 @@ const taskQueue = 'batch-bench';
 // The stub is done at once, so the first check may come at once.
 const policies = { firstCheckAfter: 1 };
 
-interface MemorySample {
+interface Sample {
   ended: number;
+  /** Of the worker. */
   rssBytes: number;
+  /** CPU that the service has used since its start. */
+  serviceMs: number;
 }
 
 async function main(): Promise<void> {
@@ -56,13 +59,14 @@ async function main(): Promise<void> {
   const requestsBefore = await service.requests();
   await writeManifest(folder);
   const batch = await client.startBatch({ name: 'batch', folder: path.join(folder, 'run'), items, window, policies });
-  const samples: MemorySample[] = [];
+  const samples: Sample[] = [];
   const isOver = { yet: false };
   const result = batch.result().finally(() => (isOver.yet = true));
   while (!isOver.yet) {
     await sleep(1_000);
     const { succeeded, failed } = await batch.state();
-    samples.push({ ended: succeeded + failed, rssBytes: await worker.rssBytes() });
+    const [rssBytes, serviceMs] = await Promise.all([worker.rssBytes(), service.cpuMs()]);
+    samples.push({ ended: succeeded + failed, rssBytes, serviceMs });
     if (samples.length % 30 === 0) console.log(`batch  ${succeeded + failed} of ${items}`);
   }
   const { succeeded, failed, durationMs } = await result;
@@ -101,6 +105,9 @@ async function main(): Promise<void> {
       outputs: outputs.length,
       requestsPerJob: round(requests / items),
       lastOverFirstSpeed: round(rate(ends, last - stretch, last) / rate(ends, 0, stretch)),
+      machineLastOverFirstSpeed: round(
+        serviceMsPerJob(samples, 0, stretch) / serviceMsPerJob(samples, items - stretch, items),
+      ),
       jobsPerSecondOfTenths: tenths.map(round),
       rssEarlyMiB: round(early / 1024 ** 2),
       rssLateMiB: round(late / 1024 ** 2),
@@ -175,10 +182,18 @@ function rate(ends: readonly number[], from: number, to: number): number {
 }
 
 /** Median of the samples taken while that item was being done, give or take a twentieth of the batch. */
-function rssAt(samples: readonly MemorySample[], ended: number): number {
+function rssAt(samples: readonly Sample[], ended: number): number {
   const near = samples.filter((sample) => Math.abs(sample.ended - ended) <= items / 20);
   const sorted = near.map(({ rssBytes }) => rssBytes).sort((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
+
+/** What the same work of the stub cost while these items were being done: its CPU grows only when the machine is slower. */
+function serviceMsPerJob(samples: readonly Sample[], from: number, to: number): number {
+  const within = samples.filter(({ ended }) => ended >= from && ended <= to);
+  const [first, last] = [within[0], within.at(-1)];
+  if (!first || !last) return Number.NaN;
+  return (last.serviceMs - first.serviceMs) / (last.ended - first.ended);
 }
 
 async function runsOf(temporal: Client, workflowId: string): Promise<{ events: number; bytes: number }[]> {

@@ -6,20 +6,37 @@ export interface CountingService {
   readonly baseUrl: string;
   /** Requests answered since the start. */
   requests(): Promise<number>;
+  /** CPU that its process has used. */
+  cpuMs(): Promise<number>;
   stop(): void;
 }
 
-/** `program` tells its port first, and at each message after that how many requests it has answered. */
+interface Counts {
+  requests: number;
+  cpuMs: number;
+}
+
+/** `program` tells its port first, and at each message after that its counts, by `tellCounts`. */
 export async function startCountingService(program: string, args: readonly string[] = []): Promise<CountingService> {
   const child = fork(program, args);
   const [port] = (await once(child, 'message')) as [number];
+  const counts = async (): Promise<Counts> => {
+    child.send('counts');
+    const [told] = (await once(child, 'message')) as [Counts];
+    return told;
+  };
   return {
     baseUrl: `http://127.0.0.1:${port}`,
-    async requests() {
-      child.send('count');
-      const [count] = (await once(child, 'message')) as [number];
-      return count;
-    },
+    requests: async () => (await counts()).requests,
+    cpuMs: async () => (await counts()).cpuMs,
     stop: () => void child.kill(),
   };
+}
+
+/** For a `program`: answers whoever asks for its counts. */
+export function tellCounts(requests: () => number): void {
+  process.on('message', () => {
+    const { user, system } = process.cpuUsage();
+    process.send?.({ requests: requests(), cpuMs: (user + system) / 1_000 } satisfies Counts);
+  });
 }

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { CountingService } from './counting-service';
-import { startCountingService } from './counting-service';
+import { startCountingService, tellCounts } from './counting-service';
 
 const connector = '00000000-0000-4000-8000-000000000000';
 const converted = Buffer.from('converted');
@@ -46,7 +46,7 @@ if (require.main === module) {
       response.end(body);
     });
   });
-  process.on('message', () => process.send?.(requests));
+  tellCounts(() => requests);
   server.listen(0, '127.0.0.1', () => {
     const address = server.address();
     if (typeof address === 'object') process.send?.(address?.port);

@@ -5,6 +5,7 @@ import { defaultCacheDir, obtainTemporalCli, startTemporalServer } from '../../s
 
 /** A dev server of this run alone. Jobs are listed by their search attributes, as in production. */
 export async function startBenchServer(): Promise<RunningTemporalServer> {
-  const cli = await obtainTemporalCli({ env: process.env, cacheDir: defaultCacheDir(process.env, os.homedir()) });
-  return startTemporalServer({ cliPath: cli.path, uiPort: false, searchAttributes: searchAttributeTypes });
+  const { env } = process;
+  const cli = await obtainTemporalCli({ env, cacheDir: defaultCacheDir(env, os.homedir()) });
+  return startTemporalServer({ cliPath: cli.path, env, uiPort: false, searchAttributes: searchAttributeTypes });
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { CountingService } from './counting-service';
-import { startCountingService } from './counting-service';
+import { startCountingService, tellCounts } from './counting-service';
 
 const converted = Buffer.from('converted');
 
@@ -68,7 +68,7 @@ if (require.main === module) {
     requests += 1;
     void answer(incoming, response, conversionMs);
   });
-  process.on('message', () => process.send?.(requests));
+  tellCounts(() => requests);
   process.once('disconnect', () => process.exit());
   server.listen(0, '127.0.0.1', () => {
     const address = server.address();

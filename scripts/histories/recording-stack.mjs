@@ -56,6 +56,7 @@ export class RecordingStack {
     const cli = await obtainTemporalCli({ env, cacheDir: defaultCacheDir(env, homedir()), onProgress: console.log });
     const server = await startTemporalServer({
       cliPath: cli.path,
+      env,
       searchAttributes: searchAttributeTypes,
       uiPort: false,
     });

@@ -16,8 +16,8 @@ import { readServerRecord, removeServerRecord, writeServerRecord } from './serve
 
 export interface StartOptions {
   cliPath: string;
-  /** Default: the child inherits this process's. */
-  env?: Environment | undefined;
+  /** Of the server's process. Its `GOGC`, if it has one, takes the place of ours. */
+  env: Environment;
   /** State is kept here over restarts. Default: in memory, gone when the server ends. */
   dbFilename?: string | undefined;
   /** Default `127.0.0.1`. */
@@ -110,7 +110,7 @@ async function startOnce(options: StartOptions): Promise<RunningTemporalServer> 
   const child = spawn(options.cliPath, argumentsOf(options, { ip, port, uiPort, dbFilename }), {
     stdio: ['ignore', log.handle.fd, log.handle.fd],
     detached: options.ownProcessGroup ?? false,
-    ...(options.env && { env: { ...options.env } }),
+    env: { ...goRuntime, ...options.env },
   });
   if (child.pid !== undefined && dbFilename !== undefined) {
     writeServerRecord(dbFilename, { pid: child.pid, address, ...(uiUrl && { uiUrl }) });
@@ -147,6 +147,9 @@ const dynamicConfig = {
   'history.timerProcessorUpdateAckInterval': '"1s"',
   'history.timerProcessorMaxPollRPS': 60,
 };
+
+/** The server collects its garbage a third as often as by default, for which it takes more memory (decision 0008). */
+const goRuntime = { GOGC: '300' };
 
 function argumentsOf(
   options: StartOptions,

@@ -45,7 +45,7 @@ const sevenDaysMs = 7 * 24 * 60 * 60 * 1_000;
 
   beforeAll(async () => {
     const cli = await obtainTemporalCli({ env: process.env, cacheDir: defaultCacheDir(process.env, os.homedir()) });
-    server = await startTemporalServer({ cliPath: cli.path, searchAttributes: searchAttributeTypes });
+    server = await startTemporalServer({ cliPath: cli.path, env: process.env, searchAttributes: searchAttributeTypes });
     rig = await startRig({ app: 'billing', temporal: { address: server.address, namespace: 'default' } });
     answerByName(rig.stub);
     const start = async (name: string) =>

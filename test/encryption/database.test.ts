@@ -43,6 +43,7 @@ beforeAll(async () => {
   const dbFilename = path.join(folder, 'temporal.db');
   server = await startTemporalServer({
     cliPath: cli.path,
+    env: process.env,
     dbFilename,
     uiPort: false,
     searchAttributes: searchAttributeTypes,

@@ -65,6 +65,7 @@ afterEach(async () => {
 function startServer(port?: number): Promise<RunningTemporalServer> {
   return startTemporalServer({
     cliPath,
+    env: process.env,
     dbFilename: path.join(folder, 'temporal.db'),
     uiPort: false,
     ...(port !== undefined && { port }),

@@ -23,6 +23,7 @@ export default async function startSharedServer(): Promise<void> {
   const withUi = process.env['TEST_TEMPORAL_UI'] === '1';
   const server = await startTemporalServer({
     cliPath: cli.path,
+    env: process.env,
     searchAttributes: searchAttributeTypes,
     ...(withUi ? {} : { uiPort: false }),
   });

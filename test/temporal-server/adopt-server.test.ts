@@ -15,7 +15,7 @@ beforeEach(async () => {
   dbFilename = path.join(folder, 'temporal.db');
   const cacheDir = defaultCacheDir(process.env, os.homedir());
   const cli = await obtainTemporalCli({ env: process.env, cacheDir });
-  const options = { cliPath: cli.path, dbFilename, logFile: path.join(folder, 'temporal.log') };
+  const options = { cliPath: cli.path, env: process.env, dbFilename, logFile: path.join(folder, 'temporal.log') };
   const parent = new ChildProgram(`
     await temporal.startTemporalServer(${JSON.stringify(options)});
     print('started');

@@ -32,7 +32,7 @@ afterEach(async () => {
 });
 
 async function start(changes: Partial<StartOptions> = {}): Promise<RunningTemporalServer> {
-  const server = await startTemporalServer({ cliPath, uiPort: false, ...changes });
+  const server = await startTemporalServer({ cliPath, env: process.env, uiPort: false, ...changes });
   started.push(server);
   return server;
 }
@@ -123,7 +123,7 @@ describe('a Temporal server with a database file', () => {
 describe('a Temporal server', () => {
   it('answers at its address and shows its UI', async () => {
     const logFile = path.join(folder, 'logs/temporal.log');
-    const server = await startTemporalServer({ cliPath, logFile });
+    const server = await startTemporalServer({ cliPath, env: process.env, logFile });
     started.push(server);
     expect(server.address).toMatch(/^127\.0\.0\.1:\d+$/);
     const page = await fetch(server.uiUrl ?? '');

@@ -22,12 +22,7 @@ export async function watchBatch(
 ): Promise<ConversionBatchResult | undefined> {
   const progress = new BatchProgress(output);
   const over = new AbortController();
-  const showing = showUntil(over.signal, {
-    stack,
-    batch,
-    progress,
-    everyMs: output.isLive ? askEveryMs : askQuietlyEveryMs,
-  });
+  const showing = showUntil(over.signal, { stack, batch, progress, isLive: output.isLive });
   try {
     return await Promise.race([stack.untilClosed(() => batch.result()), aborted(signal).then(() => undefined)]);
   } catch (error) {
@@ -51,17 +46,21 @@ async function showUntil(
     stack,
     batch,
     progress,
-    everyMs,
-  }: { stack: StackInUse; batch: BatchHandle; progress: BatchProgress; everyMs: number },
+    isLive,
+  }: { stack: StackInUse; batch: BatchHandle; progress: BatchProgress; isLive: boolean },
 ): Promise<void> {
   let isOver = false;
   over.addEventListener('abort', () => (isOver = true), { once: true });
   const hasEnded = () => isOver;
+  const untilNext = () =>
+    sleep(isLive ? askEveryMs : askQuietlyEveryMs, undefined, { signal: over }).catch(() => undefined);
+  // A bar is there at once; nothing is written of a batch that is over before the first line is due.
+  if (!isLive) await untilNext();
   while (!hasEnded()) {
     const state = await stack.untilClosed(() => batch.state()).catch(() => undefined);
     if (hasEnded()) return;
     if (state) progress.show(state);
     else progress.showSilence();
-    await sleep(everyMs, undefined, { signal: over }).catch(() => undefined);
+    await untilNext();
   }
 }

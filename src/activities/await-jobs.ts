@@ -3,6 +3,7 @@ import type { Client } from '@temporalio/client';
 import { WorkflowFailedError } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow';
+import { temporal } from '@temporalio/proto';
 import { z } from 'zod';
 import { stillStands } from '../batch/still-stands';
 import type { AwaitedJob, AwaitJobsInput, AwaitJobsResult, EndedJob } from '../shared/batch-activities';
@@ -17,10 +18,7 @@ const gatherMsPerJob = 3;
 const pollsAtATime = 100;
 const pollMs = 10_000;
 const looksAtATime = 50;
-type HistoryRequest = Parameters<Client['workflowService']['getWorkflowExecutionHistory']>[0];
-/** HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT; the enum belongs to a package that is not ours to import. */
-// eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- as said
-const closeEvent = 2 as NonNullable<HistoryRequest['historyEventFilterType']>;
+const closeEvent = temporal.api.enums.v1.HistoryEventFilterType.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT;
 
 /** What tells whether two jobs make the same file. */
 const comparable = z.object({

@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { temporal } from '@temporalio/proto';
 
 /** How fast all workers of a task queue together may begin steps of jobs. */
 export interface StepLimit {
@@ -10,11 +11,7 @@ export interface StepLimit {
   setAt?: number;
 }
 
-type TaskQueueType = NonNullable<Parameters<Client['workflowService']['describeTaskQueue']>[0]['taskQueueType']>;
-
-/** Of `temporal.api.enums.v1.TaskQueueType`. */
-// eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- the SDK does not export the enum
-const activityTasks = 2 as TaskQueueType;
+const activityTasks = temporal.api.enums.v1.TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY;
 
 /** The limit that the server keeps for the task queue; undefined when nobody has set one. */
 export async function readStepLimit(client: Client, taskQueue: string): Promise<StepLimit | undefined> {

@@ -75,12 +75,10 @@ async function readKeys(context: CommandContext): Promise<CallbackKeys> {
   const { keyEnv, keyFile } = context.config.values.callbacks;
   const what = 'The callback key';
   const source = keySource({ what, section: 'callbacks', keys: ['key_env', 'key_file'], env: keyEnv, file: keyFile });
-  const { dir } = context.config.values.state;
-  const file = path.join(dir, 'callbacks.key');
+  const file = path.join(context.config.values.state.dir, 'callbacks.key');
   const text = source
     ? await readKeySource(context, source, 'leave callbacks.key_file out to have one made')
-    : await ownKey(file, dir);
-  for (const secret of text.split(/\s+/)) context.secrets.hide(secret);
+    : await ownKey(context, file);
   try {
     return parseCallbackKeys(text);
   } catch (error) {
@@ -90,10 +88,12 @@ async function readKeys(context: CommandContext): Promise<CallbackKeys> {
   }
 }
 
-async function ownKey(file: string, stateDir: string): Promise<string> {
+async function ownKey({ config, secrets }: CommandContext, file: string): Promise<string> {
   try {
-    return await ensureCallbackKeyFile(file);
+    const key = await ensureCallbackKeyFile(file);
+    secrets.hideWords(key);
+    return key;
   } catch (error) {
-    throw explainStateFolder(stateDir, error);
+    throw explainStateFolder(config.values.state.dir, error);
   }
 }

@@ -48,8 +48,6 @@ async function readKeys(context: CommandContext): Promise<EncryptionKeys | undef
   });
   if (!source) return undefined;
   const text = await readKeySource(context, source, makeOne);
-  // What is no `id:key` may be a key all the same.
-  for (const entry of text.split(/\s+/)) context.secrets.hide(entry.slice(entry.indexOf(':') + 1));
   try {
     return parseEncryptionKeys(text);
   } catch (error) {

@@ -36,10 +36,16 @@ export function placeOf({ from }: KeySource): string {
 }
 
 /**
- * The text there; of a file that others can read, a warning says so. `cure`: what to do when there is no such file.
+ * The text there, which no line of a log holds from then on; of a file that others can read, a warning says so. `cure`: what to do when there is no such file.
  * @throws CommandError
  */
-export async function readKeySource({ env, output }: CommandContext, source: KeySource, cure: string): Promise<string> {
+export async function readKeySource(context: CommandContext, source: KeySource, cure: string): Promise<string> {
+  const text = await read(context, source, cure);
+  context.secrets.hideWords(text);
+  return text;
+}
+
+async function read({ env, output }: CommandContext, source: KeySource, cure: string): Promise<string> {
   const { what, from } = source;
   if ('variable' in from) {
     const text = env[from.variable];

@@ -29,6 +29,14 @@ export class SecretMask {
     this.#known = new RegExp(longestFirst.map((form) => form.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&')).join('|'), 'g');
   }
 
+  /** Hides each word of a text of secrets, and of `id:key` the key alone as well. */
+  hideWords(text: string): void {
+    for (const word of text.split(/\s+/)) {
+      this.hide(word);
+      this.hide(word.slice(word.indexOf(':') + 1));
+    }
+  }
+
   /** The line without its secrets. */
   apply(line: string): string {
     const known = this.#known === undefined ? line : line.replace(this.#known, mask);

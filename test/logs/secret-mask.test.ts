@@ -29,6 +29,12 @@ describe('a secret that the mask was told of', () => {
     expect(both.apply('abcdef-ghijkl abcdef')).toBe('******** ********');
   });
 
+  it('is masked as one word of several, and without the id before it', () => {
+    const words = new SecretMask();
+    words.hideWords('2026-11:abcdef ghijkl\nmnopqr');
+    expect(words.apply('2026-11:abcdef abcdef ghijkl mnopqr')).toBe('******** ******** ******** ********');
+  });
+
   it('is none when it is empty or as short as a word', () => {
     const none = new SecretMask();
     none.hide('');

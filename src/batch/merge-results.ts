@@ -12,8 +12,8 @@ const partsInMemory = 32;
 const chunkCharacters = 64 * 1024;
 
 /**
- * Writes the last part and `results.jsonl`: exactly one line for every row of the manifest, in its order. A row without a result was skipped when it is `done`, and
- * else never started: cancelled. Repeat-safe. In memory are one number for each result and a few parts, however large the batch is.
+ * Writes the last part and `results.jsonl`: exactly one line for every row of the manifest, in its order. A row without a result was skipped
+ * when it is `done`, and else never started: cancelled. Repeat-safe. In memory are one number for each result and a few parts, however large the batch is.
  */
 export async function mergeBatchResults(
   { folder, parts, rest }: MergeBatchResultsInput,

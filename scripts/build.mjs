@@ -1,8 +1,9 @@
-// Compiles src to dist, then bundles the workflows, so that a worker starts without webpack.
+// Compiles src to dist, then bundles the workflows, so that a worker starts without webpack, and the commands, so that they start at once.
 import { execFileSync } from 'node:child_process';
 import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { bundleCommands } from './bundle-commands.mjs';
 
 const root = path.resolve(import.meta.dirname, '..');
 const require = createRequire(import.meta.url);
@@ -32,6 +33,7 @@ export async function build({ check = true } = {}) {
     });
     writeFileSync(path.join(root, 'dist', file), code);
   }
+  await bundleCommands(path.join(root, 'dist'));
   chmodSync(path.join(root, 'dist/cli/main.js'), 0o755);
   // Written last: who finds it finds a whole build.
   const { version } = require('@temporalio/worker/package.json');

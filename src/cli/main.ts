@@ -1,6 +1,9 @@
 #!/usr/bin/env node
 import { homedir } from 'node:os';
-import { runCommandLine } from './program';
+import { openCommandBundle } from './command-bundle';
+
+/** What stays, instead of doing something and ending: loaded once, and from modules, which a worker's threads and native code look for. */
+const servers = ['up', 'worker', 'service', 'callbacks', 'codec-server'];
 
 // A reader that has seen enough (`fileconv formats | head -1`) is no failure of ours, and jobs under way go on.
 for (const stream of [process.stdout, process.stderr]) {
@@ -9,14 +12,20 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
-void runCommandLine(process.argv.slice(2), {
-  env: process.env,
-  cwd: process.cwd(),
-  homeDir: homedir(),
-  stdout: process.stdout,
-  stderr: process.stderr,
-}).then((exitCode) => {
+void run(process.argv.slice(2)).then((exitCode) => {
   process.exitCode = exitCode;
   // The channel to a supervising process would keep this one alive.
   if (process.connected) process.disconnect();
 });
+
+async function run(argv: readonly string[]): Promise<number> {
+  const bundle = servers.includes(argv[0] ?? '') ? undefined : openCommandBundle();
+  const { runCommandLine } = bundle?.program ?? (await import('./program.js'));
+  return runCommandLine(argv, {
+    env: process.env,
+    cwd: process.cwd(),
+    homeDir: homedir(),
+    stdout: process.stdout,
+    stderr: process.stderr,
+  });
+}

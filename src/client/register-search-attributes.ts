@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { isGrpcServiceError } from '@temporalio/client';
 import { searchAttributeTypes } from '../shared/search-attributes';
-import { acceptsInQueries } from './search-attribute-support';
+import { hasSearchAttributes } from './search-attribute-support';
 
 /** Names of the attributes, by what became of them. */
 export interface RegisteredSearchAttributes {
@@ -57,7 +57,7 @@ export async function findSearchAttributes(client: Client): Promise<{ present: s
   const known = await asked(() => connection.operatorService.listSearchAttributes({ namespace }), { namespace }).catch(
     async (error: unknown) => {
       // Who may not look at the list may still use what is on it.
-      if (await acceptsInQueries(client)) return undefined;
+      if (await hasSearchAttributes(client)) return undefined;
       throw error;
     },
   );
@@ -99,7 +99,7 @@ export async function registerSearchAttributes(client: Client): Promise<Register
   );
   // The server's own caches learn of them a moment later; a job that sets them would be refused until then.
   const usableBy = Date.now() + usableWithinMs;
-  while (!(await acceptsInQueries(client)) && Date.now() < usableBy) await sleep(checkIntervalMs);
+  while (!(await hasSearchAttributes(client)) && Date.now() < usableBy) await sleep(checkIntervalMs);
   return { present, added };
 }
 

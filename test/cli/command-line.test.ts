@@ -20,13 +20,6 @@ describe('help', () => {
     expect(ended.stdout).toMatch(/\nExamples:\n {2}\$ (\w+=\S+ )?fileconv /);
   });
 
-  it('costs no more than a moment: nothing of a command is loaded', async () => {
-    const { stdout } = await run(['-e', loadedBy(['--help'])]);
-    const loaded = stdout.split('LOADED')[1] ?? '';
-    expect(loaded).toContain('commander');
-    expect(loaded).not.toMatch(/node_modules\/(@temporalio|zod|undici|fastify|libsql|sharp)\//);
-  });
-
   it('tells the version', async () => {
     const ended = await fileconv(['--version'], { cwd: folder });
     expect(ended).toMatchObject({ code: 0, stdout: `${packageJson.version}\n`, stderr: '' });
@@ -162,12 +155,6 @@ function run(args: string[]): Promise<{ code: number | null; stdout: string; std
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
   return new Promise((resolve) => child.once('close', (code) => resolve({ code, stdout, stderr })));
-}
-
-function loadedBy(argv: string[]): string {
-  return `process.argv = [process.argv[0], ${JSON.stringify(mainFile)}, ...${JSON.stringify(argv)}];
-    process.on('exit', () => console.log('LOADED', Object.keys(require.cache).join('\\n')));
-    require(${JSON.stringify(mainFile)});`;
 }
 
 /** Starts the CLI, closes the reading end of its stdout before anything is written, and ends with its exit code. */

@@ -1,3 +1,4 @@
+import { formatCount } from '../../batch/report/wording';
 import type { BatchState } from '../../shared/batch';
 import type { Output } from '../output';
 
@@ -48,14 +49,14 @@ export function progressText(state: BatchState, perSecond: number | undefined): 
   const { items, failed, cancelled, inFlight, vcredits, status } = state;
   const left = items - endedOf(state);
   const parts = [
-    `${format(endedOf(state))} of ${format(items)}`,
-    failed > 0 ? `${format(failed)} failed` : '',
-    cancelled > 0 ? `${format(cancelled)} not converted` : '',
-    inFlight > 0 ? `${format(inFlight)} in flight` : '',
+    `${formatCount(endedOf(state))} of ${formatCount(items)}`,
+    failed > 0 ? `${formatCount(failed)} failed` : '',
+    cancelled > 0 ? `${formatCount(cancelled)} not converted` : '',
+    inFlight > 0 ? `${formatCount(inFlight)} in flight` : '',
     status === 'running' || status === 'completed' ? '' : status,
     perSecond === undefined ? '' : `${perSecond.toFixed(1)} files/s`,
     perSecond === undefined || perSecond <= 0 || left === 0 ? '' : `${duration(left / perSecond)} left`,
-    vcredits > 0 ? `${format(vcredits)} vCredits` : '',
+    vcredits > 0 ? `${formatCount(vcredits)} vCredits` : '',
   ];
   return parts.filter((part) => part !== '').join(', ');
 }
@@ -67,10 +68,6 @@ function endedOf({ succeeded, failed, skipped, cancelled }: BatchState): number 
 function bar(ended: number, items: number): string {
   const full = items === 0 ? barCells : Math.floor((ended / items) * barCells);
   return `[${'█'.repeat(full)}${'░'.repeat(barCells - full)}]`;
-}
-
-function format(count: number): string {
-  return count.toLocaleString('en-US', { maximumFractionDigits: 2 });
 }
 
 function duration(seconds: number): string {

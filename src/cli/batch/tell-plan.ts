@@ -1,5 +1,6 @@
 import type { FindingList } from '../../batch/plan/findings';
 import type { PlannedBatch } from '../../batch/plan/planned-batch';
+import { counted, formatCount } from '../../batch/report/wording';
 import type { OnExisting } from '../../shared/job';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
@@ -73,7 +74,7 @@ export function tellDryRun(
   output.print(
     vcredits === undefined
       ? 'vCredits: not known; the service tells the price of a conversion only with its result.'
-      : `vCredits: about ${vcredits.toLocaleString('en-US')}, by what files of the last run have cost.`,
+      : `vCredits: about ${formatCount(vcredits)}, by what files of the last run have cost.`,
   );
   output.print('Nothing was done (--dry-run).');
 }
@@ -81,8 +82,4 @@ export function tellDryRun(
 function lines({ count, listed }: FindingList): string[] {
   const shown = listed.slice(0, maxShown).map(({ message }) => message);
   return count > shown.length ? [...shown, `and ${count - shown.length} more.`] : shown;
-}
-
-export function counted(count: number, what: string): string {
-  return `${count.toLocaleString('en-US')} ${what}${count === 1 ? '' : 's'}`;
 }

@@ -13,6 +13,7 @@ import { systemErrorCode } from '../../shared/system-error';
 import type { Log } from '../../shared/log';
 import { openReceiver } from '../callback-settings';
 import { openLog } from '../logs/open-log';
+import { mainFile } from '../main-file';
 import { openCodecServer } from '../codec-settings';
 import { isEncrypting } from '../encryption-settings';
 import { claimPorts } from './stack-ports';
@@ -43,7 +44,6 @@ export interface StartStackOptions {
 /** Longer than a service takes to end (10 s for the answers under way). */
 const leftOverServiceTimeoutMs = 15_000;
 const stopMarginMs = 10_000;
-const mainFile = path.resolve(__dirname, '../../../dist/cli/main.js');
 
 /**
  * Starts what a conversion needs on this machine. All state is in `<state>/`: what was running when everything was killed goes on.

@@ -79,9 +79,11 @@ export class FormatCatalog {
 
   /** The formats at one end of a conversion; with `partner`, only those that convert from or to it. */
   list(sublist: Sublist, partner?: FormatRow): FormatRow[] {
+    const engines = Object.keys(enginePackages) as Engine[];
+    const usable = new Set(engines.filter((engine) => this.missingPackages(engine).length === 0));
     return formatRows.filter((row) => {
       const codec = sublist === 'inputs' ? row.reads : row.writes;
-      if (!codec || this.missingPackages(codec.engine).length > 0) return false;
+      if (!codec || !usable.has(codec.engine)) return false;
       if (!partner) return true;
       return sublist === 'inputs' ? this.converts(row, partner) : this.converts(partner, row);
     });

@@ -1,4 +1,4 @@
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import path from 'node:path';
 import type { BatchReport } from '../../batch/report/report';
 import { summariseReport } from '../../batch/report/summary';
@@ -9,6 +9,7 @@ import type { ExitCode } from '../exit';
 import { exitCodes } from '../exit';
 import type { StackInUse } from '../stack/stack-in-use';
 import { printable } from '../terminal-text';
+import { folderUri } from './folder-uri';
 
 /** Writes the report of a run that has ended, and says how it went. */
 export async function finishBatch(
@@ -30,9 +31,4 @@ export async function finishBatch(
 /** Something is left to do when files failed, or were not tried. */
 function exitCodeOf({ counts: { failed, cancelled, unfinished } }: BatchReport): ExitCode {
   return failed + cancelled + unfinished === 0 ? exitCodes.ok : exitCodes.failed;
-}
-
-/** A run's folder as the workflow takes it. */
-export function folderUri(folder: string): string {
-  return `${pathToFileURL(folder).href}/`;
 }

@@ -6,12 +6,11 @@ import { counted, shellWord } from '../../../batch/report/wording';
 import type { BatchRun } from '../../../batch/runs/run-folders';
 import { BatchRunningError, type BatchHandle } from '../../../client/batch-handle';
 import { FileConversionClient } from '../../../client/file-conversion-client';
-import type { ConversionBatchResult } from '../../../shared/batch';
 import type { ConversionMode, OnExisting, OnUnknownOutcome } from '../../../shared/job';
 import { estimateVcredits } from '../../../batch/runs/estimate-vcredits';
-import { finishBatch, folderUri } from '../../batch/finish';
 import type { JobSettings } from '../../batch/saved-settings';
 import { readSettings, saveSettings } from '../../batch/saved-settings';
+import { folderUri } from '../../batch/folder-uri';
 import { batchFolder, checkName, settleBatch } from '../../batch/settings';
 import { refuseProblems, tellDryRun, tellWarnings } from '../../batch/tell-plan';
 import { watchBatch } from '../../batch/watch';
@@ -140,9 +139,8 @@ async function undertake(context: CommandContext, { name, settings, plan }: Unde
       const earlier = await watchBatch(context, { stack, batch: client.getBatch(name), signal });
       if (!earlier) return detached(context, { stack, name });
       planned = await planOrRefuse(context, signal, () => plan(signal));
-      const nothing = planned.run ? undefined : await finishBatch(context, { stack, name, result: earlier });
-      if (nothing !== undefined) return nothing;
-      batch = planned.run && (await start(planned.run));
+      if (!planned.run) return await (await loadFinish()).finishBatch(context, { stack, name, result: earlier });
+      batch = await start(planned.run);
       if (!batch)
         throw new CommandError('STATE_UNUSABLE', [
           `Batch ${name} was started by somebody else. Watch it: fileconv batch watch ${shellWord(name)}`,
@@ -175,12 +173,19 @@ async function planOrRefuse(
   return planned;
 }
 
+/** What writes the report. */
+function loadFinish() {
+  return import('../../batch/finish.js');
+}
+
 async function watchToEnd(
   context: CommandContext,
   watched: { stack: StackInUse; batch: BatchHandle; name: string; signal: AbortSignal },
 ): Promise<ExitCode> {
-  const result: ConversionBatchResult | undefined = await watchBatch(context, watched);
-  return result ? finishBatch(context, { ...watched, result }) : detached(context, watched);
+  // Now, while there is nothing to do but wait.
+  const finish = loadFinish();
+  const result = await watchBatch(context, watched);
+  return result ? (await finish).finishBatch(context, { ...watched, result }) : detached(context, watched);
 }
 
 function detached({ output }: CommandContext, { stack, name }: { stack: StackInUse; name: string }): ExitCode {

@@ -1,4 +1,6 @@
+import { mkdtemp } from 'node:fs/promises';
 import os from 'node:os';
+import path from 'node:path';
 import { searchAttributeTypes } from '../../src/shared/search-attributes';
 import {
   defaultCacheDir,
@@ -9,10 +11,16 @@ import {
 
 declare global {
   var testTemporalServer: RunningTemporalServer | undefined;
+  var testRunFolder: string | undefined;
 }
 
-/** One Temporal dev server, in memory, for the whole jest run; tests find it in TEST_TEMPORAL_ADDRESS. */
-export default async function startSharedServer(): Promise<void> {
+/**
+ * One Temporal dev server, in memory, for the whole jest run, which tests find in TEST_TEMPORAL_ADDRESS; and one folder for whatever they and the
+ * processes that they kill leave behind.
+ */
+export default async function prepareRun(): Promise<void> {
+  globalThis.testRunFolder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-tests-'));
+  process.env['TMPDIR'] = globalThis.testRunFolder;
   // A developer who keeps a server running saves its start.
   if (process.env['TEST_TEMPORAL_ADDRESS']) return;
   const cli = await obtainTemporalCli({

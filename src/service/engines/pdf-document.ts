@@ -9,6 +9,8 @@ import { type Attributes, firstOf, isAttributes, isNode, isObject, type Node, pa
 
 export interface PdfDocument {
   readonly json: string;
+  /** A title, an author, a language and the like, of which something stands around the text. */
+  readonly hasMetadata: boolean;
   /** The images to typeset, by the path under which the document names them. */
   readonly images: ReadonlyMap<string, Uint8Array>;
   /** Images that are not in the file or that a PDF cannot hold. */
@@ -50,14 +52,16 @@ export function preparePdfDocument(
     missing: [],
   };
   collectAnchors(document, preparation.anchors);
+  const meta = prepareMetadata(isObject(document) ? document['meta'] : undefined, preparation);
   const prepared = isObject(document)
-    ? {
-        ...document,
-        meta: prepareMetadata(document['meta'], preparation),
-        blocks: prepare(document['blocks'], preparation),
-      }
+    ? { ...document, meta, blocks: prepare(document['blocks'], preparation) }
     : document;
-  return { json: JSON.stringify(prepared), images: preparation.images, missing: preparation.missing };
+  return {
+    json: JSON.stringify(prepared),
+    hasMetadata: Object.keys(meta).length > 0,
+    images: preparation.images,
+    missing: preparation.missing,
+  };
 }
 
 function prepareMetadata(meta: unknown, preparation: Preparation): Record<string, unknown> {

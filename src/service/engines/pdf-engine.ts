@@ -4,9 +4,10 @@ import { z } from 'zod';
 import { messageOf } from '../caught';
 import { ConversionFailure, type ConversionRequest, type Converted, oneLine } from './conversion';
 import { loadEngine } from './load-engine';
-import { describeMissing, inputNameFor, runPandoc } from './pandoc';
+import { describeMissing, inputNameFor } from './pandoc';
 import { readDocument } from './pandoc-engine';
-import { type PdfDocument, preparePdfDocument } from './pdf-document';
+import { preparePdfDocument } from './pdf-document';
+import { writeTypst } from './typst-source';
 
 const diagnosticsSchema = z.array(z.object({ message: z.string() }));
 
@@ -23,7 +24,7 @@ export async function convertToPdf(request: ConversionRequest, input: Buffer): P
   const read = await readDocument(request, input, { to: 'json', options: { 'extract-media': 'media' } });
   const json = Buffer.from(read.output).toString('utf8');
   const document = preparePdfDocument(json, { media: read.media, keepReferences: true });
-  const written = await writeTypst(request, document);
+  const written = await writeTypst(document, inputNameFor(request));
   const warnings = { ...read.warnings, ...written.warnings };
   if (document.missing.length > 0) warnings['RESOURCE_NOT_FOUND'] = describeMissing(document.missing);
   const first = await typeset(written.source, document.images);
@@ -31,25 +32,11 @@ export async function convertToPdf(request: ConversionRequest, input: Buffer): P
 
   // One broken image or label spoils the whole document for typst: rather a PDF without them than none.
   const simple = preparePdfDocument(json, { media: new Map(), keepReferences: false });
-  const second = await typeset((await writeTypst(request, simple)).source, simple.images);
+  const second = await typeset((await writeTypst(simple, inputNameFor(request))).source, simple.images);
   if (!second.pdf) throw new ConversionFailure(`The document could not be typeset as PDF: ${oneLine(second.reason)}`);
   warnings['PDF_SIMPLIFIED'] =
     `Images and links within the document were left out, because it does not typeset with them: ${oneLine(first.reason)}`;
   return { data: second.pdf, warnings };
-}
-
-async function writeTypst(
-  request: ConversionRequest,
-  document: PdfDocument,
-): Promise<{ source: string; warnings: Record<string, string> }> {
-  const { output, warnings } = await runPandoc({
-    from: 'json',
-    to: 'typst',
-    input: document.json,
-    inputName: inputNameFor(request),
-    options: { standalone: true, variables: { papersize: 'a4' } },
-  });
-  return { source: Buffer.from(output).toString('utf8'), warnings };
 }
 
 type Typeset = { pdf: Uint8Array } | { pdf: undefined; reason: string };

@@ -1,6 +1,6 @@
 // Joins what commands load into one file, dist/cli/bundle.js, and has V8 compile it ahead: see docs/decisions/0009-commands-in-one-file.md.
 import { build } from 'esbuild';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -24,8 +24,9 @@ const modules = ['worker.js', 'encryption/failure-converter.js', 'tracing/start-
 
 /** @param {string} dist the folder that tsc has filled */
 export async function bundleCommands(dist) {
-  await build({
+  const { outputFiles } = await build({
     entryPoints: [path.join(dist, 'cli/program.js')],
+    write: false,
     outfile: path.join(dist, 'cli/bundle.js'),
     bundle: true,
     platform: 'node',
@@ -38,10 +39,16 @@ export async function bundleCommands(dist) {
     footer: { js: '})' },
     logLevel: 'warning',
   });
+  writeFileSync(path.join(dist, 'cli/bundle.js'), inAscii(outputFiles[0].text));
   const { openCommandBundle } = require(path.join(dist, 'cli/command-bundle.js'));
   const { program, saveCompiled } = openCommandBundle();
   await runCommand(program);
   saveCompiled();
+}
+
+/** Read as Latin-1, which takes a tenth of the time of UTF-8. esbuild leaves other letters in regular expressions and in templates with a tag. */
+function inAscii(code) {
+  return code.replace(/[\x80-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** V8 keeps what has run: a command that loads most of what there is and needs no stack. */

@@ -31,6 +31,10 @@ describe('the file that the build makes of all commands', () => {
     expect(modules).toMatch(/dist.cli.program\.js/);
   });
 
+  it('holds ASCII alone, as which it is read', async () => {
+    expect((await readFile(path.join(built, 'bundle.js'))).every((byte) => byte < 0x80)).toBe(true);
+  });
+
   it('lies beside its compiled code, which this version of Node takes', async () => {
     const cachedData = await readFile(path.join(built, 'bundle.compiled'));
     const script = new Script(await readFile(path.join(built, 'bundle.js'), 'latin1'), { cachedData });

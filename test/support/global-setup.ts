@@ -1,4 +1,4 @@
-import { mkdtemp } from 'node:fs/promises';
+import { chmod, mkdtemp } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { searchAttributeTypes } from '../../src/shared/search-attributes';
@@ -20,6 +20,8 @@ declare global {
  */
 export default async function prepareRun(): Promise<void> {
   globalThis.testRunFolder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-tests-'));
+  // Some tests look from the place of a user who may do less.
+  await chmod(globalThis.testRunFolder, 0o755);
   process.env['TMPDIR'] = globalThis.testRunFolder;
   // A developer who keeps a server running saves its start.
   if (process.env['TEST_TEMPORAL_ADDRESS']) return;

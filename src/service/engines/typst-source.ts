@@ -14,7 +14,7 @@ const placeholder = 'thetextofthedocument';
 let frame: { before: string; after: string } | undefined;
 
 /**
- * Writes a document as typst source. To fill in its template takes pandoc three quarters of the time for a page of text, and only metadata
+ * Writes a document as typst source. To fill in its template takes pandoc most of the time for a page of text, and only metadata
  * makes a difference in it, so that the text of most documents is put into a frame that was filled in once.
  */
 export async function writeTypst(document: PdfDocument, inputName: string): Promise<TypstSource> {

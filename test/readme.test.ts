@@ -45,6 +45,10 @@ it.each(pages)('%s shows only commands and options that there are', (page) => {
   expect(unknown.map((words) => words.join(' '))).toEqual([]);
 });
 
+it.each(pages)('%s holds nothing that was still to be filled in', (page) => {
+  expect(textOf(page)).not.toMatch(/@@|\b(TODO|TBD|FIXME)\b/);
+});
+
 it('a command or an option that there is not would be noticed', () => {
   const page =
     'Type `fileconv job shwo ID`, `fileconv doctor --app billing` or:\n\n```\n$ fileconv job list --statsu failed\n```\n';

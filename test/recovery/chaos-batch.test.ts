@@ -12,11 +12,11 @@ async function playBatch(...args: string[]): Promise<unknown> {
 }
 
 it('every item of a batch ends once, whole and counted while worker, service, receiver and server are killed (npm run chaos -- --batch: more of it)', async () => {
-  const summary = await playBatch('--items', '60', '--kills', '5');
-  expect(summary).toMatchObject({ kills: 5, counts: { succeeded: 60 }, problems: [] });
+  const summary = await playBatch('--items', '90', '--kills', '5');
+  expect(summary).toMatchObject({ kills: 5, counts: { succeeded: 90 }, problems: [] });
 }, 300_000);
 
 it('no conversion is spent twice under policy fail, whatever is killed', async () => {
-  const summary = await playBatch('--items', '30', '--kills', '4', '--policy', 'fail');
+  const summary = await playBatch('--items', '45', '--kills', '4', '--policy', 'fail');
   expect(summary).toMatchObject({ kills: 4, possiblyChargedTwice: 0, extraConversions: 0, problems: [] });
 }, 300_000);

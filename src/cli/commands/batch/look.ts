@@ -3,7 +3,6 @@ import { BatchFailedError } from '../../../client/batch-handle';
 import { isBatchRunning, listBatches } from '../../../client/batch-status';
 import { FileConversionClient } from '../../../client/file-conversion-client';
 import type { BatchState } from '../../../shared/batch';
-import { finishBatch } from '../../batch/finish';
 import { progressText } from '../../batch/progress';
 import { checkName } from '../../batch/settings';
 import type { CommandContext } from '../../command-context';
@@ -69,6 +68,7 @@ export async function batchReport(context: CommandContext, name: string): Promis
       .catch((error: unknown) => {
         throw failed(error);
       });
+    const { finishBatch } = await import('../../batch/finish.js');
     await finishBatch(context, { stack: temporal, name, result });
     return exitCodes.ok;
   });

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { isGrpcServiceError } from '@temporalio/client';
-import { toMilliseconds } from './pending-step';
+import { toMilliseconds } from '../history/timestamp';
 
 /** By their numbers in `temporal.api.enums.v1.WorkerDeploymentVersionStatus`. */
 const statuses: readonly DeploymentVersion['status'][] = [

@@ -3,8 +3,8 @@ import type { ConversionFailureDetails, ConversionJobState, JobPhase, OutputFile
 import { jobSummary } from '../shared/job';
 import { activityNames, conversionJobType, conversionStateQuery } from '../shared/names';
 import { searchAttributes } from '../shared/search-attributes';
-import type { JobHistory, TimelineEntry } from './job-history';
-import { readJobHistory } from './job-history';
+import type { JobHistory, TimelineEntry } from '../history/job-history';
+import { readJobHistory } from '../history/job-history';
 import type { PendingStep } from './pending-step';
 import { readPendingStep } from './pending-step';
 import { aliveWorkers } from './task-queue-workers';

@@ -1,14 +1,6 @@
 import type { WorkflowExecutionDescription } from '@temporalio/client';
-import { activityNames } from '../shared/names';
-
-/** What a job's step is called, by the activity that it is. */
-export const stepOfActivity: Readonly<Record<string, string>> = {
-  [activityNames.uploadFile]: 'uploading',
-  [activityNames.convertFile]: 'submitting',
-  [activityNames.checkTask]: 'converting',
-  [activityNames.downloadFile]: 'downloading',
-  [activityNames.discardDownload]: 'cleaning up',
-};
+import { stepOfActivity } from '../history/job-history';
+import { toMilliseconds } from '../history/timestamp';
 
 /** The activity that a job waits for. Times are milliseconds since the epoch. */
 export interface PendingStep {
@@ -43,12 +35,4 @@ export function readPendingStep({ raw }: Pick<WorkflowExecutionDescription, 'raw
     ...(type && { lastFailureType: type }),
     ...(activity.lastWorkerIdentity && { lastWorker: activity.lastWorkerIdentity }),
   };
-}
-
-/** Of a protobuf timestamp. */
-export function toMilliseconds(
-  time: { seconds?: unknown; nanos?: number | null } | null | undefined,
-): number | undefined {
-  if (!time) return undefined;
-  return Number(time.seconds ?? 0) * 1_000 + Math.floor((time.nanos ?? 0) / 1_000_000);
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { toMilliseconds } from './pending-step';
+import { toMilliseconds } from '../history/timestamp';
 
 /** A worker asks for work again once a minute at the latest; the server lists it for five minutes after it has died. */
 const pollerIsAliveMs = 75_000;

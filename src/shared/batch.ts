@@ -1,4 +1,5 @@
-import type { ConversionMode, ConversionPolicies, OnExisting, OutputFile, SourceContent } from './job';
+import type { Charge, EarlierRuns } from './charge';
+import type { ConversionMode, ConversionPolicies, JobPhase, OnExisting, OutputFile, SourceContent } from './job';
 
 /**
  * One row of a checked manifest: `manifest.jsonl` in the folder of a batch's run holds one a line, by rising `item`. Every row has been
@@ -17,6 +18,12 @@ export interface BatchItem {
   destination: string;
   /** In place of the batch's own: `overwrite` where an earlier run of this batch wrote the destination. */
   onExisting?: OnExisting;
+  /** What earlier runs of this batch left behind at the service for this item. */
+  earlier?: EarlierRuns;
+  /** An earlier run's outcome that stays: policy `onUnknownOutcome: fail` sends nothing again. */
+  kept?: Omit<BatchItemResult, 'item'>;
+  /** An earlier run listed this row as the item of this number and tells no result: its job is looked for before another is started. */
+  startedAs?: number;
   /** An earlier run converted the same content with the same options and its result is still there: skipped. */
   done?: { source: SourceContent; output: OutputFile };
 }
@@ -59,7 +66,15 @@ export interface BatchItemResult {
   /** Of a failure: the document's error code, or one of ours. */
   code?: string;
   message?: string;
-  /** What was converted. */
+  /** Where a job that failed or was cancelled stood. */
+  phase?: JobPhase;
+  /** The conversion task that the service accepted. */
+  taskId?: string;
+  /** Absent when no job was started. */
+  charge?: Charge;
+  /** The service's warnings: name, and how to resolve it. */
+  warnings?: Record<string, string>;
+  /** What was converted, or uploaded. */
   source?: SourceContent;
   output?: OutputFile;
   vcredits?: number;

@@ -1,3 +1,5 @@
+import type { Charge, EarlierRuns } from './charge';
+
 /** Milliseconds, or text such as `'10 minutes'` or `'7 days'`. */
 export type Duration = number | string;
 
@@ -78,6 +80,8 @@ export interface ConversionJobInput {
   mode?: ConversionMode;
   /** The result tells size and SHA-256 of what was uploaded. Costs the time to hash it; batches ask for it. Default: no. */
   describeSource?: boolean;
+  /** What earlier runs of this job left behind at the service. Default: there were none. */
+  earlier?: EarlierRuns;
   policies?: ConversionPolicies;
 }
 
@@ -127,6 +131,8 @@ export interface ConversionJobResult {
   requests: number;
   /** A submit had an unknown outcome and was sent again: the service may have charged two conversions. */
   possiblyChargedTwice: boolean;
+  /** `no` when nothing was converted, else `yes`. */
+  charge: Charge;
   /** Milliseconds spent in each phase. */
   phaseMs: Partial<Record<JobPhase, number>>;
 }
@@ -152,8 +158,14 @@ export interface ConversionFailureDetails {
   taskId?: string;
   /** vCredits that the conversion is known to have cost, when what came after it failed. */
   vcredits?: number;
+  /** What was uploaded, when the job's input asked for it. */
+  source?: SourceContent;
+  /** The service's warnings up to the failure: name, and how to resolve it. */
+  warnings: Record<string, string>;
   /** Requests sent to the service. */
   requests: number;
+  /** Of the last conversion that was submitted. */
+  charge: Charge;
   possiblyChargedTwice: boolean;
 }
 

@@ -285,6 +285,7 @@ class ConversionJob implements JobParts {
       ...(report?.durationSeconds !== undefined && { durationSeconds: report.durationSeconds }),
       warnings: report?.warnings ?? {},
       requests: this.progress.requests,
+      charge: this.progress.charge,
       possiblyChargedTwice: this.progress.possiblyChargedTwice,
       phaseMs: this.progress.phaseMs,
     };

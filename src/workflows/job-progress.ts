@@ -1,4 +1,5 @@
 import { ApplicationFailure, setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import type { Charge } from '../shared/charge';
 import type { ConversionFailureDetails, ConversionJobInput, ConversionJobState, JobPhase } from '../shared/job';
 import { jobSummary } from '../shared/job';
 import type { ListedStatus } from '../shared/search-attributes';
@@ -20,6 +21,7 @@ export class JobProgress {
   requests = 0;
   /** vCredits that the conversion is known to have cost. */
   vcredits: number | undefined;
+  charge: Charge = 'no';
   possiblyChargedTwice = workflowInfo().memo?.[chargedBeforeMemo] === true;
   /** Whoever started the job knew that the namespace has the search attributes. */
   private readonly isListed = workflowInfo().typedSearchAttributes.get(searchAttributes.app) !== undefined;
@@ -70,7 +72,9 @@ export class JobProgress {
       ...(failure.endpoint !== undefined && { endpoint: failure.endpoint }),
       ...(taskId !== undefined && { taskId }),
       ...(vcredits !== undefined && { vcredits }),
+      warnings: {},
       requests,
+      charge: this.charge,
       possiblyChargedTwice,
     };
     return ApplicationFailure.create({

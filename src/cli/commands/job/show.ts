@@ -1,5 +1,5 @@
 import type { JobInspection } from '../../../client/inspect-job';
-import type { TimelineEntry } from '../../../client/job-history';
+import type { TimelineEntry } from '../../../history/job-history';
 import { planRetry } from '../../../client/retry-job';
 import type { CommandContext } from '../../command-context';
 import type { ExitCode } from '../../exit';

@@ -15,7 +15,16 @@ import type {
 } from '../shared/activities';
 import type { ConversionJobInput, ConversionJobResult } from '../shared/job';
 import { activityNames, conversionCallbackSignal, creditsRestoredSignal } from '../shared/names';
-import { stepOfActivity, toMilliseconds } from './pending-step';
+import { toMilliseconds } from './timestamp';
+
+/** What a job's step is called, by the activity that it is. */
+export const stepOfActivity: Readonly<Record<string, string>> = {
+  [activityNames.uploadFile]: 'uploading',
+  [activityNames.convertFile]: 'submitting',
+  [activityNames.checkTask]: 'converting',
+  [activityNames.downloadFile]: 'downloading',
+  [activityNames.discardDownload]: 'cleaning up',
+};
 
 /** One step of a job, or something that happened to it. Times are milliseconds since the epoch. */
 export interface TimelineEntry {

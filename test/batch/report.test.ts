@@ -152,6 +152,14 @@ it('leaves the report that was there as it was when the new one can not be finis
   expect({ ...after, 'results.jsonl': '' }).toEqual({ ...before, 'results.jsonl': '' });
 });
 
+it('is written whole by each of several commands that have watched the same batch', async () => {
+  const run = await makeRun(Array.from({ length: 2_000 }, () => ({ status: 'succeeded' as const })));
+  const reports = await Promise.all(Array.from({ length: 6 }, () => reportOn(run)));
+  expect(reports.map(({ counts }) => counts.succeeded)).toEqual(reports.map(() => 2_000));
+  const names = await readdir(run.folder);
+  expect(names.sort()).toEqual(['manifest.jsonl', 'report.csv', 'report.html', 'report.json', 'results.jsonl']);
+});
+
 describe('a run that is not what the batch wrote', () => {
   it.each<[string, object[], object[], RegExp]>([
     ['a result of no row', [itemOf(1)], [resultOf(2, { status: 'skipped' })], /the manifest has no item 2/],

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import type { BatchState, ConversionBatchResult } from '../../shared/batch';
 import { toPath } from '../../storage/file-uri';
@@ -82,7 +83,8 @@ async function* csvOf(
 async function write(file: string, text: Iterable<string> | AsyncIterable<string>): Promise<void> {
   await createLocalFiles().writeDestination({
     uri: pathToFileURL(file).href,
-    jobKey: 'batch-report',
+    // Every command that has watched the batch writes its report: none may take another's temporary file for a lost one of its own.
+    jobKey: `batch-report ${randomUUID()}`,
     attempt: 1,
     onExisting: 'overwrite',
     body: encoded(text),

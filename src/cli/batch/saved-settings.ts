@@ -32,8 +32,10 @@ const fileName = 'settings.json';
 export async function saveSettings(batchFolder: string, settings: JobSettings): Promise<void> {
   await mkdir(batchFolder, { recursive: true });
   const file = path.join(batchFolder, fileName);
-  await writeFile(`${file}.new`, `${JSON.stringify(settings, undefined, 2)}\n`);
-  await rename(`${file}.new`, file);
+  // Two commands may start the same batch at once.
+  const temporary = `${file}.${process.pid}.new`;
+  await writeFile(temporary, `${JSON.stringify(settings, undefined, 2)}\n`);
+  await rename(temporary, file);
 }
 
 /** Undefined when no run has been started. @throws CommandError when the file is damaged. */

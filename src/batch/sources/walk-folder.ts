@@ -1,5 +1,5 @@
 import type { Dirent } from 'node:fs';
-import { access, readdir, stat } from 'node:fs/promises';
+import { access, readdir, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isPartialName } from '../../storage/partial-file';
 import { systemErrorCode } from '../../shared/system-error';
@@ -21,19 +21,24 @@ export interface WalkOptions {
   excluded: Exclusion;
   /** Absolute paths of folders that are not looked into: those of results and of batches. */
   skippedFolders: ReadonlySet<string>;
+  /** Told of what is left out. */
   onUnreadable: (shown: string, reason: string) => void;
   signal?: AbortSignal | undefined;
 }
 
 /**
  * The files in a folder, each folder's files before its subfolders, both by name: always the same order, with the names of one folder at a time in
- * memory. Symbolic links are followed, but no folder is entered twice. Left out: what is hidden, our temporary files, folders of batches.
+ * memory. A link to a folder outside is followed once; one that leads into the tree is not, whose files have their place there. Left out: what
+ * is hidden, our temporary files, folders of batches.
  */
 export async function* walkFolder(options: WalkOptions): AsyncGenerator<FoundSource> {
-  yield* walk({ ...options, dir: '', depth: 1, entered: new Set() });
+  const root = await realpath(options.folder).catch(() => options.folder);
+  yield* walk({ ...options, root, dir: '', depth: 1, entered: new Set() });
 }
 
 interface Walk extends WalkOptions {
+  /** The named folder without links. */
+  root: string;
   /** Relative to the named folder. */
   dir: string;
   depth: number;
@@ -45,7 +50,7 @@ async function* walk(here: Walk): AsyncGenerator<FoundSource> {
   const { dir, matches, entered } = here;
   here.signal?.throwIfAborted();
   const entries = await enter(path.join(here.folder, dir), here, entered);
-  const folders: string[] = [];
+  const folders: { relative: string; shown: string; isLink: boolean }[] = [];
   for (const entry of entries) {
     if (isPartialName(entry.name) || (!here.hidden && entry.name.startsWith('.'))) continue;
     const relative = dir === '' ? entry.name : `${dir}/${entry.name}`;
@@ -53,14 +58,19 @@ async function* walk(here: Walk): AsyncGenerator<FoundSource> {
     if (here.excluded(relative, shown)) continue;
     const absolute = path.join(here.folder, relative);
     const kind = await kindOf(entry, absolute);
-    if (kind === 'folder') folders.push(relative);
+    if (kind === 'folder') folders.push({ relative, shown, isLink: entry.isSymbolicLink() });
     else if (kind === 'lost') here.onUnreadable(shown, reasonForLost(entry.name));
     else if (kind === 'file' && (matches?.(relative) ?? true)) yield { path: absolute, shown, dir, how: 'found' };
   }
   if (here.depth >= here.maxDepth) return;
-  for (const relative of folders) {
+  for (const { relative, shown, isLink } of folders) {
     const absolute = path.join(here.folder, relative);
     if (here.skippedFolders.has(absolute) || (await isRunFolder(absolute))) continue;
+    const reason = isLink ? await reasonNotToFollow(absolute, here) : undefined;
+    if (reason !== undefined) {
+      here.onUnreadable(shown, reason);
+      continue;
+    }
     yield* walk({ ...here, dir: relative, depth: here.depth + 1 });
   }
 }
@@ -68,8 +78,7 @@ async function* walk(here: Walk): AsyncGenerator<FoundSource> {
 /** The entries by name; none when the folder can't be read, or was read under another name. */
 async function enter(folder: string, { shown, dir, onUnreadable }: Walk, entered: Set<string>): Promise<Dirent[]> {
   try {
-    const { dev, ino } = await stat(folder, { bigint: true });
-    const identity = `${dev}:${ino}`;
+    const identity = await identify(folder);
     if (entered.has(identity)) return [];
     entered.add(identity);
     const entries = await readdir(folder, { withFileTypes: true });
@@ -82,6 +91,31 @@ async function enter(folder: string, { shown, dir, onUnreadable }: Walk, entered
     );
     return [];
   }
+}
+
+/** A folder that is found in two ways has its results in one place: that of its real name, or else of the first link to it. */
+async function reasonNotToFollow(link: string, { root, shown, entered }: Walk): Promise<string | undefined> {
+  try {
+    const target = await realpath(link);
+    if (isInside(root, target)) return 'is a link to a folder that it lies in';
+    if (isInside(target, root)) {
+      return `is a link to ${showIn(shown, path.relative(root, target))}, which lies in the same tree`;
+    }
+    return entered.has(await identify(target)) ? 'is a link to a folder that was looked into before' : undefined;
+  } catch {
+    // What is wrong is told when it is entered.
+    return undefined;
+  }
+}
+
+/** Also when both are one. */
+function isInside(inner: string, outer: string): boolean {
+  return `${inner}${path.sep}`.startsWith(outer.endsWith(path.sep) ? outer : `${outer}${path.sep}`);
+}
+
+async function identify(folder: string): Promise<string> {
+  const { dev, ino } = await stat(folder, { bigint: true });
+  return `${dev}:${ino}`;
 }
 
 async function kindOf(entry: Dirent, absolute: string): Promise<'file' | 'folder' | 'lost' | 'other'> {

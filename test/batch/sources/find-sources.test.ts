@@ -127,15 +127,38 @@ describe('what is left out', () => {
     expect(await without('**/*.md')).toEqual(['in/a.tmp']);
   });
 
-  it('is a folder that was entered under another name, so that links neither loop nor multiply', async () => {
-    const cwd = await makeTree({ 'in/a/1.md': '', 'in/b/2.md': '', 'else/3.md': '' });
+  it('is a link to a folder inside the tree, whose files are found by their real names, however the link sorts', async () => {
+    const cwd = await makeTree({ 'in/md/1.md': '', 'in/md/deep/2.md': '', 'else/3.md': '' });
+    await symlink('../md/deep', path.join(cwd, 'in/md/a-link'));
+    await symlink('md', path.join(cwd, 'in/a-link'));
+    await symlink('../else', path.join(cwd, 'in/b'));
+    await symlink('../in/md', path.join(cwd, 'else/back'));
+    await symlink('md/1.md', path.join(cwd, 'in/link.md'));
+    const { shown, warnings } = await find(cwd, { sources: ['in'], recursive: true });
+    expect(shown).toEqual(['in/link.md', 'in/b/3.md', 'in/md/1.md', 'in/md/deep/2.md']);
+    expect(warnings).toEqual([
+      'in/a-link is a link to in/md, which lies in the same tree. It is left out.',
+      'in/b/back is a link to in/md, which lies in the same tree. It is left out.',
+      'in/md/a-link is a link to in/md/deep, which lies in the same tree. It is left out.',
+    ]);
+    expect((await find(cwd, { sources: ['in'] })).warnings).toEqual([]);
+  });
+
+  it('is a link that leads back to a folder above or to one that another link led to, so that links neither loop nor multiply', async () => {
+    const cwd = await makeTree({ 'in/a/1.md': '', 'else/3.md': '' });
     await symlink('..', path.join(cwd, 'in/a/loop'));
-    await symlink('../b', path.join(cwd, 'in/a/to-b'));
-    await symlink('../a', path.join(cwd, 'in/b/to-a'));
+    await symlink('../..', path.join(cwd, 'in/a/out'));
     await symlink('../else', path.join(cwd, 'in/c'));
-    await symlink('a/1.md', path.join(cwd, 'in/link.md'));
-    const { shown } = await find(cwd, { sources: ['in'], recursive: true });
-    expect(shown).toEqual(['in/link.md', 'in/a/1.md', 'in/a/to-b/2.md', 'in/c/3.md']);
+    await symlink('../else', path.join(cwd, 'in/d'));
+    await symlink('.', path.join(cwd, 'else/self'));
+    const { shown, warnings } = await find(cwd, { sources: ['in'], recursive: true });
+    expect(shown).toEqual(['in/a/1.md', 'in/c/3.md']);
+    expect(warnings).toEqual([
+      'in/a/loop is a link to a folder that it lies in. It is left out.',
+      'in/a/out is a link to a folder that it lies in. It is left out.',
+      'in/c/self is a link to a folder that was looked into before. It is left out.',
+      'in/d is a link to a folder that was looked into before. It is left out.',
+    ]);
   });
 
   it('is told of when it is lost or may not be looked into', async () => {

@@ -98,10 +98,32 @@ export interface BatchCounts {
 
 export type BatchStatus = 'running' | 'paused' | 'stopping' | 'completed' | 'cancelled' | 'stopped';
 
+/** Why a batch that nobody has paused starts no more jobs: some of those in flight wait for a person. It goes on by itself when none does. */
+export interface NeedsAttention {
+  /** For example `DESTINATION_FULL`. */
+  code: string;
+  /** What to do. */
+  message: string;
+  /** So many jobs wait. */
+  jobs: number;
+}
+
+/** Argument of the signal `conversionItemWaits`. */
+export interface ItemWaits {
+  /** Of the job. */
+  workflowId: string;
+  code: string;
+  message: string;
+  /** It waits no longer. A job that has ended need not say so. */
+  over: boolean;
+}
+
 /** Answer of the query `batchState`. */
 export interface BatchState extends BatchCounts {
   status: BatchStatus;
   window: number;
+  /** Absent: nothing is in the way. */
+  needsAttention?: NeedsAttention;
   /** Milliseconds since the epoch. */
   startedAt: number;
   vcredits: number;

@@ -36,5 +36,11 @@ export const batchResumeSignal = 'batchResume';
 /** Signal: no more jobs are started, and the batch ends; its argument is a `BatchCancel`. */
 export const batchCancelSignal = 'batchCancel';
 
+/** Signal of a job in flight to its batch: it waits for a person, or no longer does; its argument is an `ItemWaits`. */
+export const conversionItemWaitsSignal = 'conversionItemWaits';
+
+/** Memo of a job: it is one of a batch, its parent, which wants to hear that it waits. */
+export const inBatchMemo = 'conversionInBatch';
+
 /** Signal: from now on so many jobs at a time. */
 export const batchWindowSignal = 'batchWindow';

@@ -22,6 +22,7 @@ export function describeBatch(
   return [
     `**${status}**: ${items} items${counted.length === 0 ? '' : `, of them ${counted.join(', ')}`}`,
     waitsFor(state),
+    state.needsAttention && `\`${state.needsAttention.code}\`: ${state.needsAttention.message}`,
     `Started ${shownTime(state.startedAt)} UTC, window ${window}, ${state.vcredits} vCredits, ${state.requests} requests`,
     failures.length === 0 ? '' : `Failures: ${failures.map(([code, count]) => `\`${code}\` ${count}`).join(', ')}`,
     state.possiblyChargedTwice === 0 ? '' : `**Possibly charged twice**: ${state.possiblyChargedTwice}`,
@@ -41,9 +42,12 @@ const labels = {
   waiting: 'waiting',
 } as const;
 
-function waitsFor({ status, inFlight }: BatchState): string {
+function waitsFor({ status, inFlight, needsAttention }: BatchState): string {
   if (status === 'paused') return 'Starts no job until it is resumed.';
   const jobs = `${inFlight} job${inFlight === 1 ? '' : 's'} in flight`;
   if (status === 'stopping') return `Starts no more jobs; waits for ${jobs}.`;
+  if (status === 'running' && needsAttention) {
+    return `**Needs attention**: starts no job as long as one waits; ${needsAttention.jobs} of ${jobs} ${needsAttention.jobs === 1 ? 'does' : 'do'}. It then goes on by itself.`;
+  }
   return status === 'running' && inFlight > 0 ? `Waits for ${jobs}.` : '';
 }

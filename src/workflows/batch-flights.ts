@@ -60,6 +60,11 @@ export class BatchFlights {
     return this.flights.size;
   }
 
+  /** Whether the job of this id is under way. */
+  has(workflowId: string): boolean {
+    return this.flights.has(workflowId);
+  }
+
   /** What the next run has to know. */
   carry(): Flight[] {
     return [...this.flights.values()];

@@ -21,6 +21,7 @@ import type {
   BatchStatus,
   ConversionBatchInput,
   ConversionBatchResult,
+  ItemWaits,
 } from '../shared/batch';
 import { defaultWindow, isWindow } from '../shared/batch';
 import type { ManifestPosition } from '../shared/batch-activities';
@@ -30,9 +31,12 @@ import {
   batchResumeSignal,
   batchStateQuery,
   batchWindowSignal,
+  conversionItemWaitsSignal,
 } from '../shared/names';
 import { searchAttributes } from '../shared/search-attributes';
 import { batchActivities } from './batch-activities';
+import type { CarriedAttention } from './batch-attention';
+import { BatchAttention } from './batch-attention';
 import { describeBatch } from './batch-details';
 import type { Flight } from './batch-flights';
 import { BatchFlights } from './batch-flights';
@@ -47,12 +51,14 @@ const pause = defineSignal(batchPauseSignal);
 const resume = defineSignal(batchResumeSignal);
 const cancel = defineSignal<[BatchCancel | undefined]>(batchCancelSignal);
 const setWindow = defineSignal<[number]>(batchWindowSignal);
+const itemWaits = defineSignal<[ItemWaits]>(conversionItemWaitsSignal);
 
 /** What one run of the workflow hands to the next. Nothing in it grows with the batch. */
 export interface CarriedBatch {
   startedAt: number;
   window: number;
   isPaused: boolean;
+  attention?: CarriedAttention;
   stop?: StopReason;
   isCancelling: boolean;
   position: ManifestPosition;
@@ -87,6 +93,7 @@ export async function conversionBatch(
   setHandler(pause, () => batch.pause(true));
   setHandler(resume, () => batch.pause(false));
   setHandler(setWindow, (window) => batch.setWindow(window));
+  setHandler(itemWaits, (word) => batch.itemWaits(word));
   setHandler(cancel, (request) => batch.cancel(request?.inFlight !== 'finish'));
   CancellationScope.current().cancelRequested.catch(() => batch.cancel(true));
   return CancellationScope.nonCancellable(() => batch.run());
@@ -97,6 +104,7 @@ class ConversionBatch {
   private readonly reader: BatchReader;
   private readonly results: BatchResults;
   private readonly flights: BatchFlights;
+  private readonly attention: BatchAttention;
   private readonly startedAt: number;
   private window: number;
   private isPaused: boolean;
@@ -128,6 +136,7 @@ class ConversionBatch {
     });
     this.results = new BatchResults(folder, carried?.results ?? [], carried?.parts ?? 0, () => this.wake());
     this.flights = new BatchFlights(input, (result) => this.land(result));
+    this.attention = new BatchAttention(carried?.attention);
     this.startedAt = carried?.startedAt ?? Date.now();
     this.window = carried?.window ?? input.window ?? defaultWindow;
     this.isPaused = carried?.isPaused ?? false;
@@ -153,6 +162,7 @@ class ConversionBatch {
   state(): BatchState {
     const { items } = this.input;
     const inFlight = this.flights.count;
+    const needsAttention = this.attention.needed;
     return {
       status: this.status(),
       items,
@@ -160,6 +170,7 @@ class ConversionBatch {
       inFlight,
       waiting: items - this.tally.ended - inFlight,
       window: this.window,
+      ...(needsAttention && { needsAttention }),
       startedAt: this.startedAt,
     };
   }
@@ -170,6 +181,15 @@ class ConversionBatch {
   }
 
   /** Anybody who may signal the workflow can send anything. */
+  itemWaits(word: Partial<ItemWaits> | undefined): void {
+    const { workflowId, code = '', message = '', over = false } = word ?? {};
+    if (workflowId === undefined || !this.flights.has(workflowId)) return;
+    if (over) this.attention.over(workflowId);
+    else this.attention.waits({ workflowId, code, message, over });
+    this.wake();
+  }
+
+  /** As above. */
   setWindow(window: unknown): void {
     if (!isWindow(window)) return;
     this.window = window;
@@ -195,6 +215,7 @@ class ConversionBatch {
 
   private land(result: BatchItemResult): void {
     this.progress += 1;
+    this.attention.over(`${workflowInfo().workflowId}/${result.item}`);
     this.tally.add(result);
     this.results.add(result);
     if (this.tally.exceeds(this.input.stopAfter)) this.stop ??= 'stopped';
@@ -202,7 +223,7 @@ class ConversionBatch {
   }
 
   private startJobs(): void {
-    if (this.stop || this.isPaused || this.failure()) return;
+    if (this.stop || this.isPaused || this.attention.needed || this.failure()) return;
     while (this.flights.count < this.window && !this.results.isBehind) {
       const item = this.reader.take();
       if (!item) break;
@@ -237,10 +258,12 @@ class ConversionBatch {
     await this.reader.rest();
     await this.results.rest();
     await condition(allHandlersFinished);
+    const attention = this.attention.carry();
     const carried: CarriedBatch = {
       startedAt: this.startedAt,
       window: this.window,
       isPaused: this.isPaused,
+      ...(attention && { attention }),
       ...(this.stop && { stop: this.stop }),
       isCancelling: this.isCancelling,
       position: this.reader.position,

@@ -11,6 +11,7 @@ const newsEveryMs = 30_000;
 export class BatchProgress {
   private readonly samples: { at: number; ended: number }[] = [];
   private toldAt = Date.now();
+  private toldOf: string | undefined;
 
   constructor(private readonly output: Output) {}
 
@@ -19,12 +20,15 @@ export class BatchProgress {
     this.samples.push({ at: now, ended });
     while (this.samples.length > 2 && now - (this.samples[0]?.at ?? now) > rateWindowMs) this.samples.shift();
     const text = progressText(state, this.perSecond());
+    const { code, message } = state.needsAttention ?? {};
+    const attention = message === undefined ? [] : [message];
     if (this.output.isLive) {
-      this.output.live([`${bar(ended, state.items)} ${text}`]);
-    } else if (now - this.toldAt >= newsEveryMs) {
+      this.output.live([`${bar(ended, state.items)} ${text}`, ...attention]);
+    } else if (now - this.toldAt >= newsEveryMs || (code !== undefined && code !== this.toldOf)) {
       this.toldAt = now;
-      this.output.say(text);
+      for (const line of [text, ...attention]) this.output.say(line);
     }
+    this.toldOf = code;
   }
 
   /** No worker answers, or the server is away. */
@@ -46,13 +50,14 @@ export class BatchProgress {
 
 /** `1,234 of 5,000, 12 failed, 50 in flight, 23.4 files/s, 3 min left, 1,222 vCredits` */
 export function progressText(state: BatchState, perSecond: number | undefined): string {
-  const { items, failed, cancelled, inFlight, vcredits, status } = state;
+  const { items, failed, cancelled, inFlight, vcredits, status, needsAttention } = state;
   const left = items - endedOf(state);
   const parts = [
     `${formatCount(endedOf(state))} of ${formatCount(items)}`,
     failed > 0 ? `${formatCount(failed)} failed` : '',
     cancelled > 0 ? `${formatCount(cancelled)} not converted` : '',
     inFlight > 0 ? `${formatCount(inFlight)} in flight` : '',
+    needsAttention ? `${formatCount(needsAttention.jobs)} of them waiting: ${needsAttention.code}` : '',
     status === 'running' || status === 'completed' ? '' : status,
     perSecond === undefined ? '' : `${perSecond.toFixed(1)} files/s`,
     perSecond === undefined || perSecond <= 0 || left === 0 ? '' : `${duration(left / perSecond)} left`,

@@ -28,6 +28,8 @@ export async function batchStatus(context: CommandContext, name: string): Promis
     else {
       output.print(`Batch ${name}: ${state.status}. ${progressText(state, undefined)}.`);
       const codes = Object.entries(state.failures).sort(([, one], [, other]) => other - one);
+      const { needsAttention } = state;
+      if (needsAttention) output.print(`  ${needsAttention.code}: ${needsAttention.message}`);
       for (const [code, count] of codes) output.print(`  ${count} ${code}`);
     }
     return exitCodes.ok;

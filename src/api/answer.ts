@@ -1,10 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { taskResponseSchema, type Endpoint, type TaskResponse } from './contract';
-import { parseHours, parseRetryAfter } from '../shared/retry-after';
+import { parseHours } from '../shared/retry-after';
 import { findDocumentError, type DocumentError } from './document-error';
 import { lookUpErrorCode } from './error-codes';
 import { ConversionApiError } from './errors';
 import type { Quote } from './quote';
+import { readRetryAfter } from './rate-limit/headers';
 
 /** An answer as it came over the wire. */
 export interface RawAnswer {
@@ -34,8 +35,7 @@ export function readAnswer(answer: RawAnswer, quote: Quote): ReadAnswer {
 export function findRefusal(answer: RawAnswer, json: unknown, quote: Quote): ConversionApiError | undefined {
   const { endpoint, httpStatus, headers } = answer;
   const documented = findDocumentError(json);
-  const retryAfterSeconds =
-    httpStatus === 429 || httpStatus === 503 ? parseRetryAfter(headers['retry-after'], Date.now()) : undefined;
+  const retryAfterSeconds = httpStatus === 429 || httpStatus === 503 ? readRetryAfter(headers) : undefined;
   if (documented) {
     const code = quote(documented.code);
     return new ConversionApiError({

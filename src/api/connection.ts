@@ -220,7 +220,7 @@ export class ServiceConnection {
       else permit.lost();
       throw error;
     }
-    permit.answered(readRateHeaders(answer.httpStatus, answer.headers, Date.now()));
+    permit.answered(readRateHeaders(answer.httpStatus, answer.headers));
     return answer;
   }
 

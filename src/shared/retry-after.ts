@@ -7,7 +7,7 @@ const maxPlausibleSeconds = 31 * 24 * 60 * 60;
  */
 export function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
   const text = header?.trim() ?? '';
-  const seconds = /^\d+(\.\d+)?$/.test(text) ? Math.ceil(Number(text)) : secondsUntil(text, nowMs);
+  const seconds = /^\+?\d+(\.\d*)?$/.test(text) ? Math.ceil(Number(text)) : secondsUntil(text, nowMs);
   return seconds !== undefined && seconds >= 0 && seconds <= maxPlausibleSeconds ? seconds : undefined;
 }
 

@@ -38,7 +38,7 @@ export async function checkService(context: CommandContext, app: string): Promis
     return [broken(part, `${baseUrl} can't be reached: ${reasonOf(error)}`, cure), ...others('needs the service')];
   }
   const { raw, oursMs } = answer;
-  const rate = readRateHeaders(raw.httpStatus, raw.headers, oursMs);
+  const rate = readRateHeaders(raw.httpStatus, raw.headers);
   const date = Date.parse(String(raw.headers['date']));
   const found = [
     describeLimit(limit, rate),

@@ -1,9 +1,10 @@
 import type { Client } from '@temporalio/client';
+import { searchAttributes } from '../shared/search-attributes';
 import type { JobFilter } from './job-query';
 import { SearchAttributesMissingError, toJobQuery } from './job-query';
 import type { ListedJob } from './list-jobs';
 import { readListing } from './list-jobs';
-import { hasSearchAttributes } from './search-attribute-support';
+import { presentSearchAttributes } from './search-attribute-support';
 
 /** What jobs can be counted by. */
 export type CountedBy = 'status' | 'code' | 'app' | 'batch';
@@ -27,6 +28,7 @@ export interface JobCounts {
 }
 
 const pageSize = 1_000;
+const attributeOf = { code: searchAttributes.errorCode, app: searchAttributes.app, batch: searchAttributes.batchId };
 
 /**
  * How many jobs there are of each kind, and what they cost. The server groups by its own states only, so this reads the list, a thousand jobs at a time.
@@ -34,9 +36,9 @@ const pageSize = 1_000;
  * @throws SearchAttributesMissingError
  */
 export async function countJobs(client: Client, filter: JobFilter, by: CountedBy): Promise<JobCounts> {
-  const isListed = await hasSearchAttributes(client);
-  if (!isListed && by !== 'status') throw new SearchAttributesMissingError([by]);
-  const query = toJobQuery(filter, isListed);
+  const present = await presentSearchAttributes(client);
+  if (by !== 'status' && !present.has(attributeOf[by].name)) throw new SearchAttributesMissingError([by]);
+  const query = toJobQuery(filter, present);
   const groups = new Map<string | undefined, JobGroup>();
   let total = 0;
   for await (const info of client.workflow.list({ query, pageSize })) {

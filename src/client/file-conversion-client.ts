@@ -1,6 +1,5 @@
 import type { Client } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
-import { TypedSearchAttributes } from '@temporalio/common';
 import { hidesPayloads } from '../encryption/data-converter';
 import type { ConversionJobInput, ConversionJobResult } from '../shared/job';
 import { jobSummary } from '../shared/job';
@@ -10,9 +9,15 @@ import type { BatchRequest } from './batch-request';
 import { toBatchInput } from './batch-request';
 import { ConversionHandle } from './conversion-handle';
 import type { ConversionRequest } from './job-request';
-import { chargedBeforeMemo, searchAttributes, startingAttributes } from '../shared/search-attributes';
+import {
+  batchAttributes,
+  chargedBeforeMemo,
+  listingOptions,
+  searchAttributeNames,
+  startingAttributes,
+} from '../shared/search-attributes';
 import { batchDetails, jobDetails } from '../shared/static-details';
-import { hasSearchAttributes } from './search-attribute-support';
+import { presentSearchAttributes } from './search-attribute-support';
 import { newWorkflowId, toJobInput } from './job-request';
 
 export interface FileConversionClientOptions {
@@ -32,12 +37,15 @@ export interface StartOptions {
   batchId?: string;
 }
 
+/** After this a search attribute that was missing may have been registered. */
+const incompleteForMs = 60_000;
+
 /** Starts, awaits and finds conversion jobs. */
 export class FileConversionClient {
   private readonly client: Client;
   private readonly taskQueue: string;
   private readonly app: string;
-  private hasSearchAttributes: Promise<boolean> | undefined;
+  private listing: { attributes: Promise<ReadonlySet<string>>; validUntil: number } | undefined;
 
   constructor(options: FileConversionClientOptions) {
     this.client = options.client;
@@ -60,15 +68,15 @@ export class FileConversionClient {
    */
   async start(request: ConversionRequest, options: StartOptions = {}): Promise<ConversionHandle> {
     const input = toJobInput(request, this.app);
-    const typedSearchAttributes = await this.searchAttributesOf(input, options);
+    const { memo, ...listing } = listingOptions(startingAttributes(input, options), await this.settableAttributes());
     const workflow = await this.client.workflow.start(conversionJobType, {
       workflowId: options.workflowId ?? this.newWorkflowId(input),
       taskQueue: this.taskQueue,
       args: [input],
       staticSummary: jobSummary(input),
       staticDetails: jobDetails(input),
-      ...(typedSearchAttributes && { typedSearchAttributes }),
-      ...(options.chargedBefore === true && { memo: { [chargedBeforeMemo]: true } }),
+      ...listing,
+      memo: { ...memo, ...(options.chargedBefore === true && { [chargedBeforeMemo]: true }) },
     });
     return new ConversionHandle(workflow);
   }
@@ -88,13 +96,7 @@ export class FileConversionClient {
         args: [input],
         staticSummary: `${input.items} items`,
         staticDetails: batchDetails(input),
-        ...((await this.isListing()) && {
-          typedSearchAttributes: new TypedSearchAttributes([
-            { key: searchAttributes.app, value: input.app },
-            { key: searchAttributes.status, value: 'running' },
-            { key: searchAttributes.batchId, value: name },
-          ]),
-        }),
+        ...listingOptions(batchAttributes(input.app, name), await this.settableAttributes()),
       });
       return new BatchHandle(workflow);
     } catch (error) {
@@ -112,18 +114,22 @@ export class FileConversionClient {
     return newWorkflowId(source, { isHidden: hidesPayloads(this.client.options.loadedDataConverter) });
   }
 
-  /** A server that does not know them would refuse the workflow; without them it sets none either. */
-  private isListing(): Promise<boolean> {
-    this.hasSearchAttributes ??= hasSearchAttributes(this.client);
-    return this.hasSearchAttributes;
-  }
-
-  private async searchAttributesOf(
-    input: ConversionJobInput,
-    options: StartOptions,
-  ): Promise<TypedSearchAttributes | undefined> {
-    if (!(await this.isListing())) return undefined;
-    return new TypedSearchAttributes(startingAttributes(input, options));
+  /**
+   * What the namespace has: a server that does not know an attribute would refuse the workflow. Asked once, and again a minute later while some
+   * are missing. Where the server does not tell, those who run jobs have registered them.
+   */
+  private settableAttributes(): Promise<ReadonlySet<string>> {
+    if (!this.listing || this.listing.validUntil < Date.now()) {
+      const listing = { attributes: presentSearchAttributes(this.client), validUntil: Infinity };
+      this.listing = listing;
+      listing.attributes.then(
+        ({ size }) => {
+          if (size < searchAttributeNames.length) listing.validUntil = Date.now() + incompleteForMs;
+        },
+        () => (listing.validUntil = 0),
+      );
+    }
+    return this.listing.attributes.catch(() => new Set(searchAttributeNames));
   }
 
   /** The job with this id; asking it costs nothing until one of its methods is called. */

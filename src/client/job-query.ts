@@ -13,7 +13,7 @@ export interface JobFilter {
   since?: Date | undefined;
 }
 
-/** A filter asks for what the namespace has no search attributes for. */
+/** A filter asks for what the namespace has no search attribute for. */
 export class SearchAttributesMissingError extends Error {
   override readonly name = 'SearchAttributesMissingError';
   constructor(readonly filters: readonly string[]) {
@@ -32,22 +32,22 @@ const executionStatus: Readonly<Record<ListedStatus, string>> = {
 /**
  * What finds the jobs of a filter.
  *
- * @param isListed whether the namespace has the search attributes
+ * @param present names of the search attributes that the namespace has
  * @throws SearchAttributesMissingError
  */
-export function toJobQuery({ status, app, code, batch, since }: JobFilter, isListed: boolean): string {
+export function toJobQuery({ status, app, code, batch, since }: JobFilter, present: ReadonlySet<string>): string {
   const names = searchAttributes;
-  const needed = Object.entries({
-    app,
-    code,
-    'status awaitingCredits': status === 'awaitingCredits' ? status : undefined,
-  });
-  const missing = needed.flatMap(([name, value]) => (value === undefined || isListed ? [] : [name]));
-  if (missing.length > 0) throw new SearchAttributesMissingError(missing);
+  const needed = [
+    { filter: 'app', value: app, by: names.app },
+    { filter: 'code', value: code, by: names.errorCode },
+    { filter: 'status awaitingCredits', value: status === 'awaitingCredits' ? status : undefined, by: names.status },
+  ];
+  const missing = needed.filter(({ value, by }) => value !== undefined && !present.has(by.name));
+  if (missing.length > 0) throw new SearchAttributesMissingError(missing.map(({ filter }) => filter));
   const conditions = [`WorkflowType = '${conversionJobType}'`];
   if (status !== undefined) conditions.push(executionStatus[status]);
   if (status === 'awaitingCredits') conditions.push(`${names.status.name} = 'awaitingCredits'`);
-  if (status === 'running' && isListed) {
+  if (status === 'running' && present.has(names.status.name)) {
     conditions.push(`(${names.status.name} != 'awaitingCredits' OR ${names.status.name} IS NULL)`);
   }
   if (app !== undefined) conditions.push(`${names.app.name} = ${quoted(app)}`);
@@ -59,7 +59,7 @@ export function toJobQuery({ status, app, code, batch, since }: JobFilter, isLis
   }
   if (batch !== undefined) {
     const byId = `WorkflowId STARTS_WITH ${quoted(`${batch}/`)}`;
-    conditions.push(isListed ? `(${names.batchId.name} = ${quoted(batch)} OR ${byId})` : byId);
+    conditions.push(present.has(names.batchId.name) ? `(${names.batchId.name} = ${quoted(batch)} OR ${byId})` : byId);
   }
   if (since !== undefined) {
     const time = `'${since.toISOString()}'`;

@@ -1,11 +1,11 @@
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import type { ListedStatus } from '../shared/search-attributes';
-import { possiblyChargedTwiceCode, searchAttributes } from '../shared/search-attributes';
+import { possiblyChargedTwiceCode, searchAttributeNames, searchAttributes } from '../shared/search-attributes';
 import type { JobFilter } from './job-query';
 import { toJobQuery } from './job-query';
 import { readPendingStep } from './pending-step';
-import { hasSearchAttributes } from './search-attribute-support';
+import { presentSearchAttributes } from './search-attribute-support';
 
 /** One job of a list. */
 export interface ListedJob {
@@ -32,7 +32,7 @@ export interface JobList {
   /** All that fit the filter. */
   total: number;
   query: string;
-  /** Whether the namespace has the search attributes; without them there is neither code nor vCredits. */
+  /** Whether the namespace has all search attributes; without them code and vCredits may not be known. */
   hasSearchAttributes: boolean;
 }
 
@@ -44,8 +44,8 @@ const describedAtATime = 20;
  * @throws SearchAttributesMissingError
  */
 export async function listJobs(client: Client, filter: JobFilter, limit: number): Promise<JobList> {
-  const isListed = await hasSearchAttributes(client);
-  const query = toJobQuery(filter, isListed);
+  const present = await presentSearchAttributes(client);
+  const query = toJobQuery(filter, present);
   const { count } = await client.workflow.count(query);
   const found: WorkflowExecutionInfo[] = [];
   for await (const info of client.workflow.list({ query, pageSize: Math.min(limit, 1_000) })) {
@@ -56,7 +56,12 @@ export async function listJobs(client: Client, filter: JobFilter, limit: number)
     const page = found.slice(first, first + describedAtATime);
     jobs.push(...(await Promise.all(page.map((info) => describeListed(client, info)))));
   }
-  return { jobs, total: Math.max(count, jobs.length), query, hasSearchAttributes: isListed };
+  return {
+    jobs,
+    total: Math.max(count, jobs.length),
+    query,
+    hasSearchAttributes: present.size === searchAttributeNames.length,
+  };
 }
 
 /** What visibility does not hold, the job's own description does. */

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { isGrpcServiceError } from '@temporalio/client';
-import { searchAttributeTypes } from '../shared/search-attributes';
-import { hasSearchAttributes } from './search-attribute-support';
+import { searchAttributeNames, searchAttributeTypes } from '../shared/search-attributes';
+import { presentSearchAttributes } from './search-attribute-support';
 
 /** Names of the attributes, by what became of them. */
 export interface RegisteredSearchAttributes {
@@ -57,7 +57,7 @@ export async function findSearchAttributes(client: Client): Promise<{ present: s
   const known = await asked(() => connection.operatorService.listSearchAttributes({ namespace }), { namespace }).catch(
     async (error: unknown) => {
       // Who may not look at the list may still use what is on it.
-      if (await hasSearchAttributes(client)) return undefined;
+      if (await areUsable(client)) return undefined;
       throw error;
     },
   );
@@ -99,8 +99,13 @@ export async function registerSearchAttributes(client: Client): Promise<Register
   );
   // The server's own caches learn of them a moment later; a job that sets them would be refused until then.
   const usableBy = Date.now() + usableWithinMs;
-  while (!(await hasSearchAttributes(client)) && Date.now() < usableBy) await sleep(checkIntervalMs);
+  while (!(await areUsable(client)) && Date.now() < usableBy) await sleep(checkIntervalMs);
   return { present, added };
+}
+
+async function areUsable(client: Client): Promise<boolean> {
+  const present = await presentSearchAttributes(client).catch(() => undefined);
+  return present?.size === searchAttributeNames.length;
 }
 
 async function asked<T>(

@@ -1,11 +1,10 @@
 import type { Client, ScheduleDescription, ScheduleHandle } from '@temporalio/client';
 import { ScheduleAlreadyRunning, ScheduleNotFoundError, ScheduleOverlapPolicy } from '@temporalio/client';
-import { TypedSearchAttributes } from '@temporalio/common';
 import { z } from 'zod';
 import { conversionSweepType, defaultTaskQueue } from '../shared/names';
-import { searchAttributes } from '../shared/search-attributes';
+import { listingOptions, searchAttributes } from '../shared/search-attributes';
 import { InvalidRequestError } from './job-request';
-import { hasSearchAttributes } from './search-attribute-support';
+import { presentSearchAttributes } from './search-attribute-support';
 import type { SweepOverlap, SweepScheduleRequest, SweepTimes } from './sweep-request';
 import { toSweepInput } from './sweep-request';
 
@@ -71,7 +70,13 @@ export class SweepSchedules {
     const input = toSweepInput(request, this.app);
     const { name, times, overlap = 'skip' } = request;
     const { from, to, out } = input.plan;
-    const isListing = await hasSearchAttributes(this.client);
+    const listing = listingOptions(
+      [
+        { key: searchAttributes.app, value: input.settings.app },
+        { key: searchAttributes.batchId, value: name },
+      ],
+      await presentSearchAttributes(this.client),
+    );
     try {
       await this.client.schedule.create({
         scheduleId: name,
@@ -85,12 +90,7 @@ export class SweepSchedules {
           taskQueue: this.taskQueue,
           args: [input],
           staticSummary: `new and changed files → ${to}`,
-          ...(isListing && {
-            typedSearchAttributes: new TypedSearchAttributes([
-              { key: searchAttributes.app, value: input.settings.app },
-              { key: searchAttributes.batchId, value: name },
-            ]),
-          }),
+          ...listing,
         },
       });
     } catch (error) {

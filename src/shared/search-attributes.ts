@@ -15,6 +15,8 @@ export const searchAttributes = {
   vcredits: defineSearchAttributeKey('ConversionVCredits', 'INT'),
 };
 
+export const searchAttributeNames: readonly string[] = Object.values(searchAttributes).map(({ name }) => name);
+
 /** Values of `ConversionStatus`. */
 export type ListedStatus = 'running' | 'awaitingCredits' | 'completed' | 'failed' | 'cancelled';
 
@@ -31,6 +33,42 @@ export const possiblyChargedTwiceCode = 'POSSIBLY_CHARGED_TWICE';
 
 /** Memo of a run that was started although an earlier run of the job may have been charged. */
 export const chargedBeforeMemo = 'conversionChargedBefore';
+
+/** Memo of a workflow in a namespace that has other search attributes than those of 0.1: the names of all that it may set. */
+export const listedByMemo = 'conversionListedBy';
+
+/** Those of 0.1. One that is added later is named by the memo alone: the namespaces of jobs that run then may not have it. */
+const usualNames = searchAttributeNames;
+
+/** Names of the search attributes that a workflow may set, by what it was started with: one that its namespace lacks would let it hang. */
+export function settableAttributes(workflow: {
+  memo?: Readonly<Record<string, unknown>> | undefined;
+  typedSearchAttributes: { get(key: typeof searchAttributes.app): string | undefined };
+}): ReadonlySet<string> {
+  const named = workflow.memo?.[listedByMemo];
+  if (Array.isArray(named)) return new Set(named.map(String));
+  return new Set(workflow.typedSearchAttributes.get(searchAttributes.app) === undefined ? [] : usualNames);
+}
+
+/** What starts a workflow that is listed by all of these that its namespace has, and lets it set the others later. */
+export function listingOptions(
+  attributes: readonly SearchAttributePair[],
+  settable: ReadonlySet<string>,
+): { typedSearchAttributes?: SearchAttributePair[]; memo?: Record<string, unknown> } {
+  if (settable.size === 0) return {};
+  const isUsual = settable.size === usualNames.length && usualNames.every((name) => settable.has(name));
+  return {
+    typedSearchAttributes: settableOf(attributes, settable),
+    ...(!isUsual && { memo: { [listedByMemo]: [...settable] } }),
+  };
+}
+
+export function settableOf(
+  attributes: readonly SearchAttributePair[],
+  settable: ReadonlySet<string>,
+): SearchAttributePair[] {
+  return attributes.filter(({ key }) => settable.has(key.name));
+}
 
 /** The value of `ConversionErrorCode`; undefined: none. */
 export function listedErrorCode(code: string | undefined, possiblyChargedTwice: boolean): string | undefined {
@@ -50,6 +88,15 @@ export function startingAttributes(
     { key: searchAttributes.outputFormat, value: input.output },
     ...(inputFormat === undefined ? [] : [{ key: searchAttributes.inputFormat, value: inputFormat }]),
     ...(batchId === undefined ? [] : [{ key: searchAttributes.batchId, value: batchId }]),
+  ];
+}
+
+/** What a batch is listed by from its start on. */
+export function batchAttributes(app: string, batchId: string): SearchAttributePair[] {
+  return [
+    { key: searchAttributes.app, value: app },
+    { key: searchAttributes.status, value: 'running' },
+    { key: searchAttributes.batchId, value: batchId },
   ];
 }
 

@@ -16,7 +16,7 @@ import type { ConversionJobInput } from '../shared/job';
 import { jobSummary } from '../shared/job';
 import { outcomeOfFailure, outcomeOfResult } from '../shared/job-outcome';
 import { conversionJobType } from '../shared/names';
-import { searchAttributes, startingAttributes } from '../shared/search-attributes';
+import { listingOptions, settableAttributes, startingAttributes } from '../shared/search-attributes';
 import { jobDetails } from '../shared/static-details';
 import { batchActivities } from './batch-activities';
 import type { conversionJob } from './conversion-job';
@@ -48,8 +48,8 @@ export class BatchFlights {
   private isCancelling = false;
   private isResting = false;
   private readonly batchId = workflowInfo().workflowId;
-  /** Whoever started the batch knew that the namespace has the search attributes. */
-  private readonly isListed = workflowInfo().typedSearchAttributes.get(searchAttributes.app) !== undefined;
+  /** Whoever started the batch knew which search attributes the namespace has. */
+  private readonly settable = settableAttributes(workflowInfo());
 
   constructor(
     private readonly input: ConversionBatchInput,
@@ -106,7 +106,6 @@ export class BatchFlights {
   private async launch(flight: Flight, workflowIdReusePolicy: WorkflowIdReusePolicy): Promise<void> {
     const input = this.jobInput(flight.item);
     const workflowId = this.idOf(flight);
-    const typedSearchAttributes = this.isListed ? startingAttributes(input, { batchId: this.batchId }) : undefined;
     let child;
     this.unconfirmed += 1;
     try {
@@ -118,7 +117,7 @@ export class BatchFlights {
         priority: batchPriority,
         staticSummary: jobSummary(input),
         staticDetails: jobDetails(input),
-        ...(typedSearchAttributes && { typedSearchAttributes }),
+        ...listingOptions(startingAttributes(input, { batchId: this.batchId }), this.settable),
       });
     } catch (error) {
       if (error instanceof WorkflowExecutionAlreadyStartedError) this.awaitFound(flight);

@@ -33,7 +33,7 @@ import {
   batchWindowSignal,
   conversionItemWaitsSignal,
 } from '../shared/names';
-import { searchAttributes } from '../shared/search-attributes';
+import { searchAttributes, settableAttributes } from '../shared/search-attributes';
 import { batchActivities } from './batch-activities';
 import type { CarriedAttention } from './batch-attention';
 import { BatchAttention } from './batch-attention';
@@ -116,8 +116,8 @@ class ConversionBatch {
   /** Items that this run has started or seen end. */
   private progress = 0;
   private listedAs: BatchStatus;
-  /** Whoever started the batch knew that the namespace has the search attributes. */
-  private readonly isListed = workflowInfo().typedSearchAttributes.get(searchAttributes.app) !== undefined;
+  /** Whoever started the batch knew whether the namespace has the search attribute. */
+  private readonly isListed = settableAttributes(workflowInfo()).has(searchAttributes.status.name);
 
   constructor(
     private readonly input: ConversionBatchInput,

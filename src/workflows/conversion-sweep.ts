@@ -8,11 +8,11 @@ import {
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
-import { TypedSearchAttributes, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { failureCodes } from '../shared/activities';
 import type { ConversionBatchResult } from '../shared/batch';
 import { conversionBatchType } from '../shared/names';
-import { searchAttributes } from '../shared/search-attributes';
+import { batchAttributes, listingOptions, settableAttributes } from '../shared/search-attributes';
 import { batchDetails } from '../shared/static-details';
 import type { ConversionSweepInput, ConversionSweepResult, PlanSweepResult } from '../shared/sweep';
 import type { conversionBatch } from './conversion-batch';
@@ -64,7 +64,6 @@ async function convert(input: ConversionSweepInput, plan: PlanSweepResult): Prom
 
 /** Undefined when somebody was faster. A run that could not be started is removed: later plans would take it for one that did nothing. */
 async function startBatch({ batch, settings }: ConversionSweepInput, run: { folder: string; items: number }) {
-  const listedAs = workflowInfo().typedSearchAttributes.get(searchAttributes.app);
   const input = { ...settings, ...run };
   try {
     return await startChild<typeof conversionBatch>(conversionBatchType, {
@@ -74,14 +73,8 @@ async function startBatch({ batch, settings }: ConversionSweepInput, run: { fold
       parentClosePolicy: ParentClosePolicy.ABANDON,
       staticSummary: `${run.items} items`,
       staticDetails: batchDetails(input),
-      // Whoever made the schedule knew that the namespace has the search attributes.
-      ...(listedAs !== undefined && {
-        typedSearchAttributes: new TypedSearchAttributes([
-          { key: searchAttributes.app, value: settings.app },
-          { key: searchAttributes.status, value: 'running' },
-          { key: searchAttributes.batchId, value: batch },
-        ]),
-      }),
+      // Whoever made the schedule knew which search attributes the namespace has.
+      ...listingOptions(batchAttributes(settings.app, batch), settableAttributes(workflowInfo())),
     });
   } catch (error) {
     await CancellationScope.nonCancellable(() => sweepActivities['conversion.discardBatchRun']({ folder: run.folder }));

@@ -3,7 +3,13 @@ import type { Charge } from '../shared/charge';
 import type { ConversionFailureDetails, ConversionJobInput, ConversionJobState, JobPhase } from '../shared/job';
 import { jobSummary } from '../shared/job';
 import type { ListedStatus } from '../shared/search-attributes';
-import { chargedBeforeMemo, listedErrorCode, searchAttributes } from '../shared/search-attributes';
+import {
+  chargedBeforeMemo,
+  listedErrorCode,
+  searchAttributes,
+  settableAttributes,
+  settableOf,
+} from '../shared/search-attributes';
 import { describeJob } from './job-details';
 import type { JobFailure } from './job-failure';
 import { JobLog } from './job-log';
@@ -23,8 +29,8 @@ export class JobProgress {
   vcredits: number | undefined;
   charge: Charge = 'no';
   possiblyChargedTwice = workflowInfo().memo?.[chargedBeforeMemo] === true;
-  /** Whoever started the job knew that the namespace has the search attributes. */
-  private readonly isListed = workflowInfo().typedSearchAttributes.get(searchAttributes.app) !== undefined;
+  /** Whoever started the job knew which search attributes the namespace has. */
+  private readonly settable = settableAttributes(workflowInfo());
   readonly phaseMs: Partial<Record<JobPhase, number>> = {};
 
   constructor(input: ConversionJobInput) {
@@ -92,16 +98,17 @@ export class JobProgress {
    */
   private list(next: JobPhase, errorCode: string | undefined): void {
     const status = listedStatus(next);
-    if (!this.isListed || status === listedStatus(this.phase)) return;
+    if (this.settable.size === 0 || status === listedStatus(this.phase)) return;
     const { taskId, vcredits } = this;
     const isOver = status !== 'running' && status !== 'awaitingCredits';
     const code = isOver ? listedErrorCode(errorCode, this.possiblyChargedTwice) : undefined;
-    upsertSearchAttributes([
+    const attributes = [
       { key: searchAttributes.status, value: status },
       ...(taskId === undefined ? [] : [{ key: searchAttributes.taskId, value: taskId }]),
       ...(vcredits === undefined ? [] : [{ key: searchAttributes.vcredits, value: Math.ceil(vcredits) }]),
       ...(code === undefined ? [] : [{ key: searchAttributes.errorCode, value: code }]),
-    ]);
+    ];
+    upsertSearchAttributes(settableOf(attributes, this.settable));
   }
 
   private chargeNote(): string {

@@ -33,7 +33,7 @@ function print({ output }: CommandContext, { jobs, total, hasSearchAttributes }:
   if (total > jobs.length) output.say(`${jobs.length} of ${total}; see more with --limit ${total}.`);
   if (!hasSearchAttributes) {
     output.warn(
-      'The namespace has no search attributes: no code and no vCredits are known. Run: fileconv namespace init',
+      'The namespace lacks search attributes: codes and vCredits may not be known. Run: fileconv namespace init',
     );
   }
 }

@@ -31,7 +31,7 @@ export async function namespaceInit(context: CommandContext): Promise<ExitCode> 
     output.say(
       added.length === 0
         ? `Namespace ${temporal.namespace} has all of them; nothing was changed.`
-        : `${added.length} added to namespace ${temporal.namespace}. Jobs started from now on have them; a client or worker that runs already learns of them when it starts again.`,
+        : `${added.length} added to namespace ${temporal.namespace}. Jobs started from now on have them; a client that runs already learns of them within a minute.`,
     );
     return exitCodes.ok;
   } finally {

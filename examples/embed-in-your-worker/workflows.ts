@@ -1,5 +1,5 @@
 import { executeChild, workflowInfo } from '@temporalio/workflow';
-import { conversionJob } from 'temporal-file-conversion/workflows';
+import { conversionChildOptions, conversionJob } from 'temporal-file-conversion/workflows';
 
 // Registers conversionJob beside the workflows of this file.
 export * from 'temporal-file-conversion/workflows';
@@ -13,9 +13,17 @@ export interface ArchiveInvoiceInput {
 
 /** One more durable step among your own: the invoice becomes a PDF in the archive. */
 export async function archiveInvoice({ invoice, archive }: ArchiveInvoiceInput): Promise<string> {
+  const job = {
+    app: 'invoices',
+    source: { uri: invoice },
+    output: 'pdf',
+    destination: archive,
+    onExisting: 'overwrite',
+  } as const;
   const { output } = await executeChild(conversionJob, {
+    // Listed and named as every other conversion job.
+    ...conversionChildOptions(job),
     workflowId: `${workflowInfo().workflowId}/pdf`,
-    args: [{ app: 'invoices', source: { uri: invoice }, output: 'pdf', destination: archive, onExisting: 'overwrite' }],
   });
   return output?.sha256 ?? '';
 }

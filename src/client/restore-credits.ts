@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { conversionJobType, creditsRestoredSignal } from '../shared/names';
 import { searchAttributes } from '../shared/search-attributes';
-import { hasSearchAttributes } from './search-attribute-support';
+import { presentSearchAttributes } from './search-attribute-support';
 import { quoted } from './visibility-query';
 
 export interface RestoredCredits {
@@ -21,14 +21,15 @@ const checkIntervalMs = 200;
 
 /**
  * Lets every job of an app that is parked for vCredits go on at once: one operation that the Temporal server runs, however many jobs there
- * are. Where the search attributes are not registered every running job is told; those that are not parked ignore it.
+ * are. Running jobs that are not listed, such as children of a workflow of somebody's own, are told too: those that are not parked ignore it.
  */
 export async function restoreCredits(client: Client, { app }: { app: string }): Promise<RestoredCredits> {
   const { namespace, identity } = client.options;
-  const selected = (await hasSearchAttributes(client))
-    ? ` AND ${searchAttributes.app.name} = ${quoted(app)} AND ${searchAttributes.status.name} = 'awaitingCredits'`
-    : '';
-  const query = `WorkflowType = '${conversionJobType}' AND ExecutionStatus = 'Running'${selected}`;
+  const query = [
+    `WorkflowType = '${conversionJobType}'`,
+    `ExecutionStatus = 'Running'`,
+    ...parkedJobs(app, await presentSearchAttributes(client)),
+  ].join(' AND ');
   if ((await client.workflow.count(query)).count === 0) return { signalled: 0, failed: 0, query };
   const jobId = randomUUID();
   await client.workflowService.startBatchOperation({
@@ -46,4 +47,14 @@ export async function restoreCredits(client: Client, { app }: { app: string }): 
     }
     await sleep(checkIntervalMs);
   }
+}
+
+function parkedJobs(app: string, present: ReadonlySet<string>): string[] {
+  const conditions = [
+    { by: searchAttributes.app.name, value: app },
+    { by: searchAttributes.status.name, value: 'awaitingCredits' },
+  ];
+  return conditions
+    .filter(({ by }) => present.has(by))
+    .map(({ by, value }) => `(${by} = ${quoted(value)} OR ${by} IS NULL)`);
 }

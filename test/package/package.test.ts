@@ -6,6 +6,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Client } from '@temporalio/client';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
+import { searchAttributes } from '../../src/shared/search-attributes';
 import type { archiveInvoice } from '../../examples/embed-in-your-worker/workflows';
 import type { StubService } from '../support/stub-service';
 import { startStubService, stubAppId, stubToken } from '../support/stub-service';
@@ -185,6 +186,7 @@ describe('the packed package, installed into an empty project without its option
       expect(await readFile(path.join(project.folder, 'files/archive/invoice.pdf'), 'utf8')).toBe('converted');
       const job = await temporal.workflow.getHandle(`${workflowId}/pdf`).describe();
       expect(job).toMatchObject({ type: 'conversionJob', parentExecution: { workflowId } });
+      expect(job.typedSearchAttributes.get(searchAttributes.app)).toBe('invoices');
       expect(await drain(worker)).toBe(0);
     }, 120_000);
 

@@ -1,0 +1,15 @@
+/** A workflows file as a user of the library writes it. */
+import { executeChild } from '@temporalio/workflow';
+import type { ConversionJobInput, ConversionJobResult } from '../../src/shared/job';
+import { conversionChildOptions, conversionJob } from '../../src/workflows';
+
+export * from '../../src/workflows';
+
+export async function convertListed(input: ConversionJobInput, workflowId: string): Promise<ConversionJobResult> {
+  return executeChild(conversionJob, { ...conversionChildOptions(input), workflowId });
+}
+
+/** As one does who knows of no options. */
+export async function convertUnlisted(input: ConversionJobInput, workflowId: string): Promise<ConversionJobResult> {
+  return executeChild(conversionJob, { args: [input], workflowId });
+}

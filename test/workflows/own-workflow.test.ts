@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { ConversionHandle } from '../../src/client/conversion-handle';
+import { restoreCredits } from '../../src/client/restore-credits';
+import { FileConversionPlugin } from '../../src/plugin';
+import type { ConversionJobInput } from '../../src/shared/job';
+import { searchAttributes } from '../../src/shared/search-attributes';
+import type { ConversionRig } from '../support/conversion-worker';
+import { quickPolicies, startRig } from '../support/conversion-worker';
+import { answerError, stubAppId, stubToken } from '../support/stub-service';
+import { testTemporalAddress } from '../support/temporal';
+import { until } from '../support/until';
+
+/** Jobs that are children of somebody's own workflow, on a worker of theirs. */
+
+const app = 'own-workflow';
+let rig: ConversionRig;
+let connection: NativeConnection;
+let plugin: FileConversionPlugin;
+let worker: Worker;
+let running: Promise<void>;
+
+beforeAll(async () => {
+  rig = await startRig({ app, worker: false });
+  connection = await NativeConnection.connect({ address: testTemporalAddress() });
+  plugin = new FileConversionPlugin({ apps: { [app]: { baseUrl: rig.stub.url, appId: stubAppId, token: stubToken } } });
+  worker = await Worker.create({
+    connection,
+    taskQueue: rig.taskQueue,
+    workflowsPath: require.resolve('../support/own-workflows'),
+    plugins: [plugin],
+  });
+  running = worker.run();
+});
+
+afterAll(async () => {
+  worker.shutdown();
+  await running;
+  await plugin.close();
+  await connection.close();
+  await rig.close();
+});
+
+it.each(['convertListed', 'convertUnlisted'])(
+  'a job of %s that is parked for vCredits goes on when somebody says that there are some',
+  async (workflow) => {
+    let balance = 0;
+    rig.stub.on('convert/file', (seen, response) => {
+      if (balance === 0) answerError(response, 403, 'INSUFFICIENT_VCREDITS');
+      else rig.stub.answerAsAlways(seen, response);
+    });
+    const childId = `own/${randomUUID()}`;
+    const input: ConversionJobInput = {
+      app,
+      source: { uri: pathToFileURL(await rig.source('report.md')).href },
+      output: 'pdf',
+      destination: pathToFileURL(path.join(rig.folder, `${workflow}.pdf`)).href,
+      policies: quickPolicies,
+    };
+    const result = rig.temporal.workflow.execute(workflow, {
+      workflowId: `parent-${childId}`,
+      taskQueue: rig.taskQueue,
+      args: [input, childId],
+    });
+    const job = new ConversionHandle(rig.temporal.workflow.getHandle(childId));
+    await until('it is parked', () => isParked(job), 20_000);
+    balance = 1;
+    const asked = Date.now();
+    await until('it is told', async () => (await restoreCredits(rig.temporal, { app })).signalled > 0, 10_000);
+    await expect(result).resolves.toMatchObject({ status: 'succeeded' });
+    // Without the word it would ask again after a minute.
+    expect(Date.now() - asked).toBeLessThan(30_000);
+  },
+);
+
+async function isParked(job: ConversionHandle): Promise<boolean> {
+  const state = await job.state().catch(() => undefined);
+  return state?.phase === 'awaitingCredits';
+}
+
+it('a child that was started with the options for it is listed and named as every other job', async () => {
+  rig.stub.on('convert/file', (seen, response) => rig.stub.answerAsAlways(seen, response));
+  const childId = `own/${randomUUID()}`;
+  const input: ConversionJobInput = {
+    app,
+    source: { uri: pathToFileURL(await rig.source('invoice.docx')).href },
+    output: 'pdf',
+    policies: quickPolicies,
+  };
+  await rig.temporal.workflow.execute('convertListed', {
+    workflowId: `parent-${childId}`,
+    taskQueue: rig.taskQueue,
+    args: [input, childId],
+  });
+  const child = await rig.temporal.workflow.getHandle(childId).describe();
+  const { typedSearchAttributes: attributes } = child;
+  expect(await child.staticSummary()).toBe('invoice.docx → pdf');
+  expect(attributes.get(searchAttributes.app)).toBe(app);
+  expect(attributes.get(searchAttributes.status)).toBe('completed');
+  expect(attributes.get(searchAttributes.inputFormat)).toBe('docx');
+});

@@ -9,26 +9,28 @@ import { newNamespace } from '../support/namespace';
 import { answerCompleted } from '../support/stub-service';
 import type { Refusal } from '../support/temporal-proxy';
 import { startTemporalProxy } from '../support/temporal-proxy';
-import { testClient, testTemporalAddress } from '../support/temporal';
+import { testTemporalAddress } from '../support/temporal';
 import { until } from '../support/until';
 
 /** `temporal.api.enums.v1.IndexedValueType` of a keyword. */
 const keyword = 2;
 
+let connection: Connection;
 let temporal: Client;
 
 beforeAll(async () => {
-  temporal = await testClient();
+  connection = await Connection.connect({ address: testTemporalAddress() });
+  temporal = new Client({ connection });
 });
 
-afterAll(() => temporal.connection.close());
+afterAll(() => connection.close());
 
 it('a job is listed by the attributes that its namespace has, and ends well although others are missing there', async () => {
   const namespace = await newNamespace(temporal);
-  const client = new Client({ connection: temporal.connection, namespace });
+  const client = new Client({ connection, namespace });
   const present = searchAttributeNames.filter((name) => name !== 'ConversionVCredits');
   const types = Object.fromEntries(present.map((name) => [name, keyword]));
-  await (temporal.connection as Connection).operatorService.addSearchAttributes({ namespace, searchAttributes: types });
+  await connection.operatorService.addSearchAttributes({ namespace, searchAttributes: types });
   await until('they are there', async () => (await presentSearchAttributes(client)).size === present.length, 20_000);
   const rig = await startRig({ app: 'seven', temporal: { address: testTemporalAddress(), namespace } });
   try {
@@ -53,9 +55,9 @@ it('a job is listed by the attributes that its namespace has, and ends well alth
 it('a question that the server does not answer says nothing of the namespace: jobs are listed, and it is asked again', async () => {
   const refused: Record<string, Refusal> = { CountWorkflowExecutions: { status: 13, message: 'visibility is away' } };
   const proxy = await startTemporalProxy(testTemporalAddress(), refused);
-  const connection = await Connection.connect({ address: proxy.address });
+  const proxied = await Connection.connect({ address: proxy.address });
   try {
-    const client = new Client({ connection });
+    const client = new Client({ connection: proxied });
     const conversions = new FileConversionClient({ client, taskQueue: 'nobody-polls', app: 'asked-again' });
     await expect(presentSearchAttributes(client)).rejects.toThrow();
     const request = { source: '/nowhere/report.md', output: 'pdf' };
@@ -65,7 +67,7 @@ it('a question that the server does not answer says nothing of the namespace: jo
     delete refused['CountWorkflowExecutions'];
     expect((await presentSearchAttributes(client)).size).toBe(searchAttributeNames.length);
   } finally {
-    await connection.close();
+    await proxied.close();
     await proxy.close();
   }
 });

@@ -15,7 +15,7 @@ import { createRateMemory } from './api/rate-limit/rate-memory';
 import type { RequestTracer } from './api/request-spans';
 import type { ApiTimeouts, ConversionApi, RateMemory } from './api/conversion-api';
 import { checkBaseUrl, createCallbackUrl } from './callbacks/callback-url';
-import { createCallbackKey } from './callbacks/callback-key';
+import { parseCallbackKeys } from './callbacks/callback-key';
 import type { CallbackSubmission } from './shared/callback';
 import type { FileStore } from './storage/file-store';
 import { createLocalFiles } from './storage/local-files';
@@ -33,7 +33,7 @@ export interface AppProfile {
 
 /** How services are asked to call back; the receiver is `fileconv callbacks`. */
 export interface CallbackSettings {
-  /** Signs the URLs: at least 32 characters, the same that the receiver has. */
+  /** Signs the URLs: at least 32 characters, the same that the receiver has. Of a key file the text as it is: the first of two keys signs. */
   key: string | KeyObject;
   /** Where services reach the receiver, a path prefix included, for example `https://hooks.example.com/conversion`. Default: only apps with a `callbackBaseUrl` ask. */
   publicBaseUrl?: string;
@@ -76,7 +76,7 @@ export class FileConversionPlugin extends SimplePlugin {
     this.stateDir = options.stateDir;
     this.tracer = options.tracer;
     const { key } = options.callbacks ?? {};
-    this.callbackKey = typeof key === 'string' ? createCallbackKey(key) : key;
+    this.callbackKey = typeof key === 'string' ? parseCallbackKeys(key).current : key;
     this.callbackBaseUrls = callbackBaseUrls(options);
     this.metrics = new WorkerMetrics(Object.keys(options.apps));
     const dependencies: ActivityDependencies = {

@@ -20,7 +20,7 @@ export class CallbackKeyError extends Error {
 const minKeyLength = 32;
 
 /** @throws CallbackKeyError when it is too short. */
-export function createCallbackKey(text: string): KeyObject {
+function createCallbackKey(text: string): KeyObject {
   if (text.length < minKeyLength) {
     throw new CallbackKeyError(`a callback key has at least ${minKeyLength} characters, not ${text.length}`);
   }

@@ -16,13 +16,17 @@ export interface CallingBackRig extends ConversionRig {
   receiver: CallbackReceiver;
 }
 
-export async function startCallingBackRig(options: Parameters<typeof startRig>[0] = {}): Promise<CallingBackRig> {
+/** `workerKey`: what the worker has in place of the receiver's key. */
+export async function startCallingBackRig({
+  workerKey = callbackKeyText,
+  ...options
+}: Parameters<typeof startRig>[0] & { workerKey?: string } = {}): Promise<CallingBackRig> {
   const temporal = await testClient();
   const receiver = await startCallbackReceiver({
     keys: parseCallbackKeys(callbackKeyText),
     signalJob: createSignalJob(temporal),
   });
-  const rig = await startRig({ ...options, callbacks: { key: callbackKeyText, publicBaseUrl: receiver.url } });
+  const rig = await startRig({ ...options, callbacks: { key: workerKey, publicBaseUrl: receiver.url } });
   return {
     ...rig,
     receiver,

@@ -226,6 +226,24 @@ describe('a job that asked for a callback', () => {
   });
 });
 
+it('is called back with the key of a file as it stands there: ended by a line, and with the previous key behind it', async () => {
+  const olderKey = 'older-callback-key-of-the-tests-0123456789';
+  const rig = await startCallingBackRig({ workerKey: `${callbackKeyText}\n${olderKey}\n` });
+  try {
+    const { tasks } = keepTasks(rig.stub);
+    const destination = path.join(rig.folder, 'report.pdf');
+    const policies = { ...quickPolicies, pollAfter: '10 minutes' };
+    const request = { source: await rig.source('report.md'), output: 'pdf', destination, policies };
+    const handle = await rig.client.start(request);
+    await until('it has submitted', () => tasks.length === 1);
+    tasks[0]?.finish();
+    expect(await tasks[0]?.callBack()).toBe(204);
+    expect(await handle.result()).toMatchObject({ status: 'succeeded', requests: 5 });
+  } finally {
+    await rig.close();
+  }
+});
+
 function nonceOf(url: string | undefined): string {
   return url?.split('.').at(-2) ?? '';
 }

@@ -1,6 +1,7 @@
 import { ConversionFailure, type ConversionRequest, type Converted, oneLine, type Warnings } from './conversion';
 import { plainTextReader } from '../formats-table';
 import { embedImages } from './embed-images';
+import { readInputText } from './input-text';
 import { describeMissing, inputNameFor, runPandoc } from './pandoc';
 import { plainTextDocument } from './plain-text';
 import { declaredUnpackedBytes } from './unpacked-size';
@@ -83,15 +84,11 @@ export async function readDocument(
     );
   }
   if (zipped.has(reader)) requireUnpackable(request, input);
-  const isPlain = reader === plainTextReader;
+  const prepared = zipped.has(reader) ? { from: reader, input, warnings: {} } : prepareText(request, input);
   try {
-    return await runPandoc({
-      from: isPlain ? 'json' : reader,
-      to,
-      input: isPlain ? plainTextDocument(input) : input,
-      inputName: inputNameFor(request),
-      options,
-    });
+    const { from } = prepared;
+    const read = await runPandoc({ from, to, input: prepared.input, inputName: inputNameFor(request), options });
+    return { ...read, warnings: { ...prepared.warnings, ...read.warnings } };
   } catch (error) {
     if (!(error instanceof ConversionFailure)) throw error;
     const { inputFormat, outputFormat } = request;
@@ -99,6 +96,14 @@ export async function readDocument(
       `The ${inputFormat} file could not be converted to ${outputFormat}: ${oneLine(error.message)}`,
     );
   }
+}
+
+/** Text as pandoc is to read it, which itself takes everything for UTF-8. */
+function prepareText({ route: { reader }, inputFormat }: ConversionRequest, input: Buffer) {
+  const { text, warnings } = readInputText(input, inputFormat);
+  return reader === plainTextReader
+    ? { from: 'json', input: plainTextDocument(text), warnings }
+    : { from: reader, input: text, warnings };
 }
 
 /** A zip bomb that does not lie is refused at once; one that lies meets the limits of its process. */

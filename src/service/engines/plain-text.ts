@@ -2,11 +2,7 @@
  * Text without markup as a pandoc document (JSON): an empty line ends a paragraph, every other line end is kept, and nothing
  * in it is markup.
  */
-export function plainTextDocument(input: Buffer): string {
-  const text = input
-    .toString('utf8')
-    .replace(/^\uFEFF/, '')
-    .replace(/\r\n?/g, '\n');
+export function plainTextDocument(text: string): string {
   const paragraphs = text.split(/\n[ \t]*\n+/).filter((paragraph) => paragraph.trim() !== '');
   const blocks = paragraphs.map((paragraph) => ({ t: 'Para', c: paragraphInlines(paragraph) }));
   return JSON.stringify({ 'pandoc-api-version': [1, 23, 1], meta: {}, blocks });
@@ -23,7 +19,7 @@ function paragraphInlines(paragraph: string): Inline[] {
 }
 
 function lineInlines(line: string): Inline[] {
-  const words = line.trim().split(/\s+/);
+  const words = line.trim().split(/[ \t\f]+/);
   return words.flatMap((word, index): Inline[] => [
     ...(index === 0 ? [] : [{ t: 'Space' } as const]),
     { t: 'Str', c: word },

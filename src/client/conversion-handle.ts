@@ -1,7 +1,7 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import type { ConversionFailureDetails, ConversionJobResult, ConversionJobState } from '../shared/job';
+import type { ConversionFailureDetails, ConversionJobResult, ConversionJobState, CreditsWord } from '../shared/job';
 import { conversionStateQuery, creditsRestoredSignal } from '../shared/names';
 import { endOf } from './workflow-end';
 
@@ -63,7 +63,8 @@ export class ConversionHandle {
 
   /** Tells a job that is parked for vCredits to go on now. */
   async creditsRestored(): Promise<void> {
-    await this.workflow.signal(creditsRestoredSignal);
+    const word: CreditsWord = { saidAt: Date.now() };
+    await this.workflow.signal(creditsRestoredSignal, word);
   }
 }
 

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
+import { encodeToPayloads } from '@temporalio/common/lib/internal-non-workflow';
+import type { CreditsWord } from '../shared/job';
 import { conversionJobType, creditsRestoredSignal } from '../shared/names';
 import { searchAttributes } from '../shared/search-attributes';
 import { presentSearchAttributes } from './search-attribute-support';
@@ -32,12 +34,15 @@ export async function restoreCredits(client: Client, { app }: { app: string }): 
   ].join(' AND ');
   if ((await client.workflow.count(query)).count === 0) return { signalled: 0, failed: 0, query };
   const jobId = randomUUID();
+  // One word for all of them: once it has proved wrong for one, the others of its kind spend no request on it.
+  const word: CreditsWord = { saidAt: Date.now() };
+  const payloads = await encodeToPayloads(client.options.loadedDataConverter, word);
   await client.workflowService.startBatchOperation({
     namespace,
     jobId,
     visibilityQuery: query,
     reason: `vCredits of app ${app} were restored`,
-    signalOperation: { signal: creditsRestoredSignal, identity },
+    signalOperation: { signal: creditsRestoredSignal, identity, input: { payloads: payloads ?? [] } },
   });
   for (;;) {
     const { state, completeOperationCount, failureOperationCount } =

@@ -88,6 +88,12 @@ export interface ConversionJobInput {
 export type JobPhase =
   'uploading' | 'submitting' | 'awaitingCredits' | 'converting' | 'downloading' | 'completed' | 'failed' | 'cancelled';
 
+/** Somebody's word that there are vCredits again. */
+export interface CreditsWord {
+  /** Milliseconds since the epoch; the same for every job that is told by one command. */
+  saidAt: number;
+}
+
 /** A finished file at the destination. */
 export interface OutputFile {
   uri: string;

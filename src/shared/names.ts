@@ -24,7 +24,7 @@ export const conversionStateQuery = 'conversionState';
 /** Signal: the service has called back for one of the job's submits; its argument is a `CallbackArrival`. */
 export const conversionCallbackSignal = 'conversionCallback';
 
-/** Signal: vCredits were added; a parked job goes on at once. */
+/** Signal: vCredits were added; a parked job goes on at once. Its argument is a `CreditsWord`, or none. */
 export const creditsRestoredSignal = 'creditsRestored';
 
 export const batchStateQuery = 'batchState';

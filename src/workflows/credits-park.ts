@@ -1,13 +1,14 @@
 import { condition, defineSignal, setHandler } from '@temporalio/workflow';
 import type { ParkedSubmit } from '../shared/activities';
 import { failureCodes } from '../shared/activities';
+import type { CreditsWord } from '../shared/job';
 import { creditsRestoredSignal } from '../shared/names';
 import { shownTime } from '../shared/shown-time';
 import type { JobFailure } from './job-failure';
 import { countParked } from './job-metrics';
 import type { JobProgress } from './job-progress';
 
-const creditsRestored = defineSignal(creditsRestoredSignal);
+const creditsRestored = defineSignal<[CreditsWord?]>(creditsRestoredSignal);
 
 const firstRecheckMs = 60_000;
 const maxRecheckMs = 3_600_000;
@@ -26,9 +27,9 @@ export class CreditsPark {
 
   /** Before anything is awaited: the signal may come at any time. */
   listen(): void {
-    setHandler(creditsRestored, () => {
+    setHandler(creditsRestored, (word) => {
       this.restored = true;
-      this.restoredAt = Date.now();
+      this.restoredAt = word?.saidAt ?? Date.now();
     });
   }
 

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import path from 'node:path';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
 import { restoreCredits } from '../../src/client/restore-credits';
+import { activityNames } from '../../src/shared/names';
 import type { ConversionRig } from '../support/conversion-worker';
 import { quickPolicies, startRig } from '../support/conversion-worker';
 import { answerError, answerRunning } from '../support/stub-service';
@@ -97,6 +98,33 @@ it('as many jobs are converted as there are vCredits for; the others park, learn
   expect(results.some(({ possiblyChargedTwice }) => possiblyChargedTwice)).toBe(false);
   expect(account.charged).toBe(jobs);
 });
+
+it('jobs that are told by one command are told the same word, so that one refusal stands for all of them', async () => {
+  const account = fund(0);
+  const handles = await start(5);
+  await until('they are parked', async () => (await parked()) === 5, 30_000);
+  await restoreCredits(rig.temporal, { app: 'short-of-credits' });
+  await until('each has tried again', async () => (await wordsOf(handles)).length >= 5, 30_000);
+  expect(new Set(await wordsOf(handles)).size).toBe(1);
+  account.balance = 5;
+  await restoreCredits(rig.temporal, { app: 'short-of-credits' });
+  await Promise.all(handles.map((handle) => handle.result()));
+});
+
+/** When it was said that there are vCredits, as each submit of a parked job knows it. */
+async function wordsOf(handles: readonly ConversionHandle[]): Promise<number[]> {
+  const histories = await Promise.all(
+    handles.map(({ workflowId }) => rig.temporal.workflow.getHandle(workflowId).fetchHistory()),
+  );
+  return histories.flatMap(({ events }) =>
+    (events ?? []).flatMap(({ activityTaskScheduledEventAttributes: scheduled }) => {
+      if (scheduled?.activityType?.name !== activityNames.convertFile) return [];
+      const [input] = scheduled.input?.payloads ?? [];
+      const { parked } = JSON.parse(Buffer.from(input?.data ?? []).toString()) as { parked?: { restoredAt?: number } };
+      return parked?.restoredAt ?? [];
+    }),
+  );
+}
 
 it('a job that is told again and again parks again while there are none, and adds little to the history', async () => {
   const account = fund(0);

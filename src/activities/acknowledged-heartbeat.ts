@@ -39,9 +39,19 @@ export class AcknowledgedHeartbeat {
     this.timer ??= setInterval(() => this.context.heartbeat(this.details), timeoutMs / 3);
   }
 
+  /** A regular beat now. The worker gives up an attempt that it has not seen beat in time, whatever the server was told by `record`. */
+  beat(): void {
+    this.context.heartbeat(this.details);
+  }
+
   /** Replaces the details of the next regular beat; costs nothing now. */
   update(details: object): void {
     this.details = { ...this.lasting, ...details };
+  }
+
+  /** Adds to the details of the next regular beat; costs nothing now. */
+  add(details: object): void {
+    this.details = { ...this.details, ...details };
   }
 
   /**

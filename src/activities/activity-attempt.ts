@@ -3,7 +3,7 @@ import type { RequestTurn } from '../api/conversion-api';
 import { ConversionApiError } from '../api/errors';
 import { AcknowledgedHeartbeat } from './acknowledged-heartbeat';
 import type { FailureContext } from './failure';
-import { endedByRateLimit, toFailure } from './failure';
+import { endedByRateLimit, isUnreadable, toFailure } from './failure';
 import { readRetryPauses } from './retry-pauses';
 import type { WorkerMetrics } from './worker-metrics';
 
@@ -20,6 +20,8 @@ export interface ActivityAttempt {
   readonly signal: AbortSignal;
   /** How long this attempt may take, by its start-to-close time-out. */
   readonly timeoutMs: number;
+  /** Milliseconds since this attempt began. */
+  ageMs(): number;
   /** How this attempt's requests wait for their turn at the rate limit. */
   readonly turn: RequestTurn;
   /** Identity of the job that this activity belongs to. */
@@ -30,12 +32,14 @@ export interface ActivityAttempt {
   readonly failure: FailureContext;
 }
 
-/** Attempts that the rate limit has ended: they are no attempts at anything. Part of the details of every heartbeat. */
-interface RateLimitedAttempts {
-  /** Answered with 429. */
+/** What attempts before this one came to. Part of the details of every heartbeat. */
+interface EarlierAttempts {
+  /** Answered with 429: no attempts at anything. */
   throttled?: number;
-  /** Never sent: their turn was too far away. */
+  /** Never sent, since their turn was too far away: no attempts either. */
   turnedAway?: number;
+  /** The last ones, in a row, to which something came that was no answer of the service. */
+  unreadable?: number;
 }
 
 /**
@@ -59,12 +63,13 @@ export async function runAttempt<T>(
   const context = Context.current();
   const { info } = context;
   const previousDetails = info.heartbeatDetails as unknown;
-  const { throttled = 0, turnedAway = 0 } = (previousDetails ?? {}) as RateLimitedAttempts;
-  const limited: RateLimitedAttempts = {
+  const { throttled = 0, turnedAway = 0, unreadable = 0 } = (previousDetails ?? {}) as EarlierAttempts;
+  const limited: EarlierAttempts = {
     ...(throttled > 0 && { throttled }),
     ...(turnedAway > 0 && { turnedAway }),
   };
-  const heartbeat = new AcknowledgedHeartbeat(context, limited);
+  const heartbeat = new AcknowledgedHeartbeat(context, { ...limited, ...(unreadable > 0 && { unreadable }) });
+  const startedAtMs = performance.now();
   // A submit begins its beat only behind its fence, which an older beat must not overtake.
   if (step !== 'submit') heartbeat.start();
   const pauses = readRetryPauses(info.retryPolicy);
@@ -74,6 +79,9 @@ export async function runAttempt<T>(
     attempt: info.attempt - throttled - turnedAway,
     ...(pauses && { pauses }),
     requests: info.attempt - turnedAway - 1,
+    unreadableInARow: unreadable + 1,
+    // The server's clock, which the workflow's deadlines go by; this machine's may be minutes away.
+    serverNow: () => info.currentAttemptScheduledTimestampMs + (performance.now() - startedAtMs),
   };
   try {
     return await work({
@@ -83,6 +91,7 @@ export async function runAttempt<T>(
       previousDetails,
       signal: heartbeat.signal,
       timeoutMs: info.startToCloseTimeoutMs,
+      ageMs: () => performance.now() - startedAtMs,
       turn: {
         signal: heartbeat.signal,
         priority: info.priority?.priorityKey,
@@ -96,7 +105,11 @@ export async function runAttempt<T>(
   } catch (error) {
     const limitedBy = endedByRateLimit(error);
     if (limitedBy) await heartbeat.recordLast({ ...limited, [limitedBy]: (limited[limitedBy] ?? 0) + 1 });
-    else heartbeat.tellWithFailure();
+    else {
+      const unreadableInARow = isUnreadable(error) ? unreadable + 1 : 0;
+      if (unreadableInARow !== unreadable) heartbeat.add({ unreadable: unreadableInARow });
+      heartbeat.tellWithFailure();
+    }
     if (limitedBy === 'throttled') logThrottled(context, error);
     const told = toFailure(error, failure);
     metrics?.attemptFailed({ step, app }, { error, told });

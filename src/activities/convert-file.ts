@@ -1,12 +1,17 @@
 import path from 'node:path';
 import { ConversionApiError } from '../api/errors';
 import { endpoints } from '../api/contract';
+import { readFence } from '../shared/activities';
 import type { ConvertFileInput, ConvertFileResult, SendingFence } from '../shared/activities';
 import { runAttempt } from './activity-attempt';
 import { KnownInsufficientError } from './credits-watch';
 import type { ActivityDependencies } from './dependencies';
+import { UnknownSubmitError } from './failure';
 import { planDestination } from './job-destination';
 import { reportTask } from './task-report';
+
+/** By then part of the heartbeat time-out has passed, though nobody has beaten yet. */
+const longAgeMs = 2_000;
 
 /**
  * Submits the conversion (`convert/file`). **Not repeat-safe**: there is no idempotency key and a conversion costs vCredits.
@@ -22,9 +27,18 @@ export function createConvertFile({ api, files, credits, callbackUrl, metrics }:
         const plan = await planDestination(files, { ...input, destination: input.destination });
         if (plan.kind === 'skip') return { skipped: true };
       }
+      const fence = readFence(previousDetails);
+      if (fence) {
+        failure.callback = fence.callback === true;
+        failure.afterReset = fence.afterReset === true;
+        throw new UnknownSubmitError();
+      }
       if (input.parked) failure.parked = input.parked;
       const kind = [input.app, input.input ?? path.extname(input.sourceName).toLowerCase(), input.output].join(' ');
-      if (input.parked && !input.parked.askAtOnce && number === 1) {
+      failure.afterReset = input.afterReset === true;
+      const isLast =
+        input.parked !== undefined && failure.serverNow !== undefined && failure.serverNow() >= input.parked.until;
+      if (input.parked && !input.parked.askAtOnce && number === 1 && !isLast) {
         throw new KnownInsufficientError('too few vCredits a moment ago.');
       }
       const service = await api(input.app);
@@ -33,14 +47,14 @@ export function createConvertFile({ api, files, credits, callbackUrl, metrics }:
       const callback = isCallable ? callbackUrl?.(input.app, { workflowId, nonce }) : undefined;
       const calledBack = callback === undefined ? {} : { callback: true as const };
       failure.callback = callback !== undefined;
-      // An earlier attempt ended with proof that nothing ran, or the server would not have retried it.
-      if (previousDetails !== undefined && previousDetails !== null) await heartbeat.record({ phase: 'waiting' });
-
+      const afterReset = input.afterReset === true ? { afterReset: true as const } : {};
       const raiseFence = async () => {
-        credits.probe(kind, input.parked?.restoredAt);
-        const fence: SendingFence = { phase: 'sending', ...calledBack };
+        // The last question before the deadline is asked, whatever others have learned.
+        if (!isLast) credits.probe(kind, input.restoredAt);
+        const fence: SendingFence = { phase: 'sending', ...calledBack, ...afterReset };
         await heartbeat.record(fence);
         heartbeat.start();
+        if (attempt.ageMs() > longAgeMs) heartbeat.beat();
         failure.requests = requests;
         failure.sentUnrepeatable = true;
       };
@@ -57,7 +71,7 @@ export function createConvertFile({ api, files, credits, callbackUrl, metrics }:
         });
       } catch (error) {
         if (error instanceof ConversionApiError && error.code === 'INSUFFICIENT_VCREDITS')
-          credits.insufficient(kind, input.parked?.restoredAt);
+          credits.insufficient(kind, input.restoredAt);
         if (failure.sentUnrepeatable === true && error instanceof ConversionApiError && !error.mayHaveExecuted) {
           failure.sentUnrepeatable = false;
           await heartbeat.record({ phase: 'waiting' });
@@ -68,10 +82,10 @@ export function createConvertFile({ api, files, credits, callbackUrl, metrics }:
       const taskId = snapshot.taskId ?? snapshot.connector;
       if (taskId === undefined) {
         if (snapshot.error === undefined) throw nameless();
-        return { skipped: false, report: reportTask(snapshot, '', failure), requests, ...calledBack };
+        return { skipped: false, report: reportTask(snapshot, '', failure), requests, ...calledBack, ...afterReset };
       }
       failure.taskId = taskId;
-      return { skipped: false, report: reportTask(snapshot, taskId, failure), requests, ...calledBack };
+      return { skipped: false, report: reportTask(snapshot, taskId, failure), requests, ...calledBack, ...afterReset };
     });
 }
 

@@ -30,7 +30,9 @@ export class CreditsWatch {
     const shortage = this.#shortages.get(kind);
     if (!shortage || restoredAt > shortage.restoredAt) return;
     const now = this.now();
-    if (now < shortage.nextProbeAt) {
+    // A clock that was set back must not make anybody wait longer than was meant.
+    const isEarly = now < shortage.nextProbeAt && shortage.nextProbeAt - now <= shortage.pauseMs;
+    if (isEarly) {
       const seconds = Math.ceil((shortage.nextProbeAt - now) / 1_000);
       throw new KnownInsufficientError(
         `too few vCredits for such a conversion when another job asked; the next one asks in ${seconds} s.`,

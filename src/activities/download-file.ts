@@ -1,5 +1,6 @@
 import type { DownloadFileInput, DownloadFileResult } from '../shared/activities';
 import { lastSegment } from '../shared/job';
+import { hasAny } from '../shared/warnings';
 import { runAttempt } from './activity-attempt';
 import type { ActivityDependencies } from './dependencies';
 import { planDestination } from './job-destination';
@@ -49,7 +50,9 @@ export function createDownloadFile({ api, files, metrics }: ActivityDependencies
         });
         if (stored.skipped) return { skipped: true, requests };
         const { uri, bytes, sha256 } = stored;
-        return { skipped: false, file: { uri, name: lastSegment(uri), bytes, sha256 }, requests };
+        const { warnings } = ticket;
+        const file = { uri, name: lastSegment(uri), bytes, sha256 };
+        return { skipped: false, file, ...(hasAny(warnings) && { warnings }), requests };
       },
     );
 }

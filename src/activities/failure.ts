@@ -6,7 +6,7 @@ import { ConversionApiError, isClientErrorCode } from '../api/errors';
 import { RefusedPlanError } from '../batch/plan/refused-plan-error';
 import { RunFileError } from '../batch/run-file-error';
 import { DamagedRunError } from '../batch/runs/read-run';
-import type { ActivityFailureDetails, JobReaction, ParkedSubmit } from '../shared/activities';
+import type { ActivityFailureDetails, FailureOrigin, JobReaction, ParkedSubmit } from '../shared/activities';
 import { failureCodes } from '../shared/activities';
 import { StorageError } from '../storage/errors';
 import { KnownInsufficientError } from './credits-watch';
@@ -33,6 +33,21 @@ export interface FailureContext {
   taskIsHint?: boolean;
   /** A request that must not be repeated is on its way, and nothing has proven yet that it did not run. */
   sentUnrepeatable?: boolean;
+  /** The submit comes after a reset of the job. */
+  afterReset?: boolean;
+  /** This attempt and those right before it, if it ends with an answer that can't be read. Default: 1. */
+  unreadableInARow?: number;
+  /** Milliseconds since the epoch, by the clock of the Temporal server. Default: by this machine's. */
+  serverNow?: () => number;
+}
+
+/** An earlier attempt sent a request that must not be repeated, and what became of it was not recorded. */
+export class UnknownSubmitError extends Error {
+  override readonly name = 'UnknownSubmitError';
+
+  constructor() {
+    super('an earlier attempt sent the convert request, and its answer could not be recorded.');
+  }
 }
 
 /** A service that answers this often with something unreadable is not the service. */
@@ -54,7 +69,8 @@ export function toFailure(error: unknown, context: FailureContext): Error {
     return awaitCredits({ code: 'INSUFFICIENT_VCREDITS', message, cause: error }, context);
   }
   if (error instanceof UnknownAppError) {
-    return build(context, { code: 'UNKNOWN_APP', message: error.message, reaction: 'fail', cause: error });
+    // Another worker may have it, or this one once it was started again.
+    return build(context, { code: 'UNKNOWN_APP', message: error.message, reaction: 'retry', cause: error });
   }
   if (error instanceof DamagedRunError) {
     return build(context, { code: 'BATCH_RUN_DAMAGED', message: error.message, reaction: 'fail', cause: error });
@@ -63,8 +79,15 @@ export function toFailure(error: unknown, context: FailureContext): Error {
     return build(context, { code: error.code, message: error.message, reaction: 'fail', cause: error });
   }
   const cause = error instanceof Error ? error : new Error(String(error));
-  if (context.sentUnrepeatable === true) return outcomeUnknown(context, cause.message, { cause });
+  if (context.sentUnrepeatable === true || error instanceof UnknownSubmitError)
+    return outcomeUnknown(context, cause.message, { cause });
   return build(context, { code: 'UNEXPECTED', message: cause.message, reaction: 'retry', cause });
+}
+
+/** Whether something came that is no answer of the service: a gateway's page, or bytes other than announced. */
+export function isUnreadable(error: unknown): boolean {
+  if (error instanceof StorageError) return error.code === 'SIZE_MISMATCH';
+  return error instanceof ConversionApiError && error.code === 'UNREADABLE_RESPONSE';
 }
 
 /** Whether a rate limit, or what is known of missing vCredits, ended an attempt before it could do anything: it does not count. */
@@ -89,6 +112,7 @@ export function taskFailure(error: { code: string; message: string }, context: F
     server: 'submitAgain',
   };
   return build(context, {
+    origin: 'task',
     code: error.code,
     message: withAdvice(`the conversion failed with ${error.code}: ${error.message}`, known?.class, context),
     reaction: known === undefined ? 'fail' : reactions[known.class],
@@ -105,7 +129,9 @@ function fromApiError(error: ConversionApiError, context: FailureContext): Error
   if (error.code === 'REQUEST_ABORTED' && error.cause instanceof CancelledFailure) return error.cause;
   const known = lookUpErrorCode(error.code);
   const unlisted = known === undefined && !isClientErrorCode(error.code);
-  const base = { code: error.code, unlisted, cause: error, httpStatus: error.httpStatus, endpoint: error.endpoint };
+  const { code, httpStatus, endpoint, retryAfterSeconds } = error;
+  const base = { origin: 'request', code, unlisted, cause: error, httpStatus, endpoint } as const;
+  const orderedMs = retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1_000;
   const message = withAdvice(error.message, known?.class, context);
 
   // The callback named no task of this app, so what became of the submit is as unknown as before.
@@ -118,39 +144,59 @@ function fromApiError(error: ConversionApiError, context: FailureContext): Error
   }
   switch (known?.class ?? classOfClientCode(error)) {
     case 'rate': {
-      const delayMs = error.retryAfterSeconds === undefined ? undefined : error.retryAfterSeconds * 1_000;
-      return build(context, { ...base, message, reaction: 'retry', expected: true, delayMs });
+      return build(context, {
+        ...base,
+        message,
+        reaction: 'retry',
+        expected: true,
+        delayMs: orderedMs,
+        orderedWaitMs: orderedMs,
+      });
     }
     case 'credits':
+      // The question was refused; the task has its vCredits.
+      if (context.step === 'check') return build(context, { ...base, message, reaction: 'retry' });
       return awaitCredits({ ...base, message }, context);
     case 'chain':
-      return build(context, { ...base, message, reaction: context.step === 'submit' ? 'uploadAgain' : 'fail' });
+      return build(context, { ...base, message, reaction: reactionToBrokenChain(context) });
     case 'expired': {
       const renewable = error.endpoint === endpoints.downloadUrlGet && context.attempt < maxExpiredDownloads;
-      return build(context, { ...base, message, reaction: renewable ? 'retry' : 'fail' });
+      return build(context, { ...base, message, reaction: renewable ? 'retry' : reactionToBrokenChain(context) });
     }
     case 'server':
       // A task that completed with this error was not charged: the workflow counts how often it is submitted again.
       return build(context, { ...base, message, reaction: context.step === 'submit' ? 'submitAgain' : 'retry' });
     case 'transient':
-      return build(context, { ...base, message, reaction: 'retry' });
+      return build(context, { ...base, message, reaction: 'retry', delayMs: orderedMs, orderedWaitMs: orderedMs });
     case 'unreadable': {
-      const hopeless = context.attempt >= maxUnreadableAnswers;
+      const hopeless = !isPaid(context) && (context.unreadableInARow ?? 1) >= maxUnreadableAnswers;
       const advice = `${message} Check that the base URL of app ${context.app} is the conversion service's (\`fileconv config show\`).`;
       return build(context, { ...base, message: advice, reaction: hopeless ? 'fail' : 'retry' });
     }
     case 'caller':
-    case 'input':
     case 'account':
     case 'final':
+      // A person can put it right, and then the job goes on by itself: there is money behind it.
+      return build(context, { ...base, message, reaction: isPaid(context) ? 'retry' : 'fail' });
+    case 'input':
       return build(context, { ...base, message, reaction: 'fail' });
   }
 }
 
+/** The service has accepted the conversion: nothing but its word on the task, or the deadline, ends the job. */
+function isPaid({ step }: FailureContext): boolean {
+  return step === 'check' || step === 'download';
+}
+
+function reactionToBrokenChain(context: FailureContext): JobReaction {
+  if (isPaid(context)) return 'taskLost';
+  return context.step === 'submit' ? 'uploadAgain' : 'fail';
+}
+
 /** A job that is parked already asks again by itself; any other parks now. */
 function awaitCredits(parts: Omit<FailureParts, 'reaction'>, context: FailureContext): ApplicationFailure {
-  const { parked } = context;
-  const now = Date.now();
+  const { parked, serverNow = Date.now } = context;
+  const now = serverNow();
   if (!parked || now >= parked.until) return build(context, { ...parts, reaction: 'awaitCredits' });
   const delayMs = nextCreditsCheckMs({ parkedMs: now - parked.since, leftMs: parked.until - now, random: Math.random });
   return build(context, { ...parts, reaction: 'retry', expected: true, delayMs });
@@ -187,6 +233,9 @@ function classOfClientCode(error: ConversionApiError): 'rate' | 'transient' | 'u
 }
 
 function fromStorageError(error: StorageError, context: FailureContext): ApplicationFailure {
+  if (error.code === 'SIZE_MISMATCH' && (context.unreadableInARow ?? 1) >= maxUnreadableAnswers) {
+    return build(context, { code: 'UNREADABLE_RESPONSE', message: error.message, reaction: 'fail', cause: error });
+  }
   return build(context, {
     code: error.code,
     message: error.message,
@@ -213,6 +262,10 @@ function withAdvice(message: string, errorClass: ErrorClass | undefined, { app }
 
 interface FailureParts {
   code: string;
+  /** Default: `worker`. */
+  origin?: FailureOrigin;
+  /** Of a pause that the service wants. */
+  orderedWaitMs?: number | undefined;
   /** Only the service knows this code. */
   unlisted?: boolean;
   message: string;
@@ -230,6 +283,9 @@ function build(context: FailureContext, parts: FailureParts): ApplicationFailure
     code: parts.code,
     ...(parts.unlisted === true && { unlisted: true }),
     reaction: parts.reaction === 'retry' ? 'fail' : parts.reaction,
+    origin: parts.origin ?? 'worker',
+    ...(parts.orderedWaitMs !== undefined && { orderedWaitMs: parts.orderedWaitMs }),
+    ...(context.afterReset === true && { afterReset: true }),
     requests: context.requests,
     ...(parts.httpStatus !== undefined && { httpStatus: parts.httpStatus }),
     ...(parts.endpoint !== undefined && { endpoint: parts.endpoint }),

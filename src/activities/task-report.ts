@@ -15,7 +15,12 @@ export function reportTask(snapshot: TaskSnapshot, taskId: string, context: Fail
   const finished = snapshot.status === 'completed';
   if (finished && snapshot.outputStatus !== 'successful') {
     const status = snapshot.outputStatus ?? 'missing';
-    const details: ActivityFailureDetails = { code: failureCodes.unknownOutputStatus, reaction: 'fail', taskId };
+    const details: ActivityFailureDetails = {
+      code: failureCodes.unknownOutputStatus,
+      reaction: 'fail',
+      origin: 'worker',
+      taskId,
+    };
     throw ApplicationFailure.nonRetryable(
       `the task completed without an error, but its output status is ${JSON.stringify(status)} and not "successful".`,
       failureCodes.unknownOutputStatus,

@@ -2,6 +2,7 @@ import type { Hash } from 'node:crypto';
 import { createHash } from 'node:crypto';
 import type { UploadFileInput, UploadFileResult } from '../shared/activities';
 import { lastSegment } from '../shared/job';
+import { hasAny } from '../shared/warnings';
 import { runAttempt } from './activity-attempt';
 import type { ActivityDependencies } from './dependencies';
 import { planDestination } from './job-destination';
@@ -35,14 +36,13 @@ export function createUploadFile({ api, files, metrics }: ActivityDependencies) 
         },
         onProgress: (sentBytes) => heartbeat.update({ sentBytes, totalBytes: source.size }),
       });
-      const { connector } = receipt;
-      if (!hash) return { skipped: false, connector, requests };
+      const { connector, warnings } = receipt;
+      const uploaded = { skipped: false as const, connector, ...(hasAny(warnings) && { warnings }), requests };
+      if (!hash) return uploaded;
       const { size: bytes, stamp } = source;
       return {
-        skipped: false,
-        connector,
+        ...uploaded,
         source: { bytes, sha256: hash.digest('hex'), ...(stamp !== undefined && { stamp }) },
-        requests,
       };
     });
 }

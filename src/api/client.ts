@@ -85,6 +85,7 @@ export function createConversionApi(options: ConversionApiOptions): ConversionAp
         ...(size !== undefined && { size }),
         ...(typeof expires_at === 'string' && { expiresAt: expires_at }),
         ...(url !== undefined && { url }),
+        warnings: readWarnings(answer.result?.warning, quote),
       };
     },
 

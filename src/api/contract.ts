@@ -46,6 +46,11 @@ const count = z
   ])
   .pipe(z.number().nonnegative());
 
+/** Ids are uuids of 36 characters; one that is this much longer would not fit where Temporal keeps it, and is none. */
+const maxIdBytes = 1_024;
+const id = z.string().refine((text) => Buffer.byteLength(text) <= maxIdBytes, `is longer than ${maxIdBytes} bytes`);
+const connector = id.min(1);
+
 /** Some servers write an empty object as an empty list. */
 function emptyListAsAbsent(value: unknown): unknown {
   return Array.isArray(value) && value.length === 0 ? undefined : value;
@@ -53,7 +58,7 @@ function emptyListAsAbsent(value: unknown): unknown {
 
 /** Section "Entity keys". */
 export const entitySchema = z.looseObject({
-  id: z.string().optional(),
+  id: id.optional(),
   type: z.string().optional(),
   endpoint: z.string().optional(),
   status: z.string().optional(),
@@ -85,7 +90,7 @@ export type TaskResponse = z.infer<typeof taskResponseSchema>;
 
 /** Output of upload/file (beyond the document). `size` is in bytes. */
 export const uploadOutputSchema = z.looseObject({
-  connector: z.string().min(1),
+  connector,
   name: z.string().optional(),
   size: count.optional(),
   expires_at: z.string().nullish(),
@@ -93,7 +98,7 @@ export const uploadOutputSchema = z.looseObject({
 
 /** Section "Output of the convert-file task". `duration` is in seconds; absent while the task runs. */
 export const convertOutputSchema = z.looseObject({
-  connector: z.string().min(1).optional(),
+  connector: connector.optional(),
   status: z.string().optional(),
   duration: count.optional(),
 });
@@ -107,7 +112,7 @@ export const monitorOutputSchema = z.looseObject({
 
 /** Output of download/url (beyond the document). `size` is in bytes. */
 export const downloadUrlOutputSchema = z.looseObject({
-  connector: z.string().min(1),
+  connector,
   name: z.string().optional(),
   size: count.optional(),
   expires_at: z.string().nullish(),

@@ -85,6 +85,8 @@ export interface DownloadTicket {
   readonly expiresAt?: string;
   /** Relative, on the service's own origin, or elsewhere. */
   readonly url?: string;
+  /** Absent: none. */
+  readonly warnings?: Readonly<Record<string, string>>;
 }
 
 /** The converted file's bytes. */

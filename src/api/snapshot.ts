@@ -2,6 +2,7 @@ import { convertOutputSchema, type Entity, type TaskResult } from './contract';
 import type { TaskSnapshot } from './conversion-api';
 import { readErrorObject } from './document-error';
 import type { Quote } from './quote';
+import { boundWarnings, maxWarnings } from '../shared/warnings';
 
 /** The parts of a task response that a snapshot is made of; either may be missing. */
 interface TaskParts {
@@ -35,7 +36,8 @@ export function readWarnings(
   quote: Quote,
 ): Record<string, string> {
   const entries = Object.entries(warning ?? {});
-  return Object.fromEntries(
-    entries.map(([name, advice]) => [quote(name), quote(typeof advice === 'string' ? advice : JSON.stringify(advice))]),
-  );
+  const read = entries
+    .slice(0, maxWarnings)
+    .map(([name, advice]) => [quote(name), quote(typeof advice === 'string' ? advice : JSON.stringify(advice))]);
+  return boundWarnings(Object.fromEntries(read) as Record<string, string>, entries.length - read.length);
 }

@@ -9,13 +9,7 @@ import type { BatchRequest } from './batch-request';
 import { toBatchInput } from './batch-request';
 import { ConversionHandle } from './conversion-handle';
 import type { ConversionRequest } from './job-request';
-import {
-  batchAttributes,
-  chargedBeforeMemo,
-  listingOptions,
-  searchAttributeNames,
-  startingAttributes,
-} from '../shared/search-attributes';
+import { batchAttributes, listingOptions, searchAttributeNames, startingAttributes } from '../shared/search-attributes';
 import { batchDetails, jobDetails } from '../shared/static-details';
 import { presentSearchAttributes } from './search-attribute-support';
 import { newWorkflowId, toJobInput } from './job-request';
@@ -31,8 +25,6 @@ export interface FileConversionClientOptions {
 export interface StartOptions {
   /** Default: a new id made of the source's name; of nothing but chance where the client's payloads are encrypted. */
   workflowId?: string;
-  /** An earlier run of this job may have been charged: the result says `possiblyChargedTwice`. */
-  chargedBefore?: boolean;
   /** The batch that it is listed with. */
   batchId?: string;
 }
@@ -68,7 +60,7 @@ export class FileConversionClient {
    */
   async start(request: ConversionRequest, options: StartOptions = {}): Promise<ConversionHandle> {
     const input = toJobInput(request, this.app);
-    const { memo, ...listing } = listingOptions(startingAttributes(input, options), await this.settableAttributes());
+    const listing = listingOptions(startingAttributes(input, options), await this.settableAttributes());
     const workflow = await this.client.workflow.start(conversionJobType, {
       workflowId: options.workflowId ?? this.newWorkflowId(input),
       taskQueue: this.taskQueue,
@@ -76,7 +68,6 @@ export class FileConversionClient {
       staticSummary: jobSummary(input),
       staticDetails: jobDetails(input),
       ...listing,
-      memo: { ...memo, ...(options.chargedBefore === true && { [chargedBeforeMemo]: true }) },
     });
     return new ConversionHandle(workflow);
   }

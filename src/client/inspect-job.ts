@@ -1,5 +1,6 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import type { ConversionFailureDetails, ConversionJobState, JobPhase, OutputFile } from '../shared/job';
+import type { Charge } from '../shared/charge';
 import { jobSummary } from '../shared/job';
 import { activityNames, conversionJobType, conversionStateQuery } from '../shared/names';
 import { searchAttributes } from '../shared/search-attributes';
@@ -36,6 +37,8 @@ export interface JobInspection {
   taskId?: string;
   requests: number;
   vcredits?: number;
+  /** What the service may have charged for it. */
+  charge: Charge;
   possiblyChargedTwice: boolean;
   output?: OutputFile;
   error?: { code: string; message: string };
@@ -97,8 +100,12 @@ export async function inspectJob(client: Client, workflowId: string, runId?: str
     ...(taskId !== undefined && { taskId }),
     requests: result?.requests ?? history.requests,
     ...(vcredits !== undefined && { vcredits }),
+    charge: history.charge.charge,
     possiblyChargedTwice:
-      result?.possiblyChargedTwice ?? state?.possiblyChargedTwice ?? details?.possiblyChargedTwice ?? false,
+      result?.possiblyChargedTwice ??
+      state?.possiblyChargedTwice ??
+      details?.possiblyChargedTwice ??
+      history.charge.possiblyChargedTwice === true,
     ...(result?.output && { output: result.output }),
     ...(failure && { error: { code: failure.code, message: failure.message } }),
     history,

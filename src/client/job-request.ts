@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
+import type { EarlierRuns } from '../shared/charge';
 import type { ConversionJobInput, ConversionSource } from '../shared/job';
 import { sourceName } from '../shared/job';
 
@@ -34,6 +35,13 @@ export const jobOptions = {
     .optional(),
 };
 
+const earlierRuns = z.strictObject({
+  charge: z.enum(['no', 'maybe', 'yes']),
+  taskId: z.string().min(1).exactOptional(),
+  source: z.strictObject({ bytes: z.number(), sha256: z.string(), stamp: z.string().exactOptional() }).exactOptional(),
+  possiblyChargedTwice: z.literal(true).exactOptional(),
+}) satisfies z.ZodType<EarlierRuns>;
+
 const requestSchema = z.strictObject({
   ...jobOptions,
   app: z.string().min(1).optional(),
@@ -49,6 +57,7 @@ const requestSchema = z.strictObject({
     .optional(),
   destination: z.string().min(1).optional(),
   describeSource: z.boolean().optional(),
+  earlier: earlierRuns.optional(),
 });
 
 /** A job as a program asks for it: the workflow's input, where a path may stand for a `file:` URI. */

@@ -13,7 +13,8 @@ import type {
   ConvertFileResult,
   SendingFence,
 } from '../shared/activities';
-import type { ConversionJobInput, ConversionJobResult } from '../shared/job';
+import type { ConversionJobInput, ConversionJobResult, SourceContent } from '../shared/job';
+import { ChargeLedger, type EarlierRuns } from '../shared/charge';
 import { activityNames, conversionCallbackSignal, creditsRestoredSignal } from '../shared/names';
 import { toMilliseconds } from './timestamp';
 
@@ -50,10 +51,10 @@ export interface JobHistory {
   lastStep?: { activity: string; entry: TimelineEntry; failure?: StepFailure; hasCallback: boolean };
   /** The conversion task that the job knows. */
   task?: { taskId: string; finished: boolean; vcredits?: number };
-  /** Where a new run can begin that does not submit again: the workflow task (event id) after which the task was awaited or downloaded. */
-  resumeAt?: number;
-  /** A submit may have been executed, and the job knows no task of it. */
-  mayHaveRun: boolean;
+  /** What the service may have charged, by this run and by those that its input tells of. */
+  charge: EarlierRuns;
+  /** What was uploaded, when the job's input asked for it. */
+  source?: SourceContent;
   cancelRequested?: { at: number; eventId: number };
   requests: number;
   result?: ConversionJobResult;
@@ -75,7 +76,6 @@ interface Step {
   activity: string;
   entry: TimelineEntry;
   input: unknown;
-  workflowTask: number;
 }
 
 /** Reads the history of one run of a job. */
@@ -92,10 +92,8 @@ class HistoryReader {
   private input: ConversionJobInput | undefined;
   private last: JobHistory['lastStep'];
   private task: JobHistory['task'];
-  private resumeAt: number | undefined;
-  /** The event of an accepted submit: the next workflow task begins to await it. */
-  private acceptedAt: number | undefined;
-  private mayHaveRun = false;
+  private charge = new ChargeLedger();
+  private source: SourceContent | undefined;
   private requests = 0;
   private cancelRequested: JobHistory['cancelRequested'];
   private result: ConversionJobResult | undefined;
@@ -106,14 +104,17 @@ class HistoryReader {
   history(): JobHistory {
     if (!this.input) throw new TypeError('a history without its first event');
     // A submit that was open when the job was ended from outside may be under way.
-    const isSubmitting = [...this.open.values()].some(({ activity }) => activity === activityNames.convertFile);
+    const submit = [...this.open.values()].find(({ activity }) => activity === activityNames.convertFile);
+    const isOver = this.result !== undefined || this.failure !== undefined;
+    if (submit && isOver) this.submitted(submit, undefined);
+    const source = this.result?.source ?? this.source;
     return {
       input: this.input,
       timeline: this.timeline,
       ...(this.last && { lastStep: this.last }),
       ...(this.task && { task: this.task }),
-      ...(this.task && this.resumeAt !== undefined && { resumeAt: this.resumeAt }),
-      mayHaveRun: this.mayHaveRun || isSubmitting,
+      charge: { ...this.charge.summary(), ...(source && { source }) },
+      ...(source && { source }),
       ...(this.cancelRequested && { cancelRequested: this.cancelRequested }),
       requests: this.requests,
       ...(this.result && { result: this.result }),
@@ -127,9 +128,10 @@ class HistoryReader {
     if (event.workflowExecutionStartedEventAttributes) {
       const [input] = await this.decode(event.workflowExecutionStartedEventAttributes.input?.payloads);
       this.input = input as ConversionJobInput;
+      this.charge = new ChargeLedger(this.input.earlier);
+      this.source = this.input.earlier?.source;
       this.happened(at, 'started');
     }
-    if (event.workflowTaskCompletedEventAttributes) this.workflowTaskDone(id);
     if (event.workflowExecutionSignaledEventAttributes) {
       this.happened(at, signalText(event.workflowExecutionSignaledEventAttributes.signalName));
     }
@@ -141,22 +143,11 @@ class HistoryReader {
     await this.readEnd(event, at);
   }
 
-  private workflowTaskDone(id: number): void {
-    if (this.acceptedAt === undefined || id < this.acceptedAt) return;
-    this.resumeAt = id;
-    this.acceptedAt = undefined;
-  }
-
   private async readActivity(event: HistoryEvent, at: number, id: number): Promise<void> {
     const scheduled = event.activityTaskScheduledEventAttributes;
     if (scheduled) {
       const [input] = await this.decode(scheduled.input?.payloads);
-      const step = {
-        activity: scheduled.activityType?.name ?? '',
-        input,
-        workflowTask: Number(scheduled.workflowTaskCompletedEventId ?? 0),
-      };
-      this.begin(id, at, step);
+      this.begin(id, at, { activity: scheduled.activityType?.name ?? '', input });
     }
     if (event.activityTaskStartedEventAttributes) {
       const { scheduledEventId, attempt } = event.activityTaskStartedEventAttributes;
@@ -166,7 +157,7 @@ class HistoryReader {
     if (completed) {
       const [result] = await this.decode(completed.result?.payloads);
       const step = this.end(completed.scheduledEventId, at, 'done');
-      if (step) this.stepDone(step, result, id);
+      if (step) this.stepDone(step, result);
     }
     const failed = event.activityTaskFailedEventAttributes ?? event.activityTaskTimedOutEventAttributes;
     if (failed) {
@@ -180,7 +171,7 @@ class HistoryReader {
   }
 
   private begin(id: number, at: number, step: Omit<Step, 'entry'>): void {
-    const { activity, input, workflowTask } = step;
+    const { activity, input } = step;
     const isParked = activity === activityNames.convertFile && (input as ConvertFileInput).parked !== undefined;
     const entry: TimelineEntry = {
       at,
@@ -197,7 +188,6 @@ class HistoryReader {
     }
     if (activity === activityNames.checkTask)
       this.task ??= { taskId: (input as CheckTaskInput).taskId, finished: false };
-    if (activity === activityNames.checkTask || activity === activityNames.downloadFile) this.resumeAt = workflowTask;
   }
 
   private end(scheduledEventId: unknown, at: number, outcome: 'done' | 'failed' | 'cancelled'): Step | undefined {
@@ -210,39 +200,50 @@ class HistoryReader {
     return step;
   }
 
-  private stepDone({ activity, entry }: Step, result: unknown, id: number): void {
+  /** As the workflow's own ledger has it. `taskId`: absent when the outcome is unknown. */
+  private submitted({ input }: Step, taskId: string | undefined): void {
+    if ((input as ConvertFileInput).afterReset) this.charge.foundOpen();
+    if (taskId === undefined) this.charge.unknown();
+    else this.charge.accepted(taskId);
+  }
+
+  private stepDone(step: Step, result: unknown): void {
+    const { activity, entry } = step;
     const { requests = 0 } = (result ?? {}) as { requests?: number };
     entry.requests = requests;
     this.requests += requests;
     if (activity === activityNames.convertFile) {
       const accepted = result as ConvertFileResult;
       if (accepted.skipped) return;
+      this.submitted(step, accepted.report.taskId);
       this.knowTask(accepted.report);
-      this.acceptedAt = id;
       if (this.last) this.last.hasCallback = accepted.callback === true;
     }
-    if (activity === activityNames.checkTask) this.knowTask((result as CheckTaskResult).report);
+    if (activity === activityNames.uploadFile)
+      this.source = (result as { source?: SourceContent }).source ?? this.source;
+    if (activity === activityNames.checkTask) {
+      const { report } = result as CheckTaskResult;
+      this.charge.resolved(report.taskId);
+      this.knowTask(report);
+    }
   }
 
   private knowTask({ taskId, finished, vcredits }: CheckTaskResult['report']): void {
     this.task = { taskId, finished, ...(vcredits !== undefined && { vcredits }) };
-    this.mayHaveRun = false;
   }
 
-  private stepFailed({ activity, entry }: Step, { failure, isUnknown, requests, hasCallback }: ReadFailure): void {
+  private stepFailed(step: Step, { failure, isUnknown, requests, hasCallback }: ReadFailure): void {
+    const { activity, entry } = step;
     Object.assign(entry, { code: failure.code, message: failure.message, requests });
     this.requests += requests;
     if (activity !== activityNames.discardDownload && this.last) {
       this.last.failure = failure;
       if (activity === activityNames.convertFile) this.last.hasCallback = hasCallback;
     }
-    if (activity === activityNames.convertFile && isUnknown) this.mayHaveRun = true;
-    if (activity !== activityNames.checkTask) return;
-    if (isUnknown) this.task = undefined;
-    if (failure.isOfTask) {
-      this.task = undefined;
-      this.mayHaveRun = false;
-    }
+    if (activity === activityNames.convertFile && isUnknown) this.submitted(step, undefined);
+    if (failure.isOfTask) this.charge.failedAtService();
+    if (failure.reaction === 'taskLost') this.charge.lost();
+    if (isUnknown || failure.isOfTask || failure.reaction === 'taskLost') this.task = undefined;
   }
 
   private async readEnd(event: HistoryEvent, at: number): Promise<void> {
@@ -305,20 +306,12 @@ function readStepFailure(error: Error | undefined): ReadFailure {
   const code = details.code ?? (isOurs ? error.type : undefined) ?? 'UNEXPECTED';
   const reaction = details.reaction ?? 'fail';
   return {
-    failure: { code, message: error?.message ?? '', reaction, isOfTask: isFailureOfTask(details) },
+    failure: { code, message: error?.message ?? '', reaction, isOfTask: details.origin === 'task' },
     isUnknown: reaction === 'outcomeUnknown',
     requests: details.requests ?? 0,
     hasCallback: details.callback === true,
   };
 }
-
-/** A task that completed with an error: the answer about it was fine, so the failure names no endpoint. */
-function isFailureOfTask({ taskId, endpoint, code }: Partial<ActivityFailureDetails>): boolean {
-  return taskId !== undefined && endpoint === undefined && code !== undefined && !ownCodes.includes(code);
-}
-
-/** Failures of ours say nothing about what was charged. */
-const ownCodes: readonly string[] = ['UNKNOWN_OUTPUT_STATUS', 'CONVERSION_NOT_FINISHED', 'UNEXPECTED', 'UNKNOWN_APP'];
 
 function signalText(name: string | null | undefined): string {
   if (name === conversionCallbackSignal) return 'callback arrived';

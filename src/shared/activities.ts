@@ -13,7 +13,15 @@ export interface UploadFileInput {
 }
 
 export type UploadFileResult =
-  { skipped: true } | { skipped: false; connector: string; source?: SourceContent; requests: number };
+  | { skipped: true }
+  | {
+      skipped: false;
+      connector: string;
+      source?: SourceContent;
+      /** Absent: none. */
+      warnings?: Record<string, string>;
+      requests: number;
+    };
 
 export interface ConvertFileInput {
   app: string;
@@ -27,6 +35,10 @@ export interface ConvertFileInput {
   mode?: 'sync';
   /** The job is parked for vCredits: too few of them is "not yet" until the deadline. */
   parked?: ParkedSubmit;
+  /** When an operator has last said that credits were restored. Milliseconds since the epoch. */
+  restoredAt?: number;
+  /** The job was reset to before this submit: what it had submitted since is not known to it. */
+  afterReset?: true;
   /** Of the callback URL, if this worker asks for a callback. The URL itself never enters a history. */
   nonce?: string;
 }
@@ -36,9 +48,7 @@ export interface ParkedSubmit {
   since: number;
   /** The credits deadline: the last attempt comes then. */
   until: number;
-  /** When an operator has last said that credits were restored. */
-  restoredAt?: number;
-  /** That was just now. */
+  /** There is reason to think that there are credits again. */
   askAtOnce: boolean;
 }
 
@@ -61,6 +71,8 @@ export type ConvertFileResult =
       requests: number;
       /** The service was asked to call back. */
       callback?: true;
+      /** As in the input. */
+      afterReset?: true;
     };
 
 export interface CheckTaskInput {
@@ -93,7 +105,14 @@ export interface DownloadFileInput {
 }
 
 export type DownloadFileResult =
-  { skipped: true; requests: number } | { skipped: false; file: OutputFile; requests: number };
+  | { skipped: true; requests: number }
+  | {
+      skipped: false;
+      file: OutputFile;
+      /** Absent: none. */
+      warnings?: Record<string, string>;
+      requests: number;
+    };
 
 export interface DiscardDownloadInput {
   app: string;
@@ -106,6 +125,14 @@ export interface SendingFence {
   phase: 'sending';
   /** The service is asked to call back. */
   callback?: true;
+  /** As in the input. */
+  afterReset?: true;
+}
+
+/** The fence in the details of a heartbeat, which are not to be trusted to be of any shape; undefined when there is none. */
+export function readFence(details: unknown): SendingFence | undefined {
+  const fence = details as Partial<SendingFence> | null | undefined;
+  return fence?.phase === 'sending' ? { ...fence, phase: 'sending' } : undefined;
 }
 
 /** The activities of a conversion job, by their names in the history. */
@@ -118,7 +145,19 @@ export interface ConversionActivities {
 }
 
 /** What a job does about a failed activity; decided by the activity, which knows the error table. */
-export type JobReaction = 'fail' | 'uploadAgain' | 'submitAgain' | 'awaitCredits' | 'outcomeUnknown';
+export const jobReactions = [
+  'fail',
+  'uploadAgain',
+  'submitAgain',
+  'awaitCredits',
+  'outcomeUnknown',
+  /** The service no longer has the accepted task, or its result. */
+  'taskLost',
+] as const;
+export type JobReaction = (typeof jobReactions)[number];
+
+/** Who says so: the service of the task itself, the service of a request, or nobody but the worker. */
+export type FailureOrigin = 'task' | 'request' | 'worker';
 
 /** First detail of the `ApplicationFailure` of every activity. */
 export interface ActivityFailureDetails {
@@ -126,6 +165,11 @@ export interface ActivityFailureDetails {
   /** The code is neither the document's nor one of ours: there may be any number of such. */
   unlisted?: true;
   reaction: JobReaction;
+  origin: FailureOrigin;
+  /** The service ordered a wait of so many milliseconds. */
+  orderedWaitMs?: number;
+  /** As in the submit's input. */
+  afterReset?: true;
   httpStatus?: number;
   endpoint?: string;
   taskId?: string;

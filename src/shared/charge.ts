@@ -1,4 +1,4 @@
-import type { OnUnknownOutcome } from './job';
+import type { OnUnknownOutcome, SourceContent } from './job';
 
 /**
  * What the service may have charged for the conversion that a job stands for.
@@ -6,13 +6,16 @@ import type { OnUnknownOutcome } from './job';
  * `no`: nothing was submitted, or the service refused it, or said that the task failed, which is free. `maybe`: a submit's outcome is
  * unknown. `yes`: the service accepted a task and has not said that it failed.
  */
-export type Charge = 'no' | 'maybe' | 'yes';
+export const charges = ['no', 'maybe', 'yes'] as const;
+export type Charge = (typeof charges)[number];
 
 /** What earlier runs of a job left behind at the service. */
 export interface EarlierRuns {
   charge: Charge;
-  /** The accepted task, with `charge: 'yes'`: it is awaited and fetched before anything is submitted. */
+  /** The accepted task, always there with `charge: 'yes'` and only then: it is awaited and fetched before anything is submitted. */
   taskId?: string;
+  /** What was uploaded for that task, where it is known. */
+  source?: SourceContent;
   /** A conversion was submitted again although an earlier one may have been charged. It stays with the job for good. */
   possiblyChargedTwice?: true;
 }
@@ -39,6 +42,85 @@ export function decideRepetition(
 ): Repetition {
   if (charge === 'no') return { kind: 'convert', isMarked: false };
   if (!options.isSameContent || options.resubmit === true) return { kind: 'convert', isMarked: true };
-  if (taskId !== undefined) return { kind: 'fetch', taskId };
+  if (charge === 'yes' && taskId !== undefined) return { kind: 'fetch', taskId };
   return options.onUnknownOutcome === 'fail' ? { kind: 'keep' } : { kind: 'convert', isMarked: true };
+}
+
+/** Follows what the submits of a job may have cost, over all its runs. */
+export class ChargeLedger {
+  /** A submit before the current one may have been charged, and there is nothing to fetch of it. */
+  private isPastOpen = false;
+  private current: Charge = 'no';
+  private task: string | undefined;
+  private isMarked = false;
+
+  constructor(earlier?: EarlierRuns) {
+    if (earlier === undefined) return;
+    this.current = earlier.charge;
+    this.task = earlier.charge === 'yes' ? earlier.taskId : undefined;
+    this.isMarked = earlier.possiblyChargedTwice === true;
+  }
+
+  get charge(): Charge {
+    return this.current === 'no' && this.isPastOpen ? 'maybe' : this.current;
+  }
+
+  /** The accepted task that there is something to fetch of. */
+  get taskId(): string | undefined {
+    return this.task;
+  }
+
+  get possiblyChargedTwice(): boolean {
+    return this.isMarked;
+  }
+
+  /** The service accepted a submit. */
+  accepted(taskId: string): void {
+    this.submit('yes');
+    this.task = taskId;
+  }
+
+  /** A submit was sent, and no answer tells what became of it. */
+  unknown(): void {
+    this.submit('maybe');
+  }
+
+  /** A callback and the service's own answer told what became of the last submit. */
+  resolved(taskId: string): void {
+    this.current = 'yes';
+    this.task = taskId;
+  }
+
+  /** The service says that the task failed, which is free. */
+  failedAtService(): void {
+    this.current = 'no';
+    this.task = undefined;
+  }
+
+  /** The service does not know the task any more: it was charged, and there is nothing to fetch. */
+  lost(): void {
+    this.isPastOpen ||= this.current !== 'no';
+    this.current = 'no';
+    this.task = undefined;
+  }
+
+  /** Something that this ledger has not seen may have submitted before. */
+  foundOpen(): void {
+    this.isPastOpen = true;
+  }
+
+  summary(): EarlierRuns {
+    const { charge, task, isMarked } = this;
+    return {
+      charge,
+      ...(task !== undefined && { taskId: task }),
+      ...(isMarked && { possiblyChargedTwice: true }),
+    };
+  }
+
+  private submit(charge: Charge): void {
+    this.lost();
+    this.isMarked ||= this.isPastOpen;
+    this.current = charge;
+  }
 }

@@ -31,9 +31,6 @@ export const searchAttributeTypes: Readonly<Record<string, 'Keyword' | 'Int'>> =
  */
 export const possiblyChargedTwiceCode = 'POSSIBLY_CHARGED_TWICE';
 
-/** Memo of a run that was started although an earlier run of the job may have been charged. */
-export const chargedBeforeMemo = 'conversionChargedBefore';
-
 /** Memo of a workflow in a namespace that has other search attributes than those of 0.1: the names of all that it may set. */
 export const listedByMemo = 'conversionListedBy';
 

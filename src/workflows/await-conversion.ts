@@ -15,6 +15,8 @@ interface Knowledge {
   callback: boolean;
   /** Only a callback names the task: the service may not know it. */
   fromCallback?: true;
+  /** Accepted by an earlier run of the job. */
+  isEarlier?: true;
 }
 
 /**
@@ -22,10 +24,11 @@ interface Knowledge {
  * its way the first poll waits for it, or for `pollAfter`.
  */
 export async function awaitConversion(
-  { input, policies, name, activities, progress, callbacks }: JobParts,
-  { taskId, callback, fromCallback }: Knowledge,
+  { input, policies, name, activities, progress, callbacks, waits }: JobParts,
+  { taskId, callback, fromCallback, isEarlier }: Knowledge,
 ): Promise<TaskReport> {
   const submittedAt = Date.now();
+  const waitedBefore = waits.waitedMs;
   const { conversionDeadlineMs, pollAfterMs, firstCheckAfterMs } = policies;
   if (callback) {
     const waitMs = Math.min(pollAfterMs, conversionDeadlineMs / 2);
@@ -35,7 +38,7 @@ export async function awaitConversion(
   }
   const lastAt = shownTime(submittedAt + conversionDeadlineMs);
   progress.enter('converting', `Waits for the service to finish the conversion, until ${lastAt} UTC at the latest.`);
-  const firstCheck = callback ? 0 : firstCheckAfterMs;
+  const firstCheck = callback || isEarlier ? 0 : firstCheckAfterMs;
   const request: CheckTaskInput = {
     app: input.app,
     taskId,
@@ -48,7 +51,7 @@ export async function awaitConversion(
     ...(fromCallback && { fromCallback }),
   };
   const poll = () => {
-    const deadlineMs = Math.max(conversionDeadlineMs - (Date.now() - submittedAt), 1);
+    const deadlineMs = Math.max(conversionDeadlineMs + waits.waitedMs - waitedBefore - (Date.now() - submittedAt), 1);
     return activities.checkTask(request, { summary: `task ${taskId}`, deadlineMs });
   };
   const checked = callback ? await callbacks.race(poll) : await poll();
@@ -88,12 +91,17 @@ async function seekProof(job: JobParts, failure: JobFailure): Promise<Proof> {
   if (namedTask === undefined) return note('A callback came, so it was executed; which task it is, it does not say.');
   progress.taskId = namedTask;
   try {
-    return { report: await awaitConversion(job, { taskId: namedTask, callback: true, fromCallback: true }) };
+    const report = await awaitConversion(job, { taskId: namedTask, callback: true, fromCallback: true });
+    progress.charge.resolved(namedTask);
+    return { report };
   } catch (error) {
     if (isCancellation(error)) throw error;
     const asked = readFailure(error, failureCodes.conversionDeadline);
     progress.requests += asked.requests;
-    if (asked.reaction !== 'outcomeUnknown') return { failure: asked };
+    if (asked.reaction !== 'outcomeUnknown') {
+      progress.charge.resolved(namedTask);
+      return { failure: asked };
+    }
     progress.taskId = undefined;
     progress.enter('submitting');
     return note('A callback came, but the service does not know the task that it names.');

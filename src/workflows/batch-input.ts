@@ -9,7 +9,8 @@ import { resolvePolicies } from './policies';
  *
  * @throws ApplicationFailure of type `INVALID_BATCH`, or `INVALID_JOB` for what concerns every job, that names the field.
  */
-export function checkBatchInput(input: ConversionBatchInput): void {
+export function checkBatchInput(input: ConversionBatchInput | null | undefined): asserts input is ConversionBatchInput {
+  if (typeof input !== 'object' || input === null) throw invalid('its input', 'must be an object');
   const { app, folder, items, window, stopAfter, onExisting, policies, historyLimit } = input;
   if (typeof folder !== 'string' || !/^file:.*\/$/.test(folder)) {
     throw invalid('folder', 'must be a file: URI that ends with a slash');

@@ -9,15 +9,10 @@ import {
 } from '@temporalio/workflow';
 import type { TaskReport } from '../shared/activities';
 import { failureCodes } from '../shared/activities';
-import type {
-  ConversionJobInput,
-  ConversionJobResult,
-  ConversionJobState,
-  JobPhase,
-  SourceContent,
-} from '../shared/job';
+import type { ConversionJobInput, ConversionJobResult, ConversionJobState, JobPhase } from '../shared/job';
 import { lastSegment, sourceName } from '../shared/job';
 import { conversionStateQuery } from '../shared/names';
+import { shownTime } from '../shared/shown-time';
 import { awaitConversion, awaitProof } from './await-conversion';
 import { CreditsPark } from './credits-park';
 import { createJobActivities } from './job-activities';
@@ -28,9 +23,13 @@ import type { JobActivities } from './job-activities';
 import type { JobParts } from './job-parts';
 import { countEnd, countUnknownOutcome } from './job-metrics';
 import { JobProgress } from './job-progress';
+import { OrderedWaits } from './ordered-waits';
 import type { ResolvedPolicies } from './policies';
 import { resolvePolicies } from './policies';
 import { submitConversion } from './submit-conversion';
+
+/** Since the job began, or was last parked. */
+const uploadsAtMost = 2;
 
 const stateQuery = defineQuery<ConversionJobState>(conversionStateQuery);
 
@@ -60,29 +59,85 @@ class ConversionJob implements JobParts {
   readonly progress: JobProgress;
   readonly callbacks = new JobCallbacks();
   readonly credits: CreditsPark;
+  readonly waits: OrderedWaits;
   private resubmissions = 0;
   private uploadsLeft: number;
-  private source: SourceContent | undefined;
 
   constructor(readonly input: ConversionJobInput) {
     this.policies = resolvePolicies(input);
     this.name = sourceName(input.source);
-    this.activities = createJobActivities(this.policies);
     this.progress = new JobProgress(input);
     const { creditsDeadlineMs } = this.policies;
+    this.waits = new OrderedWaits({
+      longestMs: creditsDeadlineMs,
+      onWait: (untilMs, message) =>
+        this.progress.enter(
+          this.progress.phase,
+          `Waits until ${shownTime(untilMs)} UTC, as the service orders: ${message}`,
+        ),
+    });
+    this.activities = createJobActivities(this.policies, this.waits);
     this.credits = new CreditsPark({ app: input.app, creditsDeadlineMs }, this.progress);
     // A lost upload is made good once: a second loss has another reason.
-    this.uploadsLeft = 'uri' in input.source ? 2 : 0;
+    this.uploadsLeft = 'uri' in input.source ? uploadsAtMost : 0;
   }
 
   async run(): Promise<ConversionJobResult> {
+    const { taskId } = this.progress.charge;
+    const fetched = taskId === undefined ? 'lost' : await this.fetchEarlier(taskId);
+    return fetched === 'lost' ? this.convertFile() : fetched;
+  }
+
+  /** Awaits and fetches what an earlier run of the job was accepted as. */
+  private async fetchEarlier(taskId: string): Promise<ConversionJobResult | 'lost'> {
+    this.progress.taskId = taskId;
+    let report: TaskReport;
+    try {
+      report = await awaitConversion(this, { taskId, callback: false, isEarlier: true });
+    } catch (error) {
+      if (isCancellation(error)) throw error;
+      const failure = readFailure(error, failureCodes.conversionDeadline);
+      this.noteFailure(failure);
+      // The task failed, in a way that submitting again is good for, and it was free.
+      if (failure.reaction === 'submitAgain' || failure.reaction === 'uploadAgain') return 'lost';
+      if (failure.reaction === 'awaitCredits') return 'lost';
+      return this.giveUpTask(failure);
+    }
+    return this.deliver(report, (failure) => this.giveUpTask(failure));
+  }
+
+  /** What becomes of a job whose accepted task failed for good, or is gone: only what is gone may be converted again. */
+  private giveUpTask(failure: JobFailure): 'lost' {
+    if (failure.reaction !== 'taskLost') throw this.progress.failed(failure);
+    if (this.policies.onUnknownOutcome === 'fail') {
+      throw this.progress.failed(
+        failure,
+        `The conversion was paid for, and the service no longer has it. Policy onUnknownOutcome is "fail": nothing was submitted again. To convert all the same: fileconv job retry ${workflowInfo().workflowId} --resubmit`,
+      );
+    }
+    this.progress.taskId = undefined;
+    return 'lost';
+  }
+
+  private async convertFile(): Promise<ConversionJobResult> {
     const uploaded = 'connector' in this.input.source ? this.input.source.connector : await this.upload();
     if (uploaded === 'skipped') return this.result('skipped');
     const report = await this.convert(uploaded);
     if (report === 'skipped') return this.result('skipped');
+    return this.deliver(report, (failure) => {
+      throw this.progress.failed(failure);
+    });
+  }
+
+  /** `onLost`: what to do when the service no longer has the result. */
+  private async deliver<Lost>(
+    report: TaskReport,
+    onLost: (failure: JobFailure) => Lost,
+  ): Promise<ConversionJobResult | Lost> {
     this.progress.vcredits = report.vcredits;
+    this.progress.warn(report.warnings);
     if (this.input.destination === undefined) return this.result('succeeded', report);
-    return this.download(report, this.input.destination);
+    return this.download(report, this.input.destination, onLost);
   }
 
   /** Leaves nothing behind, and says what can't be undone. */
@@ -95,7 +150,13 @@ class ConversionJob implements JobParts {
       : [`Cancelled while ${phase}.`, leftOver].filter(Boolean).join(' ');
     this.progress.enter('cancelled', note);
     countEnd('cancelled');
-    upsertMemo({ conversionNote: note, ...(taskId !== undefined && { conversionTaskId: taskId }) });
+    const { charge, taskId: accepted = taskId } = this.progress.charge;
+    upsertMemo({
+      conversionNote: note,
+      conversionPhase: phase,
+      conversionCharge: charge,
+      ...(accepted !== undefined && { conversionTaskId: accepted }),
+    });
   }
 
   private async upload(): Promise<string> {
@@ -116,7 +177,8 @@ class ConversionJob implements JobParts {
     );
     if (uploaded.skipped) return 'skipped';
     this.progress.requests += uploaded.requests;
-    this.source = uploaded.source;
+    this.progress.source = uploaded.source;
+    this.progress.warn(uploaded.warnings);
     return uploaded.connector;
   }
 
@@ -124,12 +186,17 @@ class ConversionJob implements JobParts {
    * Runs a repeat-safe step; parks when the app has too few vCredits for it, and then runs it again. `cleanUp` is for a step that failed, and
    * returns what a person should know.
    */
-  private async step<T>(
+  private async step<T, Lost = never>(
     phase: JobPhase,
     deadlineCode: string,
     run: () => Promise<T>,
-    cleanUp: () => Promise<string> = () => Promise.resolve(''),
-  ): Promise<T> {
+    {
+      cleanUp = () => Promise.resolve(''),
+      onLost = (failure) => {
+        throw this.progress.failed(failure);
+      },
+    }: { cleanUp?: () => Promise<string>; onLost?: (failure: JobFailure) => Lost } = {},
+  ): Promise<T | Lost> {
     for (;;) {
       this.progress.enter(phase);
       this.credits.forgetRestored();
@@ -139,6 +206,10 @@ class ConversionJob implements JobParts {
         if (isCancellation(error)) throw error;
         const failure = readFailure(error, deadlineCode);
         this.progress.requests += failure.requests;
+        if (failure.reaction === 'taskLost') {
+          this.progress.charge.lost();
+          return onLost(failure);
+        }
         if (failure.reaction !== 'awaitCredits') throw this.progress.failed(failure, await cleanUp());
         this.progress.lastFailure = failure;
         await this.credits.wait(failure);
@@ -161,14 +232,16 @@ class ConversionJob implements JobParts {
         if (isCancellation(error)) throw error;
         failure = this.readConvertFailure(error);
       }
-      this.progress.requests += failure.requests;
-      this.progress.lastFailure = failure;
+      this.noteFailure(failure);
       if (failure.reaction === 'outcomeUnknown' && failure.callback) {
         const proof = await awaitProof(this, failure);
         if (proof.report) return proof.report;
         failure = proof.failure;
+        if (failure.origin === 'task') this.progress.charge.failedAtService();
       }
-      if (failure.reaction === 'submitAfterLoss' && Date.now() >= deadline) throw this.progress.failed(failure);
+      if (failure.reaction === 'submitAfterLoss' && Date.now() >= deadline + this.waits.waitedMs) {
+        throw this.progress.failed(failure);
+      }
       const next = await this.react(failure);
       if (failure.reaction === 'awaitCredits') deadline = this.credits.deadline + this.policies.submitTimeoutMs;
       if (next === 'uploadAgain') {
@@ -179,6 +252,16 @@ class ConversionJob implements JobParts {
     }
   }
 
+  private noteFailure(failure: JobFailure): void {
+    const { progress } = this;
+    progress.requests += failure.requests;
+    progress.lastFailure = failure;
+    if (failure.afterReset) progress.charge.foundOpen();
+    if (failure.origin === 'task') progress.charge.failedAtService();
+    else if (failure.reaction === 'outcomeUnknown') progress.charge.unknown();
+    else if (failure.reaction === 'taskLost') progress.charge.lost();
+  }
+
   /** Waits as the failure asks before the next submit, or throws the job's own failure. */
   private async react(failure: JobFailure): Promise<'submitAgain' | 'uploadAgain'> {
     switch (failure.reaction) {
@@ -186,8 +269,9 @@ class ConversionJob implements JobParts {
         return 'submitAgain';
       case 'awaitCredits':
         if (this.credits.isOverdue) throw this.progress.failed(this.credits.outOfCredits(failure));
-        // From here on the submit itself asks again and again, which adds nothing to the history.
-        this.credits.enter();
+        // What was uploaded may expire at the service before there are credits again, which is nobody's fault.
+        this.uploadsLeft = 'uri' in this.input.source ? uploadsAtMost : 0;
+        await this.credits.park();
         return 'submitAgain';
       case 'uploadAgain':
         if (this.uploadsLeft > 0) return 'uploadAgain';
@@ -209,9 +293,9 @@ class ConversionJob implements JobParts {
           throw this.progress.failed(failure);
         }
         this.tellUnknownOutcome('resubmitted', failure);
-        this.progress.possiblyChargedTwice = true;
         await this.pauseBeforeResubmission();
         return 'submitAgain';
+      case 'taskLost':
       case 'fail':
         throw this.progress.failed(failure);
     }
@@ -237,7 +321,11 @@ class ConversionJob implements JobParts {
     return failure.code === failureCodes.creditsDeadline ? this.credits.outOfCredits(failure) : failure;
   }
 
-  private async download(report: TaskReport, destination: string): Promise<ConversionJobResult> {
+  private async download<Lost>(
+    report: TaskReport,
+    destination: string,
+    onLost: (failure: JobFailure) => Lost,
+  ): Promise<ConversionJobResult | Lost> {
     const request = {
       app: this.input.app,
       taskId: report.connector,
@@ -251,12 +339,17 @@ class ConversionJob implements JobParts {
       failureCodes.downloadDeadline,
       () =>
         this.activities.downloadFile(request, `to ${lastSegment(destination)}${destination.endsWith('/') ? '/' : ''}`),
-      async () => {
-        const kept = `The converted file stays at the service as task ${report.connector} until it expires there.`;
-        return [kept, await this.discardDownload()].filter(Boolean).join(' ');
+      {
+        cleanUp: async () => {
+          const kept = `The converted file stays at the service as task ${report.connector} until it expires there.`;
+          return [kept, await this.discardDownload()].filter(Boolean).join(' ');
+        },
+        onLost: (failure) => ({ lost: onLost(failure) }),
       },
     );
+    if ('lost' in downloaded) return downloaded.lost;
     this.progress.requests += downloaded.requests;
+    this.progress.warn(downloaded.skipped ? {} : downloaded.warnings);
     if (downloaded.skipped) return this.result('skipped', report);
     return { ...this.result('succeeded', report), output: downloaded.file };
   }
@@ -275,19 +368,20 @@ class ConversionJob implements JobParts {
   }
 
   private result(status: ConversionJobResult['status'], report?: TaskReport): ConversionJobResult {
-    this.progress.enter('completed');
+    const { progress } = this;
+    progress.enter('completed');
     countEnd(status);
     return {
       status,
       ...(report && { taskId: report.taskId, connector: report.connector }),
-      ...(this.source && { source: this.source }),
+      ...(progress.source && { source: progress.source }),
       ...(report?.vcredits !== undefined && { vcredits: report.vcredits }),
       ...(report?.durationSeconds !== undefined && { durationSeconds: report.durationSeconds }),
-      warnings: report?.warnings ?? {},
-      requests: this.progress.requests,
-      charge: this.progress.charge,
-      possiblyChargedTwice: this.progress.possiblyChargedTwice,
-      phaseMs: this.progress.phaseMs,
+      warnings: progress.warnings,
+      requests: progress.requests,
+      charge: progress.charge.charge,
+      possiblyChargedTwice: progress.charge.possiblyChargedTwice,
+      phaseMs: progress.phaseMs,
     };
   }
 }

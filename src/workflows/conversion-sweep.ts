@@ -108,7 +108,9 @@ function describeSweep({ batch }: ConversionSweepInput, result: ConversionSweepR
 }
 
 /** The client has checked it before; whoever writes a schedule by hand may not have, and a plain error would be tried for ever. */
-function checkSweepInput({ batch, plan, settings }: Partial<ConversionSweepInput>): void {
+function checkSweepInput(input: Partial<ConversionSweepInput> | null | undefined): void {
+  if (typeof input !== 'object' || input === null) throw invalid('its input', 'must be an object');
+  const { batch, plan, settings } = input;
   if (typeof batch !== 'string' || batch === '') throw invalid('batch', 'must be the name of the batch');
   for (const name of ['from', 'out', 'batchFolder'] as const) {
     const uri: unknown = plan?.[name];

@@ -12,12 +12,15 @@ const creditsRestored = defineSignal<[CreditsWord?]>(creditsRestoredSignal);
 
 const firstRecheckMs = 60_000;
 const maxRecheckMs = 3_600_000;
+const shortestPauseMs = 1_000;
 
 /** A job's wait for vCredits: until its deadline, with a recheck now and then, and over at once when somebody says that there are some. */
 export class CreditsPark {
   private since: number | undefined;
-  private restored = false;
-  private restoredAt: number | undefined;
+  /** Words of an operator that there are credits again; those that a question was asked with are no news any more. */
+  private words = 0;
+  private heard = 0;
+  private lastWordAt: number | undefined;
   private rechecks = 0;
 
   constructor(
@@ -28,8 +31,8 @@ export class CreditsPark {
   /** Before anything is awaited: the signal may come at any time. */
   listen(): void {
     setHandler(creditsRestored, (word) => {
-      this.restored = true;
-      this.restoredAt = word?.saidAt ?? Date.now();
+      this.words += 1;
+      this.lastWordAt = word?.saidAt ?? Date.now();
     });
   }
 
@@ -52,6 +55,15 @@ export class CreditsPark {
     );
   }
 
+  /** Parks until the next submit. A job that is parked already pauses, whatever brought it here, so that it never asks in a circle. */
+  async park(): Promise<void> {
+    const wasParked = this.isParked;
+    this.enter();
+    if (!wasParked || this.isRestored()) return;
+    const pauseMs = Math.max(Math.min(firstRecheckMs, this.deadline - Date.now()), shortestPauseMs);
+    await condition(() => this.isRestored(), pauseMs, { summary: 'asks for vCredits again' });
+  }
+
   /** Milliseconds since the epoch. */
   get deadline(): number {
     return (this.since ?? Date.now()) + this.options.creditsDeadlineMs;
@@ -64,38 +76,38 @@ export class CreditsPark {
   /** Parks a step that can be run again: resolves when it is time to try, or throws when the deadline has passed. */
   async wait(failure: JobFailure): Promise<void> {
     this.since ??= Date.now();
-    if (this.restored && !this.isOverdue) return;
+    if (this.isRestored() && !this.isOverdue) return;
     const leftMs = this.deadline - Date.now();
     const recheckMs = Math.min(firstRecheckMs * 2 ** this.rechecks, maxRecheckMs, leftMs);
     this.enter(Date.now() + Math.max(recheckMs, 0));
     if (leftMs <= 0) throw this.progress.failed(this.outOfCredits(failure));
     this.rechecks += 1;
-    await condition(() => this.restored, recheckMs, { summary: 'asks for vCredits again' });
+    await condition(() => this.isRestored(), recheckMs, { summary: 'asks for vCredits again' });
   }
 
   /** Before each attempt: word that comes while it is under way is news, even when it is still refused. */
   forgetRestored(): void {
-    this.restored = false;
+    this.heard = this.words;
   }
 
   /** A call, since control flow analysis takes a signal that has not come for one that never will. */
   isRestored(): boolean {
-    return this.restored;
+    return this.words > this.heard;
   }
 
   async untilRestored(): Promise<void> {
-    await condition(() => this.restored);
+    await condition(() => this.isRestored());
+  }
+
+  /** When an operator last said that there are credits again; the service's refusals that came before say nothing then. */
+  get restoredAt(): number | undefined {
+    return this.lastWordAt;
   }
 
   /** What a submit of a parked job must know to ask again by itself; undefined when the job is not parked. */
   submitDetails(askAtOnce: boolean): ParkedSubmit | undefined {
     if (!this.isParked || this.since === undefined) return undefined;
-    return {
-      since: this.since,
-      until: this.deadline,
-      askAtOnce,
-      ...(this.restoredAt !== undefined && { restoredAt: this.restoredAt }),
-    };
+    return { since: this.since, until: this.deadline, askAtOnce };
   }
 
   outOfCredits(failure: JobFailure): JobFailure {

@@ -2,7 +2,9 @@ import {
   ActivityCancellationType,
   ActivityFailure,
   ApplicationFailure,
+  CancellationScope,
   CancelledFailure,
+  TimeoutFailure,
   proxyActivities,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -19,10 +21,13 @@ import type {
   UploadFileInput,
   UploadFileResult,
 } from '../shared/activities';
+import type { OrderedWaits } from './ordered-waits';
 import type { ResolvedPolicies } from './policies';
 
 /** A lost worker is noticed after this long without a heartbeat. */
 const heartbeatTimeout = '10 seconds';
+/** An answer that takes as long as the conversion outlives a short absence of Temporal; a lost worker is noticed so much later. */
+const syncHeartbeatTimeout = '1 minute';
 
 /** The calls of the document as activities, each with the time-outs and retries that fit it. */
 export interface JobActivities {
@@ -33,7 +38,7 @@ export interface JobActivities {
   discardDownload(input: DiscardDownloadInput): Promise<void>;
 }
 
-export function createJobActivities(policies: ResolvedPolicies): JobActivities {
+export function createJobActivities(policies: ResolvedPolicies, waits: OrderedWaits): JobActivities {
   const retry = {
     initialInterval: policies.retryInitialIntervalMs,
     maximumInterval: Math.max(policies.retryMaximumIntervalMs, policies.retryInitialIntervalMs),
@@ -44,42 +49,45 @@ export function createJobActivities(policies: ResolvedPolicies): JobActivities {
 
   return {
     uploadFile: (input, summary) =>
-      activities({ ...transfer, summary, scheduleToCloseTimeout: policies.uploadDeadlineMs })['conversion.uploadFile'](
-        input,
+      waits.obey(policies.uploadDeadlineMs, (scheduleToCloseTimeout) =>
+        activities({ ...transfer, summary, scheduleToCloseTimeout })['conversion.uploadFile'](input),
       ),
 
     convertFile: (input, { summary, deadlineMs }) =>
-      endedByCancellation(
-        activities({
-          summary,
-          heartbeatTimeout,
-          startToCloseTimeout: policies.submitTimeoutMs,
-          scheduleToCloseTimeout: deadlineMs,
-          // A lost worker or a time-out may have sent the request: the workflow decides, the server does not retry.
-          retry: { ...retry, nonRetryableErrorTypes: ['TemporalTimeout:StartToClose', 'TemporalTimeout:Heartbeat'] },
-          // A request that has begun is seen to its end, so that a cancelled job still knows its task.
-          cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-        })['conversion.convertFile'](input),
+      waits.obey(deadlineMs, (scheduleToCloseTimeout) =>
+        endedByCancellation(
+          activities({
+            summary,
+            heartbeatTimeout: input.mode === 'sync' ? syncHeartbeatTimeout : heartbeatTimeout,
+            startToCloseTimeout: policies.submitTimeoutMs,
+            scheduleToCloseTimeout,
+            // A lost worker or a time-out may have sent the request: the workflow decides, the server does not retry.
+            retry: { ...retry, nonRetryableErrorTypes: ['TemporalTimeout:StartToClose', 'TemporalTimeout:Heartbeat'] },
+            // A request that has begun is seen to its end, so that a cancelled job still knows its task.
+            cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+          })['conversion.convertFile'](input),
+        ),
       ),
 
     checkTask: (input, { summary, deadlineMs }) =>
-      activities({
-        summary,
-        heartbeatTimeout,
-        startToCloseTimeout: '2 minutes',
-        scheduleToCloseTimeout: deadlineMs,
-        retry,
-      })['conversion.checkTask'](input),
+      waits.obey(deadlineMs, (scheduleToCloseTimeout) =>
+        activities({ summary, heartbeatTimeout, startToCloseTimeout: '2 minutes', scheduleToCloseTimeout, retry })[
+          'conversion.checkTask'
+        ](input),
+      ),
 
     downloadFile: (input, summary) =>
-      endedByCancellation(
-        activities({
-          ...transfer,
-          summary,
-          scheduleToCloseTimeout: policies.downloadDeadlineMs,
-          // The activity removes its temporary file before the job ends.
-          cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-        })['conversion.downloadFile'](input),
+      waits.obey(policies.downloadDeadlineMs, (scheduleToCloseTimeout) =>
+        endedByCancellation(
+          activities({
+            ...transfer,
+            summary,
+            scheduleToCloseTimeout,
+            // The activity removes its temporary file before the job ends.
+            cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+          })['conversion.downloadFile'](input),
+          { isRepeatSafe: true },
+        ),
       ),
 
     discardDownload: (input) =>
@@ -101,14 +109,17 @@ function activities(options: ActivityOptions): ConversionActivities {
 
 /**
  * A cancelled activity whose last attempt failed is not retried, and Temporal then tells of the failure. One that would have been retried
- * is no failure of the job: its end is the cancellation.
+ * is no failure of the job: its end is the cancellation. So is a lost worker, where it matters to nobody what it had done.
  */
-async function endedByCancellation<T>(call: Promise<T>): Promise<T> {
+async function endedByCancellation<T>(call: Promise<T>, { isRepeatSafe = false } = {}): Promise<T> {
   try {
     return await call;
   } catch (error) {
-    const isCut = error instanceof ActivityFailure && error.retryState === 'CANCEL_REQUESTED';
-    if (!isCut || !(error.cause instanceof ApplicationFailure) || error.cause.nonRetryable === true) throw error;
-    throw new CancelledFailure(`cancelled; last: ${error.cause.message}`, [], error);
+    if (!(error instanceof ActivityFailure) || !CancellationScope.current().consideredCancelled) throw error;
+    const { cause, retryState } = error;
+    const wouldBeRetried =
+      retryState === 'CANCEL_REQUESTED' && cause instanceof ApplicationFailure && cause.nonRetryable !== true;
+    if (!wouldBeRetried && !(isRepeatSafe && cause instanceof TimeoutFailure)) throw error;
+    throw new CancelledFailure(`cancelled; last: ${cause.message}`, [], error);
   }
 }

@@ -1,6 +1,6 @@
 import { ActivityFailure, ApplicationFailure, TimeoutFailure, rootCause } from '@temporalio/workflow';
-import type { ActivityFailureDetails, JobReaction, SendingFence } from '../shared/activities';
-import { failureCodes } from '../shared/activities';
+import type { ActivityFailureDetails, FailureOrigin, JobReaction } from '../shared/activities';
+import { failureCodes, jobReactions, readFence } from '../shared/activities';
 
 /** A failed activity as the job sees it. */
 export interface JobFailure {
@@ -10,12 +10,15 @@ export interface JobFailure {
   message: string;
   /** `submitAfterLoss`: the worker was lost before it sent anything. */
   reaction: JobReaction | 'submitAfterLoss';
+  origin: FailureOrigin;
   httpStatus?: number;
   endpoint?: string;
   taskId?: string;
   requests: number;
   /** The service was asked to call back for the request. */
   callback?: true;
+  /** The job was reset to before this submit. */
+  afterReset?: true;
   error?: Error;
 }
 
@@ -26,7 +29,7 @@ export function readFailure(error: unknown, deadlineCode: string, { isSubmit = f
   if (failure instanceof ApplicationFailure) {
     const details = readDetails(failure);
     if (error instanceof ActivityFailure && error.retryState === 'TIMEOUT') {
-      const message = `the deadline passed while it still had to be retried; last: ${failure.message}`;
+      const message = `${whyTooLate(failure)}; last: ${failure.message}`;
       return { ...details, unlisted: false, code: deadlineCode, reaction: 'fail', message, error: failure };
     }
     return { ...details, message: failure.message, error: failure };
@@ -36,6 +39,7 @@ export function readFailure(error: unknown, deadlineCode: string, { isSubmit = f
     code: 'UNEXPECTED',
     message: rootCause(error) ?? 'unexpected failure',
     reaction: 'fail',
+    origin: 'worker',
     requests: 0,
     ...(cause && { error: cause }),
   };
@@ -43,43 +47,59 @@ export function readFailure(error: unknown, deadlineCode: string, { isSubmit = f
 
 /** A lost worker or a time-out: whether a convert request was on its way then is told by the fence that the activity left. */
 function readTimeout(failure: TimeoutFailure, deadlineCode: string, isSubmit: boolean): JobFailure {
+  const base = { code: deadlineCode, origin: 'worker', requests: 0, error: failure } as const;
   if (isSubmit) {
     const fence = readFence(failure.lastHeartbeatDetails);
     if (fence) {
       return {
+        ...base,
         code: failureCodes.outcomeUnknown,
         message:
           'the worker was lost after it began to send the convert request, so it is not known whether the conversion runs.',
         reaction: 'outcomeUnknown',
         requests: 1,
         ...(fence.callback === true && { callback: true }),
-        error: failure,
+        ...(fence.afterReset === true && { afterReset: true }),
       };
     }
     if (failure.timeoutType !== 'SCHEDULE_TO_CLOSE') {
-      const message = 'the worker was lost before it sent the convert request.';
-      return { code: deadlineCode, message, reaction: 'submitAfterLoss', requests: 0, error: failure };
+      return {
+        ...base,
+        message: 'the worker was lost before it sent the convert request.',
+        reaction: 'submitAfterLoss',
+      };
     }
   }
-  const message = `the deadline passed (${failure.timeoutType}); last worker known to run it is gone or too slow.`;
-  return { code: deadlineCode, message, reaction: 'fail', requests: 0, error: failure };
+  const last = failure.cause?.message;
+  const why = last === undefined ? 'no worker took it, or the one that did is gone or too slow.' : `last: ${last}`;
+  const message = `the deadline passed (${failure.timeoutType}); ${why}`;
+  return { ...base, message, reaction: 'fail' };
 }
 
-function readFence(details: unknown): Partial<SendingFence> | undefined {
-  const fence = details as Partial<SendingFence> | null | undefined;
-  return fence?.phase === 'sending' ? fence : undefined;
+function whyTooLate(failure: ApplicationFailure): string {
+  const { orderedWaitMs } = detailsOf(failure);
+  if (orderedWaitMs === undefined) return 'the deadline passed while it still had to be retried';
+  const minutes = Math.ceil(orderedWaitMs / 60_000);
+  return `the service orders a wait of ${minutes} minute${minutes === 1 ? '' : 's'}, which is longer than the deadlines allow`;
+}
+
+function detailsOf(failure: ApplicationFailure): Partial<ActivityFailureDetails> {
+  return failure.details?.[0] ?? {};
 }
 
 function readDetails(failure: ApplicationFailure): Omit<JobFailure, 'message' | 'error'> {
-  const details = (failure.details?.[0] ?? {}) as Partial<ActivityFailureDetails>;
+  const details = detailsOf(failure);
   return {
     code: details.code ?? failure.type ?? 'UNEXPECTED',
     ...((details.unlisted === true || details.code === undefined) && { unlisted: true }),
-    reaction: details.reaction ?? 'fail',
+    // A newer worker may know reactions that this one does not: then the job ends instead of doing something that costs money.
+    reaction: jobReactions.find((reaction) => reaction === details.reaction) ?? 'fail',
+    origin: details.origin ?? 'worker',
     requests: details.requests ?? 0,
     ...(details.httpStatus !== undefined && { httpStatus: details.httpStatus }),
     ...(details.endpoint !== undefined && { endpoint: details.endpoint }),
     ...(details.taskId !== undefined && { taskId: details.taskId }),
     ...(details.callback === true && { callback: true }),
+    ...(details.afterReset === true && { afterReset: true }),
   };
 }

@@ -3,6 +3,7 @@ import type { CreditsPark } from './credits-park';
 import type { JobActivities } from './job-activities';
 import type { JobCallbacks } from './job-callbacks';
 import type { JobProgress } from './job-progress';
+import type { OrderedWaits } from './ordered-waits';
 import type { ResolvedPolicies } from './policies';
 
 /** What the steps of one job work with. */
@@ -15,4 +16,5 @@ export interface JobParts {
   readonly progress: JobProgress;
   readonly callbacks: JobCallbacks;
   readonly credits: CreditsPark;
+  readonly waits: OrderedWaits;
 }

@@ -1,15 +1,16 @@
 import { ApplicationFailure, setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
-import type { Charge } from '../shared/charge';
-import type { ConversionFailureDetails, ConversionJobInput, ConversionJobState, JobPhase } from '../shared/job';
+import { ChargeLedger } from '../shared/charge';
+import type {
+  ConversionFailureDetails,
+  ConversionJobInput,
+  ConversionJobState,
+  JobPhase,
+  SourceContent,
+} from '../shared/job';
 import { jobSummary } from '../shared/job';
+import { boundWarnings } from '../shared/warnings';
 import type { ListedStatus } from '../shared/search-attributes';
-import {
-  chargedBeforeMemo,
-  listedErrorCode,
-  searchAttributes,
-  settableAttributes,
-  settableOf,
-} from '../shared/search-attributes';
+import { listedErrorCode, searchAttributes, settableAttributes, settableOf } from '../shared/search-attributes';
 import { describeJob } from './job-details';
 import type { JobFailure } from './job-failure';
 import { JobLog } from './job-log';
@@ -27,14 +28,19 @@ export class JobProgress {
   requests = 0;
   /** vCredits that the conversion is known to have cost. */
   vcredits: number | undefined;
-  charge: Charge = 'no';
-  possiblyChargedTwice = workflowInfo().memo?.[chargedBeforeMemo] === true;
+  readonly charge: ChargeLedger;
+  /** What was uploaded, when the job's input asked for it. */
+  source: SourceContent | undefined;
+  /** The service's warnings: name, and how to resolve it. */
+  warnings: Record<string, string> = {};
   /** Whoever started the job knew which search attributes the namespace has. */
   private readonly settable = settableAttributes(workflowInfo());
   readonly phaseMs: Partial<Record<JobPhase, number>> = {};
 
   constructor(input: ConversionJobInput) {
     this.summary = jobSummary(input);
+    this.charge = new ChargeLedger(input.earlier);
+    this.source = input.earlier?.source;
     this.log = new JobLog(input.app);
     this.phase = 'uri' in input.source ? 'uploading' : 'submitting';
     this.describe('');
@@ -60,8 +66,13 @@ export class JobProgress {
       since: this.since,
       summary: this.summary,
       ...(this.taskId !== undefined && { taskId: this.taskId }),
-      possiblyChargedTwice: this.possiblyChargedTwice,
+      possiblyChargedTwice: this.charge.possiblyChargedTwice,
     };
+  }
+
+  /** Told by the upload, the conversion and the download. */
+  warn(warnings: Readonly<Record<string, string>> = {}): void {
+    this.warnings = boundWarnings({ ...this.warnings, ...warnings });
   }
 
   /** The job's own failure: its type is the error code, its message names the file and says what to do. */
@@ -69,7 +80,9 @@ export class JobProgress {
     const phase = this.phase;
     this.enter('failed', failure.message, failure.code);
     countEnd('failed', failure);
-    const { taskId, vcredits, requests, possiblyChargedTwice } = this;
+    const { vcredits, requests, source, warnings } = this;
+    const { charge, possiblyChargedTwice } = this.charge;
+    const taskId = this.charge.taskId ?? this.taskId;
     this.log.failed(failure, { phase, ...(taskId !== undefined && { taskId }), possiblyChargedTwice });
     const details: ConversionFailureDetails = {
       code: failure.code,
@@ -78,9 +91,10 @@ export class JobProgress {
       ...(failure.endpoint !== undefined && { endpoint: failure.endpoint }),
       ...(taskId !== undefined && { taskId }),
       ...(vcredits !== undefined && { vcredits }),
-      warnings: {},
+      ...(source && { source }),
+      warnings,
       requests,
-      charge: this.charge,
+      charge,
       possiblyChargedTwice,
     };
     return ApplicationFailure.create({
@@ -101,7 +115,7 @@ export class JobProgress {
     if (this.settable.size === 0 || status === listedStatus(this.phase)) return;
     const { taskId, vcredits } = this;
     const isOver = status !== 'running' && status !== 'awaitingCredits';
-    const code = isOver ? listedErrorCode(errorCode, this.possiblyChargedTwice) : undefined;
+    const code = isOver ? listedErrorCode(errorCode, this.charge.possiblyChargedTwice) : undefined;
     const attributes = [
       { key: searchAttributes.status, value: status },
       ...(taskId === undefined ? [] : [{ key: searchAttributes.taskId, value: taskId }]),
@@ -112,11 +126,12 @@ export class JobProgress {
   }
 
   private chargeNote(): string {
-    return this.possiblyChargedTwice ? 'An earlier submit had an unknown outcome: it may have been charged too.' : '';
+    return this.charge.possiblyChargedTwice ? 'An earlier submit may have been charged too.' : '';
   }
 
   private describe(waitsFor: string): void {
-    const { phase, since, lastFailure, taskId, possiblyChargedTwice } = this;
+    const { phase, since, lastFailure, taskId } = this;
+    const { possiblyChargedTwice } = this.charge;
     const { workflowId, namespace, parent } = workflowInfo();
     setCurrentDetails(
       describeJob({ workflowId, namespace, parent, phase, since, waitsFor, lastFailure, taskId, possiblyChargedTwice }),

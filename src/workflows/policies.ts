@@ -1,6 +1,7 @@
 import { ApplicationFailure } from '@temporalio/workflow';
 import { msToNumber } from '@temporalio/common/lib/time';
 import { failureCodes } from '../shared/activities';
+import { charges } from '../shared/charge';
 import { defaultOnExisting, defaultPolicies } from '../shared/default-policies';
 import type {
   ConversionJobInput,
@@ -44,9 +45,15 @@ const onUnknownOutcomeChoices: readonly OnUnknownOutcome[] = ['resubmit', 'fail'
  * @throws ApplicationFailure of type `INVALID_JOB` that names the field.
  */
 export function resolvePolicies(input: ConversionJobInput): ResolvedPolicies {
+  if (!isRecord(input)) throw invalid('its input', 'must be an object');
   requireText(input.app, 'app');
   requireText(input.output, 'output');
   requireOneSource(input.source);
+  for (const field of ['input', 'destination'] as const) {
+    if (input[field] !== undefined) requireText(input[field], field);
+  }
+  requireCharge(input.earlier);
+  if (input.policies !== undefined && !isRecord(input.policies)) throw invalid('policies', 'must be an object');
   choice(input.mode ?? 'async', modeChoices, 'mode');
   const policies: ConversionPolicies = input.policies ?? {};
   const maxResubmissions = policies.maxResubmissions ?? defaultPolicies.maxResubmissions;
@@ -97,19 +104,32 @@ function durationMs(policies: ConversionPolicies, key: DurationKey): number {
 
 /** Takes `unknown`: the type promises more than an untyped caller keeps. */
 function requireOneSource(source: unknown): void {
-  const { uri, connector } = (source ?? {}) as Partial<Record<'uri' | 'connector', unknown>>;
+  const { uri, connector, name } = isRecord(source) ? source : {};
   if ((typeof uri === 'string') === (typeof connector === 'string')) {
     throw invalid('source', 'must be { uri } or { connector }');
   }
+  if (name !== undefined) requireText(name, 'source.name');
+}
+
+function requireCharge(earlier: unknown): void {
+  if (earlier === undefined) return;
+  const { charge, taskId } = isRecord(earlier) ? earlier : {};
+  choice(charge, charges, 'earlier.charge');
+  if (taskId !== undefined) requireText(taskId, 'earlier.taskId');
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function requireText(value: unknown, field: string): void {
   if (typeof value !== 'string' || value === '') throw invalid(field, 'is required');
 }
 
-function choice<T extends string>(value: T, choices: readonly T[], field: string): T {
-  if (!choices.includes(value)) throw invalid(field, `must be one of ${choices.join(', ')}`);
-  return value;
+function choice<T extends string>(value: unknown, choices: readonly T[], field: string): T {
+  const chosen = choices.find((each) => each === value);
+  if (chosen === undefined) throw invalid(field, `must be one of ${choices.join(', ')}`);
+  return chosen;
 }
 
 function invalid(field: string, problem: string): ApplicationFailure {

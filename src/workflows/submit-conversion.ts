@@ -1,4 +1,4 @@
-import { CancellationScope, CancelledFailure, isCancellation } from '@temporalio/workflow';
+import { CancellationScope, CancelledFailure, isCancellation, workflowInfo } from '@temporalio/workflow';
 import type { ConvertFileInput, ConvertFileResult } from '../shared/activities';
 import { failureCodes } from '../shared/activities';
 import { readFailure } from './job-failure';
@@ -60,16 +60,29 @@ async function submit(
     ...(input.destination !== undefined && { destination: input.destination }),
     onExisting: policies.onExisting,
     ...(parked && { parked }),
+    ...(credits.restoredAt !== undefined && { restoredAt: credits.restoredAt }),
+    ...(wasReset() && { afterReset: true }),
     nonce: callbacks.next(),
   };
   const summary = parked ? `${progress.summary}, waits for vCredits` : progress.summary;
   const options = { summary, deadlineMs: Math.max(deadlineMs, policies.submitTimeoutMs) };
   const accepted = await activities.convertFile(request, options);
   if (!accepted.skipped) {
+    if (accepted.afterReset) progress.charge.foundOpen();
+    progress.charge.accepted(accepted.report.taskId);
     progress.taskId = accepted.report.taskId;
     progress.requests += accepted.requests;
   }
   return accepted;
+}
+
+/**
+ * A run that Temporal's reset began: what the run before did after that point is not part of its history. A submit that is
+ * part of it was scheduled by that run, and was not told so.
+ */
+function wasReset(): boolean {
+  const { runId, originalExecutionRunId } = workflowInfo();
+  return runId !== originalExecutionRunId;
 }
 
 /** What the attempts of an activity had sent that was cut short right after a refusal. Those of one that was cut between two are not told. */

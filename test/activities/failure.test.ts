@@ -41,26 +41,26 @@ it('a failure that is tried again asks for its pause itself, unless it was told 
   expect(delayOf(unreachable, { pauses, attempt: 3 })).toBe(4_000);
   expect(delayOf(unreachable, { attempt: 3 })).toBeUndefined();
   expect(delayOf(apiError('TOO_MANY_REQUESTS', { retryAfterSeconds: 9 }), { pauses, attempt: 3 })).toBe(9_000);
-  expect(delayOf(apiError('INVALID_PARAMETER'), { pauses, attempt: 3 })).toBeUndefined();
+  expect(delayOf(apiError('EMPTY_FILE'), { pauses, attempt: 3 })).toBeUndefined();
 });
 
 describe('toFailure', () => {
   it.each([
     // code, then the verdict in upload, submit, check, download
-    ['INVALID_PARAMETER', 'fail', 'fail', 'fail', 'fail'],
-    ['NOT_FOUND', 'fail', 'fail', 'fail', 'fail'],
+    ['INVALID_PARAMETER', 'fail', 'fail', 'retry', 'retry'],
+    ['NOT_FOUND', 'fail', 'fail', 'retry', 'retry'],
     ['EMPTY_FILE', 'fail', 'fail', 'fail', 'fail'],
     ['NO_CONVERTER_INPUT_TO_OUTPUT', 'fail', 'fail', 'fail', 'fail'],
-    ['FREE_PLAN_DISALLOWED', 'fail', 'fail', 'fail', 'fail'],
-    ['INVALID_CREDENTIAL', 'fail', 'fail', 'fail', 'fail'],
-    ['INSUFFICIENT_VCREDITS', 'awaitCredits', 'awaitCredits', 'awaitCredits', 'awaitCredits'],
+    ['FREE_PLAN_DISALLOWED', 'fail', 'fail', 'retry', 'retry'],
+    ['INVALID_CREDENTIAL', 'fail', 'fail', 'retry', 'retry'],
+    ['INSUFFICIENT_VCREDITS', 'awaitCredits', 'awaitCredits', 'retry', 'awaitCredits'],
     ['TOO_MANY_REQUESTS', 'retry', 'retry', 'retry', 'retry'],
     ['FREE_APP_LIMITED', 'retry', 'retry', 'retry', 'retry'],
-    ['NO_CONNECTOR_DEPENDENT_TASK', 'fail', 'uploadAgain', 'fail', 'fail'],
-    ['NOT_READY_DEPENDENT_TASK', 'fail', 'uploadAgain', 'fail', 'fail'],
-    ['FILE_NOT_EXISTS', 'fail', 'uploadAgain', 'fail', 'fail'],
+    ['NO_CONNECTOR_DEPENDENT_TASK', 'fail', 'uploadAgain', 'taskLost', 'taskLost'],
+    ['NOT_READY_DEPENDENT_TASK', 'fail', 'uploadAgain', 'taskLost', 'taskLost'],
+    ['FILE_NOT_EXISTS', 'fail', 'uploadAgain', 'taskLost', 'taskLost'],
     ['SERVICE_UNREACHABLE', 'retry', 'retry', 'retry', 'retry'],
-    ['A_CODE_OF_TOMORROW', 'fail', 'fail', 'fail', 'fail'],
+    ['A_CODE_OF_TOMORROW', 'fail', 'fail', 'retry', 'retry'],
   ])('%s', (code, ...verdicts) => {
     expect(steps.map((step) => verdict(toFailure(apiError(code), contextOf(step))))).toEqual(verdicts);
   });
@@ -68,7 +68,7 @@ describe('toFailure', () => {
   it('knows a verdict for every code of the table', () => {
     for (const code of Object.keys(errorCodes)) {
       for (const step of steps) {
-        expect(['fail', 'retry', 'awaitCredits', 'uploadAgain', 'submitAgain']).toContain(
+        expect(['fail', 'retry', 'awaitCredits', 'uploadAgain', 'submitAgain', 'taskLost']).toContain(
           verdict(toFailure(apiError(code), contextOf(step))),
         );
       }
@@ -106,15 +106,17 @@ describe('toFailure', () => {
   it('asks for a new download URL a few times, but not for a result that is gone', () => {
     const old = apiError('DOWNLOAD_EXPIRED', { endpoint: endpoints.downloadUrlGet });
     expect(verdict(toFailure(old, contextOf('download')))).toBe('retry');
-    expect(verdict(toFailure(old, contextOf('download', { attempt: 3 })))).toBe('fail');
+    expect(verdict(toFailure(old, contextOf('download', { attempt: 3 })))).toBe('taskLost');
     const gone = apiError('DOWNLOAD_EXPIRED', { endpoint: endpoints.downloadUrl });
-    expect(verdict(toFailure(gone, contextOf('download')))).toBe('fail');
+    expect(verdict(toFailure(gone, contextOf('download')))).toBe('taskLost');
   });
 
-  it('gives up on a service that answers nothing readable, and says what to check', () => {
+  it('gives up on a service that five times in a row answers nothing readable, unless the conversion is paid for', () => {
     const error = apiError('UNREADABLE_RESPONSE');
     expect(verdict(toFailure(error, contextOf('upload')))).toBe('retry');
-    const last = toFailure(error, contextOf('upload', { attempt: 5 }));
+    expect(verdict(toFailure(error, contextOf('upload', { attempt: 5 })))).toBe('retry');
+    expect(verdict(toFailure(error, contextOf('check', { unreadableInARow: 50 })))).toBe('retry');
+    const last = toFailure(error, contextOf('upload', { unreadableInARow: 5 }));
     expect(verdict(last)).toBe('fail');
     expect(last.message).toContain('base URL of app acme');
   });
@@ -131,8 +133,8 @@ describe('toFailure', () => {
     expect([failure('SOURCE_NOT_FOUND', false), failure('SIZE_MISMATCH', true)]).toEqual(['fail', 'retry']);
   });
 
-  it('fails an unknown app profile at once', () => {
-    expect(verdict(toFailure(new UnknownAppError('no such profile'), contextOf('upload')))).toBe('fail');
+  it('tries an unknown app profile again: another worker may have it', () => {
+    expect(verdict(toFailure(new UnknownAppError('no such profile'), contextOf('upload')))).toBe('retry');
   });
 
   it('keeps code, status and endpoint in the details, and the code as the type', () => {

@@ -30,18 +30,50 @@ describe('a job that nobody could do', () => {
     expect(rig.stub.requests).toHaveLength(0);
   });
 
-  it('fails an app profile that the worker does not have, and names those it has', async () => {
-    const error = await failureOf({ app: 'elsewhere' });
-    expect(error.code).toBe('UNKNOWN_APP');
+  it('waits until its deadline for a worker that has its app profile, and names those that this one has', async () => {
+    const error = await failureOf({
+      app: 'elsewhere',
+      policies: { ...quickPolicies, uploadDeadline: 3_000, retryInitialInterval: 2_000, retryMaximumInterval: 60_000 },
+    });
+    expect(error.code).toBe('UPLOAD_DEADLINE');
     expect(error.message).toContain('stub');
   });
 
-  it('fails a malformed input that an untyped parent sends, instead of hanging', async () => {
-    const workflow = await rig.temporal.workflow.start('conversionJob', {
-      workflowId: `malformed-${rig.taskQueue}`,
+  const job = { app: 'stub', output: 'pdf', source: { uri: 'file:///a.md' } };
+  it.each([
+    ['conversionJob', 'no input', undefined],
+    ['conversionJob', 'null', null],
+    ['conversionJob', 'a text', 'a.md'],
+    ['conversionJob', 'an empty object', {}],
+    ['conversionJob', 'a source that is a text', { ...job, source: 'a.md' }],
+    ['conversionJob', 'no source', { ...job, source: null }],
+    ['conversionJob', 'a source of neither kind', { ...job, source: {} }],
+    ['conversionJob', 'a name that is none', { ...job, source: { connector: 'c', name: 5 } }],
+    ['conversionJob', 'an output that is none', { ...job, output: 5 }],
+    ['conversionJob', 'an input format that is none', { ...job, input: {} }],
+    ['conversionJob', 'a destination that is none', { ...job, destination: 5 }],
+    ['conversionJob', 'policies that are a text', { ...job, policies: 'strict' }],
+    ['conversionJob', 'a duration that is none', { ...job, policies: { uploadDeadline: 'soon' } }],
+    ['conversionJob', 'a duration that is an object', { ...job, policies: { uploadDeadline: {} } }],
+    ['conversionJob', 'a choice that is none', { ...job, onExisting: 'destroy' }],
+    ['conversionJob', 'earlier runs that are none', { ...job, earlier: { charge: 'much' } }],
+    ['conversionBatch', 'no input', undefined],
+    ['conversionBatch', 'null', null],
+    ['conversionBatch', 'an empty object', {}],
+    ['conversionSweep', 'no input', undefined],
+    ['conversionSweep', 'null', null],
+    ['conversionSweep', 'settings without policies', { batch: 'b', plan: {}, settings: null }],
+  ])('%s fails on %s instead of hanging', async (type, title, input) => {
+    const workflow = await rig.temporal.workflow.start(type, {
+      workflowId: `malformed-${type}-${title}-${rig.taskQueue}`,
       taskQueue: rig.taskQueue,
-      args: [{ app: 'stub', output: 'pdf', source: { uri: 'file:///a.md' }, policies: { uploadDeadline: 'soon' } }],
+      args: input === undefined ? [] : [input],
     });
-    await expect(workflow.result()).rejects.toMatchObject({ cause: { type: 'INVALID_JOB' } });
+    const expected = {
+      conversionJob: 'INVALID_JOB',
+      conversionBatch: 'INVALID_BATCH',
+      conversionSweep: 'INVALID_SWEEP',
+    };
+    await expect(workflow.result()).rejects.toMatchObject({ cause: { type: expected[type as keyof typeof expected] } });
   });
 });

@@ -171,6 +171,17 @@ const repeatsTheStep: Reaction = (refusal) => ({
   },
 });
 
+const isAskedAgain: Reaction = (refusal) => ({
+  title: 'ends no job that is paid for: the question is asked again until it is answered',
+  async run() {
+    const outcome = await runJob({ ...refusal, times: 3 });
+    expect(outcome.failure).toBeUndefined();
+    expect(outcome.result).toMatchObject({ status: 'succeeded', charge: 'yes', possiblyChargedTwice: false });
+    expect(outcome.requests[refusal.at]).toBe(4);
+    expect(outcome.requests).toMatchObject({ 'upload/file': 1, 'convert/file': 1 });
+  },
+});
+
 const outcomeIsUnknown: Reaction = (refusal) => ({
   title: 'is an unknown outcome: submits again and says so, or by policy fails and submits nothing again',
   async run() {
@@ -191,13 +202,25 @@ type Cases = Partial<Record<Place, Reaction>>;
 const wrongRequest: Cases = {
   'upload/file': failsAtOnce,
   'convert/file': failsAtOnce,
-  'task/response': failsAtOnce,
-  'download/url': failsAtOnce,
+  'task/response': isAskedAgain,
+  'download/url': isAskedAgain,
+  'download/url/get': isAskedAgain,
 };
 const wrongUpload: Cases = { 'upload/file': failsAtOnce };
 const wrongConversion: Cases = { 'convert/file': failsAtOnce, task: failsAtOnce };
-const refusedAccount: Cases = { 'upload/file': failsAtOnce, 'convert/file': failsAtOnce };
-const lostLink: Cases = { 'convert/file': uploadsAgainOnce, task: uploadsAgainOnce, 'download/url': failsAtOnce };
+const refusedAccount: Cases = {
+  'upload/file': failsAtOnce,
+  'convert/file': failsAtOnce,
+  'task/response': isAskedAgain,
+  'download/url': isAskedAgain,
+};
+/** The service's own word that it no longer has the task, or its result. */
+const lostLink: Cases = {
+  'convert/file': uploadsAgainOnce,
+  'task/response': failsAtOnce,
+  task: uploadsAgainOnce,
+  'download/url': failsAtOnce,
+};
 const tooMany: Cases = {
   'upload/file': waitsRetryAfter,
   'convert/file': waitsRetryAfter,
@@ -213,7 +236,7 @@ const cases: Record<KnownErrorCode, Cases> = {
   INVALID_FIELD: wrongRequest,
   INVALID_PARAMETER: wrongRequest,
   MISMATCH_DEPENDENT_TASK: lostLink,
-  MISMATCH_VERSION_DEPENDENT_TASK: { 'convert/file': failsAtOnce, 'download/url': failsAtOnce },
+  MISMATCH_VERSION_DEPENDENT_TASK: { 'convert/file': failsAtOnce, 'download/url': isAskedAgain },
   MISSING_REQUIRED_DATA_KEY: wrongRequest,
   MISSING_REQUIRED_FIELD: wrongRequest,
   MISSING_REQUIRED_PARAMETER: wrongRequest,
@@ -223,7 +246,13 @@ const cases: Record<KnownErrorCode, Cases> = {
   WRONG_VALUE_DATA_KEY: wrongRequest,
   WRONG_VALUE_PARAMETER: wrongRequest,
   FREE_PLAN_DISALLOWED: refusedAccount,
-  INSUFFICIENT_VCREDITS: { 'upload/file': parks, 'convert/file': parks, task: parks, 'download/url': parks },
+  INSUFFICIENT_VCREDITS: {
+    'upload/file': parks,
+    'convert/file': parks,
+    'task/response': isAskedAgain,
+    task: parks,
+    'download/url': parks,
+  },
   ONLY_DEVELOPMENT_REQUEST: refusedAccount,
   DOWNLOAD_EXPIRED: { 'download/url/get': asksForNewUrl, 'download/url': failsAtOnce, task: uploadsAgainOnce },
   FILE_NOT_EXISTS: lostLink,

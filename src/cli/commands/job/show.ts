@@ -114,13 +114,14 @@ function nextCommand(job: JobInspection): { why: string; command: string } | und
   if (job.status === 'running') return { why: 'See it go on', command: `fileconv job watch ${id}` };
   const plan = planRetry(job);
   switch (plan.kind) {
-    case 'resume': {
-      const what = plan.from === 'downloading' ? 'only downloads again' : 'only awaits its task again';
-      return { why: `Run it again (${what}; nothing is submitted)`, command: `fileconv job retry ${id}` };
-    }
-    case 'startAnew':
+    case 'fetch':
+      return {
+        why: 'Run it again (only awaits and downloads its task; nothing is submitted)',
+        command: `fileconv job retry ${id}`,
+      };
+    case 'convert':
       return { why: 'Run it again, when the cause is mended', command: `fileconv job retry ${id}` };
-    case 'resubmit':
+    case 'keep':
       return {
         why: `Convert again, and maybe pay twice (${plan.why})`,
         command: `fileconv job retry ${id} --resubmit`,

@@ -1,0 +1,43 @@
+/** Warnings are kept in histories, rows and reports: no more of one job than this. */
+export const maxWarnings = 50;
+const maxTotalBytes = 16 * 1024;
+
+/** The name under which it stands how many warnings were left out. */
+const leftOutName = 'MORE_WARNINGS';
+
+/** As many warnings as fit; what was left out, here or before, is counted in a warning of its own. */
+export function boundWarnings(warnings: Readonly<Record<string, string>>, leftOutBefore = 0): Record<string, string> {
+  const kept: Record<string, string> = {};
+  let leftOut = leftOutBefore;
+  let count = 0;
+  let bytes = 0;
+  for (const [name, advice] of Object.entries(warnings)) {
+    const leftOutThere = name === leftOutName ? /^and (\d+) more$/.exec(advice)?.[1] : undefined;
+    if (leftOutThere !== undefined) {
+      leftOut += Number(leftOutThere);
+      continue;
+    }
+    bytes += utf8Bytes(name) + utf8Bytes(advice);
+    if (count < maxWarnings && bytes <= maxTotalBytes) kept[name] = advice;
+    else leftOut += 1;
+    count += 1;
+  }
+  if (leftOut > 0) kept[leftOutName] = `and ${leftOut} more`;
+  return kept;
+}
+
+/** At most: workflow code has no `Buffer`, and a character of UTF-16 is three bytes of UTF-8 or fewer. */
+function utf8Bytes(text: string): number {
+  let bytes = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : 3;
+  }
+  return bytes;
+}
+
+export function hasAny(
+  warnings: Readonly<Record<string, string>> | undefined,
+): warnings is Readonly<Record<string, string>> {
+  return warnings !== undefined && Object.keys(warnings).length > 0;
+}

@@ -1,0 +1,52 @@
+import { ActivityFailure, ApplicationFailure, sleep } from '@temporalio/workflow';
+import type { ActivityFailureDetails } from '../shared/activities';
+
+/** After a wait that came at the very end of its deadline a step still has the time for an attempt. */
+const leastLeftMs = 60_000;
+
+/**
+ * Waits that the service orders (section "Limits") and that are longer than the step's deadline: the job sleeps them out, and the deadline moves by
+ * as much. All of them together are bounded by the credits deadline.
+ */
+export class OrderedWaits {
+  /** Milliseconds slept out so far. */
+  waitedMs = 0;
+
+  constructor(
+    private readonly options: {
+      longestMs: number;
+      /** `untilMs`: milliseconds since the epoch. */
+      onWait: (untilMs: number, message: string) => void;
+    },
+  ) {}
+
+  /** Runs a step within its deadline, and again after each wait that did not fit into it. */
+  async obey<T>(deadlineMs: number, run: (deadlineMs: number) => Promise<T>): Promise<T> {
+    const deadline = Date.now() + deadlineMs;
+    const waitedBefore = this.waitedMs;
+    let leftMs = deadlineMs;
+    for (;;) {
+      try {
+        return await run(leftMs);
+      } catch (error) {
+        const order = readOrder(error);
+        if (!order || this.waitedMs + order.waitMs > this.options.longestMs) throw error;
+        this.options.onWait(Date.now() + order.waitMs, order.message);
+        await sleep(order.waitMs, { summary: 'the service wants a pause' });
+        this.waitedMs += order.waitMs;
+        leftMs = Math.max(deadline + this.waitedMs - waitedBefore - Date.now(), Math.min(deadlineMs, leastLeftMs));
+      }
+    }
+  }
+}
+
+/** The server ended the step because its next attempt would come after the deadline. */
+function readOrder(error: unknown): { waitMs: number; message: string } | undefined {
+  if (!(error instanceof ActivityFailure) || error.retryState !== 'TIMEOUT') return undefined;
+  const { cause } = error;
+  if (!(cause instanceof ApplicationFailure)) return undefined;
+  const { orderedWaitMs } = (cause.details?.[0] ?? {}) as Partial<ActivityFailureDetails>;
+  return typeof orderedWaitMs === 'number' && orderedWaitMs > 0
+    ? { waitMs: orderedWaitMs, message: cause.message }
+    : undefined;
+}

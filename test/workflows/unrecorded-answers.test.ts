@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto';
+import path from 'node:path';
+import type { Payload, PayloadCodec } from '@temporalio/common';
+import type { ConversionFailedError } from '../../src/client/conversion-handle';
+import type { ConversionRig } from '../support/conversion-worker';
+import { quickPolicies, startRig } from '../support/conversion-worker';
+import { answerJson } from '../support/stub-service';
+import { testTemporalAddress } from '../support/temporal';
+
+/** Answers of a submit that Temporal can't be told: the conversion was accepted, so nothing may be sent again in silence. */
+
+/** Fails for the first payload that holds a text, once it is armed. */
+class FailingCodec implements PayloadCodec {
+  poison: string | undefined;
+
+  encode(payloads: Payload[]): Promise<Payload[]> {
+    const { poison } = this;
+    const isPoisoned = payloads.some(({ data }) => poison !== undefined && Buffer.from(data ?? []).includes(poison));
+    if (!isPoisoned) return Promise.resolve(payloads);
+    this.poison = undefined;
+    return Promise.reject(new Error('the key server is away'));
+  }
+
+  decode(payloads: Payload[]): Promise<Payload[]> {
+    return Promise.resolve(payloads);
+  }
+}
+
+const codec = new FailingCodec();
+let rig: ConversionRig;
+
+beforeAll(async () => {
+  const dataConverter = { payloadCodecs: [codec] };
+  rig = await startRig({ temporal: { address: testTemporalAddress(), namespace: 'default', dataConverter } });
+});
+afterAll(() => rig.close());
+
+async function convert(name: string, onUnknownOutcome: 'fail' | 'resubmit') {
+  const before = rig.stub.count('convert/file');
+  const outcome = await rig.client
+    .convert({
+      source: await rig.source(`${name}.md`),
+      output: 'pdf',
+      destination: path.join(rig.folder, 'out', `${name}.pdf`),
+      policies: { ...quickPolicies, onUnknownOutcome, maxResubmissions: 2 },
+    })
+    .then(
+      (result) => ({ result }),
+      (error: unknown) => ({ failure: error as ConversionFailedError }),
+    );
+  return { submits: rig.stub.count('convert/file') - before, ...outcome };
+}
+
+describe('an accepted submit with 12,000 warnings', () => {
+  it('is recorded with the first 50 of them, and counts the rest', async () => {
+    const names = Array.from({ length: 12_000 }, (_, number) => [`WARNING_${number}`, 'advice '.repeat(30)]);
+    const warning = Object.fromEntries(names) as Record<string, string>;
+    rig.stub.on('convert/file', (_seen, response) =>
+      answerJson(response, 200, { entity: { id: randomUUID(), status: 'running' }, result: { warning } }),
+    );
+    rig.stub.on('task/response', ({ data }, response) => {
+      const id = String(data['connector']);
+      const result = { output: { connector: id, status: 'successful' }, error: {}, warning };
+      answerJson(response, 200, {
+        result: { output: { entity: { id, status: 'completed' }, result }, error: {}, warning: {} },
+      });
+    });
+
+    const { submits, result } = (await convert('warnings', 'fail')) as {
+      submits: number;
+      result: { warnings: object };
+    };
+
+    expect(submits).toBe(1);
+    const warnings = Object.entries(result.warnings);
+    expect(warnings).toHaveLength(51);
+    expect(warnings[0]?.[0]).toBe('WARNING_0');
+    expect(warnings.at(-1)).toEqual(['MORE_WARNINGS', 'and 11950 more']);
+  });
+});
+
+describe.each([
+  ['an id of 3 MB in the answer', () => answerWithId('x'.repeat(3_000_000))],
+  ['a codec that fails once after the answer', () => answerWithId(randomUUID(), { poisons: true })],
+])('%s', (title, arrange) => {
+  const name = title.replaceAll(/\W+/g, '-');
+
+  it('leaves the outcome unknown: policy fail sends one convert request', async () => {
+    arrange();
+    const { submits, failure } = (await convert(`${name}-fail`, 'fail')) as {
+      submits: number;
+      failure: ConversionFailedError;
+    };
+    expect(submits).toBe(1);
+    expect(failure.code).toBe('OUTCOME_UNKNOWN');
+    expect(failure.details).toMatchObject({ charge: 'maybe' });
+  });
+
+  it('is submitted again under policy resubmit as often as it says, and marked', async () => {
+    arrange();
+    const { submits, ...outcome } = await convert(`${name}-resubmit`, 'resubmit');
+    expect(submits).toBeGreaterThan(1);
+    expect(submits).toBeLessThanOrEqual(3);
+    const marked = 'result' in outcome ? outcome.result : outcome.failure.details;
+    expect(marked).toMatchObject({ possiblyChargedTwice: true });
+  });
+});
+
+function answerWithId(id: string, { poisons = false } = {}): void {
+  rig.stub.on('convert/file', (_seen, response) => {
+    if (poisons) codec.poison = id;
+    answerJson(response, 200, { entity: { id, status: 'running' }, result: {} });
+  });
+  rig.stub.on('task/response', (seen, response, stub) => stub.answerAsAlways(seen, response));
+}

@@ -5,10 +5,12 @@ import { openCommandBundle } from './command-bundle';
 /** What stays, instead of doing something and ending: loaded once, and from modules, which a worker's threads and native code look for. */
 const servers = ['up', 'worker', 'service', 'callbacks', 'codec-server'];
 
-// A reader that has seen enough (`fileconv formats | head -1`) is no failure of ours, and jobs under way go on.
+// A reader that has seen enough (`fileconv formats | head -1`) is no failure of ours, and jobs under way go on. Nor is a terminal that was closed:
+// whatever runs has to be stopped in its order.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
+    const isGone = error.code === 'EPIPE' || (error.code === 'EIO' && stream.isTTY);
+    if (!isGone) throw error;
   });
 }
 

@@ -10,7 +10,9 @@ export type TemporalServerErrorCode =
   /** Another Temporal server already runs on the same database file. */
   | 'DATABASE_IN_USE'
   /** The server ended, or did not answer in time, while it started. */
-  | 'START_FAILED';
+  | 'START_FAILED'
+  /** Somebody killed it while it started. */
+  | 'START_KILLED';
 
 /** What goes wrong while a Temporal binary is obtained or a server is run; `code` is stable. */
 export class TemporalServerError extends Error {

@@ -199,7 +199,7 @@ async function untilStarted(
   if (first.kind === 'ended') {
     const how = first.exit.signal === null ? `with code ${first.exit.code ?? 'unknown'}` : `by ${first.exit.signal}`;
     throw new TemporalServerError(
-      'START_FAILED',
+      first.exit.signal === null ? 'START_FAILED' : 'START_KILLED',
       [`The Temporal server (${options.cliPath}) ended ${how} while it started:`, ...tail].join('\n'),
     );
   }

@@ -12,17 +12,22 @@ interface Session {
   code: number | null;
 }
 
+/** A terminal of 60 columns with a command on it; killing the process closes the terminal. */
+export function openTerminal(args: string[], { cwd, env = {} }: { cwd: string; env?: Record<string, string> }) {
+  const words = [process.execPath, mainFile, ...args].map((word) => `'${word}'`).join(' ');
+  return spawn('script', ['-qec', `stty cols ${columns} rows 12; exec ${words}`, '/dev/null'], {
+    cwd,
+    env: commandEnv({ TERM: 'xterm', ...env }),
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+}
+
 /** Runs a command on a terminal of 60 columns; `interrupt` types Ctrl-C when the screen shows what it waits for. */
 export async function onScreen(
   args: string[],
   { cwd, env, interrupt }: { cwd: string; env: Record<string, string>; interrupt?: RegExp },
 ): Promise<Session> {
-  const words = [process.execPath, mainFile, ...args].map((word) => `'${word}'`).join(' ');
-  const child = spawn('script', ['-qec', `stty cols ${columns} rows 12; exec ${words}`, '/dev/null'], {
-    cwd,
-    env: commandEnv({ TERM: 'xterm', ...env }),
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
+  const child = openTerminal(args, { cwd, env });
   let raw = '';
   let typed = false;
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -3,8 +3,10 @@ import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import type { ExitCode } from '../exit';
 import { exitCodes } from '../exit';
+import { bothTimes } from '../shown-time';
 import { aborted, untilAskedToEnd } from '../stack/parent-process';
 import type { StackRecord } from '../stack/stack-record';
+import { readStackHolder } from '../stack/stack-holder';
 import { readStackRecord } from '../stack/stack-record';
 import { startStack } from '../stack/start-stack';
 
@@ -16,7 +18,7 @@ export async function up(context: CommandContext): Promise<ExitCode> {
   const stack = await startStack(context, { startedBy: 'up', wait: false, signal }).catch(async (error: unknown) => {
     if (signal.aborted) throw new CommandError('INTERRUPTED', ['Interrupted while it started.'], { cause: error });
     if (!(error instanceof TemporalServerError && error.code === 'LOCK_HELD')) throw error;
-    throw alreadyRunning(stateDir, await readStackRecord(stateDir), error);
+    throw await alreadyRunning(stateDir, error);
   });
   try {
     if (output.json) output.printJson(stack.record);
@@ -44,21 +46,23 @@ function describe({ temporal, service, callbacks, codec, taskQueue }: StackRecor
   ].join('\n');
 }
 
-/** What stands in the record may be what a crash left: then another command holds the lock and has not written its own yet. */
-function alreadyRunning(stateDir: string, record: StackRecord | undefined, cause: Error): CommandError {
-  if (record?.startedBy !== 'up') {
-    return new CommandError(
-      'STACK_RUNNING',
-      [`A fileconv command runs the stack of ${stateDir} for itself. Try again when it has ended.`],
-      { cause },
-    );
+async function alreadyRunning(stateDir: string, cause: Error): Promise<CommandError> {
+  return new CommandError('STACK_RUNNING', [await describeHolder(stateDir)], { cause });
+}
+
+async function describeHolder(stateDir: string): Promise<string> {
+  const holder = await readStackHolder(stateDir);
+  if (!holder) return `Another fileconv process holds the stack of ${stateDir}. Try again in a moment.`;
+  const { pid, startedBy } = holder;
+  const since = bothTimes(new Date(holder.since));
+  if (startedBy === 'command') {
+    return `Process ${pid}, a fileconv command, has run the stack of ${stateDir} for itself since ${since}. Try again when it has ended.`;
   }
-  const where = record.temporal.uiUrl === undefined ? '' : ` Its Temporal UI is ${record.temporal.uiUrl}.`;
-  return new CommandError(
-    'STACK_RUNNING',
-    [
-      `Process ${record.pid} runs the stack of ${stateDir} already.${where} Use it (\`fileconv convert ...\`), or stop it with Ctrl-C there.`,
-    ],
-    { cause },
-  );
+  const record = await readStackRecord(stateDir);
+  if (record?.pid !== pid) {
+    return `Process ${pid} has been starting the stack of ${stateDir} since ${since}. Use it as soon as it is there (\`fileconv convert ...\`), or stop it with Ctrl-C there.`;
+  }
+  const { uiUrl } = record.temporal;
+  const where = uiUrl === undefined ? '' : ` Its Temporal UI is ${uiUrl}.`;
+  return `Process ${pid} has run the stack of ${stateDir} since ${since}.${where} Use it (\`fileconv convert ...\`), or stop it with Ctrl-C there.`;
 }

@@ -1,3 +1,5 @@
+import { systemErrorCode } from '../../shared/system-error';
+
 /** Tells the process that started this one, if it supervises us, that we are ready. */
 export function reportReady(): void {
   if (process.connected) process.send?.('ready');
@@ -20,6 +22,16 @@ export function untilAskedToEnd({ onHangUp }: { onHangUp?: () => void } = {}): A
     if (!process.connected) end();
   }
   return controller.signal;
+}
+
+/** Whether there is a process of this id. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return systemErrorCode(error) === 'EPERM';
+  }
 }
 
 /** Resolves when the signal aborts. */

@@ -17,6 +17,7 @@ import { mainFile } from '../main-file';
 import { openCodecServer } from '../codec-settings';
 import { isEncrypting } from '../encryption-settings';
 import { claimPorts } from './stack-ports';
+import { removeStackHolder, writeStackHolder } from './stack-holder';
 import type { StackRecord } from './stack-record';
 import { removeStackRecord, writeStackRecord } from './stack-record';
 import { explainStateFolder } from './state-folder';
@@ -68,6 +69,8 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     });
     // What a killed stack left would lead others astray until ours is written.
     await removeStackRecord(stateDir);
+    await writeStackHolder(stateDir, options.startedBy);
+    started.push(() => removeStackHolder(stateDir));
     options.onStart?.();
     const ports = await claimPorts(context);
     started.push(() => {
@@ -256,6 +259,8 @@ async function startWorker(
       }),
     },
     logFile: path.join(parts.logs, 'worker.log'),
+    // Temporal may be killed while this starts, and needs a moment to be there again.
+    isPatient: true,
     onRestart: (message) => output.warn(message),
     stopTimeoutMs: workerStopTimeoutMs(config.values),
   });

@@ -14,6 +14,8 @@ export interface SupervisedProcessOptions {
   onRestart: (message: string) => void;
   /** How long it may take to end once it was asked to; then it is killed. Default: 40 seconds. */
   stopTimeoutMs?: number;
+  /** Started again also when it ends by itself with exit code 1 while it starts: what it needs may just be started again too. Default: no. */
+  isPatient?: boolean;
 }
 
 export interface SupervisedProcess {
@@ -23,6 +25,7 @@ export interface SupervisedProcess {
 }
 
 const startTimeoutMs = 30_000;
+const startAttempts = 5;
 const defaultStopTimeoutMs = 40_000;
 const firstRestartDelayMs = 250;
 const maxRestartDelayMs = 10_000;
@@ -34,8 +37,7 @@ const maxRestartDelayMs = 10_000;
  */
 export async function superviseProcess(options: SupervisedProcessOptions): Promise<SupervisedProcess> {
   let stopping = false;
-  let child = launch(options);
-  await untilReady(child, options);
+  let child = await start(options);
 
   const restarts = (async () => {
     for (let failures = 0; ; failures += 1) {
@@ -44,7 +46,7 @@ export async function superviseProcess(options: SupervisedProcessOptions): Promi
       if (isStopping()) return;
       if (Date.now() - startedAt > maxRestartDelayMs) failures = 0;
       const delayMs = Math.min(firstRestartDelayMs * 2 ** failures, maxRestartDelayMs);
-      options.onRestart(`The ${options.name} ended unasked; it is started again (log: ${options.logFile}).`);
+      options.onRestart(restartNews(options));
       await sleep(delayMs);
       if (isStopping()) return;
       child = launch(options);
@@ -79,18 +81,36 @@ function launch({ args, env, logFile }: SupervisedProcessOptions): ChildProcess 
   }
 }
 
-async function untilReady(child: ChildProcess, options: SupervisedProcessOptions): Promise<void> {
-  const { name, logFile } = options;
-  const ready = new Promise<'ready'>((resolve) => child.once('message', () => resolve('ready')));
-  const outcome = await Promise.race([
-    ready,
+/** What kills a part may hit it while it starts: it is started again then, as it is later. What it says itself keeps it from starting counts. */
+async function start(options: SupervisedProcessOptions): Promise<ChildProcess> {
+  for (let attempt = 1; ; attempt += 1) {
+    const child = launch(options);
+    const outcome = await untilReady(child);
+    if (outcome === 'ready') return child;
+    const wasKilled = child.signalCode !== null;
+    if (outcome === 'late') await endChild(child, options);
+    const isWorthAnother = outcome === 'ended' && (wasKilled || (options.isPatient === true && child.exitCode === 1));
+    if (!isWorthAnother || attempt === startAttempts) throw startFailure(outcome, options);
+    options.onRestart(restartNews(options));
+    await sleep(firstRestartDelayMs * 2 ** (attempt - 1));
+  }
+}
+
+async function untilReady(child: ChildProcess): Promise<'ready' | 'ended' | 'late'> {
+  return Promise.race([
+    new Promise<'ready'>((resolve) => child.once('message', () => resolve('ready'))),
     exitOf(child).then(() => 'ended' as const),
     sleep(startTimeoutMs, 'late' as const, { ref: false }),
   ]);
-  if (outcome === 'ready') return;
-  await endChild(child, options);
+}
+
+function startFailure(outcome: 'ended' | 'late', { name, logFile }: SupervisedProcessOptions): CommandError {
   const why = outcome === 'late' ? `was not ready after ${startTimeoutMs / 1_000} s` : 'ended while it started';
-  throw new CommandError('STACK_FAILED', [`The ${name} ${why}: ${lastLine(logFile)} (log: ${logFile})`]);
+  return new CommandError('STACK_FAILED', [`The ${name} ${why}: ${lastLine(logFile)} (log: ${logFile})`]);
+}
+
+function restartNews({ name, logFile }: SupervisedProcessOptions): string {
+  return `The ${name} ended unasked; it is started again (log: ${logFile}).`;
 }
 
 function exitOf(child: ChildProcess): Promise<void> {

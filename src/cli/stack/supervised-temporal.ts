@@ -41,6 +41,7 @@ interface Ports {
 
 const firstRestartDelayMs = 250;
 const maxRestartDelayMs = 10_000;
+const startAttempts = 5;
 
 /**
  * Temporal for a stack. A server of our own is started again, at the same address, whenever it ends unasked: its database has all it knew.
@@ -80,7 +81,7 @@ class OwnTemporal implements TemporalPart {
   }
 
   async start(): Promise<void> {
-    this.server = (await this.adoptLeftOver()) ?? (await this.startFirst());
+    this.server = (await this.adoptLeftOver()) ?? (await this.startPersistently());
     this.restarts = this.keepRunning(this.server);
   }
 
@@ -95,6 +96,20 @@ class OwnTemporal implements TemporalPart {
     const { dbFilename } = this.options;
     const record = readServerRecord(dbFilename);
     return record && adoptTemporalServer({ ...record, dbFilename, namespace: this.namespace });
+  }
+
+  /** Whoever kills it may hit it while it starts. */
+  private async startPersistently(): Promise<RunningTemporalServer> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.startFirst();
+      } catch (error) {
+        const wasKilled = error instanceof TemporalServerError && error.code === 'START_KILLED';
+        if (!wasKilled || attempt === startAttempts) throw error;
+        this.context.output.warn(`Temporal ended unasked; it is started again (log: ${this.options.logFile}).`);
+        await sleep(firstRestartDelayMs * 2 ** (attempt - 1), undefined, { signal: this.options.signal });
+      }
+    }
   }
 
   private async startFirst(): Promise<RunningTemporalServer> {

@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { aliveWorkers } from '../../client/task-queue-workers';
 import type { TemporalTarget } from '../../config/temporal-connection';
 import { temporalTarget } from '../../config/temporal-connection';
-import { systemErrorCode } from '../../shared/system-error';
 import { TemporalServerError } from '../../temporal-server';
 import { configuredServiceUrl } from '../app-profiles';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import type { StackRecord } from './stack-record';
 import { readStackRecord } from './stack-record';
+import { isAlive } from './parent-process';
 import type { StackInUse } from './stack-in-use';
 import { connect } from './stack-in-use';
 import type { Stack } from './start-stack';
@@ -125,13 +125,4 @@ async function connectTo(
 async function runningUp(stateDir: string): Promise<StackRecord | undefined> {
   const record = await readStackRecord(stateDir);
   return record?.startedBy === 'up' && isAlive(record.pid) ? record : undefined;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return systemErrorCode(error) === 'EPERM';
-  }
 }

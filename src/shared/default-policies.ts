@@ -9,7 +9,7 @@ export const defaultPolicies = {
   firstCheckAfter: '2 seconds',
   maxCheckInterval: '60 seconds',
   pollAfter: '60 seconds',
-  unknownOutcomeWait: '2 minutes',
+  unknownOutcomeWait: '10 minutes',
   downloadDeadline: '24 hours',
   creditsDeadline: '7 days',
   retryInitialInterval: '1 second',

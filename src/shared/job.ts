@@ -41,7 +41,7 @@ export interface ConversionPolicies {
   maxCheckInterval?: Duration;
   /** With a callback: when the conversion is asked after if none has come. Default: 60 seconds. */
   pollAfter?: Duration;
-  /** With a callback: how long one is waited for that tells whether a submit with an unknown outcome ran. Default: 2 minutes. */
+  /** With a callback: how long one is waited for that tells whether a submit with an unknown outcome ran. Default: 10 minutes. */
   unknownOutcomeWait?: Duration;
   /** Longest time for the download, all attempts together. Default: 24 hours. */
   downloadDeadline?: Duration;

@@ -32,7 +32,8 @@ export class CreditsPark {
   listen(): void {
     setHandler(creditsRestored, (word) => {
       this.words += 1;
-      this.lastWordAt = word?.saidAt ?? Date.now();
+      const saidAt: unknown = word?.saidAt;
+      this.lastWordAt = typeof saidAt === 'number' ? saidAt : Date.now();
     });
   }
 

@@ -63,7 +63,7 @@ describe('the configuration without a file', () => {
         firstCheckAfter: 2_000,
         maxCheckInterval: 60_000,
         pollAfter: 60_000,
-        unknownOutcomeWait: 120_000,
+        unknownOutcomeWait: 600_000,
         retryInitialInterval: 1_000,
         retryMaximumInterval: 60_000,
       },

@@ -1,11 +1,12 @@
 import type { ServerResponse } from 'node:http';
+import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
 import { restoreCredits } from '../../src/client/restore-credits';
 import { activityNames } from '../../src/shared/names';
 import type { ConversionRig } from '../support/conversion-worker';
 import { quickPolicies, startRig } from '../support/conversion-worker';
-import { answerError, answerRunning } from '../support/stub-service';
+import { answerError, answerOutput, answerRunning } from '../support/stub-service';
 import { until } from '../support/until';
 
 /** Jobs that wait for vCredits, on a real Temporal server. */
@@ -120,8 +121,8 @@ async function wordsOf(handles: readonly ConversionHandle[]): Promise<number[]> 
     (events ?? []).flatMap(({ activityTaskScheduledEventAttributes: scheduled }) => {
       if (scheduled?.activityType?.name !== activityNames.convertFile) return [];
       const [input] = scheduled.input?.payloads ?? [];
-      const { parked } = JSON.parse(Buffer.from(input?.data ?? []).toString()) as { parked?: { restoredAt?: number } };
-      return parked?.restoredAt ?? [];
+      const { restoredAt } = JSON.parse(Buffer.from(input?.data ?? []).toString()) as { restoredAt?: number };
+      return restoredAt ?? [];
     }),
   );
 }
@@ -140,6 +141,38 @@ it('a job that is told again and again parks again while there are none, and add
   await handle.creditsRestored();
   expect(await handle.result()).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
   expect(account.charged).toBe(1);
+});
+
+it('whose uploads expire while they wait, all go on within moments of word that there are credits, as often as word came before', async () => {
+  const account = fund(0);
+  const uploadedAt = new Map<string, number>();
+  rig.stub.on('upload/file', (_seen, response) => {
+    const connector = randomUUID();
+    uploadedAt.set(connector, Date.now());
+    answerOutput(response, { connector, size: 1 });
+  });
+  rig.stub.on('convert/file', (seen, response) => {
+    const isThere = Date.now() - (uploadedAt.get(String(seen.data['connector'])) ?? 0) < 500;
+    if (!isThere) answerError(response, 404, 'FILE_NOT_EXISTS');
+    else if (account.balance === 0) answerError(response, 403, 'INSUFFICIENT_VCREDITS');
+    else answerRunning(response, randomUUID());
+  });
+  const handles = await start(5);
+  await until('all are parked', async () => (await parked()) === 5);
+  const restored = () => restoreCredits(rig.temporal, { app: 'short-of-credits' });
+  for (let round = 0; round < 3; round += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    await restored();
+    // One asks for all, and finds that there are none.
+    await until('all are parked again', async () => (await parked()) === 5);
+  }
+  await new Promise((resolve) => setTimeout(resolve, 600));
+  const uploadsBefore = rig.stub.count('upload/file');
+  account.balance = 5;
+  await restored();
+  const results = await Promise.all(handles.map((handle) => handle.result()));
+  expect(results.map(({ status }) => status)).toEqual(Array(5).fill('succeeded'));
+  expect(rig.stub.count('upload/file') - uploadsBefore).toBeLessThanOrEqual(10);
 });
 
 it('can be cancelled while it waits', async () => {

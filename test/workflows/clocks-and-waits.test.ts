@@ -1,0 +1,124 @@
+import type { ServerResponse } from 'node:http';
+import path from 'node:path';
+import { ConversionFailedError, type ConversionHandle } from '../../src/client/conversion-handle';
+import type { ConversionPolicies } from '../../src/shared/job';
+import type { ConversionRig } from '../support/conversion-worker';
+import { quickPolicies, startRig } from '../support/conversion-worker';
+import { answerCompleted, answerError, answerRunning, cut } from '../support/stub-service';
+
+/** Waits, deadlines and clocks that do not agree, on a real Temporal server. */
+
+let rig: ConversionRig;
+let jobs = 0;
+
+beforeEach(async () => {
+  rig = await startRig();
+});
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await rig.close();
+});
+
+async function start(policies: ConversionPolicies): Promise<ConversionHandle> {
+  jobs += 1;
+  return rig.client.start({
+    source: await rig.source(`${jobs}.md`),
+    // What is learned of vCredits counts for all of a kind, so each job has a kind to itself.
+    output: `pdf-${jobs}`,
+    destination: path.join(rig.folder, `${jobs}.pdf`),
+    policies: { ...quickPolicies, ...policies },
+  });
+}
+
+function answerPage(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'text/html' });
+  response.end('<html>a gateway</html>');
+}
+
+async function eventsOf({ workflowId }: ConversionHandle): Promise<number> {
+  return (await rig.temporal.workflow.getHandle(workflowId).fetchHistory()).events?.length ?? 0;
+}
+
+it.each(['upload/file', 'convert/file', 'task/response', 'download/url'])(
+  'a RETRY-AFTER of %s beyond the deadline of its step is slept out, and moves the deadline',
+  async (endpoint) => {
+    const seenAt: number[] = [];
+    rig.stub.on(endpoint, (seen, response) => {
+      seenAt.push(seen.at);
+      if (seenAt.length === 1) answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '3' });
+      else rig.stub.answerAsAlways(seen, response);
+    });
+    const deadline = '2 seconds';
+    const job = await start({
+      uploadDeadline: deadline,
+      submitDeadline: deadline,
+      submitTimeout: deadline,
+      conversionDeadline: deadline,
+      downloadDeadline: deadline,
+    });
+    expect(await job.result()).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
+    expect(seenAt).toHaveLength(2);
+    expect((seenAt[1] ?? 0) - (seenAt[0] ?? 0)).toBeGreaterThanOrEqual(3_000);
+    expect(rig.stub.count('convert/file')).toBe(endpoint === 'convert/file' ? 2 : 1);
+  },
+);
+
+it('a wait that the service orders beyond the credits deadline fails the job, and the message tells of the wait', async () => {
+  rig.stub.on('convert/file', (_seen, response) =>
+    answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '7200' }),
+  );
+  const job = await start({ submitDeadline: '1 hour', creditsDeadline: '1 hour' });
+  const failure: unknown = await job.result().catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(ConversionFailedError);
+  expect(failure).toMatchObject({ code: 'SUBMIT_DEADLINE', details: { charge: 'no' } });
+  expect(String(failure)).toContain('orders a wait of 120 minutes');
+});
+
+describe('a parked job', () => {
+  async function eventsOfPark(clockAheadMs: number): Promise<number> {
+    rig.stub.on('convert/file', (_seen, response) => answerError(response, 403, 'INSUFFICIENT_VCREDITS'));
+    const now = Date.now.bind(Date);
+    jest.spyOn(Date, 'now').mockImplementation(() => now() + clockAheadMs);
+    const job = await start({ creditsDeadline: '4 seconds', submitTimeout: '5 seconds' });
+    await expect(job.result()).rejects.toMatchObject({ code: 'CREDITS_DEADLINE' });
+    jest.restoreAllMocks();
+    return eventsOf(job);
+  }
+
+  it.each([4_000, 60_000])('on a worker whose clock is %d ms ahead waits as one whose clock is right', async (ms) => {
+    const inStep = await eventsOfPark(0);
+    const askedInStep = rig.stub.count('convert/file');
+    expect(await eventsOfPark(ms)).toBeLessThanOrEqual(inStep + 5);
+    expect(rig.stub.count('convert/file') - askedInStep).toBe(askedInStep);
+  });
+});
+
+describe('answers that are no answers of the service, after others', () => {
+  it('end no job that is paid for, and an upload only when five come in a row', async () => {
+    let [uploads, polls] = [0, 0];
+    rig.stub.on('upload/file', (seen, response) => {
+      uploads += 1;
+      // Six failures, no five of them pages in a row.
+      if (uploads > 6) rig.stub.answerAsAlways(seen, response);
+      else if (uploads % 3 === 0) cut(response);
+      else answerPage(response);
+    });
+    rig.stub.on('task/response', (seen, response) => {
+      polls += 1;
+      const id = String(seen.data['connector']);
+      if (polls <= 6) answerRunning(response, id);
+      else if (polls <= 14) answerPage(response);
+      else answerCompleted(response, id);
+    });
+    const job = await start({});
+    expect(await job.result()).toMatchObject({ status: 'succeeded' });
+    expect(rig.stub.count('convert/file')).toBe(1);
+  });
+
+  it('fail an upload at the fifth in a row', async () => {
+    rig.stub.on('upload/file', (_seen, response) => answerPage(response));
+    const job = await start({});
+    await expect(job.result()).rejects.toMatchObject({ code: 'UNREADABLE_RESPONSE' });
+    expect(rig.stub.count('upload/file')).toBe(5);
+  });
+});

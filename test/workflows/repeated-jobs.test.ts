@@ -1,0 +1,210 @@
+import { randomUUID } from 'node:crypto';
+import path from 'node:path';
+import { inspectJob } from '../../src/client/inspect-job';
+import { planRetry, runAgain } from '../../src/client/retry-job';
+import { ConversionFailedError } from '../../src/client/conversion-handle';
+import type { EarlierRuns } from '../../src/shared/charge';
+import type { ConversionPolicies } from '../../src/shared/job';
+import type { ConversionRig } from '../support/conversion-worker';
+import { quickPolicies, startRig } from '../support/conversion-worker';
+import { answerCompleted, answerError, answerRunning, cut } from '../support/stub-service';
+import { until } from '../support/until';
+
+/** Jobs that know what earlier runs left behind at the service, on a real Temporal server. */
+
+let rig: ConversionRig;
+
+beforeAll(async () => {
+  rig = await startRig();
+});
+beforeEach(() => {
+  for (const endpoint of ['upload/file', 'convert/file', 'task/response', 'download/url', 'download/url/get']) {
+    rig.stub.on(endpoint, (seen, response) => rig.stub.answerAsAlways(seen, response));
+  }
+  rig.stub.requests.length = 0;
+});
+afterAll(() => rig.close());
+
+async function request(policies: ConversionPolicies = {}) {
+  const name = randomUUID();
+  return {
+    source: await rig.source(`${name}.md`),
+    output: 'pdf',
+    destination: path.join(rig.folder, 'out', `${name}.pdf`),
+    policies: { ...quickPolicies, ...policies },
+  };
+}
+
+async function convert(earlier: EarlierRuns, policies: ConversionPolicies = {}) {
+  const outcome = await rig.client.convert({ ...(await request(policies)), earlier }).then(
+    (result) => ({ result, failure: undefined }),
+    (failure: unknown) => {
+      if (failure instanceof ConversionFailedError) return { result: undefined, failure };
+      throw failure;
+    },
+  );
+  const { stub } = rig;
+  return { ...outcome, uploads: stub.count('upload/file'), submits: stub.count('convert/file') };
+}
+
+describe('a job whose earlier run was accepted as a task', () => {
+  const earlier: EarlierRuns = { charge: 'yes', taskId: 'task-of-before', source: { bytes: 1, sha256: 'ab' } };
+
+  it.each(['fail', 'resubmit'] as const)(
+    'fetches it under policy %s: nothing is uploaded or submitted',
+    async (policy) => {
+      const { result, uploads, submits } = await convert(earlier, { onUnknownOutcome: policy });
+      expect([uploads, submits]).toEqual([0, 0]);
+      expect(result).toMatchObject({
+        status: 'succeeded',
+        taskId: 'task-of-before',
+        charge: 'yes',
+        possiblyChargedTwice: false,
+        source: earlier.source,
+      });
+    },
+  );
+
+  describe.each([
+    ['task/response', 'NO_CONNECTOR_DEPENDENT_TASK'],
+    ['download/url', 'DOWNLOAD_EXPIRED'],
+  ])('that the service no longer has, by %s', (endpoint, code) => {
+    beforeEach(() => {
+      rig.stub.on(endpoint, (seen, response) => {
+        if (seen.data['connector'] === 'task-of-before') answerError(response, 404, code);
+        else rig.stub.answerAsAlways(seen, response);
+      });
+    });
+
+    it('fails under policy fail, says so, and submits nothing', async () => {
+      const { failure, submits } = await convert(earlier, { onUnknownOutcome: 'fail' });
+      expect(submits).toBe(0);
+      expect(failure?.code).toBe(code);
+      expect(failure?.message).toContain('--resubmit');
+      expect(failure?.details).toMatchObject({ charge: 'maybe', taskId: 'task-of-before' });
+    });
+
+    it('converts again under policy resubmit, and is marked', async () => {
+      const { result, submits } = await convert(earlier, { onUnknownOutcome: 'resubmit' });
+      expect(submits).toBe(1);
+      expect(result).toMatchObject({ status: 'succeeded', possiblyChargedTwice: true });
+    });
+  });
+
+  it('converts again without a mark when the service says that the task failed, which is free', async () => {
+    rig.stub.on('task/response', (seen, response) => {
+      const id = String(seen.data['connector']);
+      const error = { code: 'INTERNAL_SERVER_ERROR', message: 'failed.' };
+      answerCompleted(response, id, id === 'task-of-before' ? { error } : {});
+    });
+    const { result, submits } = await convert(earlier, { onUnknownOutcome: 'fail' });
+    expect(submits).toBe(1);
+    expect(result).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
+  });
+});
+
+describe('a job whose earlier submit has an unknown outcome', () => {
+  it('is marked once another submit is accepted', async () => {
+    const { result, submits } = await convert({ charge: 'maybe' });
+    expect(submits).toBe(1);
+    expect(result).toMatchObject({ status: 'succeeded', possiblyChargedTwice: true });
+  });
+
+  it('stays open, unmarked, when the other submit is refused', async () => {
+    rig.stub.on('convert/file', (_seen, response) => answerError(response, 400, 'INVALID_PARAMETER'));
+    const { failure } = await convert({ charge: 'maybe' });
+    expect(failure?.details).toMatchObject({ charge: 'maybe', possiblyChargedTwice: false });
+  });
+});
+
+it('keeps the mark of an earlier run for good', async () => {
+  const { result } = await convert({ charge: 'no', possiblyChargedTwice: true });
+  expect(result).toMatchObject({ status: 'succeeded', possiblyChargedTwice: true });
+});
+
+it('a second retry of a job knows what the first run was charged', async () => {
+  rig.stub.on('convert/file', (_seen, response) => cut(response));
+  const job = await rig.client.start(await request({ onUnknownOutcome: 'fail' }));
+  await expect(job.result()).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+  const first = await inspectJob(rig.temporal, job.workflowId);
+  expect(planRetry(first).kind).toBe('keep');
+
+  rig.stub.on('convert/file', (_seen, response) => answerError(response, 400, 'INVALID_PARAMETER'));
+  const asked = planRetry(first, { resubmit: true });
+  if (asked.kind !== 'convert') throw new Error(`the plan is to ${asked.kind}`);
+  await runAgain(rig.temporal, first, asked);
+  await expect(rig.client.get(job.workflowId).result()).rejects.toMatchObject({ code: 'INVALID_PARAMETER' });
+
+  const second = await inspectJob(rig.temporal, job.workflowId);
+  expect(second.charge).toBe('maybe');
+  expect(planRetry(second).kind).toBe('keep');
+  rig.stub.on('convert/file', (seen, response) => rig.stub.answerAsAlways(seen, response));
+  const again = planRetry(second, { resubmit: true });
+  if (again.kind !== 'convert') throw new Error(`the plan is to ${again.kind}`);
+  await runAgain(rig.temporal, second, again);
+  expect(await rig.client.get(job.workflowId).result()).toMatchObject({ possiblyChargedTwice: true });
+});
+
+it('a job that was terminated behind its accepted submit is fetched by a retry', async () => {
+  rig.stub.on('task/response', (seen, response) => answerRunning(response, String(seen.data['connector'])));
+  const job = await rig.client.start(await request());
+  await until('it converts', async () => (await job.state()).phase === 'converting');
+  const { taskId } = await job.state();
+  await rig.temporal.workflow.getHandle(job.workflowId).terminate();
+  rig.stub.on('task/response', (seen, response) => rig.stub.answerAsAlways(seen, response));
+
+  const ended = await inspectJob(rig.temporal, job.workflowId);
+  const plan = planRetry(ended);
+  expect(plan).toMatchObject({ kind: 'fetch', taskId });
+  if (plan.kind !== 'fetch') return;
+  await runAgain(rig.temporal, ended, plan);
+  expect(await rig.client.get(job.workflowId).result()).toMatchObject({ status: 'succeeded', taskId });
+  expect(rig.stub.count('convert/file')).toBe(1);
+});
+
+it('a cancelled job tells task, phase and charge in its memo', async () => {
+  rig.stub.on('task/response', (seen, response) => answerRunning(response, String(seen.data['connector'])));
+  const job = await rig.client.start(await request());
+  await until('it converts', async () => (await job.state()).phase === 'converting');
+  const { taskId } = await job.state();
+  await job.cancel();
+  await expect(job.result()).rejects.toMatchObject({ code: 'CANCELLED' });
+  expect((await job.describe()).memo).toMatchObject({
+    conversionTaskId: taskId,
+    conversionPhase: 'converting',
+    conversionCharge: 'yes',
+  });
+});
+
+describe('a job that somebody resets by hand', () => {
+  async function reset(workflowId: string, { to }: { to: 'start' | 'afterSubmit' }) {
+    const { events } = await rig.temporal.workflow.getHandle(workflowId).fetchHistory();
+    const tasks = (events ?? []).flatMap((event) =>
+      event.workflowTaskCompletedEventAttributes ? [event.eventId] : [],
+    );
+    const { runId } = await rig.temporal.workflow.getHandle(workflowId).describe();
+    await rig.temporal.workflowService.resetWorkflowExecution({
+      namespace: 'default',
+      workflowExecution: { workflowId, runId },
+      workflowTaskFinishEventId: (to === 'start' ? tasks[0] : tasks.at(-1)) ?? null,
+      requestId: randomUUID(),
+      reason: 'a test',
+    });
+    return rig.client.get(workflowId).result();
+  }
+
+  it('to before its submit is marked: what the run before had submitted may have been charged', async () => {
+    const job = await rig.client.start({ ...(await request()), onExisting: 'overwrite' });
+    expect(await job.result()).toMatchObject({ possiblyChargedTwice: false });
+    expect(await reset(job.workflowId, { to: 'start' })).toMatchObject({ possiblyChargedTwice: true });
+    expect(rig.stub.count('convert/file')).toBe(2);
+    expect((await inspectJob(rig.temporal, job.workflowId)).possiblyChargedTwice).toBe(true);
+  });
+
+  it('to behind its submit is not', async () => {
+    const job = await rig.client.start({ ...(await request()), onExisting: 'overwrite' });
+    await job.result();
+    expect(await reset(job.workflowId, { to: 'afterSubmit' })).toMatchObject({ possiblyChargedTwice: false });
+    expect(rig.stub.count('convert/file')).toBe(1);
+  });
+});

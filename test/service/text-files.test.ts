@@ -1,5 +1,6 @@
 import type { TestClient } from './support';
 import { startTestService } from './support';
+import { cellsOf } from './tables';
 
 /** What people's programs save as text, converted: every letter of it is in the result. */
 
@@ -60,5 +61,35 @@ describe('plain text', () => {
   it('keeps lines that end with CR alone', async () => {
     const { bytes } = await client.convertToBytes({ name: 'a.md', data: 'one\rtwo\r\rthree\r' }, 'html');
     expect(bytes.toString('utf8')).toMatch(/<p>one\s+two<\/p>\s*<p>three<\/p>/);
+  });
+});
+
+describe('a CSV file of a spreadsheet program', () => {
+  const rows = 'Stadt;Größe;Anteil\r\n"Köln; links";1,5;50 %\r\n"„Zitat“ ""x""";2,5;\r\n';
+
+  it.each([
+    ['semicolons, in UTF-8', Buffer.from(`\ufeff${rows}`)],
+    ['tabs, in UTF-16', Buffer.from(`\ufeff${rows.replaceAll(/;(?! )/g, '\t')}`, 'utf16le')],
+  ])('is read cell by cell with %s', async (_title, data) => {
+    const { bytes, warning } = await client.convertToBytes({ name: 'a.csv', data }, 'json-pandoc');
+    expect(cellsOf(bytes.toString('utf8'))).toEqual([
+      [
+        ['Stadt', 'Größe', 'Anteil'],
+        ['Köln; links', '1,5', '50 %'],
+        ['„Zitat“ "x"', '2,5', ''],
+      ],
+    ]);
+    expect(warning).toEqual({});
+  });
+
+  it('ends with FAILED_CONVERT when its columns can be read in two ways', async () => {
+    const { error } = await client.convert({ name: 'a.csv', data: 'Doe, John;1\nRoe, Jane;2\n' }, 'pdf');
+    expect(error.code).toBe('FAILED_CONVERT');
+    expect(error.message).toMatch(/^The columns may be separated by commas or semicolons\./);
+  });
+
+  it('says in its result that rows have more values than columns', async () => {
+    const { warning } = await client.convert({ name: 'a.csv', data: 'a,b\n1,2,3\n' }, 'docx');
+    expect(warning['ROWS_TOO_LONG']).toMatch(/^1 row\(s\) have more values than the first row/);
   });
 });

@@ -11,6 +11,9 @@ export { isPandocBroken } from './pandoc';
 /** Formats that are zip archives: the most common damage is that a file is none. */
 const zipped = new Set(['docx', 'odt', 'epub', 'pptx', 'xlsx']);
 
+/** Formats that pandoc reads with commas alone, and whose longer rows it cuts without a word. */
+const separated = new Set(['csv', 'tsv']);
+
 /** Everything in a document, its images too. */
 const maxUnpackedBytes = 512 * 1024 * 1024;
 
@@ -84,7 +87,7 @@ export async function readDocument(
     );
   }
   if (zipped.has(reader)) requireUnpackable(request, input);
-  const prepared = zipped.has(reader) ? { from: reader, input, warnings: {} } : prepareText(request, input);
+  const prepared = await prepare(request, input);
   try {
     const { from } = prepared;
     const read = await runPandoc({ from, to, input: prepared.input, inputName: inputNameFor(request), options });
@@ -98,12 +101,22 @@ export async function readDocument(
   }
 }
 
-/** Text as pandoc is to read it, which itself takes everything for UTF-8. */
-function prepareText({ route: { reader }, inputFormat }: ConversionRequest, input: Buffer) {
+interface Prepared {
+  /** The reader of pandoc. */
+  from: string;
+  input: Buffer | string;
+  warnings: Warnings;
+}
+
+/** What pandoc reads of an input: itself, its text (pandoc takes everything for UTF-8), or a document that is made of it here. */
+async function prepare({ route: { reader }, inputFormat }: ConversionRequest, input: Buffer): Promise<Prepared> {
+  if (zipped.has(reader)) return { from: reader, input, warnings: {} };
   const { text, warnings } = readInputText(input, inputFormat);
-  return reader === plainTextReader
-    ? { from: 'json', input: plainTextDocument(text), warnings }
-    : { from: reader, input: text, warnings };
+  if (reader === plainTextReader) return { from: 'json', input: plainTextDocument(text), warnings };
+  if (!separated.has(reader)) return { from: reader, input: text, warnings };
+  const { separatedValuesDocument } = await import('./separated-values.js');
+  const { json, warnings: more } = separatedValuesDocument(text, reader);
+  return { from: 'json', input: json, warnings: { ...warnings, ...more } };
 }
 
 /** A zip bomb that does not lie is refused at once; one that lies meets the limits of its process. */

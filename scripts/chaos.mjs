@@ -1,7 +1,7 @@
 // npm run chaos [-- --rounds 10 --files 20 --kills 5]: real conversions through `fileconv up` while its processes are killed with
 // kill -9, one by one and all at once. Prints a line for each round and a JSON line at the end. Exit code 1 when a job is lost, an output
 // is not whole, a file is left over, a process outlives Ctrl-C, or the service ran a conversion again that no job owns up to.
-// With --batch: the same for one batch of many files (chaos-batch.mjs).
+// With --batch: the same for one batch of many files (chaos-batch.mjs). With --stopped: a worker is stopped and wakes (chaos-stopped-worker.mjs).
 import { createHash, randomInt } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -16,6 +16,7 @@ const Database = require('libsql');
 const { ConversionFailedError } = require('../dist/index.js');
 
 if (process.argv.includes('--batch')) await (await import('./chaos-batch.mjs')).playBatch();
+if (process.argv.includes('--stopped')) await (await import('./chaos-stopped-worker.mjs')).playStops();
 
 const { rounds, files, kills } = readArguments();
 const roundTimeoutMs = 180_000;

@@ -2,6 +2,8 @@ import type { Context } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
 import { encodeToPayloads } from '@temporalio/common/lib/internal-non-workflow';
 import { ServiceError, isGrpcServiceError } from '@temporalio/client';
+import type { Moment } from './process-pulse';
+import { elapsedMs, momentNow, processPulse } from './process-pulse';
 
 const callTimeoutMs = 5_000;
 /** gRPC's status NOT_FOUND. */
@@ -21,6 +23,9 @@ export class AcknowledgedHeartbeat {
   private timer: NodeJS.Timeout | undefined;
   private details: object = {};
   private recorded: object | undefined;
+  private readonly timeoutMs: number;
+  /** When the server was last known to count on this attempt; undefined: the task may have waited for a process that stood still. */
+  private aliveAt: Moment | undefined;
 
   /** `lasting` is part of the details of every beat. */
   constructor(
@@ -28,6 +33,8 @@ export class AcknowledgedHeartbeat {
     private readonly lasting: object = {},
   ) {
     this.signal = AbortSignal.any([this.controller.signal, context.cancellationSignal]);
+    this.timeoutMs = context.info.heartbeatTimeoutMs ?? 10_000;
+    this.aliveAt = processPulse.hasWokenWithin(this.timeoutMs) ? undefined : momentNow();
   }
 
   /**
@@ -35,8 +42,7 @@ export class AcknowledgedHeartbeat {
    * overtaken by an older beat.
    */
   start(): void {
-    const timeoutMs = this.context.info.heartbeatTimeoutMs ?? 10_000;
-    this.timer ??= setInterval(() => this.context.heartbeat(this.details), timeoutMs / 3);
+    this.timer ??= setInterval(() => this.context.heartbeat(this.details), this.timeoutMs / 3);
   }
 
   /** A regular beat now. The worker gives up an attempt that it has not seen beat in time, whatever the server was told by `record`. */
@@ -72,6 +78,17 @@ export class AcknowledgedHeartbeat {
     await this.record({ ...this.details, ...details });
   }
 
+  /**
+   * Before what must not be done by an attempt that the server has given up: undefined when it may be done now, in this very tick; else it is
+   * being asked, and this is to be called again then. Most attempts are done so soon that nobody needs to be asked.
+   * @throws CancelledFailure by way of the promise, as `record` does.
+   */
+  confirm(): Promise<void> | undefined {
+    // Half of it: the server began to count before we did, and what follows takes its time too.
+    if (this.aliveAt && elapsedMs(this.aliveAt) < this.timeoutMs / 2) return undefined;
+    return this.record(this.details);
+  }
+
   /** Before a failure of which the SDK tells the server: details that are newer than the last record go with it, once the beat has begun. */
   tellWithFailure(): void {
     if (this.timer && this.details !== this.recorded) this.context.heartbeat(this.details);
@@ -83,6 +100,7 @@ export class AcknowledgedHeartbeat {
 
   private async send(): Promise<void> {
     const { client, info } = this.context;
+    const sentAt = momentNow();
     const payloads = await encodeToPayloads(client.options.loadedDataConverter, this.details);
     try {
       const answer = await client.withDeadline(Date.now() + callTimeoutMs, () =>
@@ -92,6 +110,7 @@ export class AcknowledgedHeartbeat {
           details: { payloads: payloads ?? [] },
         }),
       );
+      this.aliveAt = sentAt;
       if (answer.cancelRequested) this.controller.abort(new CancelledFailure('CANCELLED'));
     } catch (error) {
       // The server has given this attempt up, so whatever it does now is nobody's.

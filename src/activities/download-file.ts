@@ -47,6 +47,7 @@ export function createDownloadFile({ api, files, metrics }: ActivityDependencies
           expectedSize: ticket.size ?? stream.contentLength,
           onExisting: input.onExisting,
           signal,
+          mayCommit: () => heartbeat.confirm(),
         });
         if (stored.skipped) return { skipped: true, requests };
         const { uri, bytes, sha256 } = stored;

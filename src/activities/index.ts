@@ -11,6 +11,7 @@ import { createDownloadFile } from './download-file';
 import { createMergeBatchResults } from './merge-batch-results';
 import { createPlanBatch } from './plan-batch';
 import { createReadBatchItems } from './read-batch-items';
+import { processPulse } from './process-pulse';
 import { createUploadFile } from './upload-file';
 import { createWriteBatchPart } from './write-batch-part';
 
@@ -18,6 +19,8 @@ import { createWriteBatchPart } from './write-batch-part';
 export function createActivities(
   dependencies: ActivityDependencies,
 ): ConversionActivities & BatchActivities & SweepActivities {
+  // Before the first attempt: already its task may have waited for a process that stood still.
+  processPulse.start();
   return {
     'conversion.uploadFile': createUploadFile(dependencies),
     'conversion.convertFile': createConvertFile(dependencies),

@@ -1,9 +1,10 @@
-import { link as linkFile, open, rename, stat } from 'node:fs/promises';
+import { closeSync, linkSync, openSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { StorageError } from './errors';
 import { describeFile } from './describe';
-import type { OnExisting } from './file-store';
+import type { WriteDestinationOptions } from './file-store';
 import { numberName } from './file-name';
 import { destinationFailure, systemCode } from './file-system-failure';
 import type { PartialFile } from './partial-file';
@@ -11,21 +12,22 @@ import { removeIfThere } from './partial-file';
 import { syncFolder } from './sync-folder';
 
 /** `link(2)`; replaceable because some file systems have none. */
-export type Link = (existingPath: string, newPath: string) => Promise<void>;
+export type Link = (existingPath: string, newPath: string) => void | Promise<void>;
 
-interface CommitOptions {
-  readonly uri: string;
+interface CommitOptions extends Pick<
+  WriteDestinationOptions,
+  'uri' | 'onExisting' | 'attempt' | 'signal' | 'mayCommit'
+> {
   readonly filePath: string;
   readonly partial: PartialFile;
   readonly bytes: number;
   readonly sha256: string;
-  readonly onExisting: OnExisting;
-  readonly attempt: number;
   readonly link?: Link | undefined;
-  readonly signal?: AbortSignal | undefined;
 }
 
 const maxNumber = 9999;
+/** A process that is stopped again whenever it may go on. */
+const maxQuestions = 10;
 const linkUnsupported = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV']);
 
 /**
@@ -37,15 +39,14 @@ const linkUnsupported = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EM
 export async function commitPartial(options: CommitOptions): Promise<string | undefined> {
   const { filePath, onExisting, uri } = options;
   if (onExisting === 'overwrite') {
-    await assertCommittable(options);
-    await inDestination(uri, () => rename(options.partial.path, filePath));
+    await commit(options, () => move(options.partial, filePath));
     options.partial.markInPlace();
     await syncFolder(path.dirname(filePath));
     return filePath;
   }
   for (let number = 0; number <= maxNumber; number += 1) {
     const candidate = number === 0 ? filePath : numbered(filePath, number);
-    if (await tryName(options, candidate)) {
+    if (await commit(options, () => claim(options, candidate))) {
       options.partial.markInPlace();
       await syncFolder(path.dirname(candidate));
       return candidate;
@@ -65,16 +66,26 @@ export function alreadyExists(uri: string): StorageError {
   });
 }
 
-/** False when the name is taken. */
-async function tryName(options: CommitOptions, candidate: string): Promise<boolean> {
-  await assertCommittable(options);
-  return inDestination(options.uri, () => claim(options.partial.path, candidate, options.link ?? linkFile));
-}
-
-/** While the last bytes were made durable the job may have been cancelled, or the file taken away. */
-async function assertCommittable({ partial, signal }: CommitOptions): Promise<void> {
-  signal?.throwIfAborted();
-  await partial.assertOwned();
+/**
+ * Runs a step that gives the final name, when this attempt may. Between the last question and the step's call of the system nothing is
+ * awaited: a process that is stopped there, and wakes when another attempt has done the work, would replace newer results.
+ */
+async function commit<Result>(options: CommitOptions, step: () => Result | Promise<Result>): Promise<Result> {
+  const { partial, signal, mayCommit, uri } = options;
+  for (let questions = 0; questions < maxQuestions; questions += 1) {
+    // While the last bytes were made durable the job may have been cancelled, or the file taken away.
+    await partial.assertOwned();
+    signal?.throwIfAborted();
+    const answer = mayCommit?.();
+    if (answer === undefined) return inDestination(uri, step);
+    await answer;
+  }
+  throw new StorageError({
+    code: 'STORAGE_FAILED',
+    message: `Cannot write ${uri}: this process stood still again and again before it could give the file its name.`,
+    uri,
+    retryable: true,
+  });
 }
 
 async function hasSameBytes({ bytes, sha256 }: CommitOptions, candidate: string): Promise<boolean> {
@@ -83,41 +94,65 @@ async function hasSameBytes({ bytes, sha256 }: CommitOptions, candidate: string)
   return (await describeFile(pathToFileURL(candidate).href))?.sha256 === sha256;
 }
 
-/** Unlike a rename, a link fails when the name is taken. */
-async function claim(from: string, to: string, link: Link): Promise<boolean> {
+/** Unlike a rename, a link fails when the name is taken. False then. */
+async function claim({ partial, link = linkSync }: CommitOptions, to: string): Promise<boolean> {
   try {
-    await link(from, to);
+    const linked = link(partial.path, to);
+    if (linked) await linked;
   } catch (error) {
-    if (systemCode(error) === 'EEXIST') return false;
-    if (linkUnsupported.has(systemCode(error))) return claimWithoutLink(from, to);
-    throw error;
+    if (linkUnsupported.has(systemCode(error))) return claimWithoutLink(partial, to);
+    if (systemCode(error) !== 'EEXIST') throw error;
+    // A network file system may carry out a call whose answer is lost, and refuse its repeat.
+    if (!partial.isAlso(to)) return takeOverPlaceholder(partial, to);
   }
-  await removeIfThere(from);
+  await removeIfThere(partial.path);
   return true;
 }
 
-/** An empty file, created exclusively, holds the name until the rename replaces it. */
-async function claimWithoutLink(from: string, to: string): Promise<boolean> {
+/** A file that is created exclusively holds the name until the rename replaces it. */
+function claimWithoutLink(partial: PartialFile, to: string): boolean {
+  let placeholder: number;
   try {
-    await (await open(to, 'wx')).close();
+    placeholder = openSync(to, 'wx');
   } catch (error) {
-    if (systemCode(error) === 'EEXIST') return false;
+    if (systemCode(error) === 'EEXIST') return takeOverPlaceholder(partial, to);
     throw error;
   }
   try {
-    await rename(from, to);
+    try {
+      writeFileSync(placeholder, partial.placeholder);
+    } finally {
+      closeSync(placeholder);
+    }
+    move(partial, to);
   } catch (error) {
-    await removeIfThere(to);
+    unlinkSync(to);
     throw error;
   }
   return true;
+}
+
+/** What stands there may be the placeholder of an earlier attempt that was killed before its rename. */
+function takeOverPlaceholder(partial: PartialFile, to: string): boolean {
+  if (!partial.isPlaceholder(to)) return false;
+  move(partial, to);
+  return true;
+}
+
+function move(partial: PartialFile, to: string): void {
+  try {
+    renameSync(partial.path, to);
+  } catch (error) {
+    // As with a link: refused may be the repeat of a call that was carried out.
+    if (systemCode(error) !== 'ENOENT' || !partial.isAlso(to)) throw error;
+  }
 }
 
 function numbered(filePath: string, number: number): string {
   return path.join(path.dirname(filePath), numberName(path.basename(filePath), number));
 }
 
-async function inDestination<Result>(uri: string, step: () => Promise<Result>): Promise<Result> {
+async function inDestination<Result>(uri: string, step: () => Result | Promise<Result>): Promise<Result> {
   try {
     return await step();
   } catch (error) {

@@ -43,6 +43,11 @@ export interface WriteDestinationOptions {
   /** Bytes that must arrive; fewer or more is SIZE_MISMATCH. */
   expectedSize?: number | undefined;
   onExisting: OnExisting;
+  /**
+   * Asked right before the file gets its final name: undefined when it may, now, in this very tick; a promise when it is to be asked again
+   * once that is fulfilled; a promise that is rejected when it must not, because another attempt took over. Default: it may.
+   */
+  mayCommit?: (() => Promise<void> | undefined) | undefined;
   signal?: AbortSignal | undefined;
   onProgress?: ((writtenBytes: number) => void) | undefined;
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { fstatSync, lstatSync, readFileSync } from 'node:fs';
 import { lstat, open, readdir, unlink, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { StorageError } from './errors';
@@ -21,26 +22,44 @@ export interface PartialIdentity {
 export class PartialFile {
   readonly path: string;
   readonly handle: FileHandle;
+  /** Content of the file that holds the final name, for a moment, where there are no hard links. No other job's is the same. */
+  readonly placeholder: string;
   readonly #uri: string;
   #isInPlace = false;
 
-  private constructor(fields: { path: string; handle: FileHandle; uri: string }) {
+  private constructor(fields: { path: string; handle: FileHandle; uri: string; mark: string }) {
     this.path = fields.path;
     this.handle = fields.handle;
+    this.placeholder = `fileconv puts a file here (${fields.mark})\n`;
     this.#uri = fields.uri;
   }
 
   static async create({ uri, filePath, jobKey, attempt }: PartialIdentity): Promise<PartialFile> {
     const folder = path.dirname(filePath);
-    const suffix = `.${markOf(jobKey)}.${attempt}.part`;
+    const mark = markOf(jobKey);
+    const suffix = `.${mark}.${attempt}.part`;
     const name = `.${cutToBytes(path.basename(filePath), maxNameBytes - suffix.length - 1)}${suffix}`;
     const partialPath = path.join(folder, name);
-    return new PartialFile({ path: partialPath, handle: await createAnew(partialPath), uri });
+    return new PartialFile({ path: partialPath, handle: await createAnew(partialPath), uri, mark });
   }
 
   /** It has its final name, and no longer the temporary one. */
   markInPlace(): void {
     this.#isInPlace = true;
+  }
+
+  /** Whether this name stands for the file too. At once, as it is asked in the middle of giving the file a name. */
+  isAlso(filePath: string): boolean {
+    const mine = fstatSync(this.handle.fd, { bigint: true });
+    const named = lstatSync(filePath, { bigint: true, throwIfNoEntry: false });
+    return mine.ino === named?.ino && mine.dev === named.dev;
+  }
+
+  /** Whether what stands there is a placeholder of this job. At once, as above. */
+  isPlaceholder(filePath: string): boolean {
+    const named = lstatSync(filePath, { throwIfNoEntry: false });
+    if (named?.isFile() !== true || named.size !== this.placeholder.length) return false;
+    return readFileSync(filePath, 'utf8') === this.placeholder;
   }
 
   /**

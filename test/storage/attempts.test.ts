@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import { link as linkFile, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { WriteDestinationOptions } from '../../src/storage/local-files';
@@ -50,6 +51,37 @@ describe('attempts of one job', () => {
     expect(await readFile(path.join(folder, 'out.pdf'), 'utf8')).toBe('zombie content');
     expect(await listFolder(folder)).toEqual(['out.pdf']);
   });
+
+  it('ask right before the file gets its name, again after each wait, and not at all before its bytes are there', async () => {
+    const folder = await makeFolder();
+    const seen: string[][] = [];
+    const mayCommit = () => {
+      seen.push(readdirSync(folder));
+      return seen.length < 3 ? new Promise<void>((resolve) => setTimeout(resolve, 5)) : undefined;
+    };
+    for (const onExisting of ['overwrite', 'rename'] as const) {
+      seen.length = 0;
+      await write(uriOf(folder, onExisting), { onExisting, mayCommit });
+      expect(seen).toHaveLength(3);
+      expect(seen.flat().filter((name) => name === onExisting)).toEqual([]);
+    }
+    expect(await listFolder(folder)).toEqual(['overwrite', 'rename']);
+  });
+
+  it.each(['overwrite', 'fail', 'skip', 'rename'] as const)(
+    'that may not commit replace nothing, make no file, and take their temporary one away (%s)',
+    async (onExisting) => {
+      const folder = await makeFolder();
+      await writeFile(path.join(folder, 'newer.pdf'), 'newer');
+      const lost = new Error('given up');
+      for (const name of ['newer.pdf', 'none.pdf']) {
+        const writing = write(uriOf(folder, name), { onExisting, mayCommit: () => Promise.reject(lost) });
+        await expect(writing).rejects.toBe(lost);
+      }
+      expect(await listFolder(folder)).toEqual(['newer.pdf']);
+      expect(await readFile(path.join(folder, 'newer.pdf'), 'utf8')).toBe('newer');
+    },
+  );
 
   it('leave the files of other jobs alone', async () => {
     const folder = await makeFolder();

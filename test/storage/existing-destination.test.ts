@@ -1,7 +1,9 @@
+import { linkSync } from 'node:fs';
 import { lstat, mkdir, readFile, readlink, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { createLocalFiles } from '../../src/storage/local-files';
+import { PartialFile } from '../../src/storage/partial-file';
 import { cleanUp, failureOf, listFolder, makeFolder, sha256, uriOf } from './folder';
 import { contentThen, store, write } from './writing';
 
@@ -134,6 +136,35 @@ describe('a file system without hard links', () => {
     expect(await listFolder(folder)).toEqual(['out.pdf']);
   });
 
+  it.each(['fail', 'skip', 'rename'] as const)(
+    'takes over the placeholder of its own job that was killed before the rename, and nobody else’s (%s)',
+    async (onExisting) => {
+      const folder = await makeFolder();
+      const uri = uriOf(folder, 'out.pdf');
+      const leavePlaceholder = async (jobKey: string) => {
+        const partial = await PartialFile.create({ uri, filePath: path.join(folder, 'out.pdf'), jobKey, attempt: 1 });
+        await writeFile(path.join(folder, 'out.pdf'), partial.placeholder);
+        await partial.handle.close();
+      };
+      await leavePlaceholder('job-1');
+      for (const files of [store, withoutLinks]) {
+        expect(await write(uri, { attempt: 2, onExisting }, files)).toMatchObject({ name: 'out.pdf', skipped: false });
+        expect(await readFile(path.join(folder, 'out.pdf'), 'utf8')).toBe('new content');
+        expect(await listFolder(folder)).toEqual(['out.pdf']);
+        await leavePlaceholder('job-1');
+      }
+      await leavePlaceholder('job-2');
+      const third = await write(uri, { attempt: 2, onExisting }, withoutLinks).catch((error: unknown) => error);
+      expect(third).toMatchObject(
+        {
+          fail: { code: 'DESTINATION_EXISTS' },
+          skip: { skipped: true },
+          rename: { name: 'out (1).pdf' },
+        }[onExisting],
+      );
+    },
+  );
+
   it('is not assumed when a link fails for another reason', async () => {
     const folder = await makeFolder();
     const files = createLocalFiles({ link: () => Promise.reject(Object.assign(new Error('link'), { code: 'EIO' })) });
@@ -142,6 +173,20 @@ describe('a file system without hard links', () => {
       retryable: true,
     });
     expect(await listFolder(folder)).toEqual([]);
+  });
+});
+
+describe('a network file system that loses an answer', () => {
+  it('and refuses the repeat of a link that it has carried out makes no second name', async () => {
+    const folder = await makeFolder();
+    const files = createLocalFiles({
+      link(from, to) {
+        linkSync(from, to);
+        linkSync(from, to);
+      },
+    });
+    expect(await write(uriOf(folder, 'out.pdf'), { onExisting: 'rename' }, files)).toMatchObject({ name: 'out.pdf' });
+    expect(await listFolder(folder)).toEqual(['out.pdf']);
   });
 });
 

@@ -84,6 +84,15 @@ export class WorkerProcess {
     await exited;
   }
 
+  /** SIGSTOP: it stands still, as on a laptop that was closed. */
+  pause(): void {
+    this.#child.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#child.kill('SIGCONT');
+  }
+
   /** `kill -9`. A second call changes nothing. */
   async kill(): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;

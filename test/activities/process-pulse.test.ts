@@ -1,0 +1,38 @@
+import type { Moment } from '../../src/activities/process-pulse';
+import { ProcessPulse, elapsedMs } from '../../src/activities/process-pulse';
+
+function startAt(moment: Moment) {
+  const clock = { ...moment };
+  const pulse = new ProcessPulse(() => ({ ...clock }));
+  const pass = (monotonicMs: number, wallMs = monotonicMs) => {
+    clock.monotonicMs += monotonicMs;
+    clock.wallMs += wallMs;
+  };
+  return { pulse, pass };
+}
+
+it('knows for a while that it stood still, and does not mistake being busy for it', () => {
+  const { pulse, pass } = startAt({ monotonicMs: 5, wallMs: 1_000_000 });
+  pass(2_500);
+  expect(pulse.hasWokenWithin(10_000)).toBe(false);
+  pass(3_500);
+  expect(pulse.hasWokenWithin(10_000)).toBe(true);
+  for (let second = 0; second < 9; second += 1) {
+    pass(1_000);
+    pulse.beat();
+  }
+  expect(pulse.hasWokenWithin(10_000)).toBe(true);
+  pass(1_000);
+  expect(pulse.hasWokenWithin(10_000)).toBe(false);
+});
+
+it('notices the sleep of a machine, in which only the wall clock goes on', () => {
+  const { pulse, pass } = startAt({ monotonicMs: 5, wallMs: 1_000_000 });
+  pass(10, 3_600_000);
+  expect(pulse.hasWokenWithin(10_000)).toBe(true);
+});
+
+it('takes a clock that was set back for nothing, and time that passed meanwhile for what it is', () => {
+  const since = { monotonicMs: 0, wallMs: 5_000 };
+  expect(elapsedMs(since, { monotonicMs: 700, wallMs: -3_600_000 })).toBe(700);
+});

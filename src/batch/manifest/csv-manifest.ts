@@ -1,6 +1,8 @@
 import { parse, type CsvError, type Info } from 'csv-parse';
 import { Readable } from 'node:stream';
-import { decodeText } from './decode-text';
+import { peek } from '../peek';
+import { type CsvForm, csvFormOf } from './csv-form';
+import { decodeText, decodeWindows1252 } from './decode-text';
 import { checkRow, manifestColumns, suggestColumn } from './manifest-row';
 import type { ManifestColumn, ManifestReading, ManifestRow, RawRow } from './manifest-row';
 
@@ -22,8 +24,13 @@ export async function* readCsvManifest(
   let columns: readonly (ManifestColumn | undefined)[] | undefined;
   let lastLine = 0;
   let failure: { code: string; line: number; message: string } | undefined;
-  const input = Readable.from(chunks);
+  const { head, all } = await peek(chunks, (seen) => seen.length >= maxRecordBytes || hasTwoLines(seen));
+  const form = csvFormOf(head.toString('latin1'));
+  const values = new ValueDecoder(reading);
+  const input = Readable.from(all);
   const parser = parse({
+    delimiter: form.separator,
+    from_line: form.firstLine,
     encoding: null,
     info: true,
     relax_column_count: true,
@@ -46,10 +53,10 @@ export async function* readCsvManifest(
       if (failure && line >= failure.line) break;
       lastLine = info.lines;
       if (columns) {
-        const row = rowOf(record, { line, columns, reading });
+        const row = rowOf(record, { line, columns, form, values, reading });
         if (row) yield row;
       } else {
-        columns = readHeader(record, reading);
+        columns = readHeader(record, { line, reading });
         if (!columns) return;
       }
     }
@@ -66,15 +73,11 @@ export async function* readCsvManifest(
 /** Which column each field belongs to; undefined when rows can't be read with this header. */
 function readHeader(
   record: readonly Buffer[],
-  { name, defaultOutput, findings }: ManifestReading,
+  { line, reading: { name, defaultOutput, findings } }: { line: number; reading: ManifestReading },
 ): (ManifestColumn | undefined)[] | undefined {
   const before = findings.count;
-  const problem = (what: string) => findings.add('MANIFEST_INVALID', `${name} line 1: ${what}`);
+  const problem = (what: string) => findings.add('MANIFEST_INVALID', `${name} line ${line}: ${what}`);
   const names = record.map((field) => decodeText(field)?.trim() ?? '\ufffd');
-  if (names.length === 1 && /[;\t]/.test(names[0] ?? '')) {
-    problem('columns are separated by something else than commas. Save it as CSV with commas.');
-    return undefined;
-  }
   const columns = names.map((text, index) => {
     const column = manifestColumns.find((known) => known === text.toLowerCase());
     if (column === undefined) {
@@ -93,13 +96,17 @@ function readHeader(
   return findings.count > before ? undefined : columns;
 }
 
+interface RowReading {
+  line: number;
+  columns: readonly (ManifestColumn | undefined)[];
+  form: CsvForm;
+  values: ValueDecoder;
+  reading: ManifestReading;
+}
+
 function rowOf(
   record: readonly Buffer[],
-  {
-    line,
-    columns,
-    reading,
-  }: { line: number; columns: readonly (ManifestColumn | undefined)[]; reading: ManifestReading },
+  { line, columns, form, values, reading }: RowReading,
 ): ManifestRow | undefined {
   const { name, findings } = reading;
   const before = findings.count;
@@ -107,13 +114,13 @@ function rowOf(
   if (record.slice(columns.length).some((field) => field.length > 0)) {
     findings.add(
       'ROW_INVALID',
-      `${name} line ${line}: there are ${record.length} values for ${columns.length} columns. Put a value with a comma in quotes.`,
+      `${name} line ${line}: there are ${record.length} values for ${columns.length} columns. Put a value with a ${form.separatorName} in quotes.`,
     );
   }
   columns.forEach((column, index) => {
     const field = record[index];
     if (column === undefined || field === undefined) return;
-    const text = decodeText(field);
+    const text = values.decode(field, line);
     if (text === undefined) {
       findings.add(
         'ROW_INVALID',
@@ -122,6 +129,35 @@ function rowOf(
     } else raw[column] = text;
   });
   return findings.count > before ? undefined : checkRow(raw, { line, term: 'column', reading });
+}
+
+/** UTF-8, or Windows-1252, which spreadsheet programs of the West write when they are asked for CSV: a warning tells the first line of it. */
+class ValueDecoder {
+  #warned = false;
+
+  constructor(private readonly reading: ManifestReading) {}
+
+  decode(field: Buffer, line: number): string | undefined {
+    const text = decodeText(field);
+    if (text !== undefined) return text;
+    const guess = decodeWindows1252(field);
+    if (guess !== undefined && !this.#warned) this.#warn(line);
+    return guess;
+  }
+
+  #warn(line: number): void {
+    this.#warned = true;
+    const { name, warnings } = this.reading;
+    warnings.add(
+      'ENCODING_GUESSED',
+      `${name} line ${line} is not UTF-8; it is read as Windows-1252. Save the file in UTF-8 if names are wrong.`,
+    );
+  }
+}
+
+function hasTwoLines(seen: Buffer): boolean {
+  const first = seen.indexOf(0x0a);
+  return first >= 0 && seen.includes(0x0a, first + 1);
 }
 
 function lineBreaksIn(record: readonly Buffer[]): number {

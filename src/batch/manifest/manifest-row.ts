@@ -25,6 +25,8 @@ export interface ManifestReading {
   /** Target format of the rows that name none. */
   defaultOutput: string | undefined;
   findings: Findings;
+  /** What a person should know of a manifest that can be run. */
+  warnings: Findings;
 }
 
 const formatPattern = /^[a-z0-9]+(-[a-z0-9]+)*$/i;

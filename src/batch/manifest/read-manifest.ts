@@ -1,15 +1,12 @@
 import path from 'node:path';
 import { peek } from '../peek';
 import { readCsvManifest } from './csv-manifest';
+import { inUtf8 } from './in-utf8';
 import { readJsonlManifest } from './jsonl-manifest';
 import type { ManifestReading, ManifestRow } from './manifest-row';
 
-const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
-
 /** Beginnings of files that people take for CSV. */
 const otherKinds: readonly { bytes: Buffer; advice: string }[] = [
-  { bytes: Buffer.from([0xff, 0xfe]), advice: 'is UTF-16. Save it as CSV in UTF-8.' },
-  { bytes: Buffer.from([0xfe, 0xff]), advice: 'is UTF-16. Save it as CSV in UTF-8.' },
   { bytes: Buffer.from('PK\u0003\u0004'), advice: 'is a spreadsheet. Save it as CSV in UTF-8.' },
   { bytes: Buffer.from('['), advice: 'is one JSON array. Write one object a line instead.' },
 ];
@@ -24,7 +21,8 @@ export async function* readManifest(
 ): AsyncGenerator<ManifestRow> {
   const { name, findings } = reading;
   const before = findings.count;
-  const { head, all, close } = await peek(withoutMark(chunks), (seen) => seen.length >= 4);
+  const text = inUtf8(chunks, () => findings.add('MANIFEST_INVALID', `${name} is damaged UTF-16. Save it in UTF-8.`));
+  const { head, all, close } = await peek(text, (seen) => seen.length >= 4);
   const other = otherKinds.find(({ bytes }) => head.subarray(0, bytes.length).equals(bytes));
   if (other) {
     findings.add('MANIFEST_INVALID', `${name} ${other.advice}`);
@@ -45,14 +43,4 @@ function isJsonl(name: string, head: Buffer): boolean {
   const extension = path.extname(name).toLowerCase();
   if (extension === '.csv') return false;
   return ['.jsonl', '.ndjson', '.json'].includes(extension) || /^\s*\{/.test(head.toString());
-}
-
-/** Editors begin UTF-8 with a byte order mark, which is no part of the first value. */
-async function* withoutMark(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  const { head, all } = await peek(chunks, (seen) => seen.length >= byteOrderMark.length);
-  let skip = head.subarray(0, byteOrderMark.length).equals(byteOrderMark) ? byteOrderMark.length : 0;
-  for await (const chunk of all) {
-    yield chunk.subarray(skip);
-    skip = 0;
-  }
 }

@@ -58,14 +58,14 @@ export interface ManifestSelection {
 /** The rows of a manifest; what is wrong with others becomes a finding. */
 export async function* candidatesOfManifest(
   { manifest, name, folder, to, input: defaultInput }: ManifestSelection,
-  { problems, signal }: { problems: Findings; signal: AbortSignal | undefined },
+  { problems, warnings, signal }: { problems: Findings; warnings: Findings; signal: AbortSignal | undefined },
 ): AsyncGenerator<Candidate> {
   const chunks = typeof manifest === 'string' ? await openInput(manifest, signal) : manifest;
   if ('problem' in chunks) {
     problems.add('MANIFEST_INVALID', `${name} ${chunks.problem}`);
     return;
   }
-  for await (const row of readManifest(chunks, { name, defaultOutput: to, findings: problems })) {
+  for await (const row of readManifest(chunks, { name, defaultOutput: to, findings: problems, warnings })) {
     const { line, term, output, input = defaultInput, destination } = row;
     const place = `${name} line ${line}`;
     const source = sourcePath(row.source, folder);

@@ -2,6 +2,8 @@
 export type FindingCode =
   /** The manifest can't be read as CSV or JSONL, or its columns are not those of a manifest. */
   | 'MANIFEST_INVALID'
+  /** The manifest is not UTF-8, and is read as what it most likely is. */
+  | 'ENCODING_GUESSED'
   /** A value in a row of the manifest, or of a list of files, is none. */
   | 'ROW_INVALID'
   | 'SOURCE_NOT_FOUND'

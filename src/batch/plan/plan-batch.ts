@@ -151,10 +151,10 @@ class BatchPlanning {
 
   #candidates(): AsyncGenerator<Candidate> {
     const { what, cwd, stdin, out, batchFolder, signal } = this.options;
-    const problems = this.#problems;
-    if ('manifest' in what) return candidatesOfManifest(what, { problems, signal });
+    const [problems, warnings] = [this.#problems, this.#warnings];
+    if ('manifest' in what) return candidatesOfManifest(what, { problems, warnings, signal });
     const skippedFolders = new Set([batchFolder, ...(out === undefined ? [] : [out])]);
-    return candidatesOfSources(what, { cwd, stdin, skippedFolders, problems, warnings: this.#warnings, signal });
+    return candidatesOfSources(what, { cwd, stdin, skippedFolders, problems, warnings, signal });
   }
 
   /** One pause for all rows, begun by the first that needs it. */

@@ -1,4 +1,5 @@
 import { isAscii, isUtf8 } from 'node:buffer';
+import { latin1ToWindows1252 } from '../../shared/windows-1252';
 import { ConversionFailure, type Warnings } from './conversion';
 
 /** The text of an input, with line feeds alone between its lines. */
@@ -28,9 +29,6 @@ const declarationBytes = 4096;
 // eslint-disable-next-line no-control-regex
 const controls = /[\0-\x08\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f]/g;
 const unassigned = /[\p{Cn}\p{Co}]/gu;
-
-/** What Windows-1252 has from 0x80 to 0x9f; nothing where a blank stands. */
-const lettersOf1252 = '€ ‚ƒ„…†‡ˆ‰Š‹Œ Ž  ‘’“”•–—˜™š›œ žŸ';
 
 /** Text that is not guessed may have one wrong letter in so many. */
 const lettersForEachError = 20;
@@ -80,7 +78,10 @@ function declaredEncoding(bytes: Buffer, inputFormat: string): string | undefine
 }
 
 function decodeLeniently(bytes: Buffer, encoding: string): InputText | undefined {
-  const text = encoding === 'windows-1252' ? fromWindows1252(bytes) : new TextDecoder(encoding).decode(bytes);
+  const text =
+    encoding === 'windows-1252'
+      ? latin1ToWindows1252(bytes.toString('latin1'))
+      : new TextDecoder(encoding).decode(bytes);
   if (text.includes('\0')) return undefined;
   const damaged = encoding === 'utf-8' && isUtf8(bytes) ? 0 : count(text, /\ufffd/g);
   // Any two bytes are some code unit of UTF-16.
@@ -124,16 +125,8 @@ function decodeStrictly(input: Buffer, encoding: string): string | undefined {
   }
 }
 
-/** The decoder of Node 20 takes this encoding for Latin-1, which has control characters in place of these letters. */
-function fromWindows1252(bytes: Buffer): string {
-  return bytes.toString('latin1').replace(/[\x80-\x9f]/g, (letter) => {
-    const mapped = lettersOf1252[letter.charCodeAt(0) - 0x80] ?? '';
-    return mapped === '' || mapped === ' ' ? letter : mapped;
-  });
-}
-
 function decodeWindows1252(bytes: Buffer): InputText | undefined {
-  const text = fromWindows1252(bytes);
+  const text = latin1ToWindows1252(bytes.toString('latin1'));
   if (count(text, controls) > 0) return undefined;
   const message =
     'The text is not UTF-8 and was read as Windows-1252. If letters are wrong, save it in UTF-8 and convert it again.';

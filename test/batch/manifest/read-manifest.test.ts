@@ -7,9 +7,12 @@ async function read(
   { name = 'm.csv', to, pieces }: { name?: string; to?: string; pieces?: number } = {},
 ) {
   const findings = new Findings();
-  const rows = await collect(readManifest(inPieces(content, pieces), { name, defaultOutput: to, findings }));
-  const { count, listed } = await findings.list(() => inPieces('') as never);
-  return { rows, count, messages: listed.map(({ message }) => message) };
+  const warnings = new Findings();
+  const reading = { name, defaultOutput: to, findings, warnings };
+  const rows = await collect(readManifest(inPieces(content, pieces), reading));
+  const list = async (found: Findings) => (await found.list(() => inPieces('') as never)).listed;
+  const messages = (await list(findings)).map(({ message }) => message);
+  return { rows, count: findings.count, messages, warned: (await list(warnings)).map(({ message }) => message) };
 }
 
 describe('a CSV manifest', () => {
@@ -25,8 +28,56 @@ describe('a CSV manifest', () => {
         ],
         count: 0,
         messages: [],
+        warned: [],
       });
     }
+  });
+
+  const rows = [
+    { line: 2, term: 'column', source: 'März; April, Mai.md', output: 'pdf' },
+    { line: 3, term: 'column', source: '„x“ – 5 €.md', output: 'html' },
+  ];
+  const commas = 'source,output\r\n"März; April, Mai.md",pdf\r\n„x“ – 5 €.md,html\r\n';
+  const semicolons = 'Source;"output"\r\n"März; April, Mai.md";pdf\r\n„x“ – 5 €.md;html\r\n';
+  const tabs = 'source\toutput\r\nMärz; April, Mai.md\tpdf\r\n„x“ – 5 €.md\thtml\r\n';
+
+  it.each([
+    ['commas', commas, 0],
+    ['semicolons', semicolons, 0],
+    ['tabs', tabs, 0],
+    ['a line that names the separator', `sep=;\r\n${semicolons}`, 1],
+  ])('may have its columns separated as a spreadsheet program does: %s', async (_title, text, linesBefore) => {
+    const expected = rows.map((row) => ({ ...row, line: row.line + linesBefore }));
+    for (const pieces of [1, 7, 1000]) {
+      expect(await read(text, { pieces })).toEqual({ rows: expected, count: 0, messages: [], warned: [] });
+    }
+  });
+
+  it.each([
+    ['LE with a byte order mark', Buffer.from(`\ufeff${tabs}`, 'utf16le')],
+    ['BE with a byte order mark', Buffer.from(`\ufeff${tabs}`, 'utf16le').swap16()],
+    ['LE', Buffer.from(commas, 'utf16le')],
+    ['BE', Buffer.from(commas, 'utf16le').swap16()],
+  ])('may be UTF-16 %s', async (_title, content) => {
+    for (const pieces of [1, 3, 1000]) {
+      expect(await read(content, { pieces })).toEqual({ rows, count: 0, messages: [], warned: [] });
+    }
+  });
+
+  it('that is damaged UTF-16 is refused', async () => {
+    const content = Buffer.from(`\ufeff${tabs}`, 'utf16le');
+    const { messages } = await read(content.subarray(0, -1));
+    expect(messages).toEqual(['m.csv is damaged UTF-16. Save it in UTF-8.']);
+  });
+
+  it('may be Windows-1252, with one warning that names the first line of it', async () => {
+    const letters = 'source;output\na.md;pdf\nM\xe4rz \x80.md;pdf\n\xfc.md;pdf\n';
+    const { rows: found, count, warned } = await read(Buffer.from(letters, 'latin1'));
+    expect(found.map(({ source }) => source)).toEqual(['a.md', 'März €.md', 'ü.md']);
+    expect([count, warned]).toEqual([
+      0,
+      ['m.csv line 3 is not UTF-8; it is read as Windows-1252. Save the file in UTF-8 if names are wrong.'],
+    ]);
   });
 
   it('needs no column output when one format is named for all rows, which its own values override', async () => {
@@ -47,11 +98,15 @@ describe('a CSV manifest', () => {
     ['an unknown column', 'sorce,output\n', 'm.csv line 1: there is no column "sorce". Did you mean source?'],
     ['a column twice', 'source,output,source\n', 'm.csv line 1: column source stands there twice. Remove one.'],
     [
-      'semicolons',
-      'source;output\na.md;pdf\n',
-      'm.csv line 1: columns are separated by something else than commas. Save it as CSV with commas.',
+      'columns separated by something else',
+      'source|output\na.md|pdf\n',
+      'm.csv line 1: there is no column "source|output". Columns are source, output, input, destination.',
     ],
-    ['UTF-16', Buffer.from('\ufeffsource,output', 'utf16le'), 'm.csv is UTF-16. Save it as CSV in UTF-8.'],
+    [
+      'an unknown column below a line that names the separator',
+      'sep=;\nsorce;output\n',
+      'm.csv line 2: there is no column "sorce". Did you mean source?',
+    ],
     ['a spreadsheet', 'PK\u0003\u0004rest', 'm.csv is a spreadsheet. Save it as CSV in UTF-8.'],
     ['a NUL byte', 'source,output\na\0b,pdf\n', 'm.csv line 2, column source: there is a NUL byte in it. Remove it.'],
     [
@@ -75,6 +130,11 @@ describe('a CSV manifest', () => {
       'm.csv line 2: there are 3 values for 2 columns. Put a value with a comma in quotes.',
     ],
     [
+      'too many values between semicolons',
+      'source;output\na;b;pdf\n',
+      'm.csv line 2: there are 3 values for 2 columns. Put a value with a semicolon in quotes.',
+    ],
+    [
       'a quote that is never closed',
       `source,output\na,pdf\n"b,pdf\n${'c,pdf\n'.repeat(100)}`,
       'm.csv line 3: a quote that opens there, or soon after, is never closed. Close it, and write a quote inside of quotes twice. What follows was not checked.',
@@ -93,11 +153,11 @@ describe('a CSV manifest', () => {
     expect((await read(content)).messages).toEqual([message]);
   });
 
-  it('with bytes that are not UTF-8 is refused with row and column, byte order mark or not', async () => {
+  it('with bytes that are neither UTF-8 nor Windows-1252 is refused with row and column, byte order mark or not', async () => {
     for (const mark of ['', '\ufeff']) {
       const content = Buffer.concat([
         Buffer.from(`${mark}source,output\na,pdf\n`),
-        Buffer.from('M\xe4rz.md,pdf\n', 'latin1'),
+        Buffer.from('M\x81rz.md,pdf\n', 'latin1'),
       ]);
       const { rows, messages } = await read(content);
       expect(messages).toEqual([
@@ -113,8 +173,8 @@ describe('a CSV manifest', () => {
       yield Buffer.from('source,output\n"a,pdf\n');
       for (; produced < 1000; produced += 1) yield await Promise.resolve(Buffer.alloc(16 * 1024, 'b,pdf\n'));
     }
-    const findings = new Findings();
-    await collect(readManifest(endless(), { name: 'm.csv', defaultOutput: undefined, findings }));
+    const [findings, warnings] = [new Findings(), new Findings()];
+    await collect(readManifest(endless(), { name: 'm.csv', defaultOutput: undefined, findings, warnings }));
     expect(findings.count).toBe(1);
     expect(produced).toBeLessThan(50);
   });

@@ -1,0 +1,53 @@
+import { peek } from '../peek';
+
+const utf8Mark = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** Beginnings of UTF-16: a byte order mark, or a letter of ASCII, with one of which each manifest begins. */
+const utf16 = [
+  { encoding: 'utf-16le', isIn: ([first, second]: Buffer) => (first === 0xff && second === 0xfe) || second === 0 },
+  { encoding: 'utf-16be', isIn: ([first, second]: Buffer) => (first === 0xfe && second === 0xff) || first === 0 },
+];
+
+/**
+ * The text of a manifest in UTF-8 without a byte order mark, also when it is UTF-16, which spreadsheet programs call "Unicode text".
+ *
+ * @param onDamage called when it is UTF-16 and ends within a letter, or has none where one should be; nothing follows then.
+ */
+export async function* inUtf8(chunks: AsyncIterable<Buffer>, onDamage: () => void): AsyncGenerator<Buffer> {
+  const { head, all } = await peek(chunks, (seen) => seen.length >= utf8Mark.length);
+  const encoding = head.length < 2 ? undefined : utf16.find(({ isIn }) => isIn(head))?.encoding;
+  if (encoding !== undefined) {
+    yield* transcode(all, encoding, onDamage);
+    return;
+  }
+  let skip = head.subarray(0, utf8Mark.length).equals(utf8Mark) ? utf8Mark.length : 0;
+  for await (const chunk of all) {
+    yield chunk.subarray(skip);
+    skip = 0;
+  }
+}
+
+async function* transcode(
+  chunks: AsyncIterable<Buffer>,
+  encoding: string,
+  onDamage: () => void,
+): AsyncGenerator<Buffer> {
+  const decoder = new TextDecoder(encoding, { fatal: true });
+  const decode = (chunk?: Buffer) => {
+    try {
+      return Buffer.from(decoder.decode(chunk, { stream: chunk !== undefined }));
+    } catch {
+      return undefined;
+    }
+  };
+  for await (const chunk of chunks) {
+    const text = decode(chunk);
+    if (!text) {
+      onDamage();
+      return;
+    }
+    yield text;
+  }
+  const rest = decode();
+  if (!rest) onDamage();
+}

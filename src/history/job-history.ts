@@ -68,6 +68,8 @@ export interface StepFailure {
   reaction: ActivityFailureDetails['reaction'];
   /** The task itself failed at the service, which does not charge for it. */
   isOfTask: boolean;
+  /** The service refused the request. */
+  isOfRequest: boolean;
 }
 
 type HistoryEvent = NonNullable<History['events']>[number];
@@ -241,6 +243,7 @@ class HistoryReader {
       if (activity === activityNames.convertFile) this.last.hasCallback = hasCallback;
     }
     if (activity === activityNames.convertFile && isUnknown) this.submitted(step, undefined);
+    if (activity === activityNames.convertFile && !isUnknown && failure.isOfRequest) this.charge.refused();
     if (failure.isOfTask) this.charge.failedAtService();
     if (failure.reaction === 'taskLost') this.charge.lost();
     if (isUnknown || failure.isOfTask || failure.reaction === 'taskLost') this.task = undefined;
@@ -298,7 +301,7 @@ function readStepFailure(error: Error | undefined): ReadFailure {
     const isUnknown = fence?.phase === 'sending';
     const message = error.cause?.message ?? `no answer from the worker (${error.timeoutType})`;
     const reaction = isUnknown ? ('outcomeUnknown' as const) : ('fail' as const);
-    const failure = { code: `TIMEOUT_${error.timeoutType}`, message, reaction, isOfTask: false };
+    const failure = { code: `TIMEOUT_${error.timeoutType}`, message, reaction, isOfTask: false, isOfRequest: false };
     return { failure, isUnknown, requests: isUnknown ? 1 : 0, hasCallback: fence?.callback === true };
   }
   const isOurs = error instanceof ApplicationFailure;
@@ -306,7 +309,13 @@ function readStepFailure(error: Error | undefined): ReadFailure {
   const code = details.code ?? (isOurs ? error.type : undefined) ?? 'UNEXPECTED';
   const reaction = details.reaction ?? 'fail';
   return {
-    failure: { code, message: error?.message ?? '', reaction, isOfTask: details.origin === 'task' },
+    failure: {
+      code,
+      message: error?.message ?? '',
+      reaction,
+      isOfTask: details.origin === 'task',
+      isOfRequest: details.origin === 'request',
+    },
     isUnknown: reaction === 'outcomeUnknown',
     requests: details.requests ?? 0,
     hasCallback: details.callback === true,

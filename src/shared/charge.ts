@@ -85,6 +85,11 @@ export class ChargeLedger {
     this.submit('maybe');
   }
 
+  /** The service refused a submit: nothing ran, but it was asked for again what may have been charged before. */
+  refused(): void {
+    this.isMarked ||= this.charge !== 'no';
+  }
+
   /** A callback and the service's own answer told what became of the last submit. */
   resolved(taskId: string): void {
     this.current = 'yes';

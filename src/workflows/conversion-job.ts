@@ -230,7 +230,10 @@ class ConversionJob implements JobParts {
         return report.finished ? report : await awaitConversion(this, { taskId: report.taskId, callback });
       } catch (error) {
         if (isCancellation(error)) throw error;
+        const isSubmit = this.progress.phase !== 'converting';
         failure = this.readConvertFailure(error);
+        if (isSubmit && failure.origin === 'request' && failure.reaction !== 'outcomeUnknown')
+          this.progress.charge.refused();
       }
       this.noteFailure(failure);
       if (failure.reaction === 'outcomeUnknown' && failure.callback) {

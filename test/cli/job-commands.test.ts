@@ -188,13 +188,13 @@ describe('fileconv job cancel', () => {
 describe('fileconv job retry', () => {
   it('only downloads again what failed in the download', async () => {
     refuse('download/url');
-    const id = await startAndFail();
+    const id = await startAndFail({ policies: { ...quickPolicies, downloadDeadline: '1 second' } });
     expect(linesOf((await run('show', id)).stdout).at(-1)).toBe(
-      `Run it again (only downloads again; nothing is submitted): fileconv job retry ${id}`,
+      `Run it again (only awaits and downloads its task; nothing is submitted): fileconv job retry ${id}`,
     );
     asAlways('download/url');
     const ended = await run('retry', id, '--json');
-    expect(parseJson(ended.stdout)).toMatchObject({ workflowId: id, from: 'downloading', possiblyChargedTwice: false });
+    expect(parseJson(ended.stdout)).toMatchObject({ workflowId: id, from: 'converting', possiblyChargedTwice: false });
     const result = await rig.client.get(id).result();
     expect(result).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
     expect(await readFile(path.join(rig.folder, 'report.pdf'), 'utf8')).toBe('converted');
@@ -209,7 +209,7 @@ describe('fileconv job retry', () => {
     await expect(handle.result()).rejects.toMatchObject({ code: 'CANCELLED' });
     asAlways('task/response');
     const ended = await run('retry', handle.workflowId);
-    expect(ended.stdout).toMatch(/it awaits conversion task [0-9a-f-]{36}; nothing is submitted/);
+    expect(ended.stdout).toMatch(/it awaits and downloads conversion task [0-9a-f-]{36}; nothing is submitted/);
     expect(await rig.client.get(handle.workflowId).result()).toMatchObject({ status: 'succeeded' });
     expect(rig.stub.count('convert/file')).toBe(1);
   });
@@ -251,7 +251,7 @@ describe('fileconv job retry', () => {
 
   it('converts a second time with --resubmit although the result could be downloaded', async () => {
     refuse('download/url');
-    const id = await startAndFail();
+    const id = await startAndFail({ policies: { ...quickPolicies, downloadDeadline: '1 second' } });
     asAlways('download/url');
     expect((await run('retry', id, '--resubmit')).code).toBe(0);
     expect(await rig.client.get(id).result()).toMatchObject({ possiblyChargedTwice: true });

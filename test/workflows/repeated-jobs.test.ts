@@ -110,10 +110,10 @@ describe('a job whose earlier submit has an unknown outcome', () => {
     expect(result).toMatchObject({ status: 'succeeded', possiblyChargedTwice: true });
   });
 
-  it('stays open, unmarked, when the other submit is refused', async () => {
+  it('stays open, and is marked, when the other submit is refused', async () => {
     rig.stub.on('convert/file', (_seen, response) => answerError(response, 400, 'INVALID_PARAMETER'));
     const { failure } = await convert({ charge: 'maybe' });
-    expect(failure?.details).toMatchObject({ charge: 'maybe', possiblyChargedTwice: false });
+    expect(failure?.details).toMatchObject({ charge: 'maybe', possiblyChargedTwice: true });
   });
 });
 

@@ -6,6 +6,7 @@ import type { Client } from '@temporalio/client';
 import type { Worker } from '@temporalio/worker';
 import { NativeConnection } from '@temporalio/worker';
 import type { BatchHandle } from '../../src/client/batch-handle';
+import type { ConversionPolicies } from '../../src/shared/job';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
 import { DeploymentChangeError, readDeployment, setCurrentVersion } from '../../src/client/deployment';
 import { inspectJob } from '../../src/client/inspect-job';
@@ -65,9 +66,9 @@ beforeAll(async () => {
   });
   await startWorker('1');
   await makeCurrent('1');
-  stub.on('download/url', (_seen, response) => answerError(response, 404, 'FILE_NOT_EXISTS'));
+  stub.on('download/url', (_seen, response) => answerError(response, 403, 'FREE_PLAN_DISALLOWED'));
   isHeld = false;
-  lost = await startJob('lost.md');
+  lost = await startJob('lost.md', { downloadDeadline: '1 second' });
   await lost.result().catch(() => undefined);
   isHeld = true;
   old = await startJob('old.md');
@@ -119,10 +120,15 @@ async function makeCurrent(buildId: string): Promise<void> {
   });
 }
 
-async function startJob(name: string): Promise<ConversionHandle> {
+async function startJob(name: string, policies: ConversionPolicies = {}): Promise<ConversionHandle> {
   const source = path.join(folder, name);
   await writeFile(source, '# A report\n');
-  return client.start({ source, output: 'pdf', destination: `${source}.pdf`, policies: quickPolicies });
+  return client.start({
+    source,
+    output: 'pdf',
+    destination: `${source}.pdf`,
+    policies: { ...quickPolicies, ...policies },
+  });
 }
 
 /** A job that is still to be started converts not yet. */

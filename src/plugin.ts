@@ -4,6 +4,7 @@ import path from 'node:path';
 import { SimplePlugin } from '@temporalio/plugin';
 import type { Worker, WorkerOptions } from '@temporalio/worker';
 import { createActivities } from './activities';
+import { AppSlots } from './activities/app-slots';
 import { ConversionTimes } from './activities/conversion-times';
 import { CreditsWatch } from './activities/credits-watch';
 import type { ActivityDependencies } from './activities/dependencies';
@@ -62,6 +63,7 @@ export class FileConversionPlugin extends SimplePlugin {
   private readonly clients = new Map<string, Promise<ConversionApi>>();
   private readonly conversionActivities: ReturnType<typeof createActivities>;
   private readonly metrics: WorkerMetrics;
+  private readonly slots: AppSlots;
   private readonly apps: Readonly<Record<string, AppProfile>>;
   private readonly timeouts: Partial<ApiTimeouts>;
   private readonly stateDir: string | undefined;
@@ -79,8 +81,10 @@ export class FileConversionPlugin extends SimplePlugin {
     this.callbackKey = typeof key === 'string' ? parseCallbackKeys(key).current : key;
     this.callbackBaseUrls = callbackBaseUrls(options);
     this.metrics = new WorkerMetrics(Object.keys(options.apps));
+    this.slots = new AppSlots(Object.keys(options.apps).length);
     const dependencies: ActivityDependencies = {
       metrics: this.metrics,
+      slots: this.slots,
       api: (app) => this.api(app),
       files: options.files ?? createLocalFiles(),
       credits: new CreditsWatch(),
@@ -101,7 +105,10 @@ export class FileConversionPlugin extends SimplePlugin {
       stickyQueueScheduleToStartTimeout: '2 seconds',
       ...super.configureWorker(options),
       activities: { ...options.activities, ...this.conversionActivities },
-      interceptors: { ...interceptors, activity: withOnce(interceptors?.activity, logAttributes) },
+      interceptors: {
+        ...interceptors,
+        activity: withOnce(withOnce(interceptors?.activity, logAttributes), this.slots.interceptor),
+      },
     };
   }
 
@@ -111,6 +118,7 @@ export class FileConversionPlugin extends SimplePlugin {
     const { Runtime } = await import('@temporalio/worker');
     const { namespace, taskQueue } = worker.options;
     this.metrics.use(Runtime.instance().metricMeter, { namespace, taskQueue });
+    this.slots.use(taskQueue, activitySlots(worker.options.tuner.activityTaskSlotSupplier));
     await super.runWorker(worker, next);
   }
 
@@ -161,6 +169,18 @@ export class FileConversionPlugin extends SimplePlugin {
     if (this.stateDir === undefined) return undefined;
     const name = createHash('sha256').update(`${baseUrl} ${appId}`).digest('hex').slice(0, 16);
     return createRateMemory(path.join(this.stateDir, 'rate-limits', `${name}.json`));
+  }
+}
+
+/** How many there are, of a supplier that tells. */
+function activitySlots(supplier: Worker['options']['tuner']['activityTaskSlotSupplier']): number | undefined {
+  switch (supplier.type) {
+    case 'fixed-size':
+      return supplier.numSlots;
+    case 'resource-based':
+      return supplier.maximumSlots;
+    case 'custom':
+      return undefined;
   }
 }
 

@@ -2,6 +2,7 @@ import { Context } from '@temporalio/activity';
 import type { RequestTurn } from '../api/conversion-api';
 import { ConversionApiError } from '../api/errors';
 import { AcknowledgedHeartbeat } from './acknowledged-heartbeat';
+import type { AppSlots } from './app-slots';
 import type { FailureContext } from './failure';
 import { endedByRateLimit, isUnreadable, toFailure } from './failure';
 import { readRetryPauses } from './retry-pauses';
@@ -18,8 +19,6 @@ export interface ActivityAttempt {
   readonly previousDetails: unknown;
   /** Aborts on cancellation, on loss of the attempt, and at shutdown. */
   readonly signal: AbortSignal;
-  /** How long this attempt may take, by its start-to-close time-out. */
-  readonly timeoutMs: number;
   /** Milliseconds since this attempt began. */
   ageMs(): number;
   /** How this attempt's requests wait for their turn at the rate limit. */
@@ -54,10 +53,11 @@ interface AttemptOptions {
   step: FailureContext['step'];
   app: string;
   metrics: WorkerMetrics | undefined;
+  slots: AppSlots | undefined;
 }
 
 export async function runAttempt<T>(
-  { step, app, metrics }: AttemptOptions,
+  { step, app, metrics, slots }: AttemptOptions,
   work: (attempt: ActivityAttempt) => Promise<T>,
 ): Promise<T> {
   const context = Context.current();
@@ -84,19 +84,22 @@ export async function runAttempt<T>(
     serverNow: () => info.currentAttemptScheduledTimestampMs + (performance.now() - startedAtMs),
   };
   try {
+    // What earlier attempts have recorded outlives one that is not let in.
+    heartbeat.update(previousDetails ?? {});
+    slots?.check(info.taskQueue, app);
     return await work({
       number: info.attempt,
       requests: info.attempt - turnedAway,
       heartbeat,
       previousDetails,
       signal: heartbeat.signal,
-      timeoutMs: info.startToCloseTimeoutMs,
       ageMs: () => performance.now() - startedAtMs,
       turn: {
         signal: heartbeat.signal,
         priority: info.priority?.priorityKey,
         since: info.scheduledTimestampMs,
-        maxWaitMs: longestWaitMs,
+        maxWaitMs: Math.min(longestWaitMs, info.startToCloseTimeoutMs / 2),
+        answerByMs: startedAtMs + answerTimeoutMs(info.startToCloseTimeoutMs),
       },
       jobKey: currentJobKey(),
       workflowId: info.workflowExecution?.workflowId,
@@ -117,6 +120,12 @@ export async function runAttempt<T>(
   } finally {
     heartbeat.stop();
   }
+}
+
+/** A request is given up before Temporal gives up its attempt, so that the attempt tells why: of many, too, that end together. */
+function answerTimeoutMs(attemptTimeoutMs: number): number {
+  const marginMs = Math.min(Math.max(1_000, attemptTimeoutMs / 10), 5_000);
+  return Math.max(attemptTimeoutMs - marginMs, attemptTimeoutMs / 2);
 }
 
 /** A long wait is news for whoever wonders why nothing goes on; a short one is everyday. */

@@ -23,10 +23,10 @@ interface CheckHeartbeat {
  *
  * A long "not yet" is a failure that Temporal retries after a delay of our choice, which adds nothing to the history and holds no slot.
  */
-export function createCheckTask({ api, times, metrics }: ActivityDependencies) {
+export function createCheckTask({ api, times, metrics, slots }: ActivityDependencies) {
   return (input: CheckTaskInput): Promise<CheckTaskResult> =>
     runAttempt(
-      { step: 'check', app: input.app, metrics },
+      { step: 'check', app: input.app, metrics, slots },
       async ({ number, heartbeat, previousDetails, signal, turn, failure }) => {
         failure.taskId = input.taskId;
         failure.taskIsHint = input.fromCallback === true;

@@ -7,6 +7,7 @@ import { runAttempt } from './activity-attempt';
 import { KnownInsufficientError } from './credits-watch';
 import type { ActivityDependencies } from './dependencies';
 import { UnknownSubmitError } from './failure';
+import { whenGraceIsOver } from './grace-time';
 import { planDestination } from './job-destination';
 import { reportTask } from './task-report';
 
@@ -19,10 +20,10 @@ const longAgeMs = 2_000;
  * A fence stands right before the first byte: an acknowledged heartbeat `{ phase: 'sending' }`. A worker that is lost without it has sent
  * nothing; with it the outcome is unknown. It is taken down again when an answer proves that nothing ran.
  */
-export function createConvertFile({ api, files, credits, callbackUrl, metrics }: ActivityDependencies) {
+export function createConvertFile({ api, files, credits, callbackUrl, metrics, slots }: ActivityDependencies) {
   return (input: ConvertFileInput): Promise<ConvertFileResult> =>
-    runAttempt({ step: 'submit', app: input.app, metrics }, async (attempt) => {
-      const { number, requests, heartbeat, turn, previousDetails, workflowId, timeoutMs, failure } = attempt;
+    runAttempt({ step: 'submit', app: input.app, metrics, slots }, async (attempt) => {
+      const { number, requests, heartbeat, turn, previousDetails, workflowId, failure } = attempt;
       if (input.destination !== undefined) {
         const plan = await planDestination(files, { ...input, destination: input.destination });
         if (plan.kind === 'skip') return { skipped: true };
@@ -60,13 +61,14 @@ export function createConvertFile({ api, files, credits, callbackUrl, metrics }:
       };
       let snapshot;
       try {
-        // The signal ends the wait for a turn only: a request that has begun is seen to its end, since its answer is the only proof there is.
+        // The job's signal ends the wait for a turn only: a request that has begun is seen to its end, since its answer is the only proof there is.
         snapshot = await service.convertFile({
           connector: input.connector,
           output: input.output,
           input: input.input,
           callback,
-          ...(input.mode && { mode: input.mode, answerTimeoutMs: answerTimeoutMs(timeoutMs) }),
+          mode: input.mode,
+          signal: whenGraceIsOver(),
           turn: { ...turn, beforeSend: raiseFence },
         });
       } catch (error) {
@@ -87,11 +89,6 @@ export function createConvertFile({ api, files, credits, callbackUrl, metrics }:
       failure.taskId = taskId;
       return { skipped: false, report: reportTask(snapshot, taskId, failure), requests, ...calledBack, ...afterReset };
     });
-}
-
-/** In mode sync the answer takes as long as the conversion. It is given up before Temporal gives up the attempt, so that this tells why. */
-function answerTimeoutMs(attemptTimeoutMs: number): number {
-  return Math.max(attemptTimeoutMs - 1_000, attemptTimeoutMs / 2);
 }
 
 function nameless(): ConversionApiError {

@@ -1,4 +1,5 @@
 import type { ConversionApi } from '../api/conversion-api';
+import type { AppSlots } from './app-slots';
 import type { ConversionTimes } from './conversion-times';
 import type { CreditsWatch } from './credits-watch';
 import type { CallbackSubmission } from '../shared/callback';
@@ -15,6 +16,8 @@ export interface ActivityDependencies {
   files: FileStore;
   /** Default: nobody counts. */
   metrics?: WorkerMetrics | undefined;
+  /** Default: whoever comes first has a slot. */
+  slots?: AppSlots | undefined;
   /** Shared by all activities of a worker. */
   credits: CreditsWatch;
   /** Shared by all activities of a worker. */

@@ -3,9 +3,9 @@ import { runAttempt } from './activity-attempt';
 import type { ActivityDependencies } from './dependencies';
 
 /** Removes the temporary file of a download that will not be finished. Repeat-safe. */
-export function createDiscardDownload({ files, metrics }: ActivityDependencies) {
+export function createDiscardDownload({ files, metrics, slots }: ActivityDependencies) {
   return (input: DiscardDownloadInput): Promise<void> =>
-    runAttempt({ step: 'download', app: input.app, metrics }, ({ jobKey }) =>
+    runAttempt({ step: 'download', app: input.app, metrics, slots }, ({ jobKey }) =>
       files.discardPartial({ uri: input.destination, jobKey }),
     );
 }

@@ -15,10 +15,10 @@ interface DownloadHeartbeat {
  * Gets a download URL and the bytes, and puts them at the destination whole or not at all (`download/url`, `download/url/get`). Repeat-safe:
  * a repeated attempt recognises the file that a lost one finished, by its bytes.
  */
-export function createDownloadFile({ api, files, metrics }: ActivityDependencies) {
+export function createDownloadFile({ api, files, metrics, slots }: ActivityDependencies) {
   return (input: DownloadFileInput): Promise<DownloadFileResult> =>
     runAttempt(
-      { step: 'download', app: input.app, metrics },
+      { step: 'download', app: input.app, metrics, slots },
       async ({ number, heartbeat, signal, turn, previousDetails, jobKey, failure }) => {
         failure.taskId = input.taskId;
         let { requests } = readHeartbeat(previousDetails);

@@ -9,6 +9,7 @@ import { DamagedRunError } from '../batch/runs/read-run';
 import type { ActivityFailureDetails, FailureOrigin, JobReaction, ParkedSubmit } from '../shared/activities';
 import { failureCodes } from '../shared/activities';
 import { StorageError } from '../storage/errors';
+import { SlotsTakenError } from './app-slots';
 import { KnownInsufficientError } from './credits-watch';
 import { UnknownAppError } from './dependencies';
 import { nextCreditsCheckMs } from './poll-schedule';
@@ -68,6 +69,10 @@ export function toFailure(error: unknown, context: FailureContext): Error {
     const message = withAdvice(`app ${context.app} had ${error.message}`, 'credits', context);
     return awaitCredits({ code: 'INSUFFICIENT_VCREDITS', message, cause: error }, context);
   }
+  if (error instanceof SlotsTakenError) {
+    const { message, comeBackMs: delayMs } = error;
+    return build(context, { code: 'SLOTS_TAKEN', message, reaction: 'retry', expected: true, delayMs, cause: error });
+  }
   if (error instanceof UnknownAppError) {
     // Another worker may have it, or this one once it was started again.
     return build(context, { code: 'UNKNOWN_APP', message: error.message, reaction: 'retry', cause: error });
@@ -90,9 +95,9 @@ export function isUnreadable(error: unknown): boolean {
   return error instanceof ConversionApiError && error.code === 'UNREADABLE_RESPONSE';
 }
 
-/** Whether a rate limit, or what is known of missing vCredits, ended an attempt before it could do anything: it does not count. */
+/** Whether a rate limit, slots that are kept for others, or what is known of missing vCredits, ended an attempt before it could do anything: it does not count. */
 export function endedByRateLimit(error: unknown): 'throttled' | 'turnedAway' | undefined {
-  if (error instanceof KnownInsufficientError) return 'turnedAway';
+  if (error instanceof KnownInsufficientError || error instanceof SlotsTakenError) return 'turnedAway';
   if (!(error instanceof ConversionApiError)) return undefined;
   if (error.code === 'RATE_LIMIT_WAIT') return 'turnedAway';
   return lookUpErrorCode(error.code)?.class === 'rate' ? 'throttled' : undefined;

@@ -20,7 +20,7 @@ export function logAttributes({ info }: Context): ActivityInterceptors {
   };
 }
 
-function appOf(argument: unknown): string | undefined {
+export function appOf(argument: unknown): string | undefined {
   const { app } = (argument ?? {}) as { app?: unknown };
   return typeof app === 'string' ? app : undefined;
 }

@@ -44,7 +44,7 @@ export function createConversionApi(options: ConversionApiOptions): ConversionAp
       };
     },
 
-    async convertFile({ connector, output, input, mode = 'async', answerTimeoutMs, callback, signal, turn }) {
+    async convertFile({ connector, output, input, mode = 'async', callback, signal, turn }) {
       const endpoint = endpoints.convertFile;
       const answer = await connection.call(
         endpoint,
@@ -55,7 +55,7 @@ export function createConversionApi(options: ConversionApiOptions): ConversionAp
           ...(callback !== undefined && { callback }),
           parameters: { output, ...(input !== undefined && { input }) },
         },
-        { signal, turn, headersTimeoutMs: answerTimeoutMs },
+        { signal, turn, answersWhenDone: mode === 'sync' },
       );
       const snapshot = readSnapshot(answer, quote);
       if (snapshot.connector !== undefined) return snapshot;

@@ -25,6 +25,8 @@ export interface Posting {
   readonly contentLength?: number;
   /** Default: `timeouts.headersMs`. */
   readonly headersTimeoutMs?: number | undefined;
+  /** From the first byte of the request to the last of the answer, unless `turn.answerByMs` comes before. Default: no limit. */
+  readonly wholeTimeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly turn?: RequestTurn | undefined;
 }
@@ -33,6 +35,8 @@ const defaultTimeouts: ApiTimeouts = { connectMs: 10_000, headersMs: 60_000, bod
 
 /** The largest JSON answer that is read; the longest known, a list of formats, takes some 100 KiB. */
 const maxAnswerBytes = 16 * 1024 * 1024;
+/** Longer delays overflow Node's timers. */
+const longestTimerMs = 2 ** 31 - 1;
 /** Of a page that is only quoted from. */
 const maxRefusalBytes = 64 * 1024;
 
@@ -69,16 +73,18 @@ export class ServiceConnection {
     });
   }
 
-  /** Sends a request without a file and reads its JSON answer. */
+  /** Sends a request without a file and reads its JSON answer, all of it within a limit. */
   async call(
     endpoint: Endpoint,
     data: Omit<RequestData, 'app'>,
-    options: Pick<Posting, 'signal' | 'turn' | 'headersTimeoutMs'>,
+    { answersWhenDone = false, ...options }: Pick<Posting, 'signal' | 'turn'> & { answersWhenDone?: boolean },
   ): Promise<ReadAnswer> {
-    return this.readTaskResponse(
-      endpoint,
-      await this.post({ endpoint, ...frameData({ app: this.appId, ...data }), ...options }),
-    );
+    const frame = frameData({ app: this.appId, ...data });
+    const limits =
+      answersWhenDone && options.turn?.answerByMs !== undefined
+        ? { headersTimeoutMs: 0, wholeTimeoutMs: Infinity }
+        : { wholeTimeoutMs: wholeTimeoutOf(this.timeouts) };
+    return this.readTaskResponse(endpoint, await this.post({ endpoint, ...frame, ...limits, ...options }));
   }
 
   /** Waits for its turn at the rate limit, then sends. */
@@ -89,6 +95,7 @@ export class ServiceConnection {
     contentLength,
     body,
     headersTimeoutMs,
+    wholeTimeoutMs,
     signal,
     turn,
   }: Posting): Promise<ExchangeAnswer> {
@@ -114,6 +121,7 @@ export class ServiceConnection {
       body,
       headersTimeoutMs: headersTimeoutMs ?? this.timeouts.headersMs,
       bodyTimeoutMs: this.timeouts.bodyMs,
+      ...(wholeTimeoutMs !== undefined && { wholeTimeoutMs: leftOf(wholeTimeoutMs, turn?.answerByMs) }),
       signal,
     });
   }
@@ -145,7 +153,9 @@ export class ServiceConnection {
   }
 
   /** The whole of an answer that succeeded, or the beginning of one that did not. */
-  async readText(endpoint: Endpoint, { httpStatus, body }: ExchangeAnswer): Promise<string> {
+  async readText(endpoint: Endpoint, answer: ExchangeAnswer): Promise<string> {
+    const { httpStatus, body } = answer;
+    answer.limitRest(this.timeouts.bodyMs);
     const succeeded = httpStatus >= 200 && httpStatus < 300;
     const limit = succeeded ? maxAnswerBytes : maxRefusalBytes;
     try {
@@ -262,6 +272,17 @@ export class ServiceConnection {
       mayHaveExecuted: false,
     });
   }
+}
+
+/** A request that may connect, begin to answer and go on answering for any time each has no limit as a whole either. */
+function wholeTimeoutOf({ connectMs, headersMs, bodyMs }: ApiTimeouts): number {
+  return [connectMs, headersMs, bodyMs].includes(0) ? Infinity : connectMs + headersMs + bodyMs;
+}
+
+/** 0: no limit. */
+function leftOf(wholeTimeoutMs: number, answerByMs = Infinity): number {
+  const limitMs = Math.min(wholeTimeoutMs, Math.max(1, answerByMs - performance.now()));
+  return limitMs > longestTimerMs ? 0 : limitMs;
 }
 
 function clientCodeOf(error: unknown): ClientErrorCode | undefined {

@@ -12,7 +12,7 @@ export interface ApiTimeouts {
   readonly connectMs: number;
   /** From the last byte of the request to the first of the answer. Default 60,000. */
   readonly headersMs: number;
-  /** The longest silence between two chunks of an answer. Default 60,000. */
+  /** The longest silence between two chunks of a file; for any other answer, all of it after its headers. Default 60,000. */
   readonly bodyMs: number;
   /** The longest time in which an upload makes no progress. Default 60,000. */
   readonly stallMs: number;
@@ -37,6 +37,8 @@ export interface ConversionApiOptions {
 export interface RequestTurn extends Turn {
   /** Awaited when its turn has come, right before the first byte; when it throws, nothing is sent. */
   readonly beforeSend?: (() => Promise<void>) | undefined;
+  /** By then the answer to a request without a file is whole, or the request is given up; of `performance.now()`. Default: as `timeouts` have it. */
+  readonly answerByMs?: number | undefined;
 }
 
 /** A file to upload. `open` is called once for each upload, so that every attempt reads from the start. */
@@ -116,10 +118,8 @@ export interface ConversionApi {
     output: string;
     /** Input format; without it the uploaded file's extension decides. */
     input?: string | undefined;
-    /** `sync`: answered when the conversion is done. Default `async`. */
+    /** `sync`: answered when the conversion is done, for which `turn.answerByMs` alone is the limit. Default `async`. */
     mode?: 'async' | 'sync' | undefined;
-    /** From the last byte of the request to the first of the answer. Default: `timeouts.headersMs`. */
-    answerTimeoutMs?: number | undefined;
     callback?: string | undefined;
     signal?: AbortSignal | undefined;
     turn?: RequestTurn | undefined;

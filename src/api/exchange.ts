@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { Endpoint } from './contract';
 import type { ConversionApiError } from './errors';
-import { describeFailure } from './failure';
+import { describeFailure, incomplete } from './failure';
 
 /** One HTTP request and its answer: no retries, no redirects. */
 export interface ExchangeRequest {
@@ -14,6 +14,8 @@ export interface ExchangeRequest {
   readonly body?: Buffer | Readable;
   readonly headersTimeoutMs: number;
   readonly bodyTimeoutMs: number;
+  /** For all of it, from here to the last byte of the answer; 0: no limit. */
+  readonly wholeTimeoutMs?: number;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -24,6 +26,8 @@ export interface ExchangeAnswer {
   readonly body: Readable;
   /** Of the body, so far. */
   receivedBytes(): number;
+  /** From now on the rest of the body may take so long, unless the whole exchange has a limit; 0: any time. */
+  limitRest(limitMs: number): void;
 }
 
 /** What an answer's stream buffers. Large enough to hand on big chunks, small enough for many streams at once. */
@@ -39,6 +43,7 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
       return;
     }
     if (signal) handler.listenTo(signal);
+    handler.limit(request.wholeTimeoutMs ?? 0);
     dispatcher.dispatch(
       {
         origin: url.origin,
@@ -63,6 +68,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   readonly #resolve: (answer: ExchangeAnswer) => void;
   readonly #reject: (error: ConversionApiError) => void;
   #stopListening: (() => void) | undefined;
+  #timer: NodeJS.Timeout | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #body: Readable | undefined;
   #abortion: { reason: unknown } | undefined;
@@ -83,6 +89,16 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     const abort = () => this.abort(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
     this.#stopListening = () => signal.removeEventListener('abort', abort);
+  }
+
+  /** Neither a trickle of bytes nor one of interim answers makes it longer. The first limit counts; 0 is none. */
+  limit(limitMs: number): void {
+    if (limitMs !== 0) this.#timer ??= setTimeout(() => this.#expire(limitMs), limitMs);
+  }
+
+  #expire(limitMs: number): void {
+    const { endpoint, url } = this.#request;
+    this.abort(incomplete({ endpoint, origin: url.origin, limitMs, sent: this.#controller !== undefined }));
   }
 
   /** Takes effect at once, also while undici still connects; then the request is refused when its turn comes. */
@@ -111,7 +127,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
       highWaterMark: bufferedBytes,
       read: () => controller.resume(),
       destroy: (error, done) => {
-        this.#stopListening?.();
+        this.#release();
         // Without effect when the answer is complete; ends the connection otherwise.
         controller.abort(error ?? new Error('the answer was not wanted'));
         done(error);
@@ -124,6 +140,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
       headers: withSingleValues(headers),
       body: this.#body,
       receivedBytes: () => this.#receivedBytes,
+      limitRest: (limitMs) => this.limit(limitMs),
     });
   }
 
@@ -133,7 +150,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.#stopListening?.();
+    this.#release();
     this.#body?.push(null);
   }
 
@@ -141,8 +158,13 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     this.#fail(error);
   }
 
-  #fail(error: Error): void {
+  #release(): void {
     this.#stopListening?.();
+    clearTimeout(this.#timer);
+  }
+
+  #fail(error: Error): void {
+    this.#release();
     const failure = describeFailure(error, {
       endpoint: this.#request.endpoint,
       origin: this.#request.url.origin,

@@ -29,13 +29,31 @@ export function describeFailure(error: Error, context: FailureContext): Conversi
   });
 }
 
+/** The answer did not come whole in the time that the caller has. */
+export function incomplete(exchange: {
+  endpoint: Endpoint;
+  origin: string;
+  limitMs: number;
+  sent: boolean;
+}): ConversionApiError {
+  const { endpoint, origin, limitMs, sent } = exchange;
+  return new ConversionApiError({
+    code: 'REQUEST_TIMEOUT',
+    message: `${endpoint}: the answer was not complete within ${(limitMs / 1_000).toFixed(1)} s (${origin})`,
+    endpoint,
+    mayHaveExecuted: sent,
+  });
+}
+
 function classify(
   error: Error,
   { sent, answering, aborted }: FailureContext,
 ): { code: ClientErrorCode; message: string } {
   const reason = codeOf(error);
-  if (aborted)
-    return { code: 'REQUEST_ABORTED', message: `aborted ${sent ? 'under way' : 'before anything was sent'}` };
+  if (aborted) {
+    const when = sent ? 'under way' : 'before anything was sent';
+    return { code: 'REQUEST_ABORTED', message: `aborted ${when}: ${reasonOf(error)}` };
+  }
   if (reason === 'UND_ERR_INVALID_ARG') return { code: 'INVALID_REQUEST', message: error.message };
   if (reason === 'UND_ERR_CLOSED' || reason === 'UND_ERR_DESTROYED') {
     return { code: sent ? 'CONNECTION_LOST' : 'REQUEST_ABORTED', message: 'the client was closed' };

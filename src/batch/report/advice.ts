@@ -157,6 +157,10 @@ const byCode: Readonly<Record<string, Advice>> = {
     toDo: 'The message names it. Look at the task at the service before trying again.',
   },
   RATE_LIMIT_WAIT: byClass.rate,
+  SLOTS_TAKEN: {
+    what: 'The other jobs of the app held their share of the worker all the time',
+    toDo: 'Look at why the service takes so long, or give the worker more slots (`worker.max_concurrent_activities`), then try again.',
+  },
   UPLOAD_DEADLINE: slow,
   SUBMIT_DEADLINE: slow,
   CONVERSION_DEADLINE: slow,

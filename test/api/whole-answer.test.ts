@@ -1,0 +1,93 @@
+import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { closeAll, connectTo, failureOf, readAll, sendJson, serve, serveTcp } from './loopback';
+
+afterEach(closeAll);
+
+const timeouts = { connectMs: 100, headersMs: 200, bodyMs: 200, stallMs: 200 };
+const stepMs = 40;
+
+/** A byte at a time, so that no silence is ever long. */
+async function drip(
+  response: ServerResponse,
+  text: string,
+  { status = 200, type = 'application/json' }: { status?: number; type?: string } = {},
+): Promise<void> {
+  response.writeHead(status, { 'content-type': type });
+  for (const byte of text) {
+    if (response.destroyed) return;
+    response.write(byte);
+    await sleep(stepMs);
+  }
+  response.end();
+}
+
+const long = JSON.stringify({ result: { output: { connector: 'c', filler: 'x'.repeat(200) } } });
+
+function dripping(status = 200) {
+  return serve((response) => void drip(response, long, { status }));
+}
+
+const upload = { name: 'a.md', size: 1, open: () => oneByte() };
+
+async function* oneByte(): AsyncGenerator<Uint8Array> {
+  yield await Promise.resolve(Buffer.from('x'));
+}
+
+describe('an answer that comes a byte at a time', () => {
+  it('to a request without a file ends in time, as one that may have been executed', async () => {
+    const { baseUrl } = await dripping();
+    const error = await failureOf(connectTo(baseUrl, timeouts).convertFile({ connector: 'c', output: 'pdf' }));
+    expect(error).toMatchObject({ code: 'REQUEST_TIMEOUT', mayHaveExecuted: true });
+    expect(error.message).toMatch(/^v1\/convert\/file: .*not complete within 0\.\d s/);
+  });
+
+  it('ends by the moment that the caller names', async () => {
+    const { baseUrl } = await dripping();
+    const turn = { answerByMs: performance.now() + 300 };
+    const error = await failureOf(connectTo(baseUrl).convertFile({ connector: 'c', output: 'pdf', turn }));
+    expect(error).toMatchObject({ code: 'REQUEST_TIMEOUT', mayHaveExecuted: true });
+  });
+
+  it('to an upload ends in time', async () => {
+    const { baseUrl } = await dripping();
+    const error = await failureOf(connectTo(baseUrl, timeouts).uploadFile({ file: upload }));
+    expect(error).toMatchObject({ code: 'REQUEST_TIMEOUT', mayHaveExecuted: true });
+  });
+
+  it('that refuses a download ends in time', async () => {
+    const { baseUrl } = await dripping(404);
+    const error = await failureOf(connectTo(baseUrl, timeouts).download({ ticket: { connector: 'c' } }));
+    expect(error).toMatchObject({ httpStatus: 404 });
+  });
+
+  it('is a file that may take as long as it goes on coming', async () => {
+    const { baseUrl } = await serve((response) => void drip(response, 'x'.repeat(20), { type: 'text/plain' }));
+    const { body } = await connectTo(baseUrl, timeouts).download({ ticket: { connector: 'c' } });
+    expect(await readAll(body)).toHaveLength(20);
+  });
+});
+
+it('interim answers do not keep a request alive for ever', async () => {
+  const baseUrl = await serveTcp((socket) => {
+    const timer = setInterval(() => socket.write('HTTP/1.1 102 Processing\r\n\r\n'), stepMs);
+    socket.once('close', () => clearInterval(timer));
+  });
+  const error = await failureOf(connectTo(baseUrl, timeouts).taskResponse({ connector: 'c' }));
+  expect(error).toMatchObject({ code: 'REQUEST_TIMEOUT', mayHaveExecuted: true });
+});
+
+it('a conversion that is answered when it is done may take until the moment that the caller names', async () => {
+  const { baseUrl } = await serve((response) => {
+    const entity = { id: 't', status: 'completed' };
+    setTimeout(() => sendJson(response, { entity, result: { output: { connector: 't', status: 'successful' } } }), 800);
+  });
+  const turn = { answerByMs: performance.now() + 10_000 };
+  const snapshot = await connectTo(baseUrl, timeouts).convertFile({
+    connector: 'c',
+    output: 'pdf',
+    mode: 'sync',
+    turn,
+  });
+  expect(snapshot.status).toBe('completed');
+});

@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { NativeConnection } from '@temporalio/worker';
+import { FileConversionClient } from '../../src/client/file-conversion-client';
+import { FileConversionPlugin } from '../../src/plugin';
+import { createConversionWorker } from '../../src/worker';
+import type { ConversionRig } from '../support/conversion-worker';
+import { quickPolicies, startRig } from '../support/conversion-worker';
+import type { StubService } from '../support/stub-service';
+import { startStubService, stubAppId, stubToken } from '../support/stub-service';
+import { testTemporalAddress } from '../support/temporal';
+import { until } from '../support/until';
+
+/** An answer that never ends, a byte at a time. */
+function drip(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'application/json' });
+  const timer = setInterval(() => response.write(' '), 200);
+  response.once('close', () => clearInterval(timer));
+}
+
+describe('a submit whose answer comes a byte at a time', () => {
+  let rig: ConversionRig;
+
+  beforeEach(async () => {
+    rig = await startRig();
+    rig.stub.on('convert/file', (_seen, response) => drip(response));
+  });
+
+  afterEach(() => rig.close());
+
+  it('ends by submitTimeout, with an outcome that is unknown and the reason', async () => {
+    const policies = { ...quickPolicies, submitTimeout: '4 seconds', onUnknownOutcome: 'fail' } as const;
+    const job = rig.client.convert({ source: await rig.source('report.md'), output: 'pdf', policies });
+    await expect(job).rejects.toMatchObject({
+      code: 'OUTCOME_UNKNOWN',
+      message: expect.stringMatching(/the answer was not complete within [23]\.\d s/) as string,
+    });
+    expect(rig.stub.count('convert/file')).toBe(1);
+  });
+
+  it('is given up when the grace time of a worker that shuts down is over', async () => {
+    const policies = { ...quickPolicies, submitTimeout: '1 minute' } as const;
+    const { workflowId } = await rig.client.start({ source: await rig.source('report.md'), output: 'pdf', policies });
+    await until('it is submitted', () => rig.stub.count('convert/file') === 1);
+    // The grace time of this worker is a second.
+    const stopped = await Promise.race([rig.stopWorker().then(() => true), sleep(20_000, false, { ref: false })]);
+    expect(stopped).toBe(true);
+    const { events } = await rig.temporal.workflow.getHandle(workflowId).fetchHistory();
+    const failures = (events ?? []).map(({ activityTaskFailedEventAttributes: failed }) => failed?.failure);
+    expect(failures).toContainEqual(
+      expect.objectContaining({
+        message: expect.stringContaining('the worker was shut down') as string,
+        applicationFailureInfo: expect.objectContaining({ type: 'OUTCOME_UNKNOWN' }) as object,
+      }),
+    );
+  });
+});
+
+describe('a worker that serves two apps', () => {
+  let rig: ConversionRig;
+  let quick: StubService;
+
+  beforeEach(async () => {
+    rig = await startRig({ worker: false, app: 'slow' });
+    quick = await startStubService();
+  });
+
+  afterEach(async () => {
+    await rig.close();
+    await quick.close();
+  });
+
+  it('converts for the one at once, though the submits of the other are never answered and more wait than there are slots', async () => {
+    rig.stub.on('convert/file', (_seen, response) => drip(response));
+    const profile = { appId: stubAppId, token: stubToken };
+    const plugin = new FileConversionPlugin({
+      apps: { slow: { ...profile, baseUrl: rig.stub.url }, quick: { ...profile, baseUrl: quick.url } },
+    });
+    const connection = await NativeConnection.connect({ address: testTemporalAddress() });
+    const { taskQueue, temporal } = rig;
+    const worker = await createConversionWorker({
+      connection,
+      plugin,
+      taskQueue,
+      maxConcurrentActivities: 10,
+      shutdownGraceMs: 100,
+    });
+    const running = worker.run();
+    try {
+      const source = await rig.source('report.md');
+      const policies = { ...quickPolicies, submitTimeout: '2 minutes' } as const;
+      for (let job = 0; job < 20; job += 1) await rig.client.start({ source, output: 'pdf', policies });
+      await until('they hold all slots but one', () => rig.stub.count('convert/file') === 9);
+      const client = new FileConversionClient({ client: temporal, taskQueue, app: 'quick' });
+      const ofSlow = () => rig.stub.count('convert/file');
+      expect(await client.convert({ source, output: 'pdf', policies }, { workflowId: randomUUID() })).toMatchObject({
+        status: 'succeeded',
+        requests: 3,
+      });
+      // None of them has ended meanwhile, or another would have taken its place.
+      expect(ofSlow()).toBe(9);
+    } finally {
+      worker.shutdown();
+      await running;
+      await plugin.close();
+      await connection.close();
+    }
+  });
+});

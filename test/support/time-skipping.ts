@@ -71,12 +71,21 @@ interface FollowingClock {
   restore(): void;
 }
 
-/** `Date.now` of this process as the server's clock: what has been skipped has passed for the activities too. */
+/** Both clocks of this process as the server's: what has been skipped has passed for the activities too. */
 function followServerClock(): FollowingClock {
   const now = Date.now.bind(Date);
+  const elapsed = performance.now.bind(performance);
   let skippedMs = 0;
-  const spy = jest.spyOn(Date, 'now').mockImplementation(() => now() + skippedMs);
-  return { set: (serverNowMs) => (skippedMs = serverNowMs - now()), restore: () => spy.mockRestore() };
+  const spies = [
+    jest.spyOn(Date, 'now').mockImplementation(() => now() + skippedMs),
+    jest.spyOn(performance, 'now').mockImplementation(() => elapsed() + skippedMs),
+  ];
+  return {
+    set: (serverNowMs) => (skippedMs = serverNowMs - now()),
+    restore: () => {
+      for (const spy of spies) spy.mockRestore();
+    },
+  };
 }
 
 /** Each attempt of an activity begins with a look at the server's clock: time is skipped between attempts only. */

@@ -8,7 +8,10 @@ export interface Turn {
   readonly signal?: AbortSignal | undefined;
   /** 1 is served first; default 3. Equals go by `since`. Those behind the default leave a part of each window to the others. */
   readonly priority?: number | undefined;
-  /** When it asked for the first time: whoever was turned away comes back to its place. Milliseconds since the epoch; default: now. */
+  /**
+   * When it asked for the first time: whoever was turned away comes back to its place. Milliseconds since the epoch, by whatever clock; a moment
+   * still ahead counts as now. Default: now.
+   */
   readonly since?: number | undefined;
   /** Longest time in line; a request that would wait longer is turned away at once. Default: 30,000. */
   readonly maxWaitMs?: number | undefined;
@@ -37,15 +40,25 @@ export class TurnedAway extends Error {
   }
 }
 
-/** What outlives a process: the end of each RETRY-AFTER, in milliseconds since the epoch. */
+/** What outlives a process: how long the RETRY-AFTER of each class still lasts, in milliseconds. */
 export interface RateMemory {
   load(): Partial<Record<EndpointClass, number>>;
-  save(blockedUntilMs: Partial<Record<EndpointClass, number>>): void;
+  save(restMs: Partial<Record<EndpointClass, number>>): void;
+}
+
+/** The clocks of a gate. */
+interface Clocks {
+  /** Milliseconds of a clock that nobody sets: all waits go by it. Default: `performance.now()`. */
+  readonly now?: () => number;
+  /** Milliseconds since the epoch, which places in line are compared with. Default: `Date.now()`. */
+  readonly wallNow?: () => number;
 }
 
 interface Place {
   readonly priority: number;
   readonly since: number;
+  /** What it comes back with: its `since` as it was told. */
+  readonly id: number;
 }
 
 interface Waiter extends Place {
@@ -77,12 +90,16 @@ const defaultMaxWaitMs = 30_000;
 export class RateGate {
   readonly #lines = new Map<EndpointClass, Line>();
   readonly #memory: RateMemory | undefined;
-  readonly #now: () => number;
+  readonly #clocks: Required<Clocks>;
   #closed: Error | undefined;
 
-  constructor({ memory, now = Date.now }: { memory?: RateMemory | undefined; now?: () => number } = {}) {
+  constructor({
+    memory,
+    now = () => performance.now(),
+    wallNow = () => Date.now(),
+  }: { memory?: RateMemory | undefined } & Clocks = {}) {
     this.#memory = memory;
-    this.#now = now;
+    this.#clocks = { now, wallNow };
   }
 
   /**
@@ -109,16 +126,16 @@ export class RateGate {
   #lineOf(name: EndpointClass): Line {
     const existing = this.#lines.get(name);
     if (existing) return existing;
-    const blockedUntilMs = this.#memory?.load()[name] ?? 0;
-    const line = new Line(new RateBucket({ blockedUntilMs }), this.#now, () => this.#remember());
+    const blockedUntilMs = this.#clocks.now() + (this.#memory?.load()[name] ?? 0);
+    const line = new Line(new RateBucket({ blockedUntilMs }), this.#clocks, () => this.#remember());
     this.#lines.set(name, line);
     return line;
   }
 
   #remember(): void {
-    const now = this.#now();
-    const blocked = [...this.#lines].map(([name, { bucket }]) => [name, bucket.blockedUntilMs] as const);
-    this.#memory?.save({ ...this.#memory.load(), ...Object.fromEntries(blocked.filter(([, until]) => until > now)) });
+    const now = this.#clocks.now();
+    const rests = [...this.#lines].map(([name, { bucket }]) => [name, bucket.blockedUntilMs - now] as const);
+    this.#memory?.save({ ...this.#memory.load(), ...Object.fromEntries(rests.filter(([, restMs]) => restMs > 0)) });
   }
 }
 
@@ -130,20 +147,24 @@ class Line {
 
   constructor(
     readonly bucket: RateBucket,
-    private readonly now: () => number,
+    private readonly clocks: Required<Clocks>,
     private readonly onThrottled: () => void,
   ) {}
+
+  private now(): number {
+    return this.clocks.now();
+  }
 
   enter({
     signal,
     priority = defaultPriority,
-    since = this.now(),
+    since = this.clocks.wallNow(),
     maxWaitMs = defaultMaxWaitMs,
   }: Turn): Promise<Permit> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
-      const place = { priority, since };
-      this.#welcomeBack(place);
+      // A clock that ran ahead when the others asked must not put whoever asks after them before them for as long as it did.
+      const place = { priority, id: since, since: this.#welcomeBack(since) ?? Math.min(since, this.clocks.wallNow()) };
       const waitMs = this.#estimateWaitMs(place);
       if (waitMs > maxWaitMs * surePart) throw this.#turnAway(place, waitMs);
 
@@ -234,10 +255,12 @@ class Line {
     return new TurnedAway(waitMs, comeBackMs);
   }
 
-  #welcomeBack({ since }: Place): void {
+  /** Since when it has waited, if it was turned away. */
+  #welcomeBack(id: number): number | undefined {
     const now = this.now();
-    const own = this.#absent.findIndex((absent) => absent.since === since);
-    this.#absent = this.#absent.filter(({ backAtMs }, index) => index !== own && now < backAtMs + absenceGraceMs);
+    const own = this.#absent.find((absent) => absent.id === id);
+    this.#absent = this.#absent.filter((absent) => absent !== own && now < absent.backAtMs + absenceGraceMs);
+    return own?.since;
   }
 
   #estimateWaitMs(place: Place): number {

@@ -3,26 +3,38 @@ import path from 'node:path';
 import { z } from 'zod';
 import type { RateMemory } from './rate-gate';
 
-const rememberedSchema = z.partialRecord(z.enum(['upload', 'submit', 'poll', 'download', 'info']), z.number());
+/** The moment at which a wait ends is of the clock on the wall, which may be set; how long it lasted when it was written is not. */
+const waitSchema = z.object({ untilMs: z.number(), restMs: z.number() });
+const rememberedSchema = z.partialRecord(z.enum(['upload', 'submit', 'poll', 'download', 'info']), waitSchema);
 
 /**
- * Keeps the end of each RETRY-AFTER in a small file, so that a worker that starts again still waits for the rest of it. Written on a 429 only.
+ * Keeps the end of each RETRY-AFTER in a small file, so that a worker that starts again still waits for the rest of it: never longer than the
+ * service asked, whatever clock is set meanwhile. Written on a 429 only.
  * Whatever is wrong with the file is no reason to stop working: then the service says once more how long to wait.
  */
-export function createRateMemory(filePath: string, onProblem: (message: string) => void = () => undefined): RateMemory {
+export function createRateMemory(
+  filePath: string,
+  onProblem: (message: string) => void = () => undefined,
+  now: () => number = () => Date.now(),
+): RateMemory {
   return {
     load() {
       try {
-        return rememberedSchema.parse(JSON.parse(readFileSync(filePath, 'utf8')));
+        const waits = rememberedSchema.parse(JSON.parse(readFileSync(filePath, 'utf8')));
+        const rests = Object.entries(waits).map(
+          ([name, { untilMs, restMs }]) => [name, Math.min(untilMs - now(), restMs)] as const,
+        );
+        return Object.fromEntries(rests.filter(([, restMs]) => restMs > 0));
       } catch {
         return {};
       }
     },
-    save(blockedUntilMs) {
+    save(rests) {
       const partial = `${filePath}.${process.pid}`;
+      const waits = Object.entries(rests).map(([name, restMs]) => [name, { untilMs: now() + restMs, restMs }]);
       try {
         mkdirSync(path.dirname(filePath), { recursive: true });
-        writeFileSync(partial, JSON.stringify(blockedUntilMs));
+        writeFileSync(partial, JSON.stringify(Object.fromEntries(waits)));
         renameSync(partial, filePath);
       } catch (error) {
         onProblem(`The end of a RETRY-AFTER could not be kept in ${filePath}: ${String(error)}`);

@@ -137,6 +137,43 @@ it('leaves the line with the signal’s reason, and the next takes the place', a
   await staying;
 });
 
+describe('a clock on the wall that ran a day ahead and is set right', () => {
+  const dayMs = 24 * 60 * 60_000;
+
+  it('stops nobody for longer than the window that was there', async () => {
+    jest.useFakeTimers({ now: Date.now() + dayMs });
+    try {
+      const gate = new RateGate();
+      (await gate.enter(endpoint)).answered(told(0, 10));
+      jest.setSystemTime(Date.now() - dayMs);
+      const entered = gate.enter(endpoint);
+      await jest.advanceTimersByTimeAsync(11_000);
+      await entered;
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  it('puts whoever asks afterwards behind those who asked before', async () => {
+    const clock = { wallMs: dayMs };
+    const gate = new RateGate({ wallNow: () => clock.wallMs });
+    const first = await gate.enter(endpoint);
+    clock.wallMs = 1_000;
+    const entered: string[] = [];
+    const enter = (name: string, since: number) =>
+      gate.enter(endpoint, { since }).then((permit) => {
+        entered.push(name);
+        permit.unsent();
+      });
+    const early = enter('asked while it was ahead', dayMs - 10);
+    clock.wallMs = 2_000;
+    const all = [early, enter('asked afterwards', 1_500)];
+    first.unsent();
+    await Promise.all(all);
+    expect(entered).toEqual(['asked while it was ahead', 'asked afterwards']);
+  });
+});
+
 it('keeps a line for each class of endpoints', async () => {
   const gate = new RateGate();
   (await gate.enter(endpoint)).answered({ throttled: true, retryAfterSeconds: 60 });
@@ -163,9 +200,31 @@ describe('the memory of a RETRY-AFTER', () => {
     expect(Object.keys(JSON.parse(await readFile(file, 'utf8')) as object)).toEqual(['submit']);
   });
 
-  it.each(['', 'no json', '{"submit":"soon"}', '[]'])('is no reason to stop when it reads %j', async (content) => {
+  it('brings no wait that is longer than the service asked for, though the clock on the wall was a day ahead when it was written', async () => {
     const file = path.join(folder, 'app.json');
-    await writeFile(file, content);
+    const dayMs = 24 * 60 * 60_000;
+    const ahead = createRateMemory(file, undefined, () => Date.now() + dayMs);
+    (await new RateGate({ memory: ahead }).enter(endpoint)).answered({ throttled: true, retryAfterSeconds: 60 });
+    const after = new RateGate({ memory: createRateMemory(file) });
+    const error: unknown = await after.enter(endpoint, { maxWaitMs: 1_000 }).catch((reason: unknown) => reason);
+    if (!(error instanceof TurnedAway)) throw new Error('was not turned away');
+    expect(error.comeBackMs).toBeGreaterThan(59_000);
+    expect(error.comeBackMs).toBeLessThanOrEqual(60_000);
+  });
+
+  it('of a wait that is over by the clock on the wall brings none', async () => {
+    const file = path.join(folder, 'app.json');
+    const behind = createRateMemory(file, undefined, () => Date.now() - 61_000);
+    (await new RateGate({ memory: behind }).enter(endpoint)).answered({ throttled: true, retryAfterSeconds: 60 });
     await new RateGate({ memory: createRateMemory(file) }).enter(endpoint, { maxWaitMs: 0 });
   });
+
+  it.each(['', 'no json', '{"submit":"soon"}', '{"submit":1795000000000}', '[]'])(
+    'is no reason to stop when it reads %j',
+    async (content) => {
+      const file = path.join(folder, 'app.json');
+      await writeFile(file, content);
+      await new RateGate({ memory: createRateMemory(file) }).enter(endpoint, { maxWaitMs: 0 });
+    },
+  );
 });

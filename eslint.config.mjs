@@ -15,7 +15,7 @@ const arrows = {
   tracing: ['shared'],
   callbacks: ['shared'],
   history: ['shared'],
-  client: ['batch', 'encryption', 'history', 'shared'],
+  client: ['api/error-codes', 'batch', 'encryption', 'history', 'shared'],
   service: ['api/contract', 'api/error-codes', 'shared'],
   // Raw HTTP instead of our own client, whose tolerance would hide what a service does wrong.
   conformance: ['api/contract', 'api/error-codes', 'shared'],

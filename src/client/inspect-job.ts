@@ -6,6 +6,8 @@ import { activityNames, conversionJobType, conversionStateQuery } from '../share
 import { searchAttributes } from '../shared/search-attributes';
 import type { JobHistory, TimelineEntry } from '../history/job-history';
 import { readJobHistory } from '../history/job-history';
+import type { Waiting } from './job-waiting';
+import { waitingOf } from './job-waiting';
 import type { PendingStep } from './pending-step';
 import { readPendingStep } from './pending-step';
 import { aliveWorkers } from './task-queue-workers';
@@ -28,8 +30,10 @@ export interface JobInspection {
   since: number;
   startedAt: number;
   endedAt?: number;
-  /** What a running job waits for, in one sentence. */
+  /** What a running job waits for: completes "waits for". */
   waitsFor?: string;
+  /** The same, and why, and until when. */
+  waiting?: Waiting;
   pending?: PendingStep;
   /** Whether a worker answers for a running job: without one everything here is told by the history alone. */
   worker?: 'answers' | 'silent' | 'none';
@@ -56,25 +60,21 @@ export class NotAConversionJobError extends Error {
   }
 }
 
-const queryTimeoutMs = 5_000;
+const queryTimeoutMs = 3_000;
 
 /**
  * Reads a job from its history, its pending activity and, where a worker is alive, its own answer.
  * @throws WorkflowNotFoundError, NotAConversionJobError
  */
 export async function inspectJob(client: Client, workflowId: string, runId?: string): Promise<JobInspection> {
-  const description = await client.workflow.getHandle(workflowId, runId).describe();
-  if (description.type !== conversionJobType) throw new NotAConversionJobError(workflowId, description.type);
-  // Of this very run: another may have begun meanwhile.
-  const handle = client.workflow.getHandle(workflowId, description.runId);
-  const { events } = await handle.fetchHistory();
-  const history = await readJobHistory(events, client.options.loadedDataConverter);
+  const { description, history } = await readJob(client, workflowId, runId);
   const status = statusOf(description);
   const isRunning = status === 'running';
   const pending = isRunning ? readPendingStep(description) : undefined;
   const answer = isRunning ? await askWorker(client, description) : undefined;
   const state = answer?.state;
   const stand = isRunning ? standOf(history, pending, description.startTime.getTime()) : undefined;
+  const waiting = isRunning ? waitingOf({ history, description, pending, worker: answer?.worker }) : undefined;
   const { result, failure, task } = history;
   const details = failure?.details as Partial<ConversionFailureDetails> | undefined;
   const taskId = result?.taskId ?? state?.taskId ?? task?.taskId ?? details?.taskId;
@@ -90,7 +90,8 @@ export async function inspectJob(client: Client, workflowId: string, runId?: str
     taskQueue: description.taskQueue,
     ...(batchId !== undefined && { batchId }),
     status,
-    ...(stand && { phase: state?.phase ?? stand.phase, waitsFor: stand.waitsFor }),
+    ...(stand && { phase: state?.phase ?? stand.phase }),
+    ...(waiting && { waitsFor: waiting.waitsFor, waiting }),
     since: endedAt ?? state?.since ?? stand?.since ?? startedAt,
     startedAt,
     ...(endedAt !== undefined && { endedAt }),
@@ -112,6 +113,32 @@ export async function inspectJob(client: Client, workflowId: string, runId?: str
   };
 }
 
+async function readJob(client: Client, workflowId: string, runId?: string) {
+  const description = await client.workflow.getHandle(workflowId, runId).describe();
+  if (description.type !== conversionJobType) throw new NotAConversionJobError(workflowId, description.type);
+  // Of this very run: another may have begun meanwhile.
+  const { events } = await client.workflow.getHandle(workflowId, description.runId).fetchHistory();
+  return { description, history: await readJobHistory(events, client.options.loadedDataConverter) };
+}
+
+/**
+ * What a job waits for, and of which app it is; undefined when it has ended. Asks no worker.
+ * @throws WorkflowNotFoundError, NotAConversionJobError
+ */
+export async function readJobWaiting(
+  client: Client,
+  workflowId: string,
+): Promise<{ app: string; waiting: Waiting; since: number } | undefined> {
+  const { description, history } = await readJob(client, workflowId);
+  if (statusOf(description) !== 'running') return undefined;
+  const pending = readPendingStep(description);
+  return {
+    app: history.input.app,
+    waiting: waitingOf({ history, description, pending, worker: undefined }),
+    since: standOf(history, pending, description.startTime.getTime()).since,
+  };
+}
+
 async function askWorker(
   client: Client,
   { workflowId, runId, taskQueue }: WorkflowExecutionDescription,
@@ -127,37 +154,20 @@ async function askWorker(
   }
 }
 
-/** Where a running job stands by its history alone, and what it waits for. */
+/** Where a running job stands by its history alone. */
 function standOf(
   { lastStep, input }: JobHistory,
   pending: PendingStep | undefined,
   startedAt: number,
-): { phase: JobPhase; since: number; waitsFor: string } | undefined {
-  if (!lastStep) {
-    const phase = 'uri' in input.source ? 'uploading' : 'submitting';
-    return { phase, since: startedAt, waitsFor: 'a worker that takes it for the first time' };
-  }
+): { phase: JobPhase; since: number } {
+  if (!lastStep) return { phase: 'uri' in input.source ? 'uploading' : 'submitting', since: startedAt };
   const { activity, entry, failure, hasCallback } = lastStep;
   const since = entry.endedAt ?? entry.at;
-  if (pending)
-    return { phase: phaseOf(entry.what), since: entry.at, waitsFor: waitOfPending(pending, entry, input.app) };
-  if (failure?.reaction === 'awaitCredits') {
-    return { phase: 'awaitingCredits', since, waitsFor: `vCredits of app ${input.app}` };
-  }
-  if (failure?.reaction === 'outcomeUnknown' && hasCallback) {
-    const waitsFor = 'the callback that tells whether the submit with an unknown outcome ran';
-    return { phase: 'submitting', since, waitsFor };
-  }
-  if (activity === activityNames.convertFile && entry.outcome === 'done') {
-    return { phase: 'converting', since, waitsFor: "the service's callback, or the time to poll" };
-  }
-  return { phase: phaseOf(entry.what), since, waitsFor: 'a worker that goes on, or the pause before the next submit' };
-}
-
-function waitOfPending({ step, underWay }: PendingStep, { what }: TimelineEntry, app: string): string {
-  if (what === 'awaitingCredits') return `vCredits of app ${app}`;
-  if (step === 'converting') return 'the service to finish the conversion';
-  return underWay ? `the attempt under way (${step})` : `the next attempt (${step})`;
+  if (pending) return { phase: phaseOf(entry.what), since: entry.at };
+  if (failure?.reaction === 'awaitCredits') return { phase: 'awaitingCredits', since };
+  if (failure?.reaction === 'outcomeUnknown' && hasCallback) return { phase: 'submitting', since };
+  if (activity === activityNames.convertFile && entry.outcome === 'done') return { phase: 'converting', since };
+  return { phase: phaseOf(entry.what), since };
 }
 
 function phaseOf(what: string): JobPhase {

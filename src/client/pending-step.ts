@@ -14,6 +14,8 @@ export interface PendingStep {
   lastFailure?: string;
   lastFailureType?: string;
   lastWorker?: string;
+  /** Somebody has paused it in Temporal. */
+  isPaused?: true;
 }
 
 const started = 2;
@@ -33,6 +35,7 @@ export function readPendingStep({ raw }: Pick<WorkflowExecutionDescription, 'raw
     ...(!underWay && nextAttemptAt !== undefined && { nextAttemptAt }),
     ...(failure?.message && { lastFailure: failure.message }),
     ...(type && { lastFailureType: type }),
+    ...(activity.paused === true && { isPaused: true as const }),
     ...(activity.lastWorkerIdentity && { lastWorker: activity.lastWorkerIdentity }),
   };
 }

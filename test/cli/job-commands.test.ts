@@ -113,7 +113,7 @@ describe('fileconv job show', () => {
     expect(ended.code).toBe(0);
     expect(shown(ended, 'State')).toMatch(/^uploading since /);
     expect(shown(ended, 'Worker')).toMatch(/^none polls task queue test-/);
-    expect(linesOf(ended.stdout).at(-1)).toBe('No worker is alive; start one: fileconv worker');
+    expect(linesOf(ended.stdout).at(-1)).toBe('Start one: fileconv worker');
   });
 
   it("links to the Temporal UI that the configuration names for somebody's own Temporal", async () => {

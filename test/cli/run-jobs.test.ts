@@ -38,6 +38,7 @@ function optionsFor(client: FileConversionClient, extra: Partial<RunOptions> = {
       begin: () => ({ started: () => undefined, end: () => undefined }),
       close: () => undefined,
     },
+    inFlight: new Map(),
     onOutcome: () => undefined,
     signal: new AbortController().signal,
     ...extra,

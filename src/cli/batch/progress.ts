@@ -60,13 +60,16 @@ export function progressText(state: BatchState, perSecond: number | undefined): 
     needsAttention ? `${formatCount(needsAttention.jobs)} of them waiting: ${needsAttention.code}` : '',
     status === 'running' || status === 'completed' ? '' : status,
     perSecond === undefined ? '' : `${perSecond.toFixed(1)} files/s`,
-    perSecond === undefined || perSecond <= 0 || left === 0 ? '' : `${duration(left / perSecond)} left`,
+    perSecond === undefined || perSecond <= 0 || left === 0 || status !== 'running'
+      ? ''
+      : `${duration(left / perSecond)} left`,
     vcredits > 0 ? `${formatCount(vcredits)} vCredits` : '',
   ];
   return parts.filter((part) => part !== '').join(', ');
 }
 
-function endedOf({ succeeded, failed, skipped, cancelled }: BatchState): number {
+/** Items that are in their final state. */
+export function endedOf({ succeeded, failed, skipped, cancelled }: BatchState): number {
   return succeeded + failed + skipped + cancelled;
 }
 

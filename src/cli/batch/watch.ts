@@ -5,31 +5,38 @@ import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { aborted } from '../stack/parent-process';
 import type { StackInUse } from '../stack/stack-in-use';
-import { BatchProgress } from './progress';
+import { createStallReader } from '../waiting/explain-stall';
+import type { Stall } from '../waiting/stall';
+import { StallNews } from '../waiting/stall-news';
+import { BatchProgress, endedOf } from './progress';
 
 const askEveryMs = 1_000;
 /** Where only a line now and then is written. Each look is a task for a worker. */
 const askQuietlyEveryMs = 10_000;
 
 /**
- * Shows a batch until it ends.
- * @returns undefined when the signal ended the watching before the batch did.
+ * Shows a batch until it ends, and tells why nothing moves when nothing does.
+ * @returns no result when the signal ended the watching before the batch did; then what stood in the batch's way.
  * @throws CommandError `BATCH_FAILED`
  */
 export async function watchBatch(
-  { output }: CommandContext,
+  context: CommandContext,
   { stack, batch, signal }: { stack: StackInUse; batch: BatchHandle; signal: AbortSignal },
-): Promise<ConversionBatchResult | undefined> {
+): Promise<{ result?: ConversionBatchResult; stall?: Stall }> {
+  const { output } = context;
   const progress = new BatchProgress(output);
+  const news = tellStalls(context, { stack, batch });
   const over = new AbortController();
   const showing = showUntil(over.signal, { stack, batch, progress, isLive: output.isLive });
   try {
-    return await Promise.race([stack.untilClosed(() => batch.result()), aborted(signal).then(() => undefined)]);
+    const result = await Promise.race([stack.untilClosed(() => batch.result()), aborted(signal)]);
+    return { ...(result && { result }), ...(news.last && { stall: news.last }) };
   } catch (error) {
     if (error instanceof BatchFailedError) throw new CommandError('BATCH_FAILED', [error.message], { cause: error });
     throw error;
   } finally {
     over.abort();
+    news.close();
     progress.close();
     const shown = new AbortController();
     await Promise.race([
@@ -38,6 +45,26 @@ export async function watchBatch(
       sleep(askEveryMs, undefined, { signal: shown.signal }).catch(() => undefined),
     ]);
   }
+}
+
+function tellStalls(context: CommandContext, { stack, batch }: { stack: StackInUse; batch: BatchHandle }): StallNews {
+  let endedBefore = -1;
+  const news = new StallNews({
+    output: context.output,
+    // With how far it is.
+    toldElsewhere: ['room', 'attention'],
+    async explain() {
+      const { stall, state } = await createStallReader(context, stack.client).batch(batch.name);
+      const ended = state ? endedOf(state) : endedBefore;
+      const moved = ended > endedBefore;
+      endedBefore = ended;
+      // At the first look nothing is known of before.
+      if (moved && ended > 0) news.moved();
+      else if (stall) return { who: `Batch ${batch.name}`, stall };
+      return undefined;
+    },
+  });
+  return news;
 }
 
 async function showUntil(

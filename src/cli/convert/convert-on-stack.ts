@@ -10,6 +10,10 @@ import { openApi } from '../open-api';
 import { explainServiceFailure } from '../service-problem';
 import { untilAskedToEnd } from '../stack/parent-process';
 import { useStack } from '../stack/use-stack';
+import type { StallReader } from '../waiting/explain-stall';
+import { createStallReader } from '../waiting/explain-stall';
+import type { Stall } from '../waiting/stall';
+import { StallNews } from '../waiting/stall-news';
 import type { PlannedJob } from './destinations';
 import { showProgress } from './progress';
 import { announce, report } from './report';
@@ -33,6 +37,11 @@ export async function convertOnStack(
       await proveReachable(context, app, { to, url: stack.serviceUrl });
     }
     const progress = showProgress(output, jobs.length);
+    const inFlight = new Map<string, string>();
+    const news = new StallNews({
+      output,
+      explain: () => explainOldest(createStallReader(context, stack.client), inFlight),
+    });
     const outcomes = await runJobs(jobs, {
       client: new FileConversionClient({ client: stack.client, taskQueue: stack.taskQueue, app }),
       untilClosed: (run) => stack.untilClosed(run),
@@ -44,13 +53,34 @@ export async function convertOnStack(
       parallel,
       cwd,
       progress,
-      onOutcome: (outcome, done) => announce(context, outcome, { done, total: jobs.length }),
+      inFlight,
+      onOutcome(outcome, done) {
+        news.moved();
+        announce(context, outcome, { done, total: jobs.length });
+      },
       signal,
-    }).finally(() => progress.close());
-    return report(output, outcomes, { interrupted: signal.aborted, outlivesCommand: stack.outlivesCommand });
+    }).finally(() => {
+      news.close();
+      progress.close();
+    });
+    const { outlivesCommand } = stack;
+    return report(output, outcomes, { interrupted: signal.aborted, outlivesCommand, stall: news.last });
   } finally {
     await stack.close();
   }
+}
+
+/** What the job waits for that was started first; while it does, others may wait for the same. */
+async function explainOldest(
+  reader: StallReader,
+  inFlight: ReadonlyMap<string, string>,
+): Promise<{ who: string; stall: Stall } | undefined> {
+  const [oldest] = inFlight;
+  if (!oldest) return undefined;
+  const [workflowId, file] = oldest;
+  const others = inFlight.size - 1;
+  const { stall } = await reader.job(workflowId);
+  return stall && { who: others === 0 ? file : `${file} (and ${others} more under way)`, stall };
 }
 
 /** One request tells a service that is down, or does not know us, before a job waits for it. */

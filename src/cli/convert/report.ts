@@ -4,6 +4,8 @@ import { exitCodes } from '../exit';
 import type { Output } from '../output';
 import { fileSize } from '../table';
 import { printable } from '../terminal-text';
+import type { Stall } from '../waiting/stall';
+import { stallJson, stallText } from '../waiting/stall';
 import { shownPath } from './destinations';
 import type { FileOutcome } from './outcome';
 
@@ -33,9 +35,13 @@ export function announce(
 export function report(
   output: Output,
   outcomes: readonly FileOutcome[],
-  { interrupted, outlivesCommand }: { interrupted: boolean; outlivesCommand: boolean },
+  {
+    interrupted,
+    outlivesCommand,
+    stall,
+  }: { interrupted: boolean; outlivesCommand: boolean; stall?: Stall | undefined },
 ): ExitCode {
-  if (output.json) output.printJson({ files: outcomes });
+  if (output.json) output.printJson({ files: outcomes, ...(interrupted && stall && stallJson(stall)) });
   const count = (status: FileOutcome['status']) => outcomes.filter((outcome) => outcome.status === status).length;
   if (interrupted) {
     const parts = [
@@ -48,6 +54,10 @@ export function report(
       : 'Jobs under way go on with the next `fileconv up` in this folder';
     const fate = count('unfinished') === 0 ? '' : ` ${next}; their results will be where you asked for them.`;
     output.say(`Interrupted: ${parts.filter((part) => part !== '').join(', ')}.${fate}`);
+    if (count('unfinished') > 0 && outlivesCommand) {
+      if (stall) output.say(stallText('What is under way', stall));
+      output.say('See it go on: fileconv job list');
+    }
     return exitCodes.interrupted;
   }
   const failed = count('failed');

@@ -25,6 +25,8 @@ export interface RunOptions {
   parallel: number;
   cwd: string;
   progress: JobProgress;
+  /** Files by the workflow ids of their jobs, as long as those are under way. */
+  inFlight: Map<string, string>;
   /** Called as each file ends, in the order in which they do. */
   onOutcome: (outcome: FileOutcome, done: number) => void;
   /** Ends the command's wait, not the jobs. */
@@ -53,7 +55,7 @@ export async function runJobs(jobs: readonly PlannedJob[], options: RunOptions):
 }
 
 async function runJob(job: PlannedJob, options: RunOptions, interrupted: Promise<void>): Promise<FileOutcome> {
-  const { client, to, from, onExisting, mode, policies, progress, untilClosed } = options;
+  const { client, to, from, onExisting, mode, policies, progress, untilClosed, inFlight } = options;
   const { input, destination } = job;
   const startedAt = Date.now();
   const shown = progress.begin({ file: input.file, to });
@@ -74,6 +76,7 @@ async function runJob(job: PlannedJob, options: RunOptions, interrupted: Promise
       ...(Object.keys(policies).length > 0 && { policies }),
     });
     handle = started;
+    inFlight.set(started.workflowId, input.file);
     shown.started(() => untilClosed(() => currentStep(started)));
     const result = await Promise.race([started.result(), interrupted]);
     return result ? { ...base(), ...describeResult(result) } : { ...base(), status: 'unfinished' };
@@ -81,6 +84,7 @@ async function runJob(job: PlannedJob, options: RunOptions, interrupted: Promise
     return { ...base(), status: 'failed', error: describeError(error, handle, job, options) };
   } finally {
     shown.end();
+    if (handle) inFlight.delete(handle.workflowId);
   }
 }
 

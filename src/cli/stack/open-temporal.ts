@@ -8,6 +8,8 @@ import { findTemporal } from './temporal-in-use';
 export interface OpenTemporal extends StackInUse {
   address: string;
   namespace: string;
+  /** It is one of this machine, which a stack runs. */
+  isLocal: boolean;
 }
 
 /**
@@ -31,6 +33,7 @@ export async function openTemporal(context: CommandContext): Promise<OpenTempora
     })),
     address: target.connection.address ?? '',
     namespace: target.namespace,
+    isLocal,
   };
 }
 

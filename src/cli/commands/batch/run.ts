@@ -23,6 +23,8 @@ import { untilAskedToEnd } from '../../stack/parent-process';
 import { openTemporal } from '../../stack/open-temporal';
 import type { StackInUse } from '../../stack/stack-in-use';
 import { useStack } from '../../stack/use-stack';
+import type { Stall } from '../../waiting/stall';
+import { stallJson, stallText } from '../../waiting/stall';
 import { requireBatch } from './look';
 
 /** Options of `batch run`, as they are typed. */
@@ -136,8 +138,8 @@ async function undertake(context: CommandContext, { name, settings, plan }: Unde
     let batch = planned.run && (await start(planned.run));
     if (!batch) {
       output.say(`Batch ${name} is running already: watching it. What has changed since is converted afterwards.`);
-      const earlier = await watchBatch(context, { stack, batch: client.getBatch(name), signal });
-      if (!earlier) return detached(context, { stack, name });
+      const { result: earlier, stall } = await watchBatch(context, { stack, batch: client.getBatch(name), signal });
+      if (!earlier) return detached(context, { stack, name, stall });
       planned = await planOrRefuse(context, signal, () => plan(signal));
       if (!planned.run) return await (await loadFinish()).finishBatch(context, { stack, name, result: earlier });
       batch = await start(planned.run);
@@ -184,17 +186,23 @@ async function watchToEnd(
 ): Promise<ExitCode> {
   // Now, while there is nothing to do but wait.
   const finish = loadFinish();
-  const result = await watchBatch(context, watched);
-  return result ? (await finish).finishBatch(context, { ...watched, result }) : detached(context, watched);
+  const { result, stall } = await watchBatch(context, watched);
+  return result
+    ? (await finish).finishBatch(context, { ...watched, result })
+    : detached(context, { ...watched, stall });
 }
 
-function detached({ output }: CommandContext, { stack, name }: { stack: StackInUse; name: string }): ExitCode {
+function detached(
+  { output }: CommandContext,
+  { stack, name, stall }: { stack: StackInUse; name: string; stall: Stall | undefined },
+): ExitCode {
   const watch = `fileconv batch watch ${shellWord(name)}`;
+  const goesOn = stall ? `${stallText('It', stall)} Come back:` : 'It goes on without this command. Come back:';
   const fate = stack.outlivesCommand
-    ? `It goes on without this command. Come back: ${watch}`
+    ? `${goesOn} ${watch}`
     : `It stands still until a stack runs here. Come back: the same command again, or \`fileconv up\` and then: ${watch}`;
   output.say(`Detached from batch ${name}. ${fate}`);
-  if (output.json) output.printJson({ batch: name, detached: true });
+  if (output.json) output.printJson({ batch: name, detached: true, ...(stall && stallJson(stall)) });
   return exitCodes.interrupted;
 }
 

@@ -6,8 +6,12 @@ import type { ExitCode } from '../../exit';
 import { exitCodes } from '../../exit';
 import { fileSize, formatTable } from '../../table';
 import { printable } from '../../terminal-text';
+import type { Waiting } from '../../../client/job-waiting';
+import { bothTimes, timeCells, timeHeads } from '../../shown-time';
+import type { OpenTemporal } from '../../stack/open-temporal';
+import { nextStep } from '../../waiting/next-step';
+import type { NextStep } from '../../waiting/stall';
 import { typed, uiLink, withJob } from './open-job';
-import { shownTime } from '../../../shared/shown-time';
 import { shownDuration } from './shown-duration';
 
 /** `fileconv job show`: what a job did, what it waits for, and what to type next. Needs no worker. */
@@ -15,7 +19,7 @@ export async function jobShow(context: CommandContext, workflowId: string): Prom
   const { output } = context;
   return withJob(context, workflowId, (temporal, job) => {
     const link = uiLink(temporal, job);
-    const next = nextCommand(job);
+    const next = nextCommand(job, temporal);
     if (output.json) {
       const { history, ...shown } = job;
       output.printJson({
@@ -39,8 +43,8 @@ function describe(job: JobInspection, link: string | undefined): string[] {
   const forHow = job.endedAt === undefined ? `, for ${shownDuration(now - since)}` : '';
   const rows: [string, string | undefined][] = [
     ['Job', `${job.workflowId} (${job.summary})`],
-    ['State', `${phase ?? status} since ${shownTime(since)} UTC${forHow}`],
-    ['Waits for', job.waitsFor],
+    ['State', `${phase ?? status} since ${bothTimes(since)}${forHow}`],
+    ['Waits for', job.waiting && waitText(job.waiting)],
     ['Attempt', pending && attemptText(pending, now)],
     ['Last failure', pending?.lastFailure],
     ['Worker', workerText(job)],
@@ -62,14 +66,18 @@ function describe(job: JobInspection, link: string | undefined): string[] {
   return [
     ...shown.map(([name = '', value = '']) => `${name.padEnd(13)} ${value}`),
     '',
-    formatTable(['AT (UTC)', 'WHAT', 'TOOK', 'REQUESTS', ''], timeline),
+    formatTable([...timeHeads('AT'), 'WHAT', 'TOOK', 'REQUESTS', ''], timeline),
   ];
 }
 
 function attemptText({ attempt, underWay, nextAttemptAt }: NonNullable<JobInspection['pending']>, now: number): string {
   if (underWay) return `${attempt}, under way`;
   if (nextAttemptAt === undefined || nextAttemptAt <= now) return `${attempt}, waits for a worker`;
-  return `${attempt}, at ${shownTime(nextAttemptAt)} UTC (in ${shownDuration(nextAttemptAt - now)})`;
+  return `${attempt}, at ${bothTimes(nextAttemptAt)}, in ${shownDuration(nextAttemptAt - now)}`;
+}
+
+function waitText({ reason, waitsFor, until }: Waiting): string {
+  return reason === 'rateLimit' && until !== undefined ? `${waitsFor}, until ${bothTimes(until)}` : waitsFor;
 }
 
 function workerText({ worker, taskQueue }: JobInspection): string | undefined {
@@ -95,7 +103,7 @@ function timelineRow(
     code === undefined ? undefined : `${code}: ${message ?? ''}`,
   ];
   return [
-    shownTime(at),
+    ...timeCells(at),
     what,
     took,
     requests === undefined ? '' : String(requests),
@@ -104,14 +112,14 @@ function timelineRow(
 }
 
 /** What a person types next; undefined when there is nothing to do. */
-function nextCommand(job: JobInspection): { why: string; command: string } | undefined {
-  const id = typed(job.workflowId);
+function nextCommand(job: JobInspection, { isLocal }: Pick<OpenTemporal, 'isLocal'>): NextStep | undefined {
+  const { workflowId, app, waiting } = job;
+  const id = typed(workflowId);
   if (job.status === 'completed') return undefined;
-  if (job.worker === 'none') return { why: 'No worker is alive; start one', command: 'fileconv worker' };
-  if (job.phase === 'awaitingCredits') {
-    return { why: 'When vCredits were added', command: `fileconv credits restored --app ${job.app}` };
+  if (waiting) {
+    const goOn = { why: 'See it go on', command: `fileconv job watch ${id}` };
+    return nextStep(waiting.reason, { app, isLocal, workflowId }) ?? goOn;
   }
-  if (job.status === 'running') return { why: 'See it go on', command: `fileconv job watch ${id}` };
   const plan = planRetry(job);
   switch (plan.kind) {
     case 'fetch':

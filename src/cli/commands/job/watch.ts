@@ -10,6 +10,9 @@ import { exitCodes } from '../../exit';
 import { aborted, untilAskedToEnd } from '../../stack/parent-process';
 import { fileSize } from '../../table';
 import { printable } from '../../terminal-text';
+import { createStallReader } from '../../waiting/explain-stall';
+import { stallJson, stallText } from '../../waiting/stall';
+import { StallNews } from '../../waiting/stall-news';
 import { typed, withJob } from './open-job';
 
 /** `fileconv job watch`: waits for a job and tells how it ended, with the exit code that `convert` has. Ctrl-C ends the command, not the job. */
@@ -23,13 +26,23 @@ export async function jobWatch(context: CommandContext, workflowId: string): Pro
     const shown = progress.begin({ file: 'uri' in source ? lastSegment(source.uri) : source.connector, to });
     shown.started(() => temporal.untilClosed(() => currentStep(handle)));
     if (!output.isLive && job.status === 'running') output.say(`${job.summary} is ${job.phase ?? 'running'}; waiting.`);
+    const reader = createStallReader(context, temporal.client);
+    const news = new StallNews({
+      output,
+      async explain() {
+        const { stall } = await reader.job(workflowId);
+        return stall && { who: job.summary, stall };
+      },
+    });
     try {
       const result = await temporal.untilClosed(() => Promise.race([handle.result(), aborted(signal)]));
       shown.end();
       progress.close();
       if (result) return ended(context, job, result);
-      output.say(`The job goes on without this command. Come back: fileconv job watch ${typed(workflowId)}`);
-      if (output.json) output.printJson({ workflowId, status: 'unfinished' });
+      const { last } = news;
+      const fate = last ? stallText('The job', last) : 'The job goes on without this command.';
+      output.say(`${fate} Come back: fileconv job watch ${typed(workflowId)}`);
+      if (output.json) output.printJson({ workflowId, status: 'unfinished', ...(last && stallJson(last)) });
       return exitCodes.interrupted;
     } catch (error) {
       progress.close();
@@ -39,6 +52,7 @@ export async function jobWatch(context: CommandContext, workflowId: string): Pro
       if (output.json) output.printJson({ workflowId, status: 'failed', error: { code, message } });
       return exitCodes.failed;
     } finally {
+      news.close();
       progress.close();
     }
   });

@@ -1,0 +1,74 @@
+import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
+import type { BatchState } from '../shared/batch';
+import { batchStateQuery, conversionJobType } from '../shared/names';
+import { readJobWaiting } from './inspect-job';
+import type { Waiting } from './job-waiting';
+import { withoutWorker } from './job-waiting';
+import { aliveWorkers } from './task-queue-workers';
+import { quoted } from './visibility-query';
+
+export interface BatchWaiting {
+  waiting: Waiting;
+  /** Milliseconds since the epoch, as far as it is known. */
+  since?: number;
+  /** Of the jobs that wait. */
+  app?: string;
+}
+
+/** So many jobs in flight are looked at: what one waits for, most others do. */
+const lookedAt = 5;
+/** A worker that is alive answers at once. */
+const queryTimeoutMs = 3_000;
+
+/** How a batch stands, when a worker tells, and what it waits for, when anything is in its way. */
+export async function readBatchWaiting(
+  client: Client,
+  name: string,
+): Promise<Partial<BatchWaiting> & { state?: BatchState }> {
+  const handle = client.workflow.getHandle(name);
+  const description = await handle.describe();
+  const { taskQueue, status } = description;
+  if (status.name === 'PAUSED') {
+    return { waiting: { reason: 'paused', waitsFor: 'somebody who unpauses it in Temporal' } };
+  }
+  if (status.name !== 'RUNNING') return {};
+  if ((await aliveWorkers(client, taskQueue)).length === 0) return { waiting: withoutWorker('none', taskQueue) };
+  const state = await client
+    .withDeadline(Date.now() + queryTimeoutMs, () => handle.query<BatchState>(batchStateQuery))
+    .catch(() => undefined);
+  if (!state) return { waiting: withoutWorker('silent', taskQueue) };
+  return { state, ...(waitingOfState(state) ?? mostFrequent(await waitingJobs(client, description))) };
+}
+
+function waitingOfState({ status, needsAttention }: BatchState): BatchWaiting | undefined {
+  if (status === 'paused') return { waiting: { reason: 'paused', waitsFor: 'somebody who resumes it' } };
+  if (!needsAttention) return undefined;
+  const { code, message: because } = needsAttention;
+  return code === 'DESTINATION_FULL'
+    ? { waiting: { reason: 'room', waitsFor: 'room at the destination', because } }
+    : { waiting: { reason: 'attention', waitsFor: `a person (${code})`, because } };
+}
+
+async function waitingJobs(client: Client, batch: WorkflowExecutionDescription): Promise<BatchWaiting[]> {
+  const ids = await jobsInFlight(client, batch);
+  const found = await Promise.all(ids.map((id) => readJobWaiting(client, id).catch(() => undefined)));
+  return found.filter((job) => job !== undefined);
+}
+
+/** Those that this run of the batch has started; of one that has just gone on as new, those that the server lists. */
+async function jobsInFlight(client: Client, { raw, workflowId }: WorkflowExecutionDescription): Promise<string[]> {
+  const children = (raw.pendingChildren ?? []).filter(({ workflowTypeName }) => workflowTypeName === conversionJobType);
+  const ids = children.slice(0, lookedAt).flatMap(({ workflowId: id }) => id ?? []);
+  if (ids.length > 0) return ids;
+  const query = `WorkflowType = '${conversionJobType}' AND ExecutionStatus = 'Running' AND WorkflowId STARTS_WITH ${quoted(`${workflowId}/`)}`;
+  for await (const { workflowId: id } of client.workflow.list({ query, pageSize: lookedAt })) {
+    if (ids.push(id) >= lookedAt) break;
+  }
+  return ids;
+}
+
+/** Of that which most of them wait for, the one that has waited longest. */
+function mostFrequent(jobs: readonly BatchWaiting[]): BatchWaiting | undefined {
+  const alike = ({ waiting }: BatchWaiting) => jobs.filter((job) => job.waiting.reason === waiting.reason).length;
+  return [...jobs].sort((one, other) => alike(other) - alike(one) || (one.since ?? 0) - (other.since ?? 0))[0];
+}

@@ -1,0 +1,147 @@
+import type { WorkflowExecutionDescription } from '@temporalio/client';
+import { lookUpErrorCode } from '../api/error-codes';
+import type { JobHistory } from '../history/job-history';
+import { failureCodes } from '../shared/activities';
+import { activityNames } from '../shared/names';
+import type { PendingStep } from './pending-step';
+
+/** Why a job or a batch does not go on. The words are part of `--json`: they never change. */
+export type WaitReason =
+  /** Nobody executes it: no worker is alive, or none answers. */
+  | 'worker'
+  /** A person has paused it. */
+  | 'paused'
+  | 'credits'
+  | 'rateLimit'
+  /** There is no room at the destination. */
+  | 'room'
+  /** The service does not answer, or says that it is broken. */
+  | 'service'
+  /** The service refuses the account for now. */
+  | 'account'
+  /** The worker has no such app profile. */
+  | 'appProfile'
+  /** A person has to do what the failure says. */
+  | 'attention'
+  /** All is well: the service converts. */
+  | 'conversion'
+  | 'callback'
+  /** Every worker is busy, or a limit holds them back. */
+  | 'slot'
+  /** A step is under way. */
+  | 'attempt'
+  /** A step has failed, and is tried again. */
+  | 'retry';
+
+export interface Waiting {
+  reason: WaitReason;
+  /** Completes "waits for". */
+  waitsFor: string;
+  /** What the last failure said. */
+  because?: string;
+  /** Milliseconds since the epoch: when it goes on, or tries again. */
+  until?: number;
+}
+
+/** Other codes that wait for something in particular; the rest goes by the class of the error table. */
+const reasonOfCode: Readonly<Record<string, WaitReason>> = {
+  [failureCodes.notFinished]: 'conversion',
+  RATE_LIMIT_WAIT: 'rateLimit',
+  SERVICE_UNREACHABLE: 'service',
+  CONNECTION_LOST: 'service',
+  REQUEST_TIMEOUT: 'service',
+  REQUEST_ABORTED: 'service',
+  UNREADABLE_RESPONSE: 'service',
+  DESTINATION_FULL: 'room',
+  UNKNOWN_APP: 'appProfile',
+};
+
+/** What a running job waits for, by all that Temporal knows of it. */
+export function waitingOf({
+  history,
+  description,
+  pending,
+  worker,
+}: {
+  history: Pick<JobHistory, 'lastStep' | 'input'>;
+  description: Pick<WorkflowExecutionDescription, 'status' | 'taskQueue'>;
+  pending: PendingStep | undefined;
+  /** Absent: nobody has asked whether one is alive. */
+  worker: 'answers' | 'silent' | 'none' | undefined;
+}): Waiting {
+  const { app } = history.input;
+  if (description.status.name === 'PAUSED' || pending?.isPaused === true) {
+    return { reason: 'paused', waitsFor: 'somebody who unpauses it in Temporal' };
+  }
+  if (worker === 'none' || worker === 'silent') return withoutWorker(worker, description.taskQueue);
+  if (!history.lastStep) return { reason: 'slot', waitsFor: 'a worker that takes it for the first time' };
+  if (pending) return waitingOfStep(pending, app);
+  const { activity, entry, failure, hasCallback } = history.lastStep;
+  if (failure?.reaction === 'awaitCredits') return { reason: 'credits', waitsFor: `vCredits of app ${app}` };
+  if (failure?.reaction === 'outcomeUnknown' && hasCallback) {
+    return { reason: 'callback', waitsFor: 'the callback that tells whether the submit with an unknown outcome ran' };
+  }
+  if (activity === activityNames.convertFile && entry.outcome === 'done') {
+    return { reason: 'callback', waitsFor: "the service's callback, or the time to poll" };
+  }
+  return { reason: 'attempt', waitsFor: 'a worker that goes on, or the pause before the next submit' };
+}
+
+export function withoutWorker(worker: 'silent' | 'none', taskQueue: string): Waiting {
+  const why = worker === 'none' ? `none polls task queue ${taskQueue}` : `none answers on task queue ${taskQueue}`;
+  return { reason: 'worker', waitsFor: `a worker: ${why}` };
+}
+
+function waitingOfStep(pending: PendingStep, app: string): Waiting {
+  const { step, underWay, nextAttemptAt, lastFailure, lastFailureType: code } = pending;
+  if (code === undefined) {
+    if (underWay) return { reason: 'attempt', waitsFor: `the attempt under way (${step})` };
+    return { reason: 'slot', waitsFor: `a worker that is free (${step})` };
+  }
+  const reason = reasonOf(code);
+  const isExpected = reason === 'conversion' || reason === 'credits' || reason === 'rateLimit';
+  return {
+    reason,
+    waitsFor: waitText(reason, { app, step }),
+    ...(lastFailure !== undefined && !isExpected && { because: lastFailure }),
+    ...(nextAttemptAt !== undefined && { until: nextAttemptAt }),
+  };
+}
+
+function reasonOf(code: string): WaitReason {
+  const known = reasonOfCode[code];
+  if (known) return known;
+  switch (lookUpErrorCode(code)?.class) {
+    case 'credits':
+      return 'credits';
+    case 'rate':
+      return 'rateLimit';
+    case 'account':
+      return 'account';
+    case 'server':
+      return 'service';
+    default:
+      return /^HTTP_5\d\d$/.test(code) ? 'service' : 'retry';
+  }
+}
+
+function waitText(reason: WaitReason, { app, step }: { app: string; step: string }): string {
+  switch (reason) {
+    case 'credits':
+      return `vCredits of app ${app}`;
+    case 'rateLimit':
+      return `the rate limit of app ${app}`;
+    case 'service':
+      return `the conversion service of app ${app}`;
+    case 'account':
+      return `the account of app ${app} to be accepted`;
+    case 'appProfile':
+      return `a worker that knows the app profile ${app}`;
+    case 'room':
+      return 'room at the destination';
+    case 'conversion':
+      return 'the service to finish the conversion';
+    default:
+      return `the next attempt (${step})`;
+  }
+}

@@ -1,0 +1,59 @@
+import type { PendingStep } from '../../src/client/pending-step';
+import { waitingOf } from '../../src/client/job-waiting';
+
+const at = 1_800_000_000_000;
+
+function waits({
+  pending,
+  worker = 'answers',
+  status = 'RUNNING',
+}: {
+  pending?: Partial<PendingStep>;
+  worker?: 'answers' | 'silent' | 'none';
+  status?: string;
+} = {}) {
+  const input = { app: 'billing', source: { uri: 'file:///in/a.md' }, output: 'pdf' };
+  const entry = { at, what: 'submitting', outcome: 'open' as const };
+  return waitingOf({
+    history: { input, lastStep: { activity: 'conversion.convertFile', entry, hasCallback: false } },
+    description: { taskQueue: 'q', status: { name: status } } as never,
+    pending: pending && { step: 'submitting', attempt: 2, underWay: false, nextAttemptAt: at, ...pending },
+    worker,
+  });
+}
+
+it.each([
+  ['INSUFFICIENT_VCREDITS', 'credits', 'vCredits of app billing'],
+  ['TOO_MANY_REQUESTS', 'rateLimit', 'the rate limit of app billing'],
+  ['FREE_APP_LIMITED', 'rateLimit', 'the rate limit of app billing'],
+  ['RATE_LIMIT_WAIT', 'rateLimit', 'the rate limit of app billing'],
+  ['SERVICE_UNREACHABLE', 'service', 'the conversion service of app billing'],
+  ['INTERNAL_SERVER_ERROR', 'service', 'the conversion service of app billing'],
+  ['HTTP_502', 'service', 'the conversion service of app billing'],
+  ['INVALID_CREDENTIAL', 'account', 'the account of app billing to be accepted'],
+  ['DESTINATION_FULL', 'room', 'room at the destination'],
+  ['UNKNOWN_APP', 'appProfile', 'a worker that knows the app profile billing'],
+  ['CONVERSION_NOT_FINISHED', 'conversion', 'the service to finish the conversion'],
+  ['STORAGE_FAILED', 'retry', 'the next attempt (submitting)'],
+])('a step that failed with %s waits for: %s', (lastFailureType, reason, waitsFor) => {
+  expect(waits({ pending: { lastFailureType } })).toMatchObject({ reason, waitsFor, until: at });
+});
+
+it('a step that no worker has taken waits for a free one, and one under way for its end', () => {
+  expect(waits({ pending: { attempt: 1 } })).toEqual({
+    reason: 'slot',
+    waitsFor: 'a worker that is free (submitting)',
+  });
+  expect(waits({ pending: { attempt: 1, underWay: true } }).reason).toBe('attempt');
+});
+
+it('without a worker nothing else matters, whatever the last failure was', () => {
+  const pending = { lastFailureType: 'SERVICE_UNREACHABLE' };
+  expect(waits({ pending, worker: 'none' }).waitsFor).toBe('a worker: none polls task queue q');
+  expect(waits({ pending, worker: 'silent' }).waitsFor).toBe('a worker: none answers on task queue q');
+});
+
+it('what somebody has paused in Temporal waits for that person', () => {
+  expect(waits({ status: 'PAUSED' }).reason).toBe('paused');
+  expect(waits({ pending: { isPaused: true } }).reason).toBe('paused');
+});

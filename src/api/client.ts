@@ -108,8 +108,7 @@ export function createConversionApi(options: ConversionApiOptions): ConversionAp
       const endpoint = endpoints.convertGraph;
       try {
         const answer = await connection.call(endpoint, { parameters: { input, output } }, { signal });
-        // What a positive answer looks like is not documented; that it is none of the errors is enough.
-        return graphOutputSchema.safeParse(answer.result?.output).data?.convertible !== false;
+        return readOutput(answer, graphOutputSchema).is_match !== false;
       } catch (error) {
         if (error instanceof ConversionApiError && error.code === 'NO_CONVERTER_INPUT_TO_OUTPUT') return false;
         throw error;

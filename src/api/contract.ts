@@ -119,7 +119,10 @@ export const downloadUrlOutputSchema = z.looseObject({
   url: z.string().optional(),
 });
 
-/** One format as format/get and convert/formats describe it (beyond the document). */
+/**
+ * One format as format/get and convert/formats describe it (beyond the document). `format` is what requests name it by, `extension` or
+ * `extension-type`; `name` is its name in full (`Portable Network Graphics`) and `title` a readable one.
+ */
 export const formatSchema = z.looseObject({
   format: z.string(),
   extension: z.string().nullish(),
@@ -132,5 +135,8 @@ export type Format = z.infer<typeof formatSchema>;
 
 export const formatsOutputSchema = z.looseObject({ formats: z.array(z.union([formatSchema, z.string()])) });
 
-/** Output of convert/graph: whether the pair converts (the key is not documented; several spellings pass). */
-export const graphOutputSchema = z.looseObject({ convertible: z.boolean().optional() });
+/** Output of convert/graph: whether the input converts to the output, and back (spelt so). */
+export const graphOutputSchema = z.looseObject({
+  is_match: z.boolean().optional(),
+  is_reversable: z.boolean().optional(),
+});

@@ -76,6 +76,9 @@ const table = {
   LIMIT_UPLOAD_SIZE: row(200, 'input', 'The uploaded file is larger than [NAME] KB.'),
   NOT_VALID_EXTENSION: row(200, 'input', 'The file extension [NAME] is not supported.'),
   ONLY_DEVELOPMENT_FILE: row(200, 'account', 'In development only files with a registered hash are allowed.'),
+  // Beyond the document: questions about formats, answered at HTTP 200 too.
+  INVALID_FORMAT: row(200, 'input', 'The format [NAME] is not known.'),
+  WRONG_FORMAT_STRUCTURE: row(200, 'input', 'The format [NAME] is not of the form format or format-type.'),
   // Beyond the document: conversion; the HTTP status is not known.
   FAILED_CONVERT: row(200, 'input', 'The file could not be converted.'),
   INVALID_INPUT_FORMAT: row(200, 'input', 'The input format [NAME] is not known.'),

@@ -5,26 +5,35 @@ import { TaskError } from './task-error';
 
 /** Which formats a conversion is between; the errors are answered before any task begins. */
 
+const formatErrors = {
+  output: { structure: 'WRONG_OUTPUT_FORMAT_STRUCTURE', unknown: 'INVALID_OUTPUT_FORMAT' },
+  input: { structure: 'WRONG_INPUT_FORMAT_STRUCTURE', unknown: 'INVALID_INPUT_FORMAT' },
+  any: { structure: 'WRONG_FORMAT_STRUCTURE', unknown: 'INVALID_FORMAT' },
+} as const;
+
 /** The output format that a request names. */
 export function chooseOutput(catalog: FormatCatalog, name: string): FormatRow {
-  if (!catalog.isWellFormed(name)) throw new TaskError('WRONG_OUTPUT_FORMAT_STRUCTURE', { subject: name });
-  const output = catalog.find(name);
-  if (!output) throw new TaskError('INVALID_OUTPUT_FORMAT', { subject: name });
-  return output;
+  return requireFormat(catalog, name, 'output');
 }
 
 /** The input format that a request names. */
 export function findInput(catalog: FormatCatalog, name: string): FormatRow {
-  if (!catalog.isWellFormed(name)) throw new TaskError('WRONG_INPUT_FORMAT_STRUCTURE', { subject: name });
-  const input = catalog.find(name);
-  if (!input) throw new TaskError('INVALID_INPUT_FORMAT', { subject: name });
-  return input;
+  return requireFormat(catalog, name, 'input');
 }
 
-/** The input format of a file: the one that the request names, else the one that made the file or that its extension means. */
+/** A format by its name; what is wrong with the name depends on the end of a conversion that it stands at. */
+export function requireFormat(catalog: FormatCatalog, name: string, end: keyof typeof formatErrors): FormatRow {
+  const { structure, unknown } = formatErrors[end];
+  if (!catalog.isWellFormed(name)) throw new TaskError(structure, { subject: name });
+  const row = catalog.find(name);
+  if (!row) throw new TaskError(unknown, { subject: name });
+  return row;
+}
+
+/** The input format of an uploaded file: the one that the request names, else the one that its extension means. */
 export function chooseInput(
   catalog: FormatCatalog,
-  { named, fileName, madeAs }: { named: string | undefined; fileName: string; madeAs: string | null },
+  { named, fileName }: { named: string | undefined; fileName: string },
 ): FormatRow {
   const extension = extensionOf(fileName);
   if (named !== undefined) {
@@ -34,9 +43,7 @@ export function chooseInput(
     }
     return input;
   }
-  const made = madeAs === null ? undefined : catalog.find(madeAs);
-  // Some variants are only written; their files are read as the plain format.
-  const input = made?.reads ? made : (catalog.ofExtension(extension) ?? made);
+  const input = catalog.ofExtension(extension);
   if (!input) throw new TaskError('INVALID_INPUT_FORMAT', { subject: extension });
   return input;
 }

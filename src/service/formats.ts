@@ -109,10 +109,10 @@ export class FormatCatalog {
 /** A format as `format/get` and `convert/formats` describe it. */
 export function describeFormat(row: FormatRow): Format {
   return {
-    format: row.format,
+    format: formatName(row),
     extension: row.extensions[0],
     type: row.type,
-    name: formatName(row),
+    name: row.title,
     title: row.title,
     categories: [...row.categories],
   };

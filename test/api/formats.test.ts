@@ -21,7 +21,7 @@ it('format describes one', async () => {
 
 describe('canConvert', () => {
   it('is true when the service finds a way', async () => {
-    const { baseUrl, seen } = await answering({ convertible: true });
+    const { baseUrl, seen } = await answering({ is_match: true, is_reversable: false });
     expect(await connectTo(baseUrl).canConvert({ input: 'png', output: 'webp' })).toBe(true);
     expect((await readForm(seen[0])).data).toMatchObject({ parameters: { input: 'png', output: 'webp' } });
   });
@@ -32,7 +32,7 @@ describe('canConvert', () => {
   });
 
   it('is false when the service says so, as an output or as an error', async () => {
-    const said = await answering({ convertible: false });
+    const said = await answering({ is_match: false, is_reversable: false });
     expect(await connectTo(said.baseUrl).canConvert({ input: 'png', output: 'docx' })).toBe(false);
     const refused = await answering({}, { code: 'NO_CONVERTER_INPUT_TO_OUTPUT', message: 'png to docx' });
     expect(await connectTo(refused.baseUrl).canConvert({ input: 'png', output: 'docx' })).toBe(false);

@@ -3,7 +3,10 @@ import path from 'node:path';
 import { errorCodes, type KnownErrorCode } from '../../src/api/error-codes';
 import { createApp, createDataDir, parseAnswer, startTestService, TestClient, tinyPng, tinySvg } from './support';
 
-/** Every code of the table can be provoked at the service, by a request or by its configuration, with the status of the table. */
+/**
+ * Every code of the table can be provoked at the service, by a request or by its configuration, with the status of the table; but for
+ * ONLY_DEVELOPMENT_FILE, in whose place the document has ONLY_DEVELOPMENT_REQUEST.
+ */
 
 type Answer = Awaited<ReturnType<TestClient['post']>>;
 
@@ -61,7 +64,9 @@ const withHeader = async (headers: Record<string, string>) =>
   parseAnswer(await fetch(`${client.url}/v1/convert/file`, { method: 'POST', headers }));
 const freeApp = () => new TestClient(client.url, { app: { ...testApp.app, appId: 'free' }, token: 'FREE-TOKEN' });
 
-const provoke: Record<KnownErrorCode, () => Promise<Answer>> = {
+type AnsweredCode = Exclude<KnownErrorCode, 'ONLY_DEVELOPMENT_FILE'>;
+
+const provoke: Record<AnsweredCode, () => Promise<Answer>> = {
   INVALID_DATA_KEY: () => client.post('format/get', { conector: unknownConnector, parameters: { format: 'pdf' } }),
   INVALID_FIELD: () => client.postField('task/response', '{'),
   INVALID_PARAMETER: () => client.post('format/get', { parameters: { format: 'pdf', quality: 1 } }),
@@ -120,8 +125,9 @@ const provoke: Record<KnownErrorCode, () => Promise<Answer>> = {
   EMPTY_FILE: () => upload('a.svg', ''),
   LIMIT_UPLOAD_SIZE: () => under('limits.max_upload_bytes = 10', upload),
   NOT_VALID_EXTENSION: () => upload('a.exe'),
-  ONLY_DEVELOPMENT_FILE: () => under('[apps.test.development]', upload),
   FAILED_CONVERT: () => client.convert({ name: 'cut.png', data: tinyPng.subarray(0, 40) }, 'webp'),
+  INVALID_FORMAT: () => client.post('format/get', { parameters: { format: 'nothing' } }),
+  WRONG_FORMAT_STRUCTURE: () => client.post('convert/formats', { parameters: { sublist: 'inputs', format: 'm d' } }),
   INVALID_INPUT_FORMAT: () => ofMarkdown({ output: 'pdf', input: 'nothing' }),
   INVALID_OUTPUT_FORMAT: () => ofMarkdown({ output: 'nothing' }),
   NOT_MATCH_EXTENSION_AND_INPUT: () => ofMarkdown({ output: 'pdf', input: 'docx' }),
@@ -133,8 +139,13 @@ const provoke: Record<KnownErrorCode, () => Promise<Answer>> = {
     client.post('task/response', { connector: unknownConnector, callback: 'https://example.com/' }),
 };
 
+it('the table holds the 24 codes of the document and the 20 that public clients know beside them', () => {
+  expect(Object.keys(errorCodes)).toHaveLength(44);
+  expect(Object.keys(provoke)).toHaveLength(43);
+});
+
 describe('every error code', () => {
-  it.each(Object.keys(errorCodes) as KnownErrorCode[])('can be provoked: %s', async (code) => {
+  it.each(Object.keys(provoke) as AnsweredCode[])('can be provoked: %s', async (code) => {
     const { status, error, body } = await provoke[code]();
     expect([status, error.code]).toEqual([errorCodes[code].httpStatus, code]);
     expect(error.message).not.toContain('[NAME]');

@@ -1,5 +1,5 @@
 import { describeFormat, FormatCatalog, formatName, listEmbeddedFormats } from '../../src/service/formats';
-import { chooseInput, requireRoute } from '../../src/service/format-choice';
+import { requireRoute } from '../../src/service/format-choice';
 import { formatRows } from '../../src/service/formats-table';
 
 const all = new FormatCatalog(() => true);
@@ -36,7 +36,7 @@ describe('the format table', () => {
   });
 
   it('is listed with what is read and what is written', () => {
-    const listed = new Map(listEmbeddedFormats().map((format) => [format.name, format]));
+    const listed = new Map(listEmbeddedFormats().map((format) => [format.format, format]));
     expect(listed.get('pdf')).toMatchObject({ input: false, output: true, extension: 'pdf', type: null });
     expect(listed.get('svg')).toMatchObject({ input: true, output: false });
     expect(listed.get('md-gfm')).toEqual({ ...describeFormat(row(all, 'md-gfm')), input: true, output: true });
@@ -61,17 +61,5 @@ describe('an engine that is not installed', () => {
   it('does not stop pairs of other engines', () => {
     const catalog = without('@myriaddreamin/typst-ts-node-compiler');
     expect(requireRoute(catalog, row(catalog, 'md'), row(catalog, 'docx')).engine).toBe('pandoc');
-  });
-});
-
-describe('the input format', () => {
-  it('of a converted file is the format that it was converted to', () => {
-    const input = chooseInput(all, { named: undefined, fileName: 'a.md', madeAs: 'md-gfm' });
-    expect(formatName(input)).toBe('md-gfm');
-  });
-
-  it('of a converted file in a variant that is only written is that of its extension', () => {
-    const input = chooseInput(all, { named: undefined, fileName: 'a.html', madeAs: 'html-revealjs' });
-    expect(formatName(input)).toBe('html');
   });
 });

@@ -17,7 +17,7 @@ afterAll(() => running.stop());
 const unknownConnector = '00000000-0000-4000-8000-000000000000';
 
 describe('mode async', () => {
-  it('answers at once with status running and an empty result, and completes later', async () => {
+  it('answers at once with status running and the keys of a result, all empty, and completes later', async () => {
     const connector = await client.upload('report.md', '# Later');
     const include = ['entity', 'result'];
     const accepted = await client.post('convert/file', {
@@ -28,29 +28,36 @@ describe('mode async', () => {
     });
     expect(accepted.body.entity?.status).toBe('running');
     expect(accepted.body.entity?.['completed_at']).toBeNull();
-    expect(accepted.body.result).toEqual({});
+    expect(accepted.body.result).toEqual({ output: {}, error: {}, warning: {} });
     const id = accepted.body.entity?.id ?? '';
     const { entity, result } = await client.waitForTask(id);
     expect(entity.id).toBe(id);
     expect(result.output).toMatchObject({ connector: id, status: 'successful' });
   });
 
-  it('keeps the monitored result empty until the task is completed', async () => {
+  it('gives null for the monitored result until the task is completed', async () => {
     const connector = await client.upload('report.md', 'Words. '.repeat(3000));
     const parameters = { output: 'docx' };
     const accepted = await client.post('convert/file', { connector, mode: 'async', include: ['entity'], parameters });
     const id = accepted.body.entity?.id ?? '';
     const early = await client.post('task/response', { connector: id });
     expect(early.output.entity?.status).toBe('running');
-    expect(early.output.result).toEqual({});
+    expect(early.output.result).toBeNull();
     const status = await client.post('convert/status', { connector: id });
     expect(['waiting', 'pending']).toContain(status.output.status);
     const notYet = await client.post('download/url', { connector: id });
     expect([notYet.status, notYet.error.code]).toEqual([404, 'NOT_READY_DEPENDENT_TASK']);
-    const chained = await client.post('convert/file', { connector: id, parameters: { output: 'pdf' } });
-    expect([chained.status, chained.error.code]).toEqual([404, 'NOT_READY_DEPENDENT_TASK']);
     await client.waitForTask(id);
     expect((await client.post('convert/status', { connector: id })).output.status).toBe('successful');
+  });
+});
+
+describe('mode async without the entity', () => {
+  it('is warned that nothing tells the ID, and what to send', async () => {
+    const connector = await client.upload('report.md', '# Later');
+    const data = { connector, mode: 'async', parameters: { output: 'html' } };
+    const { warning } = await client.post('convert/file', data);
+    expect(warning['ENTITY_NOT_INCLUDED']).toContain('include: ["entity", "result"]');
   });
 });
 
@@ -115,6 +122,8 @@ describe('connectors', () => {
       ['convert/status', upload],
       ['download/url/get', converted.output.connector],
       ['convert/file', link.output.connector],
+      // To the letter: its connector comes from an upload.
+      ['convert/file', converted.output.connector],
     ];
     for (const [endpoint, connector] of wrong) {
       const parameters = endpoint === 'convert/file' ? { output: 'png' } : {};
@@ -147,7 +156,7 @@ describe('formats', () => {
 
   it('lists the formats of each end, and those that go with a format', async () => {
     const inputs = await client.post('convert/formats', { parameters: { sublist: 'inputs', format: 'webp' } });
-    expect(inputs.output.formats?.map(({ name }) => name)).toEqual([
+    expect(inputs.output.formats?.map(({ format }) => format)).toEqual([
       'avif',
       'gif',
       'jpg',
@@ -157,7 +166,7 @@ describe('formats', () => {
       'webp',
     ]);
     const outputs = await client.post('convert/formats', { parameters: { sublist: 'outputs', format: 'csv' } });
-    const names = outputs.output.formats?.map(({ name }) => name);
+    const names = outputs.output.formats?.map(({ format }) => format);
     expect(names).toEqual(expect.arrayContaining(['pdf', 'docx', 'md', 'html']));
     expect(names).not.toContain('png');
     expect(names).not.toContain('csv');
@@ -172,15 +181,56 @@ describe('formats', () => {
         client.post('format/get', { parameters: { format } }),
       ),
     );
-    expect(found.map(({ output }) => output.name)).toEqual(['jpg', 'jpg', 'tiff', 'html', 'md-gfm', 'txt']);
-    const unknown = await client.post('format/get', { parameters: { format: 'nothing' } });
-    expect(unknown.error.code).toBe('WRONG_VALUE_PARAMETER');
+    expect(found.map(({ output }) => output['format'])).toEqual(['jpg', 'jpg', 'tiff', 'html', 'md-gfm', 'txt']);
   });
 
-  it('form pairs of which convert/graph says whether they convert', async () => {
-    const yes = await client.post('convert/graph', { parameters: { input: 'markdown', output: 'pdf' } });
-    expect(yes.output).toEqual({ input: 'md', output: 'pdf', convertible: true });
-    const no = await client.post('convert/graph', { parameters: { input: 'png', output: 'docx' } });
-    expect(no.error.code).toBe('NO_CONVERTER_INPUT_TO_OUTPUT');
+  it('are described with the name that requests use, the name in full and a title', async () => {
+    const png = await client.post('format/get', { parameters: { format: 'png' } });
+    expect(png.output).toMatchObject({
+      format: 'png',
+      extension: 'png',
+      type: null,
+      name: 'Portable Network Graphics',
+    });
+    const gfm = await client.post('format/get', { parameters: { format: 'md-gfm' } });
+    expect(gfm.output).toMatchObject({ format: 'md-gfm', extension: 'md', type: 'gfm', name: 'Markdown (GitHub)' });
+  });
+
+  it.each([
+    ['format/get', { format: 'nothing' }, 'INVALID_FORMAT'],
+    ['format/get', { format: 'p.d.f' }, 'WRONG_FORMAT_STRUCTURE'],
+    ['convert/formats', { sublist: 'outputs', format: 'nothing' }, 'INVALID_FORMAT'],
+    ['convert/formats', { sublist: 'inputs', format: 'm d' }, 'WRONG_FORMAT_STRUCTURE'],
+    ['convert/graph', { input: 'nothing', output: 'pdf' }, 'INVALID_INPUT_FORMAT'],
+    ['convert/graph', { input: 'm d', output: 'pdf' }, 'WRONG_INPUT_FORMAT_STRUCTURE'],
+    ['convert/graph', { input: 'md', output: 'nothing' }, 'INVALID_OUTPUT_FORMAT'],
+    ['convert/graph', { input: 'md', output: 'p.d.f' }, 'WRONG_OUTPUT_FORMAT_STRUCTURE'],
+  ])('that are not known to %s (%j) are told at HTTP 200: %s', async (endpoint, parameters, code) => {
+    const { status, error } = await client.post(endpoint, { parameters });
+    expect([status, error.code]).toEqual([200, code]);
+  });
+
+  it.each([
+    ['markdown', 'pdf', { is_match: true, is_reversable: false }],
+    ['md', 'docx', { is_match: true, is_reversable: true }],
+    ['svg', 'png', { is_match: true, is_reversable: false }],
+    ['png', 'docx', { is_match: false, is_reversable: false }],
+    ['pdf', 'md', { is_match: false, is_reversable: true }],
+  ])('form pairs: %s to %s is %j', async (input, output, graph) => {
+    const answer = await client.post('convert/graph', { parameters: { input, output } });
+    expect([answer.status, answer.output, answer.error]).toEqual([200, graph, {}]);
+  });
+
+  it('are told with or without a connector, which plays no role', async () => {
+    const requests: [string, Record<string, string>][] = [
+      ['format/get', { format: 'png' }],
+      ['convert/formats', { sublist: 'inputs' }],
+      ['convert/graph', { input: 'png', output: 'jpg' }],
+    ];
+    for (const [endpoint, parameters] of requests) {
+      const without = await client.post(endpoint, { parameters });
+      const withOne = await client.post(endpoint, { parameters, connector: unknownConnector });
+      expect([withOne.status, withOne.body]).toEqual([200, without.body]);
+    }
   });
 });

@@ -280,6 +280,9 @@ const cases: Record<KnownErrorCode, Cases> = {
   NOT_VALID_EXTENSION: wrongUpload,
   ONLY_DEVELOPMENT_FILE: wrongUpload,
   FAILED_CONVERT: wrongConversion,
+  // No job asks about formats; a service may answer so all the same.
+  INVALID_FORMAT: wrongConversion,
+  WRONG_FORMAT_STRUCTURE: wrongConversion,
   INVALID_INPUT_FORMAT: wrongConversion,
   INVALID_OUTPUT_FORMAT: wrongConversion,
   NOT_MATCH_EXTENSION_AND_INPUT: wrongConversion,

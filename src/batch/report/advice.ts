@@ -102,6 +102,10 @@ const byCode: Readonly<Record<string, Advice>> = {
     what: 'The service could not convert the file',
     toDo: 'Open the file: it may be damaged, protected by a password, or of another format than its name says. Mend it or save it anew.',
   },
+  INVALID_FORMAT: {
+    what: 'The service does not know the format',
+    toDo: 'Choose one that `fileconv formats` lists.',
+  },
   INVALID_INPUT_FORMAT: {
     what: 'The service does not know the input format',
     toDo: 'Choose one that `fileconv formats` lists.',
@@ -126,6 +130,7 @@ const byCode: Readonly<Record<string, Advice>> = {
     what: 'There is no conversion between these two formats',
     toDo: 'Choose another target format; `fileconv formats` shows which go together.',
   },
+  WRONG_FORMAT_STRUCTURE: formatName,
   WRONG_INPUT_FORMAT_STRUCTURE: formatName,
   WRONG_OUTPUT_FORMAT_STRUCTURE: formatName,
 

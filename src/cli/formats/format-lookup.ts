@@ -30,8 +30,8 @@ export interface FormatLookup {
 }
 
 /** The name that `--to` and `--from` take: `md`, or `md-gfm` for a variant. */
-export function nameOf({ format, type }: Format): string {
-  return type == null ? format : `${format}-${type}`;
+export function nameOf({ format }: Format): string {
+  return format;
 }
 
 /** The extension of a format whose service says nothing of it. */

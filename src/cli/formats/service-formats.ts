@@ -3,8 +3,10 @@ import { ConversionApiError } from '../../api/errors';
 import type { FormatLookup } from './format-lookup';
 import { extensionFromName } from './format-lookup';
 
-/** Answers that mean: there is no such format. The document does not say which of them an endpoint gives. */
+/** Answers that mean: there is no such format. Which of them an endpoint gives differs from service to service. */
 const unknownFormat = [
+  'INVALID_FORMAT',
+  'WRONG_FORMAT_STRUCTURE',
   'INVALID_INPUT_FORMAT',
   'INVALID_OUTPUT_FORMAT',
   'WRONG_INPUT_FORMAT_STRUCTURE',

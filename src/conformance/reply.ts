@@ -30,13 +30,13 @@ export class Reply {
     return isObject(this.json) ? Object.keys(this.json) : [];
   }
 
-  /** The code of the error of the request itself. */
+  /** The code of the error of the request itself; at the top level where include leaves out the result. */
   get errorCode(): string | undefined {
-    return this.text('result', 'error', 'code');
+    return this.text('result', 'error', 'code') ?? this.text('code');
   }
 
   get errorMessage(): string | undefined {
-    return this.text('result', 'error', 'message');
+    return this.text('result', 'error', 'message') ?? this.text('message');
   }
 
   header(name: string): string | undefined {

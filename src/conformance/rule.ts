@@ -30,9 +30,16 @@ export const sections = [
 
 export type Section = (typeof sections)[number];
 
-/** One sentence of the document that can be checked from outside. */
+/** A fact of the pages around the document, or what a public client does or needs; `inferred` is a conclusion from those. */
+export type BeyondSource = `page: ${string}` | `client: ${string}` | `inferred: ${string}`;
+
+export type Source = `document: ${string}` | BeyondSource;
+
+/** One sentence that can be checked from outside. */
 export interface Rule {
   readonly section: Section;
+  /** Where it stands: the section of the document, or the page or public client that it was taken from. */
+  readonly source: Source;
   /** The sentence, as it has to hold. */
   readonly rule: string;
   /** Other sections that say the same; it is checked once. */
@@ -48,7 +55,19 @@ export function isBeyond({ section }: Rule): boolean {
   return section.startsWith('Beyond:');
 }
 
-/** Rules of one section. */
-export function inSection(section: Section, rules: readonly Omit<Rule, 'section'>[]): Rule[] {
-  return rules.map((rule) => ({ section, ...rule }));
+/** Rules of one section of the document. */
+export function inSection(section: Section, rules: readonly SectionRule[]): Rule[] {
+  return rules.map((rule) => ({ section, source: `document: ${section}`, ...rule }));
 }
+
+/** Rules beside the document; those without a source of their own have the one given. */
+export function beyond(
+  section: Section & `Beyond: ${string}`,
+  source: BeyondSource,
+  rules: readonly BeyondRule[],
+): Rule[] {
+  return rules.map((rule) => ({ section, source, ...rule }));
+}
+
+export type SectionRule = Omit<Rule, 'section' | 'source'>;
+export type BeyondRule = SectionRule & { readonly source?: BeyondSource };

@@ -1,5 +1,5 @@
 import { lookUpErrorCode } from '../api/error-codes';
-import { isBeyond, type Rule, type Section, sections } from './rule';
+import { isBeyond, type Rule, type Section, sections, type Source } from './rule';
 import {
   beyondAuthenticationRules,
   beyondConvertRules,
@@ -7,8 +7,8 @@ import {
   beyondFormatRules,
   beyondUploadRules,
 } from './rules/beyond';
-import { authenticationRules, endpointRules, versioningRules } from './rules/endpoints';
-import { errorRules } from './rules/errors';
+import { authenticationRules, beyondVersionRules, endpointRules, versioningRules } from './rules/endpoints';
+import { beyondErrorRules, errorRules } from './rules/errors';
 import { beyondCallbackRules, eventRules } from './rules/events';
 import { limitRules } from './rules/limits';
 import { beyondTaskResponseRules, taskResponseRules } from './rules/monitoring';
@@ -22,6 +22,8 @@ import { Undecided } from './verdict';
 /** How one rule came out. */
 export interface Outcome {
   readonly section: Section;
+  /** The section of the document, the page or the public client that says so. */
+  readonly source: Source;
   readonly rule: string;
   /** Other sections that say the same. */
   readonly restatedIn: readonly Section[];
@@ -49,6 +51,8 @@ export const rules: readonly Rule[] = [
   ...errorRules,
   ...limitRules,
   ...versioningRules,
+  ...beyondVersionRules,
+  ...beyondErrorRules,
   ...beyondRequestRules,
   ...beyondUploadRules,
   ...beyondConvertRules,
@@ -61,8 +65,8 @@ export const rules: readonly Rule[] = [
 
 /** Checks rules one after the other against a service; never rejects. Close the session when done. */
 export async function checkRule(rule: Rule, session: Session, target: Target): Promise<Outcome> {
-  const { section, restatedIn = [] } = rule;
-  const about = { section, rule: rule.rule, restatedIn, beyond: isBeyond(rule) };
+  const { section, source, restatedIn = [] } = rule;
+  const about = { section, source, rule: rule.rule, restatedIn, beyond: isBeyond(rule) };
   if (rule.needs && !target.capabilities?.[rule.needs]) {
     return { ...about, status: 'skipped', why: `needs ${capabilityNames[rule.needs]}` };
   }

@@ -19,7 +19,7 @@ export const brokenSample: SampleFile = { name: 'conformance-broken.png', bytes:
 export const slowSample: SampleFile = {
   name: 'conformance-slow.md',
   bytes: Buffer.from(
-    'Some *emphasis*, `code`, [a link](https://example.com) and plain words after that.\n\n'.repeat(400),
+    'Some *emphasis*, `code`, [a link](https://example.com) and plain words after that.\n\n'.repeat(200),
   ),
 };
 export const slowOutput = 'docx';

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endpoints } from '../api/contract';
 import { createForm, RawHttp, type RawRequest } from './http';
-import type { Reply } from './reply';
+import { exchangeRaw } from './raw-exchange';
+import { isObject, type Reply } from './reply';
 import { brokenSample, lossyOutput, sample, sampleOutput, slowOutput, slowSample } from './samples';
 import type { Capabilities, Capability, Credentials, SampleFile, Target } from './target';
 import { ensure, Undecided } from './verdict';
@@ -21,6 +22,13 @@ export interface Conversion {
   readonly sent: Record<string, unknown>;
 }
 
+/** A conversion in mode async: the answer to its request, and a first look at its task. */
+export interface Started {
+  readonly accepted: Reply;
+  readonly connector: string;
+  readonly early: Reply;
+}
+
 const taskDeadlineMs = 120_000;
 const pollMs = 100;
 const everything = ['entity', 'payload', 'result'];
@@ -29,11 +37,13 @@ const everything = ['entity', 'payload', 'result'];
 export class Session {
   readonly own: Credentials;
   readonly #http: RawHttp;
+  readonly #baseUrl: string;
   readonly #capabilities: Partial<Capabilities>;
   readonly #done = new Map<string, Promise<unknown>>();
 
   constructor(target: Target) {
     this.own = { appId: target.appId, token: target.token };
+    this.#baseUrl = target.baseUrl;
     this.#http = new RawHttp(target.baseUrl, target.maxWaitSeconds ?? 120);
     this.#capabilities = target.capabilities ?? {};
   }
@@ -122,24 +132,51 @@ export class Session {
     });
   }
 
-  /** A slow conversion in mode async: the answer to it, and an early look at its task. */
-  started(): Promise<{ accepted: Reply; connector: string; early: Reply }> {
+  /** A slow conversion in mode async: the answer to it, and an early look at its task; and one more, right behind it. */
+  started(): Promise<Started & { second: Started }> {
     return this.#once('started', async () => {
       const connector = await this.uploadedConnector({ file: slowSample });
       const data = { connector, include: ['entity', 'result'], mode: 'async', parameters: { output: slowOutput } };
-      const accepted = await this.post(endpoints.convertFile, data);
-      const id = accepted.text('entity', 'id');
-      ensure(id !== undefined, `an async conversion does not tell its task: ${accepted.describe()}`);
-      return { accepted, connector: id, early: await this.monitor(id) };
+      const submit = async () => {
+        const accepted = await this.post(endpoints.convertFile, data);
+        const id = accepted.text('entity', 'id');
+        ensure(id !== undefined, `an async conversion does not tell its task: ${accepted.describe()}`);
+        return { accepted, connector: id };
+      };
+      const [first, second] = [await submit(), await submit()];
+      const behind = { ...second, early: await this.monitor(second.connector) };
+      return { ...first, early: await this.monitor(first.connector), second: behind };
     });
   }
 
   /** The same, for rules about tasks that are not completed. */
-  async seenRunning(): Promise<{ accepted: Reply; connector: string; early: Reply }> {
+  async seenRunning(): Promise<Started> {
     const started = await this.started();
     const status = started.early.at('result', 'output', 'entity', 'status');
     if (status === 'completed') throw new Undecided('the slow conversion was over before it could be looked at');
     return started;
+  }
+
+  /** The entity of a conversion that waits for another. */
+  async seenOnHold(): Promise<Record<string, unknown>> {
+    const { early, second } = await this.started();
+    for (const reply of [second.early, early]) {
+      const entity = reply.at('result', 'output', 'entity');
+      if (isObject(entity) && entity['status'] === 'hold') return entity;
+    }
+    throw new Undecided('no conversion was on hold: the service converts two at a time');
+  }
+
+  /** Answers to what cannot be read as a request. */
+  unreadable(): Promise<[what: string, reply: Reply][]> {
+    return this.#once('unreadable', async () => {
+      const head = (line: string) => (target: { path: string; host: string }) =>
+        `POST ${target.path}/${endpoints.taskResponse} HTTP/1.1\r\nhost: ${target.host}\r\n${line}\r\n\r\n`;
+      return [
+        ['a header without a colon', await exchangeRaw(this.#baseUrl, head('no header'))],
+        ['headers of 100 KB', await exchangeRaw(this.#baseUrl, head(`x-long: ${'x'.repeat(100_000)}`))],
+      ];
+    });
   }
 
   /** The slow conversion when it is over. */

@@ -39,6 +39,7 @@ const reportSchema = z.object({
   rules: z.array(
     z.object({
       section: z.string(),
+      source: z.string().regex(/^(document|page|client|inferred): \S/),
       rule: z.string(),
       status: z.string(),
       why: z.string().optional(),
@@ -52,9 +53,11 @@ describe('against a service that keeps to the document', () => {
     const ended = await check([...target(), '--token-env', 'APP_TOKEN']);
     expect(ended.code).toBe(0);
     const [head, ...lines] = linesOf(ended.stdout);
-    expect(head).toMatch(/^RESULT +SECTION +RULE +WHY$/);
+    expect(head).toMatch(/^RESULT +SOURCE +RULE +WHY$/);
     expect(lines).toHaveLength(rules.length);
-    expect(lines).toContainEqual(expect.stringMatching(/^pass +Versioning +The API version is the first path segment/));
+    expect(lines).toContainEqual(
+      expect.stringMatching(/^pass +document: Versioning +The API version is the first path segment/),
+    );
     expect(lines).toContainEqual(expect.stringMatching(/^skipped +.* needs an app without a premium plan$/));
     expect(ended.stderr).toMatch(/\d+ passed, 0 failed, \d+ skipped: http:/);
   });
@@ -84,7 +87,9 @@ describe('against a service that breaks a rule', () => {
       const ended = await check([...target(proxy.url), '--token-env', 'APP_TOKEN']);
       expect(ended.code).toBe(1);
       const failed = linesOf(ended.stdout).filter((line) => line.startsWith('fail'));
-      expect(failed).toEqual([expect.stringMatching(/^fail +Entity keys +type is task +.*"task of \[token\]"/)]);
+      expect(failed).toEqual([
+        expect.stringMatching(/^fail +document: Entity keys +type is task +.*"task of \[token\]"/),
+      ]);
       expect(ended.stdout + ended.stderr).not.toContain(token);
     } finally {
       await proxy.close();

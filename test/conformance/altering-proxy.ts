@@ -1,6 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Agent, request } from 'undici';
+import { exchangeRaw } from '../../src/conformance/raw-exchange';
 import { isObject } from '../../src/conformance/reply';
 
 /** A server in front of the service that changes its answers, to see whether the suite notices. */
@@ -26,7 +27,7 @@ const hopByHop = new Set(['connection', 'keep-alive', 'transfer-encoding', 'cont
 
 export async function startAlteringProxy(serviceUrl: string, alter: Alteration): Promise<AlteringProxy> {
   const agent = new Agent();
-  const server = createServer((incoming, outgoing) => {
+  const server = createServer({ maxHeaderSize: 1024 * 1024 }, (incoming, outgoing) => {
     const chunks: Buffer[] = [];
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
     incoming.on('end', () => {
@@ -36,6 +37,27 @@ export async function startAlteringProxy(serviceUrl: string, alter: Alteration):
         (error: unknown) => outgoing.destroy(new Error('the proxy failed', { cause: error })),
       );
     });
+  });
+
+  // What is no HTTP goes on as it came.
+  server.on('clientError', (error: Error & { rawPacket?: Buffer }, socket) => {
+    const sent = error.rawPacket?.toString('latin1') ?? '';
+    void exchangeRaw(serviceUrl, () => sent).then(
+      ({ status, headers, json }) => {
+        const answer: Answer = {
+          status,
+          headers: withoutHopByHop(headers),
+          json: isObject(json) ? json : undefined,
+          asked: { method: '', path: '', data: {} },
+        };
+        alter(answer);
+        const body = JSON.stringify(answer.json ?? {});
+        const lines = Object.entries({ ...answer.headers, 'content-length': Buffer.byteLength(body) });
+        const head = lines.map(([name, value]) => `${name}: ${String(value)}\r\n`).join('');
+        socket.end(`HTTP/1.1 ${answer.status} Altered\r\n${head}\r\n${body}`);
+      },
+      () => socket.destroy(),
+    );
   });
 
   async function forward(asked: { method: string; path: string; headers: IncomingHttpHeaders; body: Buffer }) {

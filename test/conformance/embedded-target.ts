@@ -66,7 +66,12 @@ export async function startEmbeddedTarget(): Promise<EmbeddedTarget> {
   const file = path.join(dataDir, 'accounts.toml');
   const registered = [createHash('sha256').update(sample.bytes).digest('hex')];
   await writeFile(file, accountsFile(development, registered));
-  const service = await startConversionService({ dataDir, apps: [own, ...Object.values(apps)].map(({ app }) => app) });
+  const service = await startConversionService({
+    dataDir,
+    apps: [own, ...Object.values(apps)].map(({ app }) => app),
+    // Of two conversions one waits.
+    conversionConcurrency: 1,
+  });
   const register = async (hashes: readonly string[]): Promise<void> => {
     await writeFile(file, accountsFile(development, hashes));
     await service.reloadAccounts();

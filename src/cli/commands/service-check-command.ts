@@ -29,7 +29,7 @@ export async function serviceCheck(context: CommandContext, flags: TargetFlags):
   const count = (status: Outcome['status']): number => outcomes.filter((outcome) => outcome.status === status).length;
   const totals = { passed: count('pass'), failed: count('fail'), skipped: count('skipped') };
   if (output.json) output.printJson({ baseUrl: target.baseUrl, ...totals, rules: outcomes });
-  else output.print(formatTable(['RESULT', 'SECTION', 'RULE', 'WHY'], outcomes.map(toRow)));
+  else output.print(formatTable(['RESULT', 'SOURCE', 'RULE', 'WHY'], outcomes.map(toRow)));
   output.say(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped: ${target.baseUrl}`);
   if (signal.aborted) return exitCodes.interrupted;
   return totals.failed === 0 ? exitCodes.ok : exitCodes.failed;
@@ -48,6 +48,6 @@ async function requireAnswer(target: Target): Promise<void> {
   ]);
 }
 
-function toRow({ status, section, restatedIn, rule, why = '' }: Outcome): string[] {
-  return [status, [section, ...restatedIn].join(', '), rule, printable(why)];
+function toRow({ status, source, restatedIn, rule, why = '' }: Outcome): string[] {
+  return [status, [source, ...restatedIn].join(', '), rule, printable(why)];
 }

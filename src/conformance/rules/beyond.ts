@@ -1,6 +1,6 @@
 import { endpoints } from '../../api/contract';
-import { isObject, type Reply } from '../reply';
-import { inSection, type Rule } from '../rule';
+import { isObject, type Reply, valueAt } from '../reply';
+import { beyond, type BeyondRule, type Rule } from '../rule';
 import { sample, sampleInput, sampleOutput } from '../samples';
 import type { Session } from '../session';
 import { ensure, ensureAccepted, ensureEqual, ensureError, ensureMatches, ensureOneOf, show } from '../verdict';
@@ -8,7 +8,7 @@ import { datetime } from './responses';
 
 /** What the pages around the document tell of the tasks that the document leaves out. */
 
-export const beyondUploadRules: Rule[] = inSection('Beyond: upload/file', [
+export const beyondUploadRules: Rule[] = beyond('Beyond: upload/file', 'page: upload/file', [
   {
     rule: 'The output holds connector, name, size in bytes and expires_at',
     async check(session) {
@@ -28,18 +28,6 @@ export const beyondUploadRules: Rule[] = inSection('Beyond: upload/file', [
   uploadError('EMPTY_FILE', { name: 'empty.png', bytes: Buffer.alloc(0) }),
   uploadError('NOT_VALID_EXTENSION', { name: 'conformance.no-such-format', bytes: sample.bytes }),
   {
-    rule: 'ONLY_DEVELOPMENT_FILE is answered at HTTP 200',
-    needs: 'developmentApp',
-    async check(session) {
-      const as = session.capability('developmentApp');
-      ensureAccepted(await session.upload({ as }), 'an upload of a registered file');
-      const file = { name: 'unregistered.png', bytes: Buffer.concat([sample.bytes, Buffer.from('more')]) };
-      const reply = await session.upload({ as, file });
-      ensureError(reply, ['ONLY_DEVELOPMENT_FILE'], 'an upload of a file that is not registered');
-      ensureEqual(reply.status, 200, 'the HTTP status');
-    },
-  },
-  {
     rule: 'LIMIT_UPLOAD_SIZE is answered at HTTP 200, with the limit in KB in the message',
     needs: 'smallUploadsApp',
     async check(session) {
@@ -53,7 +41,7 @@ export const beyondUploadRules: Rule[] = inSection('Beyond: upload/file', [
   },
 ]);
 
-function uploadError(code: string, file: { name: string; bytes: Buffer }): Omit<Rule, 'section'> {
+function uploadError(code: string, file: { name: string; bytes: Buffer }): BeyondRule {
   return {
     rule: `${code} is answered at HTTP 200`,
     async check(session) {
@@ -64,7 +52,7 @@ function uploadError(code: string, file: { name: string; bytes: Buffer }): Omit<
   };
 }
 
-function conversionError(code: string, parameters: Record<string, string>): Omit<Rule, 'section'> {
+function conversionError(code: string, parameters: Record<string, string>): BeyondRule {
   return {
     rule: `${code} is the error of ${JSON.stringify(parameters)} for an image`,
     async check(session) {
@@ -74,11 +62,15 @@ function conversionError(code: string, parameters: Record<string, string>): Omit
   };
 }
 
-export const beyondConvertRules: Rule[] = inSection('Beyond: convert/file', [
+export const beyondConvertRules: Rule[] = beyond('Beyond: convert/file', 'page: convert/file', [
   {
-    rule: 'An accepted async conversion answers running',
+    rule: 'An accepted async conversion answers running, also when it has to wait',
+    source: 'client: all',
     async check(session) {
-      ensureEqual((await session.started()).accepted.at('entity', 'status'), 'running', 'entity.status');
+      const { accepted: first, second } = await session.started();
+      for (const accepted of [first, second.accepted]) {
+        ensureEqual(accepted.at('entity', 'status'), 'running', 'entity.status');
+      }
     },
   },
   {
@@ -89,10 +81,12 @@ export const beyondConvertRules: Rule[] = inSection('Beyond: convert/file', [
     },
   },
   {
-    rule: 'The result of an async answer that is not completed is an empty object',
+    rule: 'The result of an async answer is an object with error and warning, and no error in it',
+    source: 'client: Python 1.x',
     async check(session) {
       const { accepted } = await session.seenRunning();
-      ensureEqual(accepted.at('result'), {}, 'the result of a running task');
+      ensureEqual(accepted.at('result', 'error'), {}, 'the error of an async answer');
+      ensure(isObject(accepted.at('result', 'warning')), `the result is ${show(accepted.at('result'))}`);
     },
   },
   {
@@ -124,7 +118,7 @@ async function download(session: Session): Promise<{ link: Reply; file: Reply }>
   return { link, file: await session.post(endpoints.downloadUrlGet, { connector }) };
 }
 
-export const beyondDownloadRules: Rule[] = inSection('Beyond: download', [
+export const beyondDownloadRules: Rule[] = beyond('Beyond: download', 'page: download/url', [
   {
     rule: 'The output of download/url holds connector, name, size in bytes, expires_at and url',
     async check(session) {
@@ -144,7 +138,16 @@ export const beyondDownloadRules: Rule[] = inSection('Beyond: download', [
     },
   },
   {
+    rule: 'url is the absolute address of download/url/get',
+    async check(session) {
+      const url = (await session.linked()).text('result', 'output', 'url') ?? '';
+      const isAbsolute = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
+      ensure(isAbsolute && new URL(url).pathname.endsWith('/download/url/get'), `url is ${show(url)}`);
+    },
+  },
+  {
     rule: 'A JSON body of download/url/get is an error',
+    source: 'client: Python 2.x and JavaScript',
     async check(session) {
       const reply = await session.post(endpoints.downloadUrlGet, { connector: await session.uploaded() });
       ensureError(reply, ['MISMATCH_DEPENDENT_TASK'], 'download/url/get with the connector of an upload');
@@ -152,7 +155,7 @@ export const beyondDownloadRules: Rule[] = inSection('Beyond: download', [
   },
 ]);
 
-export const beyondFormatRules: Rule[] = inSection('Beyond: formats', [
+export const beyondFormatRules: Rule[] = beyond('Beyond: formats', 'page: convert/formats', [
   {
     rule: 'convert/formats lists the formats that are inputs or outputs',
     async check(session) {
@@ -182,34 +185,81 @@ export const beyondFormatRules: Rule[] = inSection('Beyond: formats', [
       ensureError(missing, ['MISSING_REQUIRED_PARAMETER'], 'convert/formats without sublist');
       const wrong = await session.post(endpoints.convertFormats, { parameters: { sublist: 'all' } });
       ensureError(wrong, ['WRONG_VALUE_PARAMETER', 'INVALID_PARAMETER'], 'the sublist all');
+      const number = await session.post(endpoints.convertFormats, { parameters: { sublist: 5 } });
+      ensureError(number, ['WRONG_TYPE_PARAMETER'], 'the sublist 5');
+    },
+  },
+  ...[endpoints.convertFormats, endpoints.formatGet].map((endpoint): BeyondRule => ({
+    rule: `${endpoint} answers INVALID_FORMAT and WRONG_FORMAT_STRUCTURE at HTTP 200`,
+    source: endpoint === endpoints.formatGet ? 'page: format/get' : 'page: convert/formats',
+    check: (session) =>
+      ensureFormatErrors(session, endpoint, [
+        ['INVALID_FORMAT', { sublist: 'outputs', format: 'nosuchformat' }],
+        ['WRONG_FORMAT_STRUCTURE', { sublist: 'outputs', format: 'p.d.f' }],
+      ]),
+  })),
+  {
+    rule: 'A format is named by its extension, or by extension-type',
+    async check(session) {
+      const reply = await session.post(endpoints.convertFormats, { parameters: { sublist: 'inputs' } });
+      const formats = reply.at('result', 'output', 'formats');
+      for (const format of Array.isArray(formats) ? formats : []) {
+        const [extension, type] = [valueAt(format, ['extension']), valueAt(format, ['type'])];
+        const name = typeof type === 'string' ? `${String(extension)}-${type}` : extension;
+        ensureEqual(valueAt(format, ['format']), name, 'format');
+      }
     },
   },
   {
     rule: 'format/get describes a format: format, extension, type, name, title, categories',
+    source: 'page: format/get',
     async check(session) {
       const output = (await session.post(endpoints.formatGet, { parameters: { format: 'png' } })).at(
         'result',
         'output',
       );
       ensure(isObject(output), `output is ${show(output)}`);
-      for (const key of ['format', 'extension', 'name', 'title']) ensureMatches(output[key], /./, key);
+      for (const key of ['format', 'extension']) ensureEqual(output[key], 'png', key);
+      for (const key of ['name', 'title']) ensureMatches(output[key], /./, key);
+      ensure(output['name'] !== 'png', 'name is the short name, not the full one');
       ensure(output['type'] === null || typeof output['type'] === 'string', `type is ${show(output['type'])}`);
       ensure(Array.isArray(output['categories']), `categories is ${show(output['categories'])}`);
     },
   },
   {
-    rule: 'convert/graph tells whether a pair converts',
+    rule: 'convert/graph tells with is_match whether a pair converts, and with is_reversable whether it does back',
+    source: 'page: convert/graph',
     async check(session) {
-      const good = await session.post(endpoints.convertGraph, {
-        parameters: { input: sampleInput, output: sampleOutput },
-      });
-      ensureAccepted(good, 'convert/graph for a pair that converts');
-      const bad = await session.post(endpoints.convertGraph, { parameters: { input: sampleInput, output: 'docx' } });
-      ensureError(bad, ['NO_CONVERTER_INPUT_TO_OUTPUT'], 'convert/graph for a pair that does not');
+      const parameters = { input: sampleInput, output: sampleOutput };
+      const good = await session.post(endpoints.convertGraph, { parameters });
+      ensureEqual(good.at('result', 'output', 'is_match'), true, 'is_match of a pair that converts');
+      const reversable = good.at('result', 'output', 'is_reversable');
+      ensure(typeof reversable === 'boolean', `is_reversable is ${show(reversable)}`);
     },
   },
   {
+    rule: 'convert/graph answers is_match false, and no error, for known formats without a converter',
+    source: 'inferred: convert/graph',
+    async check(session) {
+      const bad = await session.post(endpoints.convertGraph, { parameters: { input: sampleInput, output: 'docx' } });
+      ensureEqual(bad.at('result', 'error'), {}, 'the error');
+      ensureEqual(bad.at('result', 'output', 'is_match'), false, 'is_match of a pair that does not convert');
+    },
+  },
+  {
+    rule: 'convert/graph answers at HTTP 200 which of the formats is wrong',
+    source: 'page: convert/graph',
+    check: (session) =>
+      ensureFormatErrors(session, endpoints.convertGraph, [
+        ['INVALID_INPUT_FORMAT', { input: 'nosuchformat', output: sampleOutput }],
+        ['INVALID_OUTPUT_FORMAT', { input: sampleInput, output: 'nosuchformat' }],
+        ['WRONG_INPUT_FORMAT_STRUCTURE', { input: 'p.n.g', output: sampleOutput }],
+        ['WRONG_OUTPUT_FORMAT_STRUCTURE', { input: sampleInput, output: 'p.d.f' }],
+      ]),
+  },
+  {
     rule: 'convert/status is waiting, pending, successful or failed',
+    source: 'page: convert/status',
     async check(session) {
       const connectors = [(await session.converted()).connector, (await session.failed()).connector];
       const seen: unknown[] = [];
@@ -222,7 +272,21 @@ export const beyondFormatRules: Rule[] = inSection('Beyond: formats', [
   },
 ]);
 
-export const beyondAuthenticationRules: Rule[] = inSection('Beyond: authentication', [
+async function ensureFormatErrors(
+  session: Session,
+  endpoint: string,
+  cases: readonly [code: string, parameters: Record<string, string>][],
+): Promise<void> {
+  for (const [code, { sublist, ...rest }] of cases) {
+    const needsSublist = endpoint === endpoints.convertFormats;
+    const parameters = needsSublist ? { sublist, ...rest } : rest;
+    const reply = await session.post(endpoint, { parameters });
+    ensureError(reply, [code], `${endpoint} with ${JSON.stringify(parameters)}`);
+    ensureEqual(reply.status, 200, `the HTTP status of ${code}`);
+  }
+}
+
+export const beyondAuthenticationRules: Rule[] = beyond('Beyond: authentication', 'page: error', [
   authenticationError('MISSING_AUTHORIZATION_HEADER', undefined),
   authenticationError('INVALID_AUTHORIZATION_HEADER', 'Basic YTpi'),
   authenticationError('INVALID_CREDENTIAL', 'Bearer no-token-of-anybody'),
@@ -253,7 +317,7 @@ export const beyondAuthenticationRules: Rule[] = inSection('Beyond: authenticati
   },
 ]);
 
-function authenticationError(code: string, authorization: string | undefined): Omit<Rule, 'section'> {
+function authenticationError(code: string, authorization: string | undefined): BeyondRule {
   return {
     rule: `${code} is answered with HTTP 403`,
     async check(session) {

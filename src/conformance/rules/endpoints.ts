@@ -1,7 +1,8 @@
 import { endpoints } from '../../api/contract';
 import { isObject } from '../reply';
-import { inSection, type Rule } from '../rule';
-import { ensure, ensureEqual, ensureMatches, ensureRefused } from '../verdict';
+import { beyond, inSection, type Rule } from '../rule';
+import { sample } from '../samples';
+import { ensure, ensureAccepted, ensureEqual, ensureError, ensureMatches, ensureRefused } from '../verdict';
 
 /** "Endpoints", "Authentication" and "Versioning": the way to a task, and who may go it. */
 
@@ -40,6 +41,16 @@ export const endpointRules: Rule[] = inSection('Endpoints', [
       }
     },
   },
+  {
+    rule: 'A request that cannot be read as HTTP is answered in that shape too',
+    restatedIn: ['Errors'],
+    async check(session) {
+      for (const [what, reply] of await session.unreadable()) {
+        ensure(isObject(reply.json) && isObject(reply.json['result']), `${what}: ${reply.describe()}`);
+        ensureMatches(reply.at('result', 'error', 'code'), /^[A-Z][A-Z0-9_]*$/, `${what}: error.code`);
+      }
+    },
+  },
 ]);
 
 const authenticated = [endpoints.taskResponse, endpoints.convertFile, endpoints.uploadFile, endpoints.downloadUrl];
@@ -68,6 +79,18 @@ export const authenticationRules: Rule[] = inSection('Authentication', [
     async check(session) {
       const data = { app: '00000000-0000-4000-8000-000000000000', connector: await session.uploaded() };
       ensureRefused(await session.post(endpoints.taskResponse, data), 'the App ID of nobody');
+    },
+  },
+  {
+    rule: 'In development, a file that is not registered is refused with ONLY_DEVELOPMENT_REQUEST (403) when it is uploaded',
+    needs: 'developmentApp',
+    async check(session) {
+      const as = session.capability('developmentApp');
+      ensureAccepted(await session.upload({ as }), 'an upload of a registered file');
+      const file = { name: 'unregistered.png', bytes: Buffer.concat([sample.bytes, Buffer.from('more')]) };
+      const reply = await session.upload({ as, file });
+      ensureError(reply, ['ONLY_DEVELOPMENT_REQUEST'], 'an upload of a file that is not registered');
+      ensureEqual(reply.status, 403, 'the HTTP status');
     },
   },
   {
@@ -103,12 +126,28 @@ export const authenticationRules: Rule[] = inSection('Authentication', [
 
 export const versioningRules: Rule[] = inSection('Versioning', [
   {
-    rule: 'The API version is the first path segment, v1; without it or with another there is no endpoint',
+    rule: 'The API version is the first path segment, v1; with another there is no endpoint',
     async check(session) {
-      for (const path of ['task/response', 'v0/task/response', 'V1/task/response', 'api/v1/task/response']) {
+      for (const path of ['v0/task/response', 'V1/task/response', 'api/v1/task/response']) {
         const reply = await session.raw({ path });
         ensureEqual(reply.errorCode, 'NOT_FOUND', `the error of ${path}`);
       }
+    },
+  },
+]);
+
+export const beyondVersionRules: Rule[] = beyond('Beyond: requests', 'page: version', [
+  {
+    rule: 'A path without a version means the latest one',
+    async check(session) {
+      const reply = await session.post(endpoints.taskResponse.replace(/^v1\//, ''), {
+        connector: await session.uploaded(),
+        include: ['entity', 'result'],
+      });
+      // Where v1 is not the latest any more, the task is of another version.
+      if (reply.errorCode === 'MISMATCH_VERSION_DEPENDENT_TASK') return;
+      ensureAccepted(reply, 'task/response without a version');
+      ensureMatches(reply.at('entity', 'endpoint'), /^v\d+\/task\/response$/, 'endpoint');
     },
   },
 ]);

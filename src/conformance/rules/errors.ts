@@ -1,11 +1,13 @@
+import { endpoints } from '../../api/contract';
 import { errorCodes } from '../../api/error-codes';
-import { inSection, type Rule } from '../rule';
-import { ensure, ensureEqual, RuleBroken } from '../verdict';
+import { beyond, inSection, type Rule, type SectionRule } from '../rule';
+import { sampleOutput } from '../samples';
+import { ensure, ensureEqual, ensureMatches, RuleBroken } from '../verdict';
 import { type Provoked, provocations } from './provocations';
 
 /** "Errors": every code that can be provoked from outside, and the HTTP status that it travels with. */
 
-function codeRule({ code, provoke, needs, restatedIn }: Provoked): Omit<Rule, 'section'> {
+function codeRule({ code, provoke, needs, restatedIn }: Provoked): SectionRule {
   const { httpStatus } = errorCodes[code];
   return {
     rule: `${code} is answered with HTTP ${httpStatus}`,
@@ -43,6 +45,27 @@ export const errorRules: Rule[] = inSection('Errors', [
         if (names === undefined || !provocation) continue;
         const message = (await provocation(session)).errorMessage ?? '';
         ensure(message.includes(names) && !message.includes('[NAME]'), `a message does not name ${names}: ${message}`);
+      }
+    },
+  },
+]);
+
+export const beyondErrorRules: Rule[] = beyond('Beyond: requests', 'client: Python 1.x', [
+  {
+    rule: 'A refusal at 4xx has its code and message at the top level too',
+    async check(session) {
+      const connector = '00000000-0000-4000-8000-000000000000';
+      const replies = [
+        await session.post(endpoints.convertFile, { connector, parameters: { output: sampleOutput } }),
+        await session.post(endpoints.taskResponse, {}),
+        await session.raw({ path: endpoints.taskResponse, authorization: undefined }),
+        await session.raw({ path: 'v1/unknown' }),
+        await session.raw({ method: 'GET', path: endpoints.taskResponse }),
+      ];
+      for (const reply of replies) {
+        const code = reply.at('result', 'error', 'code');
+        ensureEqual(reply.at('code'), code, `the top level's code beside ${String(code)} (HTTP ${reply.status})`);
+        ensureMatches(reply.at('message'), /\S/, `the top level's message beside ${String(code)}`);
       }
     },
   },

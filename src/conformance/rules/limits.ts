@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endpoints } from '../../api/contract';
 import type { Reply } from '../reply';
-import { inSection, type Rule } from '../rule';
+import { inSection, type Rule, type SectionRule } from '../rule';
 import type { Session } from '../session';
 import { ensure, ensureAccepted, ensureEqual, ensureMatches, show, Undecided } from '../verdict';
 import { exceedLimit } from './provocations';
@@ -20,10 +20,11 @@ async function anyReplies(session: Session): Promise<[string, Reply][]> {
     ['a request without authorization', await session.raw({ path: endpoints.taskResponse, authorization: undefined })],
     ['an unknown path', await session.raw({ path: 'v1/unknown' })],
     ['another method', await session.raw({ method: 'GET', path: endpoints.taskResponse })],
+    ...(await session.unreadable()),
   ];
 }
 
-function headerRule(name: string, meaning: string): Omit<Rule, 'section'> {
+function headerRule(name: string, meaning: string): SectionRule {
   return {
     rule: `Every response carries ${name}, ${meaning}`,
     async check(session) {

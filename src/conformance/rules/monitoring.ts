@@ -1,6 +1,6 @@
 import { endpoints, includeItems } from '../../api/contract';
 import { isObject } from '../reply';
-import { inSection, type Rule } from '../rule';
+import { beyond, inSection, type Rule } from '../rule';
 import { ensure, ensureEqual, ensureError, show } from '../verdict';
 
 /** `task/response`: monitoring a task. */
@@ -60,13 +60,20 @@ export const taskResponseRules: Rule[] = inSection('task/response', [
     },
   },
   {
-    rule: 'parameters.include takes an array of entity, payload and result and nothing else',
+    rule: 'parameters.include is an array of strings: anything else is of the wrong type',
     async check(session) {
-      for (const include of [['everything'], 'entity', 7]) {
+      for (const include of ['entity', 7, [5]]) {
         const reply = await session.monitor(await session.uploaded(), { parameters: { include } });
-        const codes = ['INVALID_PARAMETER', 'WRONG_TYPE_PARAMETER', 'WRONG_VALUE_PARAMETER'];
-        ensureError(reply, codes, `parameters.include ${show(include)}`);
+        ensureError(reply, ['WRONG_TYPE_PARAMETER'], `parameters.include ${show(include)}`);
       }
+    },
+  },
+  {
+    rule: 'parameters.include takes no elements but entity, payload and result',
+    async check(session) {
+      const parameters = { include: ['everything'] };
+      const reply = await session.monitor(await session.uploaded(), { parameters });
+      ensureError(reply, ['INVALID_PARAMETER', 'WRONG_VALUE_PARAMETER'], 'parameters.include ["everything"]');
     },
   },
   {
@@ -99,7 +106,7 @@ export const taskResponseRules: Rule[] = inSection('task/response', [
   },
 ]);
 
-export const beyondTaskResponseRules: Rule[] = inSection('Beyond: task/response', [
+export const beyondTaskResponseRules: Rule[] = beyond('Beyond: task/response', 'client: all', [
   {
     rule: 'include at the data level does not take the monitored entity out of result.output',
     async check(session) {
@@ -109,10 +116,29 @@ export const beyondTaskResponseRules: Rule[] = inSection('Beyond: task/response'
     },
   },
   {
-    rule: 'The result of a monitored task that is not completed is an empty object',
+    rule: 'The monitored result of a task that is not completed holds nothing: it is null or empty',
     async check(session) {
       const { early } = await session.seenRunning();
-      ensureEqual(early.at('result', 'output', 'result'), {}, 'the result of a running task');
+      const result = early.at('result', 'output', 'result') ?? {};
+      ensureEqual(Array.isArray(result) && result.length === 0 ? {} : result, {}, 'the result of a running task');
+    },
+  },
+  {
+    rule: 'The output status of a conversion that failed is failed',
+    source: 'client: Python 1.x and PHP',
+    async check(session) {
+      const { connector } = await session.failed();
+      const status = (await session.monitor(connector)).at('result', 'output', 'result', 'output', 'status');
+      ensureEqual(status, 'failed', 'output.status of a failed conversion');
+    },
+  },
+  {
+    rule: 'The entity of a conversion that succeeded holds vcredits, also when it consumed none',
+    source: 'client: Python 2.x',
+    async check(session) {
+      const { connector } = await session.converted();
+      const vcredits = (await session.monitor(connector)).at('result', 'output', 'entity', 'vcredits');
+      ensure(Number.isInteger(vcredits), `vcredits of a conversion is ${show(vcredits)}`);
     },
   },
 ]);

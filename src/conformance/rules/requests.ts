@@ -1,22 +1,34 @@
 import { endpoints } from '../../api/contract';
 import { createForm } from '../http';
-import { inSection, type Rule } from '../rule';
+import { beyond, inSection, type Rule } from '../rule';
 import { brokenSample, sampleOutput } from '../samples';
 import { ensureAccepted, ensureEqual, ensureError, ensureOneOf, ensureRefused } from '../verdict';
 
 /** "Task request body" and "Data keys": what a request has to hold, and what is refused. */
 
 const fieldErrors = ['INVALID_FIELD', 'WRONG_TYPE_FIELD'];
-/** The document has three codes for a data key that is not as it should be, and does not say which mistake gets which. */
-const dataKeyErrors = ['INVALID_DATA_KEY', 'WRONG_TYPE_DATA_KEY', 'WRONG_VALUE_DATA_KEY'];
-const parameterErrors = ['INVALID_PARAMETER', 'WRONG_TYPE_PARAMETER', 'WRONG_VALUE_PARAMETER'];
+/** Of the right JSON type and wrong all the same: the document does not say which mistake gets which code. */
+const dataKeyErrors = ['INVALID_DATA_KEY', 'WRONG_VALUE_DATA_KEY'];
+/** A text that is no UUID may be of the wrong type too. */
+const uuidErrors = [...dataKeyErrors, 'WRONG_TYPE_DATA_KEY'];
+const wrongDataKey = ['WRONG_TYPE_DATA_KEY'];
+const wrongParameter = ['WRONG_TYPE_PARAMETER'];
 const conversion = { parameters: { output: sampleOutput } };
 
 export const requestBodyRules: Rule[] = inSection('Task request body', [
   {
-    rule: 'The form field data carries a JSON object; other JSON and other text is refused',
+    rule: 'The form field data carries a JSON object; other JSON is of the wrong type',
     async check(session) {
-      for (const data of ['[]', '"text"', 'null', '7', '{"app": ', 'app']) {
+      for (const data of ['[]', '"text"', 'null', '7']) {
+        const reply = await session.raw({ path: endpoints.taskResponse, body: createForm(data) });
+        ensureError(reply, ['WRONG_TYPE_FIELD'], `the field data holding ${data}`);
+      }
+    },
+  },
+  {
+    rule: 'Text that is no JSON is refused in the form field data',
+    async check(session) {
+      for (const data of ['{"app": ', 'app']) {
         const reply = await session.raw({ path: endpoints.taskResponse, body: createForm(data) });
         ensureError(reply, fieldErrors, `the field data holding ${data}`);
       }
@@ -46,10 +58,13 @@ export const dataKeyRules: Rule[] = inSection('Data keys', [
   {
     rule: 'app is a uuid in a string',
     async check(session) {
-      for (const app of ['mine', 7, ['x'], {}]) {
-        const reply = await session.post(endpoints.taskResponse, { app, connector: await session.uploaded() });
-        ensureError(reply, [...dataKeyErrors, 'INVALID_CREDENTIAL'], `the app ${JSON.stringify(app)}`);
+      const connector = await session.uploaded();
+      for (const app of [7, ['x'], {}]) {
+        const reply = await session.post(endpoints.taskResponse, { app, connector });
+        ensureError(reply, wrongDataKey, `the app ${JSON.stringify(app)}`);
       }
+      const reply = await session.post(endpoints.taskResponse, { app: 'mine', connector });
+      ensureError(reply, [...uuidErrors, 'INVALID_CREDENTIAL'], 'the app "mine"');
     },
   },
   ...[endpoints.convertFile, endpoints.taskResponse, endpoints.downloadUrl].map((endpoint) => ({
@@ -62,9 +77,13 @@ export const dataKeyRules: Rule[] = inSection('Data keys', [
   {
     rule: 'connector is a uuid in a string',
     async check(session) {
-      for (const connector of ['../../etc/passwd', '', 7, null, ['x']]) {
+      for (const connector of [7, ['x']]) {
         const reply = await session.monitor('', { connector });
-        ensureError(reply, dataKeyErrors, `the connector ${JSON.stringify(connector)}`);
+        ensureError(reply, wrongDataKey, `the connector ${JSON.stringify(connector)}`);
+      }
+      for (const connector of ['../../etc/passwd', '']) {
+        const reply = await session.monitor('', { connector });
+        ensureError(reply, uuidErrors, `the connector ${JSON.stringify(connector)}`);
       }
     },
   },
@@ -75,18 +94,18 @@ export const dataKeyRules: Rule[] = inSection('Data keys', [
     },
   },
   {
-    rule: 'include is an array',
+    rule: 'include is an array of strings: anything else is of the wrong type',
     async check(session) {
-      for (const include of ['result', { result: true }, 1]) {
+      for (const include of ['result', { result: true }, 1, [5]]) {
         const reply = await session.monitor(await session.uploaded(), { include });
-        ensureError(reply, dataKeyErrors, `include ${JSON.stringify(include)}`);
+        ensureError(reply, wrongDataKey, `include ${JSON.stringify(include)}`);
       }
     },
   },
   {
     rule: 'include takes no elements but entity, payload and result',
     async check(session) {
-      for (const include of [['everything'], ['entity', 'ENTITY'], [1]]) {
+      for (const include of [['everything'], ['entity', 'ENTITY']]) {
         const reply = await session.monitor(await session.uploaded(), { include });
         ensureError(reply, dataKeyErrors, `include ${JSON.stringify(include)}`);
       }
@@ -105,9 +124,18 @@ export const dataKeyRules: Rule[] = inSection('Data keys', [
     },
   },
   {
+    rule: 'mode is a string: anything else is of the wrong type',
+    async check(session) {
+      for (const mode of [5, null, ['sync']]) {
+        const data = { connector: await session.uploaded(), mode, ...conversion };
+        ensureError(await session.post(endpoints.convertFile, data), wrongDataKey, `the mode ${JSON.stringify(mode)}`);
+      }
+    },
+  },
+  {
     rule: 'mode takes no values but sync and async',
     async check(session) {
-      for (const mode of ['later', 'SYNC', 1, ['sync']]) {
+      for (const mode of ['later', 'SYNC']) {
         const data = { connector: await session.uploaded(), mode, ...conversion };
         ensureError(await session.post(endpoints.convertFile, data), dataKeyErrors, `the mode ${JSON.stringify(mode)}`);
       }
@@ -135,14 +163,13 @@ export const dataKeyRules: Rule[] = inSection('Data keys', [
   {
     rule: 'callback is a URL in a string',
     async check(session) {
-      for (const callback of ['not a url', 7, ['https://example.com/']]) {
-        const reply = await session.post(endpoints.convertFile, {
-          connector: await session.uploaded(),
-          callback,
-          ...conversion,
-        });
-        ensureError(reply, [...dataKeyErrors, 'INVALID_CALLBACK'], `the callback ${JSON.stringify(callback)}`);
+      const connector = await session.uploaded();
+      for (const callback of [7, ['https://example.com/']]) {
+        const reply = await session.post(endpoints.convertFile, { connector, callback, ...conversion });
+        ensureError(reply, wrongDataKey, `the callback ${JSON.stringify(callback)}`);
       }
+      const reply = await session.post(endpoints.convertFile, { connector, callback: 'not a url', ...conversion });
+      ensureError(reply, [...uuidErrors, 'INVALID_CALLBACK'], 'the callback "not a url"');
     },
   },
   {
@@ -175,9 +202,9 @@ export const dataKeyRules: Rule[] = inSection('Data keys', [
   {
     rule: 'parameters is an object',
     async check(session) {
-      for (const parameters of [[], 'output', 7]) {
+      for (const parameters of [['output'], 'output', 7]) {
         const reply = await session.post(endpoints.convertFile, { connector: await session.uploaded(), parameters });
-        ensureError(reply, dataKeyErrors, `parameters ${JSON.stringify(parameters)}`);
+        ensureError(reply, wrongDataKey, `parameters ${JSON.stringify(parameters)}`);
       }
     },
   },
@@ -206,22 +233,27 @@ export const convertFileRules: Rule[] = inSection('convert/file', [
           connector: await session.uploaded(),
           parameters: { output },
         });
-        ensureError(reply, parameterErrors, `parameters.output ${JSON.stringify(output)}`);
+        ensureError(reply, wrongParameter, `parameters.output ${JSON.stringify(output)}`);
       }
     },
   },
   {
     rule: 'Its connector comes from the output of an upload task; another task is refused',
     async check(session) {
-      const link = await session.linked();
-      const connector = link.text('result', 'output', 'connector') ?? '';
-      const reply = await session.post(endpoints.convertFile, { connector, ...conversion });
-      ensureRefused(reply, 'a conversion of the connector of download/url');
+      const link = (await session.linked()).text('result', 'output', 'connector');
+      const converted = (await session.converted()).connector;
+      for (const [what, connector] of [
+        ['a conversion', converted],
+        ['download/url', link],
+      ]) {
+        const reply = await session.post(endpoints.convertFile, { connector, parameters: { output: 'png' } });
+        ensureError(reply, ['MISMATCH_DEPENDENT_TASK'], `convert/file with the connector of ${what}`);
+      }
     },
   },
 ]);
 
-export const beyondRequestRules: Rule[] = inSection('Beyond: requests', [
+export const beyondRequestRules: Rule[] = beyond('Beyond: requests', 'page: structure', [
   {
     rule: 'The field data is a JSON string of a multipart form',
     async check(session) {
@@ -231,6 +263,7 @@ export const beyondRequestRules: Rule[] = inSection('Beyond: requests', [
   },
   {
     rule: 'The same field is accepted in an urlencoded form',
+    source: 'client: Python',
     async check(session) {
       const data = JSON.stringify({ app: session.own.appId, connector: await session.uploaded() });
       const reply = await session.raw({ path: endpoints.taskResponse, body: new URLSearchParams({ data }) });
@@ -239,6 +272,7 @@ export const beyondRequestRules: Rule[] = inSection('Beyond: requests', [
   },
   {
     rule: 'A data key or parameter that is not known is refused or ignored, never a failure of the service',
+    source: 'page: version',
     async check(session) {
       const data = { later: true, parameters: { output: sampleOutput, also: 1 } };
       const reply = await session.post(endpoints.convertFile, { connector: await session.uploaded(), ...data });
@@ -247,6 +281,7 @@ export const beyondRequestRules: Rule[] = inSection('Beyond: requests', [
   },
   {
     rule: 'A file that breaks off in the middle fails as a task and not as a request',
+    source: 'page: convert/file',
     async check(session) {
       const { reply } = await session.failed();
       ensureEqual(reply.at('entity', 'status'), 'completed', `entity.status after ${brokenSample.name}`);

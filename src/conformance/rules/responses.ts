@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { endpoints, includeItems } from '../../api/contract';
 import { isObject } from '../reply';
-import { inSection, type Rule } from '../rule';
+import { inSection, type Rule, type SectionRule } from '../rule';
 import type { Session } from '../session';
 import { ensure, ensureEqual, ensureMatches, ensureOneOf, show, Undecided } from '../verdict';
 
@@ -44,6 +44,28 @@ export const responseBodyRules: Rule[] = inSection('Task response body', [
     },
   },
   {
+    rule: 'A refused request is a task too: include counts for its answer, and the entity is that of a task to ask for',
+    restatedIn: ['Data keys', 'Errors'],
+    async check(session) {
+      const connector = '00000000-0000-4000-8000-000000000000';
+      const refused = [
+        { connector, mode: 'later', parameters: { output: 'pdf' } },
+        { connector, parameters: {} },
+        { connector, parameters: { output: 'pdf' } },
+      ];
+      for (const data of refused) {
+        const what = `the refusal of ${JSON.stringify(data)}`;
+        const bare = await session.post(endpoints.convertFile, { ...data, include: ['entity', 'payload'] });
+        const keys = includeItems.filter((item) => bare.keys.includes(item));
+        ensureEqual(keys, ['entity', 'payload'], `what include ["entity","payload"] returns of ${what}`);
+        ensureEqual(bare.at('payload', 'connector'), connector, `the connector in the payload of ${what}`);
+        const monitored = await session.monitor(bare.text('entity', 'id') ?? '');
+        const code = monitored.at('result', 'output', 'result', 'error', 'code');
+        ensure(typeof code === 'string', `the monitored error of ${what} is ${show(code)}`);
+      }
+    },
+  },
+  {
     rule: 'payload is exactly what was sent in the field data',
     async check(session) {
       const connector = await session.uploaded();
@@ -75,7 +97,7 @@ async function forEachEntity(session: Session, check: (entity: Record<string, un
   }
 }
 
-function timestampRule(key: string, state: string): Omit<Rule, 'section'> {
+function timestampRule(key: string, state: string): SectionRule {
   return {
     rule: `${key} is the time the status became ${state}, as YYYY-MM-DD HH:MM:SS`,
     restatedIn: ['States'],
@@ -157,10 +179,10 @@ export const entityRules: Rule[] = inSection('Entity keys', [
     },
   },
   {
-    rule: 'vcredits is absent when a task did not complete successfully',
+    rule: 'vcredits is absent or 0 when a task did not complete successfully',
     async check(session) {
       const { reply } = await session.failed();
-      ensureEqual(reply.at('entity', 'vcredits') ?? undefined, undefined, 'vcredits of a failed conversion');
+      ensureEqual(reply.at('entity', 'vcredits') ?? 0, 0, 'vcredits of a failed conversion');
     },
   },
   timestampRule('created_at', 'hold'),

@@ -26,6 +26,31 @@ export const stateRules: Rule[] = inSection('States', [
     },
   },
   {
+    rule: 'A task on hold has created_at, and neither started_at nor completed_at',
+    restatedIn: ['Entity keys'],
+    async check(session) {
+      const entity = await session.seenOnHold();
+      ensure(typeof entity['created_at'] === 'string', `a task on hold has no created_at: ${show(entity)}`);
+      for (const key of ['started_at', 'completed_at']) {
+        ensureEqual(entity[key] ?? undefined, undefined, `${key} of a task on hold`);
+      }
+    },
+  },
+  {
+    rule: 'A running task has created_at and started_at',
+    restatedIn: ['Entity keys'],
+    async check(session) {
+      const { accepted, early } = await session.seenRunning();
+      const entities = [accepted.at('entity'), early.at('result', 'output', 'entity')];
+      for (const entity of entities) {
+        if (valueAt(entity, ['status']) !== 'running') continue;
+        for (const key of ['created_at', 'started_at']) {
+          ensure(typeof valueAt(entity, [key]) === 'string', `a running task has no ${key}: ${show(entity)}`);
+        }
+      }
+    },
+  },
+  {
     rule: 'A task that is not completed has no completed_at',
     async check(session) {
       const { accepted, early } = await session.seenRunning();

@@ -36,8 +36,18 @@ export class Admission {
 
   /** Counts a request that belongs to no app; returns an error when its address has sent too many. */
   admitStranger({ ip }: FastifyRequest, reply: FastifyReply): TaskError | undefined {
+    return report(reply, this.#countStranger(ip));
+  }
+
+  /** The same for what cannot be read as a request: the headers of its answer, and an error when it was too many. */
+  admitUnreadable(ip: string): { headers: Record<string, number>; refusal: TaskError | undefined } {
+    const state = this.#countStranger(ip);
+    return { headers: headersOf(state), refusal: refusalOf(state) };
+  }
+
+  #countStranger(ip: string): RateState {
     const { windowSeconds, requests } = this.#accounts.strangers;
-    return report(reply, this.#strangers.take(ip, { limit: requests, windowSeconds }));
+    return this.#strangers.take(ip, { limit: requests, windowSeconds });
   }
 
   /** The app of a request that was let through. */
@@ -57,12 +67,21 @@ export class Admission {
   }
 }
 
+function report(reply: FastifyReply, state: RateState): TaskError | undefined {
+  void reply.headers(headersOf(state));
+  return refusalOf(state);
+}
+
 /** Every answer carries the headers of section "Limits"; RETRY-AFTER only the one that was too many. */
-function report(reply: FastifyReply, { limit, remaining, resetSeconds, exceeded }: RateState): TaskError | undefined {
-  void reply.header('x-ratelimit-limit', limit);
-  void reply.header('x-ratelimit-remaining', remaining);
-  void reply.header('x-ratelimit-reset', resetSeconds);
-  if (!exceeded) return undefined;
-  void reply.header('retry-after', resetSeconds);
-  return new TaskError('TOO_MANY_REQUESTS', { subject: String(resetSeconds) });
+function headersOf({ limit, remaining, resetSeconds, exceeded }: RateState): Record<string, number> {
+  return {
+    'x-ratelimit-limit': limit,
+    'x-ratelimit-remaining': remaining,
+    'x-ratelimit-reset': resetSeconds,
+    ...(exceeded && { 'retry-after': resetSeconds }),
+  };
+}
+
+function refusalOf({ resetSeconds, exceeded }: RateState): TaskError | undefined {
+  return exceeded ? new TaskError('TOO_MANY_REQUESTS', { subject: String(resetSeconds) }) : undefined;
 }

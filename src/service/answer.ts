@@ -1,5 +1,6 @@
+import { z } from 'zod';
 import type { IncludeItem } from '../api/contract';
-import { errorCodes } from '../api/error-codes';
+import { lookUpErrorCode } from '../api/error-codes';
 import type { TaskError } from './task-error';
 import type { Task } from './task-store';
 
@@ -9,37 +10,82 @@ import type { Task } from './task-store';
 export type AnsweredTask = Pick<Task, 'id' | 'endpoint' | 'status' | 'payload'> &
   Partial<Pick<Task, 'result' | 'vcredits' | 'createdAt' | 'startedAt' | 'completedAt'>>;
 
+export interface AnsweredError {
+  readonly code: string;
+  readonly message: string;
+}
+
 interface ResultParts {
   output?: object;
-  error?: { code: string; message: string };
+  error?: AnsweredError;
   warning?: Readonly<Record<string, string>>;
 }
 
 export function resultJson({ output = {}, error, warning = {} }: ResultParts): string {
-  return JSON.stringify({ output, error: error ?? {}, warning });
+  return JSON.stringify({ output, error: error ? { code: error.code, message: error.message } : {}, warning });
 }
 
-/** A task response, or the monitored part of one: the items that were asked for, in the document's order. */
-export function taskJson(task: AnsweredTask, include: readonly IncludeItem[]): string {
-  let json = '';
-  if (include.includes('entity')) json += `,"entity":${entityJson(task)}`;
-  if (include.includes('payload')) json += `,"payload":${task.payload}`;
-  // Known clients take any key in `result` for the end of the task, so it stays empty until then.
-  if (include.includes('result')) json += `,"result":${task.status === 'completed' ? (task.result ?? '{}') : '{}'}`;
-  return `{${json.slice(1)}}`;
+/** The answer to a request, or the body of a callback: the items of its `include`, and what went wrong. */
+export function responseJson(
+  task: AnsweredTask,
+  { include, error }: { include: readonly IncludeItem[]; error: AnsweredError | undefined },
+): string {
+  const items = itemsOf(task, include, unfinishedResult(include));
+  // Clients of the first version read these keys at 4xx and 5xx, and nothing else; without a result nothing else tells of the error.
+  if (error && (statusOf(error.code) >= 400 || !include.includes('result'))) items.push(topLevel(error));
+  return `{${items.join(',')}}`;
 }
 
+/**
+ * The monitored part of an answer to `task/response`. Its result is `null` until the task is completed: the public clients take
+ * anything else for the end of the task, or fail.
+ */
+export function monitoredJson(task: AnsweredTask, include: readonly IncludeItem[]): string {
+  return `{${itemsOf(task, include, 'null').join(',')}}`;
+}
+
+/** The answer to a request of which no more is known than that it is refused. */
 export function errorJson(error: TaskError): string {
-  return `{"result":${resultJson({ error: { code: error.code, message: error.message } })}}`;
+  return `{"result":${resultJson({ error })},${topLevel(error)}}`;
 }
 
-export function errorStatus(error: TaskError): number {
-  return errorCodes[error.code].httpStatus;
+/** The HTTP status of an answer with this error. */
+export function statusOf(code: string): number {
+  return lookUpErrorCode(code)?.httpStatus ?? 200;
+}
+
+const failedResultSchema = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
+
+/** The error that a stored result holds. */
+export function errorIn(result: string | null | undefined): AnsweredError | undefined {
+  return failedResultSchema.safeParse(JSON.parse(result ?? 'null')).data?.error;
 }
 
 /** `YYYY-MM-DD HH:MM:SS`, in UTC. */
 export function formatTime(time: number): string {
   return new Date(time).toISOString().slice(0, 19).replace('T', ' ');
+}
+
+/** In the document's order. */
+function itemsOf(task: AnsweredTask, include: readonly IncludeItem[], unfinished: string): string[] {
+  const items: string[] = [];
+  if (include.includes('entity')) items.push(`"entity":${entityJson(task)}`);
+  if (include.includes('payload')) items.push(`"payload":${task.payload}`);
+  if (include.includes('result'))
+    items.push(`"result":${task.status === 'completed' ? (task.result ?? unfinished) : unfinished}`);
+  return items;
+}
+
+/** What a caller in mode async gets before the end; public clients look into all three keys. */
+function unfinishedResult(include: readonly IncludeItem[]): string {
+  return resultJson({ warning: include.includes('entity') ? {} : { ENTITY_NOT_INCLUDED: entityAdvice } });
+}
+
+const entityAdvice =
+  'The task runs, and this answer does not tell its ID. Send include: ["entity", "result"] with mode async: entity.id is the connector for task/response.';
+
+function topLevel({ code, message }: AnsweredError): string {
+  return `"code":${JSON.stringify(code)},"message":${JSON.stringify(message)}`;
 }
 
 /** Of the tasks that are in memory: those that are polled are asked for over and over. */
@@ -53,7 +99,8 @@ function entityJson(task: AnsweredTask): string {
     type: 'task',
     endpoint: task.endpoint,
     status: task.status,
-    vcredits: task.vcredits ?? undefined,
+    // Always there, as public clients read it in every state: nothing is consumed before a task has succeeded.
+    vcredits: task.vcredits ?? 0,
     created_at: timeOrNull(task.createdAt),
     started_at: timeOrNull(task.startedAt),
     completed_at: timeOrNull(task.completedAt),

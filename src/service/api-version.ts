@@ -23,9 +23,33 @@ export function inVersion(endpoint: Endpoint, version: string): string {
   return `${version}/${taskPathOf(endpoint)}`;
 }
 
+/** The version that a path without one means. */
+export function latestOf(versions: readonly string[]): string {
+  return versions.reduce(
+    (latest, version) => (numberOf(version) > numberOf(latest) ? version : latest),
+    documentVersion,
+  );
+}
+
+function numberOf(version: string): number {
+  return Number(version.slice(1));
+}
+
+/** The paths of an endpoint in one version of the API. */
+export function pathsOfEndpoint(
+  endpoint: Endpoint,
+  { version, latest }: { version: string; latest: string },
+): string[] {
+  const path = `/${inVersion(endpoint, version)}`;
+  return version === latest ? [path, `/${taskPathOf(endpoint)}`] : [path];
+}
+
 /** Every path that a service of these versions has. */
 export function pathsOf(versions: readonly string[]): ReadonlySet<string> {
+  const latest = latestOf(versions);
   return new Set(
-    versions.flatMap((version) => Object.values(endpoints).map((endpoint) => `/${inVersion(endpoint, version)}`)),
+    versions.flatMap((version) =>
+      Object.values(endpoints).flatMap((endpoint) => pathsOfEndpoint(endpoint, { version, latest })),
+    ),
   );
 }

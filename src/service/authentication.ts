@@ -32,7 +32,7 @@ export class Authenticator {
   /** The app whose token the Authorization header carries. */
   authenticate(header: string | undefined): Account {
     if (header === undefined || header === '') throw new TaskError('MISSING_AUTHORIZATION_HEADER');
-    const token = /^Bearer +(\S+)$/i.exec(header)?.[1];
+    const token = /^Bearer (.+)$/.exec(header)?.[1];
     if (token === undefined) throw new TaskError('INVALID_AUTHORIZATION_HEADER');
     const digest = hash('sha256', token, 'buffer');
     let found: Account | undefined;

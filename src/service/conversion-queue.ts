@@ -190,8 +190,8 @@ export class ConversionQueue {
   #complete({ id, app }: Task, ending: Exclude<Ending, { status: 'interrupted' }>, startedAt: number): void {
     const completedAt = Date.now();
     const seconds = (completedAt - startedAt) / 1_000;
+    const duration = Math.round(seconds);
     if (ending.status === 'successful') {
-      const duration = Math.round(seconds);
       this.#options.store.complete({
         id,
         result: resultJson({ output: { connector: id, status: 'successful', duration }, warning: ending.warnings }),
@@ -204,7 +204,9 @@ export class ConversionQueue {
       return;
     }
     const code = 'code' in ending ? ending.code : codeOf[ending.status];
-    const result = resultJson({ error: { code, message: ending.message } });
+    // Some public clients look at the output alone.
+    const output = { status: 'failed', duration };
+    const result = resultJson({ output, error: { code, message: ending.message } });
     this.#options.store.complete({ id, result, errorCode: code, fileSize: null, expiresAt: null, completedAt });
     this.#options.metrics?.converted({ code, seconds });
   }

@@ -1,8 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ServiceLimits } from './limits';
-import { fieldProblem } from './request-problems';
-import { TaskError } from './task-error';
+import { fieldProblem, tooManyFields, unreadableForm } from './request-problems';
 
 /** Forms without a file: small, so that they are read whole. Uploads are streamed in `upload-route.ts`. */
 
@@ -23,10 +22,7 @@ const urlencodedSchema = z.record(z.string(), z.union([z.string(), z.array(z.str
 /** The text of the field `data` of a form that a content type parser has read; throws when the form holds anything else. */
 export function dataFieldOf(request: FastifyRequest, { maxFormFields }: Pick<ServiceLimits, 'maxFormFields'>): string {
   const fields = fieldsOf(request);
-  if (fields.length > maxFormFields) {
-    const message = `The form has more than ${maxFormFields} fields.`;
-    throw new TaskError('INVALID_FIELD', { message });
-  }
+  if (fields.length > maxFormFields) throw tooManyFields(maxFormFields);
   return requireDataField(fields);
 }
 
@@ -60,11 +56,11 @@ export function readMultipartForm(body: Buffer, contentType: string): FormField[
   const fields: FormField[] = [];
   let start = text.indexOf(delimiter);
   for (;;) {
-    if (start === -1) throw fieldProblem('unknown', 'data');
+    if (start === -1) throw unreadableForm('as it does not hold the boundary that its content type names');
     start += delimiter.length;
     if (text.toString('latin1', start, start + 2) === '--') return fields;
     const end = text.indexOf(delimiter, start);
-    if (end === -1) throw fieldProblem('unknown', 'data');
+    if (end === -1) throw unreadableForm('as it ends before its last boundary');
     fields.push(readPart(text.subarray(start, end)));
     start = end;
   }
@@ -73,7 +69,7 @@ export function readMultipartForm(body: Buffer, contentType: string): FormField[
 function boundaryOf(contentType: string): string {
   const match = /;\s*boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType);
   const boundary = match?.[1] ?? match?.[2];
-  if (boundary === undefined) throw fieldProblem('unknown', 'data');
+  if (boundary === undefined) throw unreadableForm('as its content type names no boundary');
   return boundary;
 }
 

@@ -37,13 +37,20 @@ export const requestSchemas = {
   }),
   /** Tasks that take nothing but the connector of an earlier task. */
   dependentTask: z.strictObject({ ...anyTask, connector, parameters: noParameters }),
+  // The document requires a connector of all tasks but uploads, and the public clients send none here: it plays no role.
   convertFormats: z.strictObject({
     ...anyTask,
+    connector: connector.optional(),
     parameters: z.strictObject({ sublist: z.enum(['inputs', 'outputs']), format: formatParameter.optional() }),
   }),
-  formatGet: z.strictObject({ ...anyTask, parameters: z.strictObject({ format: formatParameter }) }),
+  formatGet: z.strictObject({
+    ...anyTask,
+    connector: connector.optional(),
+    parameters: z.strictObject({ format: formatParameter }),
+  }),
   convertGraph: z.strictObject({
     ...anyTask,
+    connector: connector.optional(),
     parameters: z.strictObject({ input: formatParameter, output: formatParameter }),
   }),
 };
@@ -51,10 +58,22 @@ export const requestSchemas = {
 /** The data keys that every task takes. */
 export type AnyTaskData = z.output<z.ZodObject<typeof anyTask>>;
 
-export interface ParsedData<Data> {
-  /** The field as it was sent; `payload` gives it back unchanged. */
-  readonly raw: string;
-  readonly data: Data;
+const answeringSchema = z.object({
+  app: anyTask.app.catch(''),
+  include: anyTask.include.catch(['result']),
+  mode: anyTask.mode.catch('sync'),
+  callback: anyTask.callback.catch(undefined),
+}) satisfies z.ZodType<AnyTaskData>;
+
+/** Data that is a JSON object and not in order. */
+export class WrongData extends TaskError {
+  constructor(
+    problem: TaskError,
+    /** What is right of the keys that say how the answer is to be given. */
+    readonly answering: AnyTaskData,
+  ) {
+    super(problem.code, { message: problem.message });
+  }
 }
 
 /** The checked content of the field `data`; throws the document's error for the first thing that is wrong. */
@@ -62,17 +81,19 @@ export function parseRequestData<Schema extends z.ZodType>(
   field: string,
   schema: Schema,
   { maxDataDepth }: Pick<ServiceLimits, 'maxDataDepth'>,
-): ParsedData<z.output<Schema>> {
+): z.output<Schema> {
   requireShallow(field, maxDataDepth);
   const value = parseJson(field);
   const parsed = schema.safeParse(value);
-  if (!parsed.success) throw dataProblem(parsed.error.issues, value);
-  return { raw: field, data: parsed.data };
+  if (parsed.success) return parsed.data;
+  const problem = dataProblem(parsed.error.issues, value);
+  const answering = answeringSchema.safeParse(value);
+  throw answering.success ? new WrongData(problem, answering.data) : problem;
 }
 
 /** What the stored payload of a task asked for with its data key `include`. */
 export function includeOf(payload: string): IncludeItem[] {
-  return z.object({ include: anyTask.include }).parse(JSON.parse(payload)).include;
+  return answeringSchema.parse(JSON.parse(payload)).include;
 }
 
 /** Before it is parsed: what works on parsed JSON calls itself for each level, and the stack has an end. */
@@ -96,6 +117,6 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw fieldProblem('unknown', 'data');
+    throw fieldProblem('unknown', 'data', text === '' ? 'it is empty' : 'it is not JSON');
   }
 }

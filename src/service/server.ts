@@ -1,20 +1,25 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import formbody from '@fastify/formbody';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Accounts } from './accounts/accounts';
 import { Admission } from './admission';
-import { pathsOf } from './api-version';
+import { latestOf, pathsOf } from './api-version';
+import { statusOf } from './answer';
 import { describeSlowBody, watchBody } from './body-timeout';
-import { inspectError } from './caught';
+import { inspectError, messageOf } from './caught';
 import type { ServiceContext } from './endpoints/endpoint';
 import { addFaultHooks } from './faults/fault-hooks';
 import type { Faults } from './faults/faults';
 import { MultipartForm, readMultipartForm } from './form';
+import type { ServiceLimits } from './limits';
 import { sendRefusal } from './reply';
 import { addDescriptionRoute } from './openapi/route';
-import { fieldProblem } from './request-problems';
+import { fieldProblem, tooManyFields, tooMuchData, unreadableForm } from './request-problems';
 import type { ServiceMetrics } from './service-metrics';
 import { TaskError } from './task-error';
 import { addTaskRoutes, addUploadRoute } from './task-routes';
+import { describeUnreadable, pathOfUnknownMethod, refuseConnection } from './unreadable-request';
 import { registerUploadForms } from './upload-route';
 import type { Log } from '../shared/log';
 
@@ -41,15 +46,20 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     // The body has a limit of another kind.
     requestTimeout: 0,
     http: {
+      requireHostHeader: false,
       headersTimeout: limits.headersTimeoutMs,
       connectionsCheckingInterval: Math.min(5_000, Math.ceil(limits.headersTimeoutMs / 2)),
     },
     return503OnClosing: false,
+    clientErrorHandler: refuseUnreadable,
     // A path that cannot be decoded is one that does not exist.
     frameworkErrors: (_error, request, reply) => {
       void sendRefusal(reply, refuseUnknown(request, reply), context);
     },
   });
+  // What Node would answer by itself.
+  server.server.on('checkExpectation', (request, response) => server.server.emit('request', request, response));
+  server.server.on('connect', ({ socket }: IncomingMessage) => refuse(socket, new TaskError('POST_METHOD_ALLOWED')));
   server.addHook('onRequest', (request, reply, done) => {
     const { bodyTimeoutMs } = limits;
     const refuse = (): void => {
@@ -70,7 +80,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   server.setErrorHandler((error, request, reply) => {
     let cause = error;
     try {
-      const known = toTaskError(error);
+      const known = toTaskError(error, limits);
       if (known) return sendRefusal(reply, known, context);
     } catch (failure) {
       cause = failure;
@@ -82,11 +92,12 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   });
   await addFormParsers(server, maxDataBytes);
   addDescriptionRoute(server);
-  for (const version of versions) addTaskRoutes(server, { version, admission, context });
+  const latest = latestOf(versions);
+  for (const version of versions) addTaskRoutes(server, { version, latest, admission, context });
   await server.register(async (scope) => {
     scope.removeContentTypeParser('multipart/form-data');
     await registerUploadForms(scope, limits);
-    for (const version of versions) addUploadRoute(scope, { version, admission, context });
+    for (const version of versions) addUploadRoute(scope, { version, latest, admission, context });
   });
   return server;
 
@@ -100,9 +111,31 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   function refuseUnknown(request: FastifyRequest, reply: FastifyReply): TaskError {
     const refusal = admission.admitStranger(request, reply);
     if (refusal) return refusal;
-    if (!paths.has(request.url.split('?')[0] ?? '')) return new TaskError('NOT_FOUND');
+    const unknown = unknownPath(request.url);
+    if (unknown) return unknown;
     void reply.header('allow', 'POST');
     return new TaskError('POST_METHOD_ALLOWED');
+  }
+
+  function unknownPath(url: string): TaskError | undefined {
+    return paths.has(url.split('?')[0] ?? '') ? undefined : new TaskError('NOT_FOUND');
+  }
+
+  function refuseUnreadable(error: Error & { rawPacket?: unknown }, socket: Socket): void {
+    if (inspectError(error).code === 'ECONNRESET') {
+      socket.destroy();
+      return;
+    }
+    const path = pathOfUnknownMethod(error);
+    const reason = path === undefined ? undefined : (unknownPath(path) ?? new TaskError('POST_METHOD_ALLOWED'));
+    refuse(socket, reason ?? describeUnreadable(error, limits.headersTimeoutMs));
+  }
+
+  function refuse(socket: Socket, error: TaskError): void {
+    const { headers, refusal = error } = admission.admitUnreadable(socket.remoteAddress ?? '');
+    metrics?.answered({ endpoint: undefined, status: statusOf(refusal.code), seconds: 0 });
+    const allow = refusal.code === 'POST_METHOD_ALLOWED' ? { allow: 'POST' } : {};
+    refuseConnection(socket, { error: refusal, headers: { ...headers, ...allow } });
   }
 }
 
@@ -117,7 +150,7 @@ async function addFormParsers(server: FastifyInstance, maxDataBytes: number): Pr
       try {
         form = new MultipartForm(readMultipartForm(body, request.headers['content-type'] ?? ''));
       } catch (error) {
-        done(error instanceof TaskError ? error : fieldProblem('unknown', 'data'));
+        done(error instanceof TaskError ? error : unreadableForm(messageOf(error)));
         return;
       }
       done(null, form);
@@ -131,11 +164,12 @@ async function addFormParsers(server: FastifyInstance, maxDataBytes: number): Pr
 }
 
 /** The document's error for what went wrong, or undefined when it is the service's own fault. */
-function toTaskError(error: unknown): TaskError | undefined {
+function toTaskError(error: unknown, { maxDataBytes, maxFormFields }: ServiceLimits): TaskError | undefined {
   if (error instanceof TaskError) return error;
-  const { code, statusCode = 500 } = inspectError(error);
+  const { code, message = '', statusCode = 500 } = inspectError(error);
   if (code === 'FST_FILES_LIMIT') return fieldProblem('wrongType', 'file');
-  // A form that cannot be read: cut off, malformed, too large.
-  if (statusCode >= 400 && statusCode < 500) return fieldProblem('unknown', 'data');
-  return undefined;
+  if (code === 'FST_FIELDS_LIMIT' || code === 'FST_PARTS_LIMIT') return tooManyFields(maxFormFields);
+  if (statusCode === 413) return tooMuchData(maxDataBytes);
+  // A form that cannot be read: cut off, malformed.
+  return statusCode >= 400 && statusCode < 500 ? unreadableForm(message) : undefined;
 }

@@ -5,9 +5,13 @@ export class TaskError extends Error {
   override readonly name = 'TaskError';
   readonly code: KnownErrorCode;
 
-  /** `subject` fills the placeholder of the code's message; `message` replaces the whole of it. */
-  constructor(code: KnownErrorCode, { subject = '', message }: { subject?: string; message?: string } = {}) {
-    super(message ?? errorMessage(code, subject));
+  /** `subject` fills the placeholder of the code's message, `reason` follows it; `message` replaces the whole of it. */
+  constructor(
+    code: KnownErrorCode,
+    { subject = '', reason, message }: { subject?: string; reason?: string | undefined; message?: string } = {},
+  ) {
+    const usual = errorMessage(code, subject);
+    super(message ?? (reason === undefined ? usual : `${usual.replace(/\.$/, '')}: ${reason}.`));
     this.code = code;
   }
 }

@@ -3,9 +3,8 @@ import type { z } from 'zod';
 import { endpoints } from '../api/contract';
 import type { RateClass } from './accounts/account';
 import type { Admission } from './admission';
-import { inVersion } from './api-version';
-import { requireSameApp } from './authentication';
-import { requireVerifiedCallback } from './callbacks/callback-domain';
+import { resultJson } from './answer';
+import { inVersion, pathsOfEndpoint } from './api-version';
 import { convertFile } from './endpoints/convert-file';
 import { convertStatus } from './endpoints/convert-status';
 import { downloadUrl, findDownload } from './endpoints/download-url';
@@ -14,9 +13,10 @@ import { convertFormats, convertGraph, formatGet } from './endpoints/format-endp
 import { taskResponse } from './endpoints/task-response';
 import { keepUpload } from './endpoints/upload-file';
 import { dataFieldOf } from './form';
-import { RefusedTask, sendTask } from './reply';
-import { type AnyTaskData, parseRequestData, requestSchemas } from './request-data';
-import { TaskError } from './task-error';
+import { PassingTask } from './passing-tasks';
+import { keepPassing, sendTask } from './reply';
+import { type AnyTaskData, requestSchemas } from './request-data';
+import { readTaskRequest, runTask } from './task-request';
 import { receiveUpload } from './upload-route';
 
 /** What a route is to admission. */
@@ -34,12 +34,14 @@ declare module 'fastify' {
 
 interface RouteOptions {
   version: string;
+  /** The version that paths without one mean. */
+  latest: string;
   admission: Admission;
   context: ServiceContext;
 }
 
 /** Every endpoint without a file in its request, in one version of the API. */
-export function addTaskRoutes(server: FastifyInstance, { version, admission, context }: RouteOptions): void {
+export function addTaskRoutes(server: FastifyInstance, { version, latest, admission, context }: RouteOptions): void {
   serve(convertFile);
   serve(taskResponse);
   serve(downloadUrl);
@@ -52,53 +54,60 @@ export function addTaskRoutes(server: FastifyInstance, { version, admission, con
   function serve<Schema extends z.ZodType<AnyTaskData>>(served: JsonEndpoint<Schema>): void {
     const { path, rateClass, schema } = served;
     const endpoint = inVersion(path, version);
-    server.post(`/${endpoint}`, { config: { asked: { endpoint, rateClass } } }, async (request, reply) => {
-      const asked = readTask(request, { endpoint, schema });
-      const task = await runTask(asked, () => served.run(asked, context));
-      return sendTask(reply, task, asked, context);
-    });
+    for (const url of pathsOfEndpoint(path, { version, latest })) {
+      server.post(url, { config: { asked: { endpoint, rateClass } } }, async (request, reply) => {
+        const asked = readTask(request, { endpoint, schema });
+        const task = await runTask(asked, () => served.run(asked, context));
+        return sendTask(reply, task, asked, context);
+      });
+    }
   }
 
   function serveDownload(): void {
     const endpoint = inVersion(endpoints.downloadUrlGet, version);
     const schema = requestSchemas.dependentTask;
-    server.post(`/${endpoint}`, { config: { asked: { endpoint, rateClass: 'download' } } }, async (request, reply) => {
-      const asked = readTask(request, { endpoint, schema });
-      const { bytes, headers } = await runTask(asked, () => findDownload(asked, context));
-      return reply.headers(headers).send(bytes);
-    });
+    for (const url of pathsOfEndpoint(endpoints.downloadUrlGet, { version, latest })) {
+      server.post(url, { config: { asked: { endpoint, rateClass: 'download' } } }, async (request, reply) => {
+        const asked = readTask(request, { endpoint, schema });
+        const { bytes, headers } = await runTask(asked, () => findDownload(asked, context));
+        // The bytes are the answer; only a callback is told of the task.
+        keepPassing(new PassingTask(endpoint, asked.payload, resultJson({})), asked, {
+          stores: context,
+          errorCode: null,
+        });
+        return reply.headers(headers).send(bytes);
+      });
+    }
   }
 
   function readTask<Schema extends z.ZodType<AnyTaskData>>(
     request: FastifyRequest,
     { endpoint, schema }: { endpoint: string; schema: Schema },
   ): TaskRequest<z.output<Schema>> {
+    const { limits } = context;
     const app = admission.appOf(request);
-    const { raw: payload, data } = parseRequestData(dataFieldOf(request, context.limits), schema, context.limits);
-    requireSameApp(app, data.app);
-    return { app, endpoint, data, payload };
+    return readTaskRequest(dataFieldOf(request, limits), { app, endpoint, origin: originOf(request), schema, limits });
   }
 }
 
 /** `upload/file`, in a scope of the server that reads uploads. */
-export function addUploadRoute(scope: FastifyInstance, { version, admission, context }: RouteOptions): void {
+export function addUploadRoute(scope: FastifyInstance, { version, latest, admission, context }: RouteOptions): void {
   const endpoint = inVersion(endpoints.uploadFile, version);
-  scope.post(`/${endpoint}`, { config: { asked: { endpoint, rateClass: 'upload' } } }, async (request, reply) => {
-    const caller = { app: admission.appOf(request), endpoint };
-    const { asked, task } = await receiveUpload(request, { ...caller, ...context }, async (upload) => ({
-      asked: upload,
-      task: await runTask(upload, () => keepUpload(upload, context)),
-    }));
-    return sendTask(reply, task, asked, context);
-  });
+  for (const url of pathsOfEndpoint(endpoints.uploadFile, { version, latest })) {
+    scope.post(url, { config: { asked: { endpoint, rateClass: 'upload' } } }, async (request, reply) => {
+      const caller = { app: admission.appOf(request), endpoint, origin: originOf(request) };
+      const { asked, task } = await receiveUpload(request, { ...caller, ...context }, async (upload) => ({
+        asked: upload,
+        task: await runTask(upload, () => keepUpload(upload, context)),
+      }));
+      return sendTask(reply, task, asked, context);
+    });
+  }
 }
 
-/** Runs a task whose data was understood; what it is refused with knows the request. */
-async function runTask<Result>(asked: TaskRequest<AnyTaskData>, run: () => Result | Promise<Result>): Promise<Result> {
-  try {
-    requireVerifiedCallback(asked.data.callback, asked.app);
-    return await run();
-  } catch (error) {
-    throw error instanceof TaskError ? new RefusedTask(error, asked) : error;
-  }
+/** Where the caller reached the service. */
+function originOf({ protocol, host, socket }: FastifyRequest): string {
+  const origin = `${protocol}://${host}`;
+  const isUsable = host !== '' && URL.canParse(origin) && new URL(origin).origin === origin.toLowerCase();
+  return isUsable ? origin : `${protocol}://${socket.localAddress ?? 'localhost'}:${socket.localPort ?? 80}`;
 }

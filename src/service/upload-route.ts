@@ -1,14 +1,14 @@
 import multipart, { type Multipart, type MultipartValue } from '@fastify/multipart';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { requireSameApp } from './authentication';
 import { inspectError } from './caught';
 import type { Caller, ServiceContext, TaskRequest } from './endpoints/endpoint';
-import { type ReceivedFile, uploadLimitOf } from './endpoints/upload-file';
+import { type ReceivedFile, tooLarge, uploadLimitOf } from './endpoints/upload-file';
 import { dataFieldOf, type FormField, requireDataField } from './form';
 import type { ServiceLimits } from './limits';
-import { type AnyTaskData, parseRequestData, requestSchemas } from './request-data';
-import { fieldProblem } from './request-problems';
+import { type AnyTaskData, requestSchemas } from './request-data';
+import { fieldProblem, tooMuchData, unreadableForm } from './request-problems';
 import { TaskError } from './task-error';
+import { readTaskRequest, RefusedTask } from './task-request';
 
 /** Reading upload forms: the file goes from the socket to the disk and is never in memory as a whole. */
 
@@ -35,33 +35,41 @@ export async function registerUploadForms(
  */
 export async function receiveUpload<Kept>(
   request: FastifyRequest,
-  { app, endpoint, files, limits }: Caller & Pick<ServiceContext, 'files' | 'limits'>,
+  { files, limits, ...caller }: Caller & Pick<ServiceContext, 'files' | 'limits'>,
   keep: (upload: TaskRequest<AnyTaskData> & { file: ReceivedFile }) => Promise<Kept>,
 ): Promise<Kept> {
+  const { app, endpoint, origin } = caller;
+  const receivedAt = Date.now();
+  // Nothing is known of a body that comes in chunks.
+  const declared = Number(request.headers['content-length'] ?? 0);
+  const readData = (field: string) =>
+    readTaskRequest(field, { app, endpoint, origin, schema: requestSchemas.uploadFile, limits });
+  const limit = uploadLimitOf(app, limits);
   const fields: FormField[] = [];
   let file: ReceivedFile | undefined;
   try {
     if (request.isMultipart()) {
-      for await (const part of readParts(request, uploadLimitOf(app, limits))) {
+      for await (const part of readParts(request, limit)) {
         if (part.type === 'field') {
-          fields.push({ name: nameOf(part), isFile: false, value: fieldText(part) });
+          fields.push({ name: nameOf(part), isFile: false, value: fieldText(part, limits) });
         } else if (part.fieldname !== 'file') {
           part.file.resume();
           fields.push({ name: nameOf(part), isFile: true, value: '' });
         } else {
-          if (fields.some(({ name }) => name === 'data'))
-            readUploadData(dataFieldIn(fields), { app, endpoint, limits });
-          const received = await files
-            .receive(part.file, expectedBytes(request, uploadLimitOf(app, limits)))
-            .catch((error: unknown) => {
-              throw formProblem(error);
-            });
-          file = { ...received, fileName: part.filename, truncated: part.file.truncated };
+          if (fields.some(({ name }) => name === 'data')) {
+            const asked = readData(dataFieldIn(fields));
+            if (declared > limit + limits.maxDataBytes) throw new RefusedTask(tooLarge(limit, declared), asked);
+          }
+          const received = await files.receive(part.file, Math.min(declared, limit)).catch((error: unknown) => {
+            throw formProblem(error);
+          });
+          const { truncated } = part.file;
+          file = { ...received, fileName: part.filename, truncated, declaredBytes: declared, receivedAt };
         }
       }
     }
     const field = request.isMultipart() ? dataFieldIn(fields) : dataFieldOf(request, limits);
-    const upload = readUploadData(field, { app, endpoint, limits });
+    const upload = readData(field);
     if (!file) throw fieldProblem('missing', 'file');
     return await keep({ ...upload, file });
   } catch (error) {
@@ -73,11 +81,6 @@ export async function receiveUpload<Kept>(
     // Gone already when it was kept.
     if (file) await files.discard(file.part);
   }
-}
-
-/** What the file may bring at most; nothing is known of a body that comes in chunks. */
-function expectedBytes({ headers }: FastifyRequest, maxFileBytes: number): number {
-  return Math.min(Number(headers['content-length'] ?? 0), maxFileBytes);
 }
 
 /** Whatever the parser's types say, a part may come without a name. */
@@ -100,9 +103,9 @@ async function* readParts(request: FastifyRequest, maxFileBytes: number): AsyncG
 
 /** The reader's own errors have no code of any kind; a disk that fails has a system call, and is not the sender's fault. */
 function formProblem(error: unknown): unknown {
-  const { syscall, statusCode } = inspectError(error);
+  const { syscall, statusCode, message = '' } = inspectError(error);
   if (error instanceof TaskError || syscall !== undefined || statusCode !== undefined) return error;
-  return fieldProblem('unknown', 'data');
+  return unreadableForm(message);
 }
 
 function dataFieldIn(fields: readonly FormField[]): string {
@@ -111,18 +114,8 @@ function dataFieldIn(fields: readonly FormField[]): string {
   return requireDataField(fields);
 }
 
-function readUploadData(
-  field: string,
-  { app, endpoint, limits }: Caller & Pick<ServiceContext, 'limits'>,
-): TaskRequest<AnyTaskData> {
-  const { raw: payload, data } = parseRequestData(field, requestSchemas.uploadFile, limits);
-  requireSameApp(app, data.app);
-  return { app, endpoint, data, payload };
-}
-
 /** The text of a form field. A part that calls itself JSON comes parsed from the form reader. */
-function fieldText({ value, valueTruncated }: MultipartValue): string {
-  // A truncated field cannot be valid: what is left of it must not be taken for all of it.
-  if (valueTruncated) return '';
+function fieldText({ fieldname, value, valueTruncated }: MultipartValue, { maxDataBytes }: ServiceLimits): string {
+  if (valueTruncated) throw fieldname === 'data' ? tooMuchData(maxDataBytes) : fieldProblem('unknown', fieldname);
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -69,16 +69,9 @@ describe('documents', () => {
     expect(bytes.toString('utf8').trim()).toBe('');
   });
 
-  it('converts the output of a conversion again', async () => {
-    const first = await client.convert({ name: 'report.md', data: report }, 'docx');
-    const second = await client.post('convert/file', {
-      connector: first.output.connector,
-      include: ['entity', 'result'],
-      parameters: { output: 'pdf' },
-    });
-    expect(second.output.status).toBe('successful');
-    const { bytes, name } = await client.download(second.output.connector ?? '');
-    expect(name).toBe('report.pdf');
+  it('converts what a conversion has made, once it is uploaded', async () => {
+    const docx = await client.convertToBytes({ name: 'report.md', data: report }, 'docx');
+    const { bytes } = await client.convertToBytes({ name: 'report.docx', data: docx.bytes }, 'pdf');
     expect(bytes.subarray(0, 5).toString()).toBe('%PDF-');
     expect(bytes.toString('latin1')).toMatch(/\/Subtype\s*\/Image/);
   });
@@ -106,11 +99,8 @@ describe('images of documents', () => {
   );
 
   it('says that a text format cannot contain the images of the document', async () => {
-    const docx = await client.convert({ name: 'report.md', data: report }, 'docx');
-    const { warning } = await client.post('convert/file', {
-      connector: docx.output.connector,
-      parameters: { output: 'md' },
-    });
+    const docx = await client.convertToBytes({ name: 'report.md', data: report }, 'docx');
+    const { warning } = await client.convertToBytes({ name: 'report.docx', data: docx.bytes }, 'md');
     expect(warning['IMAGES_LOST']).toMatch(/^1 image/);
   });
 

@@ -55,7 +55,7 @@ describe('upload/file', () => {
 
   it.each([
     ['EMPTY_FILE', { name: 'a.png', data: '' }, 'empty'],
-    ['LIMIT_UPLOAD_SIZE', { name: 'a.png', data: 'x'.repeat(maxUploadBytes + 1) }, '64 KB'],
+    ['LIMIT_UPLOAD_SIZE', { name: 'a.png', data: 'x'.repeat(maxUploadBytes + 1) }, 'larger than 64 KB: it has 65 KB.'],
     ['NOT_VALID_EXTENSION', { name: 'a.exe', data: 'x' }, 'exe'],
     ['NOT_VALID_EXTENSION', { name: 'noextension', data: 'x' }, 'extension'],
   ])('answers %s at HTTP 200 and keeps nothing', async (code, file, subject) => {
@@ -64,6 +64,29 @@ describe('upload/file', () => {
     expect([status, error.code]).toEqual([200, code]);
     expect(error.message).toContain(subject);
     expect(await uploads()).toEqual(before);
+  });
+
+  it('refuses a file that is far too large before it has come', async () => {
+    const { port } = new URL(client.url);
+    const path = '/v1/upload/file';
+    const head = `--x\r\ncontent-disposition: form-data; name="data"\r\n\r\n{"app":"${client.app.appId}"}\r\n--x\r\ncontent-disposition: form-data; name="file"; filename="a.png"\r\n\r\nits first bytes`;
+    const headers = {
+      ...client.headers,
+      'content-type': 'multipart/form-data; boundary=x',
+      'content-length': 3 * 1024 ** 3,
+    };
+    const request = http.request({ port, path, method: 'POST', headers });
+    request.on('error', () => undefined);
+    request.write(head);
+    const response = await new Promise<http.IncomingMessage>((resolve) => request.once('response', resolve));
+    const json = (await response.toArray()).join('');
+    request.destroy();
+    const body = JSON.parse(json) as { result: { error: object } };
+    expect(response.statusCode).toBe(200);
+    expect(body.result.error).toEqual({
+      code: 'LIMIT_UPLOAD_SIZE',
+      message: 'The uploaded file is larger than 64 KB: it has 3145728 KB.',
+    });
   });
 
   it('takes a file of exactly the limit', async () => {
@@ -169,7 +192,7 @@ describe('downloads', () => {
     expect(encoded).toBe(`filename*=UTF-8''${encodeURIComponent('Straße 7%.webp')}`);
   });
 
-  it('have a link with name, size, expiry and the bare path', async () => {
+  it('have a link with name, size, expiry and the address of the endpoint, as the caller reached the service', async () => {
     const converted = await client.convert({ name: 'dot.png', data: tinyPng }, 'webp');
     const { output, body } = await client.post('download/url', {
       connector: converted.output.connector,
@@ -181,8 +204,19 @@ describe('downloads', () => {
       name: 'dot.webp',
       size: bytes.length,
       expires_at: anyTime,
-      url: '/v1/download/url/get',
+      url: `${client.url}/v1/download/url/get`,
     });
+    const linkAs = async (host: string): Promise<unknown> => {
+      const data = JSON.stringify({ app: client.app.appId, connector: converted.output.connector });
+      const headers = { ...client.headers, host, 'content-type': 'application/x-www-form-urlencoded' };
+      const request = http.request(`${client.url}/v1/download/url`, { method: 'POST', headers });
+      request.end(new URLSearchParams({ data }).toString());
+      const answer = await new Promise<http.IncomingMessage>((resolve) => request.once('response', resolve));
+      const json = (await answer.toArray()).join('');
+      return (JSON.parse(json) as { result: { output: { url: unknown } } }).result.output.url;
+    };
+    expect(await linkAs('convert.example.com')).toBe('http://convert.example.com/v1/download/url/get');
+    expect(await linkAs('no host/at all')).toBe(`${client.url}/v1/download/url/get`);
   });
 
   it('expire, and so do uploads', async () => {

@@ -28,7 +28,7 @@ const descriptionSchema = z.looseObject({
 
 async function readDescription() {
   const response = await fetch(`${client.url}/openapi.json`);
-  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
   const text = await response.text();
   return { text, description: descriptionSchema.parse(JSON.parse(text)) };
 }

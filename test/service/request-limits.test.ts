@@ -54,12 +54,18 @@ describe('the JSON of the field data', () => {
     const deepest = await client.postField('task/response', `{"app":"${app.appId}","x":${nested(9, ['[', ']'])}}`);
     expect(deepest.error.code).not.toBe('INVALID_FIELD');
     const text = JSON.stringify({ app: app.appId, parameters: { format: `"\\"${'[{'.repeat(100)}\\` } });
-    expect((await client.postField('format/get', text)).error.code).toBe('WRONG_VALUE_PARAMETER');
+    expect((await client.postField('format/get', text)).error.code).toBe('WRONG_FORMAT_STRUCTURE');
   });
 
   it('is refused when it is larger than max_data_bytes', async () => {
-    const { status, error } = await client.postField('format/get', 'x'.repeat(600 * 1024));
-    expect([status, error.code]).toEqual([400, 'INVALID_FIELD']);
+    const tooMuch = 'x'.repeat(600 * 1024);
+    const answers = [
+      await client.postField('format/get', tooMuch),
+      await client.post('format/get', { later: tooMuch }),
+      await client.post('upload/file', { later: tooMuch }, { name: 'a.txt', data: 'a' }),
+    ];
+    const message = 'The field data is invalid: it is larger than 512 KiB.';
+    expect(answers.map(({ error }) => error)).toEqual(answers.map(() => ({ code: 'INVALID_FIELD', message })));
   });
 });
 
@@ -68,7 +74,7 @@ describe('a form with more fields than max_form_fields', () => {
     const form = new FormData();
     for (let count = 0; count < 6; count += 1) form.append('data', '{}');
     const { status, error } = await parseAnswer(await client.send(endpoint, { body: form }));
-    expect([status, error.code]).toEqual([400, 'INVALID_FIELD']);
+    expect([status, error]).toEqual([400, { code: 'INVALID_FIELD', message: 'The form has more than 5 fields.' }]);
   });
 });
 
@@ -77,7 +83,7 @@ describe('a client that is slow on purpose', () => {
     const slow = new SlowClient(running.service.port);
     slow.write('POST /v1/task/response HTTP/1.1\r\nhost: x\r\n');
     await slow.closed(3_000);
-    expect(slow.received).toMatch(/^HTTP\/1.1 408 /);
+    expect(slow.received).toMatch(/^HTTP\/1.1 400 [^]*INVALID_FIELD[^]*too slowly/);
   });
 
   it.each([

@@ -29,6 +29,28 @@ describe('paths and methods', () => {
     }
   });
 
+  it('takes a path without a version for the latest one', async () => {
+    const form = (): FormData => {
+      const fields = new FormData();
+      fields.set('data', JSON.stringify({ app: client.app.appId, include: ['entity'] }));
+      fields.set('file', new Blob([tinyPng]), 'dot.png');
+      return fields;
+    };
+    const response = await fetch(`${client.url}/upload/file`, {
+      method: 'POST',
+      headers: client.headers,
+      body: form(),
+    });
+    expect((await parseAnswer(response)).body.entity).toMatchObject({
+      endpoint: 'v1/upload/file',
+      status: 'completed',
+    });
+    const monitored = await client.post('../task/response', { connector: unknownConnector });
+    expect(monitored.error.code).toBe('NO_CONNECTOR_DEPENDENT_TASK');
+    const { error } = await parseAnswer(await fetch(`${client.url}/convert/file`));
+    expect(error.code).toBe('POST_METHOD_ALLOWED');
+  });
+
   it('answers an unknown path with NOT_FOUND, whatever the method', async () => {
     for (const method of ['GET', 'POST']) {
       const { status, error } = await parseAnswer(await fetch(`${client.url}/v2/convert/file`, { method }));
@@ -42,7 +64,9 @@ describe('authentication', () => {
     [undefined, 'MISSING_AUTHORIZATION_HEADER'],
     ['Basic abc', 'INVALID_AUTHORIZATION_HEADER'],
     ['Bearer', 'INVALID_AUTHORIZATION_HEADER'],
+    ['bearer wrong', 'INVALID_AUTHORIZATION_HEADER'],
     ['Bearer wrong', 'INVALID_CREDENTIAL'],
+    ['Bearer two words', 'INVALID_CREDENTIAL'],
   ])('refuses the header %s', async (authorization, code) => {
     const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
     const response = await fetch(`${client.url}/v1/task/response`, { method: 'POST', headers });
@@ -94,21 +118,39 @@ describe('the field data', () => {
   });
 
   it.each([
-    ['{"app": ', 'INVALID_FIELD'],
-    ['', 'INVALID_FIELD'],
-    ['[]', 'WRONG_TYPE_FIELD'],
-    ['"text"', 'WRONG_TYPE_FIELD'],
-    ['null', 'WRONG_TYPE_FIELD'],
-  ])('must hold a JSON object, not %s', async (field, code) => {
+    ['{"app": ', 'INVALID_FIELD', 'it is not JSON'],
+    ['', 'INVALID_FIELD', 'it is empty'],
+    ['[]', 'WRONG_TYPE_FIELD', 'wrong type'],
+    ['"text"', 'WRONG_TYPE_FIELD', 'wrong type'],
+    ['null', 'WRONG_TYPE_FIELD', 'wrong type'],
+  ])('must hold a JSON object, not %s', async (field, code, reason) => {
     const { status, error } = await client.postField('task/response', field);
     expect([status, error.code]).toEqual([400, code]);
+    expect(error.message).toContain(reason);
   });
 
-  it('is refused when it is larger than a megabyte', async () => {
-    const { status, error } = await client.postField('task/response', JSON.stringify({ x: 'y'.repeat(2_000_000) }));
+  it('is refused when it is larger than a megabyte, and told so', async () => {
+    const message = 'The field data is invalid: it is larger than 1 MiB.';
+    const urlencoded = await client.postField('task/response', JSON.stringify({ x: 'y'.repeat(3_000_000) }));
+    const multipart = await client.post('task/response', { x: 'y'.repeat(3_000_000) });
+    for (const { status, error } of [urlencoded, multipart]) {
+      expect([status, error]).toEqual([400, { code: 'INVALID_FIELD', message }]);
+    }
+  });
+
+  it.each([
+    ['without a boundary', 'multipart/form-data', '--x\r\n', /names no boundary/],
+    ['that does not hold its boundary', 'multipart/form-data; boundary=x', '{}', /does not hold the boundary/],
+    ['that is cut off', 'multipart/form-data; boundary=x', '--x\r\ncontent-disp', /ends before its last boundary/],
+  ])('in a form %s is refused with the reason', async (_what, type, body, reason) => {
+    const answer = await client.send('task/response', { body, headers: { 'content-type': type } });
+    const { status, error } = await parseAnswer(answer);
     expect([status, error.code]).toEqual([400, 'INVALID_FIELD']);
-    const multipart = await client.post('task/response', { x: 'y'.repeat(2_000_000) });
-    expect([multipart.status, multipart.error.code]).toEqual([400, 'INVALID_FIELD']);
+    expect(error.message).toMatch(reason);
+    const upload = await client.send('upload/file', { body, headers: { 'content-type': type } });
+    expect((await parseAnswer(upload)).error.message).toMatch(
+      /^The field data is invalid: the form could not be read, \S/,
+    );
   });
 
   it.each([

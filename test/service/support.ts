@@ -22,7 +22,7 @@ const resultSchema = z.looseObject({
     size: z.number().optional(),
     expires_at: z.string().optional(),
     url: z.string().optional(),
-    formats: z.array(z.looseObject({ name: z.string() })).optional(),
+    formats: z.array(z.looseObject({ format: z.string(), name: z.string() })).optional(),
     entity: z.looseObject({ id: z.string(), status: z.string() }).optional(),
     payload: z.unknown().optional(),
     result: z.unknown().optional(),
@@ -34,7 +34,10 @@ const resultSchema = z.looseObject({
 const bodySchema = z.strictObject({
   entity: z.looseObject({ id: z.string(), status: z.string() }).optional(),
   payload: z.unknown().optional(),
-  result: z.union([resultSchema, z.strictObject({})]).optional(),
+  result: resultSchema.optional(),
+  /** At the top level, of a refusal. */
+  code: z.string().optional(),
+  message: z.string().optional(),
 });
 
 export const monitoredResultSchema = resultSchema.partial();

@@ -14,6 +14,15 @@ export function requireVerifiedCallback(
   if (url.username !== '' || url.password !== '') throw new TaskError('INVALID_CALLBACK');
 }
 
+export function isVerifiedCallback(callback: string | undefined, account: Pick<Account, 'callbackDomains'>): boolean {
+  try {
+    requireVerifiedCallback(callback, account);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** `example.com` stands for itself alone, `*.example.com` for every name below it. */
 export function matchesDomain(hostname: string, domains: readonly string[]): boolean {
   const host = hostname.toLowerCase().replace(/\.$/, '');

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseRetryAfter } from '../../shared/retry-after';
 import type { Account } from '../accounts/account';
-import { taskJson } from '../answer';
+import { errorIn, responseJson } from '../answer';
 import { inspectError, messageOf } from '../caught';
 import type { CallbackFault } from '../faults/fault-rules';
 import { includeOf } from '../request-data';
@@ -203,13 +203,10 @@ export class CallbackQueue {
   }
 }
 
-/**
- * What is POSTed: the final response of the task, with the items that its own `include` selects (default: only the result), as
- * `task/response` would give them inside its output. A task that failed tells its result in any case, as nothing else says so.
- */
+/** What is POSTed: the final response of the task, as its request is answered when it waits for the end. */
 function callbackBody(task: Task): string {
-  const include = includeOf(task.payload);
-  return taskJson(task, task.errorCode === null ? include : [...include, 'result']);
+  const error = task.errorCode === null ? undefined : errorIn(task.result);
+  return responseJson(task, { include: includeOf(task.payload), error });
 }
 
 /** 2xx is received, 410 never wants it again; whatever else may be over at the next attempt. */

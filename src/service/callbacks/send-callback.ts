@@ -44,7 +44,7 @@ export async function sendCallback(
     const answer = await client.request({
       method: 'POST',
       path: `${url.pathname}${url.search}`,
-      headers: { 'content-type': 'application/json; charset=utf-8', 'user-agent': 'temporal-file-conversion' },
+      headers: { 'content-type': 'application/json', 'user-agent': 'temporal-file-conversion' },
       body,
       reset: true,
       signal: ended,

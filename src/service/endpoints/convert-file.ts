@@ -3,7 +3,7 @@ import { endpoints } from '../../api/contract';
 import type { Account } from '../accounts/account';
 import { priceOf } from '../accounts/prices';
 import type { AnsweredTask } from '../answer';
-import { taskPathOf } from '../api-version';
+import { isTaskOf, taskPathOf } from '../api-version';
 import { withExtension } from '../file-name';
 import { describeFileState } from '../file-state';
 import { chooseInput, chooseOutput, requireRoute } from '../format-choice';
@@ -25,21 +25,16 @@ export const convertFile: JsonEndpoint<typeof requestSchemas.convertFile> = {
     await requireSourceFile(source, files);
     requireRegistered(app, source);
     const output = chooseOutput(catalog, data.parameters.output);
-    const input = chooseInput(catalog, {
-      named: data.parameters.input,
-      fileName: source.fileName ?? '',
-      madeAs: source.outputFormat,
-    });
+    const input = chooseInput(catalog, { named: data.parameters.input, fileName: source.fileName ?? '' });
     requireRoute(catalog, input, output);
     requireFreeConversion(app, store);
 
     const now = Date.now();
-    // Accepted is running: waiting for an engine counts as running for the clients that are known.
     const task: NewTask = {
       id: randomUUID(),
       app: app.appId,
       endpoint,
-      status: 'running',
+      status: 'hold',
       payload,
       connector: source.id,
       inputFormat: formatName(input),
@@ -48,20 +43,20 @@ export const convertFile: JsonEndpoint<typeof requestSchemas.convertFile> = {
       fileSha256: source.fileSha256,
       callback: data.callback ?? null,
       createdAt: now,
-      startedAt: now,
     };
     store.admit(task, priceOf(app.prices, formatName(input), formatName(output)));
     queue.enqueue(task.id);
-    if (data.mode === 'async') return task;
+    // Accepted, for a caller: public clients take any other word for a failure. Monitoring tells whether it is still on hold.
+    if (data.mode === 'async') return { ...task, status: 'running', startedAt: now };
     await queue.finished(task.id);
     return requireCompleted(store.findOfApp(task.id, app.appId), task.id);
   },
 };
 
-/** The file that the task gives to this one is there: the right kind of task, ended well, not expired, not removed. */
+/** The uploaded file is there: the task ended well, it is not expired, not removed. */
 async function requireSourceFile(source: Task, files: ServiceContext['files']): Promise<void> {
   const file = files.pathOf(source);
-  if (file === undefined) throw new TaskError('MISMATCH_DEPENDENT_TASK');
+  if (file === undefined || !isTaskOf(source, endpoints.uploadFile)) throw new TaskError('MISMATCH_DEPENDENT_TASK');
   requireSuccessful(source);
   const expired = source.expiresAt !== null && source.expiresAt <= Date.now();
   if (expired || !(await files.exists(file))) {

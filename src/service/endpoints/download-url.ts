@@ -23,7 +23,7 @@ export const downloadUrl: JsonEndpoint<typeof requestSchemas.dependentTask> = {
   rateClass: 'download',
   schema: requestSchemas.dependentTask,
   async run(request, context) {
-    const { app, data, payload, endpoint } = request;
+    const { app, data, payload, endpoint, origin } = request;
     const converted = requireTask(data.connector, request, context);
     if (!isTaskOf(converted, endpoints.convertFile)) throw new TaskError('MISMATCH_DEPENDENT_TASK');
     requireSuccessful(converted);
@@ -37,7 +37,7 @@ export const downloadUrl: JsonEndpoint<typeof requestSchemas.dependentTask> = {
       name: converted.fileName ?? id,
       size: converted.fileSize ?? 0,
       expires_at: formatTime(converted.expiresAt ?? now),
-      url: `/${inVersion(endpoints.downloadUrlGet, versionOf(endpoint))}`,
+      url: `${origin}/${inVersion(endpoints.downloadUrlGet, versionOf(endpoint))}`,
     };
     const task: NewTask & { result: string } = {
       id,
@@ -82,7 +82,7 @@ export async function findDownload(
   return {
     bytes,
     headers: {
-      'content-type': format?.mediaType ?? 'application/octet-stream',
+      'content-type': downloadType(format?.mediaType),
       'content-length': converted.fileSize ?? 0,
       'content-disposition': contentDisposition(converted.fileName ?? converted.id),
       // What is in the file is its owner's business: no browser may run it as a page of this service.
@@ -90,6 +90,11 @@ export async function findDownload(
       'cache-control': 'no-store',
     },
   };
+}
+
+/** Public clients take everything of a JSON type for an answer, and a file of that type for none. */
+function downloadType(mediaType = 'application/octet-stream'): string {
+  return /[/+]json\b/.test(mediaType) ? 'application/octet-stream' : mediaType;
 }
 
 async function requireFile(converted: Task, files: ServiceContext['files']): Promise<string> {

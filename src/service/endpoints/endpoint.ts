@@ -25,6 +25,8 @@ export interface ServiceContext {
 export interface Caller {
   readonly app: Account;
   readonly endpoint: string;
+  /** Of the service, as the caller knows it: `http://127.0.0.1:8465`. */
+  readonly origin: string;
 }
 
 /** A request whose field `data` is checked and whose app is known. */
@@ -46,7 +48,7 @@ export interface JsonEndpoint<Schema extends z.ZodType = z.ZodType> {
 /** The task that the data key `connector` names. Tasks of other apps don't exist for the caller. */
 export function requireTask(
   connector: string,
-  { app, endpoint }: Caller,
+  { app, endpoint }: Pick<Caller, 'app' | 'endpoint'>,
   { store, passing }: Pick<ServiceContext, 'store' | 'passing'>,
 ): Task {
   const task = store.findOfApp(connector, app.appId) ?? passing.find(connector, app.appId);

@@ -1,5 +1,5 @@
 import { endpoints } from '../../api/contract';
-import { taskJson } from '../answer';
+import { monitoredJson } from '../answer';
 import { PassingTask } from '../passing-tasks';
 import { requestSchemas } from '../request-data';
 import { type JsonEndpoint, requireTask } from './endpoint';
@@ -12,7 +12,7 @@ export const taskResponse: JsonEndpoint<typeof requestSchemas.taskResponse> = {
   run(request, context) {
     const { data, payload, endpoint } = request;
     const monitored = requireTask(data.connector, request, context);
-    const output = taskJson(monitored, data.parameters.include);
+    const output = monitoredJson(monitored, data.parameters.include);
     return new PassingTask(endpoint, payload, `{"output":${output},"error":{},"warning":{}}`);
   },
 };

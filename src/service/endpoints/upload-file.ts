@@ -16,6 +16,10 @@ export interface ReceivedFile {
   readonly fileName: string;
   /** The limit cut it off. */
   readonly truncated: boolean;
+  /** Of the whole request; 0 when it does not say. */
+  readonly declaredBytes: number;
+  /** When the request came. */
+  readonly receivedAt: number;
 }
 
 /** `v1/upload/file`: keeps a received file as the first task of a job. Takes over the file only when it does not throw. */
@@ -23,16 +27,13 @@ export async function keepUpload(
   { app, endpoint, data, payload, file }: TaskRequest<AnyTaskData> & { file: ReceivedFile },
   { store, files, catalog, limits }: ServiceContext,
 ): Promise<AnsweredTask> {
-  if (file.truncated) {
-    const limit = uploadLimitOf(app, limits);
-    throw new TaskError('LIMIT_UPLOAD_SIZE', { subject: String(Math.floor(limit / 1024)) });
-  }
+  if (file.truncated) throw tooLarge(uploadLimitOf(app, limits), file.declaredBytes);
   if (file.size === 0) throw new TaskError('EMPTY_FILE');
   const name = sanitizeFileName(file.fileName);
   const extension = extensionOf(name);
   const isAllowed = app.allowedExtensions?.has(extension) ?? true;
   if (!isAllowed || !catalog.ofExtension(extension)) throw new TaskError('NOT_VALID_EXTENSION', { subject: extension });
-  if (app.registeredHashes && !app.registeredHashes.has(file.sha256)) throw new TaskError('ONLY_DEVELOPMENT_FILE');
+  if (app.registeredHashes && !app.registeredHashes.has(file.sha256)) throw new TaskError('ONLY_DEVELOPMENT_REQUEST');
 
   const id = randomUUID();
   await files.keepUpload(file.part, id);
@@ -51,8 +52,8 @@ export async function keepUpload(
     fileSha256: file.sha256,
     expiresAt,
     callback: data.callback ?? null,
-    createdAt: now,
-    startedAt: now,
+    createdAt: file.receivedAt,
+    startedAt: file.receivedAt,
     completedAt: now,
   };
   try {
@@ -63,6 +64,13 @@ export async function keepUpload(
     throw error;
   }
   return task;
+}
+
+/** With the limit and what there is in KB. The request is little larger than its file. */
+export function tooLarge(limit: number, requestBytes: number): TaskError {
+  const limitKb = String(Math.floor(limit / 1024));
+  const reason = requestBytes === 0 ? undefined : `it has ${Math.ceil(requestBytes / 1024)} KB`;
+  return new TaskError('LIMIT_UPLOAD_SIZE', { subject: limitKb, reason });
 }
 
 /** Bytes that one upload may have. */

@@ -94,7 +94,7 @@ function alterAnswer(
   discardPayload(payload);
   for (const name of ['content-length', 'content-disposition']) void reply.removeHeader(name);
   if (fault.kind === 'html') return setHtml(reply, fault.status);
-  void reply.code(500).header('content-type', 'application/json; charset=utf-8');
+  void reply.code(500).header('content-type', 'application/json');
   return errorJson(new TaskError('INTERNAL_SERVER_ERROR'));
 }
 

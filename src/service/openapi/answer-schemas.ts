@@ -16,10 +16,10 @@ const entityKeys = {
   type: z.literal('task'),
   endpoint: z.string().meta({ description: 'Path of the task, with its version segment.' }),
   status: z.enum(taskStatuses),
-  vcredits: z.int().min(0).optional().meta({ description: 'vCredits consumed by a task that succeeded.' }),
-  created_at: datetime.nullable(),
-  started_at: datetime.nullable(),
-  completed_at: datetime.nullable(),
+  vcredits: z.int().min(0).meta({ description: 'vCredits consumed: 0 before a task has succeeded.' }),
+  created_at: datetime.nullable().meta({ description: 'When it was accepted.' }),
+  started_at: datetime.nullable().meta({ description: 'When an engine began; null while it is on hold.' }),
+  completed_at: datetime.nullable().meta({ description: 'When it ended, well or not.' }),
 };
 
 const entity = z.strictObject(entityKeys).meta({ description: 'Section "Entity keys".' });
@@ -33,14 +33,24 @@ const warning = z
   .record(z.string(), z.string())
   .meta({ description: 'Names of warnings, and how to resolve each. Empty when there are none.' });
 
+/** Of a conversion that was accepted and failed. */
+const failedOutput = z.strictObject({ status: z.literal('failed'), duration: z.int().min(0) });
+const nothing = z.strictObject({});
+
 function resultOf(output: z.ZodType): z.ZodType {
   return z.union([
     z.strictObject({ output, error: noError, warning }),
-    z.strictObject({ output: z.strictObject({}), error: errorObject, warning }),
+    z.strictObject({ output: z.union([nothing, failedOutput]), error: errorObject, warning }),
     // While the task is not completed.
-    z.strictObject({}),
+    z.strictObject({ output: nothing, error: noError, warning }),
   ]);
 }
+
+/** Beside a result that holds the error at 4xx and 5xx, and wherever include leaves the result out. */
+const topLevelError = {
+  code: z.enum(Object.keys(errorCodes)).optional(),
+  message: z.string().min(1).optional(),
+};
 
 /** What was sent in the field `data`. */
 const payload = z.record(z.string(), z.unknown());
@@ -51,6 +61,7 @@ export function taskResponseOf(output: z.ZodType): z.ZodType {
     entity: entity.optional(),
     payload: payload.optional(),
     result: resultOf(output).optional(),
+    ...topLevelError,
   });
 }
 
@@ -59,11 +70,15 @@ export function refusalWith(codes: readonly string[]): z.ZodType {
   return z.strictObject({
     entity: entity.optional(),
     payload: payload.optional(),
-    result: z.strictObject({
-      output: z.strictObject({}),
-      error: z.strictObject({ code: z.enum(codes), message: z.string().min(1) }),
-      warning,
-    }),
+    result: z
+      .strictObject({
+        output: nothing,
+        error: z.strictObject({ code: z.enum(codes), message: z.string().min(1) }),
+        warning,
+      })
+      .optional(),
+    code: z.enum(codes),
+    message: z.string().min(1),
   });
 }
 
@@ -90,12 +105,15 @@ export const outputs: Readonly<Record<Exclude<Endpoint, typeof endpoints.downloa
     .strictObject({
       entity: entity.optional(),
       payload: payload.optional(),
-      result: resultOf(z.record(z.string(), z.unknown())).optional(),
+      result: resultOf(z.record(z.string(), z.unknown())).nullable().optional(),
     })
     .meta({ description: 'Entity, payload and result of the monitored task, as parameters.include selects.' }),
-  [endpoints.downloadUrl]: z.strictObject({ ...file, url: z.string() }),
+  [endpoints.downloadUrl]: z.strictObject({ ...file, url: z.url() }),
   [endpoints.convertFormats]: z.strictObject({ formats: z.array(format) }),
-  [endpoints.convertGraph]: z.strictObject({ input: z.string(), output: z.string(), convertible: z.boolean() }),
+  [endpoints.convertGraph]: z.strictObject({
+    is_match: z.boolean().meta({ description: 'Whether the input converts to the output.' }),
+    is_reversable: z.boolean().meta({ description: 'Whether the output converts back to the input.' }),
+  }),
   [endpoints.convertStatus]: z.strictObject({ status: z.enum(['waiting', 'pending', 'successful', 'failed']) }),
   [endpoints.formatGet]: format,
 };

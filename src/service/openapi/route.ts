@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { sendJson } from '../reply';
 import { describeService } from './description';
 
 declare module 'fastify' {
@@ -13,6 +14,6 @@ export function addDescriptionRoute(server: FastifyInstance): void {
   let json: string | undefined;
   server.get('/openapi.json', { config: { open: true } }, (_request, reply) => {
     json ??= JSON.stringify(describeService());
-    return reply.header('content-type', 'application/json; charset=utf-8').send(json);
+    return sendJson(reply, 200, json);
   });
 }

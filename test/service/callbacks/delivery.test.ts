@@ -49,7 +49,7 @@ describe('a completed conversion', () => {
     expect(await endedDelivery(running.dataDir, id)).toMatchObject({ state: 'delivered', attempts: 1, problem: null });
     expect(callback?.method).toBe('POST');
     expect(callback?.path).toBe('/done?key=s3cret');
-    expect(callback?.headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(callback?.headers['content-type']).toBe('application/json');
     expect(callback?.body).toBe(await monitored(id, everything));
     expect(JSON.parse(callback?.body ?? '')).toMatchObject({
       entity: { id, status: 'completed' },
@@ -75,12 +75,12 @@ describe('a completed conversion', () => {
     expect((await receiver.count(1))[0]?.body).toBe(await monitored(id, ['entity']));
   });
 
-  it('that failed tells its result whatever include selects', async () => {
+  it('that failed says so at the top level, when include leaves the result out', async () => {
     const id = await startConversion({}, { name: 'broken.svg', data: tinySvg.slice(0, -20) });
     const [callback] = await receiver.count(1);
     expect(JSON.parse(callback?.body ?? '')).toMatchObject({
       entity: { id, status: 'completed' },
-      result: { error: { code: 'FAILED_CONVERT' } },
+      code: 'FAILED_CONVERT',
     });
   });
 
@@ -117,28 +117,48 @@ describe('every other task that takes a callback', () => {
     expect(bodies).toHaveLength(answers.length);
   });
 
+  it('calls back: a download, whose answer are the bytes', async () => {
+    const { client } = running;
+    const { output } = await client.convert({ name: 'dot.png', data: tinyPng }, 'webp');
+    const link = await client.post('download/url', { connector: output.connector });
+    const data = {
+      app: client.app.appId,
+      connector: link.output.connector,
+      callback: receiver.url,
+      include: ['entity', 'result'],
+    };
+    const body = new URLSearchParams({ data: JSON.stringify(data) });
+    expect((await client.send('download/url/get', { body })).headers.get('content-type')).toBe('image/webp');
+    const [callback] = await receiver.count(1);
+    expect(JSON.parse(callback?.body ?? '')).toMatchObject({
+      entity: { endpoint: 'v1/download/url/get', status: 'completed' },
+      result: { output: {}, error: {}, warning: {} },
+    });
+  });
+
   it('calls back when it is refused, with the body of the refusal, and can be monitored after a restart', async () => {
     const { client, dataDir, service } = running;
     const data = { connector: '00000000-0000-4000-8000-000000000000', callback: receiver.url, include: ['entity'] };
     const refused = await client.post('convert/file', { ...data, parameters: { output: 'pdf' } });
-    expect(refused.error.code).toBe('NO_CONNECTOR_DEPENDENT_TASK');
+    expect(refused.body.code).toBe('NO_CONNECTOR_DEPENDENT_TASK');
     const [callback] = await receiver.count(1);
     expect(JSON.parse(callback?.body ?? '')).toEqual(refused.body);
     await service.close();
     running = await startTestService({ dataDir }, client);
     const { output } = await running.client.post('task/response', { connector: refused.body.entity?.id });
-    expect(output.result).toEqual(refused.body.result);
+    const { code, message } = refused.body;
+    expect(output.result).toMatchObject({ error: { code, message } });
   });
 
   it('does not call back at a URL that was refused', async () => {
     const include = ['entity'];
     for (const callback of ['https://other.example/', 'nowhere', receiver.url.replace('//', '//user:pw@')]) {
-      const { body, error } = await running.client.post('format/get', {
+      const { body } = await running.client.post('format/get', {
         callback,
         include,
         parameters: { format: 'pdf' },
       });
-      expect(error.code).toMatch(/CALLBACK/);
+      expect(body.code).toMatch(/CALLBACK/);
       expect(deliveryOf(running.dataDir, body.entity?.id ?? '')).toBeUndefined();
     }
     await sleep(200);

@@ -132,7 +132,7 @@ export class PublicClient {
     for (const place of habits[this.#name].errorPlaces) {
       const error = place.reduce<unknown>((holder, key) => valueOf(holder, key), answer);
       const code = valueOf(error, 'code');
-      if (code !== undefined) throw new ServiceSaidNo(String(code));
+      if (typeof code === 'string') throw new ServiceSaidNo(code);
     }
   }
 
@@ -140,7 +140,7 @@ export class PublicClient {
     const { url, app, token } = this.#settings;
     const form = new FormData();
     form.set('data', JSON.stringify({ app, ...data }));
-    if (file) form.set('file', new Blob([file.data as Uint8Array<ArrayBuffer>]), file.name);
+    if (file) form.set('file', new Blob([file.data]), file.name);
     const isText = habits[this.#name].form === 'urlencoded' && !file;
     return fetch(`${url}/v1/${path}`, {
       method: 'POST',
@@ -158,7 +158,7 @@ function readAsFirstVersion(status: number, answer: unknown): void {
   }
   need(answer, 'result', 'warning');
   const code = valueOf(need(answer, 'result', 'error'), 'code');
-  if (code !== undefined) throw new ServiceSaidNo(String(code));
+  if (typeof code === 'string') throw new ServiceSaidNo(code);
 }
 
 function valueOf(holder: unknown, key: string): unknown {

@@ -69,7 +69,13 @@ describe('formats', () => {
       fileconv(['formats', '--json'], { cwd: folder }),
       fileconv(['formats', 'docx', '--json'], { cwd: folder }),
     ]);
-    const format = { format: 'pdf', extension: 'pdf', type: null, name: 'Portable Document Format', title: expect.any(String) as unknown };
+    const format = {
+      format: 'pdf',
+      extension: 'pdf',
+      type: null,
+      name: 'Portable Document Format',
+      title: expect.any(String) as unknown,
+    };
     const entry: unknown = expect.objectContaining(format);
     const lists = parseJson(all.stdout) as { inputs: unknown[]; outputs: unknown[] };
     expect(Object.keys(lists)).toEqual(['inputs', 'outputs']);

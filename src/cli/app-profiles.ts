@@ -2,6 +2,7 @@ import type { AppProfile } from '../config';
 import { embeddedApp, readAppToken } from '../config';
 import type { AppProfile as PluginAppProfile } from '../plugin';
 import { ensureEmbeddedApp } from '../service/embedded-app';
+import { requireAllowed } from './allowed-origins';
 import type { CommandContext } from './command-context';
 import { explainStateFolder } from './stack/state-folder';
 
@@ -16,7 +17,10 @@ export function configuredApps(
     {
       baseUrl: app.baseUrl,
       appId: app.appId,
-      token: () => readToken(context, app, onWarning),
+      token: async () => {
+        await requireAllowed(context, { key: `apps.${app.name}.base_url`, url: app.baseUrl, token: app.token });
+        return readToken(context, app, onWarning);
+      },
       ...(app.name === embeddedApp &&
         config.values.callbacks.embeddedBaseUrl !== undefined && {
           callbackBaseUrl: config.values.callbacks.embeddedBaseUrl,
@@ -42,7 +46,10 @@ export async function embeddedProfile(context: CommandContext, serviceUrl: strin
   return {
     baseUrl: serviceUrl,
     appId,
-    token: () => readToken(context, app),
+    token: async () => {
+      await requireAllowed(context, { key: 'service.host', url: serviceUrl, token: app.token });
+      return readToken(context, app);
+    },
     ...(embeddedBaseUrl !== undefined && { callbackBaseUrl: embeddedBaseUrl }),
   };
 }

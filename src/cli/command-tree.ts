@@ -159,6 +159,13 @@ export function buildCommands(output: Output, run: Runner): Command {
       run(options, async (context) => (await import('./commands/config-show.js')).configShow(context)),
     );
 
+  common(config.command('allow'))
+    .description('allow the configuration file of this folder to send tokens to the services that it names')
+    .addHelpText('after', examples('fileconv config allow'))
+    .action((options: CommonOptions) =>
+      run(options, async (context) => (await import('./commands/config-allow.js')).configAllow(context)),
+    );
+
   return program;
 }
 

@@ -29,6 +29,8 @@ export interface LoadedConfig {
   warnings: string[];
   /** The file that was read. */
   file?: string;
+  /** Nobody has named the file: it lay in the folder. */
+  isFound?: true;
 }
 
 /**
@@ -82,11 +84,16 @@ export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConf
     origins: Object.fromEntries([...values].map(([key, { origin }]) => [key, origin])),
     warnings,
     ...(file !== undefined && { file }),
+    ...(file !== undefined && namedFile(options) === undefined && { isFound: true as const }),
   };
 }
 
+function namedFile({ env, file }: Pick<LoadConfigOptions, 'env' | 'file'>): string | undefined {
+  return file ?? (env['FILECONV_CONFIG'] === '' ? undefined : env['FILECONV_CONFIG']);
+}
+
 async function findFile({ cwd, env, file }: LoadConfigOptions): Promise<string | undefined> {
-  const named = file ?? (env['FILECONV_CONFIG'] === '' ? undefined : env['FILECONV_CONFIG']);
+  const named = namedFile({ env, file });
   if (named !== undefined) return path.resolve(cwd, named);
   const usual = path.resolve(cwd, 'fileconv.toml');
   const exists = await access(usual).then(

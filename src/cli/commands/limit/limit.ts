@@ -20,6 +20,11 @@ export async function changeLimit(
 ): Promise<ExitCode> {
   return withTemporal(context, async ({ client, taskQueue }) => {
     await setStepLimit(client, { taskQueue, ...change });
+    if (change.perSecond !== undefined && context.config.values.worker.commonLimit === 'off') {
+      context.output.warn(
+        'Workers obey it only when they were started with common_limit = "on" in [worker] (FILECONV_WORKER_COMMON_LIMIT=on), which it is not in this configuration.',
+      );
+    }
     tell(context, taskQueue, await readStepLimit(client, taskQueue));
     return exitCodes.ok;
   });

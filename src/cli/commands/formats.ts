@@ -45,6 +45,8 @@ async function list({ output }: CommandContext, lookup: FormatLookup, format: st
   }
   if (format !== undefined) {
     if (output.json) output.printJson({ input: format, outputs: targets });
+    else if (targets.length === 0)
+      output.say(`The service converts ${format} to no other format. See: fileconv formats`);
     else
       output.print(
         formatTable(

@@ -1,8 +1,59 @@
 import { z } from 'zod';
-import type { BatchItem, BatchItemResult } from '../shared/batch';
+import type { BatchItem, BatchItemResult, DoneBefore, KeptOutcome } from '../shared/batch';
+import type { EarlierRuns } from '../shared/charge';
 
 const sourceContent = z.object({ bytes: z.number(), sha256: z.string(), stamp: z.string().exactOptional() });
 const outputFile = z.object({ uri: z.string(), name: z.string(), bytes: z.number(), sha256: z.string() });
+
+const charge = z.enum(['no', 'maybe', 'yes']);
+const marked = z.literal(true);
+
+export const earlierSchema = z.object({
+  charge,
+  taskId: z.string().exactOptional(),
+  source: sourceContent.exactOptional(),
+  delivered: marked.exactOptional(),
+  possiblyChargedTwice: marked.exactOptional(),
+}) satisfies z.ZodType<EarlierRuns>;
+
+export const doneSchema = z.object({
+  source: sourceContent,
+  output: outputFile,
+  taskId: z.string().exactOptional(),
+  possiblyChargedTwice: marked.exactOptional(),
+}) satisfies z.ZodType<DoneBefore>;
+
+const outcome = {
+  status: z.enum(['succeeded', 'failed', 'skipped', 'cancelled']),
+  workflowId: z.string().exactOptional(),
+  runId: z.string().exactOptional(),
+  code: z.string().exactOptional(),
+  message: z.string().exactOptional(),
+  phase: z
+    .enum([
+      'uploading',
+      'submitting',
+      'awaitingCredits',
+      'converting',
+      'downloading',
+      'completed',
+      'failed',
+      'cancelled',
+    ])
+    .exactOptional(),
+  taskId: z.string().exactOptional(),
+  charge: charge.exactOptional(),
+  warnings: z.record(z.string(), z.string()).exactOptional(),
+  source: sourceContent.exactOptional(),
+  output: outputFile.exactOptional(),
+  vcredits: z.number().exactOptional(),
+  requests: z.number().exactOptional(),
+  possiblyChargedTwice: z.boolean().exactOptional(),
+  startedAt: z.number().exactOptional(),
+  durationMs: z.number().exactOptional(),
+};
+export const keptSchema = z.object({ ...outcome, status: z.literal('failed') }) satisfies z.ZodType<KeptOutcome>;
+const resultSchema = z.object({ item: z.int().positive(), ...outcome }) satisfies z.ZodType<BatchItemResult>;
 
 const itemSchema = z.object({
   item: z.int().positive(),
@@ -11,48 +62,24 @@ const itemSchema = z.object({
   input: z.string().exactOptional(),
   destination: z.string(),
   onExisting: z.enum(['fail', 'skip', 'overwrite', 'rename']).exactOptional(),
-  done: z.object({ source: sourceContent, output: outputFile }).exactOptional(),
+  earlier: earlierSchema.exactOptional(),
+  kept: keptSchema.exactOptional(),
+  startedAs: z.array(z.int().positive()).exactOptional(),
+  done: doneSchema.exactOptional(),
 }) satisfies z.ZodType<BatchItem>;
-
-/** Only what a later run needs to know. */
-const resultSchema = z.object({
-  item: z.int().positive(),
-  status: z.enum(['succeeded', 'failed', 'skipped', 'cancelled']),
-  source: sourceContent.exactOptional(),
-  output: outputFile.exactOptional(),
-  vcredits: z.number().exactOptional(),
-}) satisfies z.ZodType<Pick<BatchItemResult, 'item' | 'status' | 'source' | 'output' | 'vcredits'>>;
-
-const wholeResultSchema = resultSchema.extend({
-  workflowId: z.string().exactOptional(),
-  runId: z.string().exactOptional(),
-  code: z.string().exactOptional(),
-  message: z.string().exactOptional(),
-  vcredits: z.number().exactOptional(),
-  requests: z.number().exactOptional(),
-  possiblyChargedTwice: z.boolean().exactOptional(),
-  startedAt: z.number().exactOptional(),
-  durationMs: z.number().exactOptional(),
-}) satisfies z.ZodType<BatchItemResult>;
-
-export type EndedItem = z.infer<typeof resultSchema>;
 
 /** A line of `manifest.jsonl`. @throws an error that says what the line is instead. */
 export function parseBatchItem(line: Buffer): BatchItem {
-  return parse(itemSchema, line);
+  return parseLine(itemSchema, line);
 }
 
 /** How an item ended: a line of the part files and of `results.jsonl`. @throws an error that says what the line is instead. */
-export function parseEndedItem(line: Buffer): EndedItem {
-  return parse(resultSchema, line);
-}
-
-/** The same, with all that a line holds. @throws an error that says what the line is instead. */
 export function parseBatchItemResult(line: Buffer): BatchItemResult {
-  return parse(wholeResultSchema, line);
+  return parseLine(resultSchema, line);
 }
 
-function parse<Output>(schema: z.ZodType<Output>, line: Buffer): Output {
+/** @throws an error that says what the line is instead. */
+export function parseLine<Output>(schema: z.ZodType<Output>, line: Buffer): Output {
   let json: unknown;
   try {
     json = JSON.parse(line.toString());

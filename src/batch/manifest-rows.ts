@@ -1,6 +1,13 @@
 import { createReadStream } from 'node:fs';
 import type { BatchItem } from '../shared/batch';
-import type { ReadBatchItemsInput, ReadBatchItemsResult } from '../shared/batch-activities';
+import type {
+  PassedOver,
+  ReadBatchItemsInput,
+  ReadBatchItemsResult,
+  RereadBatchItemsInput,
+  RereadBatchItemsResult,
+} from '../shared/batch-activities';
+import { countCode } from '../shared/failure-counts';
 import { systemErrorCode } from '../shared/system-error';
 import { toPath } from '../storage/file-uri';
 import { parseBatchItem } from './batch-lines';
@@ -10,9 +17,13 @@ import { runFiles } from './run-files';
 
 const chunkBytes = 256 * 1024;
 
-/** A row, and the byte after its line. */
+/** What a workflow is told at a time; Temporal takes 2 MiB. */
+const maxAnswerBytes = 512 * 1024;
+
+/** A row, where its line begins, and the byte behind it. */
 export interface ManifestRow {
   row: BatchItem;
+  byte: number;
   next: number;
 }
 
@@ -33,7 +44,7 @@ export async function* readManifest(
       const row = parseBatchItem(bytes);
       const next = from.byte + end;
       if (row.item <= last) throw new Error(`item ${row.item} does not follow item ${last}`);
-      yield { row, next };
+      yield { row, byte: start, next };
       last = row.item;
       start = next;
     }
@@ -46,24 +57,29 @@ export async function* readManifest(
   }
 }
 
-/** Reads on from a place: so many items that still have to run, fewer at the manifest's end. Repeat-safe. */
+/** Reads on from a place: so many items that still have to run, fewer at the manifest's end, or where an answer would grow too long. Repeat-safe. */
 export async function readBatchItems(
   { folder, from, limit, checkRows }: ReadBatchItemsInput,
   signal?: AbortSignal,
 ): Promise<ReadBatchItemsResult> {
   const result: ReadBatchItemsResult = { items: [], next: from, isEnd: true };
+  const passedOver: PassedOver = { done: 0, kept: 0, failures: {}, possiblyChargedTwice: 0 };
   let rows = 0;
-  let done = 0;
-  for await (const { row, next } of readManifest(folder, from, signal)) {
+  let bytes = 0;
+  for await (const { row, byte, next } of readManifest(folder, from, signal)) {
     rows += 1;
-    if (result.isEnd && (row.done || result.items.length < limit)) {
-      if (!row.done) result.items.push({ item: row, next });
+    const isPassedOver = row.done !== undefined || row.kept !== undefined;
+    if (result.isEnd && (isPassedOver || (result.items.length < limit && bytes < maxAnswerBytes))) {
+      if (!isPassedOver) {
+        result.items.push({ item: row, byte, next });
+        bytes += next - byte;
+      }
       result.next = { byte: next, item: row.item };
     } else {
       result.isEnd = false;
       if (checkRows === undefined) break;
     }
-    if (row.done) done += 1;
+    countPassedOver(row, passedOver);
   }
   if (checkRows === undefined) return result;
   if (rows !== checkRows) {
@@ -72,7 +88,36 @@ export async function readBatchItems(
       `${toPath(new URL(runFiles.manifest, folder).href)} has ${rows} rows, and the batch was started with ${checkRows}. Start the batch again from its sources.`,
     );
   }
-  return { ...result, done };
+  return { ...result, passedOver };
+}
+
+/** Reads rows again by where they begin. Repeat-safe. */
+export async function rereadBatchItems(
+  { folder, bytes }: RereadBatchItemsInput,
+  signal?: AbortSignal,
+): Promise<RereadBatchItemsResult> {
+  const items: BatchItem[] = [];
+  let size = 0;
+  for (const byte of bytes) {
+    if (size >= maxAnswerBytes) break;
+    const found = await rowAt(folder, byte, signal);
+    items.push(found.row);
+    size += found.next - byte;
+  }
+  return { items };
+}
+
+async function rowAt(folder: string, byte: number, signal: AbortSignal | undefined): Promise<ManifestRow> {
+  for await (const found of readManifest(folder, { byte, item: 0 }, signal)) return found;
+  const filePath = toPath(new URL(runFiles.manifest, folder).href);
+  throw await damaged({ filePath, start: byte }, new Error('the row is gone'));
+}
+
+function countPassedOver({ done, kept }: BatchItem, counts: PassedOver): void {
+  if (done) counts.done += 1;
+  if (kept) counts.kept += 1;
+  if (kept) countCode(counts.failures, kept.code);
+  if ((done ?? kept)?.possiblyChargedTwice) counts.possiblyChargedTwice += 1;
 }
 
 function openFrom(filePath: string, start: number): AsyncIterable<Buffer> {

@@ -1,5 +1,6 @@
 import type { BatchItem, BatchItemResult, BatchItemStatus } from '../shared/batch';
 import type { MergeBatchResultsInput, MergeBatchResultsResult } from '../shared/batch-activities';
+import { rowOfEarlier } from '../shared/job-outcome';
 import { writeLocalFile } from '../storage/write';
 import { readManifest } from './manifest-rows';
 import type { Writing } from './part-files';
@@ -13,7 +14,7 @@ const chunkCharacters = 64 * 1024;
 
 /**
  * Writes the last part and `results.jsonl`: exactly one line for every row of the manifest, in its order. A row without a result was skipped
- * when it is `done`, and else never started: cancelled. Repeat-safe. In memory are one number for each result and a few parts, however large the batch is.
+ * when it is `done`, has failed before when it is `kept`, and else never started: cancelled. Repeat-safe. In memory are one number for each result and a few parts, however large the batch is.
  */
 export async function mergeBatchResults(
   { folder, parts, rest }: MergeBatchResultsInput,
@@ -80,8 +81,11 @@ class RecentParts {
   }
 }
 
-function withoutJob({ item, done }: BatchItem): BatchItemResult {
-  return done ? { item, status: 'skipped', ...done } : { item, status: 'cancelled' };
+/** What earlier runs left behind stays with the row. */
+function withoutJob({ item, done, kept, earlier }: BatchItem): BatchItemResult {
+  if (done) return { item, status: 'skipped', ...done };
+  if (kept) return { item, ...kept };
+  return { item, status: 'cancelled', ...(earlier && rowOfEarlier(earlier)) };
 }
 
 function damagedParts(folder: string, why: string): RunFileError {

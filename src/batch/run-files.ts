@@ -2,6 +2,8 @@
 export const runFiles = {
   /** The checked rows, one `BatchItem` a line. */
   manifest: 'manifest.jsonl',
+  /** Rows of earlier runs that this one has not, and that may have been charged without a result. */
+  leftOut: 'left-out.jsonl',
   /** Results as they come: one `BatchItemResult` a line, in files `000001.jsonl` and so on. */
   parts: 'parts',
   /** The results of all rows in the manifest's order, once the run has ended. */

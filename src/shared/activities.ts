@@ -195,6 +195,8 @@ export const failureCodes = {
   invalidJob: 'INVALID_JOB',
   invalidBatch: 'INVALID_BATCH',
   invalidSweep: 'INVALID_SWEEP',
+  /** A job that was started is not known to Temporal any more. */
+  jobLost: 'JOB_LOST',
   /** What a batch counted is not what its files say. */
   batchCounts: 'BATCH_COUNTS_DIFFER',
 } as const;

@@ -13,19 +13,49 @@ export interface ManifestPosition {
 export interface ReadBatchItemsInput {
   folder: string;
   from: ManifestPosition;
-  /** Items to run; rows that are `done` are passed over and don't count. */
+  /** Items to run; rows that no job is to be started for are passed over and don't count. */
   limit: number;
   /** Check every row of the manifest from here on, which must be so many. */
   checkRows?: number;
 }
 
+/** A row to be run. */
+export interface PlacedItem {
+  item: BatchItem;
+  /** Of its line, and behind it. */
+  byte: number;
+  next: number;
+}
+
 export interface ReadBatchItemsResult {
-  /** `next`: the byte after the item's line. */
-  items: { item: BatchItem; next: number }[];
+  items: PlacedItem[];
   next: ManifestPosition;
   isEnd: boolean;
-  /** Rows that are `done`, when all were checked. */
-  done?: number;
+  /** Of the whole manifest, when all rows were checked. */
+  passedOver?: PassedOver;
+}
+
+/** Rows that no job is started for. */
+export interface PassedOver {
+  /** Done before. */
+  done: number;
+  /** Failed before, which stays so. */
+  kept: number;
+  /** The kept ones by code. */
+  failures: Record<string, number>;
+  /** Of all of them, those that may have been charged twice. */
+  possiblyChargedTwice: number;
+}
+
+export interface RereadBatchItemsInput {
+  folder: string;
+  /** Bytes at which rows begin. */
+  bytes: number[];
+}
+
+export interface RereadBatchItemsResult {
+  /** The first of them, as many as fit into an answer. */
+  items: BatchItem[];
 }
 
 export interface WriteBatchPartInput {
@@ -57,29 +87,43 @@ export interface AwaitedJob {
   workflowId: string;
   /** Default: the newest. */
   runId?: string;
-  /** The job is not known to be ours: its result counts only if it did what this asks for, and what it did still stands. */
+  /** The job is not known to be ours: it is told whether it did what this asks for. */
   expected?: ConversionJobInput;
 }
 
 export interface AwaitJobsInput {
   jobs: AwaitedJob[];
+  /** Tells of all jobs at once how they stand. Default: waits until one of them has ended, and tells only of those that have. */
+  looksOnce?: true;
 }
 
-export interface EndedJob {
-  workflowId: string;
+/** How a job stands. */
+export interface SeenJob {
+  /** Its place in the input. */
+  job: number;
+  /** Absent: the server knows no such job. */
   runId?: string;
-  /** `notStarted`: there is no such job. `notOurs`: it has ended and has not done what was expected. */
-  outcome: JobOutcome | 'notStarted' | 'notOurs';
+  /** Of an expected job: it does, or did, what was expected. */
+  isSame?: boolean;
+  /** Absent while it runs. */
+  outcome?: JobOutcome;
+  /** Milliseconds since the epoch. */
+  endedAt?: number;
+  /** Of an expected job that has ended: its result is where it put it. */
+  isDelivered?: boolean;
+  /** Of an expected job that has ended: the source is what it converted, as far as that is known. */
+  isSameContent?: boolean;
 }
 
 export interface AwaitJobsResult {
-  /** At least one. */
-  ended: EndedJob[];
+  /** At least one; as many as fit into an answer. */
+  seen: SeenJob[];
 }
 
 /** The activities of a batch, by their names in the history. */
 export interface BatchActivities {
   'conversion.readBatchItems'(input: ReadBatchItemsInput): Promise<ReadBatchItemsResult>;
+  'conversion.rereadBatchItems'(input: RereadBatchItemsInput): Promise<RereadBatchItemsResult>;
   'conversion.writeBatchPart'(input: WriteBatchPartInput): Promise<void>;
   'conversion.mergeBatchResults'(input: MergeBatchResultsInput): Promise<MergeBatchResultsResult>;
   'conversion.awaitJobs'(input: AwaitJobsInput): Promise<AwaitJobsResult>;

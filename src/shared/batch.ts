@@ -20,12 +20,25 @@ export interface BatchItem {
   onExisting?: OnExisting;
   /** What earlier runs of this batch left behind at the service for this item. */
   earlier?: EarlierRuns;
-  /** An earlier run's outcome that stays: policy `onUnknownOutcome: fail` sends nothing again. */
-  kept?: Omit<BatchItemResult, 'item'>;
-  /** An earlier run listed this row as the item of this number and tells no result: its job is looked for before another is started. */
-  startedAs?: number;
+  /** An earlier run may have been charged for it, and policy `onUnknownOutcome: fail` sends nothing again: it stays failed as it was. */
+  kept?: KeptOutcome;
+  /** Items that this row was in earlier runs, the latest first: their jobs are looked at before another one is started. */
+  startedAs?: number[];
   /** An earlier run converted the same content with the same options and its result is still there: skipped. */
-  done?: { source: SourceContent; output: OutputFile };
+  done?: DoneBefore;
+}
+
+/** Of an item that no job is started for: how the job of an earlier run ended. */
+export type KeptOutcome = Omit<BatchItemResult, 'item' | 'status'> & { status: 'failed' };
+
+/** What an earlier run converted, and what became of it. */
+export interface DoneBefore {
+  source: SourceContent;
+  output: OutputFile;
+  /** Of the conversion. */
+  taskId?: string;
+  /** As that run's result told; it stays for as long as the result does. */
+  possiblyChargedTwice?: true;
 }
 
 /** Input of the workflow `conversionBatch`, whose workflow id is the batch's name. Small, however large the batch is. */
@@ -49,6 +62,8 @@ export interface ConversionBatchInput {
    * are 20 of them. Default: never.
    */
   stopAfter?: { failures?: number; percent?: number };
+  /** Converts also what an earlier run may have been charged for and has not delivered; marked. Default: no. */
+  resubmit?: true;
   /** Events after which the batch goes on as a new run. Default: when the server suggests it. */
   historyLimit?: number;
 }
@@ -70,7 +85,7 @@ export interface BatchItemResult {
   phase?: JobPhase;
   /** The conversion task that the service accepted. */
   taskId?: string;
-  /** Absent when no job was started. */
+  /** Absent when no job was started, in this run or an earlier one. */
   charge?: Charge;
   /** The service's warnings: name, and how to resolve it. */
   warnings?: Record<string, string>;
@@ -128,8 +143,10 @@ export interface BatchState extends BatchCounts {
   startedAt: number;
   vcredits: number;
   requests: number;
-  /** Jobs whose submit had an unknown outcome and was sent again. */
+  /** Items of which more than one conversion may have been charged, in this run or earlier ones. */
   possiblyChargedTwice: number;
+  /** Of the failed: items that an earlier run may have been charged for, so that nothing was sent again. */
+  kept: number;
   /** Failures by error code, of 20 codes at most; the rest under `other`. */
   failures: Record<string, number>;
 }

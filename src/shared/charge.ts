@@ -16,6 +16,8 @@ export interface EarlierRuns {
   taskId?: string;
   /** What was uploaded for that task, where it is known. */
   source?: SourceContent;
+  /** The task's result was delivered, and is gone since: nothing is open when the service does not have it any more. */
+  delivered?: true;
   /** A conversion was submitted again although an earlier one may have been charged. It stays with the job for good. */
   possiblyChargedTwice?: true;
 }
@@ -53,12 +55,14 @@ export class ChargeLedger {
   private current: Charge = 'no';
   private task: string | undefined;
   private isMarked = false;
+  private isDelivered = false;
 
   constructor(earlier?: EarlierRuns) {
     if (earlier === undefined) return;
     this.current = earlier.charge;
     this.task = earlier.charge === 'yes' ? earlier.taskId : undefined;
     this.isMarked = earlier.possiblyChargedTwice === true;
+    this.isDelivered = earlier.delivered === true;
   }
 
   get charge(): Charge {
@@ -104,7 +108,8 @@ export class ChargeLedger {
 
   /** The service does not know the task any more: it was charged, and there is nothing to fetch. */
   lost(): void {
-    this.isPastOpen ||= this.current !== 'no';
+    this.isPastOpen ||= this.current !== 'no' && !this.isDelivered;
+    this.isDelivered = false;
     this.current = 'no';
     this.task = undefined;
   }

@@ -1,5 +1,6 @@
 import { ApplicationFailure, CancelledFailure, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
 import type { JobOutcome } from './batch-activities';
+import type { EarlierRuns } from './charge';
 import type { ConversionFailureDetails, ConversionJobResult } from './job';
 
 /** Results are kept by the thousand: a longer message is cut. */
@@ -7,9 +8,12 @@ const longestMessage = 1_000;
 
 /** What a batch keeps of a job's result. */
 export function outcomeOfResult(result: ConversionJobResult): JobOutcome {
-  const { status, source, output, vcredits, requests, possiblyChargedTwice } = result;
+  const { status, source, output, vcredits, requests, possiblyChargedTwice, taskId, charge, warnings } = result;
   return {
     status,
+    ...(taskId !== undefined && { taskId }),
+    charge,
+    ...withWarnings(warnings),
     ...(source && { source }),
     ...(output && { output }),
     ...(vcredits !== undefined && { vcredits }),
@@ -18,17 +22,26 @@ export function outcomeOfResult(result: ConversionJobResult): JobOutcome {
   };
 }
 
-/** What a batch keeps of a job that ended without a result; `cause` is what Temporal says of it. */
+/**
+ * What a batch keeps of a job that ended without a result; `cause` is what Temporal says of it. Without `charge` the job had no chance to tell what
+ * it left behind: its history does.
+ */
 export function outcomeOfFailure(cause: unknown): JobOutcome {
   if (cause instanceof ApplicationFailure) {
-    const details = cause.details?.[0] as Partial<ConversionFailureDetails> | undefined;
+    const details = (cause.details?.[0] ?? {}) as Partial<ConversionFailureDetails>;
+    const { phase, taskId, charge, source, vcredits, requests } = details;
     return {
       status: 'failed',
       code: cause.type ?? 'FAILED',
       message: cut(cause.message),
-      ...(details?.vcredits !== undefined && { vcredits: details.vcredits }),
-      ...(details?.requests !== undefined && { requests: details.requests }),
-      ...(details?.possiblyChargedTwice === true && { possiblyChargedTwice: true }),
+      ...(phase && { phase }),
+      ...(taskId !== undefined && { taskId }),
+      ...(charge && { charge }),
+      ...withWarnings(details.warnings),
+      ...(source && { source }),
+      ...(vcredits !== undefined && { vcredits }),
+      ...(requests !== undefined && { requests }),
+      ...(details.possiblyChargedTwice === true && { possiblyChargedTwice: true }),
     };
   }
   if (cause instanceof CancelledFailure) {
@@ -42,6 +55,25 @@ export function outcomeOfFailure(cause: unknown): JobOutcome {
   }
   const message = cause instanceof Error ? cause.message : String(cause);
   return { status: 'failed', code: 'UNEXPECTED', message: cut(message) };
+}
+
+/** What the row of a job tells that was never started, of those before it. */
+export function rowOfEarlier({
+  charge,
+  taskId,
+  source,
+  possiblyChargedTwice,
+}: EarlierRuns): Omit<JobOutcome, 'status'> {
+  return {
+    charge,
+    ...(taskId !== undefined && { taskId }),
+    ...(source && { source }),
+    ...(possiblyChargedTwice && { possiblyChargedTwice }),
+  };
+}
+
+function withWarnings(warnings: Record<string, string> = {}): Pick<JobOutcome, 'warnings'> {
+  return Object.keys(warnings).length > 0 ? { warnings } : {};
 }
 
 function cut(message: string): string {

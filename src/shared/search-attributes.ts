@@ -67,6 +67,9 @@ export function settableOf(
   return attributes.filter(({ key }) => settable.has(key.name));
 }
 
+/** Memo of a batch's job that has taken over the id of one that did something else: the run that had it before. */
+export const runBeforeMemo = 'conversionRunBefore';
+
 /** The value of `ConversionErrorCode`; undefined: none. */
 export function listedErrorCode(code: string | undefined, possiblyChargedTwice: boolean): string | undefined {
   if (!possiblyChargedTwice) return code;

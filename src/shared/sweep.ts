@@ -1,4 +1,5 @@
 import type { ConversionBatchInput, ConversionBatchResult } from './batch';
+import type { OnUnknownOutcome } from './job';
 
 /** What the workflow `conversionSweep`, its activities and its schedule take and give. Types only. */
 
@@ -38,6 +39,8 @@ export interface SweepCounts {
   succeeded: number;
   failed: number;
   cancelled: number;
+  /** Not converted: an earlier run may have been charged for them and brought no result, and policy `fail` leaves them to a person. */
+  kept: number;
   /** Converted by an earlier run from the same content. */
   done: number;
   /** Left to the next sweep: somebody may still be writing. */
@@ -57,6 +60,8 @@ export interface ConversionSweepResult extends SweepCounts {
 export interface PlanSweepInput {
   batch: string;
   plan: SweepPlan;
+  /** Of the batch. Default: `resubmit`. */
+  onUnknownOutcome?: OnUnknownOutcome;
 }
 
 export type PlanSweepResult =
@@ -66,6 +71,7 @@ export type PlanSweepResult =
       /** The new run, as the batch takes it; absent when there is nothing to do. */
       run?: { folder: string; items: number };
       todo: number;
+      kept: number;
       done: number;
       unsettled: number;
       warnings: string[];

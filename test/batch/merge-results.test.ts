@@ -155,7 +155,7 @@ describe('the manifest', () => {
     await writeManifest([row(1), row(2, true), row(3), row(4, true), row(5), row(6, true)]);
     const start = { byte: 0, item: 0 };
     const first = await readBatchItems({ folder, from: start, limit: 2, checkRows: 6 });
-    expect(first).toMatchObject({ isEnd: false, done: 3 });
+    expect(first).toMatchObject({ isEnd: false, passedOver: { done: 3, kept: 0 } });
     expect(first.items.map(({ item }) => item.item)).toEqual([1, 3]);
     const rest = await readBatchItems({ folder, from: first.next, limit: 2 });
     expect(rest.items.map(({ item }) => item.item)).toEqual([5]);

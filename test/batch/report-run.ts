@@ -88,6 +88,7 @@ function stateOf(items: number, results: readonly BatchItemResult[], status: Bat
     vcredits: 0,
     requests: 0,
     possiblyChargedTwice: 0,
+    kept: 0,
     failures: {},
     results: '',
   };

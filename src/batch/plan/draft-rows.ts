@@ -50,7 +50,7 @@ interface Seen {
  * The first pass: each candidate is looked at and given a destination, those that can be rows are written down, in their order, and
  * everything that is in the way of a run becomes a problem.
  *
- * @returns destinations that exist, and of which the latest run knows nothing.
+ * @returns destinations of which the latest run knows nothing, and the runs before may.
  */
 export async function draftRows(drafting: Drafting): Promise<string[]> {
   const { candidates, rules, draft, earlier, signal } = drafting;
@@ -84,7 +84,7 @@ export async function draftRows(drafting: Drafting): Promise<string[]> {
     if (conflict) reportConflict(conflict, { planned, candidate, problems: drafting.problems });
     warnOf(seen, planned, drafting.warnings);
     const uri = pathToFileURL(planned.destination).href;
-    if (planned.exists && earlier.hasOlder && !earlier.includes(uri)) unknown.push(uri);
+    if (earlier.mayBeKnownFurther(uri, planned.exists)) unknown.push(uri);
   }
   return unknown;
 }
@@ -104,7 +104,7 @@ function isLeftOut({ candidate, source }: Seen, drafting: Drafting): boolean {
     leftOut.unsettled += 1;
     return true;
   }
-  if (candidate.how === 'found' && earlier.find(pathToFileURL(candidate.source).href)) {
+  if (candidate.how === 'found' && earlier.find(pathToFileURL(candidate.source).href)?.delivered) {
     leftOut.ownResults += 1;
     return true;
   }

@@ -1,5 +1,7 @@
 import os from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
+import { defaultPolicies } from '../../shared/default-policies';
+import type { OnUnknownOutcome } from '../../shared/job';
 import { defaultTemplate, parseTemplate } from '../destinations/template';
 import type { DestinationRules } from '../destinations/resolve';
 import { EarlierResults } from '../runs/earlier-results';
@@ -30,6 +32,10 @@ export interface PlanBatchOptions {
   settledForMs?: number | undefined;
   /** Files that are not there yet are no problem. Default: no. */
   mayBeEmpty?: boolean | undefined;
+  /** What becomes of conversions that an earlier run may have been charged for. Default: `resubmit`. */
+  onUnknownOutcome?: OnUnknownOutcome | undefined;
+  /** Converts those in any case. Default: no. */
+  resubmit?: boolean | undefined;
   /** Writes no run. */
   dryRun?: boolean | undefined;
   /** Read when `-` is among the sources. */
@@ -80,6 +86,7 @@ class BatchPlanning {
   readonly #warnings = new Findings();
   readonly #leftOut: LeftOut = { repeated: 0, unmodified: 0, unsettled: 0, ownResults: 0 };
   readonly #clock: PlanClock;
+  #earlier: EarlierResults | undefined;
 
   constructor(
     private readonly options: PlanBatchOptions,
@@ -93,7 +100,8 @@ class BatchPlanning {
     const rules = await this.#settleRules();
     const rows = rules ? this.#rows(rules) : nothing();
     const canRun = () => dryRun !== true && this.#problems.count === 0;
-    const { run, counts } = await writeRun(rows, { batchFolder, canRun });
+    const leftOut = () => this.#earlier?.leftOut() ?? [];
+    const { run, counts } = await writeRun(rows, { batchFolder, canRun, leftOut });
     this.#refuseNothing(counts.rows);
     const list = (findings: Findings) => findings.list(() => this.draft.rows(signal));
     return {
@@ -123,8 +131,9 @@ class BatchPlanning {
 
   /** Both passes over everything that was named. */
   async *#rows(rules: DestinationRules): AsyncGenerator<SettledRow> {
-    const { batchFolder, settledForMs, signal, what } = this.options;
+    const { batchFolder, onUnknownOutcome, resubmit, settledForMs, signal, what } = this.options;
     const earlier = await EarlierResults.read(batchFolder, signal);
+    this.#earlier = earlier;
     const unknown = await draftRows({
       candidates: this.#candidates(),
       rules,
@@ -144,6 +153,7 @@ class BatchPlanning {
       rows: this.draft.rows(signal),
       earlier,
       leftOut: this.#leftOut,
+      rules: { onUnknownOutcome: onUnknownOutcome ?? defaultPolicies.onUnknownOutcome, resubmit: resubmit === true },
       secondLook: mayWait ? this.#pause(settledForMs) : undefined,
       signal,
     });

@@ -7,6 +7,8 @@ import type { SettledRow } from './write-run';
 export class PlanCounts {
   rows = 0;
   todo = 0;
+  /** Rows that an earlier run may have been charged for, and that are not converted again. */
+  kept = 0;
   /** Rows to do whose destination holds something that no run of this batch wrote. */
   readonly existing = new Findings();
   #done = 0;
@@ -18,6 +20,10 @@ export class PlanCounts {
     this.rows += 1;
     if (item.done) {
       this.#done += 1;
+      return;
+    }
+    if (item.kept) {
+      this.kept += 1;
       return;
     }
     this.todo += 1;
@@ -32,11 +38,12 @@ export class PlanCounts {
     this.#formats.set(key, format);
   }
 
-  summary(): Pick<PlannedBatch, 'rows' | 'done' | 'todo' | 'bytes' | 'formats' | 'replaced'> {
+  summary(): Pick<PlannedBatch, 'rows' | 'done' | 'kept' | 'todo' | 'bytes' | 'formats' | 'replaced'> {
     const formats = [...this.#formats.values()].sort((one, other) => other.rows - one.rows);
     return {
       rows: this.rows,
       done: this.#done,
+      kept: this.kept,
       todo: this.todo,
       bytes: this.#bytes,
       formats,

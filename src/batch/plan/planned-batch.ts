@@ -15,10 +15,12 @@ export interface FormatCount {
 export interface PlannedBatch {
   /** The new run; absent when there are problems, when nothing is to be done, and of a dry run. */
   run?: BatchRun;
-  /** Rows of the manifest: `done` and `todo` together. */
+  /** Rows of the manifest: `done`, `kept` and `todo` together. */
   rows: number;
   /** Converted by an earlier run from the same content, and still there. */
   done: number;
+  /** An earlier run may have been charged for them and brought no result: policy `fail` converts them only with `resubmit`. */
+  kept: number;
   todo: number;
   /** Of the sources to do. */
   bytes: number;

@@ -1,18 +1,26 @@
 import { fileURLToPath } from 'node:url';
 import type { BatchItem } from '../../shared/batch';
+import { defaultPolicies } from '../../shared/default-policies';
+import type { OnUnknownOutcome, SourceContent } from '../../shared/job';
 import { lastSegment } from '../../shared/job';
+import type { RepetitionRules } from '../../shared/repetition';
 import { hashFile } from '../hash-file';
 import { EarlierResults } from '../runs/earlier-results';
+import type { EarlierRow } from '../runs/earlier-row';
 import { readItems } from '../runs/read-run';
-import { isOwnResult } from './compare-row';
 import { look } from './look';
 import { mapOrdered } from './map-ordered';
 import type { PlannedBatch } from './planned-batch';
+import { repeatRow } from './repeat-row';
 import { writeRun, type SettledRow } from './write-run';
 
 export interface ReplanFailedOptions {
   /** Folder of the batch. Absolute path. */
   batchFolder: string;
+  /** What becomes of conversions that an earlier run may have been charged for. Default: `resubmit`. */
+  onUnknownOutcome?: OnUnknownOutcome | undefined;
+  /** Converts those in any case. Default: no. */
+  resubmit?: boolean | undefined;
   /** Writes no run. */
   dryRun?: boolean | undefined;
   signal?: AbortSignal | undefined;
@@ -41,16 +49,27 @@ export async function replanFailed(options: ReplanFailedOptions): Promise<Planne
   }
 }
 
-async function replan({ batchFolder, dryRun, signal }: ReplanFailedOptions): Promise<PlannedBatch> {
+async function replan({
+  batchFolder,
+  onUnknownOutcome = defaultPolicies.onUnknownOutcome,
+  resubmit,
+  dryRun,
+  signal,
+}: ReplanFailedOptions): Promise<PlannedBatch> {
   const earlier = await EarlierResults.read(batchFolder, signal);
   const { latest } = earlier;
   if (!latest) {
     throw new NoEarlierRunError(`${batchFolder} holds no run of a batch. Start one first: fileconv batch run`);
   }
+  const rules = { onUnknownOutcome, resubmit: resubmit === true };
   const rows = mapOrdered(readItems(latest, signal), { concurrency: rowsUnderWay, signal }, (item) =>
-    replanRow(item, earlier, signal),
+    replanRow(item, earlier, { rules, signal }),
   );
-  const { run, counts } = await writeRun(rows, { batchFolder, canRun: () => dryRun !== true });
+  const { run, counts } = await writeRun(rows, {
+    batchFolder,
+    canRun: () => dryRun !== true,
+    leftOut: () => earlier.leftOut(),
+  });
   return {
     ...(run && { run }),
     ...counts.summary(),
@@ -64,35 +83,40 @@ async function replan({ batchFolder, dryRun, signal }: ReplanFailedOptions): Pro
 async function replanRow(
   { source, output, input, destination, onExisting: before, done }: BatchItem,
   earlier: EarlierResults,
-  signal: AbortSignal | undefined,
+  { rules, signal }: { rules: RepetitionRules; signal: AbortSignal | undefined },
 ): Promise<SettledRow> {
   const row = { source, output, ...(input !== undefined && { input }), destination };
-  const [found, existing] = await Promise.all([look(fileURLToPath(source)), look(fileURLToPath(destination))]);
+  const file = fileURLToPath(source);
+  const [found, existing] = await Promise.all([look(file), look(fileURLToPath(destination))]);
   const seen = {
     bytes: found.kind === 'file' ? found.bytes : 0,
     exists: existing.kind !== 'none' || existing.isLink,
   };
-  const nowDone = done ?? (await outcomeOf(row, earlier, signal));
+  const known = earlier.find(destination);
+  earlier.take(destination);
+  const nowDone = done ?? (await outcomeOf(row, known, signal));
   if (nowDone) return { item: { ...row, done: nowDone }, ...seen };
-  const record = earlier.find(destination);
-  // Asked again: somebody may have put a file of his own there since.
-  const mayReplace = record !== undefined && (await isOwnResult(record, destination, signal));
-  const onExisting = mayReplace ? 'overwrite' : before === 'overwrite' ? undefined : before;
-  return { item: { ...row, ...(onExisting !== undefined && { onExisting }) }, ...seen };
+  const repeated = known && (await repeatRow({ ...row, source: file }, known, { rules, signal }));
+  // Whether a run's own result is there is asked again: somebody may have put a file of his own there since.
+  const asked = before !== undefined && before !== 'overwrite' && { onExisting: before };
+  return { item: { ...row, ...asked, ...repeated }, ...seen };
 }
 
 /** What the latest run made of a row; undefined when that was nothing. */
 async function outcomeOf(
   row: Pick<BatchItem, 'source' | 'destination'>,
-  earlier: EarlierResults,
+  known: EarlierRow | undefined,
   signal: AbortSignal | undefined,
 ): Promise<BatchItem['done']> {
-  const status = earlier.statusOf(row.destination);
-  const record = earlier.find(row.destination);
-  if (status === 'succeeded' && record) {
-    const now = await look(fileURLToPath(row.source));
-    const isUntouched = now.kind === 'file' && record.hasStamp(now.stamp);
-    return { source: { ...record.source, ...(isUntouched && { stamp: now.stamp }) }, output: record.output };
+  const { status, delivered } = known ?? {};
+  if (status === 'succeeded' && delivered) {
+    const { source, output, taskId, possiblyChargedTwice } = delivered;
+    return {
+      source: await asItIsNow(source, row.source),
+      output,
+      ...(taskId !== undefined && { taskId }),
+      ...(possiblyChargedTwice && { possiblyChargedTwice }),
+    };
   }
   if (status !== 'succeeded' && status !== 'skipped') return undefined;
   // Something was at the destination, and was to stay: both files are described as they are.
@@ -102,6 +126,12 @@ async function outcomeOf(
   ]);
   if (!source || !output) return undefined;
   return { source, output: { uri: row.destination, name: lastSegment(row.destination), ...output } };
+}
+
+/** Without a stamp that is of another content now. */
+async function asItIsNow({ bytes, sha256, stamp }: SourceContent, uri: string): Promise<SourceContent> {
+  const now = await look(fileURLToPath(uri));
+  return { bytes, sha256, ...(stamp !== undefined && now.kind === 'file' && now.stamp === stamp && { stamp }) };
 }
 
 async function* noRows(): AsyncGenerator<never> {

@@ -4,6 +4,7 @@ import type { BatchItem } from '../../shared/batch';
 import { syncFolder } from '../../storage/sync-folder';
 import { JsonlWriter } from '../jsonl-writer';
 import { runFiles } from '../run-files';
+import type { LeftOutRow } from '../runs/left-out';
 import { createRunFolder, type BatchRun } from '../runs/run-folders';
 
 const temporaryName = `.${runFiles.manifest}.part`;
@@ -25,9 +26,13 @@ export class RunManifest {
     return this.writer.write(item);
   }
 
-  /** Gives the finished file its name, in a way that survives a power cut. */
-  async commit(): Promise<BatchRun> {
+  /** Gives the finished file its name, in a way that survives a power cut. What the rows leave out is written first. */
+  async commit(leftOut: Iterable<LeftOutRow>): Promise<BatchRun> {
     const { folder } = this.run;
+    const others = await JsonlWriter.create(path.join(folder, runFiles.leftOut));
+    for (const row of leftOut) await others.write(row);
+    await others.sync();
+    await others.close();
     await this.writer.sync();
     await this.writer.close();
     await rename(path.join(folder, temporaryName), path.join(folder, runFiles.manifest));

@@ -1,11 +1,11 @@
 import { pathToFileURL } from 'node:url';
-import type { BatchItem } from '../../shared/batch';
+import type { RepetitionRules } from '../../shared/repetition';
 import type { EarlierResults } from '../runs/earlier-results';
-import { compareRow } from './compare-row';
 import type { DraftRow } from './draft-file';
 import type { LeftOut } from './draft-rows';
 import { look } from './look';
 import { mapOrdered } from './map-ordered';
+import { repeatRow } from './repeat-row';
 import type { SettledRow } from './write-run';
 
 /** Sources are hashed at the same time as others are looked at. */
@@ -15,6 +15,7 @@ export interface Settling {
   rows: AsyncIterable<DraftRow>;
   earlier: EarlierResults;
   leftOut: LeftOut;
+  rules: RepetitionRules;
   /** Resolves when sources may be looked at a second time; absent: once is enough. */
   secondLook: (() => Promise<void>) | undefined;
   signal: AbortSignal | undefined;
@@ -31,24 +32,20 @@ export async function* settleRows(settling: Settling): AsyncGenerator<SettledRow
 }
 
 /** Undefined when the source has changed since it was drafted. */
-async function settleRow(row: DraftRow, { earlier, secondLook, signal }: Settling): Promise<SettledRow | undefined> {
-  const { source, destination, output, input, stamp, bytes, exists } = row;
-  const item: Omit<BatchItem, 'item'> = {
-    source: pathToFileURL(source).href,
-    output,
-    ...(input !== undefined && { input }),
-    destination: pathToFileURL(destination).href,
-  };
-  const record = earlier.find(item.destination);
-  const comparison = record && (await compareRow(row, { record, destination: item.destination, signal }));
-  if (comparison?.kind === 'done') {
-    const { source: content, output: file } = comparison;
-    return { item: { ...item, done: { source: content, output: file } }, bytes, exists };
-  }
-  if (secondLook && stamp !== undefined) {
+async function settleRow(
+  row: DraftRow,
+  { earlier, rules, secondLook, signal }: Settling,
+): Promise<SettledRow | undefined> {
+  const { source, output, input, stamp, bytes, exists } = row;
+  const destination = pathToFileURL(row.destination).href;
+  const known = earlier.find(destination);
+  const repeated = known && (await repeatRow({ source, output, input, destination }, known, { rules, signal }));
+  if (secondLook && stamp !== undefined && !repeated?.done && !repeated?.kept) {
     await secondLook();
     const now = await look(source);
     if (now.kind !== 'file' || now.stamp !== stamp) return undefined;
   }
-  return { item: { ...item, ...(comparison?.kind === 'replace' && { onExisting: 'overwrite' }) }, bytes, exists };
+  earlier.take(destination);
+  const asked = { source: pathToFileURL(source).href, output, ...(input !== undefined && { input }), destination };
+  return { item: { ...asked, ...repeated }, bytes, exists };
 }

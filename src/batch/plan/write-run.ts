@@ -1,4 +1,5 @@
 import type { BatchItem } from '../../shared/batch';
+import type { LeftOutRow } from '../runs/left-out';
 import type { BatchRun } from '../runs/run-folders';
 import { PlanCounts } from './plan-counts';
 import { RunManifest } from './run-manifest';
@@ -16,10 +17,11 @@ export interface SettledRow {
  * Counts the rows of a plan, and writes them down as a new run of the batch when there is anything to do.
  *
  * @param options.canRun asked for the last time when all rows have come.
+ * @param options.leftOut asked then: what earlier runs left open and these rows don't take up.
  */
 export async function writeRun(
   rows: AsyncIterable<SettledRow>,
-  { batchFolder, canRun }: { batchFolder: string; canRun: () => boolean },
+  { batchFolder, canRun, leftOut }: { batchFolder: string; canRun: () => boolean; leftOut: () => Iterable<LeftOutRow> },
 ): Promise<{ run?: BatchRun; counts: PlanCounts }> {
   const counts = new PlanCounts();
   let manifest: RunManifest | undefined;
@@ -31,7 +33,7 @@ export async function writeRun(
       if (canRun()) manifest ??= await RunManifest.create(batchFolder);
       await manifest?.write({ item: counts.rows, ...row.item });
     }
-    if (manifest && counts.todo > 0 && canRun()) run = await manifest.commit();
+    if (manifest && counts.todo > 0 && canRun()) run = await manifest.commit(leftOut());
   } finally {
     if (!run) await manifest?.discard();
   }

@@ -153,6 +153,10 @@ const byCode: Readonly<Record<string, Advice>> = {
   CONNECTION_LOST: connection,
   REQUEST_TIMEOUT: connection,
   UNREADABLE_RESPONSE: notTheService,
+  JOB_LOST: {
+    what: 'Temporal no longer knows the job',
+    toDo: 'Its conversion may have been charged. Look at the service; `fileconv batch retry` with --resubmit converts all the same.',
+  },
   OUTCOME_UNKNOWN: {
     what: 'Nobody knows whether the conversion ran',
     toDo: "Look at the service's list of tasks. Where one ran, trying again converts and charges it a second time.",

@@ -1,20 +1,20 @@
-import type { BatchItemStatus } from '../../shared/batch';
-import { KeyTable } from '../plan/key-table';
-import { ContentRecords, type DoneRecord } from './content-records';
-import { readEndedItems, readItems } from './read-run';
+import type { Delivered, EarlierRow } from './earlier-row';
+import { endedRow, plannedRow } from './earlier-row';
+import type { LeftOutRow } from './left-out';
+import { readLeftOut } from './left-out';
+import { hasEnded, readEndedItems, readItems } from './read-run';
 import { listRuns, type BatchRun } from './run-folders';
 
 /** A batch that runs every hour has thousands of runs; what so many of them know nothing of is not looked for further. */
 export const maxOlderRuns = 20;
 
 /**
- * What earlier runs of a batch did: its latest run's manifest, where rows that were done before say so, and results. Rows that were to
- * replace the result of an earlier run, and have not, are looked up in the runs before. In some 170 bytes a row.
+ * What earlier runs of a batch did, by destination: its latest run's manifest, where rows say what was done or left behind before, and results.
+ * What rows that were to replace the result of an earlier run would have replaced is looked up in the runs before. Some 500 bytes a row.
  */
 export class EarlierResults {
-  readonly #rows = new KeyTable();
-  readonly #records = new ContentRecords();
-  #rowCount = 0;
+  readonly #rows = new Map<string, EarlierRow>();
+  #knowsLeftOut = true;
 
   private constructor(
     /** The latest run that was planned. */
@@ -26,13 +26,17 @@ export class EarlierResults {
   static async read(batchFolder: string, signal?: AbortSignal): Promise<EarlierResults> {
     const [latest, ...older] = await listRuns(batchFolder);
     const results = new EarlierResults(latest, older.slice(0, maxOlderRuns));
-    if (latest) await results.#readOlder(await results.#readRun(latest, undefined, signal), signal);
+    if (latest) await results.#readLatest(latest, signal);
     return results;
   }
 
-  /** Whether a destination that the latest run did not have may be known from the runs before. */
-  get hasOlder(): boolean {
-    return this.older.length > 0;
+  find(destination: string): EarlierRow | undefined {
+    return this.#rows.get(destination);
+  }
+
+  /** Whether only the runs before the latest may know something of the row with this destination; `exists`: there is a file. */
+  mayBeKnownFurther(destination: string, exists: boolean): boolean {
+    return this.older.length > 0 && (exists || !this.#knowsLeftOut) && !this.#rows.has(destination);
   }
 
   /**
@@ -40,87 +44,78 @@ export class EarlierResults {
    * @throws DamagedRunError
    */
   async lookFurther(destinations: Iterable<string>, signal?: AbortSignal): Promise<void> {
-    const wanted = new Set<number>();
-    for (const destination of destinations) {
-      if (this.#rows.get(destination) === undefined) wanted.add(this.#addRow(destination));
-    }
-    await this.#readOlder(wanted, signal);
+    await this.#readOlder(new Set(destinations), signal);
   }
 
-  /** What the file at a destination was made of, the last time that a run wrote it. */
-  find(destination: string): DoneRecord | undefined {
-    const row = this.#rows.get(destination);
-    return row === undefined ? undefined : this.#records.get(row, destination);
+  /** The new run has a row with this destination: nothing more of it is asked here. */
+  take(destination: string): void {
+    this.#rows.delete(destination);
   }
 
-  includes(destination: string): boolean {
-    return this.#rows.get(destination) !== undefined;
-  }
-
-  /** How the row with this destination ended in the latest run; undefined when it has not, or there is none. */
-  statusOf(destination: string): BatchItemStatus | undefined {
-    const row = this.#rows.get(destination);
-    return row === undefined ? undefined : this.#records.statusOf(row);
-  }
-
-  async #readOlder(wanted: Set<number>, signal?: AbortSignal): Promise<void> {
-    let open = wanted;
-    for (const run of this.older) {
-      if (open.size === 0) return;
-      open = await this.#readRun(run, open, signal);
+  /** Rows that the new run has not, and of which something may have been charged. */
+  *leftOut(): Generator<LeftOutRow> {
+    for (const [destination, row] of this.#rows) {
+      if (row.owed || row.startedAs.length > 0) yield { destination, ...withoutStatus(row) };
     }
   }
 
-  /**
-   * @param wanted rows of which later runs know nothing; of the latest run all are wanted.
-   * @returns rows that an earlier run may know.
-   */
-  async #readRun(run: BatchRun, wanted: Set<number> | undefined, signal?: AbortSignal): Promise<Set<number>> {
-    const open = new Set(wanted);
-    const rowOfItem = new RowOfItem();
+  async #readLatest(run: BatchRun, signal?: AbortSignal): Promise<void> {
+    const isOver = await hasEnded(run);
+    const replaced = new Set<string>();
+    const destinations = new Map<number, string>();
     for await (const item of readItems(run, signal)) {
-      const row = wanted ? this.#rows.get(item.destination) : this.#addRow(item.destination);
-      if (row === undefined || wanted?.has(row) === false) continue;
-      rowOfItem.set(item.item, row);
-      const { output, input, done, destination, onExisting } = item;
-      this.#records.setOptions(row, { output, input });
-      if (done) this.#records.setContent(row, { ...done, renamed: done.output.uri !== destination });
-      if (done) open.delete(row);
-      else if (onExisting === 'overwrite') open.add(row);
+      destinations.set(item.item, item.destination);
+      this.#rows.set(item.destination, plannedRow(item, { isOver }));
+      if (item.onExisting === 'overwrite' && !item.done) replaced.add(item.destination);
     }
-    for await (const { item, status, source, output } of readEndedItems(run, signal)) {
-      const row = rowOfItem.get(item);
-      if (row === undefined) continue;
-      if (!wanted) this.#records.setStatus(row, status);
-      if (status !== 'succeeded' || !source || !output) continue;
-      this.#records.setContent(row, { source, output, renamed: this.#rows.get(output.uri) !== row });
-      open.delete(row);
+    for await (const result of readEndedItems(run, signal)) {
+      const destination = destinations.get(result.item);
+      const row = destination === undefined ? undefined : this.#rows.get(destination);
+      if (destination === undefined || !row) continue;
+      const ended = endedRow(row, result);
+      this.#rows.set(destination, ended);
+      if (ended.delivered) replaced.delete(destination);
     }
-    return open;
+    const leftOut = await readLeftOut(run, signal);
+    this.#knowsLeftOut = leftOut !== undefined;
+    for await (const { destination, ...row } of leftOut ?? []) this.#rows.set(destination, row);
+    await this.#readOlder(replaced, signal);
   }
 
-  #addRow(destination: string): number {
-    const row = this.#rowCount;
-    this.#rowCount += 1;
-    return this.#rows.claim(destination, row) ?? row;
+  /** `wanted`: destinations of which later runs know nothing, or not what is there. */
+  async #readOlder(wanted: Set<string>, signal?: AbortSignal): Promise<void> {
+    for (const run of this.older) {
+      if (wanted.size === 0) return;
+      await this.#readRun(run, wanted, signal);
+    }
+  }
+
+  async #readRun(run: BatchRun, wanted: Set<string>, signal?: AbortSignal): Promise<void> {
+    const isOver = await hasEnded(run);
+    const rows = new Map<number, { destination: string; row: EarlierRow }>();
+    for await (const item of readItems(run, signal)) {
+      const { destination } = item;
+      if (wanted.has(destination)) rows.set(item.item, { destination, row: plannedRow(item, { isOver }) });
+    }
+    for await (const result of readEndedItems(run, signal)) {
+      const found = rows.get(result.item);
+      if (found) found.row = endedRow(found.row, result);
+    }
+    for (const { destination, row } of rows.values()) {
+      const later = this.#rows.get(destination);
+      const { delivered } = row;
+      this.#rows.set(destination, later ? withDelivered(later, delivered) : withoutStatus(row));
+      if (delivered) wanted.delete(destination);
+    }
   }
 }
 
-/** Four bytes an item. */
-class RowOfItem {
-  #rows = new Uint32Array(1024);
+function withDelivered(row: EarlierRow, delivered: Delivered | undefined): EarlierRow {
+  return delivered ? { ...row, delivered } : row;
+}
 
-  set(item: number, row: number): void {
-    if (item >= this.#rows.length) {
-      const before = this.#rows;
-      this.#rows = new Uint32Array(Math.max(item + 1, before.length * 2));
-      this.#rows.set(before);
-    }
-    this.#rows[item] = row + 1;
-  }
-
-  get(item: number): number | undefined {
-    const row = this.#rows[item] ?? 0;
-    return row === 0 ? undefined : row - 1;
-  }
+/** How an older run ended it says nothing about the latest. */
+function withoutStatus(row: EarlierRow): EarlierRow {
+  const { options, delivered, owed, startedAs } = row;
+  return { options, ...(delivered && { delivered }), ...(owed && { owed }), startedAs };
 }

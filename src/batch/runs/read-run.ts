@@ -1,9 +1,9 @@
 import { createReadStream } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import type { BatchItem } from '../../shared/batch';
+import type { BatchItem, BatchItemResult } from '../../shared/batch';
 import { systemErrorCode } from '../../shared/system-error';
-import { parseBatchItem, parseEndedItem, type EndedItem } from '../batch-lines';
+import { parseBatchItem, parseBatchItemResult } from '../batch-lines';
 import { readLines } from '../lines';
 import { runFiles } from '../run-files';
 import { exists, type BatchRun } from './run-folders';
@@ -19,16 +19,21 @@ export function readItems(run: BatchRun, signal?: AbortSignal): AsyncGenerator<B
   return readRecords(file, { run, parse: parseBatchItem, mayBeTorn: false, signal });
 }
 
+/** Whether the run has told how each of its rows ended. */
+export function hasEnded(run: BatchRun): Promise<boolean> {
+  return exists(path.join(run.folder, runFiles.results));
+}
+
 /** How the rows of a run ended, as far as they did; of several results of one item the last counts. */
-export async function* readEndedItems(run: BatchRun, signal?: AbortSignal): AsyncGenerator<EndedItem> {
+export async function* readEndedItems(run: BatchRun, signal?: AbortSignal): AsyncGenerator<BatchItemResult> {
   const merged = path.join(run.folder, runFiles.results);
   if (await exists(merged)) {
-    yield* readRecords(merged, { run, parse: parseEndedItem, mayBeTorn: false, signal });
+    yield* readRecords(merged, { run, parse: parseBatchItemResult, mayBeTorn: false, signal });
     return;
   }
   for (const part of await partsOf(run)) {
     // The worker that wrote it may have been killed in the middle of its last line.
-    yield* readRecords(part, { run, parse: parseEndedItem, mayBeTorn: true, signal });
+    yield* readRecords(part, { run, parse: parseBatchItemResult, mayBeTorn: true, signal });
   }
 }
 
@@ -46,7 +51,7 @@ async function partsOf(run: BatchRun): Promise<string[]> {
   }
 }
 
-async function* readRecords<RecordType>(
+export async function* readRecords<RecordType>(
   file: string,
   options: { run: BatchRun; parse: (line: Buffer) => RecordType; mayBeTorn: boolean; signal: AbortSignal | undefined },
 ): AsyncGenerator<RecordType> {

@@ -1,0 +1,109 @@
+import { fileURLToPath } from 'node:url';
+import type { BatchItem, KeptOutcome } from '../../shared/batch';
+import type { EarlierRuns } from '../../shared/charge';
+import type { RepetitionRules } from '../../shared/repetition';
+import { earlierOfNext } from '../../shared/repetition';
+import { hashFile } from '../hash-file';
+import type { ConversionOptions, Delivered, EarlierRow, Owed } from '../runs/earlier-row';
+import { sameContent } from '../same-content';
+import { look } from './look';
+
+/** A row, as far as it matters to whether it was done. */
+export interface RepeatedRow extends ConversionOptions {
+  /** Absolute path. */
+  source: string;
+  /** `file:` URI. */
+  destination: string;
+}
+
+/** What a new run is told of a row that earlier runs know. */
+export type RepeatedItem = Pick<BatchItem, 'done' | 'kept' | 'earlier' | 'startedAs' | 'onExisting'>;
+
+/**
+ * Compares a row to what earlier runs did at its destination.
+ *
+ * Done: asked for the same, the source has the same content, and the result is still there in its size. Replaced: not that, but the file at the
+ * destination is, byte for byte, the one that a run wrote there, so no person's work is lost. What a run may have been charged for
+ * without a result is decided by `decideRepetition`.
+ */
+export async function repeatRow(
+  row: RepeatedRow,
+  known: EarlierRow,
+  { rules, signal }: { rules: RepetitionRules; signal: AbortSignal | undefined },
+): Promise<RepeatedItem> {
+  const { delivered, owed, startedAs } = known;
+  const standing = delivered && (await compareDelivered(row, delivered, { rules, signal }));
+  if (standing?.done) return { done: standing.done };
+  const earlier = owed ? await repeatOwed(row, owed, { rules, signal }) : standing?.earlier;
+  if (earlier && 'kept' in earlier) return earlier;
+  return {
+    ...(standing?.isOwnResult && { onExisting: 'overwrite' }),
+    ...(earlier && { earlier }),
+    ...(startedAs.length > 0 && { startedAs: [...startedAs] }),
+  };
+}
+
+/** Whether the file at a destination is the very one that a run wrote there. */
+export async function isOwnResult(
+  { output }: Delivered,
+  destination: string,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  // One that had to be renamed is beside somebody else's file.
+  if (output.uri !== destination) return false;
+  const file = fileURLToPath(destination);
+  const found = await look(file);
+  if (found.kind !== 'file' || found.bytes !== output.bytes) return false;
+  return (await hashFile(file, signal))?.sha256 === output.sha256;
+}
+
+/** `earlier`: the result is gone, and the service may still have it. Nothing is owed for it, since it was delivered. */
+async function compareDelivered(
+  row: RepeatedRow,
+  delivered: Delivered,
+  { rules, signal }: { rules: RepetitionRules; signal: AbortSignal | undefined },
+): Promise<{ done?: BatchItem['done']; isOwnResult?: boolean; earlier?: EarlierRuns }> {
+  const { output, taskId, possiblyChargedTwice } = delivered;
+  const result = await look(fileURLToPath(output.uri));
+  const isThere = result.kind === 'file' && result.bytes === output.bytes;
+  const source = hasOptions(row, delivered.options)
+    ? await sameContent(row.source, delivered.source, signal)
+    : undefined;
+  const mark = possiblyChargedTwice && { possiblyChargedTwice };
+  if (source && isThere) {
+    return { done: { source, output, ...(taskId !== undefined && { taskId }), ...mark } };
+  }
+  if (isThere) return { isOwnResult: await isOwnResult(delivered, row.destination, signal) };
+  const left = { source: delivered.source, ...(taskId !== undefined && { taskId }), ...mark };
+  const lost = { charge: 'yes' as const, delivered: true as const, ...left };
+  const earlier = earlierOfNext(lost, { rules, isSameContent: source !== undefined });
+  return earlier && earlier !== 'keep' ? { earlier } : {};
+}
+
+async function repeatOwed(
+  row: RepeatedRow,
+  owed: Owed,
+  { rules, signal }: { rules: RepetitionRules; signal: AbortSignal | undefined },
+): Promise<EarlierRuns | { kept: KeptOutcome } | undefined> {
+  const { source } = owed;
+  const isSameContent =
+    hasOptions(row, owed.options) &&
+    (source === undefined || (await sameContent(row.source, source, signal)) !== undefined);
+  const earlier = earlierOfNext(owed, { rules, isSameContent });
+  return earlier === 'keep' ? { kept: owed.outcome ?? lostOutcome(owed) } : earlier;
+}
+
+/** Of a row that was planned to be converted again, in a run that never came to it. */
+function lostOutcome({ charge, possiblyChargedTwice }: Owed): KeptOutcome {
+  return {
+    status: 'failed',
+    code: 'OUTCOME_UNKNOWN',
+    message: 'An earlier run may have been charged for this conversion, and its result is not known.',
+    charge,
+    ...(possiblyChargedTwice && { possiblyChargedTwice }),
+  };
+}
+
+function hasOptions(row: ConversionOptions, { output, input }: ConversionOptions): boolean {
+  return row.output === output && row.input === input;
+}

@@ -1,0 +1,170 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { runFiles } from '../../../src/batch/run-files';
+import { replanFailed } from '../../../src/batch/plan/replan-failed';
+import type { BatchItem, BatchItemResult } from '../../../src/shared/batch';
+import { addFiles, cleanUp, makeTree } from '../folder';
+import { convertAll, plan, readItems, runFolder, sha256, writeParts, writeResults } from './planning';
+
+/** What a plan makes of rows that an earlier run may have been charged for. */
+
+afterEach(cleanUp);
+
+const files = { 'in/a.md': 'a', 'in/b.md': 'bb' };
+const source = { bytes: 1, sha256: sha256('a') };
+const job = { workflowId: 'batch/1', runId: 'run-of-1' };
+
+/** A batch whose first run ended so for `a.md`, and converted the other one. */
+async function endedWith(first: Partial<BatchItemResult>, write = writeResults): Promise<string> {
+  const cwd = await makeTree(files);
+  await plan(cwd);
+  const [, second] = await convertAll(cwd);
+  await rm(path.join(cwd, 'out/a.pdf'));
+  await write(cwd, [{ item: 1, status: 'failed', ...first }, ...(second ? [second] : [])]);
+  return cwd;
+}
+
+function withFirst([first, ...others]: BatchItemResult[], change: Partial<BatchItemResult>): BatchItemResult[] {
+  return first ? [{ ...first, ...change }, ...others] : [];
+}
+
+const itemOf = async (cwd: string, name: string, run = 2): Promise<BatchItem | undefined> =>
+  (await readItems(cwd, run)).find((item) => item.source.endsWith(`/${name}`));
+
+const accepted = { ...job, code: 'DESTINATION_EXISTS', charge: 'yes', taskId: 'task-1', source } as const;
+const unknown = { ...job, code: 'OUTCOME_UNKNOWN', message: 'cut', charge: 'maybe', source } as const;
+
+describe.each(['run', 'retry'] as const)('batch %s', (command) => {
+  const again = (cwd: string, options: { onUnknownOutcome?: 'fail' | 'resubmit'; resubmit?: boolean } = {}) =>
+    command === 'run' ? plan(cwd, options) : replanFailed({ batchFolder: path.join(cwd, '.batch'), ...options });
+
+  it('fetches an accepted task of the same content', async () => {
+    const cwd = await endedWith(accepted);
+    expect(await again(cwd, { onUnknownOutcome: 'fail' })).toMatchObject({ todo: 1, kept: 0, done: 1 });
+    expect(await itemOf(cwd, 'a.md')).toMatchObject({
+      earlier: { charge: 'yes', taskId: 'task-1', source },
+      startedAs: [1],
+    });
+  });
+
+  it('converts another content than the accepted one, or on request, marked', async () => {
+    for (const resubmit of [false, true]) {
+      const cwd = await endedWith(accepted);
+      if (!resubmit) await writeFile(path.join(cwd, 'in/a.md'), 'A');
+      await again(cwd, { onUnknownOutcome: 'fail', resubmit });
+      expect((await itemOf(cwd, 'a.md'))?.earlier).toEqual({ charge: 'maybe' });
+    }
+  });
+
+  it('keeps what is unknown under policy fail, with the outcome of then and nothing of what that has cost', async () => {
+    const cwd = await endedWith({ ...unknown, requests: 4, vcredits: 1, startedAt: 1, durationMs: 2 });
+    const planned = await again(cwd, { onUnknownOutcome: 'fail' });
+    expect(planned).toMatchObject({ todo: 0, kept: 1, done: 1 });
+    expect(planned.run).toBeUndefined();
+    await addFiles(cwd, { 'in/c.md': 'c' });
+    await plan(cwd, { onUnknownOutcome: 'fail' });
+    expect((await itemOf(cwd, 'a.md'))?.kept).toEqual({ status: 'failed', ...unknown });
+  });
+
+  it('converts what is unknown under policy resubmit, marked; and unmarked what was not charged', async () => {
+    const cwd = await endedWith(unknown);
+    await again(cwd);
+    expect((await itemOf(cwd, 'a.md'))?.earlier).toEqual({ charge: 'maybe' });
+    const free = await endedWith({ ...job, code: 'INVALID_FILE', charge: 'no', source });
+    await again(free, { onUnknownOutcome: 'fail' });
+    expect(await itemOf(free, 'a.md')).not.toHaveProperty('earlier');
+  });
+
+  it('takes a row of an old version, which says nothing, for one that may have been charged; and one without a job for none', async () => {
+    const cwd = await endedWith({ ...job, code: 'OUTCOME_UNKNOWN' });
+    expect(await again(cwd, { onUnknownOutcome: 'fail' })).toMatchObject({ kept: 1 });
+    const never = await endedWith({ status: 'cancelled' });
+    expect(await again(never, { onUnknownOutcome: 'fail' })).toMatchObject({ kept: 0, todo: 1 });
+    expect(await itemOf(never, 'a.md')).not.toHaveProperty('earlier');
+  });
+
+  it('leaves the mark with a row that is converted again, and with one that is done', async () => {
+    const cwd = await endedWith({ ...job, charge: 'no', source, possiblyChargedTwice: true });
+    await again(cwd);
+    expect((await itemOf(cwd, 'a.md'))?.earlier).toEqual({ charge: 'no', possiblyChargedTwice: true });
+    await writeResults(cwd, withFirst(await convertAll(cwd, { run: 2 }), { possiblyChargedTwice: true }), 2);
+    await addFiles(cwd, { 'in/c.md': 'c' });
+    await plan(cwd);
+    expect((await itemOf(cwd, 'a.md', 3))?.done).toMatchObject({ possiblyChargedTwice: true });
+  });
+
+  it('looks for jobs of a run that never told how it ended, by the numbers of then, and of the runs before it', async () => {
+    const cwd = await makeTree(files);
+    await plan(cwd);
+    await addFiles(cwd, { 'in/0.md': '0' });
+    await plan(cwd);
+    expect((await itemOf(cwd, 'a.md'))?.startedAs).toEqual([1]);
+    await again(cwd);
+    expect((await itemOf(cwd, 'a.md', 3))?.startedAs).toEqual([2, 1]);
+    expect((await itemOf(cwd, '0.md', 3))?.startedAs).toEqual([1]);
+  });
+
+  it('goes on from a run that did nothing as from the one before it', async () => {
+    const cwd = await endedWith(accepted);
+    await again(cwd);
+    await again(cwd);
+    expect((await itemOf(cwd, 'a.md', 3))?.earlier).toMatchObject({ charge: 'yes', taskId: 'task-1' });
+    expect((await itemOf(cwd, 'b.md', 3))?.done).toBeDefined();
+  });
+});
+
+it('fetches a delivered result that is gone, and owes nothing for it', async () => {
+  const cwd = await makeTree(files);
+  await plan(cwd);
+  await writeResults(cwd, withFirst(await convertAll(cwd), { taskId: 'task-1', charge: 'yes' }));
+  await rm(path.join(cwd, 'out/a.pdf'));
+  await plan(cwd);
+  expect((await itemOf(cwd, 'a.md'))?.earlier).toMatchObject({ charge: 'yes', taskId: 'task-1', delivered: true });
+  // A run that did nothing tells the next one.
+  await plan(cwd);
+  expect((await itemOf(cwd, 'a.md', 3))?.earlier).toMatchObject({ taskId: 'task-1', delivered: true });
+  await plan(cwd, { resubmit: true });
+  expect(await itemOf(cwd, 'a.md', 4)).not.toHaveProperty('earlier');
+});
+
+it('replaces its own result of another content by the accepted task of the new one', async () => {
+  const cwd = await makeTree(files);
+  await plan(cwd);
+  await writeResults(cwd, await convertAll(cwd));
+  await writeFile(path.join(cwd, 'in/a.md'), 'A');
+  await plan(cwd);
+  const row = { item: 1, status: 'failed', ...accepted, source: { bytes: 1, sha256: sha256('A') } } as const;
+  await writeResults(cwd, [row, { item: 2, status: 'skipped' }], 2);
+  await plan(cwd);
+  expect(await itemOf(cwd, 'a.md', 3)).toMatchObject({ onExisting: 'overwrite', earlier: { taskId: 'task-1' } });
+});
+
+describe('rows that a run is planned without', () => {
+  const without = { sources: ['in'], to: 'pdf', exclude: ['a.*'] };
+
+  it('are known to the next one that has them, over any number of runs', async () => {
+    const cwd = await endedWith(accepted);
+    for (const name of ['c.md', 'd.md']) {
+      await addFiles(cwd, { [`in/${name}`]: name });
+      await plan(cwd, { what: without });
+    }
+    expect((await readFile(path.join(runFolder(cwd, 3), runFiles.leftOut), 'utf8')).split('\n')).toHaveLength(2);
+    await plan(cwd);
+    expect((await itemOf(cwd, 'a.md', 4))?.earlier).toMatchObject({ taskId: 'task-1' });
+    expect(await readFile(path.join(runFolder(cwd, 4), runFiles.leftOut), 'utf8')).toBe('');
+  });
+
+  it('are looked for in older runs when the latest is of a version that did not write them down', async () => {
+    const cwd = await endedWith(accepted);
+    await addFiles(cwd, { 'in/c.md': 'c' });
+    await plan(cwd, { what: without });
+    await rm(path.join(runFolder(cwd, 2), runFiles.leftOut));
+    await plan(cwd);
+    expect((await itemOf(cwd, 'a.md', 3))?.earlier).toMatchObject({ taskId: 'task-1' });
+  });
+});
+
+it('a row of a part that was never merged counts like one of results that were', async () => {
+  const cwd = await endedWith(unknown, writeParts);
+  expect(await plan(cwd, { onUnknownOutcome: 'fail' })).toMatchObject({ kept: 1, done: 1, todo: 0 });
+});

@@ -10,6 +10,7 @@ import { CreditsWatch } from './activities/credits-watch';
 import type { ActivityDependencies } from './activities/dependencies';
 import { UnknownAppError } from './activities/dependencies';
 import { logAttributes } from './activities/log-attributes';
+import { WaitSlots, waitSlotsOf } from './activities/wait-slots';
 import { WorkerMetrics } from './activities/worker-metrics';
 import { createConversionApi } from './api/client';
 import { createRateMemory } from './api/rate-limit/rate-memory';
@@ -64,6 +65,8 @@ export class FileConversionPlugin extends SimplePlugin {
   private readonly conversionActivities: ReturnType<typeof createActivities>;
   private readonly metrics: WorkerMetrics;
   private readonly slots: AppSlots;
+  /** Of the worker with the fewest: Temporal's default where nobody says. */
+  private fewestSlots = 100;
   private readonly apps: Readonly<Record<string, AppProfile>>;
   private readonly timeouts: Partial<ApiTimeouts>;
   private readonly stateDir: string | undefined;
@@ -89,6 +92,7 @@ export class FileConversionPlugin extends SimplePlugin {
       files: options.files ?? createLocalFiles(),
       credits: new CreditsWatch(),
       times: new ConversionTimes(),
+      waits: new WaitSlots(() => waitSlotsOf(this.fewestSlots)),
       callbackUrl: (app, submission) => this.callbackUrl(app, submission),
     };
     this.conversionActivities = createActivities(dependencies);
@@ -96,6 +100,7 @@ export class FileConversionPlugin extends SimplePlugin {
 
   override configureWorker(options: WorkerOptions): WorkerOptions {
     const { interceptors } = options;
+    this.fewestSlots = Math.min(this.fewestSlots, options.maxConcurrentActivityTaskExecutions ?? this.fewestSlots);
     return {
       // Temporal's default of 0 would cut every transfer at once; a deployment's own value wins.
       shutdownGraceTime: '30 seconds',

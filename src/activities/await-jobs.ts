@@ -1,15 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { WorkflowFailedError } from '@temporalio/client';
-import { WorkflowNotFoundError } from '@temporalio/common';
-import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow';
+import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
-import { z } from 'zod';
-import { stillStands } from '../batch/still-stands';
-import type { AwaitedJob, AwaitJobsInput, AwaitJobsResult, EndedJob } from '../shared/batch-activities';
-import type { ConversionJobInput, ConversionJobResult } from '../shared/job';
-import { outcomeOfFailure, outcomeOfResult } from '../shared/job-outcome';
+import type { AwaitedJob, AwaitJobsInput, AwaitJobsResult, SeenJob } from '../shared/batch-activities';
 import { runBatchStep } from './batch-step';
+import { lookAtJob } from './look-at-job';
+import type { WaitSlots } from './wait-slots';
 
 /** Jobs end close together: to wait a moment for others costs less than to begin anew for each. Grows with their number. */
 const gatherMs = 200;
@@ -20,72 +16,88 @@ const pollMs = 10_000;
 const looksAtATime = 50;
 const closeEvent = temporal.api.enums.v1.HistoryEventFilterType.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT;
 
-/** What tells whether two jobs make the same file. */
-const comparable = z.object({
-  app: z.string(),
-  source: z.object({ uri: z.string() }),
-  output: z.string(),
-  input: z.string().optional(),
-  destination: z.string().optional(),
-});
-
-interface Execution {
-  workflowId: string;
-  runId: string;
-}
+/** An attempt that heard of no end gives its slot back, and comes again; neither adds to the history. */
+const holdMs = 20_000;
+const backAfterMs = 500;
+/** Of one that found too many others waiting: it only looks, and the more jobs there are the more seldom. */
+const lookAgainMs = 2_000;
+const lookAgainMsPerJob = 20;
+/** What a workflow is told at a time; Temporal takes 2 MiB. */
+const maxAnswerCharacters = 400_000;
 
 /**
- * Waits, as long as it takes, until at least one of the jobs has ended, by long polls on their results. Repeat-safe.
+ * Waits until at least one of the jobs has ended, by long polls on their results, however long that takes; or looks at all of them once. Repeat-safe.
  *
- * A job that does not exist is told as not started: it is never waited for.
+ * Waiting takes a slot of the worker that the jobs need: an attempt gives it back after a while without news, and takes none where a part of the
+ * slots is taken so already.
  */
-export function createAwaitJobs() {
-  return ({ jobs }: AwaitJobsInput): Promise<AwaitJobsResult> =>
+export function createAwaitJobs(slots: WaitSlots) {
+  return ({ jobs, looksOnce }: AwaitJobsInput): Promise<AwaitJobsResult> =>
     runBatchStep(async ({ context: { client }, signal }) => {
-      for (let first = 0; ; first = (first + pollsAtATime) % jobs.length) {
-        const ended = await lookAt(client, jobs, signal);
-        if (ended.length === jobs.length) return { ended };
-        if (ended.length > 0) {
-          const known = new Set(ended.map(({ workflowId }) => workflowId));
-          const open = jobs.filter(({ workflowId }) => !known.has(workflowId));
-          await sleep(gatherMs + gatherMsPerJob * open.length, undefined, { signal }).catch(() => undefined);
-          return { ended: [...ended, ...(await lookAt(client, open, signal))] };
-        }
-        await untilOneCloses(
-          client,
-          [...jobs, ...jobs].slice(first, first + Math.min(pollsAtATime, jobs.length)),
-          signal,
-        );
-      }
+      if (looksOnce) return answer(await lookAtAll(client, jobs, signal));
+      return slots.use(async (isFree) => {
+        const ended = await untilSomeEnd(client, jobs, { signal, holdMs: isFree ? holdMs : 0 });
+        if (ended.length > 0) return answer(ended);
+        throw stillRunning(jobs.length, isFree ? backAfterMs : lookAgainMs + lookAgainMsPerJob * jobs.length);
+      });
     });
 }
 
-/** Those that have ended by now. */
-async function lookAt(client: Client, jobs: readonly AwaitedJob[], signal: AbortSignal): Promise<EndedJob[]> {
-  const ended: EndedJob[] = [];
-  for (let first = 0; first < jobs.length; first += looksAtATime) {
-    signal.throwIfAborted();
-    const looks = jobs.slice(first, first + looksAtATime).map((job) => endOf(client, job));
-    ended.push(...(await Promise.all(looks)).flatMap((end) => end ?? []));
+/** Those that have ended; none when none has in that time. */
+async function untilSomeEnd(
+  client: Client,
+  jobs: readonly AwaitedJob[],
+  { signal, holdMs: patienceMs }: { signal: AbortSignal; holdMs: number },
+): Promise<SeenJob[]> {
+  const deadline = performance.now() + patienceMs;
+  for (let first = 0; ; first = (first + pollsAtATime) % jobs.length) {
+    const ended = (await lookAtAll(client, jobs, signal)).filter(hasEnded);
+    if (ended.length === jobs.length) return ended;
+    if (ended.length > 0) {
+      const open = jobs.length - ended.length;
+      await sleep(gatherMs + gatherMsPerJob * open, undefined, { signal }).catch(() => undefined);
+      return (await lookAtAll(client, jobs, signal)).filter(hasEnded);
+    }
+    if (performance.now() >= deadline) return [];
+    await untilOneCloses(client, [...jobs, ...jobs].slice(first, first + Math.min(pollsAtATime, jobs.length)), signal);
   }
-  return ended;
 }
 
-/** Undefined while it runs. */
-async function endOf(client: Client, { workflowId, runId, expected }: AwaitedJob): Promise<EndedJob | undefined> {
-  try {
-    const found = await client.workflow.getHandle(workflowId, runId).describe();
-    if (found.status.name === 'RUNNING') return undefined;
-    const execution = { workflowId, runId: found.runId };
-    const { value, outcome } = await resultOf(client, execution);
-    if (!expected) return { ...execution, outcome };
-    const isSame = value !== undefined && isSameJob(expected, await inputOf(client, execution));
-    const isOurs = isSame && (await stillStands(sourceUri(expected), value));
-    return { ...execution, outcome: isOurs ? outcome : 'notOurs' };
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return { workflowId, outcome: 'notStarted' };
-    throw error;
+/** A job that does not exist is told of too: it is never waited for. */
+function hasEnded({ runId, outcome }: SeenJob): boolean {
+  return runId === undefined || outcome !== undefined;
+}
+
+async function lookAtAll(client: Client, jobs: readonly AwaitedJob[], signal: AbortSignal): Promise<SeenJob[]> {
+  const seen: SeenJob[] = [];
+  for (let first = 0; first < jobs.length; first += looksAtATime) {
+    signal.throwIfAborted();
+    const looks = jobs
+      .slice(first, first + looksAtATime)
+      .map(async (job, index) => ({ job: first + index, ...(await lookAtJob(client, job, signal)) }));
+    seen.push(...(await Promise.all(looks)));
   }
+  return seen;
+}
+
+function answer(all: readonly SeenJob[]): AwaitJobsResult {
+  const seen: SeenJob[] = [];
+  let characters = 0;
+  for (const each of all) {
+    characters += JSON.stringify(each).length;
+    if (characters > maxAnswerCharacters && seen.length > 0) break;
+    seen.push(each);
+  }
+  return { seen };
+}
+
+function stillRunning(jobs: number, nextRetryDelay: number): ApplicationFailure {
+  return ApplicationFailure.create({
+    message: `None of ${jobs} jobs has ended yet.`,
+    type: 'JOBS_RUNNING',
+    nextRetryDelay,
+    category: ApplicationFailureCategory.BENIGN,
+  });
 }
 
 /** Resolves when one of them may have ended, or after a while. What the polls themselves say, errors included, is looked at afterwards. */
@@ -110,34 +122,4 @@ async function untilOneCloses(client: Client, jobs: readonly AwaitedJob[], signa
   await Promise.race([Promise.any(polls).catch(() => passed), passed]);
   over.abort();
   signal.throwIfAborted();
-}
-
-function sourceUri({ source }: ConversionJobInput): string {
-  return 'uri' in source ? source.uri : '';
-}
-
-async function resultOf(client: Client, { workflowId, runId }: Execution) {
-  try {
-    const value = (await client.workflow.getHandle(workflowId, runId).result()) as ConversionJobResult;
-    return { value, outcome: outcomeOfResult(value) };
-  } catch (error) {
-    if (!(error instanceof WorkflowFailedError)) throw error;
-    return { value: undefined, outcome: outcomeOfFailure(error.cause) };
-  }
-}
-
-async function inputOf(client: Client, execution: Execution): Promise<unknown> {
-  const { namespace, loadedDataConverter } = client.options;
-  const { history } = await client.workflowService.getWorkflowExecutionHistory({
-    namespace,
-    execution,
-    maximumPageSize: 1,
-  });
-  const payloads = history?.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads;
-  return (await decodeArrayFromPayloads(loadedDataConverter, payloads))[0];
-}
-
-function isSameJob(expected: ConversionJobInput, found: unknown): boolean {
-  const [one, other] = [comparable.safeParse(expected), comparable.safeParse(found)];
-  return one.success && other.success && JSON.stringify(one.data) === JSON.stringify(other.data);
 }

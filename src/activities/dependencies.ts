@@ -4,6 +4,7 @@ import type { ConversionTimes } from './conversion-times';
 import type { CreditsWatch } from './credits-watch';
 import type { CallbackSubmission } from '../shared/callback';
 import type { FileStore } from '../storage/file-store';
+import type { WaitSlots } from './wait-slots';
 import type { WorkerMetrics } from './worker-metrics';
 
 /** What the activities work with; a worker injects the real ones, a test may inject others. */
@@ -22,6 +23,8 @@ export interface ActivityDependencies {
   credits: CreditsWatch;
   /** Shared by all activities of a worker. */
   times: ConversionTimes;
+  /** Shared by all activities of a worker. */
+  waits: WaitSlots;
   /** Where the service is to call back for a submit of this app; undefined: nowhere, and the job polls. */
   callbackUrl?: ((app: string, submission: CallbackSubmission) => string | undefined) | undefined;
 }

@@ -10,7 +10,7 @@ import { createDiscardDownload } from './discard-download';
 import { createDownloadFile } from './download-file';
 import { createMergeBatchResults } from './merge-batch-results';
 import { createPlanBatch } from './plan-batch';
-import { createReadBatchItems } from './read-batch-items';
+import { createReadBatchItems, createRereadBatchItems } from './read-batch-items';
 import { processPulse } from './process-pulse';
 import { createUploadFile } from './upload-file';
 import { createWriteBatchPart } from './write-batch-part';
@@ -28,9 +28,10 @@ export function createActivities(
     'conversion.downloadFile': createDownloadFile(dependencies),
     'conversion.discardDownload': createDiscardDownload(dependencies),
     'conversion.readBatchItems': createReadBatchItems(),
+    'conversion.rereadBatchItems': createRereadBatchItems(),
     'conversion.writeBatchPart': createWriteBatchPart(),
     'conversion.mergeBatchResults': createMergeBatchResults(),
-    'conversion.awaitJobs': createAwaitJobs(),
+    'conversion.awaitJobs': createAwaitJobs(dependencies.waits),
     'conversion.planBatch': createPlanBatch(),
     'conversion.discardBatchRun': createDiscardBatchRun(),
   };

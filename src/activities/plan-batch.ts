@@ -15,13 +15,14 @@ const maxWarnings = 20;
  * Repeat-safe: an attempt that was cut off has at most left a run that did nothing, which the planner takes for what it is.
  */
 export function createPlanBatch() {
-  return ({ batch, plan }: PlanSweepInput): Promise<PlanSweepResult> =>
+  return ({ batch, plan, onUnknownOutcome }: PlanSweepInput): Promise<PlanSweepResult> =>
     runBatchStep(async ({ context, signal }) => {
       if (await isRunning(context.client, batch)) return { batchRunning: true };
       const batchFolder = fileURLToPath(plan.batchFolder);
-      const { run, rows, todo, done, leftOut, problems, warnings } = await planBatch({
+      const { run, rows, todo, kept, done, leftOut, problems, warnings } = await planBatch({
         ...planOptions(plan),
         batchFolder,
+        onUnknownOutcome,
         signal,
       });
       if (problems.count > 0) throw new RefusedPlanError(problems);
@@ -30,6 +31,7 @@ export function createPlanBatch() {
         batchRunning: false,
         ...(run && { run: { folder: `${pathToFileURL(run.folder).href}/`, items: rows } }),
         todo,
+        kept,
         done,
         unsettled: leftOut.unsettled,
         warnings: warnings.listed.slice(0, maxWarnings).map(({ message }) => message),

@@ -22,6 +22,7 @@ const requestSchema = z.strictObject({
       percent: z.number().positive().max(100).optional(),
     })
     .optional(),
+  resubmit: z.literal(true).optional(),
   historyLimit: z.int().positive().optional(),
 });
 
@@ -41,7 +42,18 @@ export interface BatchRequest extends Omit<ConversionBatchInput, 'app'> {
  */
 export function toBatchInput(request: BatchRequest, defaultApp: string): ConversionBatchInput {
   check(requestSchema, request, "This batch can't be started.");
-  const { app = defaultApp, folder, items, window, onExisting, mode, policies, stopAfter, historyLimit } = request;
+  const {
+    app = defaultApp,
+    folder,
+    items,
+    window,
+    onExisting,
+    mode,
+    policies,
+    stopAfter,
+    resubmit,
+    historyLimit,
+  } = request;
   const uri = toUri(folder);
   return {
     app,
@@ -52,6 +64,7 @@ export function toBatchInput(request: BatchRequest, defaultApp: string): Convers
     ...(mode && { mode }),
     ...(policies && { policies }),
     ...(stopAfter && { stopAfter }),
+    ...(resubmit && { resubmit }),
     ...(historyLimit !== undefined && { historyLimit }),
   };
 }

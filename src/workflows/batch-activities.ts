@@ -19,6 +19,7 @@ const waits = proxyActivities<BatchActivities>({
 /** The activities of a batch, each with the time-outs and retries that fit it. */
 export const batchActivities: BatchActivities = {
   'conversion.readBatchItems': (input) => files['conversion.readBatchItems'](input),
+  'conversion.rereadBatchItems': (input) => files['conversion.rereadBatchItems'](input),
   'conversion.writeBatchPart': (input) => files['conversion.writeBatchPart'](input),
   'conversion.mergeBatchResults': (input) => files['conversion.mergeBatchResults'](input),
   'conversion.awaitJobs': (input) => waits['conversion.awaitJobs'](input),

@@ -1,52 +1,57 @@
 import {
-  CancellationScope,
+  ActivityFailure,
   ChildWorkflowFailure,
   ParentClosePolicy,
   WorkflowIdReusePolicy,
   condition,
   getExternalWorkflowHandle,
-  isCancellation,
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { failureCodes } from '../shared/activities';
 import type { BatchItem, BatchItemResult, ConversionBatchInput } from '../shared/batch';
-import type { AwaitedJob, JobOutcome } from '../shared/batch-activities';
+import type { JobOutcome, PlacedItem, SeenJob } from '../shared/batch-activities';
+import type { EarlierRuns } from '../shared/charge';
+import { defaultPolicies } from '../shared/default-policies';
 import type { ConversionJobInput } from '../shared/job';
 import { jobSummary } from '../shared/job';
-import { outcomeOfFailure, outcomeOfResult } from '../shared/job-outcome';
+import { outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../shared/job-outcome';
 import { conversionJobType } from '../shared/names';
-import { listingOptions, settableAttributes, startingAttributes } from '../shared/search-attributes';
+import { earlierOfNext } from '../shared/repetition';
+import { listingOptions, runBeforeMemo, settableAttributes, startingAttributes } from '../shared/search-attributes';
 import { jobDetails } from '../shared/static-details';
-import { batchActivities } from './batch-activities';
+import { BatchLooks } from './batch-looks';
+import { BatchRows } from './batch-rows';
+import { BatchWaits } from './batch-waits';
 import type { conversionJob } from './conversion-job';
-
-/** An item whose job is under way; carried from run to run. */
-export interface Flight {
-  item: BatchItem;
-  /** Milliseconds since the epoch. */
-  startedAt: number;
-  runId?: string;
-  /** A job with this item's id exists that this batch has not started. */
-  isFound?: true;
-}
+import type { CarriedFlight, Flight, FlightStep } from './flight';
+import { carriedFlight, leftBy } from './flight';
 
 /** Behind single jobs, which somebody waits for; Temporal's default is 3. */
 const batchPriority = { priorityKey: 4 };
 
 /**
- * The jobs of a batch that are under way. Those that this run has started report by Temporal's own completion of a child, however they end; those
+ * The items of a batch that are under way. Jobs that this run has started report by Temporal's own completion of a child, however they end; those
  * of earlier runs are waited for by one activity. Starts are never awaited one by one, which would halve the speed.
+ *
+ * No job is started where one of the row exists already: that one is waited for, or what it left behind decides. See docs/repetition.md.
  */
 export class BatchFlights {
-  private readonly flights = new Map<string, Flight>();
-  /** Ids of those that the activity waits for. */
-  private readonly awaited = new Set<string>();
-  private awaiting: CancellationScope | undefined;
+  private readonly flights = new Map<number, Flight>();
+  private readonly looks = new BatchLooks<Flight>(
+    (flight, seen) => this.seen(flight, seen),
+    (flight, error) => this.end(flight, { ...failed(error), charge: 'maybe' }),
+  );
+  private readonly waits = new BatchWaits<Flight>(
+    (flight, seen) => this.seen(flight, seen),
+    (flight, error) => this.end(flight, { ...failed(error), charge: 'maybe' }),
+  );
+  private readonly rows: BatchRows;
+  private readonly rules;
   /** Starts and cancellations whose answer is still to come. */
   private unconfirmed = 0;
   private isCancelling = false;
-  private isResting = false;
   private readonly batchId = workflowInfo().workflowId;
   /** Whoever started the batch knew which search attributes the namespace has. */
   private readonly settable = settableAttributes(workflowInfo());
@@ -54,7 +59,11 @@ export class BatchFlights {
   constructor(
     private readonly input: ConversionBatchInput,
     private readonly onEnded: (result: BatchItemResult) => void,
-  ) {}
+  ) {
+    this.rows = new BatchRows(input.folder);
+    const { onUnknownOutcome = defaultPolicies.onUnknownOutcome } = input.policies ?? {};
+    this.rules = { onUnknownOutcome, resubmit: input.resubmit === true };
+  }
 
   get count(): number {
     return this.flights.size;
@@ -62,179 +71,311 @@ export class BatchFlights {
 
   /** Whether the job of this id is under way. */
   has(workflowId: string): boolean {
-    return this.flights.has(workflowId);
+    const isOf = (flight: Flight) => flight.job?.workflowId === workflowId || this.idOf(flight) === workflowId;
+    return [...this.flights.values()].some(isOf);
   }
 
   /** What the next run has to know. */
-  carry(): Flight[] {
-    return [...this.flights.values()];
+  carry(): CarriedFlight[] {
+    return [...this.flights.values()].map(carriedFlight);
   }
 
-  /** Goes on with jobs of the run before. */
-  adopt(flights: readonly Flight[]): void {
+  /** Goes on with items of the run before. */
+  adopt(flights: readonly CarriedFlight[]): void {
     for (const flight of flights) {
-      const id = this.idOf(flight);
-      this.flights.set(id, flight);
-      this.awaited.add(id);
+      this.flights.set(flight.item, flight);
+      this.goOn(flight);
     }
-    this.awaitOthers();
   }
 
-  start(item: BatchItem): void {
-    const flight: Flight = { item, startedAt: Date.now() };
-    this.flights.set(this.idOf(flight), flight);
-    // A job that an earlier run of this batch has converted is looked at before anything is paid again.
-    void this.launch(flight, WorkflowIdReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY);
+  start({ item: row, byte }: PlacedItem): void {
+    const others = (row.startedAs ?? []).filter((number) => number !== row.item);
+    const flight: Flight = {
+      item: row.item,
+      byte,
+      startedAt: Date.now(),
+      step: { kind: 'starting' },
+      ...(row.earlier && { earlier: row.earlier }),
+      row,
+    };
+    this.flights.set(flight.item, flight);
+    this.lookFurther(flight, others);
   }
 
   /** Ends every job under way, and those whose start is still to be confirmed. */
   cancel(): void {
     if (this.isCancelling) return;
     this.isCancelling = true;
-    for (const flight of this.flights.values()) void this.cancelOne(flight);
+    for (const flight of this.flights.values()) this.cancelOne(flight);
   }
 
   /**
    * Resolves when the batch can go on as a new run. A child whose start is not confirmed by then would silently never be started.
    */
   async rest(): Promise<void> {
-    this.isResting = true;
-    this.awaiting?.cancel();
-    await condition(() => this.unconfirmed === 0 && this.awaiting === undefined);
+    await Promise.all([this.looks.rest(), this.waits.rest()]);
+    await condition(() => this.unconfirmed === 0);
   }
 
-  private async launch(flight: Flight, workflowIdReusePolicy: WorkflowIdReusePolicy): Promise<void> {
-    const input = this.jobInput(flight.item);
-    const workflowId = this.idOf(flight);
-    let child;
+  private goOn(flight: Flight, step: FlightStep = flight.step): void {
+    flight.step = step;
+    switch (step.kind) {
+      case 'starting':
+        void this.launch(flight, step.after);
+        return;
+      case 'looking':
+        void this.lookAt(flight);
+        return;
+      case 'untold':
+        this.looks.ask(flight, this.jobOf(flight));
+        return;
+      case 'blocked':
+      case 'awaited':
+      case 'started':
+        this.waits.add(flight, this.jobOf(flight));
+    }
+  }
+
+  /** Looks whether one of these items had the row's job; then starts it. */
+  private lookFurther(flight: Flight, [item, ...others]: readonly number[]): void {
+    delete flight.job;
+    if (item === undefined) {
+      this.goOn(flight, { kind: 'starting' });
+      return;
+    }
+    flight.job = { workflowId: `${this.batchId}/${item}` };
+    this.goOn(flight, { kind: 'looking', others });
+  }
+
+  private async lookAt(flight: Flight): Promise<void> {
+    const expected = await this.jobInput(flight);
+    if (expected) this.looks.ask(flight, { ...this.jobOf(flight), expected });
+  }
+
+  /** `after`: the id's last run, which is over and did something else, or whose row is converted anew. */
+  private async launch(flight: Flight, after: string | undefined): Promise<void> {
     this.unconfirmed += 1;
+    const child = await this.startJob(flight, after).finally(() => (this.unconfirmed -= 1));
+    if (!child) return;
+    flight.job = { workflowId: child.workflowId, runId: child.firstExecutionRunId };
+    flight.step = { kind: 'started' };
+    if (this.isCancelling) this.cancelOne(flight);
     try {
-      child = await startChild<typeof conversionJob>(conversionJobType, {
-        workflowId,
+      this.end(flight, outcomeOfResult(await child.result()));
+    } catch (error) {
+      const told = outcomeOfFailure(error instanceof ChildWorkflowFailure ? error.cause : error);
+      if (told.charge !== undefined) this.end(flight, told);
+      else this.goOn(flight, { kind: 'untold', told });
+    }
+  }
+
+  /** Undefined when there is none: the flight has ended, or goes on otherwise. */
+  private async startJob(flight: Flight, after: string | undefined) {
+    const input = await this.jobInput(flight);
+    if (!input) return undefined;
+    if (this.isCancelling) {
+      this.end(flight, { status: 'cancelled' });
+      return undefined;
+    }
+    const listing = listingOptions(startingAttributes(input, { batchId: this.batchId }), this.settable);
+    const isNew = after === undefined;
+    try {
+      return await startChild<typeof conversionJob>(conversionJobType, {
+        workflowId: this.idOf(flight),
         args: [input],
-        workflowIdReusePolicy,
+        workflowIdReusePolicy: isNew ? WorkflowIdReusePolicy.REJECT_DUPLICATE : WorkflowIdReusePolicy.ALLOW_DUPLICATE,
         parentClosePolicy: ParentClosePolicy.ABANDON,
         priority: batchPriority,
         staticSummary: jobSummary(input),
         staticDetails: jobDetails(input),
-        ...listingOptions(startingAttributes(input, { batchId: this.batchId }), this.settable),
+        ...listing,
+        ...(!isNew && { memo: { ...listing.memo, [runBeforeMemo]: after } }),
       });
     } catch (error) {
-      if (error instanceof WorkflowExecutionAlreadyStartedError) this.awaitFound(flight);
+      if (error instanceof WorkflowExecutionAlreadyStartedError) this.lookFurther(flight, [flight.item]);
       else this.end(flight, outcomeOfFailure(error));
+      return undefined;
+    }
+  }
+
+  private seen(flight: Flight, seen: SeenJob): void {
+    const { step } = flight;
+    switch (step.kind) {
+      case 'untold':
+        // Without a history nothing proves that nothing ran.
+        this.end(flight, seen.outcome ?? { ...step.told, charge: 'maybe' });
+        return;
+      case 'started':
+      case 'awaited':
+        if (seen.outcome) this.end(flight, seen.outcome);
+        else this.repeat(flight, lost);
+        return;
+      case 'blocked':
+        this.startAfter(flight, seen.runId);
+        return;
+      case 'looking':
+        this.found(flight, step.others, seen);
+        return;
+      case 'starting':
+    }
+  }
+
+  private found(flight: Flight, others: readonly number[], seen: SeenJob): void {
+    const { runId, isSame, outcome } = seen;
+    const isOwnId = flight.job?.workflowId === this.idOf(flight);
+    if (runId === undefined || !isSame) {
+      if (!isOwnId) this.lookFurther(flight, others);
+      else if (runId === undefined || outcome) this.startAfter(flight, runId);
+      else this.waitFor(flight, runId, 'blocked');
+    } else if (!outcome) this.waitFor(flight, runId, 'awaited');
+    else this.foundEnded(flight, { ...seen, runId, outcome });
+  }
+
+  private foundEnded(flight: Flight, seen: SeenJob & { runId: string; outcome: JobOutcome }): void {
+    const { runId, outcome, endedAt = 0, isDelivered = false, isSameContent = true } = seen;
+    const isOwnId = flight.job?.workflowId === this.idOf(flight);
+    if (flight.job) flight.job.runId = runId;
+    // It was running when this batch came to it; or it has done what there was to do.
+    if (endedAt >= flight.startedAt || (isDelivered && isSameContent)) this.end(flight, outcome);
+    else this.repeat(flight, outcome, { endedAt, isSameContent, after: isOwnId ? runId : undefined });
+  }
+
+  /** By what a job of the row left behind: another one, or none. */
+  private repeat(
+    flight: Flight,
+    outcome: JobOutcome,
+    { endedAt = 0, isSameContent = true, after = flight.job?.runId }: Repeating = {},
+  ): void {
+    if (this.isCancelling) {
+      this.end(flight, { ...outcome, status: 'cancelled' });
       return;
-    } finally {
-      this.unconfirmed -= 1;
     }
-    flight.runId = child.firstExecutionRunId;
-    if (this.isCancelling) void this.cancelOne(flight);
-    let outcome: JobOutcome;
-    try {
-      outcome = outcomeOfResult(await child.result());
-    } catch (error) {
-      outcome = outcomeOfFailure(error instanceof ChildWorkflowFailure ? error.cause : error);
+    const next = this.earlierOfNext(flight, outcome, { endedAt, isSameContent });
+    if (next === 'keep') {
+      this.end(flight, { ...outcome, status: 'failed' });
+      return;
     }
-    this.end(flight, outcome);
+    if (next) Object.assign(flight, { earlier: next, foundAt: endedAt });
+    this.startAfter(flight, after);
   }
 
-  private awaitFound(flight: Flight): void {
-    flight.isFound = true;
-    delete flight.runId;
-    this.awaited.add(this.idOf(flight));
-    if (this.isCancelling) void this.cancelOne(flight);
-    // One that waits for days must not keep this one from being noticed.
-    if (this.awaiting) this.awaiting.cancel();
-    else this.awaitOthers();
+  private earlierOfNext(
+    { earlier, foundAt }: Flight,
+    outcome: JobOutcome,
+    { endedAt, isSameContent }: { endedAt: number; isSameContent: boolean },
+  ): EarlierRuns | 'keep' | undefined {
+    const left = leftBy(outcome);
+    const wasDelivered = outcome.status === 'succeeded';
+    // What is known already is of a later job, or this one has nothing to add.
+    if (earlier && (wasDelivered || left.charge === 'no' || (foundAt !== undefined && foundAt > endedAt)))
+      return earlier;
+    const mark = earlier?.possiblyChargedTwice && { possiblyChargedTwice: true as const };
+    return earlierOfNext(
+      { ...left, ...(wasDelivered ? { delivered: true } : mark) },
+      { rules: this.rules, isSameContent },
+    );
   }
 
-  private awaitOthers(): void {
-    if (this.awaiting || this.isResting || this.awaited.size === 0) return;
-    const scope = new CancellationScope();
-    this.awaiting = scope;
-    const jobs = [...this.awaited].flatMap((id) => this.awaitedJob(id));
-    void scope
-      .run(() => batchActivities['conversion.awaitJobs']({ jobs }))
-      .then(
-        ({ ended }) => {
-          for (const { workflowId, runId, outcome } of ended) this.landOther({ workflowId, runId, outcome });
-        },
-        (error: unknown) => {
-          if (isCancellation(error)) return;
-          for (const id of this.awaited) this.landOther({ workflowId: id, outcome: outcomeOfFailure(error) });
-        },
-      )
-      .finally(() => {
-        this.awaiting = undefined;
-        this.awaitOthers();
-      });
+  private startAfter(flight: Flight, after: string | undefined): void {
+    delete flight.job;
+    this.goOn(flight, { kind: 'starting', ...(after !== undefined && { after }) });
   }
 
-  private awaitedJob(workflowId: string): AwaitedJob[] {
-    const flight = this.flights.get(workflowId);
-    if (!flight) return [];
-    const { runId, isFound, item } = flight;
-    return [{ workflowId, ...(runId !== undefined && { runId }), ...(isFound && { expected: this.jobInput(item) }) }];
+  private waitFor(flight: Flight, runId: string, kind: 'blocked' | 'awaited'): void {
+    if (flight.job) flight.job.runId = runId;
+    flight.step = { kind };
+    if (this.isCancelling) this.cancelOne(flight);
+    if (this.flights.has(flight.item)) this.goOn(flight);
   }
 
-  private landOther(ended: {
-    workflowId: string;
-    runId?: string | undefined;
-    outcome: JobOutcome | 'notStarted' | 'notOurs';
-  }): void {
-    const { workflowId, runId, outcome } = ended;
-    const flight = this.flights.get(workflowId);
-    if (!flight || !this.awaited.delete(workflowId)) return;
-    if (typeof outcome === 'object') {
-      if (runId !== undefined) flight.runId = runId;
-      this.end(flight, outcome);
-    } else if (this.isCancelling) {
+  /** A job that has ended meanwhile needs no cancellation; one that is still looked for is cancelled when it is found. */
+  private cancelOne(flight: Flight): void {
+    const { step, job } = flight;
+    if (step.kind === 'blocked') {
+      this.waits.drop(flight);
       this.end(flight, { status: 'cancelled' });
-    } else {
-      delete flight.isFound;
-      delete flight.runId;
-      void this.launch(flight, WorkflowIdReusePolicy.ALLOW_DUPLICATE);
     }
-  }
-
-  /** A job that has ended meanwhile needs no cancellation. */
-  private async cancelOne(flight: Flight): Promise<void> {
-    if (flight.runId === undefined && !flight.isFound) return;
+    if (!job || (step.kind !== 'started' && step.kind !== 'awaited')) return;
     this.unconfirmed += 1;
-    await getExternalWorkflowHandle(this.idOf(flight))
+    void getExternalWorkflowHandle(job.workflowId)
       .cancel()
-      .catch(() => undefined);
-    this.unconfirmed -= 1;
+      .catch(() => undefined)
+      .finally(() => (this.unconfirmed -= 1));
   }
 
-  private end({ item, startedAt, runId }: Flight, outcome: JobOutcome): void {
-    const workflowId = `${this.batchId}/${item.item}`;
-    if (!this.flights.delete(workflowId)) return;
+  private end(flight: Flight, outcome: JobOutcome): void {
+    const { item, startedAt, job, step, earlier } = flight;
+    if (!this.flights.delete(item)) return;
+    const isOurs = step.kind !== 'blocked' && job?.runId !== undefined;
     this.onEnded({
-      item: item.item,
+      item,
+      // Whatever became of this job: what was left behind before it stays.
+      ...(outcome.charge === undefined && earlier && rowOfEarlier(earlier)),
       ...outcome,
-      ...(runId !== undefined && { workflowId, runId }),
+      ...(earlier?.possiblyChargedTwice && { possiblyChargedTwice: true }),
+      ...(isOurs && job),
       startedAt,
       durationMs: Date.now() - startedAt,
     });
   }
 
   private idOf({ item }: Flight): string {
-    return `${this.batchId}/${item.item}`;
+    return `${this.batchId}/${item}`;
   }
 
-  private jobInput({ source, output, input, destination, onExisting }: BatchItem): ConversionJobInput {
-    const { app, mode, policies } = this.input;
-    const existing = onExisting ?? this.input.onExisting;
-    return {
-      app,
-      source: { uri: source },
-      output,
-      ...(input !== undefined && { input }),
-      destination,
-      ...(existing !== undefined && { onExisting: existing }),
-      ...(mode && { mode }),
-      describeSource: true,
-      ...(policies && { policies }),
-    };
+  private jobOf({ job, item }: Flight): { workflowId: string; runId?: string } {
+    return job ?? { workflowId: `${this.batchId}/${item}` };
   }
+
+  /** Undefined when the flight has ended, since its row can't be read. */
+  private async jobInput(flight: Flight): Promise<ConversionJobInput | undefined> {
+    try {
+      flight.row ??= await this.rows.at(flight.byte);
+    } catch (error) {
+      this.end(flight, failed(error));
+      return undefined;
+    }
+    return toJobInput(this.input, flight.row, flight.earlier);
+  }
+}
+
+/** Its start was confirmed, and the server no longer knows it. */
+const lost: JobOutcome = {
+  status: 'failed',
+  code: failureCodes.jobLost,
+  message: 'Temporal no longer knows the job, so nothing tells whether its conversion ran.',
+  charge: 'maybe',
+};
+
+interface Repeating {
+  /** Milliseconds since the epoch. */
+  endedAt?: number;
+  isSameContent?: boolean;
+  /** The last run of the item's own id. */
+  after?: string | undefined;
+}
+
+function failed(error: unknown): JobOutcome {
+  return outcomeOfFailure(error instanceof ActivityFailure ? error.cause : error);
+}
+
+function toJobInput(
+  { app, mode, policies, onExisting }: ConversionBatchInput,
+  row: BatchItem,
+  earlier: EarlierRuns | undefined,
+): ConversionJobInput {
+  const { source, output, input, destination } = row;
+  const existing = row.onExisting ?? onExisting;
+  return {
+    app,
+    source: { uri: source },
+    output,
+    ...(input !== undefined && { input }),
+    destination,
+    ...(existing !== undefined && { onExisting: existing }),
+    ...(mode && { mode }),
+    describeSource: true,
+    ...(earlier && { earlier }),
+    ...(policies && { policies }),
+  };
 }

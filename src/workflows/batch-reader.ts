@@ -1,5 +1,4 @@
-import type { BatchItem } from '../shared/batch';
-import type { ManifestPosition, ReadBatchItemsResult } from '../shared/batch-activities';
+import type { ManifestPosition, PassedOver, PlacedItem } from '../shared/batch-activities';
 import { batchActivities } from './batch-activities';
 
 const itemsAtATime = 200;
@@ -10,7 +9,7 @@ export class BatchReader {
   failure: unknown;
   /** Before the next item that was not taken. */
   position: ManifestPosition;
-  private items: ReadBatchItemsResult['items'] = [];
+  private items: PlacedItem[] = [];
   private readTo: ManifestPosition;
   private isEnd = false;
   private reading: Promise<void> | undefined;
@@ -21,8 +20,8 @@ export class BatchReader {
       folder: string;
       rows: number;
       from: ManifestPosition | undefined;
-      /** `done`: rows that were done before the batch began; all of them come with the first read. */
-      onRead: (done: number) => void;
+      /** `passedOver`: rows that no job is started for; all of them come with the first read. */
+      onRead: (passedOver: PassedOver | undefined) => void;
     },
   ) {
     this.position = options.from ?? { byte: 0, item: 0 };
@@ -35,10 +34,10 @@ export class BatchReader {
   }
 
   /** The next item; undefined when there is none, or none yet. */
-  take(): BatchItem | undefined {
+  take(): PlacedItem | undefined {
     const entry = this.items.shift();
     if (entry) this.position = { byte: entry.next, item: entry.item.item };
-    return entry?.item;
+    return entry;
   }
 
   /** Begins to read on before the items run out. */
@@ -47,11 +46,11 @@ export class BatchReader {
     this.reading = this.read()
       .catch((error: unknown) => {
         this.failure = error;
-        return 0;
+        return undefined;
       })
-      .then((done) => {
+      .then((passedOver) => {
         this.reading = undefined;
-        this.options.onRead(done);
+        this.options.onRead(passedOver);
       });
   }
 
@@ -60,18 +59,27 @@ export class BatchReader {
     await this.reading;
   }
 
-  private async read(): Promise<number> {
-    const { folder, rows, from } = this.options;
-    const isFirst = from === undefined && this.readTo.byte === 0;
+  /** Resolves when every row that no job is started for has been told of. */
+  async countAll(): Promise<void> {
+    if (this.isUnread) this.prefetch();
+    await this.reading;
+  }
+
+  private get isUnread(): boolean {
+    return this.options.from === undefined && this.readTo.byte === 0;
+  }
+
+  private async read(): Promise<PassedOver | undefined> {
+    const { folder, rows } = this.options;
     const read = await batchActivities['conversion.readBatchItems']({
       folder,
       from: this.readTo,
       limit: itemsAtATime,
-      ...(isFirst && { checkRows: rows }),
+      ...(this.isUnread && { checkRows: rows }),
     });
     this.items.push(...read.items);
     this.readTo = read.next;
     this.isEnd = read.isEnd;
-    return read.done ?? 0;
+    return read.passedOver;
   }
 }

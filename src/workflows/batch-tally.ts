@@ -1,16 +1,17 @@
 import type { BatchItemResult, BatchItemStatus, ConversionBatchInput } from '../shared/batch';
-import type { JobOutcome } from '../shared/batch-activities';
+import type { JobOutcome, PassedOver } from '../shared/batch-activities';
+import { countCode } from '../shared/failure-counts';
 
 /** What a batch has come to so far; carried from run to run. */
 export interface BatchTotals extends Record<BatchItemStatus, number> {
   vcredits: number;
   requests: number;
   possiblyChargedTwice: number;
+  /** Of the failed: those that an earlier run may have been charged for, so that nothing was sent again. */
+  kept: number;
   failures: Record<string, number>;
 }
 
-const maxCodes = 20;
-const otherCodes = 'other';
 /** A share of fewer says nothing: the first item alone is 0 or 100 percent. */
 const fewestForPercent = 20;
 
@@ -27,6 +28,7 @@ export class BatchTally {
       vcredits: 0,
       requests: 0,
       possiblyChargedTwice: 0,
+      kept: 0,
       failures: {},
     };
   }
@@ -43,22 +45,27 @@ export class BatchTally {
     totals.vcredits += outcome.vcredits ?? 0;
     totals.requests += outcome.requests ?? 0;
     if (outcome.possiblyChargedTwice) totals.possiblyChargedTwice += 1;
-    if (outcome.status === 'failed') this.countFailure(outcome.code ?? otherCodes);
+    if (outcome.status === 'failed') countCode(totals.failures, outcome.code);
+  }
+
+  /** Rows that no job was started for. */
+  addPassedOver({ done, kept, failures, possiblyChargedTwice }: PassedOver): void {
+    const { totals } = this;
+    totals.skipped += done;
+    totals.failed += kept;
+    totals.kept += kept;
+    totals.possiblyChargedTwice += possiblyChargedTwice;
+    for (const [code, count] of Object.entries(failures)) countCode(totals.failures, code, count);
   }
 
   /** Whether so many have failed that no more jobs should be started. */
   exceeds(stopAfter: ConversionBatchInput['stopAfter']): boolean {
-    const { succeeded, failed } = this.totals;
+    const { succeeded } = this.totals;
+    // What nobody tried again tells nothing new.
+    const failed = this.totals.failed - this.totals.kept;
     const { failures, percent } = stopAfter ?? {};
     if (failures !== undefined && failed >= failures) return true;
     const judged = succeeded + failed;
     return percent !== undefined && judged >= fewestForPercent && failed * 100 >= percent * judged;
-  }
-
-  private countFailure(code: string): void {
-    const { failures } = this.totals;
-    const isKnown = Object.hasOwn(failures, code);
-    const name = isKnown || Object.keys(failures).length < maxCodes ? code : otherCodes;
-    failures[name] = (failures[name] ?? 0) + 1;
   }
 }

@@ -38,13 +38,13 @@ import { batchActivities } from './batch-activities';
 import type { CarriedAttention } from './batch-attention';
 import { BatchAttention } from './batch-attention';
 import { describeBatch } from './batch-details';
-import type { Flight } from './batch-flights';
 import { BatchFlights } from './batch-flights';
 import { checkBatchInput } from './batch-input';
 import { BatchReader } from './batch-reader';
 import { BatchResults } from './batch-results';
 import type { BatchTotals } from './batch-tally';
 import { BatchTally } from './batch-tally';
+import type { CarriedFlight } from './flight';
 
 const stateQuery = defineQuery<BatchState>(batchStateQuery);
 const pause = defineSignal(batchPauseSignal);
@@ -64,7 +64,7 @@ export interface CarriedBatch {
   position: ManifestPosition;
   totals: BatchTotals;
   /** As many as the window, at most. */
-  inFlight: Flight[];
+  inFlight: CarriedFlight[];
   /** Fewer than a part. */
   results: BatchItemResult[];
   parts: number;
@@ -129,8 +129,8 @@ class ConversionBatch {
       folder,
       rows: items,
       from: carried?.position,
-      onRead: (done) => {
-        this.tally.totals.skipped += done;
+      onRead: (passedOver) => {
+        if (passedOver) this.tally.addPassedOver(passedOver);
         this.wake();
       },
     });
@@ -215,7 +215,7 @@ class ConversionBatch {
 
   private land(result: BatchItemResult): void {
     this.progress += 1;
-    this.attention.over(`${workflowInfo().workflowId}/${result.item}`);
+    this.attention.over(result.workflowId ?? `${workflowInfo().workflowId}/${result.item}`);
     this.tally.add(result);
     this.results.add(result);
     if (this.tally.exceeds(this.input.stopAfter)) this.stop ??= 'stopped';
@@ -290,6 +290,8 @@ class ConversionBatch {
   }
 
   private async finish(): Promise<ConversionBatchResult> {
+    // Cancelled in its first moments it may not have read anything.
+    await this.reader.countAll();
     const failure = this.failure();
     if (failure !== undefined) throw unwrap(failure);
     await this.results.rest();

@@ -109,7 +109,8 @@ class ConversionJob implements JobParts {
   /** What becomes of a job whose accepted task failed for good, or is gone: only what is gone may be converted again. */
   private giveUpTask(failure: JobFailure): 'lost' {
     if (failure.reaction !== 'taskLost') throw this.progress.failed(failure);
-    if (this.policies.onUnknownOutcome === 'fail') {
+    // Not so when nothing is owed for it: its result was delivered once.
+    if (this.policies.onUnknownOutcome === 'fail' && this.progress.charge.charge !== 'no') {
       throw this.progress.failed(
         failure,
         `The conversion was paid for, and the service no longer has it. Policy onUnknownOutcome is "fail": nothing was submitted again. To convert all the same: fileconv job retry ${workflowInfo().workflowId} --resubmit`,

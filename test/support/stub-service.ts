@@ -26,6 +26,10 @@ export interface StubService {
   count(endpoint: string): number;
   /** Replaces the answers of one endpoint. */
   on(endpoint: string, handler: Handler): void;
+  /** The conversions that the service has run, or runs, and charges: by task, the name of the file that was uploaded for it. */
+  conversions: Map<string, string>;
+  /** Runs the conversion that a request asks for: its task's id. What is answered is the test's choice. */
+  convert(request: SeenRequest): string;
   /** What the stub answers when no test has replaced it. */
   answerAsAlways(request: SeenRequest, response: ServerResponse): void;
   /** Runs before the body of a request to one endpoint is read: while it is awaited, the request is still being sent. */
@@ -40,6 +44,13 @@ export const stubAppId = '7d7f6b1e-6f0c-4b5e-9d86-0d6a0f9f0a11';
 export async function startStubService(port = 0): Promise<StubService> {
   const handlers = new Map<string, Handler>(Object.entries(defaultHandlers));
   const arrivals = new Map<string, Arrival>();
+  const uploads = new Map<string, string>();
+  handlers.set('upload/file', (seen, response) => {
+    const connector = randomUUID();
+    uploads.set(connector, /filename="([^"]*)"/.exec(seen.body.toString('latin1'))?.[1] ?? '');
+    answerOutput(response, { connector, size: 1 });
+  });
+  const always = new Map(handlers);
   const server = createServer((request, response) => {
     void readRequest(request, arrivals.get(endpointOf(request))).then(
       async (seen) => {
@@ -54,10 +65,16 @@ export async function startStubService(port = 0): Promise<StubService> {
   const stub: StubService = {
     url: '',
     requests: [],
+    conversions: new Map(),
+    convert: (seen) => {
+      const id = randomUUID();
+      stub.conversions.set(id, uploads.get(String(seen.data['connector'])) ?? '');
+      return id;
+    },
     output: Buffer.from('converted'),
     count: (endpoint) => stub.requests.filter((seen) => seen.path === endpoint).length,
     on: (endpoint, handler) => handlers.set(endpoint, handler),
-    answerAsAlways: (seen, response) => void defaultHandlers[seen.path]?.(seen, response, stub),
+    answerAsAlways: (seen, response) => void always.get(seen.path)?.(seen, response, stub),
     onArrival: (endpoint, arrival) => arrivals.set(endpoint, arrival),
     close: () =>
       new Promise((resolve) => {
@@ -71,8 +88,7 @@ export async function startStubService(port = 0): Promise<StubService> {
 }
 
 const defaultHandlers: Record<string, Handler> = {
-  'upload/file': (_seen, response) => answerOutput(response, { connector: randomUUID(), size: 1 }),
-  'convert/file': (_seen, response) => answerRunning(response, randomUUID()),
+  'convert/file': (seen, response, stub) => answerRunning(response, stub.convert(seen)),
   'task/response': (seen, response) => answerCompleted(response, String(seen.data['connector'])),
   'download/url': (_seen, response, stub) =>
     answerOutput(response, {

@@ -5,7 +5,7 @@ import type { Run } from '../support/batches';
 import { endBatch, planRun, runBatch, runsOf } from '../support/batches';
 import type { ConversionRig } from '../support/conversion-worker';
 import { startRig } from '../support/conversion-worker';
-import { answerCompleted, answerError, answerOutput, answerRunning } from '../support/stub-service';
+import { answerCompleted, answerOutput, answerRunning } from '../support/stub-service';
 import { until } from '../support/until';
 
 /** Batches over many runs of their workflow, and batches that are started again. */
@@ -72,24 +72,23 @@ describe('a batch that goes on as a new run again and again', () => {
   });
 
   it('still hears of jobs of earlier runs that are terminated, cancelled or fail', async () => {
-    const hold = holdItems([1, 2, 3, 4]);
+    holdItems([1, 2, 3, 4]);
     const run = await planRun(rig.folder, 20, { request: { window: 6, historyLimit: 40 } });
     const handle = await rig.client.startBatch(run.request);
     await until('all but the slow ones have ended', async () => (await handle.state()).succeeded === 16);
     expect((await runsOf(rig.temporal, run.name)).length).toBeGreaterThan(1);
     await rig.temporal.workflow.getHandle(`${run.name}/1`).terminate();
     await rig.temporal.workflow.getHandle(`${run.name}/2`).cancel();
-    rig.stub.on('download/url', (seen, response) => {
-      if (seen.data['connector'] === taskOf(3)) answerError(response, 200, 'INVALID_FIELD');
-      else rig.stub.answerAsAlways(seen, response);
+    rig.stub.on('task/response', (seen, response) => {
+      const id = String(seen.data['connector']);
+      answerCompleted(response, id, id === taskOf(3) ? { error: { code: 'FAILED_CONVERT', message: 'damaged' } } : {});
     });
-    hold.letGo();
     const { result, results } = await endBatch(handle, run);
     expect(result).toMatchObject({ succeeded: 17, failed: 2, cancelled: 1 });
     expect(results.slice(0, 4).map(({ status, code }) => [status, code])).toEqual([
       ['failed', 'TERMINATED'],
       ['cancelled', 'CANCELLED'],
-      ['failed', 'INVALID_FIELD'],
+      ['failed', 'FAILED_CONVERT'],
       ['succeeded', undefined],
     ]);
   });
@@ -160,7 +159,7 @@ describe('a batch that is started again', () => {
     expect(rig.stub.count('convert/file')).toBe(6);
   });
 
-  it('converts again what a terminated run had converted from another content, or whose output is gone', async () => {
+  it('converts again what a terminated run had converted from another content, and fetches again what is gone', async () => {
     const first = await planRun(rig.folder, 3);
     await runBatch(rig.client, first);
     await writeFile(path.join(rig.folder, 'sources', '1.md'), '# Report 9\n');
@@ -172,7 +171,7 @@ describe('a batch that is started again', () => {
     });
     const { result } = await runBatch(rig.client, second);
     expect(result).toMatchObject({ status: 'completed', succeeded: 3 });
-    expect(rig.stub.count('convert/file')).toBe(5);
+    expect(rig.stub.count('convert/file')).toBe(4);
     expect(await readFile(first.output(2), 'utf8')).toBe('converted');
   });
 });

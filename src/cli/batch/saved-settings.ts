@@ -6,7 +6,7 @@ import { systemErrorCode } from '../../shared/system-error';
 import { CommandError } from '../command-error';
 
 /** How the jobs of a batch are to be done: all of the workflow's input but what a plan says. */
-export type JobSettings = Omit<ConversionBatchInput, 'folder' | 'items' | 'historyLimit'>;
+export type JobSettings = Omit<ConversionBatchInput, 'folder' | 'items' | 'historyLimit' | 'resubmit'>;
 
 const duration = z.union([z.number(), z.string()]);
 

@@ -61,6 +61,7 @@ function addRun(batch: Command, { common, examples, run }: CommandTools): void {
     .option('--stop-after <n>', 'start no more after so many failures, or such a share of them: 10 or 5%', threshold)
     .addOption(onExistingOption('when a result exists that no run of this batch wrote'))
     .addOption(onUnknownOutcomeOption())
+    .option('--resubmit', 'convert also what an earlier run may have been charged for; it may be charged twice')
     .addOption(modeOption())
     .option('--app <name>', 'app profile; default: default_app of the configuration')
     .option('--dry-run', 'print what would be done, and do nothing')
@@ -153,10 +154,13 @@ function addControls(batch: Command, { common, examples, run }: CommandTools): v
       ),
     );
   control('retry', 'run the files of the last run again that have not succeeded')
-    .addHelpText('after', examples('fileconv batch retry invoices'))
-    .action((name: string, options: CommonOptions) =>
+    .option('--resubmit', 'convert also what an earlier run may have been charged for; it may be charged twice')
+    .addHelpText('after', examples('fileconv batch retry invoices', 'fileconv batch retry invoices --resubmit'))
+    .action((name: string, options: CommonOptions & { resubmit?: boolean }) =>
       run(options, (context) =>
-        tellingApart(context, async () => (await import('./run.js')).batchRetry(context, name)),
+        tellingApart(context, async () =>
+          (await import('./run.js')).batchRetry(context, name, { resubmit: options.resubmit === true }),
+        ),
       ),
     );
 }

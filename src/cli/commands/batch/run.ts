@@ -1,10 +1,10 @@
-import { rm } from 'node:fs/promises';
 import { planBatch } from '../../../batch/plan/plan-batch';
 import type { PlannedBatch } from '../../../batch/plan/planned-batch';
 import { NoEarlierRunError, replanFailed } from '../../../batch/plan/replan-failed';
 import { counted, shellWord } from '../../../batch/report/wording';
-import type { BatchRun } from '../../../batch/runs/run-folders';
+import { discardRun, type BatchRun } from '../../../batch/runs/run-folders';
 import { BatchRunningError, type BatchHandle } from '../../../client/batch-handle';
+import { isRefusedStart } from '../../../client/refused-start';
 import { FileConversionClient } from '../../../client/file-conversion-client';
 import type { ConversionMode, OnExisting, OnUnknownOutcome } from '../../../shared/job';
 import { estimateVcredits } from '../../../batch/runs/estimate-vcredits';
@@ -43,6 +43,7 @@ export interface RunFlags {
   stopAfter?: { failures?: number; percent?: number };
   onExisting?: OnExisting;
   onUnknownOutcome?: OnUnknownOutcome;
+  resubmit?: boolean;
   mode?: ConversionMode;
   app?: string;
   dryRun?: boolean;
@@ -51,6 +52,7 @@ export interface RunFlags {
 interface Undertaking {
   name: string;
   settings: JobSettings;
+  resubmit: boolean;
   /** Makes a new run of what is left to do. */
   plan: (signal: AbortSignal) => Promise<PlannedBatch>;
 }
@@ -63,26 +65,42 @@ export async function batchRun(
 ): Promise<ExitCode> {
   const { name, app, plan: planOptions } = await settleBatch(context, sources, flags);
   const settings = jobSettings(context, app, flags);
+  const resubmit = flags.resubmit === true;
+  const repetition = { onUnknownOutcome: settings.policies?.onUnknownOutcome, resubmit };
   if (flags.dryRun === true) {
     const signal = untilAskedToEnd();
-    const plan = await planOrRefuse(context, signal, () => planBatch({ ...planOptions, dryRun: true, signal }));
+    const plan = await planOrRefuse(context, signal, () =>
+      planBatch({ ...planOptions, ...repetition, dryRun: true, signal }),
+    );
     const vcredits = await estimateVcredits(planOptions.batchFolder, plan.todo);
     tellDryRun(context, { name, plan, vcredits, onExisting: settings.onExisting ?? 'fail' });
     return exitCodes.ok;
   }
-  return undertake(context, { name, settings, plan: (signal) => planBatch({ ...planOptions, signal }) });
+  return undertake(context, {
+    name,
+    settings,
+    resubmit,
+    plan: (signal) => planBatch({ ...planOptions, ...repetition, signal }),
+  });
 }
 
 /** `fileconv batch retry`: the rows of the latest run that have not succeeded. */
-export async function batchRetry(context: CommandContext, name: string): Promise<ExitCode> {
+export async function batchRetry(
+  context: CommandContext,
+  name: string,
+  { resubmit }: { resubmit: boolean },
+): Promise<ExitCode> {
   checkName(name);
   const saved = await readSettings(batchFolder(context, name));
+  const settings = saved ?? jobSettings(context, context.config.values.defaultApp, {});
   return undertake(context, {
     name,
-    settings: saved ?? jobSettings(context, context.config.values.defaultApp, {}),
+    settings,
+    resubmit,
     plan: async (signal) => {
       try {
-        return await replanFailed({ batchFolder: batchFolder(context, name), signal });
+        const { onUnknownOutcome } = settings.policies ?? {};
+        return await replanFailed({ batchFolder: batchFolder(context, name), onUnknownOutcome, resubmit, signal });
       } catch (error) {
         if (!(error instanceof NoEarlierRunError)) throw error;
         throw new CommandError('INPUT_UNUSABLE', [`There is no batch ${name} here. See: fileconv batch list`], {
@@ -109,7 +127,7 @@ export async function batchWatch(context: CommandContext, name: string): Promise
 }
 
 /** Plans, starts what is to be done or joins what is under way, and watches it to its end. */
-async function undertake(context: CommandContext, { name, settings, plan }: Undertaking): Promise<ExitCode> {
+async function undertake(context: CommandContext, { name, settings, resubmit, plan }: Undertaking): Promise<ExitCode> {
   const { output } = context;
   const signal = untilAskedToEnd();
   let planned = await planOrRefuse(context, signal, () => plan(signal));
@@ -118,7 +136,7 @@ async function undertake(context: CommandContext, { name, settings, plan }: Unde
   const done = nothingToDo();
   if (done !== undefined) return done;
   const stack = await useStack(context, signal).catch(async (error: unknown) => {
-    await forget(planned.run);
+    if (planned.run) await discardRun(planned.run.folder);
     throw error;
   });
   try {
@@ -127,10 +145,17 @@ async function undertake(context: CommandContext, { name, settings, plan }: Unde
       try {
         await saveSettings(batchFolder(context, name), settings);
         return await stack.untilClosed(() =>
-          client.startBatch({ name, folder: folderUri(run.folder), items: planned.rows, ...settings }),
+          client.startBatch({
+            name,
+            folder: folderUri(run.folder),
+            items: planned.rows,
+            ...settings,
+            ...(resubmit && { resubmit }),
+          }),
         );
       } catch (error) {
-        await forget(run);
+        // The start may have been received all the same: what a run that did nothing leaves is known for what it is.
+        if (isRefusedStart(error)) await discardRun(run.folder);
         if (error instanceof BatchRunningError) return undefined;
         throw error;
       }
@@ -150,15 +175,11 @@ async function undertake(context: CommandContext, { name, settings, plan }: Unde
     }
     const skipped = planned.done > 0 ? `, ${counted(planned.done, 'file')} done before` : '';
     output.say(`Batch ${name}: ${counted(planned.todo, 'file')} to convert${skipped}.`);
+    if (planned.kept > 0) output.say(tellKept(name, planned.kept));
     return await watchToEnd(context, { stack, batch, name, signal });
   } finally {
     await stack.close();
   }
-}
-
-/** A run that is not started would be taken for one that did nothing. */
-async function forget(run: BatchRun | undefined): Promise<void> {
-  if (run) await rm(run.folder, { recursive: true, force: true });
 }
 
 async function planOrRefuse(
@@ -206,13 +227,20 @@ function detached(
   return exitCodes.interrupted;
 }
 
-function tellNothingToDo({ output }: CommandContext, name: string, { rows, done }: PlannedBatch): ExitCode {
+/** Exit code 0 only when every file is converted. */
+function tellNothingToDo({ output }: CommandContext, name: string, { rows, done, kept }: PlannedBatch): ExitCode {
   if (output.json) {
-    const counts = { items: rows, succeeded: 0, failed: 0, skipped: done, cancelled: 0, unfinished: 0 };
+    const counts = { items: rows, succeeded: 0, failed: kept, skipped: done, cancelled: 0, unfinished: 0 };
     output.printJson({ batch: name, status: 'completed', counts, failures: [] });
   } else if (rows === 0) output.print(`Batch ${name}: there are no files to convert.`);
   else output.print(`Batch ${name}: nothing to do, ${counted(done, 'file')} done before.`);
-  return exitCodes.ok;
+  if (kept > 0) output.warn(tellKept(name, kept));
+  return kept > 0 ? exitCodes.failed : exitCodes.ok;
+}
+
+function tellKept(name: string, kept: number): string {
+  const what = `${counted(kept, 'file')} failed before after a submit that may have been charged, and ${kept === 1 ? 'is' : 'are'} not submitted again`;
+  return `${what} (on_unknown_outcome is fail). Look at the service first; to convert all the same, and maybe pay twice: fileconv batch retry ${shellWord(name)} --resubmit`;
 }
 
 function jobSettings(context: CommandContext, app: string, flags: Partial<RunFlags>): JobSettings {

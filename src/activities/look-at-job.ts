@@ -1,0 +1,134 @@
+import { fileURLToPath } from 'node:url';
+import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
+import { WorkflowFailedError } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/common';
+import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow';
+import { z } from 'zod';
+import { sameContent } from '../batch/same-content';
+import type { JobHistory } from '../history/job-history';
+import { readJobHistory } from '../history/job-history';
+import type { AwaitedJob, JobOutcome, SeenJob } from '../shared/batch-activities';
+import type { ConversionJobInput, ConversionJobResult } from '../shared/job';
+import { outcomeOfFailure, outcomeOfResult } from '../shared/job-outcome';
+import { runBeforeMemo } from '../shared/search-attributes';
+import { describeFile } from '../storage/describe';
+
+type Seen = Omit<SeenJob, 'job'>;
+
+/** What tells whether two jobs make the same file. */
+const comparable = z.object({
+  app: z.string(),
+  source: z.object({ uri: z.string() }),
+  output: z.string(),
+  input: z.string().optional(),
+  destination: z.string().optional(),
+});
+
+/** Rows change their numbers between runs, and so jobs of other rows may have had an id since. */
+const maxRunsBefore = 20;
+
+/** How a job stands that a batch has not started itself. */
+export async function lookAtJob(client: Client, job: AwaitedJob, signal: AbortSignal): Promise<Seen> {
+  const found = await describe(client, job);
+  if (!found) return {};
+  const { expected } = job;
+  if (!expected) return isOpen(found) ? { runId: found.runId } : endOf(client, found);
+  const same = await runThatDoes(expected, client, found);
+  if (!same)
+    return isOpen(found) ? { runId: found.runId, isSame: false } : { ...(await endOf(client, found)), isSame: false };
+  if (isOpen(same)) return { runId: same.runId, isSame: true };
+  const end = await endOf(client, same);
+  return { ...end, isSame: true, ...(await filesOf(expected, end.outcome, signal)) };
+}
+
+async function describe(
+  client: Client,
+  { workflowId, runId }: Pick<AwaitedJob, 'workflowId' | 'runId'>,
+): Promise<WorkflowExecutionDescription | undefined> {
+  try {
+    return await client.workflow.getHandle(workflowId, runId).describe();
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
+  }
+}
+
+/** A paused workflow is one that runs. */
+function isOpen({ status }: WorkflowExecutionDescription): boolean {
+  return !['COMPLETED', 'FAILED', 'CANCELLED', 'TERMINATED', 'TIMED_OUT'].includes(status.name);
+}
+
+/** The run, or one that had its id before, that does what is expected. */
+async function runThatDoes(
+  expected: ConversionJobInput,
+  client: Client,
+  newest: WorkflowExecutionDescription,
+): Promise<WorkflowExecutionDescription | undefined> {
+  let run: WorkflowExecutionDescription | undefined = newest;
+  for (let looks = 0; run && looks < maxRunsBefore; looks += 1) {
+    if (isSameJob(expected, await inputOf(client, run))) return run;
+    const before: unknown = run.memo?.[runBeforeMemo];
+    run =
+      typeof before === 'string' ? await describe(client, { workflowId: run.workflowId, runId: before }) : undefined;
+  }
+  return undefined;
+}
+
+async function endOf(client: Client, run: WorkflowExecutionDescription): Promise<Seen & { outcome: JobOutcome }> {
+  const endedAt = run.closeTime?.getTime();
+  const outcome = await outcomeOf(client, run);
+  return { runId: run.runId, outcome, ...(endedAt !== undefined && { endedAt }) };
+}
+
+async function outcomeOf(client: Client, { workflowId, runId }: WorkflowExecutionDescription): Promise<JobOutcome> {
+  const handle = client.workflow.getHandle(workflowId, runId, { followRuns: false });
+  try {
+    return outcomeOfResult((await handle.result()) as ConversionJobResult);
+  } catch (error) {
+    if (!(error instanceof WorkflowFailedError)) throw error;
+    const outcome = outcomeOfFailure(error.cause);
+    if (outcome.charge !== undefined) return outcome;
+    const { events } = await handle.fetchHistory();
+    return { ...outcome, ...leftBehind(await readJobHistory(events, client.options.loadedDataConverter)) };
+  }
+}
+
+/** What a job left at the service that ended without a word. */
+function leftBehind({ charge: left, source }: JobHistory): Partial<JobOutcome> {
+  const { charge, taskId, possiblyChargedTwice } = left;
+  return {
+    charge,
+    ...(taskId !== undefined && { taskId }),
+    ...(source && { source }),
+    ...(possiblyChargedTwice && { possiblyChargedTwice }),
+  };
+}
+
+async function filesOf(
+  { source }: ConversionJobInput,
+  outcome: JobOutcome,
+  signal: AbortSignal,
+): Promise<Pick<Seen, 'isDelivered' | 'isSameContent'>> {
+  const file = 'uri' in source ? fileURLToPath(source.uri) : '';
+  const written = outcome.output && (await describeFile(outcome.output.uri).catch(() => undefined));
+  return {
+    isDelivered: written !== undefined && written.sha256 === outcome.output?.sha256,
+    isSameContent: !outcome.source || (await sameContent(file, outcome.source, signal)) !== undefined,
+  };
+}
+
+async function inputOf(client: Client, { workflowId, runId }: WorkflowExecutionDescription): Promise<unknown> {
+  const { namespace, loadedDataConverter } = client.options;
+  const { history } = await client.workflowService.getWorkflowExecutionHistory({
+    namespace,
+    execution: { workflowId, runId },
+    maximumPageSize: 1,
+  });
+  const payloads = history?.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads;
+  return (await decodeArrayFromPayloads(loadedDataConverter, payloads))[0];
+}
+
+function isSameJob(expected: ConversionJobInput, found: unknown): boolean {
+  const [one, other] = [comparable.safeParse(expected), comparable.safeParse(found)];
+  return one.success && other.success && JSON.stringify(one.data) === JSON.stringify(other.data);
+}

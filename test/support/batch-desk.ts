@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { planBatch } from '../../src/batch/plan/plan-batch';
+import type { PlannedBatch } from '../../src/batch/plan/planned-batch';
+import { replanFailed } from '../../src/batch/plan/replan-failed';
+import { runFiles } from '../../src/batch/run-files';
+import { listRuns } from '../../src/batch/runs/run-folders';
+import type { BatchHandle } from '../../src/client/batch-handle';
+import type { BatchRequest } from '../../src/client/batch-request';
+import type { BatchItemResult, ConversionBatchResult } from '../../src/shared/batch';
+import type { OnUnknownOutcome } from '../../src/shared/job';
+import type { ConversionRig } from './conversion-worker';
+import { quickPolicies } from './conversion-worker';
+import { chargeProblems, conversionsOf } from './invariant';
+
+/** One batch as a person works with it: the same folder planned, run and tried again. */
+export class BatchDesk {
+  readonly name = `desk-${randomUUID()}`;
+  private readonly folder: string;
+
+  constructor(
+    private readonly rig: ConversionRig,
+    private readonly onUnknownOutcome: OnUnknownOutcome = 'resubmit',
+    private readonly request: Partial<BatchRequest> = {},
+  ) {
+    this.folder = path.join(rig.folder, this.name);
+  }
+
+  async put(name: string, text = `# ${name}\n`): Promise<string> {
+    const file = path.join(this.folder, 'in', name);
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFile(file, text);
+    return file;
+  }
+
+  output(name: string): string {
+    return path.join(this.folder, 'out', name);
+  }
+
+  /** `batch run` */
+  async run(options: { resubmit?: boolean } = {}): Promise<Ran> {
+    return this.end(await this.start(options));
+  }
+
+  /** `batch retry` */
+  async retry(options: { resubmit?: boolean } = {}): Promise<Ran> {
+    const { batchFolder, onUnknownOutcome } = this;
+    return this.end(await this.begin(await replanFailed({ batchFolder, onUnknownOutcome, ...options }), options));
+  }
+
+  async start(options: { resubmit?: boolean } = {}): Promise<Begun> {
+    const { folder, batchFolder, onUnknownOutcome } = this;
+    const planned = await planBatch({
+      what: { sources: ['in'], recursive: true, to: 'pdf' },
+      batchFolder,
+      cwd: folder,
+      out: path.join(folder, 'out'),
+      onUnknownOutcome,
+      ...options,
+    });
+    return this.begin(planned, options);
+  }
+
+  async end({ planned, handle }: Begun): Promise<Ran> {
+    const result = await handle?.result();
+    return { planned, ...(result && { result }), rows: await this.rows() };
+  }
+
+  /** How the rows of the latest run ended, by the name of their results. */
+  async rows(): Promise<Record<string, BatchItemResult>> {
+    const [latest] = await listRuns(this.batchFolder);
+    if (!latest) return {};
+    const lines = async (name: string) =>
+      (await readFile(path.join(latest.folder, name), 'utf8').catch(() => '')).split('\n').filter(Boolean);
+    const names = new Map<number, string>();
+    for (const line of await lines(runFiles.manifest)) {
+      const { item, destination } = JSON.parse(line) as { item: number; destination: string };
+      names.set(item, decodeURIComponent(path.basename(destination)));
+    }
+    const results = (await lines(runFiles.results)).map((line) => JSON.parse(line) as BatchItemResult);
+    return Object.fromEntries(results.map((result) => [names.get(result.item) ?? '', result]));
+  }
+
+  /** What the ledger of the service, rows, reports and histories tell differently. */
+  async problems(): Promise<string[]> {
+    const runs = (await listRuns(this.batchFolder)).map(({ folder }) => folder).reverse();
+    return chargeProblems(conversionsOf(this.rig.stub), runs, this.rig.temporal);
+  }
+
+  private get batchFolder(): string {
+    return path.join(this.folder, 'batch');
+  }
+
+  private async begin(planned: PlannedBatch, { resubmit }: { resubmit?: boolean }): Promise<Begun> {
+    if (planned.problems.count > 0) throw new Error(JSON.stringify(planned.problems));
+    if (!planned.run) return { planned };
+    const { name, onUnknownOutcome, request } = this;
+    const handle = await this.rig.client.startBatch({
+      name,
+      folder: planned.run.folder,
+      items: planned.rows,
+      ...request,
+      policies: { ...quickPolicies, onUnknownOutcome, maxResubmissions: 1, ...request.policies },
+      ...(resubmit && { resubmit }),
+    });
+    return { planned, handle };
+  }
+}
+
+interface Begun {
+  planned: PlannedBatch;
+  /** Absent: there was nothing to do. */
+  handle?: BatchHandle;
+}
+
+interface Ran {
+  planned: PlannedBatch;
+  result?: ConversionBatchResult;
+  rows: Record<string, BatchItemResult>;
+}

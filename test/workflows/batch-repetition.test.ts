@@ -1,0 +1,293 @@
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { BatchDesk } from '../support/batch-desk';
+import type { ConversionRig } from '../support/conversion-worker';
+import { startRig } from '../support/conversion-worker';
+import { answerCompleted, answerError, answerOutput, cut } from '../support/stub-service';
+import { until } from '../support/until';
+
+/** What a batch that is run again does with what its earlier runs were, or may have been, charged for. See docs/repetition.md. */
+
+let rig: ConversionRig;
+
+beforeEach(async () => {
+  rig = await startRig();
+});
+
+afterEach(() => rig.close());
+
+/** The service runs each conversion, and nobody hears of it. */
+function cutAnswers() {
+  rig.stub.on('convert/file', (seen, response, stub) => {
+    stub.convert(seen);
+    cut(response);
+  });
+}
+
+function answerAgain(...endpoints: string[]) {
+  for (const endpoint of endpoints) rig.stub.on(endpoint, (seen, response) => rig.stub.answerAsAlways(seen, response));
+}
+
+/** When all are accepted somebody puts files of his own where their results are to go; answers how to take them away. */
+async function occupy(desk: BatchDesk, ...names: string[]): Promise<() => Promise<void>> {
+  await mkdir(path.dirname(desk.output('1.pdf')), { recursive: true });
+  rig.stub.on('task/response', async (seen, response) => {
+    const id = String(seen.data['connector']);
+    if (converted() < names.length) {
+      answerOutput(response, { entity: { id, status: 'running' }, result: {} });
+      return;
+    }
+    await Promise.all(names.map((name) => writeFile(desk.output(name), 'mine')));
+    answerCompleted(response, id);
+  });
+  return async () => {
+    answerAgain('task/response');
+    await Promise.all(names.map((name) => rm(desk.output(name))));
+  };
+}
+
+function holdConversions() {
+  rig.stub.on('task/response', (seen, response) => {
+    answerOutput(response, { entity: { id: String(seen.data['connector']), status: 'running' }, result: {} });
+  });
+}
+
+/** The service has forgotten all tasks of now. */
+function forgetTasks() {
+  const forgotten = new Set(rig.stub.conversions.keys());
+  rig.stub.on('task/response', (seen, response) => {
+    const id = String(seen.data['connector']);
+    if (forgotten.has(id)) answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK');
+    else answerCompleted(response, id);
+  });
+}
+
+const converted = () => rig.stub.conversions.size;
+
+async function deskWith(
+  files: number,
+  ...options: ConstructorParameters<typeof BatchDesk> extends [unknown, ...infer Rest] ? Rest : never
+) {
+  const desk = new BatchDesk(rig, ...options);
+  for (let file = 1; file <= files; file += 1) await desk.put(`${file}.md`);
+  return desk;
+}
+
+describe('a submit whose outcome is unknown', () => {
+  it('is kept as it is under policy fail, by batch run and batch retry, until somebody asks to resubmit it', async () => {
+    const desk = await deskWith(3, 'fail');
+    cutAnswers();
+    const first = await desk.run();
+    expect(first.result).toMatchObject({ failed: 3, failures: { OUTCOME_UNKNOWN: 3 } });
+    expect(first.rows['1.pdf']).toMatchObject({ status: 'failed', charge: 'maybe', source: { bytes: 7 } });
+    answerAgain('convert/file');
+
+    expect((await desk.run()).planned).toMatchObject({ todo: 0, kept: 3 });
+    expect((await desk.retry()).planned).toMatchObject({ todo: 0, kept: 3 });
+    expect(converted()).toBe(3);
+
+    await desk.put('4.md');
+    const more = await desk.run();
+    expect(more.result).toMatchObject({ succeeded: 1, failed: 3, kept: 3, failures: { OUTCOME_UNKNOWN: 3 } });
+    expect(more.rows['1.pdf']).toMatchObject({ status: 'failed', code: 'OUTCOME_UNKNOWN', charge: 'maybe' });
+    expect(more.rows['1.pdf']?.requests).toBeUndefined();
+    expect(converted()).toBe(4);
+
+    const again = await desk.retry({ resubmit: true });
+    expect(again.result).toMatchObject({ succeeded: 3, skipped: 1, possiblyChargedTwice: 3 });
+    expect(converted()).toBe(7);
+    expect(await desk.problems()).toEqual([]);
+  });
+
+  it('is converted again under policy resubmit, and the mark stays with the item over runs', async () => {
+    const desk = await deskWith(2, 'resubmit');
+    cutAnswers();
+    expect((await desk.run()).result).toMatchObject({ failed: 2 });
+    answerAgain('convert/file');
+    expect((await desk.retry()).result).toMatchObject({ succeeded: 2, possiblyChargedTwice: 2 });
+    await desk.put('3.md');
+    const third = await desk.run();
+    expect(third.result).toMatchObject({ succeeded: 1, skipped: 2, possiblyChargedTwice: 2 });
+    expect(third.rows['1.pdf']).toMatchObject({ status: 'skipped', possiblyChargedTwice: true });
+    expect(await desk.problems()).toEqual([]);
+
+    await desk.put('1.md', '# another text\n');
+    const fourth = await desk.run();
+    expect(fourth.rows['1.pdf']).toMatchObject({ status: 'succeeded' });
+    expect(fourth.rows['1.pdf']?.possiblyChargedTwice).toBeUndefined();
+    expect(fourth.result).toMatchObject({ possiblyChargedTwice: 1 });
+  });
+
+  it('does not hold back another content, which is marked', async () => {
+    const desk = await deskWith(2, 'fail');
+    cutAnswers();
+    await desk.run();
+    answerAgain('convert/file');
+    await desk.put('1.md', '# another text\n');
+    const again = await desk.run();
+    expect(again.result).toMatchObject({ succeeded: 1, failed: 1, kept: 1, possiblyChargedTwice: 1 });
+    expect(await desk.problems()).toEqual([]);
+  });
+});
+
+describe('an accepted conversion whose result was not delivered', () => {
+  it.each(['fail', 'resubmit'] as const)(
+    'is fetched, and nothing is uploaded or submitted (policy %s)',
+    async (policy) => {
+      const desk = await deskWith(3, policy);
+      const free = await occupy(desk, '1.pdf', '2.pdf', '3.pdf');
+      const first = await desk.run();
+      expect(first.rows['2.pdf']).toMatchObject({ status: 'failed', phase: 'downloading', charge: 'yes' });
+      await free();
+      const uploads = rig.stub.count('upload/file');
+      const again = await desk.retry();
+      expect(again.result).toMatchObject({ succeeded: 3, possiblyChargedTwice: 0 });
+      expect(again.rows['2.pdf']).toMatchObject({ taskId: first.rows['2.pdf']?.taskId, source: { bytes: 7 } });
+      expect([rig.stub.count('upload/file'), converted()]).toEqual([uploads, 3]);
+      expect((await desk.run()).planned).toMatchObject({ done: 3, todo: 0 });
+      expect(await desk.problems()).toEqual([]);
+    },
+  );
+
+  it('is fetched also after its job was cancelled or terminated', async () => {
+    const desk = await deskWith(4, 'resubmit');
+    holdConversions();
+    const batch = await desk.start();
+    await until('all are accepted', () => rig.stub.count('task/response') >= 4);
+    await rig.temporal.workflow.getHandle(`${desk.name}/1`).terminate('by hand');
+    await until('one has ended', async () => ((await batch.handle?.state())?.failed ?? 0) === 1);
+    await batch.handle?.cancel();
+    const ended = await desk.end(batch);
+    expect(ended.result).toMatchObject({ failed: 1, cancelled: 3 });
+    expect(Object.values(ended.rows).map(({ charge }) => charge)).toEqual(['yes', 'yes', 'yes', 'yes']);
+    answerAgain('task/response');
+    expect((await desk.run()).result).toMatchObject({ succeeded: 4, possiblyChargedTwice: 0 });
+    expect(converted()).toBe(4);
+    expect(await desk.problems()).toEqual([]);
+  });
+
+  it('is converted again when the service has lost it, marked; under policy fail only on request', async () => {
+    const desk = await deskWith(2, 'fail');
+    const free = await occupy(desk, '1.pdf', '2.pdf');
+    await desk.run();
+    await free();
+    forgetTasks();
+    const lost = await desk.retry();
+    expect(lost.result).toMatchObject({ failed: 2 });
+    expect(lost.rows['1.pdf']).toMatchObject({ charge: 'maybe' });
+    expect((await desk.retry()).planned).toMatchObject({ todo: 0, kept: 2 });
+    expect(converted()).toBe(2);
+    expect((await desk.retry({ resubmit: true })).result).toMatchObject({ succeeded: 2, possiblyChargedTwice: 2 });
+    expect(await desk.problems()).toEqual([]);
+  });
+});
+
+describe('a delivered result that somebody has removed', () => {
+  it('is fetched again as long as the service has it, and then converted again without a mark', async () => {
+    const desk = await deskWith(2, 'fail');
+    await desk.run();
+    await rm(desk.output('1.pdf'));
+    expect((await desk.run()).result).toMatchObject({ succeeded: 1, skipped: 1 });
+    expect(converted()).toBe(2);
+    expect(await readFile(desk.output('1.pdf'), 'utf8')).toBe('converted');
+    forgetTasks();
+    await rm(desk.output('1.pdf'));
+    expect((await desk.run()).result).toMatchObject({ succeeded: 1, skipped: 1, possiblyChargedTwice: 0 });
+    expect(converted()).toBe(3);
+    expect(await desk.problems()).toEqual([]);
+  });
+});
+
+describe('a batch whose workflow was terminated', () => {
+  it('is gone on with: what its jobs did counts, though rows have other numbers now and nothing tells how they ended', async () => {
+    const desk = await deskWith(6, 'resubmit', { window: 4 });
+    holdConversions();
+    const batch = await desk.start();
+    await until('four are accepted', () => rig.stub.count('task/response') >= 4);
+    await rig.temporal.workflow.getHandle(desk.name).terminate('by hand');
+    expect(batch.handle).toBeDefined();
+    answerAgain('task/response');
+    await until('their jobs have ended', async () => {
+      const ended = await Promise.all(
+        [1, 2, 3, 4].map((item) => rig.temporal.workflow.getHandle(`${desk.name}/${item}`).describe()),
+      );
+      return ended.every(({ status }) => status.name === 'COMPLETED');
+    });
+    // Sorted before the others.
+    await desk.put('0.md');
+    const again = await desk.run();
+    expect(again.result).toMatchObject({ status: 'completed', succeeded: 7, possiblyChargedTwice: 0 });
+    expect(converted()).toBe(7);
+    expect(await desk.problems()).toEqual([]);
+  });
+
+  it('finds the job of a row also when another row has taken over its number meanwhile', async () => {
+    const desk = await deskWith(2, 'resubmit', { window: 1 });
+    holdConversions();
+    await desk.start();
+    await until('the first is accepted', () => rig.stub.count('task/response') >= 1);
+    await rig.temporal.workflow.getHandle(desk.name).terminate('by hand');
+    answerAgain('task/response');
+    await rig.temporal.workflow.getHandle(`${desk.name}/1`).result();
+    await desk.put('0.md');
+    expect((await desk.run()).result).toMatchObject({ succeeded: 3, possiblyChargedTwice: 0 });
+    expect(converted()).toBe(3);
+    expect(await desk.problems()).toEqual([]);
+  });
+
+  it('takes the outcome of a job that it finds running, whatever that is', async () => {
+    const desk = await deskWith(2, 'resubmit');
+    holdConversions();
+    await desk.start();
+    await until('both are accepted', () => rig.stub.count('task/response') >= 2);
+    await rig.temporal.workflow.getHandle(desk.name).terminate('by hand');
+    const again = await desk.start();
+    await until('it found them', async () => {
+      const { raw } = await rig.temporal.workflow.getHandle(desk.name).describe();
+      return (raw.pendingActivities ?? []).some(({ activityType }) => activityType?.name === 'conversion.awaitJobs');
+    });
+    await rig.temporal.workflow.getHandle(`${desk.name}/1`).cancel();
+    answerAgain('task/response');
+    const ended = await desk.end(again);
+    expect(ended.rows).toMatchObject({
+      '1.pdf': { status: 'cancelled', charge: 'yes' },
+      '2.pdf': { status: 'succeeded' },
+    });
+    expect(converted()).toBe(2);
+    expect(await desk.problems()).toEqual([]);
+  });
+
+  it('keeps what may have been charged when its policy is fail', async () => {
+    const desk = await deskWith(2, 'fail', { window: 1 });
+    cutAnswers();
+    holdConversions();
+    const batch = await desk.start();
+    await until('one has ended', async () => ((await batch.handle?.state())?.failed ?? 0) >= 1);
+    await batch.handle?.pause();
+    await rig.temporal.workflow.getHandle(desk.name).terminate('by hand');
+    answerAgain('convert/file', 'task/response');
+    await until('no job runs', async () => {
+      const { status } = await rig.temporal.workflow.getHandle(`${desk.name}/1`).describe();
+      return status.name !== 'RUNNING';
+    });
+    const before = converted();
+    const again = await desk.run();
+    expect(again.rows['1.pdf']).toMatchObject({ status: 'failed', code: 'OUTCOME_UNKNOWN', charge: 'maybe' });
+    expect(converted() - before).toBeLessThanOrEqual(1);
+    expect(await desk.problems()).toEqual([]);
+  });
+});
+
+it('a row that one run left out is known to the next that has it', async () => {
+  const desk = await deskWith(2, 'fail');
+  cutAnswers();
+  await desk.run();
+  answerAgain('convert/file');
+  const file = await desk.put('1.md');
+  const text = await readFile(file);
+  await rm(file);
+  await desk.put('3.md');
+  expect((await desk.run()).planned).toMatchObject({ rows: 2, kept: 1, todo: 1 });
+  await writeFile(file, text);
+  expect((await desk.run()).planned).toMatchObject({ rows: 3, done: 1, kept: 2, todo: 0 });
+});

@@ -4,6 +4,7 @@ import {
   CancellationScope,
   ChildWorkflowFailure,
   ParentClosePolicy,
+  isCancellation,
   setCurrentDetails,
   startChild,
   workflowInfo,
@@ -35,9 +36,14 @@ export async function conversionSweep(input: ConversionSweepInput): Promise<Conv
   return result;
 }
 
-async function planning({ batch, plan }: ConversionSweepInput): Promise<PlanSweepResult> {
+async function planning({ batch, plan, settings }: ConversionSweepInput): Promise<PlanSweepResult> {
   try {
-    return await sweepActivities['conversion.planBatch']({ batch, plan });
+    const { onUnknownOutcome } = settings.policies ?? {};
+    return await sweepActivities['conversion.planBatch']({
+      batch,
+      plan,
+      ...(onUnknownOutcome && { onUnknownOutcome }),
+    });
   } catch (error) {
     // The activity's own failure tells what is wrong.
     throw error instanceof ActivityFailure ? (error.cause ?? error) : error;
@@ -62,7 +68,7 @@ async function convert(input: ConversionSweepInput, plan: PlanSweepResult): Prom
   }
 }
 
-/** Undefined when somebody was faster. A run that could not be started is removed: later plans would take it for one that did nothing. */
+/** Undefined when somebody was faster: the run is removed then. After any other error its start may have been received all the same. */
 async function startBatch({ batch, settings }: ConversionSweepInput, run: { folder: string; items: number }) {
   const input = { ...settings, ...run };
   try {
@@ -77,31 +83,39 @@ async function startBatch({ batch, settings }: ConversionSweepInput, run: { fold
       ...listingOptions(batchAttributes(settings.app, batch), settableAttributes(workflowInfo())),
     });
   } catch (error) {
+    const isRunning = error instanceof WorkflowExecutionAlreadyStartedError;
+    if (!isRunning && !isCancellation(error)) throw error;
     await CancellationScope.nonCancellable(() => sweepActivities['conversion.discardBatchRun']({ folder: run.folder }));
-    if (error instanceof WorkflowExecutionAlreadyStartedError) return undefined;
+    if (isRunning) return undefined;
     throw error;
   }
 }
 
-function countsOf({ todo, done, unsettled }: Plan, ended?: ConversionBatchResult) {
-  const { succeeded, failed, cancelled } = ended ?? { succeeded: 0, failed: 0, cancelled: 0 };
-  return { todo, succeeded, failed, cancelled, done, unsettled };
+function countsOf({ todo, kept, done, unsettled }: Plan, ended?: ConversionBatchResult) {
+  const { succeeded, failed, cancelled } = ended ?? { succeeded: 0, failed: kept, cancelled: 0 };
+  // Those that nobody tried again are counted by themselves.
+  return { todo, succeeded, failed: failed - kept, cancelled, kept, done, unsettled };
 }
 
 function batchRunning(): ConversionSweepResult {
-  const none = { todo: 0, succeeded: 0, failed: 0, cancelled: 0, done: 0, unsettled: 0 };
+  const none = { todo: 0, succeeded: 0, failed: 0, cancelled: 0, kept: 0, done: 0, unsettled: 0 };
   return { status: 'batchRunning', ...none, warnings: [] };
 }
 
 /** What a person who opens a sweep in the UI wants to know, in markdown. */
 function describeSweep({ batch }: ConversionSweepInput, result: ConversionSweepResult): string {
-  const { status, todo, succeeded, failed, cancelled, unsettled, warnings } = result;
+  const { status, todo, succeeded, failed, cancelled, kept, unsettled, warnings } = result;
   if (status === 'batchRunning') return `**Skipped**: batch \`${batch}\` was running already.`;
   const outcome = [`${succeeded} succeeded`, `${failed} failed`, ...(cancelled > 0 ? [`${cancelled} cancelled`] : [])];
   const headline = todo === 0 ? 'nothing was new or changed' : `${todo} new or changed files, ${outcome.join(', ')}`;
   return [
     `**${status}**: ${headline}`,
     ...(todo === 0 ? [] : [`Batch \`${batch}\`; its report: \`fileconv batch report ${batch}\``]),
+    ...(kept === 0
+      ? []
+      : [
+          `**Needs a person**: ${kept} files were not converted, since an earlier sweep may have been charged for them. Look at the service first; to convert all the same, and maybe pay twice: \`fileconv batch retry ${batch} --resubmit\``,
+        ]),
     ...(unsettled === 0 ? [] : [`${unsettled} files that may still be being written are left to the next sweep.`]),
     ...warnings.map((warning) => `- ${warning}`),
   ].join('\n\n');

@@ -8,7 +8,8 @@ import type { ConversionSweepResult } from '../../src/shared/sweep';
 import { planRun } from '../support/batches';
 import type { ConversionRig } from '../support/conversion-worker';
 import { quickPolicies, startRig } from '../support/conversion-worker';
-import { answerCompleted, answerOutput } from '../support/stub-service';
+import { chargeProblems, conversionsOf } from '../support/invariant';
+import { answerCompleted, answerOutput, cut } from '../support/stub-service';
 import { until } from '../support/until';
 
 let rig: ConversionRig;
@@ -68,7 +69,7 @@ async function resultOf(workflow: { workflowId: string } | undefined): Promise<C
   return (await rig.temporal.workflow.getHandle(workflow?.workflowId ?? '').result()) as ConversionSweepResult;
 }
 
-const counts = { todo: 0, succeeded: 0, failed: 0, cancelled: 0, done: 0, unsettled: 0 };
+const counts = { todo: 0, succeeded: 0, failed: 0, cancelled: 0, kept: 0, done: 0, unsettled: 0 };
 
 /** Conversions don't finish until they are let go. */
 function holdConversions() {
@@ -178,6 +179,27 @@ describe('a sweep', () => {
     expect(await sweep(name)).toMatchObject({ status: 'completed', ...counts, todo: 1, failed: 1 });
     rig.stub.on('convert/file', (seen, response) => rig.stub.answerAsAlways(seen, response));
     expect(await sweep(name)).toMatchObject({ ...counts, todo: 1, succeeded: 1 });
+  });
+});
+
+describe('sweeps under policy fail', () => {
+  it('charge once for a file however often its answer is cut, and say what a person has to type', async () => {
+    await put('a.md', '# A\n');
+    await put('b.md', '# B\n');
+    rig.stub.on('convert/file', (seen, response, stub) => {
+      stub.convert(seen);
+      cut(response);
+    });
+    const name = await schedule({ policies: { ...quickPolicies, onUnknownOutcome: 'fail' } });
+    expect(await sweep(name)).toMatchObject({ ...counts, todo: 2, failed: 2 });
+    for (let again = 0; again < 2; again += 1) expect(await sweep(name)).toMatchObject({ ...counts, todo: 0, kept: 2 });
+    await put('c.md', '# C\n');
+    expect(await sweep(name)).toMatchObject({ ...counts, todo: 1, failed: 1, kept: 2 });
+    expect(await sweep(name)).toMatchObject({ ...counts, todo: 0, kept: 3 });
+    expect(rig.stub.conversions.size).toBe(3);
+    const runs = path.join(rig.folder, 'batches', name);
+    const folders = (await readdir(runs)).sort().map((run) => path.join(runs, run));
+    expect(await chargeProblems(conversionsOf(rig.stub), folders, rig.temporal)).toEqual([]);
   });
 });
 

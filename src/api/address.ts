@@ -1,4 +1,4 @@
-import type { Endpoint } from './contract';
+import { type Endpoint, endpoints } from './contract';
 
 /** Where a download comes from, and whether that is the service itself, to which alone token and App ID are sent. */
 export interface DownloadTarget {
@@ -29,6 +29,8 @@ export function createServiceAddress(baseUrl: string): ServiceAddress {
       const url = new URL(link, root);
       // A link that leaves TLS would send the file in the clear.
       if (!isHttp(url) || (base.protocol === 'https:' && url.protocol !== 'https:')) return undefined;
+      // The endpoint itself, as an account's pages show it: the base URL may be a gateway that the service does not know of.
+      if (namesDownloadEndpoint(url)) return { url: new URL(endpoints.downloadUrlGet, root), own: true };
       const own = url.origin === base.origin;
       // A service behind a gateway does not know of the gateway's prefix.
       if (own && /^\/(?![/\\])/.test(link) && !url.pathname.startsWith(root.pathname)) {
@@ -37,6 +39,11 @@ export function createServiceAddress(baseUrl: string): ServiceAddress {
       return { url, own };
     },
   };
+}
+
+/** Its path and nothing more: a place of its own, such as a storage host, puts a file or a signature into the address. */
+function namesDownloadEndpoint({ pathname, search }: URL): boolean {
+  return search === '' && /^(\/v\d+)?\/download\/url\/get$/.test(pathname);
 }
 
 function isHttp(url: URL): boolean {

@@ -7,6 +7,7 @@ import type { Endpoint, RequestData } from './contract';
 import { type ClientErrorCode, ConversionApiError, isClientErrorCode } from './errors';
 import { exchange, type ExchangeAnswer, type ExchangeRequest } from './exchange';
 import { frameData } from './multipart';
+import { packageVersion } from './package-version';
 import { createQuote, type Quote } from './quote';
 import { readRateHeaders } from './rate-limit/headers';
 import { type Permit, RateGate, TurnedAway, type Turn } from './rate-limit/rate-gate';
@@ -30,6 +31,8 @@ export interface Posting {
   readonly signal?: AbortSignal | undefined;
   readonly turn?: RequestTurn | undefined;
 }
+
+const userAgent = `temporal-file-conversion/${packageVersion()}`;
 
 const defaultTimeouts: ApiTimeouts = { connectMs: 10_000, headersMs: 60_000, bodyMs: 60_000, stallMs: 60_000 };
 
@@ -101,6 +104,7 @@ export class ServiceConnection {
   }: Posting): Promise<ExchangeAnswer> {
     const headers: Record<string, string> = {
       accept: '*/*',
+      'user-agent': userAgent,
       authorization: this.#authorization(endpoint),
       'content-type': contentType,
     };
@@ -132,7 +136,7 @@ export class ServiceConnection {
       endpoint,
       url,
       method: 'GET',
-      headers: { accept: '*/*' },
+      headers: { accept: '*/*', 'user-agent': userAgent },
       headersTimeoutMs: this.timeouts.headersMs,
       bodyTimeoutMs: this.timeouts.bodyMs,
       signal,

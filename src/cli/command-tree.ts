@@ -12,7 +12,7 @@ import { addServiceAdmin } from './commands/service-admin/register';
 import type { TargetFlags } from './commands/service-check-target';
 import type { ExitCode } from './exit';
 import type { Output } from './output';
-import { packageVersion } from './package-version';
+import { packageVersion } from '../api/package-version';
 
 /** Runs a command with what its common options stand for. */
 export type Runner = (options: CommonOptions, run: (context: CommandContext) => Promise<ExitCode>) => Promise<void>;

@@ -1,7 +1,7 @@
 import type { Environment } from '../../config';
 import type { Tracing } from '../../tracing/start-tracing';
 import { CommandError } from '../command-error';
-import { packageVersion } from '../package-version';
+import { packageVersion } from '../../api/package-version';
 
 /** Optional packages: whoever wants traces installs them. */
 const packages =

@@ -1,0 +1,50 @@
+import { closeAll, connectTo, readAll, sendJson, serve } from './loopback';
+
+/** What the pages of a real account say of addresses and headers. */
+
+afterEach(closeAll);
+
+const link = (url: string) => ({ connector: 'c', name: 'a.pdf', size: 3, url });
+
+describe('the url of download/url', () => {
+  it.each([
+    'https://api.example.com/v1/download/url/get',
+    'https://api.example.com/download/url/get',
+    'http://127.0.0.1:1/v1/download/url/get',
+  ])('%s names the endpoint: it is asked at the base URL, whatever gateway that is', async (url) => {
+    const { baseUrl, seen } = await serve((response) => response.writeHead(200).end('pdf'));
+    const { body } = await connectTo(`${baseUrl}/gateway`).download({ ticket: link(url) });
+    expect((await readAll(body)).toString()).toBe('pdf');
+    expect(seen.map(({ method, url: path }) => [method, path])).toEqual([['POST', '/gateway/v1/download/url/get']]);
+    expect(seen[0]?.headers.authorization).toMatch(/^Bearer /);
+  });
+
+  it('that holds more than the address is another place, which is never sent the token', async () => {
+    const storage = await serve((response) => response.writeHead(200).end('pdf'));
+    const { baseUrl, seen } = await serve((response) => sendJson(response, {}));
+    const url = `${storage.baseUrl}/v1/download/url/get?signature=s`;
+    await readAll((await connectTo(baseUrl).download({ ticket: link(url) })).body);
+    expect(seen).toEqual([]);
+    expect(storage.seen[0]?.headers.authorization).toBeUndefined();
+  });
+});
+
+describe('every request', () => {
+  it('says in User-Agent which client and version it is', async () => {
+    const { baseUrl, seen } = await serve((response) =>
+      sendJson(response, { result: { output: { connector: 'c' }, error: {}, warning: {} } }),
+    );
+    const api = connectTo(baseUrl);
+    await api.downloadUrl({ connector: 'c' });
+    await api.uploadFile({ file: { name: 'a.txt', size: 1, open: () => chunks('a') } });
+    expect(seen.map(({ headers }) => headers['user-agent'])).toEqual([
+      expect.stringMatching(/^temporal-file-conversion\/\d+\.\d+\.\d+/),
+      expect.stringMatching(/^temporal-file-conversion\/\d+\.\d+\.\d+/),
+    ]);
+  });
+});
+
+// eslint-disable-next-line @typescript-eslint/require-await -- the shape of a source
+async function* chunks(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text);
+}

@@ -138,7 +138,7 @@ export function defaultValues(): Record<string, unknown> {
       conversion_timeout_seconds: 120,
       conversion_concurrency: Math.min(256, availableParallelism()),
       max_conversion_memory_bytes: 2 * 1024 ** 3,
-      max_upload_bytes: 2 * 1024 ** 3,
+      max_upload_bytes: 256 * 1024 ** 2,
       callback_timeout_seconds: 15,
       callback_max_attempts: 15,
       callback_first_retry_seconds: 10,

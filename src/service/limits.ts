@@ -9,7 +9,7 @@ export interface ServiceLimits {
   conversionConcurrency: number;
   /** Memory of one conversion, engine included: documents need 512 MiB at least. Default 2 GiB. */
   maxConversionMemoryBytes: number;
-  /** Bytes of one uploaded file. Default 2 GiB. */
+  /** Bytes of one uploaded file. Default 256 MiB, which is what the engines read at most. */
   maxUploadBytes: number;
   /** Bytes of a form without its file. Default 1 MiB. */
   maxDataBytes: number;
@@ -38,7 +38,7 @@ const limitsSchema = z.object({
   conversionTimeoutMs: whole({ byDefault: 120_000, most: longestTimer }),
   conversionConcurrency: whole({ byDefault: Math.min(4, availableParallelism()) }),
   maxConversionMemoryBytes: whole({ byDefault: 2048 * MiB, least: 128 * MiB }),
-  maxUploadBytes: whole({ byDefault: 2048 * MiB }),
+  maxUploadBytes: whole({ byDefault: 256 * MiB }),
   maxDataBytes: whole({ byDefault: MiB }),
   maxFormFields: whole({ byDefault: 20, most: 1_000 }),
   maxDataDepth: whole({ byDefault: 32, least: 3, most: 1_000 }),

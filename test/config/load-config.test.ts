@@ -33,7 +33,7 @@ describe('the configuration without a file', () => {
         conversionTimeoutSeconds: 120,
         conversionConcurrency: os.availableParallelism(),
         maxConversionMemoryBytes: 2_147_483_648,
-        maxUploadBytes: 2_147_483_648,
+        maxUploadBytes: 268_435_456,
         callbackTimeoutSeconds: 15,
         callbackMaxAttempts: 15,
         callbackFirstRetrySeconds: 10,

@@ -15,7 +15,11 @@ interface Operation {
 }
 
 const operations: readonly Operation[] = [
-  { endpoint: endpoints.uploadFile, summary: 'Upload a file; begins a job', data: requestSchemas.uploadFile },
+  {
+    endpoint: endpoints.uploadFile,
+    summary: 'Upload a file; begins a job. The engines read files of 256 MiB at most',
+    data: requestSchemas.uploadFile,
+  },
   { endpoint: endpoints.convertFile, summary: 'Convert an uploaded file', data: requestSchemas.convertFile },
   {
     endpoint: endpoints.taskResponse,

@@ -24,15 +24,16 @@ export function createConvertFile({ api, files, credits, callbackUrl, metrics, s
   return (input: ConvertFileInput): Promise<ConvertFileResult> =>
     runAttempt({ step: 'submit', app: input.app, metrics, slots }, async (attempt) => {
       const { number, requests, heartbeat, turn, previousDetails, workflowId, failure } = attempt;
-      if (input.destination !== undefined) {
-        const plan = await planDestination(files, { ...input, destination: input.destination });
-        if (plan.kind === 'skip') return { skipped: true };
-      }
       const fence = readFence(previousDetails);
       if (fence) {
         failure.callback = fence.callback === true;
         failure.afterReset = fence.afterReset === true;
         throw new UnknownSubmitError();
+      }
+      failure.isRoomAwaited = input.room?.isAwaited === true;
+      if (input.destination !== undefined) {
+        const plan = await planDestination(files, { ...input, destination: input.destination });
+        if (plan.kind === 'skip') return { skipped: true };
       }
       if (input.parked) failure.parked = input.parked;
       const kind = [input.app, input.input ?? path.extname(input.sourceName).toLowerCase(), input.output].join(' ');

@@ -33,18 +33,25 @@ export function createDownloadFile({ api, files, metrics, slots }: ActivityDepen
           return Promise.resolve();
         };
         const turns = { ...turn, beforeSend: countRequest };
-        const plan = await planDestination(files, { ...input, attempt: number });
+        const isRoomAwaited = input.room?.isAwaited === true;
+        failure.isRoomAwaited = isRoomAwaited;
+        failure.neededBytes = input.room?.bytes;
+        // Whoever waits for room has been here before, and may have lost a worker then.
+        const attempt = isRoomAwaited ? number + 1 : number;
+        const plan = await planDestination(files, { ...input, attempt });
         if (plan.kind === 'skip') return { skipped: true, requests };
 
         const service = await api(input.app);
         const ticket = await service.downloadUrl({ connector: input.taskId, signal, turn: turns });
         const stream = await service.download({ ticket, signal, turn: turns });
+        const expectedSize = ticket.size ?? stream.contentLength;
+        failure.neededBytes = expectedSize;
         const stored = await files.writeDestination({
           uri: plan.uri,
           jobKey,
-          attempt: number,
+          attempt,
           body: stream.body,
-          expectedSize: ticket.size ?? stream.contentLength,
+          expectedSize,
           onExisting: input.onExisting,
           signal,
           mayCommit: () => heartbeat.confirm(),

@@ -34,6 +34,10 @@ export interface FailureContext {
   taskIsHint?: boolean;
   /** A request that must not be repeated is on its way, and nothing has proven yet that it did not run. */
   sentUnrepeatable?: boolean;
+  /** The job waits for room at its destination. */
+  isRoomAwaited?: boolean;
+  /** What is to come to the destination, where that is known. */
+  neededBytes?: number | undefined;
   /** The submit comes after a reset of the job. */
   afterReset?: boolean;
   /** This attempt and those right before it, if it ends with an answer that can't be read. Default: 1. */
@@ -241,6 +245,7 @@ function fromStorageError(error: StorageError, context: FailureContext): Applica
   if (error.code === 'SIZE_MISMATCH' && (context.unreadableInARow ?? 1) >= maxUnreadableAnswers) {
     return build(context, { code: 'UNREADABLE_RESPONSE', message: error.message, reaction: 'fail', cause: error });
   }
+  if (error.code === 'DESTINATION_FULL' && context.step !== 'batch') return awaitRoom(error, context);
   return build(context, {
     code: error.code,
     message: error.message,
@@ -248,6 +253,15 @@ function fromStorageError(error: StorageError, context: FailureContext): Applica
     reaction: error.retryable || (context.step === 'batch' && error.code !== 'UNSUPPORTED_URI') ? 'retry' : 'fail',
     cause: error,
   });
+}
+
+/** A job that waits for room already looks again by itself; any other begins to wait now. Not all that wait look in the same moment. */
+function awaitRoom(error: StorageError, context: FailureContext): ApplicationFailure {
+  const { code, message } = error;
+  const parts = { code, message, cause: error, neededBytes: context.neededBytes };
+  if (context.isRoomAwaited !== true) return build(context, { ...parts, reaction: 'awaitRoom' });
+  const pauseMs = context.pauses && nextPauseMs(context.pauses, context.attempt) * (0.75 + Math.random() / 4);
+  return build(context, { ...parts, reaction: 'retry', expected: true, delayMs: pauseMs });
 }
 
 function withAdvice(message: string, errorClass: ErrorClass | undefined, { app }: FailureContext): string {
@@ -280,6 +294,7 @@ interface FailureParts {
   delayMs?: number | undefined;
   httpStatus?: number | undefined;
   endpoint?: string;
+  neededBytes?: number | undefined;
   cause?: Error;
 }
 
@@ -295,6 +310,7 @@ function build(context: FailureContext, parts: FailureParts): ApplicationFailure
     ...(parts.httpStatus !== undefined && { httpStatus: parts.httpStatus }),
     ...(parts.endpoint !== undefined && { endpoint: parts.endpoint }),
     ...(context.taskId !== undefined && { taskId: context.taskId }),
+    ...(parts.neededBytes !== undefined && { neededBytes: parts.neededBytes }),
     ...(context.callback === true && { callback: true }),
   };
   const ownDelayMs =

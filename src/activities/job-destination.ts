@@ -1,3 +1,4 @@
+import type { NeededRoom } from '../shared/activities';
 import type { OnExisting } from '../shared/job';
 import type { DestinationPlan, FileStore } from '../storage/file-store';
 
@@ -11,13 +12,15 @@ export interface JobDestination {
   uri?: string;
   /** Of the download: a later one may find the file that a lost one has finished. */
   attempt?: number;
+  room?: NeededRoom;
 }
 
 /** Settles the result's name and proves that it can be written, before anything is spent on it. */
 export function planDestination(files: FileStore, job: JobDestination): Promise<DestinationPlan> {
   const suggestedName = outputName(job.sourceName, job.output);
-  const { destination, onExisting, attempt, uri: source } = job;
-  return files.prepareDestination({ uri: destination, suggestedName, onExisting, attempt, source });
+  const { destination, onExisting, attempt, room, uri: source } = job;
+  const expectedBytes = room?.bytes;
+  return files.prepareDestination({ uri: destination, suggestedName, onExisting, attempt, expectedBytes, source });
 }
 
 /** The name of a job's result when the destination is a folder: the source's name with the target format as its extension. */

@@ -39,9 +39,9 @@ export function createUploadFile({ api, files, metrics, slots }: ActivityDepende
           onProgress: (sentBytes) => heartbeat.update({ sentBytes, totalBytes: source.size }),
         });
         const { connector, warnings } = receipt;
-        const uploaded = { skipped: false as const, connector, ...(hasAny(warnings) && { warnings }), requests };
-        if (!hash) return uploaded;
         const { size: bytes, stamp } = source;
+        const uploaded = { skipped: false as const, connector, bytes, ...(hasAny(warnings) && { warnings }), requests };
+        if (!hash) return uploaded;
         return {
           ...uploaded,
           source: { bytes, sha256: hash.digest('hex'), ...(stamp !== undefined && { stamp }) },

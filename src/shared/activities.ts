@@ -17,6 +17,8 @@ export type UploadFileResult =
   | {
       skipped: false;
       connector: string;
+      /** Size of the source. */
+      bytes: number;
       source?: SourceContent;
       /** Absent: none. */
       warnings?: Record<string, string>;
@@ -39,8 +41,17 @@ export interface ConvertFileInput {
   restoredAt?: number;
   /** The job was reset to before this submit: what it had submitted since is not known to it. */
   afterReset?: true;
+  room?: NeededRoom;
   /** Of the callback URL, if this worker asks for a callback. The URL itself never enters a history. */
   nonce?: string;
+}
+
+/** The room that a result takes up at its destination. */
+export interface NeededRoom {
+  /** An estimate before the conversion. Absent: not known. */
+  bytes?: number;
+  /** The job waits for room: too little of it is "not yet" until the deadline. */
+  isAwaited?: true;
 }
 
 /** A submit that waits for vCredits. Milliseconds since the epoch. */
@@ -102,6 +113,7 @@ export interface DownloadFileInput {
   output: string;
   destination: string;
   onExisting: OnExisting;
+  room?: NeededRoom;
 }
 
 export type DownloadFileResult =
@@ -153,6 +165,8 @@ export const jobReactions = [
   'outcomeUnknown',
   /** The service no longer has the accepted task, or its result. */
   'taskLost',
+  /** The destination has no room for the result. */
+  'awaitRoom',
 ] as const;
 export type JobReaction = (typeof jobReactions)[number];
 
@@ -173,6 +187,8 @@ export interface ActivityFailureDetails {
   httpStatus?: number;
   endpoint?: string;
   taskId?: string;
+  /** Of a destination without room: what was to come there. */
+  neededBytes?: number;
   /** Requests that all attempts have spent. */
   requests?: number;
   /** The service was asked to call back. */

@@ -6,6 +6,8 @@ import { alreadyExists } from './commit';
 import { StorageError } from './errors';
 import { makeSafeName } from './file-name';
 import type { DestinationPlan, OnExisting } from './file-store';
+import type { FreeBytes } from './room';
+import { assertRoom } from './room';
 import { destinationFailure, systemCode } from './file-system-failure';
 import { toPath } from './file-uri';
 
@@ -17,7 +19,9 @@ export async function planDestination(options: {
   suggestedName: string;
   onExisting: OnExisting;
   attempt?: number | undefined;
+  expectedBytes?: number | undefined;
   source?: string | undefined;
+  freeBytes: FreeBytes;
 }): Promise<DestinationPlan> {
   const asked = toPath(options.uri);
   const filePath = options.uri.endsWith('/') ? path.join(asked, makeSafeName(options.suggestedName)) : asked;
@@ -31,7 +35,9 @@ export async function planDestination(options: {
       if (options.onExisting === 'skip' && !mayBeOurs) return { kind: 'skip', uri };
       if (options.onExisting === 'fail' && !mayBeOurs) throw alreadyExists(uri);
     }
-    await assertWritable(path.dirname(filePath), uri);
+    const folder = await findWritable(path.dirname(filePath), uri);
+    const { expectedBytes: bytes, freeBytes } = options;
+    if (bytes !== undefined) await assertRoom({ uri, folder, bytes, freeBytes });
     return { kind: 'write', uri };
   } catch (error) {
     throw destinationFailure(error, uri);
@@ -60,10 +66,10 @@ function isDirectory(uri: string): StorageError {
   });
 }
 
-/** Folders that do not exist yet are created by the write, in the nearest one that does. */
-async function assertWritable(folder: string, uri: string): Promise<void> {
+/** Folders that do not exist yet are created by the write, in the nearest one that does, which this answers. */
+async function findWritable(folder: string, uri: string): Promise<string> {
   // Nearly always the folder is there. The separator at its end makes a file that stands there an error.
-  if (await isAccessible(folder + path.sep)) return;
+  if (await isAccessible(folder + path.sep)) return folder;
   let nearest = folder;
   let found = await find(nearest, stat);
   while (!found && path.dirname(nearest) !== nearest) {
@@ -83,6 +89,7 @@ async function assertWritable(folder: string, uri: string): Promise<void> {
     });
   }
   await access(nearest, writable);
+  return nearest;
 }
 
 async function isAccessible(folder: string): Promise<boolean> {

@@ -11,7 +11,7 @@ export type StorageErrorCode =
   /** The result would replace its own source. */
   | 'DESTINATION_IS_SOURCE'
   | 'DESTINATION_NOT_WRITABLE'
-  /** No space or no quota left. */
+  /** No space or no quota left: once there is, the same step can succeed. */
   | 'DESTINATION_FULL'
   /** The bytes that arrived are not as many as the service said. Retryable. */
   | 'SIZE_MISMATCH'

@@ -66,6 +66,8 @@ export interface FileStore {
     onExisting: OnExisting;
     /** The attempt that asks; a later one leaves a file that exists to `writeDestination`, as it may be the job's own. Default: 1. */
     attempt?: number | undefined;
+    /** So many bytes are to come, or about as many: DESTINATION_FULL where there is evidently no room for them. Default: not looked at. */
+    expectedBytes?: number | undefined;
     source?: string | undefined;
   }): Promise<DestinationPlan>;
   /** Streams to a temporary name in the destination folder, syncs, and gives the file its final name in one step. */

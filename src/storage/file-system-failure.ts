@@ -14,9 +14,10 @@ const sourceDiagnoses: Readonly<Record<string, Diagnosis>> = {
 };
 
 const destinationDiagnoses: Readonly<Record<string, Diagnosis>> = {
-  ENOSPC: ['DESTINATION_FULL', 'no space is left on the device'],
-  EDQUOT: ['DESTINATION_FULL', "this user's disk quota is used up"],
-  EFBIG: ['DESTINATION_FULL', 'the file is larger than the file system or a limit allows'],
+  ENOSPC: ['DESTINATION_FULL', 'no space is left on the device. Make room'],
+  EDQUOT: ['DESTINATION_FULL', "this user's disk quota is used up. Make room"],
+  // More room would not help.
+  EFBIG: ['DESTINATION_NOT_WRITABLE', 'the file is larger than the file system or a limit allows'],
   EACCES: ['DESTINATION_NOT_WRITABLE', 'this user may not write there'],
   EPERM: ['DESTINATION_NOT_WRITABLE', 'this user may not write there'],
   EROFS: ['DESTINATION_NOT_WRITABLE', 'the file system is read-only'],

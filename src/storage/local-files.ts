@@ -5,17 +5,22 @@ import type { FileStore } from './file-store';
 import { destinationFailure } from './file-system-failure';
 import { toPath } from './file-uri';
 import { removePartials } from './partial-file';
+import type { FreeBytes } from './room';
+import { freeBytesOf } from './room';
 import { openLocalSource } from './source';
 import { writeLocalFile } from './write';
 
 export type * from './file-store';
 
-/** The store behind `file:` URIs. `link` is for a file system without hard links; the default is `link(2)`. */
-export function createLocalFiles({ link }: { link?: Link } = {}): FileStore {
+/** The store behind `file:` URIs. Replaceable are `link(2)`, which some file systems lack, and `statfs(2)`, which some answer with nothing. */
+export function createLocalFiles({
+  link,
+  freeBytes = freeBytesOf,
+}: { link?: Link; freeBytes?: FreeBytes } = {}): FileStore {
   return {
     openSource: openLocalSource,
-    prepareDestination: planDestination,
-    writeDestination: (options) => writeLocalFile(options, link),
+    prepareDestination: (options) => planDestination({ ...options, freeBytes }),
+    writeDestination: (options) => writeLocalFile({ ...options, link, freeBytes }),
     async discardPartial({ uri, jobKey }) {
       const filePath = toPath(uri);
       try {

@@ -11,9 +11,16 @@ import { destinationFailure, systemCode } from './file-system-failure';
 import { toPath } from './file-uri';
 import { HashingSink } from './hashing-sink';
 import { PartialFile, removePartials } from './partial-file';
+import type { FreeBytes } from './room';
+import { assertRoom, freeBytesOf } from './room';
+
+interface LocalWriteOptions extends WriteDestinationOptions {
+  link?: Link | undefined;
+  freeBytes?: FreeBytes;
+}
 
 /** Streams a body into its destination; see `FileStore.writeDestination`. */
-export async function writeLocalFile(options: WriteDestinationOptions, link?: Link): Promise<StoredFile> {
+export async function writeLocalFile(options: LocalWriteOptions): Promise<StoredFile> {
   const { uri, signal } = options;
   // Closed whatever happens: an unread body would keep its connection open.
   const body = options.body instanceof Readable ? options.body : Readable.from(options.body);
@@ -24,8 +31,12 @@ export async function writeLocalFile(options: WriteDestinationOptions, link?: Li
     signal?.throwIfAborted();
     const partial = await startPartial(filePath, options);
     try {
+      // Rather none of it than as much as there is room for: others write there too.
+      const folder = path.dirname(filePath);
+      const { expectedSize, freeBytes = freeBytesOf } = options;
+      if (expectedSize !== undefined) await assertRoom({ uri, folder, bytes: expectedSize, freeBytes });
       const { bytes, sha256 } = await receive(body, partial.handle, options);
-      const committed = await commitPartial({ ...options, filePath, partial, bytes, sha256, link });
+      const committed = await commitPartial({ ...options, filePath, partial, bytes, sha256 });
       if (committed === undefined) return await describeSkipped(uri, filePath);
       const name = path.basename(committed);
       return { uri: pathToFileURL(committed).href, name, bytes, sha256, skipped: false };

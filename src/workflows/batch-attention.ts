@@ -1,15 +1,16 @@
-import type { ItemWaits, NeedsAttention } from '../shared/batch';
+import type { NeedsAttention } from '../shared/batch';
 
 /**
  * Jobs in flight that wait for a person, as they told it themselves. As long as there is one the batch starts no more: those would come to wait
  * for the same, and what they were paid for lies at the service until it expires there.
  */
 export class BatchAttention {
-  private readonly waiting: Set<string>;
-  private reason: Pick<NeedsAttention, 'code' | 'message'> | undefined;
+  /** Items. */
+  private readonly waiting: Set<number>;
+  private reason: Reason | undefined;
 
   constructor(carried?: CarriedAttention) {
-    this.waiting = new Set(carried?.jobs);
+    this.waiting = new Set(carried?.items);
     this.reason = carried?.reason;
   }
 
@@ -19,23 +20,25 @@ export class BatchAttention {
   }
 
   /** The last one to tell is shown: what the first one waited for may be there by now. */
-  waits({ workflowId, code, message }: ItemWaits): void {
-    this.waiting.add(workflowId);
-    this.reason = { code, message };
+  waits(item: number, reason: Reason): void {
+    this.waiting.add(item);
+    this.reason = reason;
   }
 
-  over(workflowId: string): void {
-    this.waiting.delete(workflowId);
+  over(item: number): void {
+    this.waiting.delete(item);
   }
 
   /** For the next run; small, however many wait. */
   carry(): CarriedAttention | undefined {
-    return this.needed && this.reason && { jobs: [...this.waiting], reason: this.reason };
+    return this.needed && this.reason && { items: [...this.waiting], reason: this.reason };
   }
 }
 
 export interface CarriedAttention {
-  /** Workflow ids; as many as the window, at most. */
-  jobs: string[];
-  reason: Pick<NeedsAttention, 'code' | 'message'>;
+  /** As many as the window, at most. */
+  items: number[];
+  reason: Reason;
 }
+
+type Reason = Pick<NeedsAttention, 'code' | 'message'>;

@@ -17,7 +17,7 @@ import { defaultPolicies } from '../shared/default-policies';
 import type { ConversionJobInput } from '../shared/job';
 import { jobSummary } from '../shared/job';
 import { outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../shared/job-outcome';
-import { conversionJobType } from '../shared/names';
+import { conversionJobType, inBatchMemo } from '../shared/names';
 import { earlierOfNext } from '../shared/repetition';
 import { listingOptions, runBeforeMemo, settableAttributes, startingAttributes } from '../shared/search-attributes';
 import { jobDetails } from '../shared/static-details';
@@ -69,10 +69,10 @@ export class BatchFlights {
     return this.flights.size;
   }
 
-  /** Whether the job of this id is under way. */
-  has(workflowId: string): boolean {
+  /** The item in flight that this job stands for. */
+  itemOf(workflowId: string): number | undefined {
     const isOf = (flight: Flight) => flight.job?.workflowId === workflowId || this.idOf(flight) === workflowId;
-    return [...this.flights.values()].some(isOf);
+    return [...this.flights.values()].find(isOf)?.item;
   }
 
   /** What the next run has to know. */
@@ -189,7 +189,7 @@ export class BatchFlights {
         staticSummary: jobSummary(input),
         staticDetails: jobDetails(input),
         ...listing,
-        ...(!isNew && { memo: { ...listing.memo, [runBeforeMemo]: after } }),
+        memo: { ...listing.memo, [inBatchMemo]: true, ...(!isNew && { [runBeforeMemo]: after }) },
       });
     } catch (error) {
       if (error instanceof WorkflowExecutionAlreadyStartedError) this.lookFurther(flight, [flight.item]);

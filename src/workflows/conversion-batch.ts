@@ -183,9 +183,10 @@ class ConversionBatch {
   /** Anybody who may signal the workflow can send anything. */
   itemWaits(word: Partial<ItemWaits> | undefined): void {
     const { workflowId, code = '', message = '', over = false } = word ?? {};
-    if (workflowId === undefined || !this.flights.has(workflowId)) return;
-    if (over) this.attention.over(workflowId);
-    else this.attention.waits({ workflowId, code, message, over });
+    const item = workflowId === undefined ? undefined : this.flights.itemOf(workflowId);
+    if (item === undefined) return;
+    if (over) this.attention.over(item);
+    else this.attention.waits(item, { code, message });
     this.wake();
   }
 
@@ -215,7 +216,7 @@ class ConversionBatch {
 
   private land(result: BatchItemResult): void {
     this.progress += 1;
-    this.attention.over(result.workflowId ?? `${workflowInfo().workflowId}/${result.item}`);
+    this.attention.over(result.item);
     this.tally.add(result);
     this.results.add(result);
     if (this.tally.exceeds(this.input.stopAfter)) this.stop ??= 'stopped';

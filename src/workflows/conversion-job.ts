@@ -26,10 +26,18 @@ import { JobProgress } from './job-progress';
 import { OrderedWaits } from './ordered-waits';
 import type { ResolvedPolicies } from './policies';
 import { resolvePolicies } from './policies';
+import { RoomWait } from './room-wait';
 import { submitConversion } from './submit-conversion';
 
 /** Since the job began, or was last parked. */
 const uploadsAtMost = 2;
+
+/** What is converted. */
+interface Uploaded {
+  connector: string;
+  /** Absent when another job uploaded it. */
+  bytes?: number;
+}
 
 const stateQuery = defineQuery<ConversionJobState>(conversionStateQuery);
 
@@ -60,6 +68,7 @@ class ConversionJob implements JobParts {
   readonly callbacks = new JobCallbacks();
   readonly credits: CreditsPark;
   readonly waits: OrderedWaits;
+  readonly room: RoomWait;
   private resubmissions = 0;
   private uploadsLeft: number;
 
@@ -78,6 +87,8 @@ class ConversionJob implements JobParts {
     });
     this.activities = createJobActivities(this.policies, this.waits);
     this.credits = new CreditsPark({ app: input.app, creditsDeadlineMs }, this.progress);
+    const { destination = '' } = input;
+    this.room = new RoomWait({ destination, deadlineMs: this.policies.downloadDeadlineMs }, this.progress);
     // A lost upload is made good once: a second loss has another reason.
     this.uploadsLeft = 'uri' in input.source ? uploadsAtMost : 0;
   }
@@ -121,7 +132,7 @@ class ConversionJob implements JobParts {
   }
 
   private async convertFile(): Promise<ConversionJobResult> {
-    const uploaded = 'connector' in this.input.source ? this.input.source.connector : await this.upload();
+    const uploaded = 'connector' in this.input.source ? this.input.source : await this.upload();
     if (uploaded === 'skipped') return this.result('skipped');
     const report = await this.convert(uploaded);
     if (report === 'skipped') return this.result('skipped');
@@ -160,7 +171,7 @@ class ConversionJob implements JobParts {
     });
   }
 
-  private async upload(): Promise<string> {
+  private async upload(): Promise<Uploaded | 'skipped'> {
     if (!('uri' in this.input.source)) throw new TypeError('only a file can be uploaded');
     const { app, output, destination } = this.input;
     const { uri } = this.input.source;
@@ -180,7 +191,7 @@ class ConversionJob implements JobParts {
     this.progress.requests += uploaded.requests;
     this.progress.source = uploaded.source;
     this.progress.warn(uploaded.warnings);
-    return uploaded.connector;
+    return uploaded;
   }
 
   /**
@@ -199,33 +210,36 @@ class ConversionJob implements JobParts {
     }: { cleanUp?: () => Promise<string>; onLost?: (failure: JobFailure) => Lost } = {},
   ): Promise<T | Lost> {
     for (;;) {
-      this.progress.enter(phase);
+      this.progress.enter(phase, this.room.waitsFor);
       this.credits.forgetRestored();
       try {
         return await run();
       } catch (error) {
         if (isCancellation(error)) throw error;
-        const failure = readFailure(error, deadlineCode);
+        const failure = this.room.explain(readFailure(error, this.room.deadlineCode(deadlineCode)));
         this.progress.requests += failure.requests;
         if (failure.reaction === 'taskLost') {
           this.progress.charge.lost();
           return onLost(failure);
         }
-        if (failure.reaction !== 'awaitCredits') throw this.progress.failed(failure, await cleanUp());
+        if (failure.reaction !== 'awaitCredits' && failure.reaction !== 'awaitRoom') {
+          throw this.progress.failed(failure, await cleanUp());
+        }
         this.progress.lastFailure = failure;
-        await this.credits.wait(failure);
+        if (failure.reaction === 'awaitRoom') this.room.enter(failure);
+        else await this.credits.wait(failure);
       }
     }
   }
 
   /** Submits until a conversion is done; every way round the loop has its own limit. */
-  private async convert(firstConnector: string): Promise<TaskReport | 'skipped'> {
-    let connector = firstConnector;
+  private async convert(firstUpload: Uploaded): Promise<TaskReport | 'skipped'> {
+    let { connector, bytes: sourceBytes } = firstUpload;
     let deadline = Date.now() + this.policies.submitDeadlineMs;
     for (;;) {
       let failure: JobFailure;
       try {
-        const accepted = await submitConversion(this, { connector, deadlineMs: deadline - Date.now() });
+        const accepted = await submitConversion(this, { connector, sourceBytes, deadlineMs: deadline - Date.now() });
         if (accepted.skipped) return 'skipped';
         const { report, callback = false } = accepted;
         return report.finished ? report : await awaitConversion(this, { taskId: report.taskId, callback });
@@ -248,10 +262,11 @@ class ConversionJob implements JobParts {
       }
       const next = await this.react(failure);
       if (failure.reaction === 'awaitCredits') deadline = this.credits.deadline + this.policies.submitTimeoutMs;
+      if (failure.reaction === 'awaitRoom') deadline = this.room.deadline + this.policies.submitTimeoutMs;
       if (next === 'uploadAgain') {
         const again = await this.upload();
         if (again === 'skipped') return 'skipped';
-        connector = again;
+        ({ connector, bytes: sourceBytes } = again);
       }
     }
   }
@@ -276,6 +291,9 @@ class ConversionJob implements JobParts {
         // What was uploaded may expire at the service before there are credits again, which is nobody's fault.
         this.uploadsLeft = 'uri' in this.input.source ? uploadsAtMost : 0;
         await this.credits.park();
+        return 'submitAgain';
+      case 'awaitRoom':
+        this.room.enter(failure);
         return 'submitAgain';
       case 'uploadAgain':
         if (this.uploadsLeft > 0) return 'uploadAgain';
@@ -320,8 +338,10 @@ class ConversionJob implements JobParts {
 
   private readConvertFailure(error: unknown): JobFailure {
     if (this.progress.phase === 'converting') return readFailure(error, failureCodes.conversionDeadline);
-    const deadlineCode = this.credits.isParked ? failureCodes.creditsDeadline : failureCodes.submitDeadline;
-    const failure = readFailure(error, deadlineCode, { isSubmit: true });
+    const deadlineCode = this.credits.isParked
+      ? failureCodes.creditsDeadline
+      : this.room.deadlineCode(failureCodes.submitDeadline);
+    const failure = this.room.explain(readFailure(error, deadlineCode, { isSubmit: true }));
     return failure.code === failureCodes.creditsDeadline ? this.credits.outOfCredits(failure) : failure;
   }
 
@@ -338,11 +358,14 @@ class ConversionJob implements JobParts {
       destination,
       onExisting: this.policies.onExisting,
     };
+    const summary = `to ${lastSegment(destination)}${destination.endsWith('/') ? '/' : ''}`;
     const downloaded = await this.step(
       'downloading',
       failureCodes.downloadDeadline,
-      () =>
-        this.activities.downloadFile(request, `to ${lastSegment(destination)}${destination.endsWith('/') ? '/' : ''}`),
+      () => {
+        const deadlineMs = Math.max(this.room.deadline - Date.now(), 1);
+        return this.activities.downloadFile({ ...request, ...this.room.needed() }, { summary, deadlineMs });
+      },
       {
         cleanUp: async () => {
           const kept = `The converted file stays at the service as task ${report.connector} until it expires there.`;

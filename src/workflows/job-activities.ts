@@ -34,7 +34,7 @@ export interface JobActivities {
   uploadFile(input: UploadFileInput, summary: string): Promise<UploadFileResult>;
   convertFile(input: ConvertFileInput, options: { summary: string; deadlineMs: number }): Promise<ConvertFileResult>;
   checkTask(input: CheckTaskInput, options: { summary: string; deadlineMs: number }): Promise<CheckTaskResult>;
-  downloadFile(input: DownloadFileInput, summary: string): Promise<DownloadFileResult>;
+  downloadFile(input: DownloadFileInput, options: { summary: string; deadlineMs: number }): Promise<DownloadFileResult>;
   discardDownload(input: DiscardDownloadInput): Promise<void>;
 }
 
@@ -76,8 +76,8 @@ export function createJobActivities(policies: ResolvedPolicies, waits: OrderedWa
         ](input),
       ),
 
-    downloadFile: (input, summary) =>
-      waits.obey(policies.downloadDeadlineMs, (scheduleToCloseTimeout) =>
+    downloadFile: (input, { summary, deadlineMs }) =>
+      waits.obey(deadlineMs, (scheduleToCloseTimeout) =>
         endedByCancellation(
           activities({
             ...transfer,

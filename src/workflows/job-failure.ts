@@ -14,6 +14,8 @@ export interface JobFailure {
   httpStatus?: number;
   endpoint?: string;
   taskId?: string;
+  /** Of a destination without room. */
+  neededBytes?: number;
   requests: number;
   /** The service was asked to call back for the request. */
   callback?: true;
@@ -99,6 +101,7 @@ function readDetails(failure: ApplicationFailure): Omit<JobFailure, 'message' | 
     ...(details.httpStatus !== undefined && { httpStatus: details.httpStatus }),
     ...(details.endpoint !== undefined && { endpoint: details.endpoint }),
     ...(details.taskId !== undefined && { taskId: details.taskId }),
+    ...(details.neededBytes !== undefined && { neededBytes: details.neededBytes }),
     ...(details.callback === true && { callback: true }),
     ...(details.afterReset === true && { afterReset: true }),
   };

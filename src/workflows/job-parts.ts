@@ -4,6 +4,7 @@ import type { JobActivities } from './job-activities';
 import type { JobCallbacks } from './job-callbacks';
 import type { JobProgress } from './job-progress';
 import type { OrderedWaits } from './ordered-waits';
+import type { RoomWait } from './room-wait';
 import type { ResolvedPolicies } from './policies';
 
 /** What the steps of one job work with. */
@@ -17,4 +18,5 @@ export interface JobParts {
   readonly callbacks: JobCallbacks;
   readonly credits: CreditsPark;
   readonly waits: OrderedWaits;
+  readonly room: RoomWait;
 }

@@ -7,6 +7,8 @@ import type { JobParts } from './job-parts';
 interface SubmitTurn {
   /** Of the upload. */
   connector: string;
+  /** Size of what was uploaded, where this job did it. */
+  sourceBytes: number | undefined;
   deadlineMs: number;
 }
 
@@ -45,11 +47,11 @@ async function submitUntilRestored(job: JobParts, turn: SubmitTurn): Promise<Con
 }
 
 async function submit(
-  { input, policies, name, activities, progress, callbacks, credits }: JobParts,
-  { connector, deadlineMs, askAtOnce }: SubmitTurn & { askAtOnce: boolean },
+  { input, policies, name, activities, progress, callbacks, credits, room }: JobParts,
+  { connector, sourceBytes, deadlineMs, askAtOnce }: SubmitTurn & { askAtOnce: boolean },
 ): Promise<ConvertFileResult> {
   const parked = credits.submitDetails(askAtOnce);
-  if (!parked) progress.enter('submitting');
+  if (!parked) progress.enter('submitting', room.waitsFor);
   const request: ConvertFileInput = {
     app: input.app,
     connector,
@@ -59,6 +61,8 @@ async function submit(
     ...(input.mode === 'sync' && { mode: 'sync' }),
     ...(input.destination !== undefined && { destination: input.destination }),
     onExisting: policies.onExisting,
+    // The result is likely to be of the order of the source.
+    ...room.needed(input.destination === undefined ? undefined : sourceBytes),
     ...(parked && { parked }),
     ...(credits.restoredAt !== undefined && { restoredAt: credits.restoredAt }),
     ...(wasReset() && { afterReset: true }),
@@ -67,6 +71,7 @@ async function submit(
   const summary = parked ? `${progress.summary}, waits for vCredits` : progress.summary;
   const options = { summary, deadlineMs: Math.max(deadlineMs, policies.submitTimeoutMs) };
   const accepted = await activities.convertFile(request, options);
+  room.over();
   if (!accepted.skipped) {
     if (accepted.afterReset) progress.charge.foundOpen();
     progress.charge.accepted(accepted.report.taskId);

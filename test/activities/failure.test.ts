@@ -127,6 +127,21 @@ describe('toFailure', () => {
     expect(toFailure(apiError('REQUEST_ABORTED', { cause: cancelled }), contextOf('upload'))).toBe(cancelled);
   });
 
+  it('waits for room where something is to be paid or has been, and looks again by itself once it waits', () => {
+    const full = new StorageError({ code: 'DESTINATION_FULL', message: 'no room', uri: 'file:///a' });
+    const awaited = { isRoomAwaited: true, pauses: { initialMs: 1_000, maximumMs: 60_000 }, attempt: 20 };
+    for (const step of ['submit', 'download'] as const) {
+      expect(verdict(toFailure(full, contextOf(step)))).toBe('awaitRoom');
+      const again = toFailure(full, contextOf(step, awaited));
+      expect(verdict(again)).toBe('retry');
+      expect(again).toMatchObject({ category: ApplicationFailureCategory.BENIGN });
+      const nextRetryDelay: unknown = again instanceof ApplicationFailure ? again.nextRetryDelay : undefined;
+      expect(nextRetryDelay).toBeGreaterThanOrEqual(45_000);
+      expect(nextRetryDelay).toBeLessThanOrEqual(60_000);
+    }
+    expect(verdict(toFailure(full, contextOf('batch')))).toBe('retry');
+  });
+
   it('retries only those storage failures that can mend themselves', () => {
     const failure = (code: 'SOURCE_NOT_FOUND' | 'SIZE_MISMATCH', retryable: boolean) =>
       verdict(toFailure(new StorageError({ code, message: code, uri: 'file:///a', retryable }), contextOf('upload')));

@@ -57,6 +57,11 @@ export async function mountMemory(options: string): Promise<string | undefined> 
   return folder;
 }
 
+/** Gives such a file system another size. */
+export function enlarge(folder: string, options: string): void {
+  execFileSync('mount', ['-o', `remount,${options}`, folder], { stdio: 'ignore' });
+}
+
 const isRoot = process.getuid?.() === 0;
 
 /** Root may read and write everything, so a test of permissions becomes another user for its length. */

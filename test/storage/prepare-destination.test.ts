@@ -100,6 +100,34 @@ describe('prepareDestination', () => {
     expect(error.code).toBe('DESTINATION_NOT_WRITABLE');
   });
 
+  it('refuses what evidently finds no room, in the nearest folder that there is, and believes a file system that does not tell', async () => {
+    const folder = await makeFolder();
+    const uri = uriOf(folder, 'new', 'deeper', 'out.pdf');
+    const prepareIn = (free: number | undefined, expectedBytes: number | undefined) =>
+      createLocalFiles({
+        freeBytes: (asked) => Promise.resolve(asked === folder ? free : 0),
+      }).prepareDestination({ uri, suggestedName: '', onExisting: 'fail', expectedBytes });
+    const error = await failureOf(prepareIn(99, 100));
+    expect(error).toMatchObject({ code: 'DESTINATION_FULL', uri });
+    expect(error.message).toMatch(/it takes 100 bytes, and 99 are free there\. Make room\.$/);
+    for (const [free, bytes] of [
+      [100, 100],
+      [undefined, 100],
+      [0, undefined],
+    ] as const) {
+      expect(await prepareIn(free, bytes)).toEqual({ kind: 'write', uri });
+    }
+    // Of this machine's own disk.
+    expect(
+      (await failureOf(store.prepareDestination({ uri, suggestedName: '', onExisting: 'fail', expectedBytes: 1e18 })))
+        .code,
+    ).toBe('DESTINATION_FULL');
+    expect(await store.prepareDestination({ uri, suggestedName: '', onExisting: 'fail', expectedBytes: 1 })).toEqual({
+      kind: 'write',
+      uri,
+    });
+  });
+
   it('refuses a read-only file system', async () => {
     const mounted = await mountMemory('ro,size=1m');
     if (mounted === undefined) {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
+import { createLocalFiles } from '../../src/storage/local-files';
 import { cleanUp, failureOf, listFolder, makeFolder, mountMemory, sha256, uriOf, withoutPrivileges } from './folder';
 import { contentThen, endless, write } from './writing';
 
@@ -145,6 +146,17 @@ describe('writeDestination', () => {
     await chmod(folder, 0o555);
     const error = await withoutPrivileges(() => failureOf(write(uriOf(folder, 'out.pdf'))));
     expect(error).toMatchObject({ code: 'DESTINATION_NOT_WRITABLE', retryable: false });
+  });
+
+  it('does not begin what is known to find no room', async () => {
+    const folder = await makeFolder();
+    const files = createLocalFiles({ freeBytes: () => Promise.resolve(10) });
+    const body = Readable.from([Buffer.from('new content')]);
+    const error = await failureOf(write(uriOf(folder, 'out.pdf'), { body, expectedSize: 11 }, files));
+    expect(error.code).toBe('DESTINATION_FULL');
+    expect(body.destroyed).toBe(true);
+    expect(await listFolder(folder)).toEqual([]);
+    expect(await write(uriOf(folder, 'out.pdf'), {}, files)).toMatchObject({ bytes: 11 });
   });
 
   it('says that the disk is full, and keeps nothing', async () => {

@@ -10,6 +10,7 @@ import { FileConversionClient } from '../../src/client/file-conversion-client';
 import type { ApiTimeouts } from '../../src/api/conversion-api';
 import type { CallbackSettings } from '../../src/plugin';
 import { FileConversionPlugin } from '../../src/plugin';
+import type { FileStore } from '../../src/storage/file-store';
 import { createConversionWorker } from '../../src/worker';
 import type { StubService } from './stub-service';
 import { startStubService, stubAppId, stubToken } from './stub-service';
@@ -45,6 +46,8 @@ export async function startRig(
     app?: string;
     callbacks?: CallbackSettings;
     obeyCommonLimit?: boolean;
+    /** Default: files of this machine. */
+    files?: FileStore;
     /** Default: the server of this jest run, its namespace `default`, and payloads as they are. */
     temporal?: { address: string; namespace: string; dataConverter?: DataConverter };
   } = {},
@@ -60,6 +63,7 @@ export async function startRig(
     apps: { [app]: { baseUrl: stub.url, appId: stubAppId, token: stubToken } },
     ...(options.timeouts && { timeouts: options.timeouts }),
     ...(options.callbacks && { callbacks: options.callbacks }),
+    ...(options.files && { files: options.files }),
   });
   let connection: NativeConnection | undefined;
   let worker: Worker | undefined;

@@ -1,19 +1,130 @@
+import { mkdir, readFile, readdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { ConversionHandle } from '../../src/client/conversion-handle';
+import { ConversionFailedError } from '../../src/client/conversion-handle';
 import type { ItemWaits } from '../../src/shared/batch';
+import { createLocalFiles } from '../../src/storage/local-files';
+import { cleanUp, enlarge, mountMemory } from '../storage/folder';
 import { endBatch, planRun } from '../support/batches';
 import type { ConversionRig } from '../support/conversion-worker';
-import { startRig } from '../support/conversion-worker';
+import { quickPolicies, startRig } from '../support/conversion-worker';
 import { answerCompleted, answerOutput } from '../support/stub-service';
 import { until } from '../support/until';
 
 /** A destination without room: nothing is paid for in vain, and everything goes on by itself once there is room. */
 
-let rig: ConversionRig;
+const megabyte = 1024 ** 2;
 
-beforeEach(async () => {
-  rig = await startRig();
+let rig: ConversionRig;
+/** The room of each folder, whatever is in it; that of the machine, where there is none here. */
+const budgets = new Map<string, number>();
+
+const files = createLocalFiles({
+  async freeBytes(folder) {
+    const budget = budgets.get(folder);
+    if (budget === undefined) return undefined;
+    const names = await readdir(folder);
+    const sizes = await Promise.all(names.map((name) => stat(path.join(folder, name)).catch(() => ({ size: 0 }))));
+    return budget - sizes.reduce((sum, { size }) => sum + size, 0);
+  },
 });
 
-afterEach(() => rig.close());
+beforeEach(async () => {
+  rig = await startRig({ files });
+});
+
+afterEach(async () => {
+  await rig.close();
+  await cleanUp();
+});
+
+async function makeOut(bytes: number): Promise<string> {
+  const out = path.join(rig.folder, 'out');
+  await mkdir(out);
+  budgets.set(out, bytes);
+  return out;
+}
+
+function detailsOf(workflowId: string) {
+  return rig.temporal.workflow
+    .getHandle(workflowId)
+    .query<{ currentDetails: string }>('__temporal_workflow_metadata')
+    .then(({ currentDetails }) => currentDetails);
+}
+
+async function activitiesOf({ workflowId }: ConversionHandle): Promise<string[]> {
+  const { events } = await rig.temporal.workflow.getHandle(workflowId).fetchHistory();
+  return (
+    events?.flatMap(
+      ({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name?.split('.')[1] ?? [],
+    ) ?? []
+  );
+}
+
+describe('a job', () => {
+  it('submits nothing as long as there is evidently no room for the result, says so, and goes on by itself', async () => {
+    const out = await makeOut(100);
+    const source = await rig.source('report.md', Buffer.alloc(200, 'x'));
+    const job = await rig.client.start({ source, output: 'pdf', destination: `${out}/`, policies: quickPolicies });
+    await until('it says so', async () => (await detailsOf(job.workflowId)).includes('No room at '));
+    expect(await job.state()).toMatchObject({ phase: 'submitting' });
+    expect(await detailsOf(job.workflowId)).toContain('`DESTINATION_FULL`: Cannot write ');
+    await until('it has looked again', async () => {
+      const { raw } = await job.describe();
+      return (raw.pendingActivities?.[0]?.attempt ?? 0) > 3;
+    });
+    expect(rig.stub.count('convert/file')).toBe(0);
+    budgets.set(out, 1_000);
+    expect(await job.result()).toMatchObject({ status: 'succeeded', charge: 'yes' });
+    expect(rig.stub.requests.map((seen) => seen.path)).toEqual([
+      'upload/file',
+      'convert/file',
+      'task/response',
+      'download/url',
+      'download/url/get',
+    ]);
+    expect(await detailsOf(job.workflowId)).not.toContain('No room');
+  });
+
+  it('whose result finds no room waits for it in one activity, and fetches it once there is some', async () => {
+    rig.stub.output = Buffer.alloc(500, 'y');
+    const out = await makeOut(100);
+    const source = await rig.source('report.md', 'small');
+    const job = await rig.client.start({ source, output: 'pdf', destination: `${out}/`, policies: quickPolicies });
+    await until('it says so', async () => (await detailsOf(job.workflowId)).includes('No room at '));
+    await until('it has looked again', async () => {
+      const { raw } = await job.describe();
+      return (raw.pendingActivities?.[0]?.attempt ?? 0) > 3;
+    });
+    expect(await job.state()).toMatchObject({ phase: 'downloading' });
+    expect(await readdir(out)).toEqual([]);
+    // What did not fit is not asked for again as long as it cannot fit.
+    expect(rig.stub.count('download/url')).toBe(1);
+    budgets.set(out, 1_000);
+    expect(await job.result()).toMatchObject({ status: 'succeeded', output: { bytes: 500 }, requests: 7 });
+    expect(rig.stub.count('convert/file')).toBe(1);
+    expect(await activitiesOf(job)).toEqual(['uploadFile', 'convertFile', 'checkTask', 'downloadFile', 'downloadFile']);
+  });
+
+  it.each([
+    ['before the submit', 200, 10, 0],
+    ['after the conversion', 10, 200, 1],
+  ])('fails at its download deadline when there is no room until then: %s', async (_title, source, result, submits) => {
+    rig.stub.output = Buffer.alloc(result);
+    const out = await makeOut(100);
+    const request = { source: await rig.source('report.md', Buffer.alloc(source, 'x')), output: 'pdf' };
+    const policies = { ...quickPolicies, submitTimeout: '1 second', downloadDeadline: '2 seconds' };
+    const error: unknown = await rig.client
+      .convert({ ...request, destination: `${out}/`, policies })
+      .catch((reason: unknown) => reason);
+    if (!(error instanceof ConversionFailedError)) throw new Error('it did not fail', { cause: error });
+    expect(error.code).toBe('DESTINATION_FULL');
+    expect(error.message).toContain('Make room');
+    expect(error.details).toMatchObject({ charge: submits === 0 ? 'no' : 'yes' });
+    expect(rig.stub.count('convert/file')).toBe(submits);
+  });
+});
 
 describe('a batch', () => {
   it('starts no more jobs as long as one in flight waits for a person, says why, and goes on by itself over its runs', async () => {
@@ -40,10 +151,7 @@ describe('a batch', () => {
     const needsAttention = { code: 'DESTINATION_FULL', message: 'No room at out. Make room.', jobs: 2 };
     await until('one has ended', async () => (await handle.state()).failed === 1);
     expect(await handle.state()).toMatchObject({ status: 'running', inFlight: 2, needsAttention });
-    const details = await rig.temporal.workflow
-      .getHandle(run.name)
-      .query<{ currentDetails: string }>('__temporal_workflow_metadata');
-    expect(details.currentDetails).toContain('`DESTINATION_FULL`: No room at out. Make room.');
+    expect(await detailsOf(run.name)).toContain('`DESTINATION_FULL`: No room at out. Make room.');
     expect(rig.stub.count('upload/file')).toBe(3);
     await tell(1, true);
     expect((await handle.state()).needsAttention).toMatchObject({ jobs: 1 });
@@ -51,5 +159,31 @@ describe('a batch', () => {
     const { result } = await endBatch(handle, run);
     expect(result).toMatchObject({ status: 'completed', succeeded: 8, failed: 1 });
     expect(result.needsAttention).toBeUndefined();
+  });
+
+  it('of 40 files of a megabyte with room for 9 pays for few more than fit, and has them all when there is room', async () => {
+    const window = 4;
+    // A user who may not mount one has a folder of which this store says so.
+    const mounted = await mountMemory('size=9m');
+    const out = mounted ?? (await makeOut(9 * megabyte));
+    rig.stub.output = Buffer.alloc(megabyte, 'z');
+    const run = await planRun(rig.folder, 40, {
+      request: { window },
+      change: (row) => ({ ...row, destination: pathToFileURL(path.join(out, `${row.item}.pdf`)).href }),
+    });
+    const handle = await rig.client.startBatch(run.request);
+    await until('all in flight wait', async () => (await handle.state()).needsAttention?.jobs === window);
+    const full = await handle.state();
+    expect(full).toMatchObject({ status: 'running', failed: 0, inFlight: window });
+    expect(full.needsAttention).toMatchObject({ code: 'DESTINATION_FULL' });
+    expect(rig.stub.count('convert/file')).toBeLessThanOrEqual(9 + window);
+
+    if (mounted === undefined) budgets.set(out, 41 * megabyte);
+    else enlarge(mounted, 'size=41m');
+    const { result } = await endBatch(handle, run);
+    expect(result).toMatchObject({ status: 'completed', succeeded: 40, failed: 0, possiblyChargedTwice: 0 });
+    expect(rig.stub.count('convert/file')).toBe(40);
+    expect((await readdir(out)).sort()).toEqual(run.items.map(({ item }) => `${item}.pdf`).sort());
+    expect((await readFile(path.join(out, '40.pdf'))).length).toBe(megabyte);
   });
 });

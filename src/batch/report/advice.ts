@@ -206,7 +206,7 @@ const byCode: Readonly<Record<string, Advice>> = {
   },
   DESTINATION_FULL: {
     what: 'The disk is full',
-    toDo: 'Make room, or choose a destination on another disk. These files are already converted at the service: trying again is charged again.',
+    toDo: 'Make room, or choose a destination on another disk. They waited for room until the download deadline.',
   },
   SIZE_MISMATCH: lostBytes,
   TEMPORARY_FILE_LOST: lostBytes,

@@ -1,0 +1,85 @@
+import { getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
+import type { NeededRoom } from '../shared/activities';
+import type { ItemWaits } from '../shared/batch';
+import { conversionItemWaitsSignal, inBatchMemo } from '../shared/names';
+import { shownTime } from '../shared/shown-time';
+import type { JobFailure } from './job-failure';
+import type { JobProgress } from './job-progress';
+
+/**
+ * A job's wait for room at its destination: before the submit nothing has been paid, after the conversion the service keeps the result. The
+ * activity itself looks again and again, which adds nothing to the history. A batch is told, so that it starts no more jobs meanwhile.
+ */
+export class RoomWait {
+  private since: number | undefined;
+  private message = '';
+  private code = '';
+  /** What did not fit, where that is known. */
+  private bytes: number | undefined;
+
+  constructor(
+    private readonly options: { destination: string; deadlineMs: number },
+    private readonly progress: JobProgress,
+  ) {}
+
+  get isWaiting(): boolean {
+    return this.since !== undefined;
+  }
+
+  /** Milliseconds since the epoch. */
+  get deadline(): number {
+    return (this.since ?? Date.now()) + this.options.deadlineMs;
+  }
+
+  /** What a person who opens the job should know. */
+  get waitsFor(): string {
+    return this.message;
+  }
+
+  /** What a step that still has no room fails with at its deadline. */
+  deadlineCode(otherwise: string): string {
+    return this.isWaiting ? this.code : otherwise;
+  }
+
+  /** Says what is to be done, also when nobody could look a last time. */
+  explain(failure: JobFailure): JobFailure {
+    if (!this.isWaiting || failure.code !== this.code) return failure;
+    return { ...failure, message: `no room at ${this.options.destination}. Make room there. ${failure.message}` };
+  }
+
+  /** Of an activity's input. `bytes`: what the result is likely to have; default: what did not fit. */
+  needed(bytes = this.bytes): { room?: NeededRoom } {
+    if (bytes === undefined && !this.isWaiting) return {};
+    return { room: { ...(bytes !== undefined && { bytes }), ...(this.isWaiting && { isAwaited: true }) } };
+  }
+
+  enter(failure: JobFailure): void {
+    const { destination } = this.options;
+    this.since ??= Date.now();
+    this.code = failure.code;
+    this.bytes = failure.neededBytes;
+    this.message = `No room at ${destination} since ${shownTime(this.since)} UTC. Make room there: the job looks again and again until ${shownTime(this.deadline)} UTC, and goes on by itself.`;
+    this.progress.enter(this.progress.phase, this.message);
+    this.tell(false);
+  }
+
+  /** There was room. */
+  over(): void {
+    if (!this.isWaiting) return;
+    this.tell(true);
+    this.since = undefined;
+    this.bytes = undefined;
+    this.message = '';
+  }
+
+  /** When the batch is gone nobody needs to know. */
+  private tell(over: boolean): void {
+    const { parent, memo, workflowId } = workflowInfo();
+    if (!parent || memo?.[inBatchMemo] !== true) return;
+    const { code } = this;
+    const message = `No room at ${this.options.destination}. Make room there: the batch goes on by itself.`;
+    getExternalWorkflowHandle(parent.workflowId)
+      .signal<[ItemWaits]>(conversionItemWaitsSignal, { workflowId, code, message, over })
+      .catch(() => undefined);
+  }
+}

@@ -15,6 +15,8 @@ export { FileConversionPlugin } from './plugin';
 export type { AppProfile, CallbackSettings, FileConversionPluginOptions } from './plugin';
 export type { ApiTimeouts } from './api/conversion-api';
 export type { RequestTracer } from './api/request-spans';
+export { StorageError } from './storage/errors';
+export type { StorageErrorCode } from './storage/errors';
 export type { FileStore } from './storage/file-store';
 export type {
   ConversionFailureDetails,

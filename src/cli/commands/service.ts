@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { AccountsFileError, ensureEmbeddedApp, FaultsFileError, startConversionService } from '../../service';
 import { systemErrorCode } from '../../shared/system-error';
@@ -32,11 +33,7 @@ export async function service(context: CommandContext): Promise<ExitCode> {
   reportReady();
   const details = { url: running.url, appId: embedded.appId, tokenFile: embedded.tokenFile };
   if (output.json) output.printJson(details);
-  else {
-    output.print(
-      `Conversion service  ${details.url}\nApp ID              ${details.appId}\nToken file          ${details.tokenFile}`,
-    );
-  }
+  else output.print(await describeService(details, context.stdout.isTTY === true));
   await aborted(signal);
   health?.drain();
   await running.close();
@@ -78,6 +75,25 @@ export async function service(context: CommandContext): Promise<ExitCode> {
     });
     return { embedded: app, running: started };
   }
+}
+
+/** With lines to paste into another terminal. The token itself is for a person who looks: what is no terminal may be a log. */
+async function describeService(
+  { url, appId, tokenFile }: { url: string; appId: string; tokenFile: string },
+  isTerminal: boolean,
+): Promise<string> {
+  const quoted = `'${tokenFile.replaceAll("'", "'\\''")}'`;
+  const token = isTerminal ? (await readFile(tokenFile, 'utf8')).trim() : `"$(cat ${quoted})"`;
+  return [
+    `Conversion service  ${url}`,
+    `App ID              ${appId}`,
+    `Token file          ${tokenFile}`,
+    '',
+    'For a client of yours (docs/clients.md):',
+    `export CONVERSION_URL=${url}`,
+    `export CONVERSION_APP=${appId}`,
+    `export CONVERSION_TOKEN=${token}`,
+  ].join('\n');
 }
 
 async function openServiceMetrics(address: string) {

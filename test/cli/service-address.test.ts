@@ -1,0 +1,46 @@
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { commandEnv, newFolder, removeFolders, startFileconv } from './fileconv';
+import { hasScript, onScreen } from './pseudo-terminal';
+
+/** What `fileconv service` prints for whoever points a client at it. */
+
+afterAll(removeFolders);
+
+const env = { FILECONV_SERVICE_PORT: '0' };
+const inShell = (lines: string): string =>
+  execFileSync('bash', ['-c', `${lines}\necho "$CONVERSION_URL $CONVERSION_APP $CONVERSION_TOKEN"`], {
+    env: commandEnv({}),
+    encoding: 'utf8',
+  }).trim();
+
+async function tokenIn(folder: string): Promise<string> {
+  return (await readFile(path.join(folder, '.fileconv/service/embedded-app.token'), 'utf8')).trim();
+}
+
+it('gives lines to paste, which read the token where the output is no terminal', async () => {
+  const folder = await newFolder();
+  const running = startFileconv(['service'], { cwd: folder, env });
+  await running.until(/CONVERSION_TOKEN=.*\n/);
+  const lines = running
+    .stdout()
+    .split('\n')
+    .filter((line) => line.startsWith('export '));
+  running.child.kill('SIGTERM');
+  await running.ended;
+  const token = await tokenIn(folder);
+  expect(inShell(lines.join('\n'))).toMatch(new RegExp(`^http://127\\.0\\.0\\.1:\\d+ [0-9a-f-]{36} ${token}$`));
+  expect(running.stdout()).not.toContain(token);
+});
+
+(hasScript ? it : it.skip)('shows the token on a terminal, and writes it into no log', async () => {
+  const folder = await newFolder();
+  const { raw } = await onScreen(['service'], { cwd: folder, env, interrupt: /CONVERSION_TOKEN=\S+\r?\n/ });
+  const token = await tokenIn(folder);
+  expect(raw).toContain(`export CONVERSION_TOKEN=${token}`);
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile() || entry.name === 'embedded-app.token') continue;
+    expect((await readFile(path.join(entry.parentPath, entry.name), 'latin1')).includes(token)).toBe(false);
+  }
+});

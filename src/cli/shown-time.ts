@@ -13,7 +13,7 @@ export function bothTimes(at: number | Date, { isBrief = false }: { isBrief?: bo
 }
 
 /** `2026-11-21 10:25:18`, in the time zone of this machine. */
-export function localTime(at: number | Date): string {
+function localTime(at: number | Date): string {
   const date = new Date(at);
   return shownTime(date.getTime() - date.getTimezoneOffset() * 60_000);
 }

@@ -32,7 +32,7 @@ export const searchAttributeTypes: Readonly<Record<string, 'Keyword' | 'Int'>> =
 export const possiblyChargedTwiceCode = 'POSSIBLY_CHARGED_TWICE';
 
 /** Memo of a workflow in a namespace that has other search attributes than those of 0.1: the names of all that it may set. */
-export const listedByMemo = 'conversionListedBy';
+const listedByMemo = 'conversionListedBy';
 
 /** Those of 0.1. One that is added later is named by the memo alone: the namespaces of jobs that run then may not have it. */
 const usualNames = searchAttributeNames;

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Client } from '@temporalio/client';
-import Database from 'libsql';
 import { runFiles } from '../../src/batch/run-files';
 import { readJobHistory } from '../../src/history/job-history';
 import type { BatchItem, BatchItemResult } from '../../src/shared/batch';
@@ -22,20 +21,6 @@ export interface Conversion {
 
 export function conversionsOf(stub: StubService): Conversion[] {
   return [...stub.conversions].map(([taskId, file]) => ({ taskId, file }));
-}
-
-/** Of an embedded service; failed tasks are not charged. */
-export function conversionsIn(database: string): Conversion[] {
-  const db = new Database(database, { readonly: true, timeout: 5_000 });
-  try {
-    const query = `SELECT id AS taskId, file_name AS file FROM tasks WHERE endpoint LIKE '%convert/file' AND error_code IS NULL`;
-    return (db.prepare(query).all() as { taskId: string; file: string | null }[]).map(({ taskId, file }) => ({
-      taskId,
-      file: file ?? '',
-    }));
-  } finally {
-    db.close();
-  }
 }
 
 /**

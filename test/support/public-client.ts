@@ -39,7 +39,7 @@ const habits: Readonly<Record<ClientName, Habits>> = {
 };
 
 /** The service said no, and the client understood. */
-export class ServiceSaidNo extends Error {
+class ServiceSaidNo extends Error {
   override readonly name = 'ServiceSaidNo';
   constructor(readonly code: string) {
     super(code);

@@ -44,7 +44,7 @@ export async function repeatRow(
 }
 
 /** Whether the file at a destination is the very one that a run wrote there. */
-export async function isOwnResult(
+async function isOwnResult(
   { output }: Delivered,
   destination: string,
   signal: AbortSignal | undefined,

@@ -15,6 +15,7 @@ import { openDownload } from './download';
 import { ConversionApiError } from './errors';
 import { readSnapshot, readWarnings } from './snapshot';
 import { sendFile } from './upload';
+import { hasAny } from '../shared/warnings';
 
 export type * from './conversion-api';
 
@@ -79,13 +80,14 @@ export function createConversionApi(options: ConversionApiOptions): ConversionAp
       const endpoint = endpoints.downloadUrl;
       const answer = await connection.call(endpoint, { connector }, { signal, turn });
       const { name, size, expires_at, url, ...output } = readOutput(answer, downloadUrlOutputSchema);
+      const warnings = readWarnings(answer.result?.warning, quote);
       return {
         connector: output.connector,
         ...(name !== undefined && { name }),
         ...(size !== undefined && { size }),
         ...(typeof expires_at === 'string' && { expiresAt: expires_at }),
         ...(url !== undefined && { url }),
-        warnings: readWarnings(answer.result?.warning, quote),
+        ...(hasAny(warnings) && { warnings }),
       };
     },
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { encodeToPayloads } from '@temporalio/common/lib/internal-non-workflow';
+import { defaultPayloadConverter } from '@temporalio/common';
 import type { CreditsWord } from '../shared/job';
 import { conversionJobType, creditsRestoredSignal } from '../shared/names';
 import { searchAttributes } from '../shared/search-attributes';
@@ -36,13 +36,14 @@ export async function restoreCredits(client: Client, { app }: { app: string }): 
   const jobId = randomUUID();
   // One word for all of them: once it has proved wrong for one, the others of its kind spend no request on it.
   const word: CreditsWord = { saidAt: Date.now() };
-  const payloads = await encodeToPayloads(client.options.loadedDataConverter, word);
+  // Not encrypted: jobs that are not listed may be anybody's, and one that can't read the word could not go on at all.
+  const payload = defaultPayloadConverter.toPayload(word);
   await client.workflowService.startBatchOperation({
     namespace,
     jobId,
     visibilityQuery: query,
     reason: `vCredits of app ${app} were restored`,
-    signalOperation: { signal: creditsRestoredSignal, identity, input: { payloads: payloads ?? [] } },
+    signalOperation: { signal: creditsRestoredSignal, identity, input: { payloads: [payload] } },
   });
   for (;;) {
     const { state, completeOperationCount, failureOperationCount } =

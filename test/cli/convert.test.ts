@@ -232,7 +232,7 @@ describe('Ctrl-C', () => {
     const ended = await command.ended;
     expect(ended.code).toBe(130);
     expect(ended.stderr).toBe(
-      'Interrupted: 1 ended, 1 under way, 1 not started. Jobs under way go on without this command; their results will be where you asked for them.\n',
+      'Interrupted: 1 ended, 1 under way, 1 not started. Jobs under way go on without this command; their results will be where you asked for them.\nSee it go on: fileconv job list\n',
     );
     while (!existsSync(path.join(folder, 'b.gif'))) await sleep(50);
     expect(existsSync(path.join(folder, 'c.gif'))).toBe(false);

@@ -29,7 +29,7 @@ beforeAll(async () => {
     start('proved', { unknownOutcomeWait: '10 seconds' }),
     start('refused'),
     start('strange'),
-    start('fine', {}, 'no-app-of-this-worker'),
+    start('fine', { uploadDeadline: '2 seconds' }, 'no-app-of-this-worker'),
   ]);
   await until('two jobs are parked', async () => {
     const states = await Promise.all([parked, cancelled].map((each) => each.state()));
@@ -64,7 +64,7 @@ describe('the metrics of a worker', () => {
     expect(ended('skipped', 'none')).toBe(0);
     expect(ended('failed', 'OUTCOME_UNKNOWN')).toBe(1);
     expect(ended('failed', 'NOT_VALID_EXTENSION')).toBe(1);
-    expect(ended('failed', 'UNKNOWN_APP')).toBe(1);
+    expect(ended('failed', 'UPLOAD_DEADLINE')).toBe(1);
     expect(told.worker.sum('fileconv_jobs_ended_total')).toBe(10);
   });
 

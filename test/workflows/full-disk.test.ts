@@ -185,5 +185,5 @@ describe('a batch', () => {
     expect(rig.stub.count('convert/file')).toBe(40);
     expect((await readdir(out)).sort()).toEqual(run.items.map(({ item }) => `${item}.pdf`).sort());
     expect((await readFile(path.join(out, '40.pdf'))).length).toBe(megabyte);
-  });
+  }, 150_000);
 });

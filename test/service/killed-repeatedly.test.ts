@@ -148,7 +148,7 @@ it(
 
     for (const { id, client, width, output, broken } of accepted) {
       const { entity, result } = await client.waitForTask(id);
-      if (broken) expect([result.error.code, entity['vcredits']]).toEqual(['FAILED_CONVERT', undefined]);
+      if (broken) expect([result.error.code, entity['vcredits']]).toEqual(['FAILED_CONVERT', 0]);
       else expect([result.error, entity['vcredits']]).toEqual([{}, prices[output]]);
       const other = clientOf(pick(apps, client.app.name === 'first' ? 1 : 0));
       expect((await other.post('task/response', { connector: id })).error.code).toBe('NO_CONNECTOR_DEPENDENT_TASK');

@@ -121,7 +121,7 @@ describe('a balance', () => {
     );
     const running = answers.filter(({ status }) => status === 200);
     expect(running).toHaveLength(2);
-    expect(answers.filter(({ error }) => error.code === 'INSUFFICIENT_VCREDITS')).toHaveLength(8);
+    expect(answers.filter(({ status }) => status === 403)).toHaveLength(8);
     for (const { body } of running) await client.waitForTask(body.entity?.id ?? '');
     await stop();
   });

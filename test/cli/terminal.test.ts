@@ -57,7 +57,7 @@ onTerminal('convert on a terminal', () => {
       interrupt: /converting/,
     });
     expect(code).toBe(130);
-    expect(screenOf(raw).at(-1)).toMatch(/^Interrupted: 2 under way\. Jobs under way go on without this command; /);
+    expect(screenOf(raw).at(-2)).toMatch(/^Interrupted: 2 under way\. Jobs under way go on without this command; /);
     expect(screenOf(raw).join('\n')).not.toContain('of 2 done');
   });
 

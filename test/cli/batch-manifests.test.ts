@@ -23,11 +23,6 @@ describe('batch run with a manifest that is wrong', () => {
     ['lacks a column', 'source,destination\na.md,x.html\n', /^error: m\.csv line 1: column output is missing\./],
     ['has a column that there is none of', 'source,ouput\na.md,html\n', /^error: m\.csv line 1: .*"ouput".*output\?$/],
     [
-      'is not UTF-8',
-      Buffer.concat([Buffer.from(`${header}a.md,html,\nb`), Buffer.from([0xfc]), Buffer.from('.md,html,\n')]),
-      /^error: m\.csv line 3, column source: the bytes are not UTF-8\./,
-    ],
-    [
       'leads out of its folder',
       `${header}a.md,html,../../etc/x\n`,
       /^error: m\.csv line 2, column destination: \.\.\/\.\.\/etc\/x is outside of /,

@@ -31,7 +31,7 @@ describe('watching a batch', () => {
 
     const result = await watchBatch({ output } as CommandContext, { stack, batch: endingBatch(), signal });
 
-    expect(result).toEqual({ status: 'completed' });
+    expect(result).toEqual({ result: { status: 'completed' } });
     expect(timers()).toBe(before);
   });
 });

@@ -82,11 +82,11 @@ describe('fileconv job show', () => {
     await until('a poll has failed', async () => (await handle.describe()).raw.pendingActivities?.[0]?.attempt === 2);
     const ended = await run('show', handle.workflowId);
     expect(shown(ended, 'State')).toMatch(/^converting since .* UTC, for /);
-    expect(shown(ended, 'Waits for')).toBe('the service to finish the conversion');
-    expect(shown(ended, 'Attempt')).toMatch(/^2, at \d{4}-.* UTC \(in \d+\.\d s\)$/);
+    expect(shown(ended, 'Waits for')).toBe('the conversion service of app job-commands');
+    expect(shown(ended, 'Attempt')).toMatch(/^2, at \d{4}-.* UTC\)?, in \d+\.\d s$/);
     expect(shown(ended, 'Last failure')).toContain('internal server error');
     expect(shown(ended, 'Worker')).toBeUndefined();
-    expect(linesOf(ended.stdout).at(-1)).toBe(`See it go on: fileconv job watch ${handle.workflowId}`);
+    expect(linesOf(ended.stdout).at(-1)).toBe('What is broken: fileconv doctor --app job-commands');
     const json = parseJson((await run('show', handle.workflowId, '--json')).stdout);
     expect(json).toMatchObject({ phase: 'converting', worker: 'answers', pending: { attempt: 2, underWay: false } });
     await handle.cancel();

@@ -178,9 +178,13 @@ function fromApiError(error: ConversionApiError, context: FailureContext): Error
     case 'transient':
       return build(context, { ...base, message, reaction: 'retry', delayMs: orderedMs, orderedWaitMs: orderedMs });
     case 'unreadable': {
-      const hopeless = !isPaid(context) && (context.unreadableInARow ?? 1) >= maxUnreadableAnswers;
-      const advice = `${message} Check that the base URL of app ${context.app} is the conversion service's (\`fileconv config show\`).`;
-      return build(context, { ...base, message: advice, reaction: hopeless ? 'fail' : 'retry' });
+      // The service keeps the result, which a repetition of the job fetches; every attempt costs it the file once more.
+      const isFile = error.endpoint === endpoints.downloadUrlGet;
+      const hopeless = (isFile || !isPaid(context)) && (context.unreadableInARow ?? 1) >= maxUnreadableAnswers;
+      const advice = isFile
+        ? ''
+        : ` Check that the base URL of app ${context.app} is the conversion service's (\`fileconv config show\`).`;
+      return build(context, { ...base, message: message + advice, reaction: hopeless ? 'fail' : 'retry' });
     }
     case 'caller':
     case 'account':

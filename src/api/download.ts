@@ -29,8 +29,9 @@ export async function openDownload(
   let answer = await request(connection, ticket, target, options);
   for (let redirects = 0; isRedirect(answer) && redirects < maxRedirects; redirects += 1) {
     answer.body.destroy();
-    const location = new URL(answer.headers.location ?? '', target.url).href;
-    target = { ...resolve(connection, location), own: false };
+    const { location = '' } = answer.headers;
+    if (!URL.canParse(location, target.url.href)) throw notFollowed();
+    target = { ...resolve(connection, new URL(location, target.url).href), own: false };
     answer = await request(connection, ticket, target, options);
   }
   return readDownload(connection, answer, target);
@@ -40,9 +41,13 @@ function resolve(connection: ServiceConnection, link: string | undefined): Downl
   if (link === undefined || link === '') return { url: connection.address.endpointUrl(endpoint), own: true };
   const target = connection.address.resolveLink(link);
   if (target) return target;
-  throw new ConversionApiError({
+  throw notFollowed();
+}
+
+function notFollowed(): ConversionApiError {
+  return new ConversionApiError({
     code: 'UNREADABLE_RESPONSE',
-    message: `${endpoint}: the download link is not an http(s) URL, or leaves TLS`,
+    message: `${endpoint}: the download link, or where it redirects to, is not an http(s) URL, or leaves TLS`,
     endpoint,
     mayHaveExecuted: false,
   });

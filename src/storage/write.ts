@@ -78,7 +78,8 @@ async function receive(
     handle,
     uri,
     onBytes(bytes) {
-      if (expectedSize !== undefined && bytes > expectedSize) throw sizeMismatch(uri, expectedSize, 'more');
+      if (expectedSize !== undefined && bytes > expectedSize)
+        throw sizeMismatch(uri, expectedSize, `at least ${bytes}`);
       onProgress?.(bytes);
     },
   });

@@ -111,7 +111,7 @@ describe('toFailure', () => {
     expect(verdict(toFailure(gone, contextOf('download')))).toBe('taskLost');
   });
 
-  it('gives up on a service that five times in a row answers nothing readable, unless the conversion is paid for', () => {
+  it('gives up on a service that five times in a row answers nothing readable; of a conversion that is paid for only on its file', () => {
     const error = apiError('UNREADABLE_RESPONSE');
     expect(verdict(toFailure(error, contextOf('upload')))).toBe('retry');
     expect(verdict(toFailure(error, contextOf('upload', { attempt: 5 })))).toBe('retry');
@@ -119,6 +119,9 @@ describe('toFailure', () => {
     const last = toFailure(error, contextOf('upload', { unreadableInARow: 5 }));
     expect(verdict(last)).toBe('fail');
     expect(last.message).toContain('base URL of app acme');
+    const bytes = apiError('UNREADABLE_RESPONSE', { endpoint: endpoints.downloadUrlGet });
+    expect(verdict(toFailure(bytes, contextOf('download', { unreadableInARow: 4 })))).toBe('retry');
+    expect(verdict(toFailure(bytes, contextOf('download', { unreadableInARow: 5 })))).toBe('fail');
   });
 
   it('passes cancellation through untouched, also out of an aborted request', () => {

@@ -177,6 +177,12 @@ describe('a download link', () => {
     },
   );
 
+  it.each(['http://[', 'http://a b/', 'https://:0:0/'])('that redirects to %s is refused', async (location) => {
+    const { baseUrl } = await serve((response) => response.writeHead(302, { location }).end());
+    const error = await failureOf(connectTo(baseUrl).download({ ticket: { connector: 'c' } }));
+    expect(error).toMatchObject({ code: 'UNREADABLE_RESPONSE', mayHaveExecuted: false });
+  });
+
   it('that would leave TLS is refused', async () => {
     const error = await failureOf(
       connectTo('https://127.0.0.1:1').download({ ticket: ticketFor('http://storage.example/x') }),

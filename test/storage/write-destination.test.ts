@@ -59,14 +59,18 @@ describe('writeDestination', () => {
   });
 
   it.each([
-    ['fewer', 20],
-    ['more', 5],
-  ])('fails, and keeps nothing, when %s bytes come than were promised', async (_how, expectedSize) => {
-    const folder = await makeFolder();
-    const error = await failureOf(write(uriOf(folder, 'out.pdf'), { expectedSize }));
-    expect(error).toMatchObject({ code: 'SIZE_MISMATCH', retryable: true });
-    expect(await listFolder(folder)).toEqual([]);
-  });
+    ['fewer', 20, '20 bytes were to come, only 11 came.'],
+    ['more', 5, '5 bytes were to come, at least 11 came.'],
+  ])(
+    'fails with both figures, and keeps nothing, when %s bytes come than were promised',
+    async (_how, expectedSize, told) => {
+      const folder = await makeFolder();
+      const error = await failureOf(write(uriOf(folder, 'out.pdf'), { expectedSize }));
+      expect(error).toMatchObject({ code: 'SIZE_MISMATCH', retryable: true });
+      expect(error.message).toContain(told);
+      expect(await listFolder(folder)).toEqual([]);
+    },
+  );
 
   it('stops a body that brings more than was promised', async () => {
     const folder = await makeFolder();

@@ -121,4 +121,25 @@ describe('answers that are no answers of the service, after others', () => {
     await expect(job.result()).rejects.toMatchObject({ code: 'UNREADABLE_RESPONSE' });
     expect(rig.stub.count('upload/file')).toBe(5);
   });
+
+  it.each([
+    [
+      'redirects to an address that is none',
+      { status: 302, headers: { location: 'http://[' }, body: '' },
+      'is not an http(s) URL',
+    ],
+    ['brings fewer bytes than promised', { status: 200, headers: {}, body: 'conv' }, '9 bytes were to come, only 4'],
+    [
+      'brings more bytes than promised',
+      { status: 200, headers: {}, body: 'converted!' },
+      '9 bytes were to come, at least 10',
+    ],
+  ])('fail a download that %s at the fifth in a row', async (_title, { status, headers, body }, told) => {
+    rig.stub.on('download/url/get', (_seen, response) => void response.writeHead(status, headers).end(body));
+    const job = await start({});
+    const failure: unknown = await job.result().catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 'UNREADABLE_RESPONSE' });
+    expect(String(failure)).toContain(told);
+    expect(rig.stub.count('download/url/get')).toBe(5);
+  });
 });

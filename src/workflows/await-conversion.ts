@@ -97,11 +97,11 @@ async function seekProof(job: JobParts, failure: JobFailure): Promise<Proof> {
   } catch (error) {
     if (isCancellation(error)) throw error;
     const asked = readFailure(error, failureCodes.conversionDeadline);
-    progress.requests += asked.requests;
     if (asked.reaction !== 'outcomeUnknown') {
       progress.charge.resolved(namedTask);
       return { failure: asked };
     }
+    progress.requests += asked.requests;
     progress.taskId = undefined;
     progress.enter('submitting');
     return note('A callback came, but the service does not know the task that it names.');

@@ -3,17 +3,17 @@ import {
   defineQuery,
   isCancellation,
   setHandler,
-  sleep,
   upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { TaskReport } from '../shared/activities';
 import { failureCodes } from '../shared/activities';
-import type { ConversionJobInput, ConversionJobResult, ConversionJobState, JobPhase } from '../shared/job';
+import type { ConversionJobInput, ConversionJobResult, ConversionJobState } from '../shared/job';
 import { lastSegment, sourceName } from '../shared/job';
 import { conversionStateQuery } from '../shared/names';
 import { shownTime } from '../shared/shown-time';
-import { awaitConversion, awaitProof } from './await-conversion';
+import { awaitConversion } from './await-conversion';
+import { convertSource, noteFailure } from './convert-source';
 import { CreditsPark } from './credits-park';
 import { createJobActivities } from './job-activities';
 import { JobCallbacks } from './job-callbacks';
@@ -21,23 +21,14 @@ import type { JobFailure } from './job-failure';
 import { readFailure } from './job-failure';
 import type { JobActivities } from './job-activities';
 import type { JobParts } from './job-parts';
-import { countEnd, countUnknownOutcome } from './job-metrics';
+import { countEnd } from './job-metrics';
 import { JobProgress } from './job-progress';
 import { OrderedWaits } from './ordered-waits';
 import type { ResolvedPolicies } from './policies';
 import { resolvePolicies } from './policies';
 import { RoomWait } from './room-wait';
-import { submitConversion } from './submit-conversion';
-
-/** Since the job began, or was last parked. */
-const uploadsAtMost = 2;
-
-/** What is converted. */
-interface Uploaded {
-  connector: string;
-  /** Absent when another job uploaded it. */
-  bytes?: number;
-}
+import { runStep } from './run-step';
+import { SourceUpload } from './upload-source';
 
 const stateQuery = defineQuery<ConversionJobState>(conversionStateQuery);
 
@@ -69,8 +60,7 @@ class ConversionJob implements JobParts {
   readonly credits: CreditsPark;
   readonly waits: OrderedWaits;
   readonly room: RoomWait;
-  private resubmissions = 0;
-  private uploadsLeft: number;
+  private readonly upload = new SourceUpload(this);
 
   constructor(readonly input: ConversionJobInput) {
     this.policies = resolvePolicies(input);
@@ -89,8 +79,6 @@ class ConversionJob implements JobParts {
     this.credits = new CreditsPark({ app: input.app, creditsDeadlineMs }, this.progress);
     const { destination = '' } = input;
     this.room = new RoomWait({ destination, deadlineMs: this.policies.downloadDeadlineMs }, this.progress);
-    // A lost upload is made good once: a second loss has another reason.
-    this.uploadsLeft = 'uri' in input.source ? uploadsAtMost : 0;
   }
 
   async run(): Promise<ConversionJobResult> {
@@ -108,7 +96,7 @@ class ConversionJob implements JobParts {
     } catch (error) {
       if (isCancellation(error)) throw error;
       const failure = readFailure(error, failureCodes.conversionDeadline);
-      this.noteFailure(failure);
+      noteFailure(this, failure);
       // The task failed, in a way that submitting again is good for, and it was free.
       if (failure.reaction === 'submitAgain' || failure.reaction === 'uploadAgain') return 'lost';
       if (failure.reaction === 'awaitCredits') return 'lost';
@@ -132,9 +120,7 @@ class ConversionJob implements JobParts {
   }
 
   private async convertFile(): Promise<ConversionJobResult> {
-    const uploaded = 'connector' in this.input.source ? this.input.source : await this.upload();
-    if (uploaded === 'skipped') return this.result('skipped');
-    const report = await this.convert(uploaded);
+    const report = await convertSource(this, this.upload);
     if (report === 'skipped') return this.result('skipped');
     return this.deliver(report, (failure) => {
       throw this.progress.failed(failure);
@@ -171,180 +157,6 @@ class ConversionJob implements JobParts {
     });
   }
 
-  private async upload(): Promise<Uploaded | 'skipped'> {
-    if (!('uri' in this.input.source)) throw new TypeError('only a file can be uploaded');
-    const { app, output, destination } = this.input;
-    const { uri } = this.input.source;
-    this.uploadsLeft -= 1;
-    const request = {
-      app,
-      uri,
-      output,
-      ...(destination !== undefined && { destination }),
-      onExisting: this.policies.onExisting,
-      ...(this.input.describeSource && { describeSource: true as const }),
-    };
-    const uploaded = await this.step('uploading', failureCodes.uploadDeadline, () =>
-      this.activities.uploadFile(request, this.name),
-    );
-    if (uploaded.skipped) return 'skipped';
-    this.progress.requests += uploaded.requests;
-    this.progress.source = uploaded.source;
-    this.progress.warn(uploaded.warnings);
-    return uploaded;
-  }
-
-  /**
-   * Runs a repeat-safe step; parks when the app has too few vCredits for it, and then runs it again. `cleanUp` is for a step that failed, and
-   * returns what a person should know.
-   */
-  private async step<T, Lost = never>(
-    phase: JobPhase,
-    deadlineCode: string,
-    run: () => Promise<T>,
-    {
-      cleanUp = () => Promise.resolve(''),
-      onLost = (failure) => {
-        throw this.progress.failed(failure);
-      },
-    }: { cleanUp?: () => Promise<string>; onLost?: (failure: JobFailure) => Lost } = {},
-  ): Promise<T | Lost> {
-    for (;;) {
-      this.progress.enter(phase, this.room.waitsFor);
-      this.credits.forgetRestored();
-      try {
-        return await run();
-      } catch (error) {
-        if (isCancellation(error)) throw error;
-        const failure = this.room.explain(readFailure(error, this.room.deadlineCode(deadlineCode)));
-        this.progress.requests += failure.requests;
-        if (failure.reaction === 'taskLost') {
-          this.progress.charge.lost();
-          return onLost(failure);
-        }
-        if (failure.reaction !== 'awaitCredits' && failure.reaction !== 'awaitRoom') {
-          throw this.progress.failed(failure, await cleanUp());
-        }
-        this.progress.lastFailure = failure;
-        if (failure.reaction === 'awaitRoom') this.room.enter(failure);
-        else await this.credits.wait(failure);
-      }
-    }
-  }
-
-  /** Submits until a conversion is done; every way round the loop has its own limit. */
-  private async convert(firstUpload: Uploaded): Promise<TaskReport | 'skipped'> {
-    let { connector, bytes: sourceBytes } = firstUpload;
-    let deadline = Date.now() + this.policies.submitDeadlineMs;
-    for (;;) {
-      let failure: JobFailure;
-      try {
-        const accepted = await submitConversion(this, { connector, sourceBytes, deadlineMs: deadline - Date.now() });
-        if (accepted.skipped) return 'skipped';
-        const { report, callback = false } = accepted;
-        return report.finished ? report : await awaitConversion(this, { taskId: report.taskId, callback });
-      } catch (error) {
-        if (isCancellation(error)) throw error;
-        const isSubmit = this.progress.phase !== 'converting';
-        failure = this.readConvertFailure(error);
-        if (isSubmit && failure.origin === 'request' && failure.reaction !== 'outcomeUnknown')
-          this.progress.charge.refused();
-      }
-      this.noteFailure(failure);
-      if (failure.reaction === 'outcomeUnknown' && failure.callback) {
-        const proof = await awaitProof(this, failure);
-        if (proof.report) return proof.report;
-        failure = proof.failure;
-        if (failure.origin === 'task') this.progress.charge.failedAtService();
-      }
-      if (failure.reaction === 'submitAfterLoss' && Date.now() >= deadline + this.waits.waitedMs) {
-        throw this.progress.failed(failure);
-      }
-      const next = await this.react(failure);
-      if (failure.reaction === 'awaitCredits') deadline = this.credits.deadline + this.policies.submitTimeoutMs;
-      if (failure.reaction === 'awaitRoom') deadline = this.room.deadline + this.policies.submitTimeoutMs;
-      if (next === 'uploadAgain') {
-        const again = await this.upload();
-        if (again === 'skipped') return 'skipped';
-        ({ connector, bytes: sourceBytes } = again);
-      }
-    }
-  }
-
-  private noteFailure(failure: JobFailure): void {
-    const { progress } = this;
-    progress.requests += failure.requests;
-    progress.lastFailure = failure;
-    if (failure.afterReset) progress.charge.foundOpen();
-    if (failure.origin === 'task') progress.charge.failedAtService();
-    else if (failure.reaction === 'outcomeUnknown') progress.charge.unknown();
-    else if (failure.reaction === 'taskLost') progress.charge.lost();
-  }
-
-  /** Waits as the failure asks before the next submit, or throws the job's own failure. */
-  private async react(failure: JobFailure): Promise<'submitAgain' | 'uploadAgain'> {
-    switch (failure.reaction) {
-      case 'submitAfterLoss':
-        return 'submitAgain';
-      case 'awaitCredits':
-        if (this.credits.isOverdue) throw this.progress.failed(this.credits.outOfCredits(failure));
-        // What was uploaded may expire at the service before there are credits again, which is nobody's fault.
-        this.uploadsLeft = 'uri' in this.input.source ? uploadsAtMost : 0;
-        await this.credits.park();
-        return 'submitAgain';
-      case 'awaitRoom':
-        this.room.enter(failure);
-        return 'submitAgain';
-      case 'uploadAgain':
-        if (this.uploadsLeft > 0) return 'uploadAgain';
-        throw this.progress.failed(failure);
-      case 'submitAgain':
-        if (this.resubmissions >= this.policies.maxResubmissions) throw this.progress.failed(failure);
-        await this.pauseBeforeResubmission();
-        return 'submitAgain';
-      case 'outcomeUnknown':
-        if (this.policies.onUnknownOutcome === 'fail') {
-          this.tellUnknownOutcome('failed', failure);
-          throw this.progress.failed(
-            failure,
-            `Policy onUnknownOutcome is "fail": nothing was submitted again. Look at the service whether the conversion ran; to convert all the same: fileconv job retry ${workflowInfo().workflowId} --resubmit`,
-          );
-        }
-        if (this.resubmissions >= this.policies.maxResubmissions) {
-          this.tellUnknownOutcome('failed', failure);
-          throw this.progress.failed(failure);
-        }
-        this.tellUnknownOutcome('resubmitted', failure);
-        await this.pauseBeforeResubmission();
-        return 'submitAgain';
-      case 'taskLost':
-      case 'fail':
-        throw this.progress.failed(failure);
-    }
-  }
-
-  private tellUnknownOutcome(decision: 'failed' | 'resubmitted', failure: JobFailure): void {
-    countUnknownOutcome(decision);
-    this.progress.log.unknownOutcome(decision, failure);
-  }
-
-  private async pauseBeforeResubmission(): Promise<void> {
-    this.progress.enter('submitting', 'Waits a moment before it submits the conversion again.');
-    const { retryInitialIntervalMs, retryMaximumIntervalMs } = this.policies;
-    const pauseMs = Math.min(retryInitialIntervalMs * 2 ** this.resubmissions, retryMaximumIntervalMs);
-    await sleep(pauseMs, { summary: 'before the next submit' });
-    this.resubmissions += 1;
-  }
-
-  private readConvertFailure(error: unknown): JobFailure {
-    if (this.progress.phase === 'converting') return readFailure(error, failureCodes.conversionDeadline);
-    const deadlineCode = this.credits.isParked
-      ? failureCodes.creditsDeadline
-      : this.room.deadlineCode(failureCodes.submitDeadline);
-    const failure = this.room.explain(readFailure(error, deadlineCode, { isSubmit: true }));
-    return failure.code === failureCodes.creditsDeadline ? this.credits.outOfCredits(failure) : failure;
-  }
-
   private async download<Lost>(
     report: TaskReport,
     destination: string,
@@ -359,9 +171,9 @@ class ConversionJob implements JobParts {
       onExisting: this.policies.onExisting,
     };
     const summary = `to ${lastSegment(destination)}${destination.endsWith('/') ? '/' : ''}`;
-    const downloaded = await this.step(
-      'downloading',
-      failureCodes.downloadDeadline,
+    const downloaded = await runStep(
+      this,
+      { phase: 'downloading', deadlineCode: failureCodes.downloadDeadline },
       () => {
         const deadlineMs = Math.max(this.room.deadline - Date.now(), 1);
         return this.activities.downloadFile({ ...request, ...this.room.needed() }, { summary, deadlineMs });

@@ -1,0 +1,52 @@
+import { failureCodes } from '../shared/activities';
+import type { JobParts } from './job-parts';
+import { runStep } from './run-step';
+
+/** What is converted. */
+export interface Uploaded {
+  connector: string;
+  /** Absent when another job uploaded it. */
+  bytes?: number;
+}
+
+/** A lost upload is made good once: a second loss has another reason. */
+const uploadsAtMost = 2;
+
+/** The uploads of one job. */
+export class SourceUpload {
+  private left = uploadsAtMost;
+
+  constructor(private readonly job: JobParts) {}
+
+  /** What the service lost, or let expire, can be uploaded again. */
+  get isRepeatable(): boolean {
+    return this.left > 0 && 'uri' in this.job.input.source;
+  }
+
+  /** The service is not to blame for an upload that expires while the job waits for a person. */
+  forgive(): void {
+    this.left = uploadsAtMost;
+  }
+
+  async run(): Promise<Uploaded | 'skipped'> {
+    const { input, name, policies, progress, activities } = this.job;
+    const { app, source, output, destination, describeSource } = input;
+    if ('connector' in source) return source;
+    this.left -= 1;
+    const request = {
+      app,
+      uri: source.uri,
+      output,
+      ...(destination !== undefined && { destination }),
+      onExisting: policies.onExisting,
+      ...(describeSource && { describeSource }),
+    };
+    const step = { phase: 'uploading', deadlineCode: failureCodes.uploadDeadline } as const;
+    const uploaded = await runStep(this.job, step, () => activities.uploadFile(request, name));
+    if (uploaded.skipped) return 'skipped';
+    progress.requests += uploaded.requests;
+    progress.source = uploaded.source;
+    progress.warn(uploaded.warnings);
+    return uploaded;
+  }
+}

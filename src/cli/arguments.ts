@@ -1,10 +1,11 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { parseDurationMs } from '../config/duration';
+import { formatNameOf } from '../shared/format-name';
 
-/** `.PDF` is as good as `pdf`. */
+/** Of `--to` and `--from`. */
 export function formatName(text: string): string {
-  const name = text.toLowerCase().replace(/^\./, '');
-  if (/^[a-z0-9]+([-_][a-z0-9_]+)*$/.test(name)) return name;
+  const name = formatNameOf(text);
+  if (name !== undefined) return name;
   throw new InvalidArgumentError('A format is a name such as pdf or txt-markdown.');
 }
 

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import type { EarlierRuns } from '../shared/charge';
+import { isFormatName } from '../shared/format-name';
 import type { ConversionJobInput, ConversionSource } from '../shared/job';
 import { sourceName } from '../shared/job';
 
@@ -50,11 +51,8 @@ const requestSchema = z.strictObject({
     z.strictObject({ uri: z.string().min(1) }),
     z.strictObject({ connector: z.string().min(1), name: z.string().min(1).optional() }),
   ]),
-  output: z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/i, 'must be a format name such as pdf or txt-markdown'),
-  input: z
-    .string()
-    .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/i, 'must be a format name such as docx')
-    .optional(),
+  output: z.string().refine(isFormatName, 'must be a format name such as pdf or txt-markdown'),
+  input: z.string().refine(isFormatName, 'must be a format name such as docx').optional(),
   destination: z.string().min(1).optional(),
   describeSource: z.boolean().optional(),
   earlier: earlierRuns.optional(),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ConversionBatchInput } from '../shared/batch';
+import { isFormatName } from '../shared/format-name';
 import type { ConversionSweepInput } from '../shared/sweep';
 import { toBatchInput } from './batch-request';
 import { InvalidRequestError, toUri } from './job-request';
@@ -48,7 +49,7 @@ const requestSchema = z.object({
     z.strictObject({ cron: z.string().min(1), timeZone: z.string().min(1).optional() }),
   ]),
   from: z.string().min(1),
-  to: z.string().regex(/^[a-z0-9]+([-_][a-z0-9_]+)*$/i, 'must be a format name such as pdf or txt-markdown'),
+  to: z.string().refine(isFormatName, 'must be a format name such as pdf or txt-markdown'),
   out: z.string().min(1),
   batchFolder: z.string().min(1),
   extension: z.string().min(1).optional(),

@@ -97,6 +97,7 @@ it('exactly the bad files of a batch fail, by code; mended, retry runs only thos
   const retried = await fileconv(['batch', 'retry', 'some bad'], options);
   const done = total - badItems.length;
   expect(linesOf(retried.stderr)).toEqual([
+    `warning: ${bad.unknownFormat.length} files of format nonsense can't be converted, and will fail: the service knows no format nonsense. See: fileconv formats`,
     `Batch some bad: ${badItems.length} files to convert, ${done} files done before.`,
   ]);
   const unmended = bad.unknownFormat.length;

@@ -1,4 +1,5 @@
-import { writeFile } from 'node:fs/promises';
+import { existsSync, writeFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { accountApp, accountToken, type AccountService, startAccountService } from '../support/account-service';
 import { formats } from '../support/account-formats';
@@ -60,6 +61,49 @@ it('fileconv formats lists the names that --to takes, all of them', async () => 
     expect([format, ended.stderr]).toEqual([format, expect.stringContaining('exists already')]);
   }
   expect(service.count('upload/file')).toBe(0);
+});
+
+it('the dry run of 10,000 files of 6 kinds asks once for each pair, and lists what cannot convert', async () => {
+  const kinds = ['png', 'jpg', 'gif', 'svg', 'md', 'docx'];
+  await mkdir(path.join(folder, 'many'));
+  for (let n = 0; n < 10_000; n += 1) {
+    writeFileSync(path.join(folder, 'many', `${n}.${kinds[n % kinds.length] ?? ''}`), 'x');
+  }
+  const before = service.questions();
+  const ended = await run('batch', 'run', 'many', '--to', 'webp', '--out', 'out', '--dry-run');
+  expect(service.questions() - before).toBe(6);
+  expect(linesOf(ended.stderr)).toEqual([
+    "warning: 1,666 files of format md can't be converted, and will fail: the service does not convert md to webp. See what it converts md to: fileconv formats md",
+    "warning: 1,666 files of format docx can't be converted, and will fail: the service does not convert docx to webp. See what it converts docx to: fileconv formats docx",
+  ]);
+  expect(ended.stdout).toContain('10,000 files to convert');
+  expect(ended.code).toBe(0);
+});
+
+it.each([['--dry-run'], ['--recursive']])(
+  'a batch of which nothing converts is refused, also with %s',
+  async (flag) => {
+    const ended = await run('batch', 'run', 'dot.png', '--to', 'docx', '--out', 'out', flag);
+    expect(ended.stderr).toContain(
+      "1 file of format png can't be converted: the service does not convert png to docx.",
+    );
+    expect(ended.code).toBe(2);
+    const misspelt = await run('batch', 'run', 'dot.png', '--to', 'wepb', '--out', 'out', flag);
+    expect(misspelt.stderr).toBe(
+      "error: 1 file of format png can't be converted: the service knows no format wepb. Did you mean webp? See: fileconv formats\n",
+    );
+    expect([misspelt.code, service.count('upload/file')]).toEqual([2, 0]);
+    expect(existsSync(path.join(folder, '.fileconv/batches/dot-docx'))).toBe(false);
+  },
+);
+
+it('a dry run needs no service: what could not be asked is said in one line', async () => {
+  const env = { ACCOUNT_TOKEN: accountToken, FILECONV_APPS_ACCOUNT_BASE_URL: 'http://127.0.0.1:9' };
+  const ended = await fileconv(['batch', 'run', 'dot.png', '--to', 'webp', '--dry-run'], { cwd: folder, env });
+  expect(linesOf(ended.stderr)).toEqual([
+    expect.stringMatching(/^warning: The formats could not be checked beforehand: .*can't be reached/),
+  ]);
+  expect(ended.code).toBe(0);
 });
 
 it('service check passes, and every request says which client it comes from', async () => {

@@ -28,6 +28,8 @@ export interface AccountService {
   readonly url: string;
   /** Requests to `upload/file` and the other endpoints, without their version. */
   count(path: string): number;
+  /** Requests about formats, to whichever endpoint. */
+  questions(): number;
   readonly userAgents: ReadonlySet<string>;
   close(): Promise<void>;
 }
@@ -97,6 +99,7 @@ export async function startAccountService(): Promise<AccountService> {
   return {
     url: origin,
     count: (path) => seen.filter((each) => each === path).length,
+    questions: () => seen.filter((each) => /^(convert\/(formats|graph)|format\/get)$/.test(each)).length,
     userAgents,
     close: () =>
       new Promise((resolve) => {

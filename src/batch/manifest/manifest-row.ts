@@ -1,4 +1,5 @@
 import { closestName } from '../../shared/closest-name';
+import { formatNameOf } from '../../shared/format-name';
 import type { Findings } from '../plan/findings';
 
 /** One row of a manifest that a person wrote, with all values as they stand there. */
@@ -29,12 +30,6 @@ export interface ManifestReading {
   warnings: Findings;
 }
 
-const formatPattern = /^[a-z0-9]+(-[a-z0-9]+)*$/i;
-
-function isFormatName(format: string): boolean {
-  return formatPattern.test(format);
-}
-
 /** The row when all of its values can be used; each that can't becomes a finding. */
 export function checkRow(
   raw: RawRow,
@@ -53,7 +48,7 @@ export function checkRow(
   if (output === undefined) problem('output', 'it is empty. Name the format to convert to, for example pdf.');
   const input = valueOf(raw.input);
   for (const [column, format] of [['output', output] as const, ['input', input] as const]) {
-    if (format === undefined || format.includes('\0') || isFormatName(format)) continue;
+    if (format === undefined || format.includes('\0') || formatNameOf(format) !== undefined) continue;
     problem(column, `${JSON.stringify(format)} is not the name of a format. See: fileconv formats`);
   }
   if (output === undefined || findings.count > before) return undefined;
@@ -62,8 +57,8 @@ export function checkRow(
     line,
     term,
     source,
-    output,
-    ...(input !== undefined && { input }),
+    output: formatNameOf(output) ?? output,
+    ...(input !== undefined && { input: formatNameOf(input) ?? input }),
     ...(destination !== undefined && { destination }),
   };
 }

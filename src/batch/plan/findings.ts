@@ -9,6 +9,8 @@ export type FindingCode =
   | 'SOURCE_NOT_FOUND'
   /** A folder, a device, an empty file. */
   | 'SOURCE_UNUSABLE'
+  /** The service does not convert such files. */
+  | 'FORMAT_UNUSABLE'
   | 'SOURCE_REPEATED'
   | 'NO_SOURCES'
   | 'TEMPLATE_INVALID'

@@ -30,9 +30,10 @@ export class PlanCounts {
     this.#bytes += bytes;
     if (item.onExisting === 'overwrite') this.#replaced += 1;
     else if (exists) this.existing.add('DESTINATION_EXISTS', `${fileURLToPath(item.destination)} exists already.`);
-    const input = item.input ?? extensionOf(item.source);
-    const key = `${input} ${item.output}`;
-    const format = this.#formats.get(key) ?? { input, output: item.output, rows: 0, bytes: 0 };
+    const extension = extensionOf(item.source);
+    const { input = extension, output } = item;
+    const key = `${extension} ${input} ${output}`;
+    const format = this.#formats.get(key) ?? { input, extension, output, rows: 0, bytes: 0 };
     format.rows += 1;
     format.bytes += bytes;
     this.#formats.set(key, format);

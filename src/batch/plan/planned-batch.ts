@@ -6,6 +6,8 @@ import type { FindingList } from './findings';
 export interface FormatCount {
   /** The named input format, or the source's extension in lower case; empty when there is neither. */
   input: string;
+  /** Of the sources, in lower case. */
+  extension: string;
   output: string;
   rows: number;
   bytes: number;

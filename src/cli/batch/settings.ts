@@ -5,7 +5,6 @@ import { isEmbedded } from '../app-profiles';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import type { RunFlags } from '../commands/batch/run';
-import { settleFormats } from '../convert/settle-formats';
 import { isEncrypting } from '../encryption-settings';
 import { embeddedFormats } from '../formats/embedded-formats';
 import { extensionFromName, nameOf } from '../formats/format-lookup';
@@ -17,7 +16,7 @@ export interface BatchSettings {
   plan: PlanBatchOptions;
 }
 
-/** @throws CommandError when the arguments contradict each other, or the target format is none. */
+/** @throws CommandError when the arguments contradict each other. */
 export async function settleBatch(
   context: CommandContext,
   sources: readonly string[],
@@ -29,9 +28,9 @@ export async function settleBatch(
   const what = whatToConvert(sources, { ...flags, cwd });
   const name = flags.name ?? defaultName(sources, { ...flags, cwd, out, isHidden: isEncrypting(context) });
   checkName(name);
-  const { to, from, template } = flags;
+  const { template } = flags;
+  // Any other service is asked once the files are known, for each pair of formats.
   const extensions = isEmbedded(context, app) ? await knownExtensions() : new Map<string, string>();
-  if (to !== undefined) extensions.set(to, await settleFormats(context, app, { inputs: [], from, to }));
   return {
     name,
     app,
@@ -98,7 +97,7 @@ function whatToConvert(
 }
 
 /**
- * The same for the same command in the same folder, and readable: `scans-pdf-3f9a1c`. Names of batches are never encrypted: `isHidden` makes it
+ * The same for the same command in the same folder, and readable: `letters-pdf-3f9a1c`. Names of batches are never encrypted: `isHidden` makes it
  * `batch-3f9a1c0e82d7`.
  */
 export function defaultName(

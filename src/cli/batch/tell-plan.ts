@@ -61,7 +61,7 @@ export function tellDryRun(
   const before = done > 0 ? `, ${counted(done, 'file')} done before` : '';
   output.print(`Batch ${name}: ${counted(todo, 'file')} to convert (${fileSize(bytes)})${before}.`);
   if (formats.length > 0) {
-    const table = formats.map((pair) => [pair.input || '?', pair.output, String(pair.rows), fileSize(pair.bytes)]);
+    const table = formats.map((pair) => [pair.input || '?', pair.output, formatCount(pair.rows), fileSize(pair.bytes)]);
     output.print(formatTable(['FROM', 'TO', 'FILES', 'SIZE'], table));
   }
   if (replaced > 0)

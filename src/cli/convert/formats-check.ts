@@ -1,6 +1,6 @@
 import { closestName } from '../../shared/closest-name';
 import { CommandError, throwIfAny } from '../command-error';
-import type { FormatLookup, PairProblem } from '../formats/format-lookup';
+import type { FormatLookup, FormatPair, PairProblem } from '../formats/format-lookup';
 import { nameOf } from '../formats/format-lookup';
 import type { ConvertInput } from './inputs';
 
@@ -17,35 +17,38 @@ export interface WantedFormats {
  */
 export async function checkFormats(lookup: FormatLookup, { inputs, from, to }: WantedFormats): Promise<string> {
   const target = await lookup.target(to);
-  if (!target) throw await unknownTarget(lookup, to);
+  if (!target) throw new CommandError('FORMAT_UNUSABLE', [capitalised(await unknownTarget(lookup, to))]);
   const problems: string[] = [];
   for (const extension of new Set(inputs.map((input) => input.extension))) {
     const files = inputs.filter((input) => input.extension === extension).map(({ file }) => file);
     const [first = '', ...others] = files;
     const who = others.length === 0 ? first : `${first} and ${others.length} more`;
-    if (extension === '') {
-      problems.push(
-        `${who} can't be converted: by the extension of its name the service tells a file's format, and there is none. Rename it, for example to ${first}.md.`,
-      );
-      continue;
-    }
-    const problem = await lookup.problemOf({ extension, from, to });
-    if (problem)
-      problems.push(`${who} can't be converted: ${explain(problem, { input: from ?? extension, extension, to })}`);
+    const reason = await whyNot(lookup, { extension, from, to }, first);
+    if (reason !== undefined) problems.push(`${who} can't be converted: ${reason}`);
   }
   throwIfAny('FORMAT_UNUSABLE', problems);
   return target.extension;
 }
 
-async function unknownTarget(lookup: FormatLookup, to: string): Promise<CommandError> {
+/** Why the service does not convert such files, of which one is named, and what to type next; undefined when it does. */
+export async function whyNot(lookup: FormatLookup, pair: FormatPair, file = 'NAME'): Promise<string | undefined> {
+  if (pair.extension === '') {
+    return `by the extension of its name the service tells a file's format, and there is none. Rename it, for example to ${file}.md.`;
+  }
+  const problem = await lookup.problemOf(pair);
+  if (problem?.kind === 'unknownOutput') return unknownTarget(lookup, pair.to);
+  return problem && explain(problem, pair);
+}
+
+async function unknownTarget(lookup: FormatLookup, to: string): Promise<string> {
   const closest = closestName(to, ((await lookup.targets()) ?? []).map(nameOf));
   const hint = closest === undefined ? '' : ` Did you mean ${closest}?`;
-  return new CommandError('FORMAT_UNUSABLE', [`The service knows no format ${to}.${hint} See: fileconv formats`]);
+  return `the service knows no format ${to}.${hint} See: fileconv formats`;
 }
 
 function explain(
-  problem: PairProblem,
-  { input, extension, to }: { input: string; extension: string; to: string },
+  problem: Exclude<PairProblem, { kind: 'unknownOutput' }>,
+  { extension, from: input = extension, to }: FormatPair,
 ): string {
   switch (problem.kind) {
     case 'unknownInput':
@@ -59,4 +62,8 @@ function explain(
         ? `a package is missing that converts ${input} to ${to}. Run: npm install ${problem.missingPackages.join(' ')}`
         : `the service does not convert ${input} to ${to}. See what it converts ${input} to: fileconv formats ${input}`;
   }
+}
+
+function capitalised(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }

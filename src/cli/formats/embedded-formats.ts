@@ -16,7 +16,8 @@ export function embeddedFormats(): FormatLookup {
       const output = catalog.find(to);
       if (!input) return Promise.resolve({ kind: 'unknownInput' });
       if (!input.extensions.includes(extension)) return Promise.resolve({ kind: 'extensionMismatch' });
-      const route = output && catalog.route(input, output);
+      if (!output) return Promise.resolve({ kind: 'unknownOutput' });
+      const route = catalog.route(input, output);
       if (!route) return Promise.resolve({ kind: 'noConverter' });
       const missingPackages = catalog.missingPackages(route.engine);
       return Promise.resolve(missingPackages.length === 0 ? undefined : { kind: 'noConverter', missingPackages });

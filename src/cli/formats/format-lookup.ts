@@ -12,6 +12,7 @@ export interface FormatPair {
 /** Why a pair does not convert. */
 export type PairProblem =
   | { kind: 'unknownInput' }
+  | { kind: 'unknownOutput' }
   | { kind: 'unsupportedExtension' }
   /** `--from` names a format that files with this extension never have. */
   | { kind: 'extensionMismatch' }

@@ -4,13 +4,13 @@ import type { FormatLookup } from './format-lookup';
 import { extensionFromName } from './format-lookup';
 
 /** Answers that mean: there is no such format. Which of them an endpoint gives differs from service to service. */
+const unknownOutput = ['INVALID_OUTPUT_FORMAT', 'WRONG_OUTPUT_FORMAT_STRUCTURE'];
 const unknownFormat = [
   'INVALID_FORMAT',
   'WRONG_FORMAT_STRUCTURE',
   'INVALID_INPUT_FORMAT',
-  'INVALID_OUTPUT_FORMAT',
   'WRONG_INPUT_FORMAT_STRUCTURE',
-  'WRONG_OUTPUT_FORMAT_STRUCTURE',
+  ...unknownOutput,
   'INVALID_PARAMETER',
   'WRONG_VALUE_PARAMETER',
 ];
@@ -29,9 +29,13 @@ export function serviceFormats(api: ConversionApi): FormatLookup {
       return { extension: isUsable ? extension : extensionFromName(format) };
     },
     async problemOf({ extension, from, to }) {
-      const converts = await unlessUnknown(api.canConvert({ input: from ?? extension, output: to }));
-      if (converts === undefined) return { kind: 'unknownInput' };
-      return converts ? undefined : { kind: 'noConverter' };
+      try {
+        const converts = await api.canConvert({ input: from ?? extension, output: to });
+        return converts ? undefined : { kind: 'noConverter' };
+      } catch (error) {
+        if (!isUnknownFormat(error)) throw error;
+        return { kind: unknownOutput.includes(error.code) ? 'unknownOutput' : 'unknownInput' };
+      }
     },
     inputs: () => api.formats({ sublist: 'inputs' }),
     targets: (format) => unlessUnknown(api.formats({ sublist: 'outputs', format })),
@@ -42,7 +46,11 @@ async function unlessUnknown<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;
   } catch (error) {
-    if (error instanceof ConversionApiError && unknownFormat.includes(error.code)) return undefined;
+    if (isUnknownFormat(error)) return undefined;
     throw error;
   }
+}
+
+function isUnknownFormat(error: unknown): error is ConversionApiError {
+  return error instanceof ConversionApiError && unknownFormat.includes(error.code);
 }

@@ -33,6 +33,14 @@ describe('a CSV manifest', () => {
     }
   });
 
+  it('takes every name of a format that --to takes, spelt as freely', async () => {
+    const { rows } = await read('source,output,input\na,.PDF,md-gfm\nb,x_y-z, TXT \n');
+    expect(rows.map(({ output, input }) => [output, input])).toEqual([
+      ['pdf', 'md-gfm'],
+      ['x_y-z', 'txt'],
+    ]);
+  });
+
   const rows = [
     { line: 2, term: 'column', source: 'März; April, Mai.md', output: 'pdf' },
     { line: 3, term: 'column', source: '„x“ – 5 €.md', output: 'html' },

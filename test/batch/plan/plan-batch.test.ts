@@ -19,8 +19,8 @@ describe('a plan of folders', () => {
       todo: 3,
       bytes: 5,
       formats: [
-        { input: 'md', output: 'pdf', rows: 2, bytes: 2 },
-        { input: 'docx', output: 'pdf', rows: 1, bytes: 3 },
+        { input: 'md', extension: 'md', output: 'pdf', rows: 2, bytes: 2 },
+        { input: 'docx', extension: 'docx', output: 'pdf', rows: 1, bytes: 3 },
       ],
       replaced: 0,
       existing: { count: 0, listed: [] },

@@ -27,7 +27,7 @@ export function addBatch(program: Command, tools: CommandTools): void {
     .description('convert many files as one batch that survives everything')
     .addHelpText(
       'after',
-      examples('fileconv batch run scans --to pdf --out converted', 'fileconv batch status scans-pdf'),
+      examples('fileconv batch run letters --to pdf --out converted', 'fileconv batch status letters-pdf'),
     )
     .addHelpText('after', exitCodeHelp);
   addRun(batch, tools);
@@ -68,7 +68,7 @@ function addRun(batch: Command, { common, examples, run }: CommandTools): void {
     .addHelpText(
       'after',
       examples(
-        'fileconv batch run scans --recursive --to pdf --out converted',
+        'fileconv batch run letters --recursive --to pdf --out converted',
         "fileconv batch run 'in/*.docx' --to pdf --out out --exclude 'draft-*' --dry-run",
         'fileconv batch run --manifest invoices.csv --name invoices',
         'find . -name "*.md" -newer stamp -print0 | fileconv batch run - --to html --out site',

@@ -11,6 +11,7 @@ import { estimateVcredits } from '../../../batch/runs/estimate-vcredits';
 import type { JobSettings } from '../../batch/saved-settings';
 import { readSettings, saveSettings } from '../../batch/saved-settings';
 import { folderUri } from '../../batch/folder-uri';
+import { checkPairs } from '../../batch/check-pairs';
 import { batchFolder, checkName, settleBatch } from '../../batch/settings';
 import { refuseProblems, tellDryRun, tellWarnings } from '../../batch/tell-plan';
 import { watchBatch } from '../../batch/watch';
@@ -69,7 +70,7 @@ export async function batchRun(
   const repetition = { onUnknownOutcome: settings.policies?.onUnknownOutcome, resubmit };
   if (flags.dryRun === true) {
     const signal = untilAskedToEnd();
-    const plan = await planOrRefuse(context, signal, () =>
+    const plan = await planOrRefuse(context, { app, signal, isDry: true }, () =>
       planBatch({ ...planOptions, ...repetition, dryRun: true, signal }),
     );
     const vcredits = await estimateVcredits(planOptions.batchFolder, plan.todo);
@@ -130,7 +131,8 @@ export async function batchWatch(context: CommandContext, name: string): Promise
 async function undertake(context: CommandContext, { name, settings, resubmit, plan }: Undertaking): Promise<ExitCode> {
   const { output } = context;
   const signal = untilAskedToEnd();
-  let planned = await planOrRefuse(context, signal, () => plan(signal));
+  const rules = { app: settings.app, signal, isDry: false };
+  let planned = await planOrRefuse(context, rules, () => plan(signal));
   const nothingToDo = (): ExitCode | undefined => (planned.run ? undefined : tellNothingToDo(context, name, planned));
   // Before anything is started: most mistakes are found without a stack.
   const done = nothingToDo();
@@ -165,7 +167,7 @@ async function undertake(context: CommandContext, { name, settings, resubmit, pl
       output.say(`Batch ${name} is running already: watching it. What has changed since is converted afterwards.`);
       const { result: earlier, stall } = await watchBatch(context, { stack, batch: client.getBatch(name), signal });
       if (!earlier) return detached(context, { stack, name, stall });
-      planned = await planOrRefuse(context, signal, () => plan(signal));
+      planned = await planOrRefuse(context, rules, () => plan(signal));
       if (!planned.run) return await (await loadFinish()).finishBatch(context, { stack, name, result: earlier });
       batch = await start(planned.run);
       if (!batch)
@@ -184,16 +186,22 @@ async function undertake(context: CommandContext, { name, settings, resubmit, pl
 
 async function planOrRefuse(
   context: CommandContext,
-  signal: AbortSignal,
+  { app, signal, isDry }: { app: string; signal: AbortSignal; isDry: boolean },
   plan: () => Promise<PlannedBatch>,
 ): Promise<PlannedBatch> {
   const planned = await plan().catch((error: unknown) => {
     if (!signal.aborted) throw error;
     throw new CommandError('INTERRUPTED', ['Interrupted before any job was started.'], { cause: error });
   });
-  refuseProblems(planned);
-  tellWarnings(context, planned);
-  return planned;
+  try {
+    const checked = await checkPairs(context, planned, { app, isDry });
+    refuseProblems(checked);
+    tellWarnings(context, checked);
+    return checked;
+  } catch (error) {
+    if (planned.run) await discardRun(planned.run.folder);
+    throw error;
+  }
 }
 
 /** What writes the report. */

@@ -14,7 +14,7 @@ export function addSchedule(program: Command, tools: CommandTools): void {
     .description('convert what is new or changed in a folder, again and again')
     .addHelpText(
       'after',
-      examples('fileconv schedule create --every 1h --from scans --to pdf --out converted', 'fileconv schedule list'),
+      examples('fileconv schedule create --every 1h --from letters --to pdf --out converted', 'fileconv schedule list'),
     );
   addCreate(schedule, tools);
   addControls(schedule, tools);
@@ -53,7 +53,7 @@ function addCreate(schedule: Command, { common, examples, run }: CommandTools): 
     .addHelpText(
       'after',
       examples(
-        'fileconv schedule create --every 1h --from scans --to pdf --out converted --name scans',
+        'fileconv schedule create --every 1h --from letters --to pdf --out converted --name letters',
         'fileconv schedule create --cron "0 6 * * 1-5" --time-zone Europe/Berlin --from in --to pdf --out out --recursive',
       ),
     )
@@ -73,29 +73,29 @@ function addControls(schedule: Command, { common, examples, run }: CommandTools)
     );
   named('pause', 'begin no more runs until it is resumed; one that runs goes on')
     .option('--reason <text>', 'for whoever finds it paused', 'paused with fileconv schedule pause')
-    .addHelpText('after', examples('fileconv schedule pause scans --reason "moving the archive"'))
+    .addHelpText('after', examples('fileconv schedule pause letters --reason "moving the archive"'))
     .action((name: string, options: CommonOptions & { reason: string }) =>
       run(options, async (context) => (await import('./control.js')).pauseSchedule(context, name, options.reason)),
     );
   named('resume', 'begin runs again after a pause')
-    .addHelpText('after', examples('fileconv schedule resume scans'))
+    .addHelpText('after', examples('fileconv schedule resume letters'))
     .action((name: string, options: CommonOptions) =>
       run(options, async (context) => (await import('./control.js')).resumeSchedule(context, name)),
     );
   named('trigger', 'begin a run now, unless the overlap policy is against it')
-    .addHelpText('after', examples('fileconv schedule trigger scans'))
+    .addHelpText('after', examples('fileconv schedule trigger letters'))
     .action((name: string, options: CommonOptions) =>
       run(options, async (context) => (await import('./control.js')).triggerSchedule(context, name)),
     );
   named('backfill', 'make up for runs that were due in the past, for example while it was paused')
     .requiredOption('--since <time>', 'from when on: 24h or 7d ago, or an ISO time', pointInTime)
     .option('--until <time>', 'default: now', pointInTime)
-    .addHelpText('after', examples('fileconv schedule backfill scans --since 24h'))
+    .addHelpText('after', examples('fileconv schedule backfill letters --since 24h'))
     .action((name: string, options: CommonOptions & { since: Date; until?: Date }) =>
       run(options, async (context) => (await import('./control.js')).backfillSchedule(context, name, options)),
     );
   named('delete', 'begin no more runs; what was converted stays, and one that runs goes on')
-    .addHelpText('after', examples('fileconv schedule delete scans'))
+    .addHelpText('after', examples('fileconv schedule delete letters'))
     .action((name: string, options: CommonOptions) =>
       run(options, async (context) => (await import('./control.js')).deleteSchedule(context, name)),
     );

@@ -1,11 +1,28 @@
 import type { RateHeaders } from './headers';
+import {
+  createWindow,
+  type Decision,
+  decideAlone,
+  decideShared,
+  leftOf,
+  pauseAfter,
+  place,
+  type RateWindow,
+  type Sent,
+  type Told,
+  update,
+  type WindowFields,
+} from './rate-window';
+
+export type { Decision, Sent } from './rate-window';
 
 /**
  * What is known of one allowance, and whether a request may be sent now: pure, all times in milliseconds of the caller's clock.
  *
  * Nothing is sent at REMAINING 0 before RESET has passed, nor before the end of a RETRY-AFTER. RESET comes in whole seconds, so every
- * answer of a window bounds its end from above, and the lowest of these bounds counts. A window begins with one request alone: its answer
- * tells what the window allows.
+ * answer of a window bounds its end from above, and the lowest of these bounds counts. A window begins with one request alone, its scout: the
+ * answer tells what the window allows. An answer may take minutes, as that to a long upload does. Others wait a second for it; then the window is
+ * presumed to be like those before it, and where none is known, one more scout goes each second, until the first of all answers.
  *
  * Others may spend the same allowance: REMAINING then falls by more than was sent here. From then on requests are spread: the next one is due when a
  * fair share of what remains, spread over the rest of the window, brings it. Whatever the shares add up to, that slows down before the
@@ -16,11 +33,14 @@ import type { RateHeaders } from './headers';
  * a window finds something left too.
  */
 export class RateBucket {
-  #window: Window | undefined;
+  #window: RateWindow | undefined;
+  /** What windows are like here; the longest RESET tells how long. */
+  #usual: { limit: number; lengthMs: number; isTold: boolean } | undefined;
   #blockedUntilMs = 0;
   /** Answers without rate-limit headers: the service has no limit, or does not tell. */
   #silent = false;
-  #probe: Sent | undefined;
+  /** Sent while no window was known, and neither answered nor part of a window by now: the oldest first. */
+  readonly #scouts = new Set<Sent>();
   /** What part of the allowance is spent here, where others spend too. */
   #share = 0.5;
   /** Windows for which others are still expected to spend from this allowance. */
@@ -50,31 +70,24 @@ export class RateBucket {
   decide(nowMs: number, { isPatient = false } = {}): Decision {
     if (nowMs < this.#blockedUntilMs) return { kind: 'wait', untilMs: this.#blockedUntilMs };
     if (this.#silent) return { kind: 'send' };
-    const window = this.#liveWindow(nowMs);
-    if (!window) return this.#probe ? { kind: 'awaitAnswer' } : { kind: 'send' };
-    const left = window.remaining - window.underWay;
-    if (left <= 0) {
-      // An answer that is still to come may bring more.
-      return window.underWay > 0 && window.remaining > 0
-        ? { kind: 'awaitAnswer' }
-        : { kind: 'wait', untilMs: this.#endOf(window) };
-    }
+    const window = this.#liveWindow(nowMs) ?? this.#presume(nowMs);
+    if (!window) return this.#decideScout(nowMs);
+    const endMs = this.#endOf(window);
+    if (leftOf(window) <= 0) return { kind: 'wait', untilMs: endMs };
+    const request = { nowMs, isPatient };
     return this.#sharedFor > 0
-      ? this.#decideShared(window, nowMs, isPatient)
-      : decideAlone(window, { left, nowMs, isPatient });
+      ? decideShared(window, { ...request, share: this.#share, endMs })
+      : decideAlone(window, request);
   }
 
   /** A request is on its way. Exactly one of `answered`, `lost` and `unsent` follows. */
   sent(nowMs: number, { isPatient = false } = {}): Sent {
     const window = this.#liveWindow(nowMs);
-    const sent: Sent = { atMs: nowMs, window, isPatient };
+    const sent: Sent = { atMs: nowMs, window: undefined, isPatient };
     if (window) {
-      window.own += 1;
-      window.hasPatient ||= isPatient;
-      window.underWay += 1;
+      place(sent, window);
       window.pauseMs = this.#pauseAfter(window, nowMs);
-      window.lastSentMs = nowMs;
-    } else if (!this.#silent) this.#probe = sent;
+    } else if (!this.#silent) this.#scouts.add(sent);
     return sent;
   }
 
@@ -91,21 +104,21 @@ export class RateBucket {
       return;
     }
     this.#silent = false;
-    // Sent in an earlier window: what the service says of that one is of no use any more.
-    if (sent.window && sent.window !== this.#liveWindow(nowMs)) return;
-    const endsAtMs = nowMs + resetSeconds * 1_000;
     const window = this.#liveWindow(nowMs);
+    const told = { limit: limit ?? window?.limit ?? remaining + 1, remaining, resetMs: resetSeconds * 1_000, nowMs };
+    this.#usual = {
+      limit: told.limit,
+      lengthMs: Math.max(this.#usual?.isTold === true ? this.#usual.lengthMs : 0, told.resetMs),
+      isTold: true,
+    };
+    // Sent in an earlier window: what the service says of that one is of no use any more.
+    if (sent.window && sent.window !== window) return;
     if (!window) {
-      this.#open({ sent, limit: limit ?? remaining + 1, remaining, endsAtMs, nowMs });
+      this.#openAsTold(sent, told);
       return;
     }
-    if (remaining <= window.remaining) {
-      window.remaining = remaining;
-      window.toldMs = nowMs;
-    }
-    window.endsAtMs = Math.min(window.endsAtMs, endsAtMs);
-    if (limit !== undefined) window.limit = limit;
-    if (window.limit - remaining > window.own) this.#meetOthers(window);
+    update(window, sent.atMs, told);
+    if (told.limit - remaining > window.own) this.#meetOthers(window);
   }
 
   /** No answer came: the service may have counted the request. */
@@ -124,12 +137,17 @@ export class RateBucket {
   estimateWaitMs(ahead: number, nowMs: number): number {
     const decision = this.decide(nowMs);
     const window = this.#window;
-    if (!window || this.#silent) return decision.kind === 'wait' ? decision.untilMs - nowMs : 0;
+    if (!window || this.#silent) {
+      const [scout] = this.#scouts;
+      const isLate = scout !== undefined && nowMs >= scout.atMs + patienceMs;
+      const others = isLate ? Math.min(ahead * patienceMs, longestGuessMs) : 0;
+      return (decision.kind === 'wait' ? decision.untilMs - nowMs : 0) + others;
+    }
     const live = nowMs < this.#endOf(window) && nowMs >= this.#blockedUntilMs;
     // Others may run out of work at any time; a line that is dry then is worse than one that is long.
     const share = this.#sharedFor > 0 ? Math.max(leastEstimatedShare, this.#share) : 1;
     const perWindow = Math.max(1, window.limit * share);
-    const leftNow = live ? Math.max(0, (window.remaining - window.underWay) * share) : 0;
+    const leftNow = live ? Math.max(0, leftOf(window) * share) : 0;
     if (ahead < leftNow) {
       // Spread over the rest of the window, where others spend too.
       return this.#sharedFor > 0 ? ((this.#endOf(window) - nowMs) * ahead) / leftNow : 0;
@@ -139,73 +157,83 @@ export class RateBucket {
     return Math.max(0, next - nowMs) + windows * window.lengthMs;
   }
 
-  #liveWindow(nowMs: number): Window | undefined {
+  #liveWindow(nowMs: number): RateWindow | undefined {
     const window = this.#window;
     return window && nowMs < this.#endOf(window) ? window : undefined;
   }
 
-  #endOf(window: Window): number {
+  #endOf(window: RateWindow): number {
     return window.endsAtMs + this.#slackMs;
   }
 
-  #open(fields: { sent: Sent; limit: number; remaining: number; endsAtMs: number; nowMs: number }): void {
-    const previous = this.#window;
-    if (previous && this.#sharedFor > 0) {
-      // A little more when the allowance went too slowly, a part less when it went fast: that way the workers' shares become alike.
-      // The beginning of a window, which is all that a worker with little to send sees of it, tells neither.
-      const restOfWindow = Math.max(0, (previous.endsAtMs - previous.toldMs) / previous.lengthMs);
-      const slow = previous.remaining / previous.limit > restOfWindow ** 1.5 + unusedShare;
-      if (restOfWindow < 0.5) this.#share = clampShare(slow ? this.#share + 0.1 : this.#share * 0.85);
-    }
-    this.#sharedFor = Math.max(0, this.#sharedFor - 1);
-    const { sent, limit, remaining, endsAtMs, nowMs } = fields;
-    const startedMs = sent.atMs;
-    const lengthMs = Math.max(1, endsAtMs - startedMs);
-    this.#window = {
-      limit,
-      remaining,
-      toldMs: nowMs,
-      endsAtMs,
-      lengthMs,
-      own: 1,
-      underWay: 0,
-      lastSentMs: startedMs,
-      pauseMs: 0,
-      hasPatient: sent.isPatient,
-    };
-    if (limit - remaining > 1) this.#meetOthers(this.#window);
-    this.#window.pauseMs = this.#pauseAfter(this.#window, nowMs);
+  #decideScout(nowMs: number): Decision {
+    const last = [...this.#scouts].at(-1);
+    const untilMs = last ? last.atMs + patienceMs : nowMs;
+    return nowMs >= untilMs ? { kind: 'send' } : { kind: 'wait', untilMs };
   }
 
-  #meetOthers(window: Window): void {
+  /** The window that the scout has begun, when its answer is late. */
+  #presume(nowMs: number): RateWindow | undefined {
+    const [scout] = this.#scouts;
+    if (!scout || !this.#usual || nowMs < scout.atMs + patienceMs) return undefined;
+    const { limit, lengthMs } = this.#usual;
+    const { atMs } = scout;
+    const endsAtMs = atMs + lengthMs + underWayMs;
+    this.#open({ limit, remaining: limit, toldMs: atMs, endsAtMs, beganMs: atMs, lengthMs });
+    return this.#liveWindow(nowMs);
+  }
+
+  #openAsTold(sent: Sent, told: Told): void {
+    const { limit, remaining, resetMs, nowMs } = told;
+    const lengthMs = Math.max(1, resetMs + Math.min(nowMs - sent.atMs, patienceMs));
+    this.#scouts.add(sent);
+    const endsAtMs = nowMs + resetMs;
+    const window = this.#open({ limit, remaining, toldMs: nowMs, endsAtMs, beganMs: sent.atMs, lengthMs });
+    window.isPresumed = false;
+    window.underWay -= 1;
+    if (limit - remaining > window.own) this.#meetOthers(window);
+    window.pauseMs = this.#pauseAfter(window, nowMs);
+  }
+
+  #open(fields: WindowFields): RateWindow {
+    this.#adaptShare();
+    this.#sharedFor = Math.max(0, this.#sharedFor - 1);
+    const window = this.#begin(fields);
+    window.pauseMs = this.#pauseAfter(window, fields.toldMs);
+    return window;
+  }
+
+  /** All scouts belong to it. */
+  #begin(fields: WindowFields): RateWindow {
+    const window = createWindow(fields);
+    for (const scout of this.#scouts) place(scout, window);
+    this.#scouts.clear();
+    this.#window = window;
+    return window;
+  }
+
+  /**
+   * A little more when the allowance went too slowly, a part less when it went fast: that way the workers' shares become alike.
+   * The beginning of a window, which is all that a worker with little to send sees of it, tells neither.
+   */
+  #adaptShare(): void {
+    const previous = this.#window;
+    if (!previous || this.#sharedFor === 0) return;
+    const restOfWindow = Math.max(0, (previous.endsAtMs - previous.toldMs) / previous.lengthMs);
+    const slow = previous.remaining / previous.limit > restOfWindow ** 1.5 + unusedShare;
+    if (restOfWindow < 0.5) this.#share = clampShare(slow ? this.#share + 0.1 : this.#share * 0.85);
+  }
+
+  #meetOthers(window: RateWindow): void {
     if (this.#sharedFor === 0) this.#share = clampShare(window.own / Math.max(1, window.limit - window.remaining));
     this.#sharedFor = sharedWindows;
   }
 
-  /** How long a fair share of what remains, spread over the rest of the window, lets the next request wait. */
-  #pauseAfter(window: Window, nowMs: number): number {
-    const rest = Math.max(0, this.#endOf(window) - nowMs);
-    const mine = Math.max(0.5, this.#share * unspent(window, this.#share, nowMs));
-    // Some play, so that workers that began together part; much of it would let several take the last one at once.
-    return (rest / mine) * (0.75 + this.#random() / 2);
+  #pauseAfter(window: RateWindow, nowMs: number): number {
+    return pauseAfter(window, { nowMs, share: this.#share, endMs: this.#endOf(window), random: this.#random() });
   }
 
-  #decideShared(window: Window, nowMs: number, isPatient: boolean): Decision {
-    const endMs = this.#endOf(window);
-    const isHurried = window.hasPatient && !isPatient;
-    const dueMs = isHurried ? nowMs : window.lastSentMs + window.pauseMs;
-    const left = unspent(window, this.#share, nowMs);
-    const releasedMs = window.endsAtMs - window.lengthMs * (1 - patientUntil);
-    if (isPatient && nowMs < releasedMs && left < keptBack(window) + Math.max(1, window.limit * patientReserveShare)) {
-      return { kind: 'wait', untilMs: Math.min(releasedMs, endMs) };
-    }
-    if (left >= keptBack(window)) {
-      return nowMs >= dueMs ? { kind: 'send' } : { kind: 'wait', untilMs: Math.min(dueMs, endMs) };
-    }
-    return window.underWay > 0 ? { kind: 'awaitAnswer' } : { kind: 'wait', untilMs: endMs };
-  }
-
-  #throttled(sent: Sent, { retryAfterSeconds, resetSeconds }: RateHeaders, nowMs: number): void {
+  #throttled(sent: Sent, { limit, retryAfterSeconds, resetSeconds }: RateHeaders, nowMs: number): void {
     // The first request after a reset, and the service says that it comes a moment too early.
     const early = sent.window === undefined && (retryAfterSeconds ?? resetSeconds ?? 2) <= 1;
     if (early && this.#window && this.#window.lengthMs > 2_000) this.#slackMs = Math.min(1_000, this.#slackMs + 250);
@@ -213,95 +241,57 @@ export class RateBucket {
     this.#mute = seconds === undefined ? this.#mute + 1 : 0;
     const waitMs = seconds === undefined ? Math.min(60_000, 1_000 * 2 ** (this.#mute - 1)) : seconds * 1_000;
     this.block(nowMs + waitMs);
+    this.#learnFromRefusal(sent, { limit, waitMs, nowMs });
+    if (this.#scouts.size > 0) {
+      // Of the window that is used up.
+      const fields = { limit: limit ?? this.#scouts.size, remaining: 0, toldMs: nowMs, endsAtMs: nowMs };
+      this.#begin({ ...fields, beganMs: nowMs, lengthMs: waitMs });
+    }
+    this.#endWindow(sent, { limit, nowMs });
+  }
+
+  /** How long windows are, where no answer has told yet, and where the first request after one that was presumed is told that it goes on. */
+  #learnFromRefusal(refused: Sent, told: { limit: number | undefined; waitMs: number; nowMs: number }): void {
+    const { limit, waitMs, nowMs } = told;
+    if (limit !== undefined) this.#usual = { lengthMs: waitMs, isTold: false, ...this.#usual, limit };
+    const window = this.#window;
+    if (!this.#usual || !window?.isPresumed || refused.window) return;
+    const goesOn = refused.atMs - window.endsAtMs <= patienceMs && waitMs < this.#usual.lengthMs / 2;
+    if (goesOn) this.#usual.lengthMs = Math.max(this.#usual.lengthMs, nowMs + waitMs - window.beganMs);
+  }
+
+  /** A request that was refused was not spent. */
+  #endWindow(refused: Sent, { limit, nowMs }: { limit: number | undefined; nowMs: number }): void {
     const window = this.#window;
     if (!window) return;
-    // A request that was refused was not spent.
-    if (sent.window === window) {
+    if (limit !== undefined) window.limit = limit;
+    if (refused.window === window) {
       window.own = Math.max(0, window.own - 1);
       window.remaining = 0;
     }
     // Whoever took the rest was not this worker.
-    this.#meetOthers(window);
+    if (window.own < window.limit) this.#meetOthers(window);
     window.endsAtMs = Math.min(window.endsAtMs, nowMs);
   }
 
   #settle(sent: Sent): void {
     if (sent.window) sent.window.underWay -= 1;
-    if (this.#probe === sent) this.#probe = undefined;
+    this.#scouts.delete(sent);
   }
-}
-
-/** Everything at once, but for the last tenth. */
-function decideAlone(
-  { own, endsAtMs, lengthMs, hasPatient }: Window,
-  { left, nowMs, isPatient }: { left: number; nowMs: number; isPatient: boolean },
-): Decision {
-  const mine = own + left;
-  const reserve = mine < 3 ? 0 : Math.max(1, Math.round(mine * (isPatient ? patientReserveShare : reserveShare)));
-  const reserved = own - (mine - reserve);
-  const isHurried = hasPatient && !isPatient;
-  if (reserved < 0 || isHurried) return { kind: 'send' };
-  const part = isPatient ? patientUntil : (lastReserved * (reserved + 1)) / reserve;
-  const dueMs = endsAtMs - lengthMs * (1 - part);
-  return nowMs >= dueMs ? { kind: 'send' } : { kind: 'wait', untilMs: dueMs };
-}
-
-/** What is left by now, when the others spread their part of it as this worker does. */
-function unspent({ remaining, toldMs, endsAtMs, underWay }: Window, share: number, nowMs: number): number {
-  const passed = (nowMs - toldMs) / Math.max(1, endsAtMs - toldMs);
-  return remaining * (1 - (1 - share) * Math.min(1, passed)) - underWay;
-}
-
-/** The last one or two of an allowance may be taken already by whoever sends at this very moment. */
-function keptBack({ limit }: Window): number {
-  return Math.min(2, Math.max(1, limit * reserveShare));
 }
 
 function clampShare(share: number): number {
   return Math.min(1, Math.max(0.1, share));
 }
 
-/** A request on its way. */
-export interface Sent {
-  readonly atMs: number;
-  /** The window it was sent in; absent when none was known. */
-  readonly window: Window | undefined;
-  readonly isPatient: boolean;
-}
-
-export type Decision =
-  | { readonly kind: 'send' }
-  | { readonly kind: 'wait'; readonly untilMs: number }
-  /** The answer of a request that is under way decides. */
-  | { readonly kind: 'awaitAnswer' };
-
-interface Window {
-  limit: number;
-  /** As the service told last, or less. */
-  remaining: number;
-  /** When it told. */
-  toldMs: number;
-  endsAtMs: number;
-  readonly lengthMs: number;
-  /** Sent here, the first included. */
-  own: number;
-  underWay: number;
-  lastSentMs: number;
-  /** After the last request, where others spend too. */
-  pauseMs: number;
-  /** Whether patient requests were sent in it: then others need not spread theirs. */
-  hasPatient: boolean;
-}
-
 /** For so many windows after others were last seen. */
 const sharedWindows = 5;
-/** What of an allowance is spread over its window. */
-const reserveShare = 0.1;
-/** By this part of a window all of that is sent. */
-const lastReserved = 0.7;
-/** What of an allowance patient requests leave to others, until this part of its window. */
-const patientReserveShare = 0.2;
-const patientUntil = 0.9;
 const leastEstimatedShare = 0.35;
 /** So much of an allowance may stay unused before the shares grow. */
 const unusedShare = 0.04;
+/** So long others wait for the answer to a scout. */
+const patienceMs = 1_000;
+/** A guess at how long the line is, as long as nobody has answered, is no more than this. */
+const longestGuessMs = 10_000;
+/** The service's window begins when it has received what was sent. */
+const underWayMs = 250;

@@ -215,7 +215,6 @@ class Line {
       const now = this.now();
       const isPatient = first.priority > defaultPriority;
       const decision = this.bucket.decide(now, { isPatient });
-      if (decision.kind === 'awaitAnswer') return;
       if (decision.kind === 'wait') {
         this.#timer = setTimeout(() => this.#advance(), Math.min(longestTimerMs, Math.ceil(decision.untilMs - now)));
         return;

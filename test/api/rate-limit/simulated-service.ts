@@ -16,6 +16,19 @@ export class SimulatedService {
 
   answer(nowMs: number): RateHeaders {
     if (nowMs >= this.#window.endsAtMs) this.#window = { endsAtMs: nowMs + this.windowMs, used: 0 };
+    return this.#count(nowMs);
+  }
+
+  /** What a service says that writes its headers when it has done all else. */
+  answerLate(nowMs: number, admitted: RateHeaders): RateHeaders {
+    if (admitted.throttled) return admitted;
+    const { endsAtMs, used } = this.#window;
+    const isOver = nowMs >= endsAtMs;
+    const remaining = isOver ? this.limit : this.limit - used;
+    return { ...admitted, remaining, resetSeconds: this.round((isOver ? this.windowMs : endsAtMs - nowMs) / 1_000) };
+  }
+
+  #count(nowMs: number): RateHeaders {
     const window = this.#window;
     const restSeconds = (window.endsAtMs - nowMs) / 1_000;
     if (window.used >= this.limit) {
@@ -75,6 +88,9 @@ export class EagerWorker {
       slots: number;
       onSend?: (bucket: RateBucket) => void;
       isPatient?: boolean;
+      /** What a request that is let in takes until its answer; one that is refused is answered at once. */
+      takesMs?: number;
+      writesHeadersLate?: boolean;
     },
   ) {
     this.bucket = new RateBucket({ random: options.random });
@@ -88,10 +104,6 @@ export class EagerWorker {
       const { nowMs } = this.simulation;
       const { isPatient = false } = this.options;
       const decision = this.bucket.decide(nowMs, { isPatient });
-      if (decision.kind === 'awaitAnswer') {
-        if (this.#underWay === 0) throw new Error('waits for an answer that nobody will give');
-        return;
-      }
       if (decision.kind === 'wait') {
         if (decision.untilMs <= nowMs) throw new Error('waits for a moment that has passed');
         if (this.#timerAtMs === undefined || this.#timerAtMs <= nowMs || decision.untilMs < this.#timerAtMs) {
@@ -110,11 +122,15 @@ export class EagerWorker {
     this.#underWay += 1;
     const { simulation, service, options } = this;
     simulation.at(simulation.nowMs + options.latencyMs(), () => {
-      const headers = service.answer(simulation.nowMs);
-      simulation.at(simulation.nowMs + options.latencyMs(), () => {
-        this.#underWay -= 1;
-        this.bucket.answered(sent, headers, simulation.nowMs);
-        this.advance();
+      const admitted = service.answer(simulation.nowMs);
+      const takesMs = admitted.throttled ? 0 : (options.takesMs ?? 0);
+      simulation.at(simulation.nowMs + takesMs, () => {
+        const headers = options.writesHeadersLate === true ? service.answerLate(simulation.nowMs, admitted) : admitted;
+        simulation.at(simulation.nowMs + options.latencyMs(), () => {
+          this.#underWay -= 1;
+          this.bucket.answered(sent, headers, simulation.nowMs);
+          this.advance();
+        });
       });
     });
   }

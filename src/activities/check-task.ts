@@ -16,6 +16,8 @@ interface CheckHeartbeat {
   requests: number;
   /** When the service last said "not yet", after the submit. */
   notYetMs?: number;
+  /** When it is to be asked again, after the submit. */
+  dueMs?: number;
 }
 
 /**
@@ -25,59 +27,60 @@ interface CheckHeartbeat {
  */
 export function createCheckTask({ api, times, metrics, slots }: ActivityDependencies) {
   return (input: CheckTaskInput): Promise<CheckTaskResult> =>
-    runAttempt(
-      { step: 'check', app: input.app, metrics, slots },
-      async ({ number, heartbeat, previousDetails, signal, turn, failure }) => {
-        failure.taskId = input.taskId;
-        failure.taskIsHint = input.fromCallback === true;
-        const known: CheckHeartbeat = { requests: 0, ...((previousDetails ?? {}) as Partial<CheckHeartbeat>) };
-        let { requests, notYetMs } = known;
-        const seen = (): CheckHeartbeat => ({ requests, ...(notYetMs !== undefined && { notYetMs }) });
-        const tellRequests = () => {
-          failure.requests = requests;
-          heartbeat.update(seen());
-        };
+    runAttempt({ step: 'check', app: input.app, metrics, slots }, async (attempt) => {
+      const { heartbeat, previousDetails, signal, turn, failure } = attempt;
+      failure.taskId = input.taskId;
+      failure.taskIsHint = input.fromCallback === true;
+      const known: CheckHeartbeat = { requests: 0, ...((previousDetails ?? {}) as Partial<CheckHeartbeat>) };
+      let { requests, notYetMs } = known;
+      const seen = (): CheckHeartbeat => ({ requests, ...(notYetMs !== undefined && { notYetMs }) });
+      const tellRequests = () => {
+        failure.requests = requests;
+        heartbeat.update(seen());
+      };
+      tellRequests();
+      const countRequest = () => {
+        requests += 1;
         tellRequests();
-        const countRequest = () => {
-          requests += 1;
-          tellRequests();
-          return Promise.resolve();
-        };
-        const elapsedMs = () => Date.now() - input.submittedAt;
-        const pair = [input.app, input.input ?? path.extname(input.sourceName).toLowerCase(), input.output].join(' ');
-        const { maxCheckIntervalMs: maxMs } = input;
-        const { random } = Math;
-        const firstMs = firstCheckDelayMs({
-          toldMs: input.firstCheckAfterMs,
-          learnedMs: times.firstCheckMs(pair),
-          maxMs,
-          random,
-        });
-        let delayMs = number === 1 ? firstMs - elapsedMs() : 0;
-        let said = 'no check yet';
-        for (;;) {
-          if (delayMs > longestWaitInsideMs) {
-            await heartbeat.record(seen());
-            throw notFinished(`${said}; next check in ${(delayMs / 1_000).toFixed(1)} s`, delayMs, failure);
-          }
-          if (delayMs > 0) await sleep(delayMs, undefined, { signal }).catch(() => signal.throwIfAborted());
-          const service = await api(input.app);
-          const snapshot = await service.taskResponse({
-            connector: input.taskId,
-            signal,
-            turn: { ...turn, beforeSend: countRequest },
-          });
-          const report = reportTask(snapshot, input.taskId, failure);
-          if (report.finished) {
-            const durationMs = report.durationSeconds === undefined ? undefined : report.durationSeconds * 1_000;
-            // Of a callback's task the submit is not known.
-            if (!input.fromCallback) times.observe(pair, { notYetMs: notYetMs ?? 0, doneMs: elapsedMs(), durationMs });
-            return { report, requests };
-          }
-          notYetMs = elapsedMs();
-          said = `the service says ${JSON.stringify(snapshot.status)}`;
-          delayMs = nextCheckDelayMs({ elapsedMs: notYetMs, learnedMs: times.firstCheckMs(pair), maxMs, random });
+        return Promise.resolve();
+      };
+      // The workflow told the submit by the server's clock; that of this machine may be hours off, and either may be set meanwhile.
+      const toldMs = failure.serverNow === undefined ? 0 : failure.serverNow() - attempt.ageMs() - input.submittedAt;
+      const atStartMs = Math.max(toldMs, known.dueMs ?? notYetMs ?? 0);
+      const elapsedMs = () => atStartMs + attempt.ageMs();
+      const pair = [input.app, input.input ?? path.extname(input.sourceName).toLowerCase(), input.output].join(' ');
+      const { maxCheckIntervalMs: maxMs } = input;
+      const { random } = Math;
+      const firstMs = firstCheckDelayMs({
+        toldMs: input.firstCheckAfterMs,
+        learnedMs: times.firstCheckMs(pair),
+        maxMs,
+        random,
+      });
+      let delayMs = failure.attempt === 1 ? firstMs - elapsedMs() : 0;
+      let said = 'no check yet';
+      for (;;) {
+        if (delayMs > longestWaitInsideMs) {
+          await heartbeat.record({ ...seen(), dueMs: elapsedMs() + delayMs } satisfies CheckHeartbeat);
+          throw notFinished(`${said}; next check in ${(delayMs / 1_000).toFixed(1)} s`, delayMs, failure);
         }
-      },
-    );
+        if (delayMs > 0) await sleep(delayMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+        const service = await api(input.app);
+        const snapshot = await service.taskResponse({
+          connector: input.taskId,
+          signal,
+          turn: { ...turn, beforeSend: countRequest },
+        });
+        const report = reportTask(snapshot, input.taskId, failure);
+        if (report.finished) {
+          const durationMs = report.durationSeconds === undefined ? undefined : report.durationSeconds * 1_000;
+          // Of a callback's task the submit is not known.
+          if (!input.fromCallback) times.observe(pair, { notYetMs: notYetMs ?? 0, doneMs: elapsedMs(), durationMs });
+          return { report, requests };
+        }
+        notYetMs = elapsedMs();
+        said = `the service says ${JSON.stringify(snapshot.status)}`;
+        delayMs = nextCheckDelayMs({ elapsedMs: notYetMs, learnedMs: times.firstCheckMs(pair), maxMs, random });
+      }
+    });
 }

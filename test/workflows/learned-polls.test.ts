@@ -2,7 +2,58 @@ import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import type { ConversionRig } from '../support/conversion-worker';
 import { startRig } from '../support/conversion-worker';
-import { answerOutput, answerRunning } from '../support/stub-service';
+import { answerCompleted, answerOutput, answerRunning } from '../support/stub-service';
+
+/** From now on the clock of this machine, and so of its worker, is that much ahead; answers how to set it right. */
+function shiftClock(aheadMs: number): () => void {
+  const RightDate = Date;
+  class WrongDate extends RightDate {
+    static override now(): number {
+      return RightDate.now() + aheadMs;
+    }
+
+    constructor(value?: number | string) {
+      super(value ?? WrongDate.now());
+    }
+  }
+  globalThis.Date = WrongDate as DateConstructor;
+  return () => {
+    globalThis.Date = RightDate;
+  };
+}
+
+describe('the checks of a conversion', () => {
+  let rig: ConversionRig;
+  let setRight: () => void = () => undefined;
+
+  beforeEach(async () => {
+    rig = await startRig();
+  });
+
+  afterEach(async () => {
+    setRight();
+    await rig.close();
+  });
+
+  it.each([
+    ['ahead', 3_600_000],
+    ['behind', -3_600_000],
+  ])('come as they should with a worker whose clock is an hour %s', async (_name, aheadMs) => {
+    setRight = shiftClock(aheadMs);
+    const startedMs = performance.now();
+    rig.stub.on('task/response', (seen, response) => {
+      const id = String(seen.data['connector']);
+      if (performance.now() - startedMs < 6_000) {
+        answerOutput(response, { entity: { id, status: 'running' }, result: {} });
+      } else answerCompleted(response, id);
+    });
+    const source = await rig.source('report.md');
+    const result = await rig.client.convert({ source, output: 'pdf', policies: { firstCheckAfter: '200 ms' } });
+    // After 0.2 s, 0.7 s or less, 1.5 s or more, and then some seconds each.
+    expect(result.requests).toBeLessThanOrEqual(8);
+    expect(rig.stub.count('task/response')).toBeGreaterThanOrEqual(3);
+  });
+});
 
 describe('the first check of a conversion', () => {
   let rig: ConversionRig;

@@ -1,7 +1,9 @@
 import { endpoints, type Endpoint } from '../contract';
 
+export const endpointClasses = ['upload', 'submit', 'poll', 'download', 'info'] as const;
+
 /** Endpoints that are taken to share a limit; the document says only that some, such as uploads, have a stricter one. */
-export type EndpointClass = 'upload' | 'submit' | 'poll' | 'download' | 'info';
+export type EndpointClass = (typeof endpointClasses)[number];
 
 const classes: Record<Endpoint, EndpointClass> = {
   [endpoints.uploadFile]: 'upload',

@@ -5,6 +5,7 @@ import {
   decideAlone,
   decideShared,
   leftOf,
+  merge,
   pauseAfter,
   place,
   type RateWindow,
@@ -59,6 +60,11 @@ export class RateBucket {
   /** The end of the last RETRY-AFTER. */
   get blockedUntilMs(): number {
     return this.#blockedUntilMs;
+  }
+
+  /** Nobody else was seen to spend from this allowance lately. */
+  get isAlone(): boolean {
+    return this.#sharedFor === 0;
   }
 
   /** Nothing is sent before this moment. */
@@ -127,10 +133,30 @@ export class RateBucket {
     if (sent.window) sent.window.remaining = Math.max(0, sent.window.remaining - 1);
   }
 
+  /** It was answered, and another bucket is told what. */
+  settled(sent: Sent): void {
+    this.#settle(sent);
+  }
+
   /** It was not sent after all. */
   unsent(sent: Sent): void {
     this.#settle(sent);
     if (sent.window) sent.window.own -= 1;
+  }
+
+  /** Another bucket turned out to be the same allowance. What is under way there may be counted or not: it is taken off. */
+  absorb(other: RateBucket, nowMs: number): void {
+    this.block(other.#blockedUntilMs);
+    const mine = this.#liveWindow(nowMs);
+    const theirs = other.#liveWindow(nowMs);
+    const window = mine ?? theirs;
+    if (!window) return;
+    for (const scout of [...this.#scouts, ...other.#scouts]) place(scout, window);
+    this.#scouts.clear();
+    this.#window = window;
+    if (mine && theirs) merge(mine, theirs);
+    // What seemed to be spent by others was spent here.
+    if (window.limit - window.remaining <= window.own) this.#sharedFor = 0;
   }
 
   /** About how long a request waits that has `ahead` others before it in line. */

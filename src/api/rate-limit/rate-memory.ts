@@ -1,11 +1,12 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
+import { endpointClasses } from './endpoint-class';
 import type { RateMemory } from './rate-gate';
 
 /** The moment at which a wait ends is of the clock on the wall, which may be set; how long it lasted when it was written is not. */
 const waitSchema = z.object({ untilMs: z.number(), restMs: z.number() });
-const rememberedSchema = z.partialRecord(z.enum(['upload', 'submit', 'poll', 'download', 'info']), waitSchema);
+const rememberedSchema = z.partialRecord(z.enum(endpointClasses), waitSchema);
 
 /**
  * Keeps the end of each RETRY-AFTER in a small file, so that a worker that starts again still waits for the rest of it: never longer than the

@@ -72,6 +72,14 @@ export function place(sent: Sent, window: RateWindow): void {
   window.hasPatient ||= sent.isPatient;
 }
 
+/** Both turned out to be one. */
+export function merge(window: RateWindow, other: RateWindow): void {
+  window.remaining = Math.max(0, Math.min(window.remaining, other.remaining) - other.underWay);
+  window.endsAtMs = Math.min(window.endsAtMs, other.endsAtMs);
+  window.own += other.own;
+  window.hasPatient ||= other.hasPatient;
+}
+
 /** Takes in what the answer to a request of this window says. */
 export function update(window: RateWindow, sentMs: number, { limit, remaining, resetMs, nowMs }: Told): void {
   window.limit = limit;

@@ -1,0 +1,253 @@
+import type { EndpointClass } from './endpoint-class';
+import type { RateBucket } from './rate-bucket';
+
+/** How a request stands in line. */
+export interface Turn {
+  readonly signal?: AbortSignal | undefined;
+  /** 1 is served first; default 3. Equals go by `since`. Those behind the default leave a part of each window to the others. */
+  readonly priority?: number | undefined;
+  /**
+   * When it asked for the first time: whoever was turned away comes back to its place. Milliseconds since the epoch, by whatever clock; a moment
+   * still ahead counts as now. Default: now.
+   */
+  readonly since?: number | undefined;
+  /** Longest time in line; a request that would wait longer is turned away at once. Default: 30,000. */
+  readonly maxWaitMs?: number | undefined;
+}
+
+/** The wait would be longer than the caller can stay. */
+export class TurnedAway extends Error {
+  override readonly name = 'TurnedAway';
+
+  constructor(
+    /** About when its turn comes. */
+    readonly waitMs: number,
+    /** After so long it should stand in line again; never before the end of a RETRY-AFTER. */
+    readonly comeBackMs: number,
+  ) {
+    super(`The rate limit is about to let this request through in ${(waitMs / 1_000).toFixed(1)} s`);
+  }
+}
+
+/** The clocks of a gate. */
+export interface Clocks {
+  /** Milliseconds of a clock that nobody sets: all waits go by it. */
+  readonly now: () => number;
+  /** Milliseconds since the epoch, which places in line are compared with. */
+  readonly wallNow: () => number;
+}
+
+/** Lets a request of this class through now. */
+type Admit<Permit> = (name: EndpointClass, request: { nowMs: number; isPatient: boolean }) => Permit;
+
+interface Place {
+  readonly name: EndpointClass;
+  readonly priority: number;
+  readonly since: number;
+  /** Of those who asked at the same moment, who came first. */
+  readonly arrival: number;
+  /** What it comes back with: its `since` as it was told. */
+  readonly id: number;
+}
+
+interface Waiter<Permit> extends Place {
+  /** Lines may be joined and parted while it waits. */
+  line: Line<Permit>;
+  /** Ends its wait; one of the two is called, and once. */
+  readonly admit: (permit: Permit) => void;
+  readonly leave: (reason: Error) => void;
+}
+
+/** Someone who was turned away and keeps its place. */
+interface Absent extends Place {
+  readonly backAtMs: number;
+}
+
+/**
+ * Whoever was turned away comes back this long before its turn, and at the latest after half of the wait: an estimate may be wrong, since
+ * other workers come and go, and an allowance that nobody stands in line for is lost. A long wait so takes a few returns, each half as far.
+ */
+const headStartMs = 3_000;
+const shortestAbsenceMs = 500;
+/** Who is taken in must expect to wait no longer than this part of what it can: the estimate may be too short. */
+const surePart = 0.8;
+/** Temporal is up to a second late; whoever is later than this has gone to another worker or is not coming at all. */
+const absenceGraceMs = 2_000;
+
+const defaultPriority = 3;
+const defaultMaxWaitMs = 30_000;
+
+/**
+ * Those who wait for one bucket, of one class of endpoints or of several that share it: these take turns, so that neither polls nor uploads
+ * keep the others out. One timer serves all, so a thousand don't wake together.
+ */
+export class Line<Permit> {
+  readonly #queues = new Map<EndpointClass, Waiter<Permit>[]>();
+  #absent: Absent[] = [];
+  /** Classes in the order in which they were served last. */
+  #served: EndpointClass[] = [];
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    readonly bucket: RateBucket,
+    private readonly clocks: Clocks,
+    private readonly issue: Admit<Permit>,
+  ) {}
+
+  enter(name: EndpointClass, turn: Turn): Promise<Permit> {
+    const { signal, priority = defaultPriority, maxWaitMs = defaultMaxWaitMs } = turn;
+    const since = turn.since ?? this.clocks.wallNow();
+    return new Promise((resolve, reject) => {
+      signal?.throwIfAborted();
+      // A clock that ran ahead when the others asked must not put whoever asks after them before them for as long as it did.
+      const before = this.#welcomeBack(since);
+      const place = {
+        name,
+        priority,
+        id: since,
+        since: before?.since ?? Math.min(since, this.clocks.wallNow()),
+        arrival: before?.arrival ?? (arrivals += 1),
+      };
+      const waitMs = this.#estimateWaitMs(place);
+      if (waitMs > maxWaitMs * surePart) throw this.#turnAway(place, waitMs);
+
+      const leave = (reason: Error): void => {
+        settle();
+        const queue = waiter.line.#queueOf(name);
+        queue.splice(queue.indexOf(waiter), 1);
+        reject(reason);
+      };
+      const onAbort = (): void => leave(signal?.reason as Error);
+      const patience = setTimeout(() => {
+        leave(waiter.line.#turnAway(place, waiter.line.#estimateWaitMs(waiter)));
+      }, maxWaitMs);
+      const settle = (): void => {
+        clearTimeout(patience);
+        signal?.removeEventListener('abort', onAbort);
+      };
+      const waiter: Waiter<Permit> = {
+        ...place,
+        line: this,
+        leave,
+        admit(permit) {
+          settle();
+          resolve(permit);
+        },
+      };
+      signal?.addEventListener('abort', onAbort);
+      const queue = this.#queueOf(name);
+      const behind = queue.findIndex((other) => isBefore(place, other));
+      queue.splice(behind === -1 ? queue.length : behind, 0, waiter);
+      this.advance();
+    });
+  }
+
+  block(untilMs: number): void {
+    this.bucket.block(untilMs);
+    this.advance();
+  }
+
+  close(reason: Error): void {
+    clearTimeout(this.#timer);
+    for (const queue of this.#queues.values()) for (const waiter of [...queue]) waiter.leave(reason);
+  }
+
+  /** Takes over all who wait in the other line, and what is known of its bucket. */
+  join(other: Line<Permit>): void {
+    clearTimeout(other.#timer);
+    this.bucket.absorb(other.bucket, this.clocks.now());
+    for (const name of [...other.#queues.keys()]) this.takeOver(name, other);
+  }
+
+  /** Takes over those of one class. */
+  takeOver(name: EndpointClass, other: Line<Permit>): void {
+    const moving = other.#queues.get(name) ?? [];
+    other.#queues.delete(name);
+    for (const waiter of moving) waiter.line = this;
+    this.#queues.set(name, moving);
+    this.#absent.push(...other.#absent.filter((absent) => absent.name === name));
+    other.#absent = other.#absent.filter((absent) => absent.name !== name);
+  }
+
+  /** Lets through whoever may go, and sets the timer for the next. */
+  advance(): void {
+    clearTimeout(this.#timer);
+    for (;;) {
+      const first = this.#first();
+      if (!first) return;
+      const nowMs = this.clocks.now();
+      const isPatient = first.priority > defaultPriority;
+      const decision = this.bucket.decide(nowMs, { isPatient });
+      if (decision.kind === 'wait') {
+        this.#timer = setTimeout(() => this.advance(), Math.min(longestTimerMs, Math.ceil(decision.untilMs - nowMs)));
+        return;
+      }
+      const { name } = first;
+      this.#queueOf(name).shift();
+      this.#served = [...this.#served.filter((each) => each !== name), name];
+      first.admit(this.issue(name, { nowMs, isPatient }));
+    }
+  }
+
+  #first(): Waiter<Permit> | undefined {
+    let first: Waiter<Permit> | undefined;
+    for (const [name, [head]] of this.#queues) {
+      if (!head) continue;
+      const isNext =
+        !first ||
+        head.priority < first.priority ||
+        (head.priority === first.priority && this.#served.indexOf(name) < this.#served.indexOf(first.name));
+      if (isNext) first = head;
+    }
+    return first;
+  }
+
+  #queueOf(name: EndpointClass): Waiter<Permit>[] {
+    const queue = this.#queues.get(name) ?? [];
+    this.#queues.set(name, queue);
+    return queue;
+  }
+
+  #turnAway(place: Place, waitMs: number): TurnedAway {
+    const now = this.clocks.now();
+    const comeBackMs = Math.max(
+      shortestAbsenceMs,
+      Math.min(waitMs - headStartMs, waitMs / 2),
+      this.bucket.blockedUntilMs - now,
+    );
+    this.#absent.push({ ...place, backAtMs: now + comeBackMs });
+    return new TurnedAway(waitMs, comeBackMs);
+  }
+
+  /** Where it stood, if it was turned away. */
+  #welcomeBack(id: number): Absent | undefined {
+    const now = this.clocks.now();
+    const own = this.#absent.find((absent) => absent.id === id);
+    this.#absent = this.#absent.filter((absent) => absent !== own && now < absent.backAtMs + absenceGraceMs);
+    return own;
+  }
+
+  #estimateWaitMs(place: Place): number {
+    const others = [...this.#queues.values(), this.#absent].flat().filter((other) => other !== place);
+    const own = others.filter((other) => other.name === place.name && !isBefore(place, other)).length;
+    let ahead = own;
+    for (const name of this.#queues.keys()) {
+      if (name === place.name) continue;
+      const rivals = others.filter((other) => other.name === name);
+      ahead += rivals.filter(({ priority }) => priority < place.priority).length;
+      // They take turns.
+      ahead += Math.min(rivals.filter(({ priority }) => priority === place.priority).length, own);
+    }
+    return this.bucket.estimateWaitMs(ahead, this.clocks.now());
+  }
+}
+
+function isBefore(one: Place, other: Place): boolean {
+  if (one.priority !== other.priority) return one.priority < other.priority;
+  return one.since === other.since ? one.arrival < other.arrival : one.since < other.since;
+}
+
+let arrivals = 0;
+
+/** Longer delays overflow Node's timers. */
+const longestTimerMs = 2 ** 31 - 1;

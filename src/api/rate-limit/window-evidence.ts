@@ -1,0 +1,187 @@
+import type { EndpointClass } from './endpoint-class';
+import type { RateHeaders } from './headers';
+
+/** What the answers of one class say of its window, and how often it was used here. */
+interface Tally {
+  readonly limit: number;
+  remaining: number;
+  /** When it was told last. */
+  toldMs: number;
+  endsAtMs: number;
+  /** Answers of this window: so many requests the service has counted at least. */
+  answered: number;
+}
+
+/** A tally as it was at a certain time. */
+interface Seen extends Readonly<Tally> {
+  readonly tally: Tally;
+}
+
+/** What was known when a request was sent: the service has counted all of that before it. */
+export interface Before {
+  readonly atMs: number;
+  readonly known: ReadonlyMap<EndpointClass, Seen>;
+}
+
+/** An answer to a request of one class, and what was known before it. */
+interface Answer {
+  readonly name: EndpointClass;
+  readonly before: Before;
+  readonly limit: number;
+  readonly remaining: number;
+  readonly endsAtMs: number;
+  readonly nowMs: number;
+  readonly throttled: boolean;
+}
+
+interface AnswerOf {
+  readonly name: EndpointClass;
+  readonly before: Before;
+  readonly headers: RateHeaders;
+  readonly nowMs: number;
+  readonly isAlone: (other: EndpointClass) => boolean;
+}
+
+export interface Finding {
+  readonly other: EndpointClass;
+  readonly isShared: boolean;
+}
+
+interface Relation {
+  state: 'unknown' | 'shared' | 'separate';
+  /** Answers in a row that fit one window for both. */
+  inRow: number;
+  /** So many make them one again. */
+  needed: number;
+}
+
+/** RESET is in whole seconds, and an answer takes its time. */
+const vagueMs = 1_100;
+/** Of an answer that took longer nobody knows of which moment it tells. */
+const promptMs = 1_000;
+const fewestInRow = 4;
+const fewByOthers = 2;
+
+/**
+ * Which classes of endpoints share one window: the document does not say, the headers do. Of one window for two classes each answer tells less than
+ * all before it, of whichever class. Of two windows, each falls by what was sent of its own class alone.
+ *
+ * An answer that can't be of the window of the other class proves that they differ. One that fits proves less, where other workers spend from the same
+ * allowances: so what is taken for one window is taken apart by the first answer that does not fit, and is put together ever more slowly.
+ */
+export class WindowEvidence {
+  readonly #tallies = new Map<EndpointClass, Tally>();
+  readonly #underWay = new Map<EndpointClass, number>();
+  readonly #relations = new Map<string, Relation>();
+
+  areSeparate(one: EndpointClass, other: EndpointClass): boolean {
+    return this.#relation(one, other).state === 'separate';
+  }
+
+  /** A request is on its way; `settled` follows when it no longer is. */
+  sent(name: EndpointClass, nowMs: number): Before {
+    this.#underWay.set(name, this.#underWayOf(name) + 1);
+    const alive = [...this.#tallies].filter(([, tally]) => nowMs < tally.endsAtMs);
+    return { atMs: nowMs, known: new Map(alive.map(([each, tally]) => [each, { ...tally, tally }])) };
+  }
+
+  settled(name: EndpointClass): void {
+    this.#underWay.set(name, this.#underWayOf(name) - 1);
+  }
+
+  /** What the answer says about this class and others. `isAlone`: nobody else was seen to spend the other's allowance. */
+  answered({ name, before, headers, nowMs, isAlone }: AnswerOf): Finding[] {
+    const { limit, remaining, throttled, retryAfterSeconds, resetSeconds } = headers;
+    const seconds = retryAfterSeconds ?? resetSeconds;
+    const isPrompt = nowMs - before.atMs <= promptMs;
+    if (limit === undefined || remaining === undefined || seconds === undefined || !isPrompt) return [];
+    const answer = { name, before, limit, remaining, endsAtMs: nowMs + seconds * 1_000, nowMs, throttled };
+    const findings = [...this.#tallies.keys()].flatMap((other) => {
+      const evidence = other === name ? 'none' : this.#compare(answer, other);
+      if (evidence === 'none') return [];
+      const relation = this.#relation(name, other);
+      weigh(relation, evidence === 'explains' && !isAlone(other) ? 'fits' : evidence);
+      return relation.state === 'unknown' ? [] : [{ other, isShared: relation.state === 'shared' }];
+    });
+    this.#count(answer);
+    return findings;
+  }
+
+  #compare(answer: Answer, other: EndpointClass): Evidence {
+    const { name, before, limit, remaining, nowMs, throttled } = answer;
+    const theirs = this.#tallies.get(other);
+    const known = before.known.get(other);
+    if (!theirs || theirs !== known?.tally) return 'none';
+    if (limit !== theirs.limit) return 'against';
+    // Their window may be over for the service by now.
+    if (nowMs + vagueMs > theirs.endsAtMs) return 'none';
+    if (!endsWith(theirs, answer)) return 'against';
+    const own = before.known.get(name);
+    const ownBefore = own && endsWith(own.tally, answer) ? own.answered : 0;
+    const most = Math.min(known.remaining, limit - known.answered - ownBefore) - 1;
+    if (!throttled && remaining > most) return 'against';
+    // What was sent of its own class may be all that was counted.
+    if (remaining >= limit - 1 - this.#spent(name, answer)) return 'none';
+    const together = [...this.#tallies.keys()].filter((each) => each === name || !this.areSeparate(name, each));
+    const spent = together.reduce((total, each) => total + this.#spent(each, answer), 1);
+    if (remaining >= limit - spent) return 'explains';
+    // Others took some meanwhile, but hardly so many more than would use it all up evenly.
+    const pace = known.remaining / (theirs.endsAtMs - known.toldMs);
+    const byOthers = fewByOthers + 2 * pace * (nowMs - known.toldMs);
+    return known.remaining - remaining <= spent - known.answered - ownBefore + byOthers ? 'fits' : 'unlikely';
+  }
+
+  /** What was sent of a class in a window that ends as this one does, as far as is known, with what is under way. */
+  #spent(name: EndpointClass, answer: Answer): number {
+    const tally = this.#tallies.get(name);
+    return this.#underWayOf(name) + (tally && endsWith(tally, answer) ? tally.answered : 0);
+  }
+
+  #count(answer: Answer): void {
+    const { name, before, limit, remaining, endsAtMs, nowMs, throttled } = answer;
+    const tally = this.#tallies.get(name);
+    const isSame =
+      limit === tally?.limit &&
+      endsWith(tally, answer) &&
+      (remaining < tally.remaining || before.known.get(name)?.remaining !== tally.remaining);
+    if (!isSame) {
+      this.#tallies.set(name, { limit, remaining, toldMs: nowMs, endsAtMs, answered: throttled ? 0 : 1 });
+      return;
+    }
+    if (remaining < tally.remaining) Object.assign(tally, { remaining, toldMs: nowMs });
+    tally.endsAtMs = Math.min(tally.endsAtMs, endsAtMs);
+    if (!throttled) tally.answered += 1;
+  }
+
+  #underWayOf(name: EndpointClass): number {
+    return this.#underWay.get(name) ?? 0;
+  }
+
+  #relation(one: EndpointClass, other: EndpointClass): Relation {
+    const key = one < other ? `${one} ${other}` : `${other} ${one}`;
+    const relation = this.#relations.get(key) ?? { state: 'unknown', inRow: 0, needed: fewestInRow };
+    this.#relations.set(key, relation);
+    return relation;
+  }
+}
+
+/** Whether the window that was told of before may be the one that this answer tells of. */
+function endsWith(tally: Tally, { nowMs, endsAtMs }: Answer): boolean {
+  return nowMs < tally.endsAtMs && Math.abs(endsAtMs - tally.endsAtMs) <= vagueMs;
+}
+
+function weigh(relation: Relation, evidence: Exclude<Evidence, 'none'>): void {
+  const { state } = relation;
+  if (evidence === 'against') {
+    relation.state = 'separate';
+    relation.inRow = 0;
+    if (state !== 'separate') relation.needed *= 2;
+    return;
+  }
+  relation.inRow = evidence === 'unlikely' ? 0 : relation.inRow + 1;
+  const isEnough = evidence === 'explains' && state === 'unknown';
+  if (isEnough || relation.inRow >= relation.needed) relation.state = 'shared';
+}
+
+/** How an answer fits one window for both classes: it can't be, hardly, it may be, or what was sent here alone makes it so. */
+type Evidence = 'none' | 'against' | 'unlikely' | 'fits' | 'explains';

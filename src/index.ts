@@ -17,7 +17,7 @@ export type { ApiTimeouts } from './api/conversion-api';
 export type { RequestTracer } from './api/request-spans';
 export { StorageError } from './storage/errors';
 export type { StorageErrorCode } from './storage/errors';
-export type { FileStore } from './storage/file-store';
+export type { DestinationPlan, FileStore, SourceFile, StoredFile, WriteDestinationOptions } from './storage/file-store';
 export type {
   ConversionFailureDetails,
   ConversionJobInput,

@@ -12,7 +12,15 @@ const root = path.resolve(__dirname, '..');
 const operations = readdirSync(path.join(root, 'docs/operations'))
   .filter((name) => name.endsWith('.md'))
   .map((name) => `docs/operations/${name}`);
-const pages = ['README.md', 'CONTRIBUTING.md', 'docs/accounts.md', 'docs/errors.md', 'docs/faults.md', ...operations];
+const pages = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'docs/accounts.md',
+  'docs/embedding/file-stores.md',
+  'docs/errors.md',
+  'docs/faults.md',
+  ...operations,
+];
 const textOf = (page: string) => readFileSync(path.join(root, page), 'utf8');
 const readme = textOf('README.md');
 

@@ -52,7 +52,10 @@ export interface WriteDestinationOptions {
   onProgress?: ((writtenBytes: number) => void) | undefined;
 }
 
-/** Where a job's files come from and go to. All failures are `StorageError`, except those of the body and the signal. */
+/**
+ * Where a job's files come from and go to. All failures are `StorageError`, except those of the body, the signal and `mayCommit`: any other error is
+ * tried again until the step's deadline. Which code does what to a job: `docs/embedding/file-stores.md`.
+ */
 export interface FileStore {
   /** Finds an input and proves that it can be read. Sources are never changed. */
   openSource(uri: string): Promise<SourceFile>;

@@ -1,0 +1,75 @@
+import { ConversionFailedError } from '../../src/client/conversion-handle';
+import type { ConversionHandle } from '../../src/client/conversion-handle';
+import type { ConversionRequest } from '../../src/client/job-request';
+import { StorageError } from '../../src/index';
+import type { ConversionRig } from '../support/conversion-worker';
+import { quickPolicies, startRig } from '../support/conversion-worker';
+import { MemoryFiles } from '../support/memory-files';
+
+/** Jobs whose files lie in a store of the user's own, on a real Temporal server. */
+
+const files = new MemoryFiles();
+const openSource = files.openSource.bind(files);
+let rig: ConversionRig;
+
+beforeAll(async () => {
+  rig = await startRig({ files });
+});
+
+afterAll(async () => {
+  await rig.close();
+});
+
+function start(request: Partial<ConversionRequest> = {}): Promise<ConversionHandle> {
+  files.files.clear();
+  rig.stub.requests.length = 0;
+  files.files.set('memory:///in/report.md', Buffer.from('# A report'));
+  return rig.client.start({
+    source: 'memory:///in/report.md',
+    output: 'pdf',
+    destination: 'memory:///out/',
+    policies: quickPolicies,
+    ...request,
+  });
+}
+
+async function attemptsOf({ workflowId }: ConversionHandle): Promise<number[]> {
+  const { events } = await rig.temporal.workflow.getHandle(workflowId).fetchHistory();
+  return events?.flatMap((event) => event.activityTaskStartedEventAttributes?.attempt ?? []) ?? [];
+}
+
+it('a job reads from the store and writes to it', async () => {
+  const result = await (await start()).result();
+  expect(result.output).toMatchObject({ uri: 'memory:///out/report.pdf', name: 'report.pdf', bytes: 9 });
+  expect(files.files.get('memory:///out/report.pdf')?.toString()).toBe('converted');
+});
+
+it.each([
+  ['SOURCE_NOT_FOUND', { source: 'memory:///in/missing.md' }],
+  ['UNSUPPORTED_URI', { source: 'elsewhere:///in/report.md' }],
+  ['DESTINATION_IS_SOURCE', { destination: 'memory:///in/report.md' }],
+])('what the store calls %s ends the job at its first attempt, before a request is sent', async (code, request) => {
+  const job = await start(request);
+  const failure: unknown = await job.result().catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(ConversionFailedError);
+  expect(failure).toMatchObject({ code });
+  expect(await attemptsOf(job)).toEqual([1]);
+  expect(rig.stub.requests).toEqual([]);
+});
+
+it.each([
+  [
+    'says may pass',
+    (uri: string) => new StorageError({ code: 'STORAGE_FAILED', message: 'busy', uri, retryable: true }),
+  ],
+  ['does not call a StorageError', () => new Error('503')],
+])('an error that the store %s is tried again', async (_title, error) => {
+  let calls = 0;
+  files.openSource = (uri) => {
+    calls += 1;
+    return calls === 1 ? Promise.reject(error(uri)) : openSource(uri);
+  };
+  const job = await start();
+  expect(await job.result()).toMatchObject({ status: 'succeeded' });
+  expect((await attemptsOf(job))[0]).toBe(2);
+});

@@ -1,15 +1,18 @@
-// npm run chaos -- --batch [--items 1000] [--kills 30] [--policy resubmit|fail]: one `fileconv batch run` of real conversions on the stack of a
-// `fileconv up`, first left alone, then with kill -9 of worker, service, receiver and Temporal server in random order. Prints a JSON line at
-// the end. Exit code 1 when an item is in no state or in two, counts don't add up, an output differs from that of the first run, a file is left
-// over, or the service ran a conversion again that the batch does not own up to.
+// npm run chaos -- --batch [--items 1000] [--kills 30] [--acts 0] [--policy resubmit|fail]: one `fileconv batch run` of real conversions on the
+// stack of a `fileconv up`, first left alone, then with kill -9 of worker, service, receiver and Temporal server in random order, and as many
+// acts of an operator between them: jobs are terminated or cancelled, the batch is cancelled and run again, workers are stopped for longer
+// than a heartbeat time-out and wake. What is left in the end is retried. Prints a JSON line at the end. Exit code 1 when an item is in no state
+// or in two, counts don't add up, an output differs from that of the first run, a file is left over, or the service, the histories, the rows
+// and the reports do not tell the same of what was charged (test/support/invariant.ts).
 import { createHash, randomInt } from 'node:crypto';
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
+import { build } from 'esbuild';
 import { ChaosStack, roles } from './chaos-stack.mjs';
 
 const require = createRequire(import.meta.url);
@@ -31,6 +34,9 @@ const kinds = [
 ];
 const states = ['succeeded', 'failed', 'skipped', 'cancelled'];
 const couldNotRun = 3;
+/** Longer than the worker's beats may be late. */
+const stopMs = 15_000;
+const rounds = 10;
 
 /** Plays the batch and ends the process. */
 export async function playBatch() {
@@ -70,31 +76,55 @@ async function play(stack, options) {
   const missing = [...references].flatMap(([id, hash]) => (hash ? [] : [`calm run: no output of ${id}`]));
   if (missing.length > 0) return { problems: missing };
   console.log(`without faults: ${options.items} items, ${calm.seconds} s`);
-  const before = conversionsById(stack);
+  const before = new Set(conversionsAt(stack).map(({ taskId }) => taskId));
   const hits = [];
   const over = { yet: false };
-  const running = runBatch(stack, 'killed').finally(() => (over.yet = true));
+  const running = runToTheEnd(stack, 'killed', options).finally(() => (over.yet = true));
   await Promise.all([running, killNowAndThen(stack, options, hits, over)]);
   const batch = await running;
-  console.log(`killed ${hits.join(' ')}; ${batch.seconds} s`);
-  const after = conversionsById(stack);
-  const conversions = new Map(files.map(({ id }) => [id, (after.get(id) ?? 0) - (before.get(id) ?? 0)]));
-  const items = judgeItems(stack, { files, references, conversions, policy: options.policy });
-  const problems = [...judgeCounts(batch, items, options), ...items.problems, ...judgeFolders(stack, files)];
-  if (hits.length < options.kills) problems.push(`The batch was over after ${hits.length} kills.`);
-  const extra = [...conversions.values()].reduce((sum, count) => sum + Math.max(0, count - 1), 0);
+  console.log(`met ${hits.join(' ')}; ${batch.seconds} s`);
+  const sourceOf = new Map(files.map(({ id, from, to }) => [`${id}.${to}`, `${id}.${from}`]));
+  const conversions = conversionsAt(stack)
+    .filter(({ taskId }) => !before.has(taskId))
+    .map(({ taskId, output }) => ({ taskId, file: sourceOf.get(output) ?? output }));
+  const runs = runFolders(stack);
+  const items = judgeItems(stack, { runs, files, references, policy: options.policy });
+  const { chargeProblems } = await loadInvariant(stack);
+  const problems = [
+    ...judgeCounts(batch, runs, items.latest, options),
+    ...items.problems,
+    ...judgeFolders(stack, files),
+    ...(await chargeProblems(conversions, runs, await stack.temporal())),
+  ];
+  const kills = hits.filter((hit) => !(hit in acts)).length;
+  if (kills < options.kills) problems.push(`The batch was over after ${kills} kills.`);
+  const latest = [...items.latest.values()];
   return {
     problems,
-    kills: hits.length,
+    kills,
     hits: countBy(hits),
-    counts: countBy(items.lines.map(({ status }) => status)),
-    failures: countBy(items.lines.flatMap(({ code }) => code ?? [])),
-    extraConversions: extra,
-    possiblyChargedTwice: items.lines.filter(({ possiblyChargedTwice }) => possiblyChargedTwice).length,
+    runs: runs.length,
+    counts: countBy(latest.map(({ status }) => status)),
+    failures: countBy(latest.flatMap(({ code }) => code ?? [])),
+    conversions: conversions.length,
+    extraConversions: conversions.length - new Set(conversions.map(({ file }) => file)).size,
+    possiblyChargedTwice: latest.filter(({ possiblyChargedTwice }) => possiblyChargedTwice).length,
     commands: batch.commands,
     calmSeconds: calm.seconds,
     killedSeconds: batch.seconds,
   };
+}
+
+/** The test suite's own, which is TypeScript. */
+async function loadInvariant(stack) {
+  const outfile = path.resolve(import.meta.dirname, '../node_modules/.cache', `${path.basename(stack.folder)}.cjs`);
+  const entryPoints = [path.resolve(import.meta.dirname, '../test/support/invariant.ts')];
+  await build({ entryPoints, outfile, bundle: true, platform: 'node', packages: 'external', logLevel: 'warning' });
+  try {
+    return await import(pathToFileURL(outfile).href);
+  } finally {
+    rmSync(outfile);
+  }
 }
 
 function writeSources(folder, items) {
@@ -107,9 +137,21 @@ function writeSources(folder, items) {
   });
 }
 
-/** Types the same command again when it could not go on, as a person would. Resolves with the report that it printed. */
-async function runBatch(stack, name) {
-  const startedAt = Date.now();
+/** Runs the batch, and retries what was cancelled, terminated or failed, until nothing is left. Resolves with the last report. */
+async function runToTheEnd(stack, name, { policy }) {
+  const first = await runBatch(stack, name);
+  const commands = [...first.commands];
+  let last = first;
+  let seconds = first.seconds;
+  for (let round = 0; round < rounds && last.code === 1 && policy === 'resubmit'; round += 1) {
+    last = await untilItRuns(stack, ['batch', 'retry', name, '--json']);
+    commands.push(...last.commands);
+    seconds += last.seconds;
+  }
+  return { ...last, commands, seconds };
+}
+
+function runBatch(stack, name) {
   const manifest = path.join(stack.folder, `${name}.csv`);
   const sources = readdirSync(path.join(stack.folder, 'in')).sort();
   const rows = sources.map((source) => {
@@ -118,16 +160,23 @@ async function runBatch(stack, name) {
     return `in/${source},${to},${name}/${id}.${to}`;
   });
   writeFileSync(manifest, `source,output,destination\n${rows.join('\n')}\n`);
+  return untilItRuns(stack, ['batch', 'run', manifest, '--name', name, '--json']);
+}
+
+/** Types the same command again when it could not go on, as a person would. Resolves with the report that it printed. */
+async function untilItRuns(stack, args) {
+  const startedAt = Date.now();
   const commands = [];
   for (;;) {
-    const { code, stdout, stderr } = await runCommand(stack, ['batch', 'run', manifest, '--name', name, '--json']);
+    const { code, stdout, stderr } = await runCommand(stack, args);
     commands.push(code);
     if (code !== couldNotRun) {
       const report = JSON.parse(stdout || 'null');
-      if (!report) throw new Error(`\`batch run\` ended with ${code} and no report: ${stderr}`);
+      if (!report) throw new Error(`\`${args.join(' ')}\` ended with ${code} and no report: ${stderr}`);
       return { report, code, commands, seconds: seconds(startedAt) };
     }
-    if (commands.length > 20) throw new Error(`\`batch run\` could not run ${commands.length} times: ${stderr}`);
+    if (commands.length > 20)
+      throw new Error(`\`${args.join(' ')}\` could not run ${commands.length} times: ${stderr}`);
     await sleep(1_000);
   }
 }
@@ -141,16 +190,53 @@ async function runCommand(stack, args) {
   return { code, ...printed };
 }
 
+/** What an operator may do while a batch runs. */
+const acts = {
+  terminate: async (stack) => {
+    const client = await stack.temporal();
+    const jobs = await runningJobs(client);
+    await Promise.all(jobs.map((job) => client.workflow.getHandle(job).terminate('by an operator').catch(ignoreGone)));
+  },
+  cancel: async (stack) => {
+    const client = await stack.temporal();
+    const jobs = await runningJobs(client);
+    await Promise.all(jobs.map((job) => client.workflow.getHandle(job).cancel().catch(ignoreGone)));
+  },
+  // What was cut off is gone on with by the retry that follows.
+  cancelBatch: (stack) => runCommand(stack, ['batch', 'cancel', 'killed']),
+  stop: async (stack) => {
+    await stack.signal(['worker'], 'SIGSTOP');
+    await sleep(stopMs);
+    await stack.signal(['worker'], 'SIGCONT');
+  },
+};
+
+/** A few of the batch's. */
+async function runningJobs(client) {
+  const jobs = [];
+  const query = "WorkflowType = 'conversionJob' AND ExecutionStatus = 'Running'";
+  for await (const { workflowId } of client.workflow.list({ query })) jobs.push(workflowId);
+  return shuffled(jobs).slice(0, 3);
+}
+
+function ignoreGone(error) {
+  if (error.name !== 'WorkflowNotFoundError') throw error;
+}
+
 /** Evenly over the batch, so that no part of it is spared: each after so many outputs more, and a random moment. */
-async function killNowAndThen(stack, { items, kills }, hits, over) {
-  let order = [];
-  while (hits.length < kills && !over.yet) {
-    const due = Math.floor((items * (hits.length + 0.5)) / (kills + 1));
+async function killNowAndThen(stack, { items, kills, acts: actCount }, hits, over) {
+  const planned = shuffled([...taken(targets, kills), ...taken(Object.keys(acts), actCount)]);
+  for (const [position, target] of planned.entries()) {
+    const due = Math.floor((items * (position + 0.5)) / (planned.length + 1));
     while (outputsOf(stack, 'killed') < due && !over.yet) await sleep(100);
     await sleep(randomInt(0, 800));
     if (over.yet) return;
-    if (order.length === 0) order = shuffled(targets);
-    const target = order.pop();
+    if (typeof target === 'string') {
+      hits.push(target);
+      // Temporal itself may be down at the moment; then it is another act of the operator's that meets nothing.
+      await acts[target](stack).catch((error) => console.log(`${target}: ${error.message}`));
+      continue;
+    }
     // What is being started again this very moment is met a moment later.
     while ((await stack.kill(target)) === 0 && !over.yet) await sleep(100);
     if (!over.yet) hits.push(target.length === 4 ? 'all' : target.join('+'));
@@ -158,46 +244,53 @@ async function killNowAndThen(stack, { items, kills }, hits, over) {
   }
 }
 
-function judgeItems(stack, { files, references, conversions, policy }) {
+/** So many, each about as often as any other. */
+function taken(choices, count) {
+  return Array.from({ length: Math.ceil(count / choices.length) }, () => shuffled(choices))
+    .flat()
+    .slice(0, count);
+}
+
+function judgeItems(stack, { runs, files, references, policy }) {
   const problems = [];
-  const lines = readLines(runFolder(stack), 'results.jsonl');
-  const sourceOf = new Map(readLines(runFolder(stack), 'manifest.jsonl').map(({ item, source }) => [item, source]));
-  const byId = new Map();
-  for (const line of lines) {
-    const id = path.parse(fileURLToPath(sourceOf.get(line.item))).name;
-    if (byId.has(id)) problems.push(`${id}: two results`);
-    byId.set(id, line);
+  const latest = new Map();
+  for (const run of runs) {
+    const sourceOf = new Map(readLines(run, 'manifest.jsonl').map(({ item, source }) => [item, source]));
+    const seen = new Set();
+    for (const line of readLines(run, 'results.jsonl')) {
+      const id = path.parse(fileURLToPath(sourceOf.get(line.item))).name;
+      if (seen.has(id)) problems.push(`${id}: two results in one run`);
+      seen.add(id);
+      // What an earlier run has delivered is there, and is skipped.
+      if (line.status !== 'skipped' || latest.get(id)?.status !== 'succeeded') latest.set(id, line);
+    }
   }
   for (const { id, to } of files) {
-    const line = byId.get(id);
+    const line = latest.get(id);
     const hash = hashOf(stack, 'killed', `${id}.${to}`);
-    const count = conversions.get(id);
     if (!line || !states.includes(line.status)) problems.push(`${id}: in no state, ${JSON.stringify(line)}`);
     if (hash !== undefined && hash !== references.get(id))
       problems.push(`${id}: not the bytes of a run without faults`);
     if (line?.status === 'succeeded' && hash === undefined) problems.push(`${id}: succeeded without an output`);
     if (line?.status === 'succeeded' && line.output.sha256 !== hash) problems.push(`${id}: the hash told is another`);
-    if (line?.status === 'succeeded' && count < 1) problems.push(`${id}: the service knows no conversion`);
     if (line && line.status !== 'succeeded' && policy === 'resubmit')
       problems.push(`${id}: ${line.status}, ${line.code}: ${line.message}`);
     if (line?.status === 'failed' && policy === 'fail' && line.code !== 'OUTCOME_UNKNOWN')
       problems.push(`${id}: ${line.code}: ${line.message}`);
-    if (count > 1 && !line?.possiblyChargedTwice)
-      problems.push(`${id}: converted ${count} times, and the batch says once`);
     if (policy === 'fail' && line?.possiblyChargedTwice) problems.push(`${id}: sent again under policy fail`);
   }
-  return { lines, problems };
+  return { latest, problems };
 }
 
-function judgeCounts({ report, code }, { lines }, { items }) {
+function judgeCounts({ report, code }, runs, latest, { items }) {
   const problems = [];
-  if (lines.length !== items) problems.push(`${lines.length} results of ${items} items`);
-  const counted = countBy(lines.map(({ status }) => status));
+  if (latest.size !== items) problems.push(`${latest.size} results of ${items} items`);
+  const counted = countBy(readLines(runs.at(-1), 'results.jsonl').map(({ status }) => status));
   for (const state of states) {
     if ((counted[state] ?? 0) !== report.counts[state])
       problems.push(`${report.counts[state]} ${state} by the report, ${counted[state] ?? 0} by the results`);
   }
-  const expected = counted.succeeded === items ? 0 : 1;
+  const expected = [...latest.values()].every(({ status }) => status === 'succeeded') ? 0 : 1;
   if (code !== expected) problems.push(`exit code ${code}, not ${expected}`);
   if (report.warnings?.length > 0) problems.push(...report.warnings);
   return problems;
@@ -212,9 +305,11 @@ function judgeFolders(stack, files) {
   return left.map((name) => `left over: ${name}`);
 }
 
-/** The run that did the work; a command typed again goes on with it, and makes a new one only for what is left. */
-function runFolder(stack) {
-  return path.join(stack.folder, '.fileconv/batches/killed/run-0001');
+/** Of the batch that was killed, the first one first. */
+function runFolders(stack) {
+  const folder = path.join(stack.folder, '.fileconv/batches/killed');
+  const runs = readdirSync(folder).filter((name) => name.startsWith('run-'));
+  return runs.sort().map((name) => path.join(folder, name));
 }
 
 function readLines(folder, name) {
@@ -242,14 +337,15 @@ function outputsOf(stack, folder) {
   }
 }
 
-/** Conversions of each source that the service has charged or will: failed tasks are not. */
-function conversionsById(stack) {
+/** The conversions that the service has charged or will: failed tasks are not. */
+function conversionsAt(stack) {
   const db = new Database(path.join(stack.folder, '.fileconv/service/service.db'), { readonly: true, timeout: 5_000 });
   try {
-    const query = `SELECT file_name AS name, count(*) AS n FROM tasks
-      WHERE endpoint LIKE '%convert/file' AND error_code IS NULL GROUP BY file_name`;
-    const rows = db.prepare(query).all();
-    return new Map(rows.map(({ name, n }) => [path.parse(name ?? '').name, n]));
+    return db
+      .prepare(
+        "SELECT id AS taskId, file_name AS output FROM tasks WHERE endpoint LIKE '%convert/file' AND error_code IS NULL",
+      )
+      .all();
   } finally {
     db.close();
   }
@@ -319,12 +415,14 @@ function readArguments() {
       batch: { type: 'boolean' },
       items: { type: 'string', default: '1000' },
       kills: { type: 'string', default: '30' },
+      acts: { type: 'string', default: '0' },
       policy: { type: 'string', default: 'resubmit' },
     },
   });
-  const [items, kills] = [Number(values.items), Number(values.kills)];
-  const isUsable = [items, kills].every((value) => Number.isInteger(value) && value > 0);
-  if (isUsable && ['resubmit', 'fail'].includes(values.policy)) return { items, kills, policy: values.policy };
-  console.error('Usage: npm run chaos -- --batch [--items 1000] [--kills 30] [--policy resubmit|fail]');
+  const [items, kills, actCount] = [Number(values.items), Number(values.kills), Number(values.acts)];
+  const isUsable = [items, kills, actCount].every((value) => Number.isInteger(value) && value >= 0) && items > 0;
+  if (isUsable && ['resubmit', 'fail'].includes(values.policy))
+    return { items, kills, acts: actCount, policy: values.policy };
+  console.error('Usage: npm run chaos -- --batch [--items 1000] [--kills 30] [--acts 0] [--policy resubmit|fail]');
   process.exit(2);
 }

@@ -94,6 +94,12 @@ export class ChaosStack {
 
   /** A client of the stack as it is now. */
   async client() {
+    const client = await this.temporal();
+    return new FileConversionClient({ client, taskQueue: (await this.#up.ready).taskQueue });
+  }
+
+  /** A client of the stack's Temporal server as it is now. */
+  async temporal() {
     const record = await this.#up.ready;
     if (this.failure) throw this.failure;
     if (!record?.temporal) throw new Error('`fileconv up` is being started again');
@@ -103,7 +109,7 @@ export class ChaosStack {
       client = new Client({ connection: await Connection.connect({ address }), namespace });
       this.#clients.set(address, client);
     }
-    return new FileConversionClient({ client, taskQueue: record.taskQueue });
+    return client;
   }
 
   async processes() {
@@ -118,18 +124,24 @@ export class ChaosStack {
 
   /** `kill -9`, all at once; the number of processes that it met. */
   async kill(doomed) {
-    let killed = 0;
+    const killed = await this.signal(doomed, 'SIGKILL');
+    this.#kills += killed;
+    return killed;
+  }
+
+  /** The number of processes that it met. */
+  async signal(roles, signal) {
+    let met = 0;
     for (const { pid, role } of await this.processes()) {
-      if (!doomed.includes(role)) continue;
+      if (!roles.includes(role)) continue;
       try {
-        process.kill(pid, 'SIGKILL');
-        killed += 1;
-        this.#kills += 1;
+        process.kill(pid, signal);
+        met += 1;
       } catch {
         // It had just ended.
       }
     }
-    return killed;
+    return met;
   }
 
   /** Ctrl-C; what is left of the stack after that, which should be nothing. */

@@ -12,6 +12,7 @@ import type { CallbackSettings } from '../../src/plugin';
 import { FileConversionPlugin } from '../../src/plugin';
 import type { FileStore } from '../../src/storage/file-store';
 import { createConversionWorker } from '../../src/worker';
+import { conversionsOf, untoldConversions } from './invariant';
 import type { StubService } from './stub-service';
 import { startStubService, stubAppId, stubToken } from './stub-service';
 import { testTemporalAddress } from './temporal';
@@ -28,6 +29,7 @@ export interface ConversionRig {
   source(name: string, contents?: string | Buffer): Promise<string>;
   /** A second call changes nothing. */
   stopWorker(): Promise<void>;
+  /** Throws when the service ran a conversion that no job owns up to. */
   close(): Promise<void>;
 }
 
@@ -99,11 +101,13 @@ export async function startRig(
     stopWorker,
     async close() {
       await stopWorker();
+      const untold = await untoldConversions(conversionsOf(stub), { client: temporal, taskQueue });
       await plugin.close();
       await connection?.close();
       await temporal.connection.close();
       await stub.close();
       await rm(folder, { recursive: true, force: true });
+      if (untold.length > 0) throw new Error(untold.join('\n'));
     },
   };
 }

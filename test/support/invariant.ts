@@ -1,9 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Client } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import {
+  decodeArrayFromPayloads,
+  decodeOptionalFailureToOptionalError,
+} from '@temporalio/common/lib/internal-non-workflow';
+import type { History } from '@temporalio/common/lib/proto-utils';
 import { runFiles } from '../../src/batch/run-files';
 import { readJobHistory } from '../../src/history/job-history';
 import type { BatchItem, BatchItemResult } from '../../src/shared/batch';
+import type { EarlierRuns } from '../../src/shared/charge';
+import { sourceName } from '../../src/shared/job';
 import type { StubService } from './stub-service';
 
 /**
@@ -101,6 +109,79 @@ async function reportProblems(run: string, results: readonly BatchItemResult[]):
   return possiblyChargedTwice.count === marked
     ? []
     : [`${run}: its report tells of ${possiblyChargedTwice.count} possibly charged twice, its rows of ${marked}`];
+}
+
+/**
+ * Conversions that no job owns up to, a line each: by the histories of all jobs of a task queue, read here event by event. A job that ran once
+ * is charged once, unless it says that it may be more; one that still runs has not said yet.
+ */
+export async function untoldConversions(
+  conversions: readonly Conversion[],
+  { client, taskQueue }: { client: Client; taskQueue: string },
+): Promise<string[]> {
+  const query = `TaskQueue = '${taskQueue}' AND WorkflowType = 'conversionJob'`;
+  const jobs: JobAccount[] = [];
+  if (conversions.length > 0) {
+    for await (const { workflowId, history } of client.workflow.list({ query }).intoHistories({ concurrency: 10 })) {
+      jobs.push(await readAccount(client, { workflowId, history: history as History }));
+    }
+  }
+  const told = new Set(jobs.flatMap(({ accepted, free }) => [...accepted, ...free]));
+  const problems = jobs
+    .filter(({ accepted, left, isOver }) => isOver && accepted.size > 1 && left.possiblyChargedTwice !== true)
+    .map(({ workflowId, accepted }) => `${workflowId} was charged ${accepted.size} times, and says once`);
+  for (const file of new Set(conversions.map((each) => each.file))) {
+    const untold = conversions.filter((each) => each.file === file && !told.has(each.taskId));
+    const own = jobs.filter((job) => job.file === file);
+    const allowed = own.reduce((sum, { left, isOver }) => {
+      if (!isOver || left.possiblyChargedTwice) return Number.POSITIVE_INFINITY;
+      return sum + (left.charge === 'maybe' ? 1 : 0);
+    }, 0);
+    if (untold.length > allowed) problems.push(`${file}: ${untold.length} conversions are told by none of its jobs`);
+  }
+  return problems;
+}
+
+interface JobAccount {
+  workflowId: string;
+  file: string;
+  isOver: boolean;
+  accepted: Set<string>;
+  /** Failed at the service. */
+  free: Set<string>;
+  left: EarlierRuns;
+}
+
+async function readAccount(
+  client: Client,
+  { workflowId, history }: { workflowId: string; history: History },
+): Promise<JobAccount> {
+  const converter = client.options.loadedDataConverter;
+  const { input, charge: left, result, failure } = await readJobHistory(history.events, converter);
+  const [accepted, free] = [new Set<string>(), new Set<string>()];
+  for (const {
+    activityTaskCompletedEventAttributes: done,
+    activityTaskFailedEventAttributes: failed,
+  } of history.events ?? []) {
+    const [value] = (await decodeArrayFromPayloads(converter, done?.result?.payloads)) as [unknown];
+    const { report } = (value ?? {}) as { report?: { taskId: string } };
+    if (report) accepted.add(report.taskId);
+    const error = await decodeOptionalFailureToOptionalError(converter, failed?.failure);
+    const { origin, taskId } = (error instanceof ApplicationFailure ? (error.details?.[0] ?? {}) : {}) as {
+      origin?: string;
+      taskId?: string;
+    };
+    if (origin === 'task' && taskId !== undefined) free.add(taskId);
+  }
+  for (const taskId of free) accepted.delete(taskId);
+  return {
+    workflowId,
+    file: 'uri' in input.source ? sourceName(input.source) : '',
+    isOver: result !== undefined || failure !== undefined,
+    accepted,
+    free,
+    left,
+  };
 }
 
 /** Rows of a run that never told how they ended are left to the next one. */

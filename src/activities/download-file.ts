@@ -37,7 +37,7 @@ export function createDownloadFile({ api, files, metrics, slots }: ActivityDepen
         failure.isRoomAwaited = isRoomAwaited;
         failure.neededBytes = input.room?.bytes;
         // Whoever waits for room has been here before, and may have lost a worker then.
-        const attempt = isRoomAwaited ? number + 1 : number;
+        const attempt = isRoomAwaited || input.mayBeDelivered ? number + 1 : number;
         const plan = await planDestination(files, { ...input, attempt });
         if (plan.kind === 'skip') return { skipped: true, requests };
 

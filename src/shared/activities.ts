@@ -114,6 +114,8 @@ export interface DownloadFileInput {
   destination: string;
   onExisting: OnExisting;
   room?: NeededRoom;
+  /** An earlier run of the job may have delivered it: a file of the same bytes is taken for its result. */
+  mayBeDelivered?: true;
 }
 
 export type DownloadFileResult =

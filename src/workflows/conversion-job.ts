@@ -169,6 +169,7 @@ class ConversionJob implements JobParts {
       output: this.input.output,
       destination,
       onExisting: this.policies.onExisting,
+      ...(report.taskId === this.input.earlier?.taskId && { mayBeDelivered: true as const }),
     };
     const summary = `to ${lastSegment(destination)}${destination.endsWith('/') ? '/' : ''}`;
     const downloaded = await runStep(

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { inspectJob } from '../../src/client/inspect-job';
 import { planRetry, runAgain } from '../../src/client/retry-job';
@@ -62,6 +63,30 @@ describe('a job whose earlier run was accepted as a task', () => {
         possiblyChargedTwice: false,
         source: earlier.source,
       });
+    },
+  );
+
+  it.each(['fail', 'skip', 'rename'] as const)(
+    'takes what that run may have delivered before it was ended for its result, where files are not replaced (%s)',
+    async (onExisting) => {
+      const folder = path.join(rig.folder, 'out', onExisting);
+      await mkdir(folder, { recursive: true });
+      const repeat = async (name: string) =>
+        rig.client.convert({ ...(await request()), destination: path.join(folder, name), onExisting, earlier });
+
+      await writeFile(path.join(folder, 'own.pdf'), rig.stub.output);
+      expect(await repeat('own.pdf')).toMatchObject({ status: 'succeeded', output: { name: 'own.pdf' } });
+      expect(await readdir(folder)).toEqual(['own.pdf']);
+
+      await writeFile(path.join(folder, 'other.pdf'), 'another');
+      const other = await repeat('other.pdf').catch((error: unknown) => error);
+      expect(other).toMatchObject(
+        {
+          fail: { code: 'DESTINATION_EXISTS' },
+          skip: { status: 'skipped' },
+          rename: { status: 'succeeded', output: { name: 'other (1).pdf' } },
+        }[onExisting],
+      );
     },
   );
 

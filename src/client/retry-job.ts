@@ -56,8 +56,12 @@ function withoutTask({ charge, possiblyChargedTwice }: EarlierRuns): EarlierRuns
 export function runAgain(
   client: Client,
   { workflowId, taskQueue, batchId, history }: JobInspection,
-  { earlier }: { earlier: EarlierRuns },
+  { kind, earlier }: Extract<RetryPlan, { kind: 'fetch' | 'convert' }>,
 ): Promise<ConversionHandle> {
   const conversions = new FileConversionClient({ client, taskQueue });
-  return conversions.start({ ...history.input, earlier }, { workflowId, ...(batchId !== undefined && { batchId }) });
+  const { policies, ...input } = history.input;
+  // Nobody has asked to pay again if the service has lost the task.
+  const decided = kind === 'fetch' ? { ...policies, onUnknownOutcome: 'fail' as const } : policies;
+  const request = { ...input, ...(decided && { policies: decided }), earlier };
+  return conversions.start(request, { workflowId, ...(batchId !== undefined && { batchId }) });
 }

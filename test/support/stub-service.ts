@@ -28,6 +28,8 @@ export interface StubService {
   on(endpoint: string, handler: Handler): void;
   /** The conversions that the service has run, or runs, and charges: by task, the name of the file that was uploaded for it. */
   conversions: Map<string, string>;
+  /** Name of the file that was uploaded for a convert request. */
+  fileOf(request: SeenRequest): string;
   /** Runs the conversion that a request asks for: its task's id. What is answered is the test's choice. */
   convert(request: SeenRequest): string;
   /** What the stub answers when no test has replaced it. */
@@ -66,9 +68,10 @@ export async function startStubService(port = 0): Promise<StubService> {
     url: '',
     requests: [],
     conversions: new Map(),
+    fileOf: (seen) => uploads.get(String(seen.data['connector'])) ?? '',
     convert: (seen) => {
       const id = randomUUID();
-      stub.conversions.set(id, uploads.get(String(seen.data['connector'])) ?? '');
+      stub.conversions.set(id, stub.fileOf(seen));
       return id;
     },
     output: Buffer.from('converted'),

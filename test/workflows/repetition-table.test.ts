@@ -1,0 +1,192 @@
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { inspectJob } from '../../src/client/inspect-job';
+import { planRetry, runAgain } from '../../src/client/retry-job';
+import type { OnUnknownOutcome } from '../../src/shared/job';
+import { BatchDesk } from '../support/batch-desk';
+import type { ConversionRig } from '../support/conversion-worker';
+import { quickPolicies, startRig } from '../support/conversion-worker';
+import { answerCompleted, answerError, cut } from '../support/stub-service';
+
+/** Every cell of the table in docs/repetition.md, by `batch run`, `batch retry` and `job retry`, counted at the service. */
+
+/** How the last job ended, as a row of the table says it; each is played by a file of that name. */
+const states = {
+  accepted: 'accepted, not delivered',
+  lost: 'accepted, and the service has lost the task',
+  unknown: 'unknown outcome',
+  refused: 'refused, or never submitted',
+  failed: 'failed at the service, which is free',
+  done: 'done, the result stands',
+  removed: 'done, the result was removed',
+} as const;
+type State = keyof typeof states;
+const names = Object.keys(states) as State[];
+
+/** What is submitted, how the row ends, and whether it is marked. */
+type Cell = `${0 | 1} ${'succeeded' | 'failed' | 'skipped'}${'' | ' marked'}`;
+interface Column {
+  policy: OnUnknownOutcome;
+  resubmit?: true;
+  otherContent?: true;
+  cells: Record<State, Cell>;
+}
+
+const converted = { refused: '1 succeeded', failed: '1 succeeded' } as const;
+const convertedMarked = {
+  ...converted,
+  accepted: '1 succeeded marked',
+  lost: '1 succeeded marked',
+  unknown: '1 succeeded marked',
+} as const;
+const columns: Record<string, Column> = {
+  'the same content, policy resubmit': {
+    policy: 'resubmit',
+    cells: { ...convertedMarked, accepted: '0 succeeded', done: '0 skipped', removed: '0 succeeded' },
+  },
+  'the same content, policy fail': {
+    policy: 'fail',
+    cells: {
+      ...converted,
+      accepted: '0 succeeded',
+      lost: '0 failed',
+      unknown: '0 failed',
+      done: '0 skipped',
+      removed: '0 succeeded',
+    },
+  },
+  'another content': {
+    policy: 'fail',
+    otherContent: true,
+    cells: { ...convertedMarked, done: '1 succeeded', removed: '1 succeeded' },
+  },
+  '--resubmit': {
+    policy: 'fail',
+    resubmit: true,
+    cells: { ...convertedMarked, done: '0 skipped', removed: '1 succeeded' },
+  },
+};
+
+let rig: ConversionRig;
+
+beforeEach(async () => {
+  rig = await startRig();
+});
+afterEach(() => rig.close());
+
+/** The service treats each file as its name says; `occupy` is told when the file's result is about to be fetched. */
+function playStates(occupy: (state: State) => Promise<void>) {
+  rig.stub.on('convert/file', (seen, response, stub) => {
+    const file = stub.fileOf(seen);
+    if (file === 'refused.md') answerError(response, 400, 'INVALID_PARAMETER');
+    else if (file === 'unknown.md') {
+      stub.convert(seen);
+      cut(response);
+    } else stub.answerAsAlways(seen, response);
+  });
+  rig.stub.on('task/response', async (seen, response, stub) => {
+    const id = String(seen.data['connector']);
+    const state = path.parse(stub.conversions.get(id) ?? '').name as State;
+    if (state === 'failed') stub.conversions.delete(id);
+    if (state === 'accepted' || state === 'lost') await occupy(state);
+    const error = { code: 'FAILED_CONVERT', message: 'failed.' };
+    answerCompleted(response, id, state === 'failed' ? { error } : {});
+  });
+}
+
+/** From now on the service does everything, but no longer has the task of `lost`. */
+function playFair() {
+  const lost = new Set([...rig.stub.conversions].flatMap(([id, file]) => (file === 'lost.md' ? [id] : [])));
+  rig.stub.on('convert/file', (seen, response) => rig.stub.answerAsAlways(seen, response));
+  rig.stub.on('task/response', (seen, response) => {
+    const id = String(seen.data['connector']);
+    if (lost.has(id)) answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK');
+    else answerCompleted(response, id);
+  });
+}
+
+function conversionsByState(): Record<State, number> {
+  const files = [...rig.stub.conversions.values()];
+  return fromStates((state) => files.filter((file) => file === `${state}.md`).length);
+}
+
+function fromStates<T>(value: (state: State) => T): Record<State, T> {
+  return Object.fromEntries(names.map((state) => [state, value(state)])) as Record<State, T>;
+}
+
+it('are the rows of the table in the documentation', async () => {
+  const text = await readFile(path.resolve(__dirname, '../../docs/repetition.md'), 'utf8');
+  const rows = text.split('\n').filter((line) => line.startsWith('| ') && !/^\| (The last job|-)/.test(line));
+  expect(rows.map((row) => row.split('|')[1]?.trim())).toEqual(Object.values(states));
+});
+
+describe.each(Object.entries(columns))('%s', (_title, { policy, otherContent, cells, ...options }) => {
+  it.each(['run', 'retry'] as const)('by batch %s, which a second time finds nothing to do', async (command) => {
+    const desk = new BatchDesk(rig, policy);
+    for (const state of names) await desk.put(`${state}.md`);
+    playStates((state) => writeFile(desk.output(`${state}.pdf`), 'mine', { flag: 'w' }));
+    await mkdir(path.dirname(desk.output('accepted.pdf')), { recursive: true });
+    await desk.run();
+    playFair();
+    await Promise.all(['accepted', 'lost', 'removed'].map((state) => rm(desk.output(`${state}.pdf`))));
+    if (otherContent) for (const state of names) await desk.put(`${state}.md`, '# another\n');
+    const before = conversionsByState();
+
+    const { rows } = await desk[command](options);
+    const after = conversionsByState();
+    const seen = fromStates((state) => {
+      const row = rows[`${state}.pdf`];
+      return `${after[state] - before[state]} ${row?.status}${row?.possiblyChargedTwice ? ' marked' : ''}`;
+    });
+    // `retry` looks at what has not succeeded alone.
+    const untouched = command === 'retry' && ({ done: '0 skipped', removed: '0 skipped' } as const);
+    expect(seen).toEqual({ ...cells, ...untouched });
+    expect(await desk.problems()).toEqual([]);
+
+    expect((await desk[command]()).planned).toMatchObject({ todo: 0 });
+    expect(conversionsByState()).toEqual(after);
+  });
+});
+
+describe('job retry decides as under fail, whatever the policy says', () => {
+  const none = 'nothing to do';
+  const free = { refused: '1', failed: '1', done: none, removed: none };
+  it.each([
+    [false, { ...free, accepted: '0', lost: '0', unknown: 'kept' }],
+    [true, { ...free, accepted: '1 marked', lost: '1 marked', unknown: '1 marked' }],
+  ])('with --resubmit: %s', async (resubmit, expected) => {
+    const output = (state: State) => path.join(rig.folder, 'out', `${state}.pdf`);
+    await mkdir(path.join(rig.folder, 'out'));
+    playStates((state) => writeFile(output(state), 'mine'));
+    const jobs = new Map<State, string>();
+    for (const state of names) {
+      const source = await rig.source(`${state}.md`);
+      const policies = { ...quickPolicies, onUnknownOutcome: 'resubmit', maxResubmissions: 0 } as const;
+      const job = await rig.client.start({ source, output: 'pdf', destination: output(state), policies });
+      jobs.set(state, job.workflowId);
+    }
+    await Promise.allSettled([...jobs.values()].map((id) => rig.client.get(id).result()));
+    playFair();
+    await Promise.all((['accepted', 'lost', 'removed'] as const).map((state) => rm(output(state))));
+    const before = conversionsByState();
+
+    const seen = new Map<State, string>();
+    for (const [state, workflowId] of jobs) {
+      const ended = await inspectJob(rig.temporal, workflowId);
+      const plan = planRetry(ended, { resubmit });
+      if (plan.kind === 'keep') seen.set(state, 'kept');
+      else if (plan.kind === 'none') seen.set(state, none);
+      else {
+        await runAgain(rig.temporal, ended, plan);
+        await rig.client
+          .get(workflowId)
+          .result()
+          .catch(() => undefined);
+        const sent = conversionsByState()[state] - before[state];
+        const { possiblyChargedTwice } = await inspectJob(rig.temporal, workflowId);
+        seen.set(state, `${sent}${possiblyChargedTwice ? ' marked' : ''}`);
+      }
+    }
+    expect(Object.fromEntries(seen)).toEqual(expected);
+  });
+});

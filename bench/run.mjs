@@ -2,7 +2,7 @@
 // what is measured is the code as it stands, without a build and without a loader in the measured process.
 import { transformFileSync } from '@swc/core';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 const root = path.resolve(import.meta.dirname, '..');
@@ -16,6 +16,9 @@ if (!names.includes(`${name}.ts`)) {
 }
 
 rmSync(out, { recursive: true, force: true });
+mkdirSync(out, { recursive: true });
+// The code looks its version up.
+copyFileSync(path.join(root, 'package.json'), path.join(out, 'package.json'));
 for (const folder of ['src', 'bench']) {
   for (const entry of readdirSync(path.join(root, folder), { recursive: true })) {
     if (!entry.endsWith('.ts')) continue;

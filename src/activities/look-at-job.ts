@@ -11,6 +11,7 @@ import type { AwaitedJob, JobOutcome, SeenJob } from '../shared/batch-activities
 import type { ConversionJobInput, ConversionJobResult } from '../shared/job';
 import { outcomeOfFailure, outcomeOfResult } from '../shared/job-outcome';
 import { runBeforeMemo } from '../shared/search-attributes';
+import { isOpen } from '../shared/workflow-status';
 import { describeFile } from '../storage/describe';
 
 type Seen = Omit<SeenJob, 'job'>;
@@ -51,11 +52,6 @@ async function describe(
     if (error instanceof WorkflowNotFoundError) return undefined;
     throw error;
   }
-}
-
-/** A paused workflow is one that runs. */
-function isOpen({ status }: WorkflowExecutionDescription): boolean {
-  return !['COMPLETED', 'FAILED', 'CANCELLED', 'TERMINATED', 'TIMED_OUT'].includes(status.name);
 }
 
 /** The run, or one that had its id before, that does what is expected. */

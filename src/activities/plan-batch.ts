@@ -5,6 +5,7 @@ import { planBatch } from '../batch/plan/plan-batch';
 import { RefusedPlanError } from '../batch/plan/refused-plan-error';
 import { removeOldRuns } from '../batch/runs/remove-old-runs';
 import type { PlanSweepInput, PlanSweepResult, SweepPlan } from '../shared/sweep';
+import { isOpen } from '../shared/workflow-status';
 import { runBatchStep } from './batch-step';
 
 const maxWarnings = 20;
@@ -53,7 +54,7 @@ function planOptions({ from, to, out, extension, recursive, exclude, settledForM
 
 async function isRunning(client: Client, workflowId: string): Promise<boolean> {
   try {
-    return (await client.workflow.getHandle(workflowId).describe()).status.name === 'RUNNING';
+    return isOpen(await client.workflow.getHandle(workflowId).describe());
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return false;
     throw error;

@@ -1,12 +1,13 @@
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { conversionBatchType } from '../shared/names';
+import { isOpen } from '../shared/workflow-status';
 
 /** What Temporal tells of a batch, whether or not a worker is alive. */
 export interface ListedBatch {
   name: string;
   runId: string;
-  /** `RUNNING`, `COMPLETED`, `FAILED`, `CANCELED`, `TERMINATED`, `TIMED_OUT` or `CONTINUED_AS_NEW`. */
+  /** `RUNNING`, `PAUSED`, `COMPLETED`, `FAILED`, `CANCELED`, `TERMINATED`, `TIMED_OUT` or `CONTINUED_AS_NEW`. */
   status: string;
   /** Of its first run's start, where it is one of several. */
   startedAt: Date;
@@ -16,8 +17,8 @@ export interface ListedBatch {
 /** Whether the batch of this name is under way; undefined when there is none, or when the workflow of this name is no batch. */
 export async function isBatchRunning(client: Client, name: string): Promise<boolean | undefined> {
   try {
-    const { status, type } = await client.workflow.getHandle(name).describe();
-    return type === conversionBatchType ? status.name === 'RUNNING' : undefined;
+    const description = await client.workflow.getHandle(name).describe();
+    return description.type === conversionBatchType ? isOpen(description) : undefined;
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return undefined;
     throw error;

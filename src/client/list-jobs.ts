@@ -119,6 +119,7 @@ async function describe(client: Client, { workflowId, runId }: { workflowId: str
 function statusOf({ status, typedSearchAttributes }: WorkflowExecutionInfo): ListedStatus {
   switch (status.name) {
     case 'RUNNING':
+    case 'PAUSED':
       return typedSearchAttributes.get(searchAttributes.status) === 'awaitingCredits' ? 'awaitingCredits' : 'running';
     case 'COMPLETED':
       return 'completed';

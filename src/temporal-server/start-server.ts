@@ -32,6 +32,8 @@ export interface StartOptions {
   namespace?: string | undefined;
   /** Registered before the server counts as started: `{ ConversionStatus: 'Keyword' }`. */
   searchAttributes?: Readonly<Record<string, string>> | undefined;
+  /** Settings of the server beside ours: names, and values as JSON. */
+  dynamicConfig?: Readonly<Record<string, string>> | undefined;
   /** Default: a temporary file that is removed with the server. */
   logFile?: string | undefined;
   /** Ends a start under way; it does not end a server that has started. */
@@ -163,7 +165,8 @@ function argumentsOf(
     // history event that a power cut takes back could lead to a second, paid submit.
     args.push('--db-filename', chosen.dbFilename, '--sqlite-pragma', 'journal_mode=WAL');
   }
-  for (const [name, value] of Object.entries(dynamicConfig)) args.push('--dynamic-config-value', `${name}=${value}`);
+  const settings = Object.entries({ ...dynamicConfig, ...options.dynamicConfig });
+  for (const [name, value] of settings) args.push('--dynamic-config-value', `${name}=${value}`);
   if (options.uiCodecEndpoint !== undefined) args.push('--ui-codec-endpoint', options.uiCodecEndpoint);
   if (options.namespace !== undefined) args.push('--namespace', options.namespace);
   for (const [name, type] of Object.entries(options.searchAttributes ?? {})) {

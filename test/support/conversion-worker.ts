@@ -48,6 +48,8 @@ export async function startRig(
     app?: string;
     callbacks?: CallbackSettings;
     obeyCommonLimit?: boolean;
+    /** Activities at a time. */
+    slots?: number;
     /** Default: files of this machine. */
     files?: FileStore;
     /** Default: the server of this jest run, its namespace `default`, and payloads as they are. */
@@ -78,6 +80,7 @@ export async function startRig(
       taskQueue,
       ...target,
       shutdownGraceMs: 1_000,
+      ...(options.slots !== undefined && { maxConcurrentActivities: options.slots }),
       ...(options.obeyCommonLimit && { obeyCommonLimit: true }),
     });
     running = worker.run();

@@ -35,6 +35,8 @@ export default async function prepareRun(): Promise<void> {
     cliPath: cli.path,
     env: process.env,
     searchAttributes: searchAttributeTypes,
+    // Off by default; an operator's server may have it.
+    dynamicConfig: { 'frontend.WorkflowPauseEnabled': 'true' },
     ...(withUi ? {} : { uiPort: false }),
   });
   if (server.uiUrl !== undefined) console.log(`Temporal UI of this run: ${server.uiUrl}`);

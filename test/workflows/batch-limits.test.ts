@@ -1,12 +1,133 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { endBatch, planRun } from '../support/batches';
+import { isBatchRunning } from '../../src/client/batch-status';
+import { readListing } from '../../src/client/list-jobs';
+import type { Run } from '../support/batches';
+import { endBatch, planRun, runBatch } from '../support/batches';
 import type { ConversionRig } from '../support/conversion-worker';
-import { startRig } from '../support/conversion-worker';
+import { quickPolicies, startRig } from '../support/conversion-worker';
+import { answerError, answerOutput } from '../support/stub-service';
+import { until } from '../support/until';
 
 /** Batches at the limits of a worker, and of what Temporal takes. */
 
 let rig: ConversionRig;
 afterEach(() => rig.close());
+
+/** A batch that goes on as new with its first jobs in flight. A job that is asked after so seldom holds no slot meanwhile. */
+const goesOn = { window: 4, historyLimit: 20, policies: { ...quickPolicies, maxCheckInterval: 2_300 } };
+const hasGoneOn = async ({ name }: Run) => {
+  const { raw, runId } = await rig.temporal.workflow.getHandle(name).describe();
+  return raw.workflowExecutionInfo?.firstRunId !== runId;
+};
+
+/** Conversions of these files do not finish before they are let go. */
+function hold(...names: string[]) {
+  const held = new Set(names);
+  rig.stub.on('task/response', (seen, response) => {
+    const id = String(seen.data['connector']);
+    if (held.has(rig.stub.conversions.get(id) ?? '')) {
+      answerOutput(response, { entity: { id, status: 'running' }, result: {} });
+    } else rig.stub.answerAsAlways(seen, response);
+  });
+  return { letGo: () => held.clear() };
+}
+
+it.each([
+  { slots: 1, batches: 1 },
+  { slots: 3, batches: 3 },
+])(
+  'with $slots slots of a worker and $batches batches that wait for jobs of earlier runs all jobs find one, and waiting adds nothing to a history',
+  async ({ slots, batches }) => {
+    rig = await startRig({ slots });
+    const held = hold('1.md', '2.md');
+    const waiting = await Promise.all(
+      Array.from({ length: batches }, async () => {
+        const run = await planRun(rig.folder, 6, { request: goesOn });
+        return { run, handle: await rig.client.startBatch(run.request) };
+      }),
+    );
+    for (const { run, handle } of waiting) {
+      await until('the others have ended', async () => (await handle.state()).succeeded === 4);
+      expect(await hasGoneOn(run)).toBe(true);
+    }
+    const look = async ({ run: { name } }: (typeof waiting)[number]) => {
+      const { raw, historyLength } = await rig.temporal.workflow.getHandle(name).describe();
+      return { attempt: raw.pendingActivities?.[0]?.attempt ?? 0, historyLength };
+    };
+    for (const each of waiting) {
+      let before = await look(each);
+      await until('it has come again, and nothing else', async () => {
+        const now = await look(each);
+        const isQuiet = now.historyLength === before.historyLength && before.attempt > 0;
+        if (!isQuiet) before = now;
+        return isQuiet && now.attempt > before.attempt;
+      });
+    }
+    held.letGo();
+    for (const { handle, run } of waiting) {
+      expect((await endBatch(handle, run)).result).toMatchObject({ succeeded: 6 });
+    }
+  },
+  120_000,
+);
+
+it('goes on as new with 200 jobs in flight whose paths are as long as they can be, and would with 500', async () => {
+  rig = await startRig();
+  rig.stub.on('upload/file', (_seen, response) =>
+    answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '3600' }),
+  );
+  const jobs = 200;
+  // Percent-encoded, each of these characters is nine.
+  const folder = path.join(rig.folder, ...['漢', '字', '夾'].map((name) => name.repeat(80)));
+  await mkdir(folder, { recursive: true });
+  const sources = Array.from({ length: jobs + 1 }, (_, item) => path.join(folder, `報告-${item}.md`));
+  await Promise.all(sources.map((source) => writeFile(source, '# Report\n')));
+  const run = await planRun(rig.folder, jobs, {
+    change: (row) => {
+      const source = pathToFileURL(sources[row.item] ?? '').href;
+      return { ...row, source, destination: `${source}.pdf` };
+    },
+    request: { window: jobs, historyLimit: jobs },
+  });
+  const handle = await rig.client.startBatch(run.request);
+  await until('all are in flight', async () => (await handle.state()).inFlight === jobs);
+  // Whatever happens next makes it look at its history.
+  await handle.setWindow(jobs);
+  await until('it has gone on', () => hasGoneOn(run));
+  expect(await handle.state()).toMatchObject({ status: 'running', failed: 0 });
+  const { history } = await rig.temporal.workflowService.getWorkflowExecutionHistory({
+    namespace: 'default',
+    execution: { workflowId: run.name },
+    maximumPageSize: 1,
+  });
+  const [, carried] = history?.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
+  const { inFlight } = JSON.parse(Buffer.from(carried?.data ?? []).toString()) as { inFlight: object[] };
+  expect(inFlight).toHaveLength(jobs);
+  const bytesOf500 = (JSON.stringify(inFlight).length / inFlight.length) * 500;
+  // Temporal takes two million.
+  expect(bytesOf500).toBeLessThan(300_000);
+  await rig.temporal.workflow.getHandle(run.name).terminate();
+}, 120_000);
+
+it('takes 60 MB of warnings, of which each row keeps some', async () => {
+  rig = await startRig();
+  const warning = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`warning-${n}`, 'x'.repeat(20_000)]));
+  rig.stub.on('task/response', (seen, response) => {
+    const id = String(seen.data['connector']);
+    const output = { connector: id, status: 'successful', duration: 1 };
+    answerOutput(response, {
+      entity: { id, type: 'task', status: 'completed' },
+      result: { output, error: {}, warning },
+    });
+  });
+  const run = await planRun(rig.folder, 60);
+  const { result, results } = await runBatch(rig.client, run);
+  expect(result).toMatchObject({ succeeded: 60 });
+  expect(results.every(({ warnings }) => Object.keys(warnings ?? {}).length > 0)).toBe(true);
+}, 120_000);
 
 it('cancelled before it has looked at anything, counts what was done before', async () => {
   rig = await startRig();
@@ -22,4 +143,44 @@ it('cancelled before it has looked at anything, counts what was done before', as
   });
   const { result } = await endBatch(rig.client.getBatch(run.name), run);
   expect(result).toMatchObject({ status: 'cancelled', skipped: 3, cancelled: 2 });
+});
+
+it('goes on while an operator has paused jobs of earlier runs, and ends when they go on', async () => {
+  rig = await startRig();
+  const held = hold('1.md', '2.md', '3.md');
+  const run = await planRun(rig.folder, 8, { request: goesOn });
+  const handle = await rig.client.startBatch(run.request);
+  await until('the others have ended', async () => (await handle.state()).succeeded === 5);
+  expect(await hasGoneOn(run)).toBe(true);
+  const { workflowService } = rig.temporal;
+  const by = { namespace: 'default', identity: 'operator', reason: 'by hand' };
+  const paused = { ...by, workflowId: `${run.name}/1`, runId: '' };
+  const activity = { ...by, execution: { workflowId: `${run.name}/2` }, type: 'conversion.checkTask' };
+  await workflowService.pauseWorkflowExecution({ ...paused, requestId: randomUUID() });
+  await workflowService.pauseActivity(activity);
+  held.letGo();
+  await until('the third has ended', async () => (await handle.state()).succeeded === 6);
+  expect(await handle.state()).toMatchObject({ status: 'running', inFlight: 2 });
+  await workflowService.unpauseWorkflowExecution({ ...paused, requestId: randomUUID() });
+  await workflowService.unpauseActivity(activity);
+  expect((await endBatch(handle, run)).result).toMatchObject({ succeeded: 8 });
+}, 120_000);
+
+it('a batch and a job whose workflows are paused have not ended', async () => {
+  rig = await startRig({ worker: false });
+  const run = await planRun(rig.folder, 1);
+  await rig.client.startBatch(run.request);
+  const job = await rig.client.start({ source: await rig.source('1.md'), output: 'pdf' });
+  for (const workflowId of [run.name, job.workflowId]) {
+    const by = { namespace: 'default', identity: 'operator', reason: 'by hand', requestId: randomUUID() };
+    await rig.temporal.workflowService.pauseWorkflowExecution({ ...by, workflowId, runId: '' });
+  }
+  expect(await isBatchRunning(rig.temporal, run.name)).toBe(true);
+  const listed = async () => {
+    for await (const info of rig.temporal.workflow.list({ query: `WorkflowId = '${job.workflowId}'` })) return info;
+    return undefined;
+  };
+  await until('it is listed as paused', async () => (await listed())?.status.name === 'PAUSED');
+  const info = await listed();
+  expect(info && readListing(info).status).toBe('running');
 });

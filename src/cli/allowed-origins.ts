@@ -1,49 +1,103 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
-import type { TokenSource } from '../config';
+import type { AppProfile, TokenSource } from '../config';
+import { temporalTarget } from '../config/temporal-connection';
 import { systemErrorCode } from '../shared/system-error';
 import type { CommandContext } from './command-context';
 import { CommandError } from './command-error';
+import { configuredServiceUrl } from './embedded-service';
+import { isLoopback } from './loopback';
 
-const schema = z.array(z.object({ file: z.string(), origin: z.string(), token: z.string() }));
+const schema = z.array(z.object({ file: z.string(), origin: z.string(), what: z.string() }));
 
-/** A person has said: this configuration file may send this token to this origin. */
+/** A person has said: this configuration file may send this there. */
 export type AllowedOrigin = z.infer<typeof schema>[number];
 
+/** Where something goes that is not for everybody, and which key of the configuration says so. */
 interface Recipient {
-  /** Of the configuration, which says where the token goes. */
   key: string;
-  url: string;
-  token: TokenSource;
+  origin: string;
+  hostname: string;
+  what: string;
+}
+
+/** @throws CommandError `ORIGIN_NOT_ALLOWED` */
+export function requireAppAllowed(context: CommandContext, app: AppProfile): Promise<void> {
+  return requireAllowed(context, recipientOf(app));
+}
+
+/** The embedded service, which may be on another machine. @throws CommandError `ORIGIN_NOT_ALLOWED` */
+export function requireServiceAllowed(context: CommandContext, url: string): Promise<void> {
+  return requireAllowed(context, serviceRecipient(context, url));
 }
 
 /**
- * Refuses to send a token where a configuration file wants it that nobody has named: it lay in the folder, which may be somebody else's. This machine
- * is no stranger.
+ * Temporal: a stranger's would learn of files and give our worker jobs of its own, which read and write what they please.
  * @throws CommandError `ORIGIN_NOT_ALLOWED`
  */
-export async function requireAllowed(context: CommandContext, { key, url, token }: Recipient): Promise<void> {
-  const { file, isFound, origins } = context.config;
-  const { origin, hostname } = new URL(url);
-  if (!isFound || file === undefined || origins[key]?.source !== 'file' || isLoopback(hostname)) return;
-  const wanted = { file, origin, token: placeOf(token) };
+export async function requireTemporalAllowed(context: CommandContext): Promise<void> {
+  const recipient = temporalRecipient(context);
+  if (recipient) await requireAllowed(context, recipient);
+}
+
+/**
+ * Refuses to send anything where a configuration file wants it that nobody has named: it lay in the folder, which may be somebody else's. This machine
+ * is no stranger.
+ */
+async function requireAllowed(context: CommandContext, recipient: Recipient): Promise<void> {
+  const { file, isFound } = context.config;
+  const { origin, what } = recipient;
+  if (!isFound || file === undefined || !isForeign(context, recipient)) return;
   const allowed = await readAllowed(context);
-  if (allowed.some((each) => each.file === file && each.origin === origin && each.token === wanted.token)) return;
+  if (allowed.some((each) => each.file === file && each.origin === origin && each.what === what)) return;
   throw new CommandError('ORIGIN_NOT_ALLOWED', [
-    `Nothing was sent: ${file}, which nobody has named, wants the token in ${wanted.token} at ${origin}. If you trust it: fileconv config allow`,
+    `Nothing was sent: ${file}, which nobody has named, wants ${what} at ${origin}. If you trust it: fileconv config allow`,
   ]);
 }
 
 /** What the configuration file of this folder sends, and where, beyond this machine. */
-export function foreignRecipients({ config }: Pick<CommandContext, 'config'>): AllowedOrigin[] {
-  const { file, values, origins } = config;
+export function foreignRecipients(context: Pick<CommandContext, 'config' | 'env'>): AllowedOrigin[] {
+  const { file, values } = context.config;
   if (file === undefined) return [];
-  return Object.values(values.apps).flatMap(({ name, baseUrl, token }) => {
-    const { origin, hostname } = new URL(baseUrl);
-    const isForeign = origins[`apps.${name}.base_url`]?.source === 'file' && !isLoopback(hostname);
-    return isForeign ? [{ file, origin, token: placeOf(token) }] : [];
-  });
+  const temporal = temporalRecipient(context);
+  return [
+    ...Object.values(values.apps).map(recipientOf),
+    serviceRecipient(context, configuredServiceUrl(context)),
+    ...(temporal ? [temporal] : []),
+  ]
+    .filter((recipient) => isForeign(context, recipient))
+    .map(({ origin, what }) => ({ file, origin, what }));
+}
+
+function isForeign({ config }: Pick<CommandContext, 'config'>, { key, hostname }: Recipient): boolean {
+  return config.origins[key]?.source === 'file' && !isLoopback(hostname);
+}
+
+function recipientOf({ name, baseUrl, token }: AppProfile): Recipient {
+  const { origin, hostname } = new URL(baseUrl);
+  return { key: `apps.${name}.base_url`, origin, hostname, what: `the token in ${placeOf(token)}` };
+}
+
+function serviceRecipient({ config }: Pick<CommandContext, 'config'>, url: string): Recipient {
+  const { origin, hostname } = new URL(url);
+  const token = { from: 'file' as const, file: path.join(config.values.service.dataDir, 'embedded-app.token') };
+  return { key: 'service.host', origin, hostname, what: `the token in ${placeOf(token)}` };
+}
+
+/** Undefined when the environment or the person's own configuration of Temporal says where it is. */
+function temporalRecipient({ config, env }: Pick<CommandContext, 'config' | 'env'>): Recipient | undefined {
+  const { values, origins } = config;
+  const isOfProfile = origins['temporal.address'] === undefined;
+  if (isOfProfile && (origins['temporal.config_file'] === undefined || env['TEMPORAL_ADDRESS'])) return undefined;
+  const { address = '' } = temporalTarget(values.temporal, env).connection;
+  const url = `http://${address}`;
+  return {
+    key: isOfProfile ? 'temporal.config_file' : 'temporal.address',
+    origin: address,
+    hostname: URL.canParse(url) ? new URL(url).hostname : address,
+    what: "jobs, and Temporal's credentials,",
+  };
 }
 
 export async function allow(context: CommandContext, more: readonly AllowedOrigin[]): Promise<void> {
@@ -75,8 +129,4 @@ function fileOf({ env, homeDir }: CommandContext): string {
 
 function placeOf(token: TokenSource): string {
   return token.from === 'environment' ? `the variable ${token.variable}` : `the file ${token.file}`;
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
 }

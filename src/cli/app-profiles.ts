@@ -2,7 +2,7 @@ import type { AppProfile } from '../config';
 import { embeddedApp, readAppToken } from '../config';
 import type { AppProfile as PluginAppProfile } from '../plugin';
 import { ensureEmbeddedApp } from '../service/embedded-app';
-import { requireAllowed } from './allowed-origins';
+import { requireAppAllowed, requireServiceAllowed } from './allowed-origins';
 import type { CommandContext } from './command-context';
 import { explainStateFolder } from './stack/state-folder';
 
@@ -18,7 +18,7 @@ export function configuredApps(
       baseUrl: app.baseUrl,
       appId: app.appId,
       token: async () => {
-        await requireAllowed(context, { key: `apps.${app.name}.base_url`, url: app.baseUrl, token: app.token });
+        await requireAppAllowed(context, app);
         return readToken(context, app, onWarning);
       },
       ...(app.name === embeddedApp &&
@@ -47,7 +47,7 @@ export async function embeddedProfile(context: CommandContext, serviceUrl: strin
     baseUrl: serviceUrl,
     appId,
     token: async () => {
-      await requireAllowed(context, { key: 'service.host', url: serviceUrl, token: app.token });
+      await requireServiceAllowed(context, serviceUrl);
       return readToken(context, app);
     },
     ...(embeddedBaseUrl !== undefined && { callbackBaseUrl: embeddedBaseUrl }),
@@ -63,10 +63,4 @@ async function readToken(
   const token = (await readAppToken(app, env, onWarning)).reveal();
   secrets.hide(token);
   return token;
-}
-
-/** Where the embedded service is when no stack says otherwise. */
-export function configuredServiceUrl({ config }: CommandContext): string {
-  const { host, port } = config.values.service;
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

@@ -1,9 +1,11 @@
 import { createConversionApi } from '../api/client';
 import type { ConversionApi } from '../api/conversion-api';
 import { embeddedApp } from '../config';
-import { configuredApps, configuredServiceUrl, embeddedProfile, isEmbedded } from './app-profiles';
+import type { AppProfile } from '../plugin';
+import { configuredApps, embeddedProfile, isEmbedded } from './app-profiles';
 import type { CommandContext } from './command-context';
 import { CommandError } from './command-error';
+import { embeddedServiceUrl } from './embedded-service';
 
 /** Where an app's service is, and what it is asked with. */
 export interface ServiceProfile {
@@ -16,14 +18,10 @@ export interface ServiceProfile {
  * The profile of an app, with its token.
  * @throws CommandError for an app that nobody configured, ConfigError when its token can't be read.
  */
-export async function readProfile(
-  context: CommandContext,
-  app: string,
-  embeddedUrl = configuredServiceUrl(context),
-): Promise<ServiceProfile> {
+export async function readProfile(context: CommandContext, app: string): Promise<ServiceProfile> {
   const apps = configuredApps(context);
   const configured = Object.hasOwn(apps, app) ? apps[app] : undefined;
-  const profile = configured ?? (isEmbedded(context, app) ? await embeddedProfile(context, embeddedUrl) : undefined);
+  const profile = configured ?? (isEmbedded(context, app) ? await runningEmbedded(context) : undefined);
   if (!profile) {
     const known = [...new Set([embeddedApp, ...Object.keys(apps)])].join(', ');
     throw new CommandError('UNKNOWN_APP', [
@@ -38,13 +36,22 @@ export async function readProfile(
  * A connection to an app's service, for the few questions of a command. The caller closes it.
  * @throws CommandError for an app that nobody configured, ConfigError when its token can't be read.
  */
-export async function openApi(
-  context: CommandContext,
-  app: string,
-  embeddedUrl = configuredServiceUrl(context),
-): Promise<{ api: ConversionApi; baseUrl: string }> {
-  const profile = await readProfile(context, app, embeddedUrl);
+export async function openApi(context: CommandContext, app: string): Promise<{ api: ConversionApi; baseUrl: string }> {
+  const profile = await readProfile(context, app);
   const { connectSeconds, headersSeconds } = context.config.values.timeouts;
   const timeouts = { connectMs: connectSeconds * 1_000, headersMs: headersSeconds * 1_000 };
   return { api: createConversionApi({ ...profile, timeouts }), baseUrl: profile.baseUrl };
+}
+
+/**
+ * The profile of the embedded service that runs.
+ * @throws CommandError `SERVICE_UNREACHABLE` when there is none.
+ */
+export async function runningEmbedded(context: CommandContext): Promise<AppProfile> {
+  const url = await embeddedServiceUrl(context);
+  if (url !== undefined) return embeddedProfile(context, url);
+  const { dataDir } = context.config.values.service;
+  throw new CommandError('SERVICE_UNREACHABLE', [
+    `No conversion service runs on ${dataDir}. Start it (fileconv up, or fileconv service), or say where it is (FILECONV_SERVICE_PORT).`,
+  ]);
 }

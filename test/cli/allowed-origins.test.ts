@@ -2,21 +2,25 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { configuredApps } from '../../src/cli/app-profiles';
 import type { CommandContext } from '../../src/cli/command-context';
+import { foreignRecipients as allowedIn } from '../../src/cli/allowed-origins';
 import { configAllow } from '../../src/cli/commands/config-allow';
 import { createOutput } from '../../src/cli/output';
 import { loadConfig } from '../../src/config';
 import { SecretMask } from '../../src/logs/secret-mask';
-import { newFolder, removeFolders } from './fileconv';
+import { runningEmbedded } from '../../src/cli/open-api';
+import { openTemporal } from '../../src/cli/stack/open-temporal';
+import { configArgs } from '../../src/cli/stack/start-stack';
+import { fileconv, filesBelow, newFolder, removeFolders } from './fileconv';
 
 afterAll(removeFolders);
 
 const stream = { write: () => true };
 const toml = (origin: string) => `[apps.evil]\nbase_url = "${origin}"\napp_id = "1"\ntoken_env = "AWS_SECRET"\n`;
 
-async function folderWith(origin: string) {
+async function folderWith(origin: string, content = toml(origin)) {
   const [cwd, homeDir] = [await newFolder(), await newFolder()];
   const file = path.join(cwd, 'fileconv.toml');
-  await writeFile(file, toml(origin));
+  await writeFile(file, content);
   const open = async (more: Record<string, string> = {}): Promise<CommandContext> => {
     const host = { env: { AWS_SECRET: 'secret', ...more }, cwd, homeDir, stdout: stream, stderr: stream };
     const output = createOutput({ ...host, json: false });
@@ -26,7 +30,7 @@ async function folderWith(origin: string) {
     const reveal = configuredApps(await open(more))['evil']?.token;
     return typeof reveal === 'function' ? reveal() : reveal;
   };
-  return { file, open, token };
+  return { cwd, homeDir, file, open, token };
 }
 
 it('a configuration that lies in a folder sends no variable to a foreign origin until somebody has allowed it', async () => {
@@ -44,4 +48,62 @@ it('one that somebody has named, and this machine, need no allowance', async () 
   const { file, token } = await folderWith('https://evil.example');
   await expect(token({ FILECONV_CONFIG: file })).resolves.toBe('secret');
   await expect((await folderWith('http://127.0.0.1:8465')).token()).resolves.toBe('secret');
+});
+
+const temporalLine = (file: string, address: string) =>
+  `Nothing was sent: ${file}, which nobody has named, wants jobs, and Temporal's credentials, at ${address}. If you trust it: fileconv config allow`;
+
+it('nor jobs and the API key of Temporal to a stranger, whether it names the address or a file that does', async () => {
+  const { cwd, file, open } = await folderWith('', '[temporal]\naddress = "evil.example:7233"\n');
+  const key = { TEMPORAL_API_KEY: 'secret' };
+  await expect(openTemporal(await open(key))).rejects.toThrow(temporalLine(file, 'evil.example:7233'));
+  await writeFile(path.join(cwd, 'temporal.toml'), '[profile.default]\naddress = "other.example:7233"\n');
+  await writeFile(file, '[temporal]\nconfig_file = "temporal.toml"\n');
+  await expect(openTemporal(await open(key))).rejects.toThrow(temporalLine(file, 'other.example:7233'));
+  // An address that somebody has set is trusted: nobody answers there.
+  const named = { ...key, TEMPORAL_ADDRESS: '127.0.0.1:1' };
+  await expect(openTemporal(await open(named))).rejects.toThrow("Temporal can't be reached at 127.0.0.1:1");
+  await configAllow(await open());
+  expect(allowedIn(await open())).toEqual([
+    { file, origin: 'other.example:7233', what: "jobs, and Temporal's credentials," },
+  ]);
+});
+
+it("Temporal's own configuration in the person's folder is trusted", async () => {
+  const { homeDir, open } = await folderWith('', '');
+  const own = path.join(homeDir, 'temporal.toml');
+  await writeFile(own, '[profile.default]\naddress = "127.0.0.1:1"\napi_key = "secret"\n');
+  const asked = openTemporal(await open({ TEMPORAL_CONFIG_FILE: own }));
+  await expect(asked).rejects.toThrow("Temporal can't be reached at 127.0.0.1:1");
+});
+
+it('nor the token of the embedded service to another host; what is refused can be allowed', async () => {
+  const { cwd, file, open } = await folderWith('', '[service]\nhost = "evil.example"\n');
+  const token = async () => {
+    const { token } = await runningEmbedded(await open());
+    return typeof token === 'function' ? token() : token;
+  };
+  const place = path.join(cwd, '.fileconv/service/embedded-app.token');
+  await expect(token()).rejects.toThrow(
+    `Nothing was sent: ${file}, which nobody has named, wants the token in the file ${place} at http://evil.example:8465. If you trust it: fileconv config allow`,
+  );
+  await configAllow(await open());
+  await expect(token()).resolves.toMatch(/^\S{40,}$/);
+});
+
+it('a command in a folder with a hostile configuration says that in one line, exits with 2 and leaves nothing', async () => {
+  const { cwd, file } = await folderWith('', '[temporal]\naddress = "evil.example:7233"\n');
+  await writeFile(path.join(cwd, 'a.md'), '# A\n');
+  for (const args of [['convert', 'a.md', '--to', 'html'], ['job', 'list'], ['up'], ['worker'], ['callbacks']]) {
+    const ended = await fileconv(args, { cwd, env: { TEMPORAL_API_KEY: 'secret' } });
+    expect([args, ended.code, ended.stderr]).toEqual([args, 2, `error: ${temporalLine(file, 'evil.example:7233')}\n`]);
+  }
+  expect(await filesBelow(cwd)).toEqual(['a.md', 'fileconv.toml']);
+});
+
+it('the parts of a stack trust a configuration no more than the command that starts them', async () => {
+  const { cwd, open } = await folderWith('https://evil.example');
+  expect(configArgs(await open())).toEqual([]);
+  const file = path.join(cwd, 'fileconv.toml');
+  expect(configArgs(await open({ FILECONV_CONFIG: file }))).toEqual(['--config', file]);
 });

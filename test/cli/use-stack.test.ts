@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -81,11 +81,10 @@ describe('without a running stack, convert', () => {
   });
 });
 
+const onQueue = () => ({ FILECONV_WORKER_TASK_QUEUE: `cli-${randomUUID()}` });
+
 describe('with TEMPORAL_ADDRESS, convert', () => {
-  const external = () => ({
-    TEMPORAL_ADDRESS: testTemporalAddress(),
-    FILECONV_WORKER_TASK_QUEUE: `cli-${randomUUID()}`,
-  });
+  const external = () => ({ TEMPORAL_ADDRESS: testTemporalAddress(), ...onQueue() });
 
   it('starts a worker and a service of its own when nobody polls the task queue', async () => {
     const cwd = await folderWithPictures('a.png');
@@ -135,6 +134,36 @@ describe('with TEMPORAL_ADDRESS, convert', () => {
     expect(ended).toMatchObject({ code: 0, stderr: '' });
     up.child.kill('SIGINT');
     expect((await up.ended).code).toBe(0);
+  });
+});
+
+describe('the embedded service, with TEMPORAL_ADDRESS', () => {
+  it('is that of the stack in this folder, whatever its port and however the address is spelt', async () => {
+    const cwd = await folderWithPictures('a.png');
+    const { TEMPORAL_ADDRESS: address, ...rest } = { TEMPORAL_ADDRESS: testTemporalAddress(), ...onQueue() };
+    const port = String(await freePort());
+    const up = startFileconv(['up'], { cwd, env: { ...rest, TEMPORAL_ADDRESS: address, FILECONV_SERVICE_PORT: port } });
+    await up.until(/Ctrl-C stops everything/);
+    const env = { ...rest, TEMPORAL_ADDRESS: address.replace('127.0.0.1', 'localhost') };
+    const ended = await fileconv(['convert', 'a.png', '--to', 'webp'], { cwd, env });
+    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    const checked = await fileconv(['doctor', '--json'], { cwd, env });
+    expect(checked.stdout).toContain(`http://127.0.0.1:${port} answers and accepts the token`);
+    up.child.kill('SIGINT');
+    await up.ended;
+  });
+
+  it('is asked nothing when none of this folder runs: at its usual port may be somebody else', async () => {
+    const cwd = await newFolder();
+    const checked = await fileconv(['doctor', '--json'], { cwd, env: { TEMPORAL_ADDRESS: testTemporalAddress() } });
+    expect(checked.stdout).toContain(`No conversion service runs on ${cwd}/.fileconv/service.`);
+    // A file that a killed service left, or that came with the folder, names no place either.
+    await mkdir(path.join(cwd, '.fileconv/service'), { recursive: true });
+    const record = { pid: process.pid, pidNamespace: '', url: 'http://evil.example' };
+    await writeFile(path.join(cwd, '.fileconv/service/service.json'), JSON.stringify(record));
+    const checkedAgain = await fileconv(['service', 'check'], { cwd });
+    expect(checkedAgain).toMatchObject({ code: 1 });
+    expect(checkedAgain.stderr).toContain('No conversion service runs on');
   });
 });
 

@@ -4,7 +4,7 @@ import { CommandError } from '../command-error';
 import type { ExitCode } from '../exit';
 import { exitCodes } from '../exit';
 
-/** `fileconv config allow`: remembers where the configuration file of this folder may send which token. */
+/** `fileconv config allow`: remembers what the configuration file of this folder may send where. */
 export async function configAllow(context: CommandContext): Promise<ExitCode> {
   const { output, config } = context;
   if (config.file === undefined) {
@@ -13,8 +13,7 @@ export async function configAllow(context: CommandContext): Promise<ExitCode> {
   const allowed = foreignRecipients(context);
   if (allowed.length > 0) await allow(context, allowed);
   if (output.json) output.printJson({ allowed });
-  else if (allowed.length === 0) output.print(`${config.file} sends no token beyond this machine.`);
-  else
-    for (const { file, origin, token } of allowed) output.print(`${file} may send the token in ${token} to ${origin}.`);
+  else if (allowed.length === 0) output.print(`${config.file} sends no secret beyond this machine.`);
+  else for (const { file, origin, what } of allowed) output.print(`${file} may send ${what} to ${origin}.`);
   return exitCodes.ok;
 }

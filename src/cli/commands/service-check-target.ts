@@ -1,9 +1,9 @@
 import { embeddedApp, readAppToken } from '../../config';
 import type { Target } from '../../conformance';
-import { configuredApps, configuredServiceUrl, embeddedProfile, isEmbedded } from '../app-profiles';
+import { configuredApps, isEmbedded } from '../app-profiles';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
-import { readStackRecord } from '../stack/stack-record';
+import { runningEmbedded } from '../open-api';
 
 /** Options of `service check`, as they are typed. */
 export interface TargetFlags {
@@ -74,11 +74,6 @@ async function profileTarget(context: CommandContext, flags: TargetFlags): Promi
   }
   const { baseUrl, appId, token } = profile;
   return { baseUrl, appId, token: typeof token === 'function' ? await token() : token };
-}
-
-async function runningEmbedded(context: CommandContext) {
-  const stack = await readStackRecord(context.config.values.state.dir);
-  return embeddedProfile(context, stack?.service.url ?? configuredServiceUrl(context));
 }
 
 function usage(problem: string): CommandError {

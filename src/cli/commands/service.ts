@@ -7,6 +7,7 @@ import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import type { ExitCode } from '../exit';
 import { exitCodes } from '../exit';
+import { removeServiceRecord, writeServiceRecord } from '../embedded-service';
 import { openLog } from '../logs/open-log';
 import { openHealth } from '../health/open-health';
 import { openMetrics } from '../metrics/open-metrics';
@@ -30,12 +31,14 @@ export async function service(context: CommandContext): Promise<ExitCode> {
   // One after the other: a fault may be for an app that the accounts file has just been given.
   reload = () => void running.reloadAccounts().then(() => running.reloadFaults());
   health?.begin(() => Promise.resolve(running.isUsable() ? undefined : 'its database does not answer'));
+  await writeServiceRecord(settings.dataDir, running.url);
   reportReady();
   const details = { url: running.url, appId: embedded.appId, tokenFile: embedded.tokenFile };
   if (output.json) output.printJson(details);
   else output.print(await describeService(details, context.stdout.isTTY === true));
   await aborted(signal);
   health?.drain();
+  await removeServiceRecord(settings.dataDir);
   await running.close();
   await metrics?.endpoint.close();
   await health?.close();

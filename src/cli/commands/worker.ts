@@ -6,9 +6,10 @@ import { embeddedApp } from '../../config';
 import { FileConversionPlugin } from '../../plugin';
 import { createConversionWorker } from '../../worker';
 import { callbackSettings } from '../callback-settings';
-import { configuredApps, configuredServiceUrl, embeddedProfile, isEmbedded } from '../app-profiles';
+import { configuredApps, embeddedProfile, isEmbedded } from '../app-profiles';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
+import { configuredServiceUrl, embeddedServiceUrl } from '../embedded-service';
 import { openDataConverter } from '../encryption-settings';
 import type { ExitCode } from '../exit';
 import { exitCodes } from '../exit';
@@ -17,7 +18,6 @@ import { openHealth } from '../health/open-health';
 import { createTemporalObstacle } from '../health/temporal-obstacle';
 import { watchJobs } from '../metrics/watch-jobs';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
-import type { StackRecord } from '../stack/stack-record';
 import { findTemporal } from '../stack/temporal-in-use';
 import { openTracing } from '../tracing/open-tracing';
 import { installWorkerRuntime } from '../worker-runtime';
@@ -34,9 +34,9 @@ export async function worker(context: CommandContext, flags: { unversioned?: boo
   const news = runningOutput(context, log);
   const tracing = await openTracing(env, { serviceName: 'fileconv-worker' });
   const health = await openHealth(context, 'worker');
-  const { target, stack } = await findTemporal(context);
+  const { target } = await findTemporal(context);
   const callbacks = await callbackSettings(context);
-  const apps = { ...(await embeddedApps(context, stack)), ...configuredApps(context, news.warn) };
+  const apps = { ...(await embeddedApps(context)), ...configuredApps(context, news.warn) };
   const plugin = new FileConversionPlugin({
     apps,
     ...(callbacks && { callbacks }),
@@ -128,10 +128,12 @@ async function drain(worker: Worker): Promise<void> {
 }
 
 /** The embedded service's profile, unless this worker is for other services alone: a deployment needs no state folder. */
-async function embeddedApps(context: CommandContext, stack: StackRecord | undefined) {
-  const isWanted = stack !== undefined || context.config.values.defaultApp === embeddedApp;
-  if (!isWanted || !isEmbedded(context, embeddedApp)) return {};
-  return { [embeddedApp]: await embeddedProfile(context, stack?.service.url ?? configuredServiceUrl(context)) };
+async function embeddedApps(context: CommandContext) {
+  if (!isEmbedded(context, embeddedApp)) return {};
+  const running = await embeddedServiceUrl(context);
+  if (running === undefined && context.config.values.defaultApp !== embeddedApp) return {};
+  // One that does not run yet begins where the configuration says.
+  return { [embeddedApp]: await embeddedProfile(context, running ?? configuredServiceUrl(context)) };
 }
 
 async function connect(target: TemporalTarget): Promise<NativeConnection> {

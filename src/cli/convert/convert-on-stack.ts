@@ -7,6 +7,7 @@ import type { ConvertFlags } from '../commands/convert';
 import type { ExitCode } from '../exit';
 import { chosenPolicies } from '../job-policies';
 import { openApi } from '../open-api';
+import { embeddedServiceUrl } from '../embedded-service';
 import { explainServiceFailure } from '../service-problem';
 import { untilAskedToEnd } from '../stack/parent-process';
 import { useStack } from '../stack/use-stack';
@@ -34,7 +35,7 @@ export async function convertOnStack(
   const stack = await useStack(context, signal);
   try {
     if (isEmbedded(context, app) && stack.outlivesCommand) {
-      await proveReachable(context, app, { to, url: stack.serviceUrl });
+      await proveReachable(context, app, to);
     }
     const progress = showProgress(output, jobs.length);
     const inFlight = new Map<string, string>();
@@ -83,13 +84,10 @@ async function explainOldest(
   return stall && { who: others === 0 ? file : `${file} (and ${others} more under way)`, stall };
 }
 
-/** One request tells a service that is down, or does not know us, before a job waits for it. */
-async function proveReachable(
-  context: CommandContext,
-  app: string,
-  { to, url }: { to: string; url: string },
-): Promise<void> {
-  const { api, baseUrl } = await openApi(context, app, url);
+/** One request tells a service that is down, or does not know us, before a job waits for it. That of workers elsewhere is theirs to know. */
+async function proveReachable(context: CommandContext, app: string, to: string): Promise<void> {
+  if ((await embeddedServiceUrl(context)) === undefined) return;
+  const { api, baseUrl } = await openApi(context, app);
   try {
     await api.format({ format: to });
   } catch (error) {

@@ -4,7 +4,7 @@ import { parseCallbackKeys } from '../../callbacks/callback-key';
 import { createCallbackUrl } from '../../callbacks/callback-url';
 import { callbackSettings } from '../callback-settings';
 import type { CommandContext } from '../command-context';
-import { readStackRecord } from '../stack/stack-record';
+import { readLiveStack } from '../stack/stack-record';
 import type { Finding } from './finding';
 import { broken, ok, reasonOf } from './finding';
 
@@ -16,7 +16,7 @@ const nobody = { workflowId: 'fileconv-doctor', nonce: '00000000-0000-4000-8000-
 export async function checkCallbacks(context: CommandContext): Promise<Finding> {
   const { callbacks, state } = context.config.values;
   if (callbacks.publicBaseUrl === undefined) {
-    const stack = await readStackRecord(state.dir);
+    const stack = await readLiveStack(state.dir);
     if (!stack?.callbacks) return ok(part, 'not configured (callbacks.public_base_url): jobs poll');
     return checkHealth(stack.callbacks.url);
   }

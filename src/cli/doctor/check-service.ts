@@ -12,7 +12,6 @@ import type { CommandContext } from '../command-context';
 import type { ServiceProfile } from '../open-api';
 import { readProfile } from '../open-api';
 import { explainServiceFailure } from '../service-problem';
-import { readStackRecord } from '../stack/stack-record';
 import type { Finding } from './finding';
 import { broken, compareClocks, ok, reasonOf, skipped } from './finding';
 
@@ -22,10 +21,9 @@ const configShow = 'fileconv config show';
 export async function checkService(context: CommandContext, app: string): Promise<Finding[]> {
   const [part, limit, clock] = [`service of app ${app}`, `rate limit of app ${app}`, `clock beside service of ${app}`];
   const others = (why: string) => [skipped(limit, why), skipped(clock, why)];
-  const stack = await readStackRecord(context.config.values.state.dir);
   let profile: ServiceProfile;
   try {
-    profile = await readProfile(context, app, stack?.service.url);
+    profile = await readProfile(context, app);
   } catch (error) {
     return [broken(part, reasonOf(error), `Correct the app's profile: ${configShow}`), ...others('needs the profile')];
   }

@@ -27,7 +27,6 @@ export async function openTemporal(context: CommandContext): Promise<OpenTempora
   const { taskQueue } = values.worker;
   return {
     ...(await connect(context, target, {
-      serviceUrl: stack?.service.url ?? '',
       taskQueue,
       uiUrl: stack?.temporal.uiUrl,
     })),

@@ -9,7 +9,6 @@ import { openTracing } from '../tracing/open-tracing';
 /** What a command needs to run jobs, whoever runs the processes behind it. */
 export interface StackInUse {
   client: Client;
-  serviceUrl: string;
   taskQueue: string;
   /** Of the Temporal UI, without a slash at its end; undefined where nobody has said where that is. */
   uiUrl?: string | undefined;
@@ -29,7 +28,7 @@ const connectTimeoutMs = 5_000;
 export async function connect(
   context: CommandContext,
   target: TemporalTarget,
-  rest: Pick<StackInUse, 'serviceUrl' | 'taskQueue' | 'uiUrl'>,
+  rest: Pick<StackInUse, 'taskQueue' | 'uiUrl'>,
 ): Promise<StackInUse> {
   const dataConverter = await openDataConverter(context);
   const options = { ...target.connection, connectTimeout: connectTimeoutMs };

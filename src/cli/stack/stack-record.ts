@@ -1,6 +1,11 @@
 import { open, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
+import { isLoopback } from '../loopback';
+import { isAlive } from './parent-process';
+
+/** The parts of a stack are on its machine, whatever a file that came with a folder says. */
+const ownUrl = z.url().refine((url) => isLoopback(new URL(url).hostname));
 
 const schema = z.object({
   /** The process that started the stack and stops it. */
@@ -8,9 +13,9 @@ const schema = z.object({
   /** `up`: others may use it; `command`: it ends with the command that started it. */
   startedBy: z.enum(['up', 'command']),
   temporal: z.object({ address: z.string(), namespace: z.string(), uiUrl: z.string().optional() }),
-  service: z.object({ url: z.string() }),
-  callbacks: z.object({ url: z.string() }).optional(),
-  codec: z.object({ url: z.string() }).optional(),
+  service: z.object({ url: ownUrl }),
+  callbacks: z.object({ url: ownUrl }).optional(),
+  codec: z.object({ url: ownUrl }).optional(),
   taskQueue: z.string(),
 });
 
@@ -40,6 +45,12 @@ export async function readStackRecord(stateDir: string): Promise<StackRecord | u
   } catch {
     return undefined;
   }
+}
+
+/** The stack whose process is still there. */
+export async function readLiveStack(stateDir: string): Promise<StackRecord | undefined> {
+  const record = await readStackRecord(stateDir);
+  return record && isAlive(record.pid) ? record : undefined;
 }
 
 export async function removeStackRecord(stateDir: string): Promise<void> {

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { ensureEmbeddedApp } from '../../service/embedded-app';
 import type { ProcessLock } from '../../temporal-server';
 import { acquireProcessLock, portNear } from '../../temporal-server';
+import { requireTemporalAllowed } from '../allowed-origins';
 import type { CommandContext } from '../command-context';
 import type { CallbackReceiver } from '../../callbacks/receiver';
 import type { CodecServer } from '../../encryption/codec-server';
@@ -51,6 +52,7 @@ const stopMarginMs = 10_000;
  * @throws TemporalServerError `LOCK_HELD` with `wait: false`, or whatever keeps a part from starting.
  */
 export async function startStack(context: CommandContext, options: StartStackOptions): Promise<Stack> {
+  await requireTemporalAllowed(context);
   const { values } = context.config;
   const stateDir = values.state.dir;
   const logs = path.join(stateDir, 'logs');
@@ -272,6 +274,8 @@ function workerStopTimeoutMs({ worker, timeouts, policies }: Config): number {
   return worker.shutdownGraceSeconds * 1_000 + submitMs + stopMarginMs;
 }
 
-function configArgs({ config }: CommandContext): string[] {
-  return config.file === undefined ? [] : ['--config', config.file];
+/** What makes a part read the configuration that we have read. */
+export function configArgs({ config }: Pick<CommandContext, 'config'>): string[] {
+  // What nobody has named a part finds by itself, so that it trusts it no more than we do.
+  return config.file === undefined || config.isFound ? [] : ['--config', config.file];
 }

@@ -1,5 +1,6 @@
 import type { TemporalTarget } from '../../config/temporal-connection';
 import { temporalTarget } from '../../config/temporal-connection';
+import { requireTemporalAllowed } from '../allowed-origins';
 import type { CommandContext } from '../command-context';
 import type { StackRecord } from './stack-record';
 import { readStackRecord } from './stack-record';
@@ -14,12 +15,14 @@ export interface TemporalInUse {
 }
 
 /** Finds the Temporal for a command that starts none. */
-export async function findTemporal({ config, env }: CommandContext): Promise<TemporalInUse> {
+export async function findTemporal(context: CommandContext): Promise<TemporalInUse> {
+  await requireTemporalAllowed(context);
+  const { config, env } = context;
   const { temporal, state } = config.values;
   const target = temporalTarget(temporal, env);
   const isLocal = !target.isNamed;
   const stack = isLocal ? await readStackRecord(state.dir) : undefined;
   if (!stack) return { target, isLocal, stack };
   const { address } = stack.temporal;
-  return { target: { ...target, connection: { ...target.connection, address } }, isLocal, stack };
+  return { target: { ...target, connection: { address } }, isLocal, stack };
 }

@@ -3,12 +3,11 @@ import { aliveWorkers } from '../../client/task-queue-workers';
 import type { TemporalTarget } from '../../config/temporal-connection';
 import { temporalTarget } from '../../config/temporal-connection';
 import { TemporalServerError } from '../../temporal-server';
-import { configuredServiceUrl } from '../app-profiles';
+import { requireTemporalAllowed } from '../allowed-origins';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import type { StackRecord } from './stack-record';
-import { readStackRecord } from './stack-record';
-import { isAlive } from './parent-process';
+import { readLiveStack } from './stack-record';
 import type { StackInUse } from './stack-in-use';
 import { connect } from './stack-in-use';
 import type { Stack } from './start-stack';
@@ -26,6 +25,7 @@ export async function useStack(
   startedBy: StackRecord['startedBy'] = 'command',
 ): Promise<StackInUse> {
   const { env, config } = context;
+  await requireTemporalAllowed(context);
   const isExternal = temporalTarget(config.values.temporal, env).isNamed;
   try {
     return await (isExternal ? useExternal : useLocal)(context, signal, startedBy);
@@ -48,7 +48,7 @@ async function useExternal(
   if (record && record.temporal.address === target.connection.address && record.taskQueue === taskQueue) {
     return connectTo(context, record, target);
   }
-  const inUse = await connect(context, target, { serviceUrl: configuredServiceUrl(context), taskQueue });
+  const inUse = await connect(context, target, { taskQueue });
   try {
     if ((await aliveWorkers(inUse.client, taskQueue)).length > 0) return inUse;
   } catch (error) {
@@ -116,13 +116,15 @@ async function connectTo(
   record: StackRecord,
   { connection, isNamed }: TemporalTarget,
 ): Promise<StackInUse> {
-  const { temporal, service, taskQueue } = record;
-  const target = { connection: { ...connection, address: temporal.address }, namespace: temporal.namespace, isNamed };
-  return connect(context, target, { serviceUrl: service.url, taskQueue, uiUrl: temporal.uiUrl });
+  const { temporal, taskQueue } = record;
+  // Credentials are for the Temporal that they were given for.
+  const own = { ...(isNamed && connection), address: temporal.address };
+  const target = { connection: own, namespace: temporal.namespace, isNamed };
+  return connect(context, target, { taskQueue, uiUrl: temporal.uiUrl });
 }
 
 /** The stack that everybody may use. What stands there may be left over from a crash. */
 async function runningUp(stateDir: string): Promise<StackRecord | undefined> {
-  const record = await readStackRecord(stateDir);
-  return record?.startedBy === 'up' && isAlive(record.pid) ? record : undefined;
+  const record = await readLiveStack(stateDir);
+  return record?.startedBy === 'up' ? record : undefined;
 }

@@ -9,7 +9,8 @@ import type { ConversionHandle } from '../../src/client/conversion-handle';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import type { ConversionJobResult, ConversionPolicies } from '../../src/shared/job';
 import { quickPolicies } from '../support/conversion-worker';
-import type { StubService } from '../support/stub-service';
+import { conversionsOf, untoldConversions } from '../support/invariant';
+import type { SeenRequest, StubService } from '../support/stub-service';
 import { answerError, answerOutput, answerCompleted, startStubService } from '../support/stub-service';
 import { testClient } from '../support/temporal';
 import { until } from '../support/until';
@@ -86,12 +87,12 @@ const scenes: Record<string, Scene> = {
     },
   },
   'answerless-resubmit': {
-    arrange: (stub) => first(stub, 'convert/file', () => undefined),
+    arrange: (stub) => first(stub, 'convert/file', (_response, seen) => void stub.convert(seen)),
     reached: ({ stub }) => stub.count('convert/file') === 1,
     policies: { onUnknownOutcome: 'resubmit' },
   },
   'answerless-fail': {
-    arrange: (stub) => first(stub, 'convert/file', () => undefined),
+    arrange: (stub) => first(stub, 'convert/file', (_response, seen) => void stub.convert(seen)),
     reached: ({ stub }) => stub.count('convert/file') === 1,
     policies: { onUnknownOutcome: 'fail' },
   },
@@ -234,6 +235,14 @@ describe('after kill -9 of the worker and the start of another one', () => {
     expect(result.output).toMatchObject({ bytes: stub.output.length, sha256: sha256(stub.output) });
   }
 
+  it('each conversion that a service ran is told by its job', async () => {
+    const taskQueues = [path.basename(folder), `${path.basename(folder)}-held`];
+    const conversions = [...jobs.values()].flatMap(({ stub }) => conversionsOf(stub));
+    // One of the two whose answer never came was sent again.
+    expect(conversions).toHaveLength(Object.keys(scenes).length + 1);
+    expect(await untoldConversions(conversions, { client: temporal, taskQueues })).toEqual([]);
+  });
+
   it('a conversion that was being polled is polled on', async () => {
     await expectWhole('polling', { submits: 1, charged: 'once' });
     expect(jobOf('polling').stub.count('upload/file')).toBe(1);
@@ -306,9 +315,13 @@ describe('after kill -9 of the worker and the start of another one', () => {
 });
 
 /** Replaces the service's first answer of an endpoint; later ones are as always. */
-function first(stub: StubService, endpoint: string, answer: (response: ServerResponse) => void): void {
+function first(
+  stub: StubService,
+  endpoint: string,
+  answer: (response: ServerResponse, seen: SeenRequest) => void,
+): void {
   stub.on(endpoint, (seen, response) => {
-    if (stub.count(endpoint) === 1) answer(response);
+    if (stub.count(endpoint) === 1) answer(response, seen);
     else stub.answerAsAlways(seen, response);
   });
 }

@@ -104,7 +104,7 @@ export async function startRig(
     stopWorker,
     async close() {
       await stopWorker();
-      const untold = await untoldConversions(conversionsOf(stub), { client: temporal, taskQueue });
+      const untold = await untoldConversions(conversionsOf(stub), { client: temporal, taskQueues: [taskQueue] });
       await plugin.close();
       await connection?.close();
       await temporal.connection.close();

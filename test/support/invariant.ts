@@ -112,14 +112,15 @@ async function reportProblems(run: string, results: readonly BatchItemResult[]):
 }
 
 /**
- * Conversions that no job owns up to, a line each: by the histories of all jobs of a task queue, read here event by event. A job that ran once
+ * Conversions that no job owns up to, a line each: by the histories of all jobs of their task queues, read here event by event. A job that ran once
  * is charged once, unless it says that it may be more; one that still runs has not said yet.
  */
 export async function untoldConversions(
   conversions: readonly Conversion[],
-  { client, taskQueue }: { client: Client; taskQueue: string },
+  { client, taskQueues }: { client: Client; taskQueues: readonly string[] },
 ): Promise<string[]> {
-  const query = `TaskQueue = '${taskQueue}' AND WorkflowType = 'conversionJob'`;
+  const queues = taskQueues.map((name) => `'${name}'`).join(', ');
+  const query = `TaskQueue IN (${queues}) AND WorkflowType = 'conversionJob'`;
   const jobs: JobAccount[] = [];
   if (conversions.length > 0) {
     for await (const { workflowId, history } of client.workflow.list({ query }).intoHistories({ concurrency: 10 })) {

@@ -35,7 +35,26 @@ it('is a line for every row of the manifest, in its order, under a header', asyn
     workflowId: 'november/1',
     runId: 'run-1',
     link: 'http://127.0.0.1:8233/namespaces/default/workflows/november%2F1/run-1',
+    // Runs of old versions tell nothing of these.
+    phase: '',
+    taskId: '',
+    charge: '',
+    warnings: '',
   });
+});
+
+it('tells of each row its task, the step that it ended in, what was charged, and every warning of the service', async () => {
+  const warnings = { FONT_REPLACED: 'Embed "Inter"; or accept it.', PAGES: 'x'.repeat(5_000) };
+  const task = { taskId: 'task-7', charge: 'yes' as const, warnings };
+  const { rows } = await csvOf(
+    await makeRun([
+      { status: 'succeeded', ...task },
+      { status: 'failed', code: 'DESTINATION_FULL', phase: 'downloading', ...task },
+    ]),
+  );
+  const told = `FONT_REPLACED: Embed "Inter"; or accept it. | PAGES: ${'x'.repeat(5_000)}`;
+  expect(rows[0]).toMatchObject({ phase: '', taskId: 'task-7', charge: 'yes', warnings: told });
+  expect(rows[1]).toMatchObject({ phase: 'downloading', taskId: 'task-7', charge: 'yes', warnings: told });
 });
 
 it('begins with a byte order mark, without which Excel misreads names that are not ASCII', async () => {
@@ -61,10 +80,15 @@ it('quotes commas, quotes and what a name has of line breaks is spelt out, so th
 it.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '＝1+1', "=cmd|'/C calc'!A0"])(
   'takes %j for text, not for a formula, in every column that others fill',
   async (formula) => {
-    const ending: Ending = { status: 'failed', code: formula, message: formula, workflowId: formula, runId: formula };
+    const own = { taskId: formula, warnings: { [formula]: formula } };
+    const ending: Ending = {
+      status: 'failed',
+      ...{ code: formula, message: formula, workflowId: formula, runId: formula, ...own },
+    };
     const item: Partial<BatchItem> = { source: formula, destination: formula, output: formula, input: formula };
     const { rows } = await csvOf(await makeRun([ending], { items: { 1: item } }));
-    for (const column of ['code', 'message', 'workflowId', 'runId', 'source', 'destination', 'output', 'input']) {
+    const filled = ['code', 'message', 'workflowId', 'runId', 'source', 'destination', 'output', 'input', 'taskId'];
+    for (const column of [...filled, 'warnings']) {
       expect(rows[0]?.[column]).toMatch(/^['\\]/);
     }
   },

@@ -49,7 +49,11 @@ describe('a hostile name or message', () => {
   const encoded = encodeURIComponent(attack.replaceAll('/', '|')).replaceAll("'", '%27');
 
   it('stays text wherever it stands', async () => {
-    const ending = failed(attack, { message: attack, workflowId: attack, runId: attack, possiblyChargedTwice: true });
+    const ending = failed(attack, {
+      ...{ message: attack, workflowId: attack, runId: attack, taskId: attack },
+      warnings: { [attack]: attack, long: `${attack}${'x'.repeat(9_000)}` },
+      possiblyChargedTwice: true,
+    });
     const options = { items: { 1: { source: `file:///in/${encoded}`, output: attack } }, batch: attack };
     const page = await pageOf([ending, failed('EMPTY_FILE', { message: attack })], options);
     expect(page).toContain('&lt;script&gt;alert(1)&lt;|script&gt;');
@@ -125,6 +129,29 @@ it('calls out conversions that may have been charged twice, also when everything
   const page = await pageOf([{ status: 'succeeded', possiblyChargedTwice: true }, { status: 'succeeded' }]);
   expect(textOf(page)).toContain('1 conversion may have been charged twice');
   expect(textOf(await pageOf([{ status: 'succeeded' }]))).not.toContain('charged twice');
+});
+
+it('lists the files that the service warned of, each with its warnings', async () => {
+  const page = await pageOf([
+    { status: 'succeeded', warnings: { FONT_REPLACED: 'Embed the font.', PAGES: 'Some are empty.' } },
+    { status: 'succeeded' },
+  ]);
+  const text = textOf(page);
+  expect(text).toContain('The service warned of 1 file');
+  expect(text).toContain('invoice-00001.docx → pdf FONT_REPLACED Embed the font. PAGES Some are empty.');
+  expect(textOf(await pageOf([{ status: 'succeeded' }]))).not.toContain('warned');
+});
+
+it('says of a failed file which task there is, what it stood at and whether it was charged', async () => {
+  const page = await pageOf([
+    failed('DESTINATION_FULL', { taskId: 'task-7', charge: 'yes', phase: 'downloading' }),
+    failed('OUTCOME_UNKNOWN', { charge: 'maybe', phase: 'submitting' }),
+    failed('EMPTY_FILE', { charge: 'no', phase: 'uploading' }),
+  ]);
+  const text = textOf(page);
+  expect(text).toMatch(/Task task-7, ended while downloading, charged/);
+  expect(text).toMatch(/Task not known, ended while submitting, may have been charged/);
+  expect(text).not.toContain('ended while uploading');
 });
 
 it('can be read by a screen reader: language, one main heading, captions and column headers, names of pictures and links', async () => {

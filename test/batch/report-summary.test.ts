@@ -54,6 +54,12 @@ it('warns of conversions that may have been charged twice', async () => {
   expect(lines).toContain("1 conversion may have been charged twice: compare with the service's list of tasks.");
 });
 
+it('counts the files that the service warned of', async () => {
+  const warned: Ending = { status: 'succeeded', warnings: { FONT_REPLACED: 'Look.', PAGES: 'Many.' } };
+  const { lines } = await summaryOf([warned, warned, { status: 'succeeded' }]);
+  expect(lines).toContain('The service warned of 2 files: see the report.');
+});
+
 it('gives a command that a shell takes as it stands, whatever the batch is called', async () => {
   const { lines } = await summaryOf([failed('EMPTY_FILE')], "it's $HOME");
   expect(lines.find((line) => line.includes('retry'))).toMatch(/fileconv batch retry 'it'\\''s \$HOME'$/);

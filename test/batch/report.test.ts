@@ -112,6 +112,40 @@ describe('failures', () => {
   });
 });
 
+describe('warnings of the service', () => {
+  it('are counted by file and by name, and listed up to a limit', async () => {
+    const warned: Ending = {
+      status: 'succeeded',
+      taskId: 'task-1',
+      charge: 'yes',
+      warnings: { FONT_REPLACED: 'Look.' },
+    };
+    const { serviceWarnings } = await reportOn(
+      await makeRun([
+        warned,
+        { status: 'succeeded', warnings: {} },
+        failed('EMPTY_FILE', { warnings: { FONT_REPLACED: 'Look.', PAGES: 'Many.' } }),
+        warned,
+      ]),
+      { maxListed: 2 },
+    );
+    expect(serviceWarnings).toMatchObject({ count: 3, names: { FONT_REPLACED: 3, PAGES: 1 } });
+    expect(serviceWarnings.items).toMatchObject([
+      { item: 1, warnings: { FONT_REPLACED: 'Look.' }, taskId: 'task-1', charge: 'yes' },
+      { item: 3, warnings: { FONT_REPLACED: 'Look.', PAGES: 'Many.' } },
+    ]);
+  });
+
+  it('that are long or many are listed in part: the CSV has all of them', async () => {
+    const many = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`W${n}`, 'x'.repeat(5_000)]));
+    const { serviceWarnings } = await reportOn(await makeRun([{ status: 'succeeded', warnings: many }]));
+    const told = Object.entries(serviceWarnings.items[0]?.warnings ?? {});
+    expect(told).toHaveLength(11);
+    expect(told.at(-1)).toEqual(['…', '30 more']);
+    expect(JSON.stringify(serviceWarnings).length).toBeLessThan(10_000);
+  });
+});
+
 it('report.json is what was answered, and names the other files', async () => {
   const run = await makeRun([{ status: 'succeeded' }, failed('EMPTY_FILE')]);
   const report = await reportOn(run);

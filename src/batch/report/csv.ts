@@ -26,6 +26,10 @@ export const csvColumns = [
   'workflowId',
   'runId',
   'link',
+  'phase',
+  'taskId',
+  'charge',
+  'warnings',
 ] as const;
 
 type Column = (typeof csvColumns)[number];
@@ -76,7 +80,20 @@ function recordOf({ item, result }: RunRow, ui: TemporalUi | undefined): Record<
     workflowId: text(workflowId),
     runId: text(runId),
     link: ui && workflowId !== undefined ? workflowLink(ui, workflowId, runId) : undefined,
+    phase: result?.phase,
+    taskId: text(result?.taskId),
+    charge: result?.charge,
+    warnings: text(allWarnings(result?.warnings)),
   };
+}
+
+function allWarnings(warnings: Readonly<Record<string, string>> | undefined): string | undefined {
+  return (
+    warnings &&
+    Object.entries(warnings)
+      .map(([name, advice]) => `${name}: ${advice}`)
+      .join(' | ')
+  );
 }
 
 /**

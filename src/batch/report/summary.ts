@@ -15,6 +15,7 @@ export function summariseReport(report: BatchReport): string[] {
     factsOf(report),
     ...report.warnings,
     ...chargedTwice(report),
+    ...warned(report),
     ...failures(report),
     ...nextStep(report),
     `Report: ${report.files.html}`,
@@ -36,6 +37,10 @@ function factsOf({ durationMs, vcredits, requests }: BatchReport): string {
 function chargedTwice({ possiblyChargedTwice: { count } }: BatchReport): string[] {
   if (count === 0) return [];
   return [`${counted(count, 'conversion')} may have been charged twice: compare with the service's list of tasks.`];
+}
+
+function warned({ serviceWarnings: { count } }: BatchReport): string[] {
+  return count === 0 ? [] : [`The service warned of ${counted(count, 'file')}: see the report.`];
 }
 
 function failures({ failures: groups }: BatchReport): string[] {

@@ -1,4 +1,7 @@
 import type { BatchItemResult, BatchItemStatus } from '../../shared/batch';
+import { countCode } from '../../shared/failure-counts';
+import { hasAny } from '../../shared/warnings';
+import type { Charge } from '../../shared/charge';
 import { Durations } from './durations';
 import { shownPath } from './paths';
 import type { RunRow } from './read-run';
@@ -15,6 +18,13 @@ export interface ListedItem {
   output: string;
   destination: string;
   message?: string;
+  /** The service's: name, and what it advises. Of long ones the beginning; the CSV has all of it. */
+  warnings?: Record<string, string>;
+  /** Where a job that failed or was cancelled stood. */
+  phase?: string;
+  /** The conversion task that the service accepted. */
+  taskId?: string;
+  charge?: Charge;
   workflowId?: string;
   runId?: string;
   durationMs?: number;
@@ -33,6 +43,7 @@ const otherCodes = 'other';
 const withoutCode = 'UNEXPECTED';
 /** A failure's message is at most this long in lists; the CSV has all of it. */
 const maxMessageLength = 600;
+const maxListedWarnings = 10;
 
 /** Adds up the rows of a run in memory that does not grow with their number, and keeps some of those that need a person. */
 export class Tally {
@@ -46,11 +57,17 @@ export class Tally {
   /** Of the items that succeeded. */
   readonly durations = new Durations();
   readonly chargedTwice: { count: number; items: ListedItem[] } = { count: 0, items: [] };
+  /** Items with warnings of the service, by the names of these: 20 names at most. */
+  readonly warned: { count: number; names: Record<string, number>; items: ListedItem[] } = {
+    count: 0,
+    names: {},
+    items: [],
+  };
   readonly #codes = new Map<string, CodeTally>();
   readonly #maxListed: number;
   #listed = 0;
 
-  /** Lists at most `maxListed` failures, and as many possibly charged twice. */
+  /** Lists at most `maxListed` failures, and as many possibly charged twice, and with warnings. */
   constructor(maxListed: number) {
     this.#maxListed = maxListed;
   }
@@ -71,6 +88,11 @@ export class Tally {
     if (result.possiblyChargedTwice === true) {
       this.chargedTwice.count += 1;
       if (this.chargedTwice.items.length < this.#maxListed) this.chargedTwice.items.push(listed(row, result));
+    }
+    if (hasAny(result.warnings)) {
+      this.warned.count += 1;
+      for (const name of Object.keys(result.warnings)) countCode(this.warned.names, cut(name));
+      if (this.warned.items.length < this.#maxListed) this.warned.items.push(listed(row, result));
     }
   }
 
@@ -105,17 +127,28 @@ export class Tally {
 }
 
 function listed({ item }: RunRow, result: BatchItemResult): ListedItem {
-  const { message, workflowId, runId, durationMs } = result;
+  const { message, warnings, phase, taskId, charge, workflowId, runId, durationMs } = result;
   return {
     item: item.item,
     source: shownPath(item.source),
     output: item.output,
     destination: shownPath(item.destination),
     ...(message !== undefined && { message: cut(message) }),
+    ...(hasAny(warnings) && { warnings: firstOf(warnings) }),
+    ...(phase && { phase }),
+    ...(taskId !== undefined && { taskId }),
+    ...(charge && { charge }),
     ...(workflowId !== undefined && { workflowId }),
     ...(runId !== undefined && { runId }),
     ...(durationMs !== undefined && { durationMs }),
   };
+}
+
+function firstOf(warnings: Readonly<Record<string, string>>): Record<string, string> {
+  const entries = Object.entries(warnings);
+  const first = entries.slice(0, maxListedWarnings).map(([name, advice]) => [cut(name), cut(advice)] as const);
+  const rest = entries.length - first.length;
+  return Object.fromEntries([...first, ...(rest > 0 ? [['…', `${rest} more`] as const] : [])]);
 }
 
 function cut(message: string): string {

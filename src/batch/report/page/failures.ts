@@ -2,14 +2,11 @@ import { pathToFileURL } from 'node:url';
 import { commonFolder, splitPath } from '../paths';
 import type { BatchReport, FailureGroup } from '../report';
 import { nextCommand } from '../summary';
-import { counted, formatCount, formatDuration } from '../wording';
+import { counted, formatCount } from '../wording';
+import type { Item } from './items';
+import { itemTable, ownWords } from './items';
 import type { Markup } from './markup';
 import { html, Markup as M } from './markup';
-
-type Item = FailureGroup['items'][number];
-
-/** Rows of a group that are seen without asking for more. */
-const rowsInSight = 8;
 
 /** What failed, the most frequent code first, each with what to do about it. */
 export function failuresSection(report: BatchReport): Markup {
@@ -58,7 +55,7 @@ function groupCard(group: FailureGroup, { index, folder }: { index: number; fold
     <p class="small quiet"><code>${code}</code></p>
     <p class="todo"><strong>What to do:</strong> ${M.withCode(advice)}</p>
     ${message !== undefined && html`<p class="next">${M.withCode(message)}</p>`}
-    ${itemTable(items, { folder, withMessage: message === undefined, caption: what })}
+    ${itemTable(items, { folder, tells: message === undefined ? 'message' : 'task', caption: what })}
     ${unlisted > 0 && html`<p class="more small quiet">${counted(items.length, 'file')} of ${formatCount(count)} listed. All of them are in <a href="report.csv">report.csv</a>: filter its column <code>code</code> by <code>${code}</code>.</p>`}
   </article> `;
 }
@@ -80,79 +77,4 @@ function withoutNames(item: Item): string | undefined {
   return names
     .filter((name) => name !== '')
     .reduce((text, name) => text?.replaceAll(name, '…'), message && ownWords(message, item));
-}
-
-/** The message without what its row says already. */
-function ownWords(message: string, { source, output }: Item): string {
-  const prefix = `${splitPath(source).name} → ${output}: `;
-  const words = message.startsWith(prefix) ? message.slice(prefix.length) : message;
-  return words.charAt(0).toUpperCase() + words.slice(1);
-}
-
-interface TableOptions {
-  /** Cut off the paths. */
-  folder: string;
-  withMessage: boolean;
-  /** For those who don't see what stands above the table. */
-  caption: string;
-}
-
-/** The items, the first of them in sight and the others one click away; no script is needed for that. */
-export function itemTable(items: readonly Item[], options: TableOptions): Markup {
-  if (items.length === 0) return html``;
-  // A click for one or two more rows would be a nuisance.
-  const sight = items.length <= rowsInSight + 2 ? items.length : rowsInSight;
-  const rest = items.slice(sight);
-  return html`${table(items.slice(0, sight), options)}
-  ${
-    rest.length > 0 &&
-    html`<details>
-      <summary>Show ${formatCount(rest.length)} more</summary>
-      ${table(rest, options)}
-    </details>`
-  }`;
-}
-
-function table(items: readonly Item[], options: TableOptions): Markup {
-  return html`<table class="items">
-    <caption class="unseen">
-      ${options.caption}
-    </caption>
-    <thead>
-      <tr>
-        <th scope="col" class="item">Item</th>
-        <th scope="col">File</th>
-        <th scope="col" class="took number">Took</th>
-        <th scope="col" class="job">Job</th>
-      </tr>
-    </thead>
-    <tbody>
-      ${items.map((item) => row(item, options))}
-    </tbody>
-  </table> `;
-}
-
-function row(item: Item, { folder, withMessage }: TableOptions): Markup {
-  const { source, output, message, durationMs, link } = item;
-  const place = splitPath(source);
-  const shownFolder = place.folder.startsWith(folder) ? place.folder.slice(folder.length) : place.folder;
-  return html`<tr>
-    <td class="item">${item.item}</td>
-    <td>
-      <bdi class="name">${place.name}</bdi>
-      <span class="quiet">→ <bdi>${output}</bdi></span>
-      ${shownFolder !== '' && html`<bdi class="folder">${shownFolder}</bdi>`}
-      ${withMessage && message !== undefined && html`<span class="message">${M.withCode(ownWords(message, item))}</span>`}
-    </td>
-    <td class="took number">${durationMs === undefined ? '–' : formatDuration(durationMs)}</td>
-    <td class="job">
-      ${
-        link === undefined
-          ? '–'
-          : html`<a href="${link}" rel="noreferrer"
-              >Open<span class="unseen"> the job of item ${item.item} in the Temporal UI</span></a
-            >`
-      }
-    </td>
-  </tr> `;
 }

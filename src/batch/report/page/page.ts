@@ -6,9 +6,11 @@ import { commonFolder } from '../paths';
 import type { BatchReport } from '../report';
 import { counted, formatCount, formatDuration } from '../wording';
 import { durationChart, shareBar } from './chart';
-import { failuresSection, itemTable } from './failures';
+import { failuresSection } from './failures';
+import { itemTable } from './items';
 import { html, Markup } from './markup';
 import { styles } from './styles';
+import { warningsSection } from './warnings';
 
 export interface PageOptions {
   /** Of the chart. */
@@ -38,7 +40,7 @@ export function renderPage(report: BatchReport, options: PageOptions): string {
       </head>
       <body>
         <main>
-          ${summaryCard(report, options)} ${notes(report)} ${failuresSection(report)}
+          ${summaryCard(report, options)} ${notes(report)} ${failuresSection(report)} ${warningsSection(report)}
           ${durationsSection(report, options)} ${footer(report)}
         </main>
       </body>
@@ -119,7 +121,7 @@ function chargedTwice({ count, items }: BatchReport['possiblyChargedTwice']): Ma
       ${Markup.withCode('Policy `on_unknown_outcome = "fail"` asks a person instead of sending again.')}
     </p>
     ${folder !== '' && html`<p class="small quiet">Folders are relative to <code>${folder}</code>.</p>`}
-    ${itemTable(items, { folder, withMessage: false, caption: 'Conversions that may have been charged twice' })}
+    ${itemTable(items, { folder, tells: 'task', caption: 'Conversions that may have been charged twice' })}
     ${rest > 0 && html`<p class="small quiet">${formatCount(rest)} more are in <a href="report.csv">report.csv</a>, column <code>possiblyChargedTwice</code>.</p>`}
   </section> `;
 }

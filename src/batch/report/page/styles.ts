@@ -73,6 +73,7 @@ th:last-child, td:last-child { padding-right: 0; }
 .name { font-weight: 600; }
 .folder { display: block; color: var(--quiet); font-size: 0.8125rem; }
 .message { display: block; margin-top: 0.2rem; }
+.warnings { margin: 0.2rem 0 0; padding-left: 1.1rem; }
 
 .group { margin-top: 1rem; }
 .group h3 { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem; font-size: 1.0625rem; line-height: 1.4; }

@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
+import { alivePollers } from './task-queue-workers';
 
 /** How fast all workers of a task queue together may begin steps of jobs. */
 export interface StepLimit {
@@ -9,13 +10,17 @@ export interface StepLimit {
   setBy?: string;
   /** Milliseconds since the epoch. */
   setAt?: number;
+  /** Identities of the workers that poll now and do not obey it. */
+  disobeyedBy: string[];
 }
 
+/** What the server lists workers with that told it no limit of their own: such begin steps without asking it. */
+const untoldPerSecond = 100_000;
 const activityTasks = temporal.api.enums.v1.TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY;
 
 /** The limit that the server keeps for the task queue; undefined when nobody has set one. */
 export async function readStepLimit(client: Client, taskQueue: string): Promise<StepLimit | undefined> {
-  const { config } = await client.workflowService.describeTaskQueue({
+  const { config, pollers } = await client.workflowService.describeTaskQueue({
     namespace: client.options.namespace,
     taskQueue: { name: taskQueue },
     taskQueueType: activityTasks,
@@ -29,6 +34,9 @@ export async function readStepLimit(client: Client, taskQueue: string): Promise<
     ...(reason && { reason }),
     ...(updateIdentity && { setBy: updateIdentity }),
     ...(updateTime && { setAt: Number(updateTime.seconds) * 1_000 }),
+    disobeyedBy: alivePollers(pollers).flatMap(({ identity, ratePerSecond }) =>
+      identity && ratePerSecond === untoldPerSecond ? [identity] : [],
+    ),
   };
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
+import type { temporal } from '@temporalio/proto';
 import { toMilliseconds } from '../history/timestamp';
 
 /** A worker asks for work again once a minute at the latest; the server lists it for five minutes after it has died. */
@@ -25,7 +26,7 @@ export async function readTaskQueue(client: Client, taskQueue: string): Promise<
   const { namespace } = client.options;
   const request = { namespace, taskQueue: { name: taskQueue } };
   const { pollers, versioningInfo } = await client.workflowService.describeTaskQueue(request);
-  const alive = pollers.filter((poller) => Date.now() - (toMilliseconds(poller.lastAccessTime) ?? 0) < pollerIsAliveMs);
+  const alive = alivePollers(pollers);
   const builds = alive.map(({ deploymentOptions: options }) =>
     (options?.workerVersioningMode as number | undefined) === versioned ? (options?.buildId ?? undefined) : undefined,
   );
@@ -34,6 +35,10 @@ export async function readTaskQueue(client: Client, taskQueue: string): Promise<
     builds: [...new Set(builds)],
     current: versioningInfo?.currentDeploymentVersion?.buildId ?? undefined,
   };
+}
+
+export function alivePollers(pollers: readonly temporal.api.taskqueue.v1.IPollerInfo[]) {
+  return pollers.filter(({ lastAccessTime }) => Date.now() - (toMilliseconds(lastAccessTime) ?? 0) < pollerIsAliveMs);
 }
 
 const clockQueue = 'fileconv-doctor';

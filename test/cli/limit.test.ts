@@ -1,6 +1,8 @@
 import type { ConversionRig } from '../support/conversion-worker';
 import { startRig } from '../support/conversion-worker';
+import { readTaskQueue } from '../../src/client/task-queue-workers';
 import { testTemporalAddress } from '../support/temporal';
+import { until } from '../support/until';
 import { fileconv, newFolder, parseJson, removeFolders } from './fileconv';
 
 describe('fileconv limit', () => {
@@ -30,7 +32,7 @@ describe('fileconv limit', () => {
     const set = await limit('set', '2.5', '--reason', 'month end', '--json');
     expect(set.code).toBe(0);
     const { limit: shown } = parseJson((await limit('show', '--json')).stdout) as { limit: unknown };
-    expect(shown).toMatchObject({ perSecond: 2.5, reason: 'month end' });
+    expect(shown).toMatchObject({ perSecond: 2.5, reason: 'month end', disobeyedBy: [] });
     expect((await limit('show')).stdout).toContain('at most 2.5 steps a second since 20');
 
     expect((await command('doctor')).stdout).toContain('together at most 2.5 steps a second');
@@ -51,6 +53,21 @@ describe('fileconv limit', () => {
     expect(rig.stub.requests.length).toBeLessThanOrEqual(6);
     expect((await limit('clear')).code).toBe(0);
     await Promise.all(jobs.map((job) => job.result()));
+  });
+
+  it('is not said to hold where a worker does not obey it', async () => {
+    const other = await startRig();
+    const env = { TEMPORAL_ADDRESS: testTemporalAddress(), FILECONV_WORKER_TASK_QUEUE: other.taskQueue };
+    await until(
+      'its worker polls',
+      async () => (await readTaskQueue(other.temporal, other.taskQueue)).identities.length > 0,
+    );
+    const set = await fileconv(['limit', 'set', '1'], { cwd, env });
+    expect(set.stderr).toMatch(/^warning: It does not hold for \S+: start workers again with common_limit = "on"/);
+    const { stdout } = await fileconv(['doctor'], { cwd, env });
+    expect(stdout).toMatch(/^broken +workers: a limit of 1 steps a second is set, and does not hold$/m);
+    await fileconv(['limit', 'clear'], { cwd, env });
+    await other.close();
   });
 
   it.each(['0', '-1', 'many'])('refuses %s, which would stop every job or say nothing', async (rate) => {

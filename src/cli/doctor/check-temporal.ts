@@ -4,6 +4,7 @@ import { SearchAttributeRegistrationError, findSearchAttributes } from '../../cl
 import { readStepLimit } from '../../client/step-limit';
 import { readTaskQueue, serverClock } from '../../client/task-queue-workers';
 import type { CommandContext } from '../command-context';
+import { whyUnheld } from '../commands/limit/limit';
 import { CommandError } from '../command-error';
 import type { OpenTemporal } from '../stack/open-temporal';
 import { openTemporal } from '../stack/open-temporal';
@@ -87,6 +88,10 @@ async function checkWorkers(client: Client, taskQueue: string): Promise<Finding>
   }
   if (workers.length > 0) {
     const limit = await readStepLimit(client, taskQueue);
+    const unheld = limit && whyUnheld(limit);
+    if (limit && unheld !== undefined) {
+      return broken('workers', `a limit of ${limit.perSecond} steps a second is set, and does not hold`, unheld);
+    }
     const together = limit ? `; together at most ${limit.perSecond} steps a second (fileconv limit show)` : '';
     return ok('workers', `${workers.length} on task queue ${taskQueue}: ${workers.join(', ')}${together}`);
   }

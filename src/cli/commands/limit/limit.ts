@@ -20,11 +20,6 @@ export async function changeLimit(
 ): Promise<ExitCode> {
   return withTemporal(context, async ({ client, taskQueue }) => {
     await setStepLimit(client, { taskQueue, ...change });
-    if (change.perSecond !== undefined && context.config.values.worker.commonLimit === 'off') {
-      context.output.warn(
-        'Workers obey it only when they were started with common_limit = "on" in [worker] (FILECONV_WORKER_COMMON_LIMIT=on), which it is not in this configuration.',
-      );
-    }
     tell(context, taskQueue, await readStepLimit(client, taskQueue));
     return exitCodes.ok;
   });
@@ -33,6 +28,8 @@ export async function changeLimit(
 function tell({ output }: CommandContext, taskQueue: string, limit: StepLimit | undefined): void {
   if (output.json) output.printJson({ taskQueue, limit: limit ?? null });
   else output.print(describeLimit(taskQueue, limit));
+  const unheld = limit && whyUnheld(limit);
+  if (unheld !== undefined) output.warn(unheld);
 }
 
 function describeLimit(taskQueue: string, limit: StepLimit | undefined): string {
@@ -40,5 +37,11 @@ function describeLimit(taskQueue: string, limit: StepLimit | undefined): string 
   const { perSecond, reason, setBy, setAt } = limit;
   const since = setAt === undefined ? '' : ` since ${new Date(setAt).toISOString()}`;
   const note = [reason, setBy && `by ${setBy}`].filter(Boolean).join(', ');
-  return `Task queue ${taskQueue}: all workers together begin at most ${perSecond} step${perSecond === 1 ? '' : 's'} a second${since}${note && ` (${note})`}.`;
+  return `Task queue ${taskQueue}: all workers that obey it together begin at most ${perSecond} step${perSecond === 1 ? '' : 's'} a second${since}${note && ` (${note})`}.`;
+}
+
+/** Undefined when every worker obeys the limit. */
+export function whyUnheld({ disobeyedBy }: StepLimit): string | undefined {
+  if (disobeyedBy.length === 0) return undefined;
+  return `It does not hold for ${disobeyedBy.join(', ')}: start workers again with common_limit = "on" in [worker] (FILECONV_WORKER_COMMON_LIMIT=on).`;
 }

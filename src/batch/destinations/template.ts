@@ -14,7 +14,7 @@ export interface TemplateValues {
   from: string;
 }
 
-/** The result's path relative to the out folder: never outside of it, and of names that every system takes. */
+/** The result's path relative to the out folder, never outside of it. Names stay as they are where the system has such files. */
 export type DestinationTemplate = (values: TemplateValues) => string;
 
 export const defaultTemplate = '{dir}/{name}.{ext}';
@@ -49,7 +49,7 @@ export function parseTemplate(template: string): DestinationTemplate | { problem
       .join('')
       .split('/')
       .filter((segment) => segment !== '' && segment !== '.')
-      .map(makeSafeName)
+      .map((segment) => (process.platform === 'win32' || segment === '..' ? makeSafeName(segment) : segment))
       .join('/');
 }
 

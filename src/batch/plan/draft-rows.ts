@@ -209,6 +209,8 @@ function cureOf(other: NamedRow, { source, destination }: DraftRow): string {
   if (path.dirname(other.source) === path.dirname(source) && other.destination !== destination)
     return 'Rename one of them.';
   const [one, two] = [path.extname(other.source), path.extname(source)];
+  const isAlike = path.dirname(other.source) === path.dirname(source) && one.toLowerCase() === two.toLowerCase();
+  if (isAlike) return 'Keep their names apart with {name} in the --template.';
   return one.toLowerCase() === two.toLowerCase()
     ? 'Name the folder that holds both of their folders, or run two batches with different --out folders.'
     : "Keep their extensions apart with --template '{dir}/{name}.{from}.{ext}', or run two batches with different --out folders.";

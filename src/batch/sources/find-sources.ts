@@ -132,7 +132,11 @@ async function* listed(name: string, looking: Looking): AsyncGenerator<FoundSour
     return;
   }
   let count = 0;
-  for await (const { path: file } of readPathList(chunks, { name: shownList, findings: problems })) {
+  for await (const { path: file } of readPathList(chunks, {
+    name: shownList,
+    findings: problems,
+    warnings: looking.warnings,
+  })) {
     count += 1;
     const absolute = path.resolve(cwd, file);
     const relative = path.relative(cwd, absolute);

@@ -1,3 +1,4 @@
+import { printable } from '../../shared/printable';
 import { decodeText } from '../manifest/decode-text';
 import { readLines } from '../lines';
 import { peek } from '../peek';
@@ -9,11 +10,11 @@ const headBytes = 2 * maxPathBytes;
 
 /**
  * The paths of a list: one a line, or each ended by a NUL as `find -print0` writes them, which is told by the first of them. Empty
- * lines are left out; whatever is no path becomes a finding.
+ * lines are left out; whatever is no path becomes a finding, and a name that is not UTF-8, which no row can hold, a warning.
  */
 export async function* readPathList(
   chunks: AsyncIterable<Buffer>,
-  { name, findings }: { name: string; findings: Findings },
+  { name, findings, warnings }: { name: string; findings: Findings; warnings: Findings },
 ): AsyncGenerator<{ line: number; path: string }> {
   const { head, all } = await peek(chunks, (seen) => seen.length >= headBytes || seen.includes(0));
   const separator = head.includes(0) ? 0 : undefined;
@@ -23,8 +24,13 @@ export async function* readPathList(
     const problem = (text: string) => findings.add('ROW_INVALID', `${name} ${what} ${line} ${text}`);
     const path = decodeText(pathBytes);
     if (tooLong) problem('is longer than a path can be. Write one path a line.');
-    else if (path === undefined) problem('is not UTF-8. Rename the file, or leave it out.');
-    else if (path.includes('\0')) problem('holds a NUL byte. End all paths with one, or none.');
+    else if (path === undefined) {
+      const shown = printable(Buffer.from(pathBytes).toString('latin1'));
+      warnings.add(
+        'SOURCE_UNUSABLE',
+        `${name} ${what} ${line} (${shown}) is not UTF-8. It is left out: rename the file.`,
+      );
+    } else if (path.includes('\0')) problem('holds a NUL byte. End all paths with one, or none.');
     else if (path !== '') yield { line, path };
   }
 }

@@ -15,8 +15,13 @@ describe('a template', () => {
     expect(fill('{ext}/{name}.{from}.{ext}')).toBe('pdf/report.docx.pdf');
   });
 
-  it('makes names that every system takes, and none that leave the folder', () => {
-    expect(fill(defaultTemplate, { dir: 'x/CON', name: 'a:b?' })).toBe('x/_CON/a_b_.pdf');
+  (process.platform === 'win32' ? it.skip : it)('keeps names as they are, as convert does', () => {
+    expect(fill(defaultTemplate, { dir: 'x/CON', name: 'a:b?' })).toBe('x/CON/a:b?.pdf');
+    expect(fill(defaultTemplate, { dir: '', name: 'b\\c' })).toBe('b\\c.pdf');
+    expect(fill(defaultTemplate, { dir: '', name: '.hidden' })).toBe('.hidden.pdf');
+  });
+
+  it('leaves the folder by no name', () => {
     expect(fill('{name}', { name: '..' })).toBe('output');
     expect(fill('{name}', { name: '../../etc/x' })).toBe('output/output/etc/x');
   });

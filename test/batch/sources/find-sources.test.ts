@@ -204,19 +204,20 @@ describe('a list of files', () => {
     ]);
   });
 
+  it('leaves out a name that is not UTF-8 with a warning, and takes the others', async () => {
+    const list = Buffer.concat([Buffer.from('a.md\n'), Buffer.from('\xe4.md\n', 'latin1'), Buffer.from('b.md\n')]);
+    const cwd = await makeTree({ list });
+    const { shown, problems, warnings } = await find(cwd, { sources: [], filesFrom: 'list' });
+    expect([shown, problems]).toEqual([['a.md', 'b.md'], []]);
+    expect(warnings).toEqual(['list line 2 (ä.md) is not UTF-8. It is left out: rename the file.']);
+  });
+
   it('with what is no path is refused with its line', async () => {
-    const list = Buffer.concat([
-      Buffer.from('a.md\n'),
-      Buffer.from('\xe4.md\n', 'latin1'),
-      Buffer.from(`${'x'.repeat(20_000)}\n`),
-    ]);
+    const list = Buffer.from(`a.md\n${'x'.repeat(20_000)}\n`);
     const cwd = await makeTree({ list });
     const { shown, problems } = await find(cwd, { sources: [], filesFrom: 'list' });
     expect(shown).toEqual(['a.md']);
-    expect(problems).toEqual([
-      'list line 2 is not UTF-8. Rename the file, or leave it out.',
-      'list line 3 is longer than a path can be. Write one path a line.',
-    ]);
+    expect(problems).toEqual(['list line 2 is longer than a path can be. Write one path a line.']);
     expect((await find(cwd, { sources: [], filesFrom: 'nowhere' })).problems).toEqual([
       'nowhere does not exist. Check the name and the folder.',
     ]);

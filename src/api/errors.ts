@@ -1,7 +1,7 @@
 import type { Endpoint } from './contract';
 
 /** Codes of our own, for failures that the document has no code for. Besides these: `HTTP_<status>`. */
-const clientErrorCodes = [
+export const clientErrorCodes = [
   /** No connection could be made: refused, unknown host, TLS, connect time-out. Nothing was sent. */
   'SERVICE_UNREACHABLE',
   /** The connection broke before the answer was complete. */

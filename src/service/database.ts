@@ -101,9 +101,10 @@ export function tryLockFile(lockFile: string): (() => void) | undefined {
   const db = new Database(lockFile);
   try {
     db.exec('BEGIN EXCLUSIVE');
-  } catch {
+  } catch (error) {
     db.close();
-    return undefined;
+    if (error instanceof Database.SqliteError && error.code === 'SQLITE_BUSY') return undefined;
+    throw error;
   }
   heldLocks.add(db);
   return () => {

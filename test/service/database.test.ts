@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
-import { rm } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { lockDataDir } from '../../src/service/database';
 import { createDataDir } from './support';
 
 const compiledDatabase = path.resolve(__dirname, '../../dist/service/database.js');
@@ -19,5 +20,16 @@ it('a new database can be opened by several processes at once', async () => {
     const opened = [1, 2, 3, 4, 5].map(() => run(process.execPath, ['-e', script, file, at]));
     expect((await Promise.all(opened)).map(({ stdout }) => stdout)).toEqual(['', '', '', '', '']);
   }
+  await rm(dataDir, { recursive: true });
+});
+
+it('a lock that can not be taken says why, and blames another service only when there is one', async () => {
+  const dataDir = await createDataDir();
+  const lock = path.join(dataDir, 'service.lock');
+  const unlock = lockDataDir(lock, dataDir);
+  expect(() => lockDataDir(lock, dataDir)).toThrow(`Another conversion service is using ${dataDir}`);
+  unlock();
+  await writeFile(lock, 'no database '.repeat(100));
+  expect(() => lockDataDir(lock, dataDir)).toThrow(`${lock}: the database cannot be used: file is not a database`);
   await rm(dataDir, { recursive: true });
 });

@@ -46,7 +46,8 @@ export function createOutput({ json, stdout, stderr, env }: OutputOptions): Outp
   function clearing(): string {
     const up = shown.length;
     shown = [];
-    return up === 0 ? '' : `\u001b[${up}A\u001b[J`;
+    // From the first column: the terminal may have echoed a Ctrl-C in front of the cursor.
+    return up === 0 ? '' : `\r\u001b[${up}A\u001b[J`;
   }
   function clear(): void {
     const text = clearing();

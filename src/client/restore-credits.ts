@@ -55,6 +55,14 @@ export async function restoreCredits(client: Client, { app }: { app: string }): 
   }
 }
 
+/** Whether Temporal knows of any job of the app; undefined where it lists none by their app. */
+export async function hasJobs(client: Client, app: string): Promise<boolean | undefined> {
+  const by = searchAttributes.app.name;
+  if (!(await presentSearchAttributes(client)).has(by)) return undefined;
+  const query = `WorkflowType = '${conversionJobType}' AND (${by} = ${quoted(app)} OR (${by} IS NULL AND ExecutionStatus = 'Running'))`;
+  return (await client.workflow.count(query)).count > 0;
+}
+
 function parkedJobs(app: string, present: ReadonlySet<string>): string[] {
   const conditions = [
     { by: searchAttributes.app.name, value: app },

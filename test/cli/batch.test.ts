@@ -78,7 +78,9 @@ describe('a batch under way', () => {
     do state = parseJson((await batch(cwd, 'status', 'pausing', '--json')).stdout);
     while (JSON.stringify(state).includes('"inFlight":1'));
     expect(state).toMatchObject({ batch: 'pausing', status: 'paused', succeeded: 1, inFlight: 0, waiting: 3 });
-    expect((await batch(cwd, 'status', 'pausing')).stdout).toMatch(/^Batch pausing: paused\. 1 of 4, paused\.\n$/);
+    expect((await batch(cwd, 'status', 'pausing')).stdout).toBe(
+      'Batch pausing: paused. 1 of 4, paused.\n  It waits for somebody who resumes it. Go on: fileconv batch resume pausing\n',
+    );
     expect((await batch(cwd, 'list')).stdout).toMatch(/^pausing +running +\d{4}-/m);
     const early = await batch(cwd, 'report', 'pausing');
     expect(early).toMatchObject({ code: 2, stdout: '' });

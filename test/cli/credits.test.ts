@@ -34,8 +34,8 @@ describe('fileconv credits restored', () => {
       return (await rig.temporal.workflow.count(query)).count === 1;
     });
     isFunded = true;
-    const other = await run(['--app', 'another-app']);
-    expect(other).toMatchObject({ code: 0, stdout: 'No job of app another-app waits for vCredits.\n', stderr: '' });
+    const other = await run(['--app', 'embedded']);
+    expect(other).toMatchObject({ code: 0, stdout: 'No job of app embedded waits for vCredits.\n', stderr: '' });
     expect((await handle.state()).phase).toBe('awaitingCredits');
 
     const own = await run(['--app', 'credits-command']);
@@ -44,14 +44,20 @@ describe('fileconv credits restored', () => {
   });
 
   it('prints the same as one JSON document', async () => {
-    const { code, stdout, stderr } = await run(['--app', 'no-such-app', '--json']);
+    const { code, stdout, stderr } = await run(['--app', 'embedded', '--json']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(JSON.parse(stdout)).toEqual({
-      app: 'no-such-app',
+      app: 'embedded',
       signalled: 0,
       failed: 0,
-      query: expect.stringContaining("ConversionApp = 'no-such-app'") as string,
+      query: expect.stringContaining("ConversionApp = 'embedded'") as string,
     });
+  });
+
+  it('refuses an app that nobody knows: a misspelt name would look like nothing to do', async () => {
+    const { code, stdout, stderr } = await run(['--app', 'credit-command']);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('There is no app profile called "credit-command" here, and no job of such an app.');
   });
 
   it('says what to type when no stack runs in this folder', async () => {

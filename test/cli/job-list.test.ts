@@ -94,6 +94,15 @@ describe('fileconv job list', () => {
     ]);
   });
 
+  it('shows the time of this machine beside UTC, where they differ', async () => {
+    const there = { cwd, env: { ...env, TZ: 'Asia/Tokyo' } };
+    const { stdout } = await fileconv(['job', 'list', '--app', app], there);
+    expect(stdout).toMatch(/^ID +STATUS +SUMMARY +SINCE \(HERE\) +SINCE \(UTC\) +CODE +VCREDITS$/m);
+    const [, here = '', utc = ''] = /(20\S+ \S+) +(20\S+ \S+)/.exec(stdout) ?? [];
+    expect(Date.parse(`${here}Z`) - Date.parse(`${utc}Z`)).toBe(9 * 3_600_000);
+    expect((await fileconv(['batch', 'list'], there)).stdout).toMatch(/^$|STARTED \(HERE\) +STARTED \(UTC\)/);
+  });
+
   it.each([
     [['--status', 'awaitingCredits'], [ids.parked]],
     [['--status', 'running'], [ids.running]],

@@ -1,5 +1,6 @@
 import type { OutputStream } from '../../src/cli/output';
 import { createOutput } from '../../src/cli/output';
+import { screenOf } from './pseudo-terminal';
 
 function stream(terminal: Partial<OutputStream> = {}) {
   const written: string[] = [];
@@ -25,7 +26,16 @@ describe('on a terminal', () => {
     output.live(['one', 'two']);
     output.live(['three']);
     expect(stderr.written).toHaveLength(2);
-    expect(stderr.written[1]).toMatch(new RegExp(`^${escape}\\[2A${escape}\\[J.*three`));
+    expect(stderr.written[1]).toMatch(new RegExp(`^\\r${escape}\\[2A${escape}\\[J.*three`));
+  });
+
+  it('leaves no part of a line behind what the terminal echoes of Ctrl-C', () => {
+    const stderr = stream(terminal);
+    const output = createOutput({ json: false, stdout: stream(terminal), stderr, env: { NO_COLOR: '1' } });
+    output.live(['[██░░] 1 of 2']);
+    stderr.write('^C');
+    output.say('bye');
+    expect(screenOf(stderr.text())).toEqual(['bye']);
   });
 
   it('takes the live lines away before anything else is written', () => {
@@ -35,7 +45,7 @@ describe('on a terminal', () => {
     output.live(['one']);
     output.print('done');
     output.say('bye');
-    expect(stderr.written.slice(1)).toEqual([`${escape}[1A${escape}[J`, 'bye\n']);
+    expect(stderr.written.slice(1)).toEqual([`\r${escape}[1A${escape}[J`, 'bye\n']);
     expect(stdout.text()).toBe('done\n');
   });
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { fileconv, newFolder, removeFolders, startFileconv } from './fileconv';
@@ -37,3 +37,22 @@ function readIfThere(file: string): string {
     return '';
   }
 }
+
+it('a stack that was killed is told as such to whoever never named a Temporal', async () => {
+  const cwd = await newFolder();
+  const dead = {
+    pid: 999_999_999,
+    startedBy: 'up',
+    taskQueue: 'file-conversion',
+    service: { url: 'http://127.0.0.1:1' },
+  };
+  await mkdir(path.join(cwd, '.fileconv'));
+  const record = { ...dead, temporal: { address: '127.0.0.1:1', namespace: 'default' } };
+  await writeFile(path.join(cwd, '.fileconv/stack.json'), JSON.stringify(record));
+  const { code, stderr } = await fileconv(['job', 'list'], { cwd });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(
+    /^error: Temporal can't be reached at 127\.0\.0\.1:1.* was ended from outside\. Start it again: fileconv up\n$/,
+  );
+  expect(stderr).not.toContain('TEMPORAL_ADDRESS');
+});

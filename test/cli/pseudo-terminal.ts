@@ -43,13 +43,18 @@ export async function onScreen(
 /** What stands on the screen after all this was written; understands no more than our own output needs. */
 export function screenOf(raw: string): string[] {
   const lines = [''];
-  let row = 0;
+  let [row, column] = [0, 0];
   const pattern = new RegExp(`${escape}\\[(\\d*)([AJm])|\\r|\\n|[^${escape}\\r\\n]+`, 'g');
   for (const [text, count, action] of raw.matchAll(pattern)) {
+    const before = (lines[row] ?? '').padEnd(column).slice(0, column);
     if (action === 'A') row = Math.max(0, row - Number(count));
-    else if (action === 'J') lines.splice(row, Infinity, '');
+    else if (action === 'J') lines.splice(row, Infinity, before);
     else if (text === '\n') lines[(row += 1)] ??= '';
-    else if (action === undefined && text !== '\r') lines[row] = (lines[row] ?? '') + text;
+    else if (text === '\r') column = 0;
+    else if (action === undefined) {
+      lines[row] = before + text + (lines[row] ?? '').slice(column + text.length);
+      column += text.length;
+    }
   }
   return lines.filter((line) => line !== '');
 }

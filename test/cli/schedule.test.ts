@@ -39,8 +39,13 @@ describe('fileconv schedule', () => {
     await until('it is listed', async () => (await find('scans')) !== undefined);
     expect(await find('scans')).toMatchObject({ isPaused: false, work: { everyMs: 3_600_000 } });
     expect((await schedule('list')).stdout).toMatch(/scans +│? *every 1 hour/);
+    const inTokyo = await fileconv(['schedule', 'list'], { cwd, env: { ...stack.env, TZ: 'Asia/Tokyo' } });
+    expect(inTokyo.stdout).toMatch(/LAST \(HERE\) +LAST \(UTC\) +NEXT \(HERE\) +NEXT \(UTC\)/);
 
-    expect((await schedule('trigger', 'scans')).code).toBe(0);
+    const triggered = await schedule('trigger', 'scans');
+    expect(triggered.stdout).toContain('once there is something to do: fileconv batch status scans');
+    const status = await fileconv(['batch', 'status', 'scans'], { cwd, env: stack.env });
+    expect([status.stdout, status.stderr].join('')).toMatch(/Batch scans has not begun: schedule scans|^Batch scans: /);
     await until('the file is converted', async () => (await filesBelow(cwd)).includes(path.join('out', 'a.html')));
     await until('its batch has ended', async () => {
       const { stdout } = await fileconv(['batch', 'status', 'scans', '--json'], { cwd, env: stack.env });

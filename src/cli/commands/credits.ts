@@ -1,5 +1,7 @@
-import { restoreCredits } from '../../client/restore-credits';
+import { hasJobs, restoreCredits } from '../../client/restore-credits';
+import { embeddedApp } from '../../config';
 import type { CommandContext } from '../command-context';
+import { CommandError } from '../command-error';
 import type { ExitCode } from '../exit';
 import { exitCodes } from '../exit';
 import { withTemporal } from '../stack/open-temporal';
@@ -9,6 +11,11 @@ export async function creditsRestored(context: CommandContext, flags: { app?: st
   const { config, output } = context;
   const app = flags.app ?? config.values.defaultApp;
   return withTemporal(context, async ({ client }) => {
+    if (!isConfigured(context, app) && (await hasJobs(client, app)) === false) {
+      throw new CommandError('UNKNOWN_APP', [
+        `There is no app profile called "${app}" here, and no job of such an app. What jobs wait for: fileconv job list --status awaitingCredits`,
+      ]);
+    }
     const restored = await restoreCredits(client, { app });
     if (output.json) output.printJson({ app, ...restored });
     else output.print(tell(app, restored));
@@ -20,4 +27,8 @@ function tell(app: string, { signalled, failed }: { signalled: number; failed: n
   if (signalled + failed === 0) return `No job of app ${app} waits for vCredits.`;
   const missed = failed === 0 ? '' : ` ${failed} could not be told; type the command again.`;
   return `${signalled} job${signalled === 1 ? '' : 's'} of app ${app} told to go on.${missed}`;
+}
+
+function isConfigured({ config }: CommandContext, app: string): boolean {
+  return app === embeddedApp || Object.hasOwn(config.values.apps, app);
 }

@@ -33,7 +33,7 @@ export async function connect(
   const dataConverter = await openDataConverter(context);
   const options = { ...target.connection, connectTimeout: connectTimeoutMs };
   const connection = await Connection.connect(options).catch((error: unknown) => {
-    throw unreachable(target, error);
+    throw unreachable(context, target, error);
   });
   const tracing = await openTracing(context.env, { serviceName: 'fileconv' }).catch(async (error: unknown) => {
     await connection.close();
@@ -77,14 +77,16 @@ function cloudUi({ connection: { address = '' } }: TemporalTarget): string | und
   return /\.(tmprl\.cloud|api\.temporal\.io)(:\d+)?$/.test(address) ? 'https://cloud.temporal.io' : undefined;
 }
 
-function unreachable({ connection }: TemporalTarget, error: unknown): CommandError {
+function unreachable(
+  { config }: CommandContext,
+  { connection, isNamed }: TemporalTarget,
+  error: unknown,
+): CommandError {
   const message = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
   const reason = message.includes('deadline') ? '' : ` (${message})`;
-  return new CommandError(
-    'TEMPORAL_UNREACHABLE',
-    [
-      `Temporal can't be reached at ${connection.address ?? ''}${reason}. Start it there or correct the address (TEMPORAL_ADDRESS); without one, a Temporal of this machine is used.`,
-    ],
-    { cause: error },
-  );
+  const where = `Temporal can't be reached at ${connection.address ?? ''}${reason}.`;
+  const problem = isNamed
+    ? `${where} Start it there or correct the address (TEMPORAL_ADDRESS); without one, a Temporal of this machine is used.`
+    : `${where} The stack of ${config.values.state.dir} was ended from outside. Start it again: fileconv up`;
+  return new CommandError('TEMPORAL_UNREACHABLE', [problem], { cause: error });
 }

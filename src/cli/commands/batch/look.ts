@@ -1,6 +1,8 @@
+import type { Client } from '@temporalio/client';
 import { shellWord } from '../../../batch/report/wording';
 import { BatchFailedError } from '../../../client/batch-handle';
 import { isBatchRunning, listBatches } from '../../../client/batch-status';
+import { NoSuchScheduleError, SweepSchedules } from '../../../client/sweep-schedules';
 import { FileConversionClient } from '../../../client/file-conversion-client';
 import type { BatchState } from '../../../shared/batch';
 import { progressText } from '../../batch/progress';
@@ -12,25 +14,28 @@ import { exitCodes } from '../../exit';
 import type { OpenTemporal } from '../../stack/open-temporal';
 import { withTemporal } from '../../stack/open-temporal';
 import { formatTable } from '../../table';
-import { shownTime } from '../../../shared/shown-time';
+import { printable } from '../../terminal-text';
+import { timeCells, timeHeads } from '../../shown-time';
+import { createStallReader } from '../../waiting/explain-stall';
+import type { Stall } from '../../waiting/stall';
+import { stallJson, stallText } from '../../waiting/stall';
 
 const maxListed = 100;
-/** A worker that is alive answers at once. */
-const answerWithinMs = 10_000;
 
 /** `fileconv batch status` */
 export async function batchStatus(context: CommandContext, name: string): Promise<ExitCode> {
   checkName(name);
   const { output } = context;
   return withTemporal(context, async (temporal) => {
-    const state = await readState(temporal, name);
-    if (output.json) output.printJson({ batch: name, ...state });
+    const { state, stall } = await readState(context, temporal, name);
+    if (output.json) output.printJson({ batch: name, ...state, ...(stall && { stall: stallJson(stall) }) });
     else {
       output.print(`Batch ${name}: ${state.status}. ${progressText(state, undefined)}.`);
       const codes = Object.entries(state.failures).sort(([, one], [, other]) => other - one);
       const { needsAttention } = state;
       if (needsAttention) output.print(`  ${needsAttention.code}: ${needsAttention.message}`);
       for (const [code, count] of codes) output.print(`  ${count} ${code}`);
+      if (stall && !needsAttention) output.print(printable(`  ${stallText('It', stall)}`));
     }
     return exitCodes.ok;
   });
@@ -47,10 +52,10 @@ export async function batchList(context: CommandContext): Promise<ExitCode> {
       const rows = batches.map(({ name, status, startedAt, endedAt }) => [
         name,
         status.toLowerCase().replaceAll('_', ' '),
-        shownTime(startedAt),
-        endedAt ? shownTime(endedAt) : '',
+        ...timeCells(startedAt),
+        ...timeCells(endedAt),
       ]);
-      output.print(formatTable(['NAME', 'STATUS', 'STARTED (UTC)', 'ENDED (UTC)'], rows));
+      output.print(formatTable(['NAME', 'STATUS', ...timeHeads('STARTED'), ...timeHeads('ENDED')], rows));
     }
     return exitCodes.ok;
   });
@@ -76,28 +81,45 @@ export async function batchReport(context: CommandContext, name: string): Promis
   });
 }
 
-async function readState(temporal: OpenTemporal, name: string): Promise<BatchState> {
-  const batch = batchOf(temporal, name);
+/** How a batch stands, and what is in its way. */
+async function readState(
+  context: CommandContext,
+  temporal: OpenTemporal,
+  name: string,
+): Promise<{ state: BatchState; stall?: Stall }> {
   if (!(await requireBatch(temporal, name))) {
-    return batch.result().catch((error: unknown) => {
+    const result = batchOf(temporal, name).result();
+    const state = await result.catch((error: unknown) => {
       throw failed(error);
     });
+    return { state };
   }
-  const answer = temporal.client.connection.withDeadline(Date.now() + answerWithinMs, () => batch.state());
-  return answer.catch((error: unknown) => {
-    throw new CommandError(
-      'STATE_UNUSABLE',
-      [`Batch ${name} is under way, but no worker answers how far it is. What is broken: fileconv doctor`],
-      { cause: error },
-    );
-  });
+  const { state, stall } = await createStallReader(context, temporal.client).batch(name);
+  if (state) return { state, ...(stall && { stall }) };
+  const why = stall ? stallText('It', stall) : 'What is broken: fileconv doctor';
+  throw new CommandError('STATE_UNUSABLE', [`Batch ${name} is under way, but no worker answers how far it is. ${why}`]);
 }
 
 /** @returns whether it is running. @throws CommandError when there is none of this name. */
 export async function requireBatch({ client }: Pick<OpenTemporal, 'client'>, name: string): Promise<boolean> {
   const isRunning = await isBatchRunning(client, name);
   if (isRunning !== undefined) return isRunning;
+  if (await isSchedule(client, name)) {
+    throw new CommandError('INPUT_UNUSABLE', [
+      `Batch ${name} has not begun: schedule ${name} has found nothing to convert yet, or waits until what it found has settled. Try again in a moment, or see: fileconv schedule list`,
+    ]);
+  }
   throw new CommandError('INPUT_UNUSABLE', [`There is no batch ${name}. See: fileconv batch list`]);
+}
+
+async function isSchedule(client: Client, name: string): Promise<boolean> {
+  try {
+    await new SweepSchedules({ client }).describe(name);
+    return true;
+  } catch (error) {
+    if (error instanceof NoSuchScheduleError) return false;
+    throw error;
+  }
 }
 
 function batchOf({ client, taskQueue }: OpenTemporal, name: string) {

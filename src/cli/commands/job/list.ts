@@ -7,7 +7,7 @@ import type { ExitCode } from '../../exit';
 import { exitCodes } from '../../exit';
 import { formatTable } from '../../table';
 import { printable } from '../../terminal-text';
-import { shownTime } from '../../../shared/shown-time';
+import { timeCells, timeHeads } from '../../shown-time';
 import type { FilterFlags } from './filter';
 import { withFilter } from './filter';
 
@@ -27,7 +27,7 @@ function print({ output }: CommandContext, { jobs, total, hasSearchAttributes }:
     const isFiltered = Object.values(filter).some((value) => value !== undefined);
     output.say(isFiltered ? 'No job fits.' : 'No jobs.');
   } else {
-    const head = ['ID', 'STATUS', 'SUMMARY', 'SINCE (UTC)', 'CODE', 'VCREDITS'];
+    const head = ['ID', 'STATUS', 'SUMMARY', ...timeHeads('SINCE'), 'CODE', 'VCREDITS'];
     output.print(formatTable(head, jobs.map(toRow)));
   }
   if (total > jobs.length) output.say(`${jobs.length} of ${total}; see more with --limit ${total}.`);
@@ -44,7 +44,7 @@ function toRow(job: ListedJob): string[] {
     printable(job.workflowId),
     job.step ?? job.status,
     printable(job.summary),
-    shownTime(job.since),
+    ...timeCells(job.since),
     codes.filter((code) => code !== undefined).join(', '),
     job.vcredits === undefined ? '' : String(job.vcredits),
   ];

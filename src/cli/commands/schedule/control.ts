@@ -10,7 +10,7 @@ import { exitCodes } from '../../exit';
 import { withTemporal } from '../../stack/open-temporal';
 import { formatTable } from '../../table';
 import { printable } from '../../terminal-text';
-import { shownTime } from '../../../shared/shown-time';
+import { bothTimes, timeCells, timeHeads } from '../../shown-time';
 
 /** `fileconv schedule list` */
 export async function listSchedules(context: CommandContext): Promise<ExitCode> {
@@ -20,7 +20,7 @@ export async function listSchedules(context: CommandContext): Promise<ExitCode> 
     if (output.json) output.printJson({ schedules });
     else if (schedules.length === 0) output.say('No schedules. Make one: fileconv schedule create --help');
     else {
-      const header = ['NAME', 'WHEN', 'FROM', 'TO', 'STATE', 'LAST (UTC)', 'NEXT (UTC)'];
+      const header = ['NAME', 'WHEN', 'FROM', 'TO', 'STATE', ...timeHeads('LAST'), ...timeHeads('NEXT')];
       output.print(formatTable(header, schedules.map(toRow)));
     }
     return exitCodes.ok;
@@ -36,8 +36,8 @@ function toRow({ name, work, isPaused, lastRunAt, nextRunAt }: ListedSweepSchedu
     work ? shownFolder(work.from) : '',
     work?.to ?? '',
     isPaused ? 'paused' : 'active',
-    lastRunAt ? shownTime(lastRunAt) : '',
-    nextRunAt ? shownTime(nextRunAt) : '',
+    ...timeCells(lastRunAt),
+    ...timeCells(nextRunAt),
   ].map(printable);
 }
 
@@ -70,7 +70,7 @@ export function resumeSchedule(context: CommandContext, name: string): Promise<E
 export function triggerSchedule(context: CommandContext, name: string): Promise<ExitCode> {
   return control(context, name, async (schedules) => {
     await schedules.trigger(name);
-    return `Schedule ${name} was asked for a run now. How it goes: fileconv batch status ${name}`;
+    return `Schedule ${name} was asked for a run now. It looks for files first, and waits until they have settled; once there is something to do: fileconv batch status ${name}`;
   });
 }
 
@@ -82,7 +82,7 @@ export function backfillSchedule(
 ): Promise<ExitCode> {
   return control(context, name, async (schedules) => {
     await schedules.backfill(name, { start: since, end: until });
-    return `Schedule ${name} makes up for what was due since ${shownTime(since)} UTC. How it goes: fileconv batch status ${name}`;
+    return `Schedule ${name} makes up for what was due since ${bothTimes(since)}. How it goes: fileconv batch status ${name}`;
   });
 }
 

@@ -13,7 +13,7 @@ jest.setTimeout(120_000);
 let stack: RunningStack;
 beforeAll(async () => {
   // Without callbacks, so that a job that waits for its first check is sure to be under way.
-  stack = await startStack({ FILECONV_CALLBACKS_EMBEDDED: 'off' });
+  stack = await startStack({ FILECONV_CALLBACKS_EMBEDDED: 'off', FILECONV_POLICIES_MAX_CHECK_INTERVAL: '2s' });
 });
 afterAll(async () => {
   await stack.stop();

@@ -85,8 +85,8 @@ export function docxBomb(mebibytes: number, { declaredBytes = mebibytes * 1024 *
   const relations =
     '<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/></Relationships>';
   return zip([
-    { name: '[Content_Types].xml', deflated: deflateRawSync(types), size: types.length, crc: crc32(types) },
-    { name: '_rels/.rels', deflated: deflateRawSync(relations), size: relations.length, crc: crc32(relations) },
+    zipEntry('[Content_Types].xml', types),
+    zipEntry('_rels/.rels', relations),
     { name: 'word/document.xml', deflated: document, size: declaredBytes, crc: 0 },
   ]);
 }
@@ -98,7 +98,12 @@ interface ZipEntry {
   crc: number;
 }
 
-function zip(entries: readonly ZipEntry[]): Buffer {
+export function zipEntry(name: string, data: string | Buffer): ZipEntry {
+  const bytes = Buffer.from(data);
+  return { name, deflated: deflateRawSync(bytes), size: bytes.length, crc: crc32(bytes) };
+}
+
+export function zip(entries: readonly ZipEntry[]): Buffer {
   const files: Buffer[] = [];
   const directory: Buffer[] = [];
   let offset = 0;

@@ -8,7 +8,6 @@ const inlineSchema: z.ZodType<string> = z.lazy(() =>
     z.object({ t: z.literal('Str'), c: z.string() }).transform(({ c }) => c),
     z.object({ t: z.literal('Space') }).transform(() => ' '),
     z.object({ t: z.literal('LineBreak') }).transform(() => '\n'),
-    z.object({ t: z.enum(['Strong', 'Emph']), c: inlinesSchema }).transform(({ c }) => c),
     z
       .object({ t: z.literal('Link'), c: z.tuple([z.unknown(), inlinesSchema, z.unknown()]) })
       .transform(({ c }) => c[1]),

@@ -1,9 +1,5 @@
 /** An inline of a pandoc document, as far as it is made here. */
-export type Inline =
-  | { t: 'Str'; c: string }
-  | { t: 'Space' | 'LineBreak' }
-  | { t: 'Strong' | 'Emph'; c: Inline[] }
-  | { t: 'Link'; c: unknown[] };
+export type Inline = { t: 'Str'; c: string } | { t: 'Space' | 'LineBreak' } | { t: 'Link'; c: unknown[] };
 
 /**
  * Text without markup as a pandoc document (JSON): an empty line ends a paragraph, every other line end is kept, and nothing

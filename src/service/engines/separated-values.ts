@@ -7,14 +7,18 @@ import { requireFewCells, tableDocument } from './table-document';
 const lenient: Options = { relax_column_count: true, relax_quotes: true, skip_empty_lines: true, trim: true };
 
 /** A CSV or TSV file as a pandoc document (JSON): one table, whose first row is its head. */
-export function separatedValuesDocument(source: string, reader: string): { json: string; warnings: Warnings } {
+export function separatedValuesDocument(
+  source: string,
+  { reader, writer }: { reader: string; writer: string },
+): { json: string; warnings: Warnings } {
   const { separator, text } = reader === 'tsv' ? { separator: '\t', text: source } : findSeparator(source);
   const rows = readRows(text, separator);
   const columns = rows.reduce((most, row) => Math.max(most, row.length), 0);
-  requireFewCells(rows.length * columns);
+  requireFewCells(rows.length * columns, writer);
   const blanks = new Array<string>(columns).fill('');
   const filledUp = rows.map((row) => (row.length < columns ? [...row, ...blanks.slice(row.length)] : row));
-  return { json: tableDocument([{ columns, headRows: 1, rows: filledUp }]), warnings: describeLongRows(rows, columns) };
+  const json = tableDocument([{ columns, headRows: 1, rows: filledUp }], writer);
+  return { json, warnings: describeLongRows(rows, columns) };
 }
 
 function readRows(text: string, delimiter: string): string[][] {

@@ -4,6 +4,7 @@ import type { ErrorClass } from '../api/error-codes';
 import { lookUpErrorCode } from '../api/error-codes';
 import { ConversionApiError, isClientErrorCode } from '../api/errors';
 import { RefusedPlanError } from '../batch/plan/refused-plan-error';
+import { BatchReportError } from '../batch/report/errors';
 import { RunFileError } from '../batch/run-file-error';
 import { DamagedRunError } from '../batch/runs/read-run';
 import type { ActivityFailureDetails, FailureOrigin, JobReaction, ParkedSubmit } from '../shared/activities';
@@ -84,7 +85,7 @@ export function toFailure(error: unknown, context: FailureContext): Error {
   if (error instanceof DamagedRunError) {
     return build(context, { code: 'BATCH_RUN_DAMAGED', message: error.message, reaction: 'fail', cause: error });
   }
-  if (error instanceof RunFileError || error instanceof RefusedPlanError) {
+  if (error instanceof RunFileError || error instanceof RefusedPlanError || error instanceof BatchReportError) {
     return build(context, { code: error.code, message: error.message, reaction: 'fail', cause: error });
   }
   const cause = error instanceof Error ? error : new Error(String(error));

@@ -14,6 +14,7 @@ import { createReadBatchItems, createRereadBatchItems } from './read-batch-items
 import { processPulse } from './process-pulse';
 import { createUploadFile } from './upload-file';
 import { createWriteBatchPart } from './write-batch-part';
+import { createWriteBatchReport } from './write-batch-report';
 
 /** The activities of conversion jobs, batches and sweeps, by the names they have in a history. */
 export function createActivities(
@@ -31,6 +32,7 @@ export function createActivities(
     'conversion.rereadBatchItems': createRereadBatchItems(),
     'conversion.writeBatchPart': createWriteBatchPart(),
     'conversion.mergeBatchResults': createMergeBatchResults(),
+    'conversion.writeBatchReport': createWriteBatchReport(),
     'conversion.awaitJobs': createAwaitJobs(dependencies.waits),
     'conversion.planBatch': createPlanBatch(),
     'conversion.discardBatchRun': createDiscardBatchRun(),

@@ -22,6 +22,7 @@ const requestSchema = z.strictObject({
       percent: z.number().positive().max(100).optional(),
     })
     .optional(),
+  uiUrl: z.url({ protocol: /^https?$/ }).optional(),
   resubmit: z.literal(true).optional(),
   historyLimit: z.int().positive().optional(),
 });
@@ -51,6 +52,7 @@ export function toBatchInput(request: BatchRequest, defaultApp: string): Convers
     mode,
     policies,
     stopAfter,
+    uiUrl,
     resubmit,
     historyLimit,
   } = request;
@@ -64,9 +66,16 @@ export function toBatchInput(request: BatchRequest, defaultApp: string): Convers
     ...(mode && { mode }),
     ...(policies && { policies }),
     ...(stopAfter && { stopAfter }),
+    ...(uiUrl !== undefined && { uiUrl: withoutCredentials(uiUrl) }),
     ...(resubmit && { resubmit }),
     ...(historyLimit !== undefined && { historyLimit }),
   };
+}
+
+/** What Temporal is told, everybody can read there. */
+function withoutCredentials(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname}`;
 }
 
 /** @throws InvalidRequestError */

@@ -1,4 +1,4 @@
-import type { BatchItem, BatchItemResult, BatchItemStatus } from './batch';
+import type { BatchItem, BatchItemResult, BatchItemStatus, ConversionBatchResult } from './batch';
 import type { ConversionJobInput } from './job';
 
 /** What the activities of a batch take and give. Types only. */
@@ -79,6 +79,20 @@ export interface MergeBatchResultsResult {
   counts: Record<BatchItemStatus, number>;
 }
 
+export interface WriteBatchReportInput {
+  folder: string;
+  /** The batch's name. */
+  batch: string;
+  state: ConversionBatchResult;
+  /** Where the report's links lead to. */
+  ui?: { url: string; namespace: string };
+}
+
+export interface WriteBatchReportResult {
+  /** `file:` URI of the report's page. */
+  report: string;
+}
+
 /** How a job of a batch ended, without what its batch knows anyway. */
 export type JobOutcome = Omit<BatchItemResult, 'item' | 'workflowId' | 'runId' | 'startedAt' | 'durationMs'>;
 
@@ -126,5 +140,6 @@ export interface BatchActivities {
   'conversion.rereadBatchItems'(input: RereadBatchItemsInput): Promise<RereadBatchItemsResult>;
   'conversion.writeBatchPart'(input: WriteBatchPartInput): Promise<void>;
   'conversion.mergeBatchResults'(input: MergeBatchResultsInput): Promise<MergeBatchResultsResult>;
+  'conversion.writeBatchReport'(input: WriteBatchReportInput): Promise<WriteBatchReportResult>;
   'conversion.awaitJobs'(input: AwaitJobsInput): Promise<AwaitJobsResult>;
 }

@@ -62,6 +62,8 @@ export interface ConversionBatchInput {
    * are 20 of them. Default: never.
    */
   stopAfter?: { failures?: number; percent?: number };
+  /** Base URL of the Temporal UI, for the links of the report. Default: no links. */
+  uiUrl?: string;
   /** Converts also what an earlier run may have been charged for and has not delivered; marked. Default: no. */
   resubmit?: true;
   /** Events after which the batch goes on as a new run. Default: when the server suggests it. */
@@ -158,6 +160,10 @@ export interface ConversionBatchResult extends BatchState {
   /** `file:` URI of `results.jsonl`: one `BatchItemResult` a line for every row of the manifest, in its order. */
   results: string;
   durationMs: number;
+  /** `file:` URI of the report's page; absent when it could not be written. */
+  report?: string;
+  /** Why there is no report: `fileconv batch report` writes it. */
+  reportFailure?: string;
 }
 
 /** Bounds of the window of a batch. */

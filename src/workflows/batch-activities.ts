@@ -10,6 +10,13 @@ const common = {
 /** Tries for ever what a person can put right, such as a full disk: the UI shows the pending activity and why. */
 const files = proxyActivities<BatchActivities>({ ...common, startToCloseTimeout: '1 hour' });
 
+/** Results don't wait for their report: what keeps it from being written has to end soon. */
+const report = proxyActivities<BatchActivities>({
+  ...common,
+  startToCloseTimeout: '1 hour',
+  retry: { ...common.retry, maximumAttempts: 4 },
+});
+
 const waits = proxyActivities<BatchActivities>({
   ...common,
   startToCloseTimeout: '1 day',
@@ -22,5 +29,6 @@ export const batchActivities: BatchActivities = {
   'conversion.rereadBatchItems': (input) => files['conversion.rereadBatchItems'](input),
   'conversion.writeBatchPart': (input) => files['conversion.writeBatchPart'](input),
   'conversion.mergeBatchResults': (input) => files['conversion.mergeBatchResults'](input),
+  'conversion.writeBatchReport': (input) => report['conversion.writeBatchReport'](input),
   'conversion.awaitJobs': (input) => waits['conversion.awaitJobs'](input),
 };

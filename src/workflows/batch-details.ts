@@ -4,7 +4,12 @@ import { batchJobsPath } from '../shared/ui-path';
 
 /** What a person who opens a batch in the UI wants to know, in markdown. `isListed`: the namespace has the search attributes. */
 export function describeBatch(
-  { workflowId, namespace, isListed }: { workflowId: string; namespace: string; isListed: boolean },
+  {
+    workflowId,
+    namespace,
+    isListed,
+    reportFailure,
+  }: { workflowId: string; namespace: string; isListed: boolean; reportFailure?: string | undefined },
   state: BatchState,
 ): string {
   const { status, items, window } = state;
@@ -26,6 +31,9 @@ export function describeBatch(
     `Started ${shownTime(state.startedAt)} UTC, window ${window}, ${state.vcredits} vCredits, ${state.requests} requests`,
     failures.length === 0 ? '' : `Failures: ${failures.map(([code, count]) => `\`${code}\` ${count}`).join(', ')}`,
     state.possiblyChargedTwice === 0 ? '' : `**Possibly charged twice**: ${state.possiblyChargedTwice}`,
+    reportFailure === undefined
+      ? ''
+      : `**No report**: ${reportFailure} When that is mended: \`fileconv batch report ${workflowId}\``,
     `See ${links.join(', ')}.`,
     `In a terminal: \`fileconv batch status ${workflowId}\``,
   ]

@@ -111,6 +111,7 @@ class ConversionBatch {
   private stop: StopReason | undefined;
   private isCancelling: boolean;
   private final: ConversionBatchResult['status'] | undefined;
+  private reportFailure: string | undefined;
   /** Something happened that the loop has to look at. */
   private isAwake = false;
   /** Items that this run has started or seen end. */
@@ -307,9 +308,27 @@ class ConversionBatch {
     });
     this.compare(counts);
     const status = this.stop ?? 'completed';
+    const result: ConversionBatchResult = { ...this.state(), status, results, durationMs: Date.now() - this.startedAt };
+    const written = await this.writeReport(result);
     this.final = status;
+    this.reportFailure = written.reportFailure;
     this.describe();
-    return { ...this.state(), status, results, durationMs: Date.now() - this.startedAt };
+    return { ...result, ...written };
+  }
+
+  /** Whoever watches may have gone long ago. A batch ends without a report rather than never. */
+  private async writeReport(
+    state: ConversionBatchResult,
+  ): Promise<Pick<ConversionBatchResult, 'report' | 'reportFailure'>> {
+    const { folder, uiUrl } = this.input;
+    const { workflowId: batch, namespace } = workflowInfo();
+    const ui = uiUrl !== undefined && { ui: { url: uiUrl, namespace } };
+    try {
+      return await batchActivities['conversion.writeBatchReport']({ folder, batch, state, ...ui });
+    } catch (error) {
+      const cause = unwrap(error);
+      return { reportFailure: cause instanceof Error ? cause.message : String(cause) };
+    }
   }
 
   /** What was counted job by job, and what the files say, were come to on two ways. */
@@ -327,9 +346,10 @@ class ConversionBatch {
   private describe(): void {
     const state = this.state();
     const { workflowId, namespace } = workflowInfo();
-    setCurrentDetails(describeBatch({ workflowId, namespace, isListed: this.isListed }, state));
+    const { isListed, reportFailure } = this;
+    setCurrentDetails(describeBatch({ workflowId, namespace, isListed, reportFailure }, state));
     const isWorthListing = state.status !== 'stopping' && state.status !== this.listedAs;
-    if (!this.isListed || !isWorthListing) return;
+    if (!isListed || !isWorthListing) return;
     this.listedAs = state.status;
     upsertSearchAttributes([{ key: searchAttributes.status, value: state.status }]);
   }

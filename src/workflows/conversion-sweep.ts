@@ -61,7 +61,7 @@ async function convert(input: ConversionSweepInput, plan: PlanSweepResult): Prom
       status: ended.status,
       ...countsOf(plan, ended),
       results: ended.results,
-      warnings: plan.warnings,
+      warnings: ended.reportFailure === undefined ? plan.warnings : [...plan.warnings, withoutReport(input, ended)],
     };
   } catch (error) {
     throw error instanceof ChildWorkflowFailure ? (error.cause ?? error) : error;
@@ -95,6 +95,10 @@ function countsOf({ todo, kept, done, unsettled }: Plan, ended?: ConversionBatch
   const { succeeded, failed, cancelled } = ended ?? { succeeded: 0, failed: kept, cancelled: 0 };
   // Those that nobody tried again are counted by themselves.
   return { todo, succeeded, failed: failed - kept, cancelled, kept, done, unsettled };
+}
+
+function withoutReport({ batch }: ConversionSweepInput, { reportFailure = '' }: ConversionBatchResult): string {
+  return `There is no report: ${reportFailure} When that is mended: fileconv batch report ${batch}`;
 }
 
 function batchRunning(): ConversionSweepResult {

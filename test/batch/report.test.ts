@@ -1,11 +1,14 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { createWriteStream, existsSync } from 'node:fs';
 import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { pathToFileURL } from 'node:url';
 import type { BatchReport } from '../../src/batch/report/report';
-import { writeBatchReport } from '../../src/batch/report/write-report';
+import { readBatchReport, writeBatchReport } from '../../src/batch/report/write-report';
+import { until } from '../support/until';
 import type { Ending, MadeRun } from './report-run';
 import { itemOf, makeRun, removeRuns, resultOf, writeRun } from './report-run';
 
@@ -238,6 +241,38 @@ it('reads a name with the line separator U+2028 as one line', async () => {
 
 it('takes no more memory for 100,000 rows, all of which failed, than a small heap has', async () => {
   const rows = 100_000;
+  const folder = await largeRun(rows);
+  const child = spawnSync(
+    process.execPath,
+    ['--max-old-space-size=40', path.join(__dirname, 'report-memory.mjs'), folder],
+    { encoding: 'utf8', timeout: 110_000 },
+  );
+  expect(child.stderr).toBe('');
+  expect(JSON.parse(child.stdout)).toEqual({ items: rows, failed: rows, listed: 1_000 });
+}, 120_000);
+
+it('is written anew by the next attempt when a worker was killed in the middle, which leaves nothing behind', async () => {
+  const folder = await largeRun(20_000);
+  const child = spawn(process.execPath, [path.join(__dirname, 'report-killed.mjs'), folder], { stdio: 'ignore' });
+  const ended = once(child, 'exit');
+  await until('it writes', async () => (await readdir(folder)).some((name) => name.endsWith('.part')));
+  child.kill('SIGKILL');
+  expect(await ended).toEqual([null, 'SIGKILL']);
+  const torn = await readdir(folder);
+  expect(torn).toContainEqual(expect.stringMatching(/\.part$/));
+  expect(torn).not.toContain('report.json');
+  const options = { batch: 'november', folder: `${pathToFileURL(folder).href}/`, state: (await makeRun([])).state };
+  expect(await readBatchReport(options)).toBeUndefined();
+  const report = await writeBatchReport({ ...options, writing: { jobKey: 'november', attempt: 2 } });
+  expect((await readdir(folder)).sort()).toEqual([
+    'manifest.jsonl',
+    ...['report.csv', 'report.html', 'report.json'],
+    'results.jsonl',
+  ]);
+  expect(await readBatchReport(options)).toEqual(report);
+}, 60_000);
+
+async function largeRun(rows: number): Promise<string> {
   const folder = await writeRun([], []);
   const fill = (name: string, line: (item: number) => object) =>
     pipeline(
@@ -252,14 +287,8 @@ it('takes no more memory for 100,000 rows, all of which failed, than a small hea
   await fill('results.jsonl', (item) =>
     resultOf(item, failed('FAILED_CONVERT', { message: `${item} ${'m'.repeat(500)}` })),
   );
-  const child = spawnSync(
-    process.execPath,
-    ['--max-old-space-size=40', path.join(__dirname, 'report-memory.mjs'), folder],
-    { encoding: 'utf8', timeout: 110_000 },
-  );
-  expect(child.stderr).toBe('');
-  expect(JSON.parse(child.stdout)).toEqual({ items: rows, failed: rows, listed: 1_000 });
-}, 120_000);
+  return folder;
+}
 
 async function reportOn(
   run: MadeRun,

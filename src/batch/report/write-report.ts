@@ -2,11 +2,14 @@ import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import type { BatchState, ConversionBatchResult } from '../../shared/batch';
 import { toPath } from '../../storage/file-uri';
-import { createLocalFiles } from '../../storage/local-files';
+import { writeLocalFile } from '../../storage/write';
 import { pathToFileURL } from 'node:url';
+import type { Writing } from '../part-files';
+import { runFiles } from '../run-files';
+import { exists } from '../runs/run-folders';
 import { csvHeader, csvLines } from './csv';
 import { renderPage } from './page/page';
-import type { RunRow } from './read-run';
+import type { OpenedRun, RunRow } from './read-run';
 import { openRun } from './read-run';
 import type { BatchReport } from './report';
 import { composeReport } from './report';
@@ -27,7 +30,12 @@ export interface BatchReportOptions {
   maxListed?: number;
   /** Of the times on the page. Default: this machine's. */
   timeZone?: string;
+  /** Names temporary files. Default: nobody else's. */
+  writing?: Writing;
 }
+
+/** In the order in which they are written: where there is the last one there are all. */
+const names = { csv: 'report.csv', html: 'report.html', json: 'report.json' } as const;
 
 /** Rows that become CSV at a time. */
 const rowsPerChunk = 500;
@@ -39,28 +47,49 @@ const rowsPerChunk = 500;
  * Fails with `BatchReportError` when the run's files are missing or damaged, `StorageError` when the report can't be written.
  */
 export async function writeBatchReport(options: BatchReportOptions): Promise<BatchReport> {
-  const { batch, state, maxListed = 1_000, timeZone } = options;
-  const ui = options.ui && isWebAddress(options.ui.url) ? options.ui : undefined;
-  const folder = toPath(options.folder);
-  const inFolder = (name: string) => path.join(folder, name);
+  // Every command that has watched the batch may write its report: none may take another's temporary file for a lost one of its own.
+  const { timeZone, writing = { jobKey: `batch-report ${randomUUID()}`, attempt: 1 } } = options;
+  const { ui, files, tally } = settle(options);
+  await withRun(options, (run) => write(files.csv, csvOf(run.rows, { tally, ui }), writing));
+  const report = composeReport(tally, { ...options, files, ui });
+  await write(files.html, [renderPage(report, { bars: tally.durations.bars(24), timeZone })], writing);
+  await write(files.json, [`${JSON.stringify(report, undefined, 2)}\n`], writing);
+  return report;
+}
+
+/** What the report says, from the rows that it was made of, when it is there; undefined when a part of it is not. */
+export async function readBatchReport(options: BatchReportOptions): Promise<BatchReport | undefined> {
+  const { ui, files, tally } = settle(options);
+  const there = await Promise.all([files.csv, files.html, files.json].map(exists));
+  if (there.includes(false)) return undefined;
+  await withRun(options, async (run) => {
+    for await (const row of run.rows) tally.add(row);
+  });
+  return composeReport(tally, { ...options, files, ui });
+}
+
+function settle({ folder: uri, ui, maxListed = 1_000 }: BatchReportOptions) {
+  const inFolder = (name: string) => path.join(toPath(uri), name);
   const files = {
-    csv: inFolder('report.csv'),
-    json: inFolder('report.json'),
-    html: inFolder('report.html'),
-    results: inFolder('results.jsonl'),
+    csv: inFolder(names.csv),
+    json: inFolder(names.json),
+    html: inFolder(names.html),
+    results: inFolder(runFiles.results),
   };
-  const tally = new Tally(maxListed);
-  // Before anything is written: writing makes the folder.
-  const run = await openRun(folder, batch);
+  return { ui: ui && isWebAddress(ui.url) ? ui : undefined, files, tally: new Tally(maxListed) };
+}
+
+/** Opened before anything is written: writing makes the folder. */
+async function withRun(
+  { folder, batch }: BatchReportOptions,
+  use: (run: OpenedRun) => Promise<unknown>,
+): Promise<void> {
+  const run = await openRun(toPath(folder), batch);
   try {
-    await write(files.csv, csvOf(run.rows, { tally, ui }));
+    await use(run);
   } finally {
     await run.close();
   }
-  const report = composeReport(tally, { batch, state, files, ui });
-  await write(files.json, [`${JSON.stringify(report, undefined, 2)}\n`]);
-  await write(files.html, [renderPage(report, { bars: tally.durations.bars(24), timeZone })]);
-  return report;
 }
 
 /** The CSV in pieces; every row that goes by is added up. */
@@ -80,12 +109,10 @@ async function* csvOf(
   if (waiting.length > 0) yield csvLines(waiting, ui);
 }
 
-async function write(file: string, text: Iterable<string> | AsyncIterable<string>): Promise<void> {
-  await createLocalFiles().writeDestination({
+async function write(file: string, text: Iterable<string> | AsyncIterable<string>, writing: Writing): Promise<void> {
+  await writeLocalFile({
+    ...writing,
     uri: pathToFileURL(file).href,
-    // Every command that has watched the batch writes its report: none may take another's temporary file for a lost one of its own.
-    jobKey: `batch-report ${randomUUID()}`,
-    attempt: 1,
     onExisting: 'overwrite',
     body: encoded(text),
   });

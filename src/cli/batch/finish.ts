@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import path from 'node:path';
 import type { BatchReport } from '../../batch/report/report';
 import { summariseReport } from '../../batch/report/summary';
-import { writeBatchReport } from '../../batch/report/write-report';
+import { readBatchReport, writeBatchReport } from '../../batch/report/write-report';
 import type { ConversionBatchResult } from '../../shared/batch';
 import type { CommandContext } from '../command-context';
 import type { ExitCode } from '../exit';
@@ -11,18 +11,28 @@ import type { StackInUse } from '../stack/stack-in-use';
 import { printable } from '../terminal-text';
 import { folderUri } from './folder-uri';
 
-/** Writes the report of a run that has ended, and says how it went. */
+interface EndedBatch {
+  stack: Pick<StackInUse, 'client' | 'uiUrl'>;
+  name: string;
+  result: ConversionBatchResult;
+  /** Write the report also where there is one. */
+  anew?: boolean;
+}
+
+/** Says how a run went that has ended, and writes its report where the batch itself has not. */
 export async function finishBatch(
   { output }: CommandContext,
-  { stack, name, result }: { stack: Pick<StackInUse, 'client' | 'uiUrl'>; name: string; result: ConversionBatchResult },
+  { stack, name, result, anew = false }: EndedBatch,
 ): Promise<ExitCode> {
   const { namespace } = stack.client.options;
-  const report = await writeBatchReport({
+  const options = {
     batch: name,
     folder: folderUri(path.dirname(fileURLToPath(result.results))),
     state: result,
     ...(stack.uiUrl !== undefined && { ui: { url: stack.uiUrl, namespace } }),
-  });
+  };
+  const written = anew || result.report === undefined ? undefined : await readBatchReport(options);
+  const report = written ?? (await writeBatchReport(options));
   if (output.json) output.printJson(report);
   else for (const line of summariseReport(report)) output.print(printable(line));
   return exitCodeOf(report);

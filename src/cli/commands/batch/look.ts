@@ -4,7 +4,7 @@ import { BatchFailedError } from '../../../client/batch-handle';
 import { isBatchRunning, listBatches } from '../../../client/batch-status';
 import { NoSuchScheduleError, SweepSchedules } from '../../../client/sweep-schedules';
 import { FileConversionClient } from '../../../client/file-conversion-client';
-import type { BatchState } from '../../../shared/batch';
+import type { BatchState, ConversionBatchResult } from '../../../shared/batch';
 import { progressText } from '../../batch/progress';
 import { checkName } from '../../batch/settings';
 import type { CommandContext } from '../../command-context';
@@ -36,6 +36,7 @@ export async function batchStatus(context: CommandContext, name: string): Promis
       if (needsAttention) output.print(`  ${needsAttention.code}: ${needsAttention.message}`);
       for (const [code, count] of codes) output.print(`  ${count} ${code}`);
       if (stall && !needsAttention) output.print(printable(`  ${stallText('It', stall)}`));
+      if ('reportFailure' in state) output.print(printable(`  There is no report: ${state.reportFailure}`));
     }
     return exitCodes.ok;
   });
@@ -76,7 +77,7 @@ export async function batchReport(context: CommandContext, name: string): Promis
         throw failed(error);
       });
     const { finishBatch } = await import('../../batch/finish.js');
-    await finishBatch(context, { stack: temporal, name, result });
+    await finishBatch(context, { stack: temporal, name, result, anew: true });
     return exitCodes.ok;
   });
 }
@@ -86,7 +87,7 @@ async function readState(
   context: CommandContext,
   temporal: OpenTemporal,
   name: string,
-): Promise<{ state: BatchState; stall?: Stall }> {
+): Promise<{ state: BatchState | ConversionBatchResult; stall?: Stall }> {
   if (!(await requireBatch(temporal, name))) {
     const result = batchOf(temporal, name).result();
     const state = await result.catch((error: unknown) => {

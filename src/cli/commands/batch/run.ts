@@ -153,6 +153,7 @@ async function undertake(context: CommandContext, { name, settings, resubmit, pl
             items: planned.rows,
             ...settings,
             ...(resubmit && { resubmit }),
+            ...(stack.uiUrl !== undefined && { uiUrl: stack.uiUrl }),
           }),
         );
       } catch (error) {

@@ -44,7 +44,7 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
   const app = flags.app ?? config.values.defaultApp;
   const extension = await settleFormats(context, app, { inputs: [], from: undefined, to: flags.to });
   const policies = chosenPolicies(config, {});
-  return withTemporal(context, async ({ client, taskQueue }) => {
+  return withTemporal(context, async ({ client, taskQueue, uiUrl }) => {
     try {
       await new SweepSchedules({ client, taskQueue, app }).create({
         name,
@@ -60,6 +60,7 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
         overlap: flags.overlap,
         onExisting: flags.onExisting ?? config.values.policies.onExisting,
         ...(Object.keys(policies).length > 0 && { policies }),
+        ...(uiUrl !== undefined && { uiUrl }),
       });
     } catch (error) {
       throw explain(error, name);

@@ -26,7 +26,7 @@ export interface ActivityAttempt {
   /** Identity of the job that this activity belongs to. */
   readonly jobKey: string;
   /** The job that this activity belongs to. */
-  readonly workflowId: string | undefined;
+  readonly run: { workflowId: string; runId: string } | undefined;
   /** What failures of this attempt are told with; the activity keeps `requests` and `taskId` up to date. */
   readonly failure: FailureContext;
 }
@@ -102,7 +102,7 @@ export async function runAttempt<T>(
         answerByMs: startedAtMs + answerTimeoutMs(info.startToCloseTimeoutMs),
       },
       jobKey: currentJobKey(),
-      workflowId: info.workflowExecution?.workflowId,
+      run: info.workflowExecution,
       failure,
     });
   } catch (error) {

@@ -9,6 +9,7 @@ import type { ActivityDependencies } from './dependencies';
 import { UnknownSubmitError } from './failure';
 import { whenGraceIsOver } from './grace-time';
 import { planDestination } from './job-destination';
+import { assertShared, removeMarker } from './shared-folder';
 import { reportTask } from './task-report';
 
 /** By then part of the heartbeat time-out has passed, though nobody has beaten yet. */
@@ -23,7 +24,7 @@ const longAgeMs = 2_000;
 export function createConvertFile({ api, files, credits, callbackUrl, metrics, slots }: ActivityDependencies) {
   return (input: ConvertFileInput): Promise<ConvertFileResult> =>
     runAttempt({ step: 'submit', app: input.app, metrics, slots }, async (attempt) => {
-      const { number, requests, heartbeat, turn, previousDetails, workflowId, failure } = attempt;
+      const { number, requests, heartbeat, turn, previousDetails, run, failure } = attempt;
       const fence = readFence(previousDetails);
       if (fence) {
         failure.callback = fence.callback === true;
@@ -32,8 +33,13 @@ export function createConvertFile({ api, files, credits, callbackUrl, metrics, s
       }
       failure.isRoomAwaited = input.room?.isAwaited === true;
       if (input.destination !== undefined) {
-        const plan = await planDestination(files, { ...input, destination: input.destination });
-        if (plan.kind === 'skip') return { skipped: true };
+        const place = { ...input, destination: input.destination };
+        await assertShared(files, place, attempt);
+        const plan = await planDestination(files, place);
+        if (plan.kind === 'skip') {
+          await removeMarker(files, place, attempt);
+          return { skipped: true };
+        }
       }
       if (input.parked) failure.parked = input.parked;
       const kind = [input.app, input.input ?? path.extname(input.sourceName).toLowerCase(), input.output].join(' ');
@@ -45,8 +51,8 @@ export function createConvertFile({ api, files, credits, callbackUrl, metrics, s
       }
       const service = await api(input.app);
       const { nonce } = input;
-      const isCallable = workflowId !== undefined && nonce !== undefined;
-      const callback = isCallable ? callbackUrl?.(input.app, { workflowId, nonce }) : undefined;
+      const isCallable = run !== undefined && nonce !== undefined;
+      const callback = isCallable ? callbackUrl?.(input.app, { workflowId: run.workflowId, nonce }) : undefined;
       const calledBack = callback === undefined ? {} : { callback: true as const };
       failure.callback = callback !== undefined;
       const afterReset = input.afterReset === true ? { afterReset: true as const } : {};

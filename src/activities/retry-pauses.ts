@@ -25,3 +25,10 @@ export function readRetryPauses(policy: RetryPolicy | undefined): RetryPauses | 
 export function nextPauseMs({ initialMs, maximumMs }: RetryPauses, attempt: number): number {
   return Math.min(initialMs * 2 ** (attempt - 1), maximumMs);
 }
+
+/** For what another worker may be able to do at once: the first pauses, whoever has none, and short ones. */
+export function soonTaken({ initialMs, maximumMs }: RetryPauses = longest): RetryPauses {
+  return { initialMs: Math.min(initialMs, longest.initialMs), maximumMs: Math.min(maximumMs, longest.maximumMs) };
+}
+
+const longest: RetryPauses = { initialMs: 500, maximumMs: 5_000 };

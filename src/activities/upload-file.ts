@@ -6,48 +6,62 @@ import { hasAny } from '../shared/warnings';
 import { runAttempt } from './activity-attempt';
 import type { ActivityDependencies } from './dependencies';
 import { planDestination } from './job-destination';
+import { openSource } from './seen-source';
+import { assertShared, leaveMarker, removeMarker } from './shared-folder';
 
 /** Stores the source at the service (`upload/file`). Repeat-safe: a second upload costs a request and nothing else. */
 export function createUploadFile({ api, files, metrics, slots }: ActivityDependencies) {
   return (input: UploadFileInput): Promise<UploadFileResult> =>
-    runAttempt(
-      { step: 'upload', app: input.app, metrics, slots },
-      async ({ requests, heartbeat, signal, turn, failure }) => {
-        const source = await files.openSource(input.uri);
-        if (input.destination !== undefined) {
-          // Before anything is spent: a conversion whose result has no place to go is not begun.
-          const { destination } = input;
-          const plan = await planDestination(files, { ...input, destination, sourceName: lastSegment(input.uri) });
-          if (plan.kind === 'skip') return { skipped: true };
+    runAttempt({ step: 'upload', app: input.app, metrics, slots }, async (attempt) => {
+      const { requests, heartbeat, signal, turn, failure } = attempt;
+      const source = await openSource(files, input.uri, attempt);
+      const { destination } = input;
+      if (destination !== undefined) {
+        // Before anything is spent: a conversion whose result has no place to go is not begun.
+        const place = { ...input, destination, sourceName: lastSegment(input.uri) };
+        await assertShared(files, place, attempt);
+        const plan = await planDestination(files, place);
+        if (plan.kind === 'skip') {
+          await removeMarker(files, place, attempt);
+          return { skipped: true };
         }
-        const hash = input.describeSource ? createHash('sha256') : undefined;
-        const service = await api(input.app);
-        const receipt = await service.uploadFile({
-          file: {
-            name: source.name,
-            size: source.size,
-            open: () => (hash ? hashed(source.open(), hash) : source.open()),
+      }
+      const hash = input.describeSource ? createHash('sha256') : undefined;
+      const service = await api(input.app);
+      const receipt = await service.uploadFile({
+        file: {
+          name: source.name,
+          size: source.size,
+          open: () => (hash ? hashed(source.open(), hash) : source.open()),
+        },
+        signal,
+        turn: {
+          ...turn,
+          beforeSend: () => {
+            failure.requests = requests;
+            return Promise.resolve();
           },
-          signal,
-          turn: {
-            ...turn,
-            beforeSend: () => {
-              failure.requests = requests;
-              return Promise.resolve();
-            },
-          },
-          onProgress: (sentBytes) => heartbeat.update({ sentBytes, totalBytes: source.size }),
-        });
-        const { connector, warnings } = receipt;
-        const { size: bytes, stamp } = source;
-        const uploaded = { skipped: false as const, connector, bytes, ...(hasAny(warnings) && { warnings }), requests };
-        if (!hash) return uploaded;
-        return {
-          ...uploaded,
-          source: { bytes, sha256: hash.digest('hex'), ...(stamp !== undefined && { stamp }) },
-        };
-      },
-    );
+        },
+        onProgress: (sentBytes) => heartbeat.update({ sentBytes, totalBytes: source.size }),
+      });
+      const { connector, warnings } = receipt;
+      const { size: bytes, stamp } = source;
+      // The last thing that it does: an attempt that fails leaves none.
+      const marker = destination === undefined ? undefined : await leaveMarker(files, destination, attempt);
+      const uploaded = {
+        skipped: false as const,
+        connector,
+        bytes,
+        ...(marker && { marker }),
+        ...(hasAny(warnings) && { warnings }),
+        requests,
+      };
+      if (!hash) return uploaded;
+      return {
+        ...uploaded,
+        source: { bytes, sha256: hash.digest('hex'), ...(stamp !== undefined && { stamp }) },
+      };
+    });
 }
 
 /** Opened once an attempt, so one hash sees the file once. */

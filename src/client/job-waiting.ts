@@ -15,6 +15,8 @@ export type WaitReason =
   | 'rateLimit'
   /** There is no room at the destination. */
   | 'room'
+  /** The workers that took it do not see the destination's folder as the upload's did. */
+  | 'sharedFolder'
   /** The service does not answer, or says that it is broken. */
   | 'service'
   /** The service refuses the account for now. */
@@ -53,6 +55,7 @@ const reasonOfCode: Readonly<Record<string, WaitReason>> = {
   REQUEST_ABORTED: 'service',
   UNREADABLE_RESPONSE: 'service',
   DESTINATION_FULL: 'room',
+  DESTINATION_NOT_SHARED: 'sharedFolder',
   UNKNOWN_APP: 'appProfile',
 };
 
@@ -139,6 +142,8 @@ function waitText(reason: WaitReason, { app, step }: { app: string; step: string
       return `a worker that knows the app profile ${app}`;
     case 'room':
       return 'room at the destination';
+    case 'sharedFolder':
+      return "a worker that sees the destination's folder";
     case 'conversion':
       return 'the service to finish the conversion';
     default:

@@ -2,6 +2,14 @@ import type { OnExisting, OutputFile, SourceContent } from './job';
 
 /** What the activities take and give. Types only, shared by the workflows that call them and the code that implements them. */
 
+/** What an upload left in the destination's folder, by which workers of later steps find out whether they see the same folder. */
+export interface FolderMarker {
+  /** Of the worker that left it: those of the same view need not look. */
+  view: string;
+  /** Of the run that left it; one that Temporal's reset began does without. */
+  runId: string;
+}
+
 export interface UploadFileInput {
   app: string;
   uri: string;
@@ -10,6 +18,8 @@ export interface UploadFileInput {
   onExisting: OnExisting;
   /** Hash what is uploaded. */
   describeSource?: true;
+  /** Of the job's first upload. */
+  marker?: FolderMarker;
 }
 
 export type UploadFileResult =
@@ -20,6 +30,8 @@ export type UploadFileResult =
       /** Size of the source. */
       bytes: number;
       source?: SourceContent;
+      /** Absent: there is no destination, or all workers see the same. */
+      marker?: FolderMarker;
       /** Absent: none. */
       warnings?: Record<string, string>;
       requests: number;
@@ -42,6 +54,7 @@ export interface ConvertFileInput {
   /** The job was reset to before this submit: what it had submitted since is not known to it. */
   afterReset?: true;
   room?: NeededRoom;
+  marker?: FolderMarker;
   /** Of the callback URL, if this worker asks for a callback. The URL itself never enters a history. */
   nonce?: string;
 }
@@ -116,6 +129,7 @@ export interface DownloadFileInput {
   room?: NeededRoom;
   /** An earlier run of the job may have delivered it: a file of the same bytes is taken for its result. */
   mayBeDelivered?: true;
+  marker?: FolderMarker;
 }
 
 export type DownloadFileResult =
@@ -132,6 +146,9 @@ export interface DiscardDownloadInput {
   app: string;
   /** As in the job's input: the folder that it names or lies in is searched. */
   destination: string;
+  marker?: FolderMarker;
+  /** No download has begun, so there is no temporary file to look for. */
+  markerOnly?: true;
 }
 
 /** Heartbeat of a submit whose first byte is about to be sent: from here on its outcome may be unknown. */

@@ -11,6 +11,8 @@ export type StorageErrorCode =
   /** The result would replace its own source. */
   | 'DESTINATION_IS_SOURCE'
   | 'DESTINATION_NOT_WRITABLE'
+  /** This worker does not see the folder that another one has prepared for the result; one that does may. Retryable. */
+  | 'DESTINATION_NOT_SHARED'
   /** No space or no quota left: once there is, the same step can succeed. */
   | 'DESTINATION_FULL'
   /** The bytes that arrived are not as many as the service said. Retryable. */

@@ -52,6 +52,24 @@ export interface WriteDestinationOptions {
   onProgress?: ((writtenBytes: number) => void) | undefined;
 }
 
+/** `uri` is the destination as the job has it: a file, or a folder that ends with `/`. */
+export interface MarkerOptions {
+  uri: string;
+  /** The job's identity. */
+  jobKey: string;
+}
+
+/** How workers find out whether they see the same folder. */
+export interface FolderSharing {
+  /** Workers of the same view see the same files for certain. A short text that is the same for as long as that holds. */
+  readonly view: string;
+  /** Leaves something hidden in the destination's folder, which it makes where there is none. A second call changes nothing. */
+  leaveMarker(options: MarkerOptions): Promise<void>;
+  seesMarker(options: MarkerOptions): Promise<boolean>;
+  /** There may be none. */
+  removeMarker(options: MarkerOptions): Promise<void>;
+}
+
 /**
  * Where a job's files come from and go to. All failures are `StorageError`, except those of the body, the signal and `mayCommit`: any other error is
  * tried again until the step's deadline. Which code does what to a job: `docs/embedding/file-stores.md`.
@@ -77,4 +95,6 @@ export interface FileStore {
   writeDestination(options: WriteDestinationOptions): Promise<StoredFile>;
   /** Removes the temporary files that any attempt of the job left beside the destination. */
   discardPartial(options: { uri: string; jobKey: string }): Promise<void>;
+  /** Absent where every worker sees the same files, as in an object store. */
+  readonly sharing?: FolderSharing | undefined;
 }

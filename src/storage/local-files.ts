@@ -4,6 +4,7 @@ import { planDestination } from './destination';
 import type { FileStore } from './file-store';
 import { destinationFailure } from './file-system-failure';
 import { toPath } from './file-uri';
+import { createFolderSharing } from './marker';
 import { removePartials } from './partial-file';
 import type { FreeBytes } from './room';
 import { freeBytesOf } from './room';
@@ -29,5 +30,6 @@ export function createLocalFiles({
         throw destinationFailure(error, uri);
       }
     },
+    sharing: createFolderSharing(),
   };
 }

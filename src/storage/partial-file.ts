@@ -120,9 +120,9 @@ export async function removeIfThere(filePath: string): Promise<void> {
   }
 }
 
-/** Removes what attempts of a job left in a folder, whatever the output's name. */
+/** Removes what attempts of a job left in a folder, whatever the output's name. Attempts count from 1: its marker stays. */
 export async function removePartials(folder: string, jobKey: string): Promise<void> {
-  const ending = new RegExp(`^\\..*\\.${markOf(jobKey)}\\.\\d+\\.part$`, 's');
+  const ending = new RegExp(`^\\..*\\.${markOf(jobKey)}\\.[1-9]\\d*\\.part$`, 's');
   let names: string[];
   try {
     names = await readdir(folder);
@@ -139,6 +139,7 @@ export function isPartialName(name: string): boolean {
   return /^\..*\.[0-9a-f]{12}\.\d+\.part$/s.test(name);
 }
 
-function markOf(jobKey: string): string {
+/** What names of a job's files hold, in place of its identity. */
+export function markOf(jobKey: string): string {
   return createHash('sha256').update(jobKey).digest('hex').slice(0, 12);
 }

@@ -1,4 +1,5 @@
 import {
+  ApplicationFailure,
   CancellationScope,
   defineQuery,
   isCancellation,
@@ -23,6 +24,7 @@ import type { JobActivities } from './job-activities';
 import type { JobParts } from './job-parts';
 import { countEnd } from './job-metrics';
 import { JobProgress } from './job-progress';
+import { Leftovers } from './leftovers';
 import { OrderedWaits } from './ordered-waits';
 import type { ResolvedPolicies } from './policies';
 import { resolvePolicies } from './policies';
@@ -47,6 +49,8 @@ export async function conversionJob(input: ConversionJobInput): Promise<Conversi
     return await job.run();
   } catch (error) {
     if (isCancellation(error)) await CancellationScope.nonCancellable(() => job.cancelled());
+    else if (error instanceof ApplicationFailure)
+      await CancellationScope.nonCancellable(() => job.leftovers.discardMarker());
     throw error;
   }
 }
@@ -60,6 +64,7 @@ class ConversionJob implements JobParts {
   readonly credits: CreditsPark;
   readonly waits: OrderedWaits;
   readonly room: RoomWait;
+  readonly leftovers: Leftovers;
   private readonly upload = new SourceUpload(this);
 
   constructor(readonly input: ConversionJobInput) {
@@ -79,6 +84,7 @@ class ConversionJob implements JobParts {
     this.credits = new CreditsPark({ app: input.app, creditsDeadlineMs }, this.progress);
     const { destination = '' } = input;
     this.room = new RoomWait({ destination, deadlineMs: this.policies.downloadDeadlineMs }, this.progress);
+    this.leftovers = new Leftovers(input, this.activities);
   }
 
   async run(): Promise<ConversionJobResult> {
@@ -141,11 +147,12 @@ class ConversionJob implements JobParts {
   /** Leaves nothing behind, and says what can't be undone. */
   async cancelled(): Promise<void> {
     const { taskId, phase } = this.progress;
-    const leftOver = phase === 'downloading' ? await this.discardDownload() : '';
-    const goesOn = taskId !== undefined && phase === 'converting';
-    const note = goesOn
-      ? `Cancelled while ${phase}. The service has no cancel endpoint: conversion task ${taskId} goes on there and may be charged.`
-      : [`Cancelled while ${phase}.`, leftOver].filter(Boolean).join(' ');
+    const leftOver = phase === 'downloading' ? await this.leftovers.discard() : await this.leftovers.discardMarker();
+    const goesOn =
+      taskId !== undefined && phase === 'converting'
+        ? `The service has no cancel endpoint: conversion task ${taskId} goes on there and may be charged.`
+        : '';
+    const note = [`Cancelled while ${phase}.`, goesOn, leftOver].filter(Boolean).join(' ');
     this.progress.enter('cancelled', note);
     countEnd('cancelled');
     const { charge, taskId: accepted = taskId } = this.progress.charge;
@@ -170,6 +177,7 @@ class ConversionJob implements JobParts {
       destination,
       onExisting: this.policies.onExisting,
       ...(report.taskId === this.input.earlier?.taskId && { mayBeDelivered: true as const }),
+      ...this.leftovers.marked,
     };
     const summary = `to ${lastSegment(destination)}${destination.endsWith('/') ? '/' : ''}`;
     const downloaded = await runStep(
@@ -182,7 +190,7 @@ class ConversionJob implements JobParts {
       {
         cleanUp: async () => {
           const kept = `The converted file stays at the service as task ${report.connector} until it expires there.`;
-          return [kept, await this.discardDownload()].filter(Boolean).join(' ');
+          return [kept, await this.leftovers.discard()].filter(Boolean).join(' ');
         },
         onLost: (failure) => ({ lost: onLost(failure) }),
       },
@@ -192,19 +200,6 @@ class ConversionJob implements JobParts {
     this.progress.warn(downloaded.skipped ? {} : downloaded.warnings);
     if (downloaded.skipped) return this.result('skipped', report);
     return { ...this.result('succeeded', report), output: downloaded.file };
-  }
-
-  /** Returns what a person should know when it could not be done. */
-  private async discardDownload(): Promise<string> {
-    if (this.input.destination === undefined) return '';
-    const { app, destination } = this.input;
-    try {
-      await this.activities.discardDownload({ app, destination });
-      return '';
-    } catch (error) {
-      const { message } = readFailure(error, failureCodes.downloadDeadline);
-      return `A temporary file may be left beside ${destination}: ${message}`;
-    }
   }
 
   private result(status: ConversionJobResult['status'], report?: TaskReport): ConversionJobResult {

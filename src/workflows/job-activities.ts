@@ -50,7 +50,16 @@ export function createJobActivities(policies: ResolvedPolicies, waits: OrderedWa
   return {
     uploadFile: (input, summary) =>
       waits.obey(policies.uploadDeadlineMs, (scheduleToCloseTimeout) =>
-        activities({ ...transfer, summary, scheduleToCloseTimeout })['conversion.uploadFile'](input),
+        endedByCancellation(
+          activities({
+            ...transfer,
+            summary,
+            scheduleToCloseTimeout,
+            // So that a cancelled job knows what its upload has left in the destination's folder.
+            cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+          })['conversion.uploadFile'](input),
+          { isRepeatSafe: true },
+        ),
       ),
 
     convertFile: (input, { summary, deadlineMs }) =>

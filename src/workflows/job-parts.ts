@@ -3,6 +3,7 @@ import type { CreditsPark } from './credits-park';
 import type { JobActivities } from './job-activities';
 import type { JobCallbacks } from './job-callbacks';
 import type { JobProgress } from './job-progress';
+import type { Leftovers } from './leftovers';
 import type { OrderedWaits } from './ordered-waits';
 import type { RoomWait } from './room-wait';
 import type { ResolvedPolicies } from './policies';
@@ -19,4 +20,5 @@ export interface JobParts {
   readonly credits: CreditsPark;
   readonly waits: OrderedWaits;
   readonly room: RoomWait;
+  readonly leftovers: Leftovers;
 }

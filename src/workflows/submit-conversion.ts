@@ -47,7 +47,7 @@ async function submitUntilRestored(job: JobParts, turn: SubmitTurn): Promise<Con
 }
 
 async function submit(
-  { input, policies, name, activities, progress, callbacks, credits, room }: JobParts,
+  { input, policies, name, activities, progress, callbacks, credits, room, leftovers }: JobParts,
   { connector, sourceBytes, deadlineMs, askAtOnce }: SubmitTurn & { askAtOnce: boolean },
 ): Promise<ConvertFileResult> {
   const parked = credits.submitDetails(askAtOnce);
@@ -63,6 +63,7 @@ async function submit(
     onExisting: policies.onExisting,
     // The result is likely to be of the order of the source.
     ...room.needed(input.destination === undefined ? undefined : sourceBytes),
+    ...leftovers.marked,
     ...(parked && { parked }),
     ...(credits.restoredAt !== undefined && { restoredAt: credits.restoredAt }),
     ...(wasReset() && { afterReset: true }),

@@ -29,7 +29,7 @@ export class SourceUpload {
   }
 
   async run(): Promise<Uploaded | 'skipped'> {
-    const { input, name, policies, progress, activities } = this.job;
+    const { input, name, policies, progress, activities, leftovers } = this.job;
     const { app, source, output, destination, describeSource } = input;
     if ('connector' in source) return source;
     this.left -= 1;
@@ -40,10 +40,12 @@ export class SourceUpload {
       ...(destination !== undefined && { destination }),
       onExisting: policies.onExisting,
       ...(describeSource && { describeSource }),
+      ...leftovers.marked,
     };
     const step = { phase: 'uploading', deadlineCode: failureCodes.uploadDeadline } as const;
     const uploaded = await runStep(this.job, step, () => activities.uploadFile(request, name));
     if (uploaded.skipped) return 'skipped';
+    leftovers.marker = uploaded.marker;
     progress.requests += uploaded.requests;
     progress.source = uploaded.source;
     progress.warn(uploaded.warnings);

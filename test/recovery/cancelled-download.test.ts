@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
+import { begunDownloads } from '../support/begun-downloads';
 import type { ConversionRig } from '../support/conversion-worker';
 import { quickPolicies, startRig } from '../support/conversion-worker';
 import { until } from '../support/until';
@@ -38,7 +39,7 @@ it('ends as cancelled, and leaves no temporary file', async () => {
     destination: path.join(out, 'report.pdf'),
     policies: quickPolicies,
   });
-  await until('a part of the file is there', async () => (await readdir(out).catch(() => [])).length > 0);
+  await until('a part of the file is there', async () => (await begunDownloads(out)).length > 0);
   await first.kill();
   await job.cancel();
   await startWorker();

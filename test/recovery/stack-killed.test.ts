@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'libsql';
 import { endpoints } from '../../src/api/contract';
 import { listZip, longMarkdown } from '../service/support';
+import { begunDownloads } from '../support/begun-downloads';
 import { quickPolicies } from '../support/conversion-worker';
 import type { StackProcess } from '../support/stack-process';
 import { StackFolder, stackRoles } from '../support/stack-process';
@@ -124,7 +125,7 @@ describe('fileconv up', () => {
     await until('the embedded service converts', () => embeddedConversions() === 1);
     await until('the upload streams', () => uploadHasBegun);
     await until('the download streams', async () => {
-      const [partial] = await readdir(outFolder('downloading'));
+      const [partial] = await begunDownloads(outFolder('downloading'));
       return partial !== undefined && (await stat(path.join(outFolder('downloading'), partial))).size >= 1024 ** 2;
     });
     await until('the submit waits for its answer', () => answerless.count('convert/file') === 1);

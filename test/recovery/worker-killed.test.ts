@@ -8,6 +8,7 @@ import { ConversionFailedError } from '../../src/client/conversion-handle';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import type { ConversionJobResult, ConversionPolicies } from '../../src/shared/job';
+import { begunDownloads } from '../support/begun-downloads';
 import { quickPolicies } from '../support/conversion-worker';
 import { conversionsOf, untoldConversions } from '../support/invariant';
 import type { SeenRequest, StubService } from '../support/stub-service';
@@ -82,8 +83,8 @@ const scenes: Record<string, Scene> = {
         response.write(stub.output.subarray(0, 3 * megabyte));
       }),
     reached: async ({ folder }) => {
-      const [partial] = await readdir(folder);
-      return partial?.endsWith('.part') === true && (await stat(path.join(folder, partial))).size === 3 * megabyte;
+      const [partial] = await begunDownloads(folder);
+      return partial !== undefined && (await stat(path.join(folder, partial))).size === 3 * megabyte;
     },
   },
   'answerless-resubmit': {

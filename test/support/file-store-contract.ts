@@ -179,6 +179,25 @@ export const fileStoreContract: readonly FileStoreRule[] = [
     await discard();
     assert.deepEqual(await subject.contents(), { 'a.pdf': 'new' });
   }),
+  rule(
+    'a marker is seen by its own job until it is removed, and neither a write nor a discard removes it',
+    async (subject) => {
+      const { sharing } = subject.store;
+      if (!sharing) return;
+      const own = { uri: subject.uriOf('a.pdf'), jobKey: 'job' };
+      assert.equal(await sharing.seesMarker(own), false);
+      for (let time = 0; time < 2; time += 1) await sharing.leaveMarker(own);
+      await write(subject, { attempt: 2 });
+      await subject.store.discardPartial(own);
+      assert.deepEqual(
+        [await sharing.seesMarker(own), await sharing.seesMarker({ ...own, uri: subject.uriOf('') })],
+        [true, true],
+      );
+      assert.equal(await sharing.seesMarker({ ...own, jobKey: 'other' }), false);
+      for (let time = 0; time < 2; time += 1) await sharing.removeMarker(own);
+      assert.deepEqual(await subject.contents(), { 'a.pdf': 'new' });
+    },
+  ),
 ];
 
 function rule(title: string, check: FileStoreRule['check']): FileStoreRule {

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { stubAppId, stubToken } from './stub-service';
 import { testTemporalAddress } from './temporal';
@@ -37,6 +37,23 @@ export interface WorkerProcessOptions {
   temporalAddress?: string;
   /** Default: a worker that holds nowhere, `fileconv worker` itself. Keys are app profiles: their jobs are held there. */
   hold?: Readonly<Record<string, HoldingPoint>>;
+  /** Default: this machine. */
+  machine?: Machine;
+}
+
+/** Another machine, as far as a worker can tell: a host name and mounts of its own. Only for root; see `canBeMachines`. */
+export interface Machine {
+  host: string;
+  /** Folders of this machine in whose place it has empty ones. */
+  ownFolders: readonly string[];
+}
+
+const asMachine =
+  'host=$1; shift; until [ "$1" = -- ]; do mount -t tmpfs tmpfs "$1" || exit 1; shift; done; shift; hostname "$host" && exec "$@"';
+
+/** Whether this user may make mounts and host names for a process. */
+export function canBeMachines(): boolean {
+  return spawnSync('unshare', ['--mount', '--uts', 'true']).status === 0;
 }
 
 /** A worker in a process of its own (`npm run build`), so that it can be killed. */
@@ -57,7 +74,13 @@ export class WorkerProcess {
   static async start(options: WorkerProcessOptions): Promise<WorkerProcess> {
     const logFile = path.join(options.folder, `worker-${options.hold ? 'holding' : 'plain'}.log`);
     const log = openSync(logFile, 'a');
-    const child = spawn(process.execPath, options.hold ? [holdingWorker] : [builtMain, 'worker'], {
+    const { machine } = options;
+    const command = [process.execPath, ...(options.hold ? [holdingWorker] : [builtMain, 'worker'])];
+    const elsewhere = machine
+      ? ['unshare', '--mount', '--uts', 'sh', '-c', asMachine, 'sh', machine.host, ...machine.ownFolders, '--']
+      : [];
+    const [program = '', ...args] = [...elsewhere, ...command];
+    const child = spawn(program, args, {
       cwd: options.folder,
       env: { ...process.env, ...variables(options), ...options.env },
       stdio: ['ignore', log, log, 'ipc'],
@@ -70,6 +93,11 @@ export class WorkerProcess {
       throw new Error(`The worker ended while it started: ${readFileSync(logFile, 'utf8')}`);
     }
     return worker;
+  }
+
+  /** What lies in a folder as this worker sees it. */
+  list(folder: string): string[] {
+    return readdirSync(`/proc/${this.#child.pid}/root${folder}`);
   }
 
   /** Whether the job of this app stands at its holding point. */

@@ -4,6 +4,7 @@ import { readFile, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ConversionFailedError } from '../../src/client/conversion-handle';
 import type { ConversionRequest } from '../../src/client/job-request';
+import { begunDownloads } from '../support/begun-downloads';
 import type { ConversionRig } from '../support/conversion-worker';
 import { quickPolicies, startRig } from '../support/conversion-worker';
 import { answerCompleted, answerError, answerJson, answerOutput, answerRunning, cut } from '../support/stub-service';
@@ -340,7 +341,7 @@ describe('conversionJob', () => {
     });
     const handle = await rig.client.start(await request());
     const out = path.join(rig.folder, 'out');
-    await until('the download began', async () => existsSync(out) && (await readdir(out)).length === 1);
+    await until('the download began', async () => (await begunDownloads(out)).length === 1);
     await handle.cancel();
     await expect(handle.result()).rejects.toMatchObject({ code: 'CANCELLED' });
     expect(await readdir(out)).toEqual([]);

@@ -204,6 +204,10 @@ const byCode: Readonly<Record<string, Advice>> = {
     what: 'The worker may not write there',
     toDo: 'Let the user that the worker runs as write to the folder, or choose another destination.',
   },
+  DESTINATION_NOT_SHARED: {
+    what: 'The workers do not share the folder of the result',
+    toDo: 'Share it between their machines under the same path, or run workers on one of them only.',
+  },
   DESTINATION_FULL: {
     what: 'The disk is full',
     toDo: 'Make room, or choose a destination on another disk. They waited for room until the download deadline.',

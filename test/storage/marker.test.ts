@@ -1,0 +1,45 @@
+import { readFile, readdir, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { createFolderSharing } from '../../src/storage/marker';
+import { cleanUp, failureOf, listFolder, makeFolder, uriOf } from './folder';
+
+afterEach(cleanUp);
+
+const sharing = createFolderSharing();
+const jobKey = 'job-1';
+
+it('a marker makes the folder that is to hold the result', async () => {
+  const folder = await makeFolder();
+  await sharing.leaveMarker({ uri: `${uriOf(folder, 'new', 'deeper')}/`, jobKey });
+  expect(await listFolder(path.join(folder, 'new', 'deeper'))).toEqual([
+    expect.stringMatching(/^\.job\.[0-9a-f]{12}\.0\.part$/),
+  ]);
+});
+
+it('a marker writes to nothing that somebody has put in its place', async () => {
+  const folder = await makeFolder();
+  const marker = { uri: uriOf(folder, 'out.pdf'), jobKey };
+  await sharing.leaveMarker(marker);
+  const [name = ''] = await readdir(folder);
+  await sharing.removeMarker(marker);
+  await writeFile(path.join(folder, 'target'), 'precious');
+  await symlink('target', path.join(folder, name));
+  await sharing.leaveMarker(marker);
+  expect(await readFile(path.join(folder, 'target'), 'utf8')).toBe('precious');
+});
+
+it('nobody sees a marker in a folder that is not there, or is none', async () => {
+  const folder = await makeFolder();
+  await writeFile(path.join(folder, 'file'), 'x');
+  for (const name of ['missing', 'file']) {
+    expect(await sharing.seesMarker({ uri: uriOf(folder, name, 'out.pdf'), jobKey })).toBe(false);
+  }
+  expect((await failureOf(sharing.leaveMarker({ uri: uriOf(folder, 'file', 'out.pdf'), jobKey }))).code).toBe(
+    'DESTINATION_NOT_WRITABLE',
+  );
+});
+
+it('a process sees the same files as itself, and tells nothing of its machine', () => {
+  expect(sharing.view).toBe(createFolderSharing().view);
+  expect(sharing.view).toMatch(/^[0-9a-f]{12}$/);
+});

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { docxBomb, entitySvg, hugePng, longGif, nestedUseSvg, svgWithImage } from './bombs';
 import { startTestService, type TestClient, tinySvg } from './support';
+import { xlsx } from './xlsx';
 
 /** Files made to hurt: each ends its own task within the limits, while the service and the other conversions go on. */
 
@@ -44,6 +45,20 @@ describe('a bomb ends with FAILED_CONVERT in time, and another conversion goes o
     ['a GIF of 100,000 larger frames', 'wide.gif', () => longGif({ frames: 100_000, side: 99 }), 'gif', /megapixels/],
     ['a zip bomb', 'bomb.docx', () => docxBomb(3_000), 'md', /unpacks to 3001 MiB; .* at most 512 MiB/],
     ['a zip bomb that lies', 'liar.docx', () => docxBomb(3_000, { declaredBytes: 999 }), 'md', /3 s|640 MiB/],
+    [
+      'a spreadsheet that lies',
+      'liar.xlsx',
+      () => docxBomb(3_000, { declaredBytes: 999 }),
+      'html',
+      /3 s|640 MiB|damaged/,
+    ],
+    [
+      'a spreadsheet of 2,000,000 cells',
+      'cells.xlsx',
+      () => xlsx([{ rows: `<row>${'<c><v>1</v></c>'.repeat(1_000)}</row>`.repeat(2_000) }]),
+      'html',
+      /has 2000000 cells|3 s|640 MiB/,
+    ],
     ['quotes within quotes', 'deep.md', () => '>'.repeat(20_000) + 'x', 'html', /3 s|nested/],
   ];
 

@@ -202,6 +202,10 @@ describe('no marker stays', () => {
     const workflowId = `cancelled-${rig.taskQueue}`;
     rig.stub.on('upload/file', async (seen, response) => {
       await rig.client.get(workflowId).cancel();
+      await until('the workflow has heard of it', async () => {
+        const { events } = await rig.temporal.workflow.getHandle(workflowId).fetchHistory();
+        return events?.some((event) => event.activityTaskCancelRequestedEventAttributes) === true;
+      });
       rig.stub.answerAsAlways(seen, response);
     });
     const job = await start({}, { workflowId });

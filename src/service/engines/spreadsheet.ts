@@ -8,7 +8,12 @@ import { sheetTable } from './sheet-table';
 
 /** All that the reader can tell, so that nothing is lost without a word. */
 const readAll: ParsingOptions = {
-  ...{ dense: true, cellNF: true, cellHTML: false, cellStyles: true, sheetStubs: true, bookFiles: true },
+  dense: true,
+  cellNF: true,
+  cellHTML: false,
+  cellStyles: true,
+  sheetStubs: true,
+  bookFiles: true,
   dateNF: 'yyyy-mm-dd',
 };
 

@@ -32,6 +32,7 @@ describe('watching a batch', () => {
     const result = await watchBatch({ output } as CommandContext, { stack, batch: endingBatch(), signal });
 
     expect(result).toEqual({ result: { status: 'completed' } });
-    expect(timers()).toBe(before);
+    // Jest's own may have run out meanwhile.
+    expect(timers()).toBeLessThanOrEqual(before);
   });
 });

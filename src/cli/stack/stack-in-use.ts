@@ -4,6 +4,7 @@ import type { TemporalTarget } from '../../config/temporal-connection';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { openDataConverter } from '../encryption-settings';
+import { retriesThatEndQuietly } from './end-quietly';
 import { openTracing } from '../tracing/open-tracing';
 
 /** What a command needs to run jobs, whoever runs the processes behind it. */
@@ -31,7 +32,11 @@ export async function connect(
   rest: Pick<StackInUse, 'taskQueue' | 'uiUrl'>,
 ): Promise<StackInUse> {
   const dataConverter = await openDataConverter(context);
-  const options = { ...target.connection, connectTimeout: connectTimeoutMs };
+  const options = {
+    ...target.connection,
+    connectTimeout: connectTimeoutMs,
+    interceptors: retriesThatEndQuietly(),
+  };
   const connection = await Connection.connect(options).catch((error: unknown) => {
     throw unreachable(context, target, error);
   });

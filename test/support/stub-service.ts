@@ -64,6 +64,8 @@ export async function startStubService(port = 0): Promise<StubService> {
       () => response.destroy(),
     );
   });
+  // Of connections that are closed at the moment of a request there are tests of their own.
+  server.keepAliveTimeout = 60_000;
   const stub: StubService = {
     url: '',
     requests: [],

@@ -52,8 +52,13 @@ const outcome = {
   startedAt: z.number().exactOptional(),
   durationMs: z.number().exactOptional(),
 };
+
 export const keptSchema = z.object({ ...outcome, status: z.literal('failed') }) satisfies z.ZodType<KeptOutcome>;
-const resultSchema = z.object({ item: z.int().positive(), ...outcome }) satisfies z.ZodType<BatchItemResult>;
+const resultSchema = z.object({
+  item: z.int().positive(),
+  ...outcome,
+  kept: marked.exactOptional(),
+}) satisfies z.ZodType<BatchItemResult>;
 
 const itemSchema = z.object({
   item: z.int().positive(),

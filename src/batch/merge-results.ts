@@ -84,7 +84,7 @@ class RecentParts {
 /** What earlier runs left behind stays with the row. */
 function withoutJob({ item, done, kept, earlier }: BatchItem): BatchItemResult {
   if (done) return { item, status: 'skipped', ...done };
-  if (kept) return { item, ...kept };
+  if (kept) return { item, ...kept, kept: true };
   return { item, status: 'cancelled', ...(earlier && rowOfEarlier(earlier)) };
 }
 

@@ -29,7 +29,7 @@ export interface BatchItem {
 }
 
 /** Of an item that no job is started for: how the job of an earlier run ended. */
-export type KeptOutcome = Omit<BatchItemResult, 'item' | 'status'> & { status: 'failed' };
+export type KeptOutcome = Omit<BatchItemResult, 'item' | 'status' | 'kept'> & { status: 'failed' };
 
 /** What an earlier run converted, and what became of it. */
 export interface DoneBefore {
@@ -97,6 +97,8 @@ export interface BatchItemResult {
   vcredits?: number;
   requests?: number;
   possiblyChargedTwice?: boolean;
+  /** Nothing was sent again, since an earlier job may have been charged: it stays failed as that one was. */
+  kept?: true;
   /** Milliseconds since the epoch. */
   startedAt?: number;
   durationMs?: number;

@@ -252,7 +252,7 @@ export class BatchFlights {
     }
     const next = this.earlierOfNext(flight, outcome, { endedAt, isSameContent });
     if (next === 'keep') {
-      this.end(flight, { ...outcome, status: 'failed' });
+      this.end(flight, { ...outcome, status: 'failed', kept: true });
       return;
     }
     if (next) Object.assign(flight, { earlier: next, foundAt: endedAt });

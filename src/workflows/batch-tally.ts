@@ -45,6 +45,7 @@ export class BatchTally {
     totals.vcredits += outcome.vcredits ?? 0;
     totals.requests += outcome.requests ?? 0;
     if (outcome.possiblyChargedTwice) totals.possiblyChargedTwice += 1;
+    if (outcome.kept) totals.kept += 1;
     if (outcome.status === 'failed') countCode(totals.failures, outcome.code);
   }
 

@@ -91,9 +91,12 @@ async function startBatch({ batch, settings }: ConversionSweepInput, run: { fold
   }
 }
 
-function countsOf({ todo, kept, done, unsettled }: Plan, ended?: ConversionBatchResult) {
-  const { succeeded, failed, cancelled } = ended ?? { succeeded: 0, failed: kept, cancelled: 0 };
-  // Those that nobody tried again are counted by themselves.
+function countsOf(plan: Plan, ended?: ConversionBatchResult) {
+  const { done, unsettled } = plan;
+  const none = { succeeded: 0, failed: plan.kept, cancelled: 0, kept: plan.kept };
+  const { succeeded, failed, cancelled, kept } = ended ?? none;
+  // Those that nobody tried again are counted by themselves, and some are known only when the batch comes to them.
+  const todo = plan.todo - (kept - plan.kept);
   return { todo, succeeded, failed: failed - kept, cancelled, kept, done, unsettled };
 }
 

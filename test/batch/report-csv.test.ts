@@ -40,6 +40,7 @@ it('is a line for every row of the manifest, in its order, under a header', asyn
     taskId: '',
     charge: '',
     warnings: '',
+    kept: 'false',
   });
 });
 

@@ -145,12 +145,13 @@ it('lists the files that the service warned of, each with its warnings', async (
 it('says of a failed file which task there is, what it stood at and whether it was charged', async () => {
   const page = await pageOf([
     failed('DESTINATION_FULL', { taskId: 'task-7', charge: 'yes', phase: 'downloading' }),
-    failed('OUTCOME_UNKNOWN', { charge: 'maybe', phase: 'submitting' }),
+    failed('OUTCOME_UNKNOWN', { charge: 'maybe', phase: 'submitting', kept: true }),
     failed('EMPTY_FILE', { charge: 'no', phase: 'uploading' }),
   ]);
   const text = textOf(page);
   expect(text).toMatch(/Task task-7, ended while downloading, charged/);
-  expect(text).toMatch(/Task not known, ended while submitting, may have been charged/);
+  expect(text).toMatch(/Task not known, ended while submitting, may have been charged, not sent again/);
+  expect(text).toContain('fileconv batch retry november --resubmit');
   expect(text).not.toContain('ended while uploading');
 });
 

@@ -90,6 +90,7 @@ describe('a submit whose outcome is unknown', () => {
     const more = await desk.run();
     expect(more.result).toMatchObject({ succeeded: 1, failed: 3, kept: 3, failures: { OUTCOME_UNKNOWN: 3 } });
     expect(more.rows['1.pdf']).toMatchObject({ status: 'failed', code: 'OUTCOME_UNKNOWN', charge: 'maybe' });
+    expect(more.rows['1.pdf']).toMatchObject({ kept: true });
     expect(more.rows['1.pdf']?.requests).toBeUndefined();
     expect(converted()).toBe(4);
 
@@ -272,7 +273,10 @@ describe('a batch whose workflow was terminated', () => {
     });
     const before = converted();
     const again = await desk.run();
-    expect(again.rows['1.pdf']).toMatchObject({ status: 'failed', code: 'OUTCOME_UNKNOWN', charge: 'maybe' });
+    const kept = { status: 'failed', code: 'OUTCOME_UNKNOWN', charge: 'maybe', kept: true };
+    expect(again.rows['1.pdf']).toMatchObject(kept);
+    const rows = Object.values(again.rows).filter((row) => row.kept);
+    expect(again.result).toMatchObject({ failed: rows.length, kept: rows.length });
     expect(converted() - before).toBeLessThanOrEqual(1);
     expect(await desk.problems()).toEqual([]);
   });

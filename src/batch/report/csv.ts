@@ -30,6 +30,7 @@ export const csvColumns = [
   'taskId',
   'charge',
   'warnings',
+  'kept',
 ] as const;
 
 type Column = (typeof csvColumns)[number];
@@ -84,6 +85,7 @@ function recordOf({ item, result }: RunRow, ui: TemporalUi | undefined): Record<
     taskId: text(result?.taskId),
     charge: result?.charge,
     warnings: text(allWarnings(result?.warnings)),
+    kept: result === undefined ? undefined : String(result.kept === true),
   };
 }
 

@@ -36,6 +36,8 @@ export interface BatchReport {
   durations?: { medianMs: number; p95Ms: number; longestMs: number };
   /** Jobs whose convert request had an unknown outcome and was sent again. */
   possiblyChargedTwice: { count: number; items: FailureGroup['items'] };
+  /** Of the failed: items that an earlier run may have been charged for, so that nothing was sent again. */
+  kept: number;
   /** Items that the service warned of, and how many by a warning's name: 20 names at most, the rest under `other`. */
   serviceWarnings: { count: number; names: Record<string, number>; items: FailureGroup['items'] };
   /** The most frequent code first. */
@@ -68,6 +70,7 @@ export function composeReport(tally: Tally, { batch, state, files, ui }: ReportS
     bytes: { source: tally.sourceBytes, output: tally.outputBytes },
     ...(tally.durations.count > 0 && { durations: describeDurations(tally.durations) }),
     possiblyChargedTwice: { count: tally.chargedTwice.count, items: withLinks(tally.chargedTwice.items) },
+    kept: tally.kept,
     serviceWarnings: { ...tally.warned, items: withLinks(tally.warned.items) },
     failures: tally.failures.map(({ code, count, items }) => {
       const { what, toDo } = adviceOn(code);

@@ -24,8 +24,15 @@ export function summariseReport(report: BatchReport): string[] {
 }
 
 /** The command that goes on from here, or undefined when nothing is left to do. */
-export function nextCommand(report: BatchReport): string | undefined {
-  return report.counts.failed > 0 ? `fileconv batch retry ${shellWord(report.batch)}` : undefined;
+export function nextCommand({ batch, counts, kept }: BatchReport): string | undefined {
+  return counts.failed > kept ? `fileconv batch retry ${shellWord(batch)}` : undefined;
+}
+
+/** What goes for those that a retry leaves as they are; undefined when there are none. */
+export function keptAdvice({ batch, kept }: BatchReport): { text: string; command: string } | undefined {
+  if (kept === 0) return undefined;
+  const text = `${formatCount(kept)} of the failed may have been charged before, so nothing was sent again. Look at the service first; this converts all the same, and may be charged twice:`;
+  return { text, command: `fileconv batch retry ${shellWord(batch)} --resubmit` };
 }
 
 function factsOf({ durationMs, vcredits, requests }: BatchReport): string {
@@ -60,5 +67,9 @@ function failures({ failures: groups }: BatchReport): string[] {
 
 function nextStep(report: BatchReport): string[] {
   const command = nextCommand(report);
-  return command === undefined ? [] : [`When that is mended, this runs only what failed: ${command}`];
+  const kept = keptAdvice(report);
+  return [
+    ...(command === undefined ? [] : [`When that is mended, this runs only what failed: ${command}`]),
+    ...(kept ? [`${kept.text} ${kept.command}`] : []),
+  ];
 }

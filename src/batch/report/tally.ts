@@ -25,6 +25,7 @@ export interface ListedItem {
   /** The conversion task that the service accepted. */
   taskId?: string;
   charge?: Charge;
+  kept?: true;
   workflowId?: string;
   runId?: string;
   durationMs?: number;
@@ -56,6 +57,8 @@ export class Tally {
   outputBytes = 0;
   /** Of the items that succeeded. */
   readonly durations = new Durations();
+  /** Of the failed: nothing was sent again for them. */
+  kept = 0;
   readonly chargedTwice: { count: number; items: ListedItem[] } = { count: 0, items: [] };
   /** Items with warnings of the service, by the names of these: 20 names at most. */
   readonly warned: { count: number; names: Record<string, number>; items: ListedItem[] } = {
@@ -85,6 +88,7 @@ export class Tally {
       if (result.durationMs !== undefined) this.durations.add(result.durationMs);
     }
     if (result.status === 'failed') this.#addFailure(row, result);
+    if (result.kept) this.kept += 1;
     if (result.possiblyChargedTwice === true) {
       this.chargedTwice.count += 1;
       if (this.chargedTwice.items.length < this.#maxListed) this.chargedTwice.items.push(listed(row, result));
@@ -127,7 +131,7 @@ export class Tally {
 }
 
 function listed({ item }: RunRow, result: BatchItemResult): ListedItem {
-  const { message, warnings, phase, taskId, charge, workflowId, runId, durationMs } = result;
+  const { message, warnings, phase, taskId, charge, kept, workflowId, runId, durationMs } = result;
   return {
     item: item.item,
     source: shownPath(item.source),
@@ -138,6 +142,7 @@ function listed({ item }: RunRow, result: BatchItemResult): ListedItem {
     ...(phase && { phase }),
     ...(taskId !== undefined && { taskId }),
     ...(charge && { charge }),
+    ...(kept && { kept }),
     ...(workflowId !== undefined && { workflowId }),
     ...(runId !== undefined && { runId }),
     ...(durationMs !== undefined && { durationMs }),

@@ -1,7 +1,7 @@
 import { pathToFileURL } from 'node:url';
 import { commonFolder, splitPath } from '../paths';
 import type { BatchReport, FailureGroup } from '../report';
-import { nextCommand } from '../summary';
+import { keptAdvice, nextCommand } from '../summary';
 import { counted, formatCount } from '../wording';
 import type { Item } from './items';
 import { itemTable, ownWords } from './items';
@@ -14,9 +14,11 @@ export function failuresSection(report: BatchReport): Markup {
   if (failures.length === 0) return html``;
   const folder = commonFolder(failures.flatMap(({ items }) => items.map(({ source }) => source)));
   const command = nextCommand(report);
+  const kept = keptAdvice(report);
   return html`<section aria-labelledby="failed">
     <h2 id="failed">What failed, and what to do</h2>
     ${command !== undefined && html`<p class="next">When the causes are mended, this runs only the items that failed: <code class="command">${command}</code></p>`}
+    ${kept && html`<p class="next">${kept.text} <code class="command">${kept.command}</code></p>`}
     ${failures.length > 1 && overview(failures)}
     ${folder !== '' && html`<p class="next small quiet">Folders are relative to <code>${folder}</code>.</p>`}
     ${failures.map((group, index) => groupCard(group, { index, folder }))}

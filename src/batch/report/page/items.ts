@@ -94,11 +94,13 @@ function warningList(warnings: Readonly<Record<string, string>>): Markup {
 }
 
 /** What to look for at the service; nothing where nothing was accepted and nothing can have been charged. */
-function taskLine({ phase, taskId, charge }: Item): Markup | undefined {
+function taskLine({ phase, taskId, charge, kept }: Item): Markup | undefined {
   if (taskId === undefined && (charge ?? 'no') === 'no') return undefined;
   const task = taskId === undefined ? html`Task not known` : html`Task <code>${taskId}</code>`;
   const stood = phase === undefined ? '' : `, ended while ${phase}`;
-  return html`<span class="folder">${task}${stood}${charge && `, ${chargeWords[charge]}`}</span>`;
+  return html`<span class="folder"
+    >${task}${stood}${charge && `, ${chargeWords[charge]}`}${kept && ', not sent again'}</span
+  >`;
 }
 
 const chargeWords = { no: 'not charged', maybe: 'may have been charged', yes: 'charged' } as const;

@@ -6,6 +6,8 @@ import http2 from 'node:http2';
 export interface Refusal {
   status: number;
   message: string;
+  /** The server does what it was asked; its answer is lost on the way. */
+  isPassedOn?: boolean;
 }
 
 export interface TemporalProxy {
@@ -28,10 +30,18 @@ export async function startTemporalProxy(
   server.on('stream', (stream, headers) => {
     stream.on('error', () => undefined);
     const refusal = refused[String(headers[':path']).split('/').pop() ?? ''];
-    if (refusal) {
-      const { status, message } = refusal;
+    const refuse = ({ status, message }: Refusal) => {
       const grpc = { 'grpc-status': String(status), 'grpc-message': message };
       stream.respond({ ':status': 200, 'content-type': 'application/grpc', ...grpc }, { endStream: true });
+    };
+    if (refusal?.isPassedOn) {
+      const passed = upstream.request({ ...headers, ':authority': address });
+      stream.pipe(passed);
+      passed.resume().once('close', () => refuse(refusal));
+      return;
+    }
+    if (refusal) {
+      refuse(refusal);
       return;
     }
     const passed = upstream.request({ ...headers, ':authority': address });

@@ -1,3 +1,4 @@
+import { ServiceError } from '@temporalio/client';
 import { planBatch } from '../../../batch/plan/plan-batch';
 import type { PlannedBatch } from '../../../batch/plan/planned-batch';
 import { NoEarlierRunError, replanFailed } from '../../../batch/plan/replan-failed';
@@ -146,6 +147,11 @@ async function undertake(context: CommandContext, { name, settings, resubmit, pl
     const start = async (run: BatchRun): Promise<BatchHandle | undefined> => {
       try {
         await saveSettings(batchFolder(context, name), settings);
+      } catch (error) {
+        await discardRun(run.folder);
+        throw error;
+      }
+      try {
         return await stack.untilClosed(() =>
           client.startBatch({
             name,
@@ -158,9 +164,10 @@ async function undertake(context: CommandContext, { name, settings, resubmit, pl
         );
       } catch (error) {
         // The start may have been received all the same: what a run that did nothing leaves is known for what it is.
-        if (isRefusedStart(error)) await discardRun(run.folder);
+        const isRefused = isRefusedStart(error);
+        if (isRefused) await discardRun(run.folder);
         if (error instanceof BatchRunningError) return undefined;
-        throw error;
+        throw error instanceof ServiceError ? notStarted(name, error, isRefused) : error;
       }
     };
     let batch = planned.run && (await start(planned.run));
@@ -183,6 +190,14 @@ async function undertake(context: CommandContext, { name, settings, resubmit, pl
   } finally {
     await stack.close();
   }
+}
+
+function notStarted(name: string, error: ServiceError, isRefused: boolean): CommandError {
+  const reason = error.cause?.message ?? error.message;
+  const text = isRefused
+    ? `Temporal has refused to start batch ${name}: ${reason}`
+    : `Nobody knows whether batch ${name} was started: the answer of Temporal was lost (${reason}). The same command again watches it, or starts it.`;
+  return new CommandError('TEMPORAL_UNREACHABLE', [text], { cause: error });
 }
 
 async function planOrRefuse(

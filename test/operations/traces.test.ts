@@ -25,6 +25,8 @@ const token = 'Trace+Token/4711=do~not?tell';
 const signature = 'signed-4711-of-the-download-link';
 const dist = path.resolve(__dirname, '../../dist');
 
+const taskQueue = `traced-${randomUUID()}`;
+
 let collector: Collector;
 /** Runs jobs without traces beside those that are traced; its stub serves both. */
 let rig: ConversionRig;
@@ -54,7 +56,6 @@ beforeAll(async () => {
       return Promise.resolve();
     });
   }
-  const taskQueue = `traced-${randomUUID()}`;
   const tracing = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '100' };
   worker = await WorkerProcess.start({
     taskQueue,
@@ -87,7 +88,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await worker.kill();
-  await rig.close();
+  await rig.close([taskQueue]);
   await collector.close();
   storage.close();
   storage.closeAllConnections();

@@ -29,8 +29,8 @@ export interface ConversionRig {
   source(name: string, contents?: string | Buffer): Promise<string>;
   /** A second call changes nothing. */
   stopWorker(): Promise<void>;
-  /** Throws when the service ran a conversion that no job owns up to. */
-  close(): Promise<void>;
+  /** Throws when the service ran a conversion that no job owns up to, of this task queue or others that a test used. */
+  close(otherTaskQueues?: readonly string[]): Promise<void>;
 }
 
 /** Retries and polls without the pauses that production wants. */
@@ -102,9 +102,10 @@ export async function startRig(
       return file;
     },
     stopWorker,
-    async close() {
+    async close(otherTaskQueues = []) {
       await stopWorker();
-      const untold = await untoldConversions(conversionsOf(stub), { client: temporal, taskQueues: [taskQueue] });
+      const taskQueues = [taskQueue, ...otherTaskQueues];
+      const untold = await untoldConversions(conversionsOf(stub), { client: temporal, taskQueues });
       await plugin.close();
       await connection?.close();
       await temporal.connection.close();

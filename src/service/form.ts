@@ -29,7 +29,8 @@ export function dataFieldOf(request: FastifyRequest, { maxFormFields }: Pick<Ser
 export function requireDataField(fields: readonly FormField[]): string {
   const [data, ...others] = fields.filter((field) => field.name === 'data');
   if (!data) throw fieldProblem('missing', 'data');
-  if (data.isFile || others.length > 0) throw fieldProblem('wrongType', 'data');
+  if (data.isFile) throw fieldProblem('wrongType', 'data', 'it is a file; send its text (curl: data=<FILE)');
+  if (others.length > 0) throw fieldProblem('wrongType', 'data', 'it is there more than once');
   const unknown = fields.find((field) => field.name !== 'data');
   if (unknown) throw fieldProblem('unknown', unknown.name);
   return data.value;

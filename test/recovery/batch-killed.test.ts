@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Client } from '@temporalio/client';
+import { runFiles } from '../../src/batch/run-files';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { endBatch, planRun, runsOf } from '../support/batches';
 import { chargeProblems, conversionsOf } from '../support/invariant';
@@ -35,23 +36,24 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
+async function startWorker(taskQueue: string): Promise<WorkerProcess> {
+  const own = path.join(folder, `worker-${workers.length}`);
+  await mkdir(own);
+  const worker = await WorkerProcess.start({ taskQueue, folder: own, apps: { stub: stub.url } });
+  workers.push(worker);
+  return worker;
+}
+
 it('every item ends in one state, every output is whole, and what was converted too often is recorded', async () => {
   const taskQueue = `test-${randomUUID()}`;
-  const startWorker = async () => {
-    const own = path.join(folder, `worker-${workers.length}`);
-    await mkdir(own);
-    const worker = await WorkerProcess.start({ taskQueue, folder: own, apps: { stub: stub.url } });
-    workers.push(worker);
-    return worker;
-  };
   const client = new FileConversionClient({ client: temporal, taskQueue, app: 'stub' });
   const run = await planRun(folder, items, { request: { window: 10, historyLimit: 80 } });
-  let worker = await startWorker();
+  let worker = await startWorker(taskQueue);
   const handle = await client.startBatch(run.request);
   for (const outputs of killAt) {
     await until(`${outputs} outputs`, () => stub.count('download/url/get') >= outputs);
     await worker.kill();
-    worker = await startWorker();
+    worker = await startWorker(taskQueue);
   }
   const { result, results } = await endBatch(handle, run);
   expect(result).toMatchObject({ status: 'completed', succeeded: items, failed: 0, cancelled: 0 });
@@ -63,3 +65,29 @@ it('every item ends in one state, every output is whole, and what was converted 
   expect(new Set(contents)).toEqual(new Set(['converted']));
   expect((await runsOf(temporal, run.name)).length).toBeGreaterThan(1);
 }, 180_000);
+
+it('the report that it was in the middle of is written whole by another one', async () => {
+  const taskQueue = `test-${randomUUID()}`;
+  const client = new FileConversionClient({ client: temporal, taskQueue, app: 'stub' });
+  const rows = 40_000;
+  const run = await planRun(folder, 1, { request: { items: rows } });
+  const output = { uri: 'file:///before.pdf', name: 'before.pdf', bytes: 1, sha256: 'a' };
+  const done = { source: { bytes: 1, sha256: 'a' }, output };
+  const lines = Array.from({ length: rows }, (_, row) => JSON.stringify({ ...run.items[0], item: row + 1, done }));
+  await writeFile(path.join(run.folder, runFiles.manifest), `${lines.join('\n')}\n`);
+  const worker = await startWorker(taskQueue);
+  const handle = await client.startBatch(run.request);
+  const isTorn = async () => (await readdir(run.folder)).some((name) => /report.*\.part$/.test(name));
+  await until('it writes the report', isTorn);
+  await worker.kill();
+  expect(await isTorn()).toBe(true);
+  expect(await readdir(run.folder)).not.toContain('report.json');
+  await startWorker(taskQueue);
+  expect(await handle.result()).toMatchObject({ skipped: rows, report: expect.stringMatching(/html$/) as string });
+  expect((await readdir(run.folder)).sort()).toEqual([
+    'manifest.jsonl',
+    ...['report.csv', 'report.html', 'report.json'],
+    'results.jsonl',
+  ]);
+  expect((await readFile(path.join(run.folder, 'report.csv'), 'utf8')).split('\r\n')).toHaveLength(rows + 2);
+}, 120_000);

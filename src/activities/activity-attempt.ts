@@ -23,7 +23,7 @@ export interface ActivityAttempt {
   ageMs(): number;
   /** How this attempt's requests wait for their turn at the rate limit. */
   readonly turn: RequestTurn;
-  /** Identity of the job that this activity belongs to. */
+  /** Identity of the job that this activity belongs to, the same in all its runs: one goes on with what another left behind. */
   readonly jobKey: string;
   /** The job that this activity belongs to. */
   readonly run: { workflowId: string; runId: string } | undefined;
@@ -139,5 +139,5 @@ function logThrottled({ log }: Context, error: unknown): void {
 /** Names a job's temporary files: the same for every attempt and every activity of one run. */
 function currentJobKey(): string {
   const { workflowExecution, activityId } = Context.current().info;
-  return workflowExecution ? `${workflowExecution.workflowId}/${workflowExecution.runId}` : activityId;
+  return workflowExecution?.workflowId ?? activityId;
 }

@@ -14,7 +14,7 @@ type Attempt = Pick<ActivityAttempt, 'run' | 'failure'>;
 
 /**
  * After the upload: whoever takes the job's later steps must see this folder. Answers nothing where all workers see the same
- * files, and where there is no room for an empty file: the submit waits for room, and the upload is not repeated for it.
+ * files, and where there is no room for one more name: the submit waits for room, and the upload is not repeated for it.
  */
 export async function leaveMarker(
   { sharing }: FileStore,
@@ -23,7 +23,7 @@ export async function leaveMarker(
 ): Promise<FolderMarker | undefined> {
   if (!sharing || !run) return undefined;
   try {
-    await sharing.leaveMarker({ uri, jobKey: jobKeyOf(run.workflowId, run.runId) });
+    if (!(await sharing.leaveMarker({ uri, jobKey: run.workflowId, runId: run.runId }))) return undefined;
   } catch (error) {
     if (error instanceof StorageError && error.code === 'DESTINATION_FULL') return undefined;
     throw error;
@@ -48,7 +48,7 @@ export async function assertShared(files: FileStore, shared: Shared, { run, fail
   });
 }
 
-export async function isShared(
+async function isShared(
   { sharing }: FileStore,
   { destination: uri, marker }: Shared,
   run: Attempt['run'],
@@ -56,19 +56,18 @@ export async function isShared(
   if (!sharing || !marker || marker.view === sharing.view) return true;
   // The run before a reset may have taken its marker away.
   if (run?.runId !== marker.runId) return true;
-  return sharing.seesMarker({ uri, jobKey: jobKeyOf(run.workflowId, run.runId) });
+  return sharing.seesMarker({ uri, jobKey: run.workflowId, runId: run.runId });
 }
 
-/** When the job needs it no longer. By then there is nothing that it could fail. */
+/**
+ * When the job needs it no longer. By then there is nothing that it could fail. A run that uploaded nothing, since an earlier one was accepted,
+ * takes away what that one may have left.
+ */
 export async function removeMarker(
   { sharing }: FileStore,
-  { destination: uri, marker }: Shared,
+  { destination: uri, marker, mayBeDelivered }: Shared & { mayBeDelivered?: true },
   { run }: Pick<Attempt, 'run'>,
 ): Promise<void> {
-  if (!sharing || !marker || !run) return;
-  await sharing.removeMarker({ uri, jobKey: jobKeyOf(run.workflowId, marker.runId) }).catch(() => undefined);
-}
-
-function jobKeyOf(workflowId: string, runId: string): string {
-  return `${workflowId}/${runId}`;
+  if (!sharing || !run || (!marker && !mayBeDelivered)) return;
+  await sharing.removeMarker({ uri, jobKey: run.workflowId }).catch(() => undefined);
 }

@@ -55,19 +55,22 @@ export interface WriteDestinationOptions {
 /** `uri` is the destination as the job has it: a file, or a folder that ends with `/`. */
 export interface MarkerOptions {
   uri: string;
-  /** The job's identity. */
+  /** The job's identity, the same in all its runs: a marker takes the place of one that an earlier run has left. */
   jobKey: string;
+  /** What the marker says. */
+  runId: string;
 }
 
 /** How workers find out whether they see the same folder. */
 export interface FolderSharing {
   /** Workers of the same view see the same files for certain. A short text that is the same for as long as that holds. */
   readonly view: string;
-  /** Leaves something hidden in the destination's folder, which it makes where there is none. A second call changes nothing. */
-  leaveMarker(options: MarkerOptions): Promise<void>;
+  /** Leaves something hidden in the destination's folder, which it makes where there is none; false: it can't, and nobody looks for it. */
+  leaveMarker(options: MarkerOptions): Promise<boolean>;
+  /** Whether the one of this run is there. */
   seesMarker(options: MarkerOptions): Promise<boolean>;
   /** There may be none. */
-  removeMarker(options: MarkerOptions): Promise<void>;
+  removeMarker(options: Pick<MarkerOptions, 'uri' | 'jobKey'>): Promise<void>;
 }
 
 /**

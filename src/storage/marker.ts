@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
-import { lstat, mkdir, open } from 'node:fs/promises';
+import { mkdir, readlink, symlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import type { FolderSharing, MarkerOptions } from './file-store';
@@ -8,12 +8,15 @@ import { destinationFailure, systemCode } from './file-system-failure';
 import { toPath } from './file-uri';
 import { markOf, removeIfThere } from './partial-file';
 
-/** Folders of this machine: the marker is an empty file in the destination's folder, called like a temporary one of attempt 0. */
+/**
+ * Folders of this machine: the marker is a symbolic link in the destination's folder, called like a temporary file of attempt 0, that leads
+ * nowhere: its text is the run's id. A link takes no room, so that it is in nobody's way on a disk that is all but full.
+ */
 export function createFolderSharing(): FolderSharing {
   return {
     view: viewOfThisProcess(),
-    leaveMarker: (options) => atMarker(options, leave),
-    seesMarker: (options) => atMarker(options, sees),
+    leaveMarker: (options) => atMarker(options, (markerPath) => leave(markerPath, options.runId)),
+    seesMarker: (options) => atMarker(options, (markerPath) => sees(markerPath, options.runId)),
     removeMarker: (options) => atMarker(options, removeIfThere),
   };
 }
@@ -30,7 +33,7 @@ function viewOfThisProcess(): string {
 }
 
 async function atMarker<Result>(
-  { uri, jobKey }: MarkerOptions,
+  { uri, jobKey }: Pick<MarkerOptions, 'uri' | 'jobKey'>,
   act: (markerPath: string) => Promise<Result>,
 ): Promise<Result> {
   const asked = toPath(uri);
@@ -42,31 +45,24 @@ async function atMarker<Result>(
   }
 }
 
-async function leave(markerPath: string): Promise<void> {
+/** Answers false where a folder can hold no links. */
+async function leave(markerPath: string, runId: string): Promise<boolean> {
   try {
-    await touch(markerPath);
-  } catch (error) {
-    if (systemCode(error) !== 'ENOENT') throw error;
+    await removeIfThere(markerPath);
     await mkdir(path.dirname(markerPath), { recursive: true });
-    await touch(markerPath);
-  }
-}
-
-/** Exclusively, so that a symbolic link of this name is not followed. */
-async function touch(markerPath: string): Promise<void> {
-  try {
-    await (await open(markerPath, 'wx')).close();
-  } catch (error) {
-    if (systemCode(error) !== 'EEXIST') throw error;
-  }
-}
-
-async function sees(markerPath: string): Promise<boolean> {
-  try {
-    await lstat(markerPath);
+    await symlink(runId, markerPath);
     return true;
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes(systemCode(error))) return false;
+    if (['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'].includes(systemCode(error))) return false;
+    throw error;
+  }
+}
+
+async function sees(markerPath: string, runId: string): Promise<boolean> {
+  try {
+    return (await readlink(markerPath)) === runId;
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'EINVAL'].includes(systemCode(error))) return false;
     throw error;
   }
 }

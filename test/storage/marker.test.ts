@@ -6,11 +6,11 @@ import { cleanUp, failureOf, listFolder, makeFolder, uriOf } from './folder';
 afterEach(cleanUp);
 
 const sharing = createFolderSharing();
-const jobKey = 'job-1';
+const job = { jobKey: 'job-1', runId: 'run-1' };
 
 it('a marker makes the folder that is to hold the result', async () => {
   const folder = await makeFolder();
-  await sharing.leaveMarker({ uri: `${uriOf(folder, 'new', 'deeper')}/`, jobKey });
+  await sharing.leaveMarker({ uri: `${uriOf(folder, 'new', 'deeper')}/`, ...job });
   expect(await listFolder(path.join(folder, 'new', 'deeper'))).toEqual([
     expect.stringMatching(/^\.job\.[0-9a-f]{12}\.0\.part$/),
   ]);
@@ -18,7 +18,7 @@ it('a marker makes the folder that is to hold the result', async () => {
 
 it('a marker writes to nothing that somebody has put in its place', async () => {
   const folder = await makeFolder();
-  const marker = { uri: uriOf(folder, 'out.pdf'), jobKey };
+  const marker = { uri: uriOf(folder, 'out.pdf'), ...job };
   await sharing.leaveMarker(marker);
   const [name = ''] = await readdir(folder);
   await sharing.removeMarker(marker);
@@ -32,9 +32,9 @@ it('nobody sees a marker in a folder that is not there, or is none', async () =>
   const folder = await makeFolder();
   await writeFile(path.join(folder, 'file'), 'x');
   for (const name of ['missing', 'file']) {
-    expect(await sharing.seesMarker({ uri: uriOf(folder, name, 'out.pdf'), jobKey })).toBe(false);
+    expect(await sharing.seesMarker({ uri: uriOf(folder, name, 'out.pdf'), ...job })).toBe(false);
   }
-  expect((await failureOf(sharing.leaveMarker({ uri: uriOf(folder, 'file', 'out.pdf'), jobKey }))).code).toBe(
+  expect((await failureOf(sharing.leaveMarker({ uri: uriOf(folder, 'file', 'out.pdf'), ...job }))).code).toBe(
     'DESTINATION_NOT_WRITABLE',
   );
 });

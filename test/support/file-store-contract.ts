@@ -184,7 +184,7 @@ export const fileStoreContract: readonly FileStoreRule[] = [
     async (subject) => {
       const { sharing } = subject.store;
       if (!sharing) return;
-      const own = { uri: subject.uriOf('a.pdf'), jobKey: 'job' };
+      const own = { uri: subject.uriOf('a.pdf'), jobKey: 'job', runId: 'run' };
       assert.equal(await sharing.seesMarker(own), false);
       for (let time = 0; time < 2; time += 1) await sharing.leaveMarker(own);
       await write(subject, { attempt: 2 });
@@ -194,6 +194,8 @@ export const fileStoreContract: readonly FileStoreRule[] = [
         [true, true],
       );
       assert.equal(await sharing.seesMarker({ ...own, jobKey: 'other' }), false);
+      await sharing.leaveMarker({ ...own, runId: 'later' });
+      assert.equal(await sharing.seesMarker(own), false);
       for (let time = 0; time < 2; time += 1) await sharing.removeMarker(own);
       assert.deepEqual(await subject.contents(), { 'a.pdf': 'new' });
     },

@@ -170,9 +170,10 @@ it('a second retry of a job knows what the first run was charged', async () => {
   expect(await rig.client.get(job.workflowId).result()).toMatchObject({ possiblyChargedTwice: true });
 });
 
-it('a job that was terminated behind its accepted submit is fetched by a retry', async () => {
+it('a job that was terminated behind its accepted submit is fetched by a retry, which cleans up behind it', async () => {
   rig.stub.on('task/response', (seen, response) => answerRunning(response, String(seen.data['connector'])));
-  const job = await rig.client.start(await request());
+  const folder = path.join(rig.folder, 'terminated');
+  const job = await rig.client.start({ ...(await request()), destination: path.join(folder, 'report.pdf') });
   await until('it converts', async () => (await job.state()).phase === 'converting');
   const { taskId } = await job.state();
   await rig.temporal.workflow.getHandle(job.workflowId).terminate();
@@ -185,6 +186,7 @@ it('a job that was terminated behind its accepted submit is fetched by a retry',
   await runAgain(rig.temporal, ended, plan);
   expect(await rig.client.get(job.workflowId).result()).toMatchObject({ status: 'succeeded', taskId });
   expect(rig.stub.count('convert/file')).toBe(1);
+  expect(await readdir(folder)).toEqual(['report.pdf']);
 });
 
 it('a cancelled job tells task, phase and charge in its memo', async () => {

@@ -32,8 +32,9 @@ const files: FileStore = {
     const own = machine.sharing;
     if (!own) return undefined;
     const leaveMarker = async (options: MarkerOptions) => {
-      await own.leaveMarker(options);
+      const isLeft = await own.leaveMarker(options);
       await afterUpload?.();
+      return isLeft;
     };
     return { ...own, leaveMarker };
   },

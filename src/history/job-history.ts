@@ -141,6 +141,8 @@ class HistoryReader {
       this.cancelRequested ??= { at, eventId: id };
       this.happened(at, 'cancel requested');
     }
+    // A reset: what the run before it did after this point is not part of this history.
+    if (event.workflowTaskFailedEventAttributes?.newRunId) this.charge.foundOpen();
     await this.readActivity(event, at, id);
     await this.readEnd(event, at);
   }

@@ -153,6 +153,7 @@ class ConversionJob implements JobParts {
         ? `The service has no cancel endpoint: conversion task ${taskId} goes on there and may be charged.`
         : '';
     const note = [`Cancelled while ${phase}.`, goesOn, leftOver].filter(Boolean).join(' ');
+    this.progress.ownUp();
     this.progress.enter('cancelled', note);
     countEnd('cancelled');
     const { charge, taskId: accepted = taskId } = this.progress.charge;
@@ -204,6 +205,7 @@ class ConversionJob implements JobParts {
 
   private result(status: ConversionJobResult['status'], report?: TaskReport): ConversionJobResult {
     const { progress } = this;
+    if (!report) progress.ownUp();
     progress.enter('completed');
     countEnd(status);
     return {

@@ -78,6 +78,7 @@ export class JobProgress {
   /** The job's own failure: its type is the error code, its message names the file and says what to do. */
   failed(failure: JobFailure, advice = ''): ApplicationFailure {
     const phase = this.phase;
+    this.ownUp();
     this.enter('failed', failure.message, failure.code);
     countEnd('failed', failure);
     const { vcredits, requests, source, warnings } = this;
@@ -104,6 +105,11 @@ export class JobProgress {
       details: [details],
       ...(failure.error !== undefined && { cause: failure.error }),
     });
+  }
+
+  /** Before the job ends without a result of its own: what the run before a reset may have submitted since then may have been charged. */
+  ownUp(): void {
+    if (wasReset()) this.charge.foundOpen();
   }
 
   /**
@@ -137,6 +143,12 @@ export class JobProgress {
       describeJob({ workflowId, namespace, parent, phase, since, waitsFor, lastFailure, taskId, possiblyChargedTwice }),
     );
   }
+}
+
+/** A run that Temporal's reset began: what the run before did after that point is not part of its history. */
+export function wasReset(): boolean {
+  const { runId, originalExecutionRunId } = workflowInfo();
+  return runId !== originalExecutionRunId;
 }
 
 function isOver(phase: JobPhase): boolean {

@@ -1,8 +1,9 @@
-import { CancellationScope, CancelledFailure, isCancellation, workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, CancelledFailure, isCancellation } from '@temporalio/workflow';
 import type { ConvertFileInput, ConvertFileResult } from '../shared/activities';
 import { failureCodes } from '../shared/activities';
 import { readFailure } from './job-failure';
 import type { JobParts } from './job-parts';
+import { wasReset } from './job-progress';
 
 interface SubmitTurn {
   /** Of the upload. */
@@ -66,6 +67,7 @@ async function submit(
     ...leftovers.marked,
     ...(parked && { parked }),
     ...(credits.restoredAt !== undefined && { restoredAt: credits.restoredAt }),
+    // One that was scheduled before the reset is part of this run's history, and was not told so.
     ...(wasReset() && { afterReset: true }),
     nonce: callbacks.next(),
   };
@@ -80,15 +82,6 @@ async function submit(
     progress.requests += accepted.requests;
   }
   return accepted;
-}
-
-/**
- * A run that Temporal's reset began: what the run before did after that point is not part of its history. A submit that is
- * part of it was scheduled by that run, and was not told so.
- */
-function wasReset(): boolean {
-  const { runId, originalExecutionRunId } = workflowInfo();
-  return runId !== originalExecutionRunId;
 }
 
 /** What the attempts of an activity had sent that was cut short right after a refusal. Those of one that was cut between two are not told. */

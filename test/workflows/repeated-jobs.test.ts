@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { inspectJob } from '../../src/client/inspect-job';
 import { planRetry, runAgain } from '../../src/client/retry-job';
@@ -226,6 +226,26 @@ describe('a job that somebody resets by hand', () => {
     expect(await reset(job.workflowId, { to: 'start' })).toMatchObject({ possiblyChargedTwice: true });
     expect(rig.stub.count('convert/file')).toBe(2);
     expect((await inspectJob(rig.temporal, job.workflowId)).possiblyChargedTwice).toBe(true);
+  });
+
+  it('to before its submit, and that submits nothing, owns up to what may have been charged', async () => {
+    const wanted = await request();
+    const job = await rig.client.start(wanted);
+    await job.result();
+    // Its own result stands in its way.
+    await expect(reset(job.workflowId, { to: 'start' })).rejects.toMatchObject({
+      code: 'DESTINATION_EXISTS',
+      details: { charge: 'maybe' },
+    });
+    await rm(wanted.destination);
+    const ended = await inspectJob(rig.temporal, job.workflowId);
+    expect(ended.charge).toBe('maybe');
+    expect(planRetry(ended).kind).toBe('keep');
+    const again = planRetry(ended, { resubmit: true });
+    if (again.kind !== 'convert') throw new Error(`the plan is to ${again.kind}`);
+    await runAgain(rig.temporal, ended, again);
+    expect(await rig.client.get(job.workflowId).result()).toMatchObject({ possiblyChargedTwice: true });
+    expect(rig.stub.count('convert/file')).toBe(2);
   });
 
   it('to behind its submit is not', async () => {

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import path from 'node:path';
 import { z } from 'zod';
 import { fileconv, newFolder, removeFolders, startFileconv } from './fileconv';
@@ -38,21 +40,38 @@ function readIfThere(file: string): string {
   }
 }
 
-it('a stack that was killed is told as such to whoever never named a Temporal', async () => {
+async function listJobsOf({ pid, temporal }: { pid: number; temporal: string }) {
   const cwd = await newFolder();
-  const dead = {
-    pid: 999_999_999,
+  const record = {
+    pid,
     startedBy: 'up',
     taskQueue: 'file-conversion',
     service: { url: 'http://127.0.0.1:1' },
+    temporal: { address: temporal, namespace: 'default' },
   };
   await mkdir(path.join(cwd, '.fileconv'));
-  const record = { ...dead, temporal: { address: '127.0.0.1:1', namespace: 'default' } };
   await writeFile(path.join(cwd, '.fileconv/stack.json'), JSON.stringify(record));
-  const { code, stderr } = await fileconv(['job', 'list'], { cwd });
+  return fileconv(['job', 'list'], { cwd });
+}
+
+it('a stack that was killed is told as such to whoever never named a Temporal', async () => {
+  const { code, stderr } = await listJobsOf({ pid: 999_999_999, temporal: '127.0.0.1:1' });
   expect(code).toBe(1);
   expect(stderr).toMatch(
     /^error: Temporal can't be reached at 127\.0\.0\.1:1.* was ended from outside\. Start it again: fileconv up\n$/,
   );
   expect(stderr).not.toContain('TEMPORAL_ADDRESS');
+});
+
+it('a stack that stands still is not told to have ended', async () => {
+  const silent = createServer();
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  try {
+    const temporal = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const { code, stderr } = await listJobsOf({ pid: process.pid, temporal });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/ runs as process \d+ and does not answer\. If that lasts, end it with Ctrl-C there/);
+  } finally {
+    silent.close();
+  }
 });

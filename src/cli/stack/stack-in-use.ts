@@ -6,6 +6,7 @@ import { CommandError } from '../command-error';
 import { openDataConverter } from '../encryption-settings';
 import { retriesThatEndQuietly } from './end-quietly';
 import { openTracing } from '../tracing/open-tracing';
+import { readLiveStack } from './stack-record';
 
 /** What a command needs to run jobs, whoever runs the processes behind it. */
 export interface StackInUse {
@@ -37,8 +38,8 @@ export async function connect(
     connectTimeout: connectTimeoutMs,
     interceptors: retriesThatEndQuietly(),
   };
-  const connection = await Connection.connect(options).catch((error: unknown) => {
-    throw unreachable(context, target, error);
+  const connection = await Connection.connect(options).catch(async (error: unknown) => {
+    throw await unreachable(context, target, error);
   });
   const tracing = await openTracing(context.env, { serviceName: 'fileconv' }).catch(async (error: unknown) => {
     await connection.close();
@@ -82,16 +83,26 @@ function cloudUi({ connection: { address = '' } }: TemporalTarget): string | und
   return /\.(tmprl\.cloud|api\.temporal\.io)(:\d+)?$/.test(address) ? 'https://cloud.temporal.io' : undefined;
 }
 
-function unreachable(
+async function unreachable(
   { config }: CommandContext,
   { connection, isNamed }: TemporalTarget,
   error: unknown,
-): CommandError {
+): Promise<CommandError> {
   const message = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
   const reason = message.includes('deadline') ? '' : ` (${message})`;
   const where = `Temporal can't be reached at ${connection.address ?? ''}${reason}.`;
-  const problem = isNamed
-    ? `${where} Start it there or correct the address (TEMPORAL_ADDRESS); without one, a Temporal of this machine is used.`
-    : `${where} The stack of ${config.values.state.dir} was ended from outside. Start it again: fileconv up`;
-  return new CommandError('TEMPORAL_UNREACHABLE', [problem], { cause: error });
+  const told = (whatToDo: string) =>
+    new CommandError('TEMPORAL_UNREACHABLE', [`${where} ${whatToDo}`], { cause: error });
+  if (isNamed) {
+    return told(
+      'Start it there or correct the address (TEMPORAL_ADDRESS); without one, a Temporal of this machine is used.',
+    );
+  }
+  const { dir } = config.values.state;
+  const live = await readLiveStack(dir);
+  return told(
+    live
+      ? `The stack of ${dir} runs as process ${live.pid} and does not answer. If that lasts, end it with Ctrl-C there, and start it again: fileconv up`
+      : `The stack of ${dir} was ended from outside. Start it again: fileconv up`,
+  );
 }

@@ -59,6 +59,16 @@ describe('a document on its way to PDF', () => {
     expect(document.blocks).toEqual([{ t: 'Para', c: [{ t: 'Span', c: [noAttributes, text] }] }]);
   });
 
+  it('loses rows without cells of their own, in every part of a table', () => {
+    const row = (...cells: string[]) => [noAttributes, cells];
+    const table = (rows: unknown[]) => {
+      const part = [noAttributes, rows];
+      return { t: 'Table', c: [noAttributes, [null, []], [], part, [[noAttributes, 0, rows, rows]], part] };
+    };
+    const { document } = prepare([table([row('a'), row(), row('b'), row()]), table([])]);
+    expect(document.blocks).toEqual([table([row('a'), row('b')]), table([])]);
+  });
+
   it('maps images that it contains, and names those that it does not', () => {
     const image = (source: string) => ({ t: 'Image', c: [noAttributes, text, [source, '']] });
     const svg = 'data:image/svg+xml,%3Csvg%20xmlns=%22x%22/%3E';

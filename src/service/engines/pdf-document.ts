@@ -102,6 +102,8 @@ function prepareNode(node: Node, preparation: Preparation): unknown {
       return prepareLink(node, preparation);
     case 'Image':
       return prepareImage(node, preparation);
+    case 'Table':
+      return prepareTable(node, preparation);
     default:
       return node.c === undefined ? node : { t: node.t, c: prepare(node.c, preparation) };
   }
@@ -127,6 +129,26 @@ function prepareImage(node: Node, preparation: Preparation): unknown {
   preparation.images.set(name, data);
   const [attributes, alternative] = [part(node, 0), part(node, 1)];
   return { t: 'Image', c: [prepare(attributes, preparation), prepare(alternative, preparation), [name, '']] };
+}
+
+/**
+ * Of a row whose cells are all covered from above pandoc writes a comma alone, which typst refuses. Without the row the cells below
+ * it stay where they are: typst puts them into the next places that are free.
+ */
+function prepareTable(node: Node, preparation: Preparation): Node {
+  const [attributes, caption, columns, head, bodies, foot] = listOf(node.c);
+  const rows = [withoutEmptyRows(head), listOf(bodies).map(withoutEmptyRows), withoutEmptyRows(foot)];
+  return { t: node.t, c: prepare([attributes, caption, columns, ...rows], preparation) };
+}
+
+/** A head, body or foot of a table: its attributes, and one or two lists of rows. */
+function withoutEmptyRows(section: unknown): unknown[] {
+  const isEmptyRow = (row: unknown) => Array.isArray(row) && isAttributes(row[0]) && listOf(row[1]).length === 0;
+  return listOf(section).map((part) => (Array.isArray(part) ? part.filter((row) => !isEmptyRow(row)) : part));
+}
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
 }
 
 function prepareAttributes(attributes: Attributes, { anchors, usedAnchors }: Preparation): Attributes {

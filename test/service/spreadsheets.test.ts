@@ -197,6 +197,14 @@ describe('a spreadsheet that cannot be read as a whole', () => {
     await expect(read(file)).rejects.toThrow(/^The spreadsheet is damaged.* save it as XLSX and convert it again\.$/);
   });
 
+  it('names the sheet whose part is missing, rather than counting the cells of others', async () => {
+    const rows = `<row r="1">${inline('A1', 'a')}</row>`;
+    const file = xlsx([{ rows }, { name: 'Costs', rows: '', part: undefined }]);
+    await expect(read(file)).rejects.toThrow(
+      /lists the sheet Costs, but the part with its cells is missing or empty\. Open it/,
+    );
+  });
+
   it('fails when it shows nothing, since all of it is hidden', async () => {
     await expect(read(xlsx([{ state: 'hidden', rows: '' }]))).rejects.toThrow(/all of its sheets are hidden/);
   });
@@ -239,6 +247,28 @@ describe('the service', () => {
     for (const part of ['Plan', 'Größe & <b>', 'two', 'lines', '7']) expect(text).toContain(part);
     const pdf = await client.convertToBytes({ name: 'a.xlsx', data }, 'pdf');
     expect(pdf.bytes.subarray(0, 5).toString()).toBe('%PDF-');
+  });
+
+  const row = (y: number) => `<row r="${y}">${inline(`A${y}`, `a${y}`)}${inline(`B${y}`, `b${y}`)}</row>`;
+  const head = `${row(1)}<row r="2">${inline('A2', 'a2')}</row>`;
+  it.each([
+    ['before another row', 'A2:B3', `${head}${row(4)}`],
+    ['before the last row', 'A2:B4', `${head}${row(4)}${row(5)}`],
+    ['as the last rows', 'A2:B3', `${head}<row r="3">${inline('B3', 'b3')}</row>`],
+    ['as the first rows', 'A1:B2', `<row r="1">${inline('A1', 'a1')}</row>${row(3)}`],
+    ['in a single column', 'A1:A2', `<row r="1">${inline('A1', 'a1')}</row><row r="3">${inline('A3', 'a3')}</row>`],
+  ])('typesets merged cells that cover whole rows %s', async (_title, ref, merged) => {
+    const after = `<mergeCells><mergeCell ref="${ref}"/></mergeCells>`;
+    const data = xlsx([{ rows: merged, after }]);
+    const html = await client.convertToBytes({ name: 'a.xlsx', data }, 'html');
+    expect(html.bytes.toString('utf8')).toMatch(/ rowspan="[23]"/);
+    for (const input of [
+      { name: 'a.xlsx', data },
+      { name: 'a.html', data: html.bytes },
+    ]) {
+      const { bytes } = await client.convertToBytes(input, 'pdf');
+      expect(bytes.subarray(0, 5).toString()).toBe('%PDF-');
+    }
   });
 
   it('tells in the result what is not in it', async () => {

@@ -89,13 +89,17 @@ function requireAllCells(book: WorkBook): void {
     const xml = Buffer.from(files[part.replace(/^\//, '')]?.content ?? []).toString('latin1');
     for (const tag = /<(?:\w+:)?c[\s/>]/g; tag.test(xml);) written += 1;
   }
-  const sheets = book.SheetNames.map((name) => book.Sheets[name]);
   const read = allCells(book).filter(isReadable).length;
-  if (read < written || sheets.includes(undefined)) {
+  if (read < written) {
     throw new ConversionFailure(
       `The spreadsheet is damaged: of its ${written} cells only ${read} can be read. ${again}`,
     );
   }
+  const missing = book.SheetNames.find((name) => book.Sheets[name] === undefined);
+  if (missing === undefined) return;
+  throw new ConversionFailure(
+    `The spreadsheet is damaged: it lists the sheet ${missing}, but the part with its cells is missing or empty. ${again}`,
+  );
 }
 
 function isReadable({ v }: CellObject): boolean {

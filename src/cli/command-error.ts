@@ -42,6 +42,11 @@ export class CommandError extends Error {
   }
 }
 
+/** Of a command that was asked to end before it had begun anything. */
+export function interrupted(cause: unknown): CommandError {
+  return new CommandError('INTERRUPTED', ['Interrupted before any job was started.'], { cause });
+}
+
 /** Throws when there is any problem. */
 export function throwIfAny(code: CommandErrorCode, problems: readonly string[]): void {
   const [first, ...others] = problems;

@@ -7,6 +7,9 @@ import type { CommandContext } from './command-context';
 import { CommandError } from './command-error';
 import { embeddedServiceUrl } from './embedded-service';
 
+/** Longer no person waits for the answer to a question: a service that is stopped takes the connection, and says nothing. */
+const answerWithinMs = 10_000;
+
 /** Where an app's service is, and what it is asked with. */
 export interface ServiceProfile {
   baseUrl: string;
@@ -39,7 +42,8 @@ export async function readProfile(context: CommandContext, app: string): Promise
 export async function openApi(context: CommandContext, app: string): Promise<{ api: ConversionApi; baseUrl: string }> {
   const profile = await readProfile(context, app);
   const { connectSeconds, headersSeconds } = context.config.values.timeouts;
-  const timeouts = { connectMs: connectSeconds * 1_000, headersMs: headersSeconds * 1_000 };
+  const headersMs = Math.min(headersSeconds * 1_000, answerWithinMs);
+  const timeouts = { connectMs: connectSeconds * 1_000, headersMs, bodyMs: answerWithinMs };
   return { api: createConversionApi({ ...profile, timeouts }), baseUrl: profile.baseUrl };
 }
 

@@ -1,5 +1,6 @@
 import { lookUpErrorCode } from '../api/error-codes';
 import type { ConversionApiError } from '../api/errors';
+import { shellWord } from '../batch/report/wording';
 import { CommandError } from './command-error';
 
 /** What a person can do about a failed request; undefined for one that says nothing about the next: a busy service, a time-out. */
@@ -32,6 +33,15 @@ export function explainServiceFailure(
     );
   }
   return undefined;
+}
+
+/** What is told about a question that a service has not answered in time; undefined for any other failure. */
+export function explainSilence(
+  error: ConversionApiError,
+  { app, baseUrl }: { app: string; baseUrl: string },
+): string | undefined {
+  if (error.code !== 'REQUEST_TIMEOUT') return undefined;
+  return `The conversion service of app ${app} does not answer the question about formats (${baseUrl}); conversions wait until it answers. What is broken: fileconv doctor --app ${shellWord(app)}`;
 }
 
 /** A web server that is no conversion service answers with a status of its own, and without the document's error. */

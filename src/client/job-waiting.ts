@@ -1,7 +1,9 @@
 import type { WorkflowExecutionDescription } from '@temporalio/client';
+import { msToNumber } from '@temporalio/common/lib/time';
 import { lookUpErrorCode } from '../api/error-codes';
 import type { JobHistory } from '../history/job-history';
 import { failureCodes } from '../shared/activities';
+import { defaultPolicies } from '../shared/default-policies';
 import { activityNames } from '../shared/names';
 import type { PendingStep } from './pending-step';
 
@@ -39,9 +41,9 @@ export interface Waiting {
   reason: WaitReason;
   /** Completes "waits for". */
   waitsFor: string;
-  /** What the last failure said. */
+  /** What the last failure said, or what an attempt under way lacks. */
   because?: string;
-  /** Milliseconds since the epoch: when it goes on, or tries again. */
+  /** Milliseconds since the epoch: when it goes on, at the latest, or tries again. */
   until?: number;
 }
 
@@ -57,6 +59,14 @@ const reasonOfCode: Readonly<Record<string, WaitReason>> = {
   DESTINATION_FULL: 'room',
   DESTINATION_NOT_SHARED: 'sharedFolder',
   UNKNOWN_APP: 'appProfile',
+};
+
+/** By the step that is under way: what the service has not done yet. */
+const unanswered: Readonly<Record<string, string>> = {
+  uploading: 'The service has not answered yet.',
+  submitting: 'The service has not answered yet.',
+  converting: 'The service has not answered yet.',
+  downloading: 'The service has not sent the whole result yet.',
 };
 
 /** What a running job waits for, by all that Temporal knows of it. */
@@ -82,7 +92,12 @@ export function waitingOf({
   const { activity, entry, failure, hasCallback } = history.lastStep;
   if (failure?.reaction === 'awaitCredits') return { reason: 'credits', waitsFor: `vCredits of app ${app}` };
   if (failure?.reaction === 'outcomeUnknown' && hasCallback) {
-    return { reason: 'callback', waitsFor: 'the callback that tells whether the submit with an unknown outcome ran' };
+    const wait = history.input.policies?.unknownOutcomeWait ?? defaultPolicies.unknownOutcomeWait;
+    return {
+      reason: 'callback',
+      waitsFor: 'the callback that tells whether the submit with an unknown outcome ran',
+      ...(entry.endedAt !== undefined && { until: entry.endedAt + msToNumber(wait) }),
+    };
   }
   if (activity === activityNames.convertFile && entry.outcome === 'done') {
     return { reason: 'callback', waitsFor: "the service's callback, or the time to poll" };
@@ -98,7 +113,14 @@ export function withoutWorker(worker: 'silent' | 'none', taskQueue: string): Wai
 function waitingOfStep(pending: PendingStep, app: string): Waiting {
   const { step, underWay, nextAttemptAt, lastFailure, lastFailureType: code } = pending;
   if (code === undefined) {
-    if (underWay) return { reason: 'attempt', waitsFor: `the attempt under way (${step})` };
+    if (underWay) {
+      const because = unanswered[step];
+      return {
+        reason: 'attempt',
+        waitsFor: `the attempt under way (${step})`,
+        ...(because !== undefined && { because }),
+      };
+    }
     return { reason: 'slot', waitsFor: `a worker that is free (${step})` };
   }
   const reason = reasonOf(code);

@@ -5,8 +5,9 @@ import type { ConversionRig } from '../support/conversion-worker';
 import { quickPolicies, startRig } from '../support/conversion-worker';
 import { answerError, answerRunning, stubAppId, stubToken } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
+import { until } from '../support/until';
 import type { RunningCommand } from './fileconv';
-import { fileconv, newFolder, parseJson, removeFolders, startFileconv } from './fileconv';
+import { fileconv, linesOf, newFolder, parseJson, removeFolders, startFileconv } from './fileconv';
 
 /** Commands that wait say why nothing moves, and what to type. */
 
@@ -123,4 +124,41 @@ it('a service that is down, and a worker that is gone, in batch watch', async ()
   await watching.until(/Batch broken waits for a worker: none \w+ .*\. Start one: fileconv worker/);
   expect(await interrupted(watching)).toMatch(/Detached from batch broken\. It waits for a worker: /);
   await interrupted(run);
+});
+
+/** As a service whose process is stopped: it takes every connection, and says nothing. */
+const silent = (...endpoints: string[]) => endpoints.forEach((endpoint) => rig.stub.on(endpoint, () => undefined));
+
+it('Ctrl-C ends a command whose question about formats the service does not answer', async () => {
+  silent('format/get', 'convert/graph');
+  await mkdir(path.join(cwd, 'in'));
+  await writeFile(path.join(cwd, 'in/a.md'), '# A\n');
+  const embedded = { ...env, FILECONV_DEFAULT_APP: 'embedded', FILECONV_SERVICE_PORT: new URL(rig.stub.url).port };
+  const commands: [endpoint: string, args: string[], env: Record<string, string>, says: RegExp][] = [
+    ['format/get', ['convert', 'in/a.md', '--to', 'pdf'], env, /^error: Interrupted before any job was started\.$/],
+    ['convert/graph', ['batch', 'run', 'in', '--to', 'pdf'], env, /^error: Interrupted before any job was started\.$/],
+    ['format/get', ['convert', 'in/a.md', '--to', 'pdf'], embedded, /Interrupted: 1 not started\./],
+  ];
+  for (const [endpoint, args, commandEnv, says] of commands) {
+    const seen = rig.stub.count(endpoint);
+    const running = startFileconv(args, { cwd, env: commandEnv, timeoutMs: 30_000 });
+    await until('the question', () => rig.stub.count(endpoint) > seen);
+    expect(linesOf(await interrupted(running)).at(-1)).toMatch(says);
+  }
+});
+
+it('a service that does not answer: first the question about formats, then the upload, each with what to type', async () => {
+  silent('format/get', 'upload/file');
+  await writeFile(path.join(cwd, 'a.md'), '# A\n');
+  const args = ['convert', 'a.md', '--to', 'pdf'];
+  const impatient = { ...env, FILECONV_TIMEOUTS_HEADERS_SECONDS: '1' };
+  const running = startFileconv(args, { cwd, env: impatient, timeoutMs: 100_000 });
+  const doctor = `fileconv doctor --app ${app}`;
+  await running.until(
+    new RegExp(`warning: The conversion service of app ${app} does not answer the question about formats .*${doctor}`),
+  );
+  await running.until(
+    new RegExp(`a\\.md has waited for the attempt under way \\(uploading\\) since ${time}\\. The service .*${doctor}`),
+  );
+  await interrupted(running);
 });

@@ -1,4 +1,5 @@
 import type { PendingStep } from '../../src/client/pending-step';
+import { stallText } from '../../src/cli/waiting/stall';
 import { waitingOf } from '../../src/client/job-waiting';
 
 const at = 1_800_000_000_000;
@@ -45,7 +46,32 @@ it('a step that no worker has taken waits for a free one, and one under way for 
     reason: 'slot',
     waitsFor: 'a worker that is free (submitting)',
   });
-  expect(waits({ pending: { attempt: 1, underWay: true } }).reason).toBe('attempt');
+  expect(waits({ pending: { attempt: 1, underWay: true } })).toEqual({
+    reason: 'attempt',
+    waitsFor: 'the attempt under way (submitting)',
+    because: 'The service has not answered yet.',
+  });
+});
+
+it.each([
+  [undefined, 10 * 60_000],
+  ['30 seconds', 30_000],
+])('the callback after an unknown outcome is waited for until the policy %p says', (unknownOutcomeWait, waitMs) => {
+  const input = { app: 'billing', source: { uri: 'file:///in/a.md' }, output: 'pdf' };
+  const policies = unknownOutcomeWait === undefined ? {} : { policies: { unknownOutcomeWait } };
+  const entry = { at: at - 1_000, endedAt: at, what: 'submitting', outcome: 'failed' as const };
+  const failure = { code: 'X', message: 'x', reaction: 'outcomeUnknown' as const, isOfTask: false, isOfRequest: true };
+  const waiting = waitingOf({
+    history: {
+      input: { ...input, ...policies },
+      lastStep: { activity: 'conversion.convertFile', entry, failure, hasCallback: true },
+    },
+    description: { taskQueue: 'q', status: { name: 'RUNNING' } } as never,
+    pending: undefined,
+    worker: 'answers',
+  });
+  expect(waiting).toMatchObject({ reason: 'callback', until: at + waitMs });
+  expect(stallText('a.md', waiting)).toMatch(/ran, until .* at the latest\.$/);
 });
 
 it('without a worker nothing else matters, whatever the last failure was', () => {

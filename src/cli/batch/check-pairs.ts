@@ -12,7 +12,7 @@ import { withFormats } from '../formats/with-formats';
 export async function checkPairs(
   context: CommandContext,
   plan: PlannedBatch,
-  { app, isDry }: { app: string; isDry: boolean },
+  { app, signal, isDry }: { app: string; signal: AbortSignal; isDry: boolean },
 ): Promise<PlannedBatch> {
   if (plan.formats.length === 0 || plan.problems.count > 0) return plan;
   const reasons = await withFormats(
@@ -28,7 +28,7 @@ export async function checkPairs(
       }
       return found;
     },
-    { mayBeAway: isDry },
+    { signal, mayBeAway: isDry },
   );
   if (!reasons || reasons.length === 0) return plan;
   const code = 'FORMAT_UNUSABLE';

@@ -5,6 +5,7 @@ import { planJobs } from '../convert/destinations';
 import { checkInputs } from '../convert/inputs';
 import { settleFormats } from '../convert/settle-formats';
 import type { ExitCode } from '../exit';
+import { untilAskedToEnd } from '../stack/parent-process';
 
 /** Options of `convert`, as they are typed. */
 export interface ConvertFlags {
@@ -33,10 +34,11 @@ export async function convert(
   const app = flags.app ?? config.values.defaultApp;
   const onExisting = flags.onExisting ?? config.values.policies.onExisting;
   const inputs = await checkInputs(files, cwd);
-  const extension = await settleFormats(context, app, { inputs, from, to });
+  const signal = untilAskedToEnd();
+  const extension = await settleFormats(context, app, { inputs, from, to, signal });
   const writtenByUs = !temporalTarget(config.values.temporal, env).isNamed;
   const jobs = await planJobs(inputs, { cwd, out, extension, onExisting, writtenByUs });
   // Temporal's client takes longer to load than all of the checks take.
   const { convertOnStack } = await import('../convert/convert-on-stack.js');
-  return convertOnStack(context, jobs, { ...flags, app, onExisting });
+  return convertOnStack(context, jobs, { ...flags, app, onExisting, signal });
 }

@@ -8,8 +8,7 @@ import type { ExitCode } from '../exit';
 import { chosenPolicies } from '../job-policies';
 import { openApi } from '../open-api';
 import { embeddedServiceUrl } from '../embedded-service';
-import { explainServiceFailure } from '../service-problem';
-import { untilAskedToEnd } from '../stack/parent-process';
+import { explainServiceFailure, explainSilence } from '../service-problem';
 import { useStack } from '../stack/use-stack';
 import type { StallReader } from '../waiting/explain-stall';
 import { createStallReader } from '../waiting/explain-stall';
@@ -20,8 +19,8 @@ import { showProgress } from './progress';
 import { announce, report } from './report';
 import { runJobs } from './run-jobs';
 
-/** The flags of `convert`, with what the configuration says where they are silent. */
-export type ConvertSettings = ConvertFlags & { app: string; onExisting: OnExisting };
+/** The flags of `convert`, with what the configuration says where they are silent; the signal ends the command's wait. */
+export type ConvertSettings = ConvertFlags & { app: string; onExisting: OnExisting; signal: AbortSignal };
 
 /** Runs the jobs on the stack that runs already, or on one for this command, and tells how they end. */
 export async function convertOnStack(
@@ -30,12 +29,11 @@ export async function convertOnStack(
   settings: ConvertSettings,
 ): Promise<ExitCode> {
   const { output, config, cwd } = context;
-  const { to, from, app, onExisting, onUnknownOutcome, mode, parallel } = settings;
-  const signal = untilAskedToEnd();
+  const { to, from, app, onExisting, onUnknownOutcome, mode, parallel, signal } = settings;
   const stack = await useStack(context, signal);
   try {
     if (isEmbedded(context, app) && stack.outlivesCommand) {
-      await proveReachable(context, app, to);
+      await proveReachable(context, { app, to, signal });
     }
     const progress = showProgress(output, jobs.length);
     const inFlight = new Map<string, string>();
@@ -85,15 +83,20 @@ async function explainOldest(
 }
 
 /** One request tells a service that is down, or does not know us, before a job waits for it. That of workers elsewhere is theirs to know. */
-async function proveReachable(context: CommandContext, app: string, to: string): Promise<void> {
+async function proveReachable(
+  context: CommandContext,
+  { app, to, signal }: { app: string; to: string; signal: AbortSignal },
+): Promise<void> {
   if ((await embeddedServiceUrl(context)) === undefined) return;
   const { api, baseUrl } = await openApi(context, app);
   try {
-    await api.format({ format: to });
+    await api.format({ format: to, signal });
   } catch (error) {
-    const explained =
-      error instanceof ConversionApiError ? explainServiceFailure(error, { app, baseUrl }) : (error as Error);
+    if (!(error instanceof ConversionApiError)) throw error;
+    const explained = explainServiceFailure(error, { app, baseUrl });
     if (explained) throw explained;
+    const silence = explainSilence(error, { app, baseUrl });
+    if (silence !== undefined) context.output.warn(silence);
   } finally {
     await api.close();
   }

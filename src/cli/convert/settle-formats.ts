@@ -5,7 +5,13 @@ import type { WantedFormats } from './formats-check';
 import { checkFormats } from './formats-check';
 
 /** The extension of the results, once it is clear that every file converts, as far as that can be known. */
-export async function settleFormats(context: CommandContext, app: string, wanted: WantedFormats): Promise<string> {
-  const extension = await withFormats(context, app, (lookup) => checkFormats(lookup, wanted));
+export async function settleFormats(
+  context: CommandContext,
+  app: string,
+  { signal, ...wanted }: WantedFormats & { signal?: AbortSignal },
+): Promise<string> {
+  const extension = await withFormats(context, app, (lookup) => checkFormats(lookup, wanted), {
+    ...(signal && { signal }),
+  });
   return extension ?? extensionFromName(wanted.to);
 }

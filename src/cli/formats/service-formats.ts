@@ -17,12 +17,13 @@ const unknownFormat = [
 
 /**
  * What a service says it converts. Every method asks it anew.
+ * @param signal ends a question under way.
  * @throws ConversionApiError
  */
-export function serviceFormats(api: ConversionApi): FormatLookup {
+export function serviceFormats(api: ConversionApi, signal?: AbortSignal): FormatLookup {
   return {
     async target(format) {
-      const found = await unlessUnknown(api.format({ format }));
+      const found = await unlessUnknown(api.format({ format, signal }));
       if (!found) return undefined;
       const { extension } = found;
       const isUsable = extension != null && /^[a-z0-9]{1,16}$/i.test(extension);
@@ -30,15 +31,15 @@ export function serviceFormats(api: ConversionApi): FormatLookup {
     },
     async problemOf({ extension, from, to }) {
       try {
-        const converts = await api.canConvert({ input: from ?? extension, output: to });
+        const converts = await api.canConvert({ input: from ?? extension, output: to, signal });
         return converts ? undefined : { kind: 'noConverter' };
       } catch (error) {
         if (!isUnknownFormat(error)) throw error;
         return { kind: unknownOutput.includes(error.code) ? 'unknownOutput' : 'unknownInput' };
       }
     },
-    inputs: () => api.formats({ sublist: 'inputs' }),
-    targets: (format) => unlessUnknown(api.formats({ sublist: 'outputs', format })),
+    inputs: () => api.formats({ sublist: 'inputs', signal }),
+    targets: (format) => unlessUnknown(api.formats({ sublist: 'outputs', format, signal })),
   };
 }
 

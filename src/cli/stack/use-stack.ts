@@ -5,7 +5,7 @@ import { temporalTarget } from '../../config/temporal-connection';
 import { TemporalServerError } from '../../temporal-server';
 import { requireTemporalAllowed } from '../allowed-origins';
 import type { CommandContext } from '../command-context';
-import { CommandError } from '../command-error';
+import { interrupted } from '../command-error';
 import type { StackRecord } from './stack-record';
 import { readLiveStack } from './stack-record';
 import type { StackInUse } from './stack-in-use';
@@ -31,7 +31,7 @@ export async function useStack(
     return await (isExternal ? useExternal : useLocal)(context, signal, startedBy);
   } catch (error) {
     if (!signal.aborted) throw error;
-    throw new CommandError('INTERRUPTED', ['Interrupted before any job was started.'], { cause: error });
+    throw interrupted(error);
   }
 }
 

@@ -25,6 +25,8 @@ export function nextStep(
     case 'account':
     case 'appProfile':
       return { why: 'What is broken', command: `fileconv doctor${ofApp}` };
+    case 'attempt':
+      return { why: 'Whether anything is broken', command: `fileconv doctor${ofApp}` };
     case 'sharedFolder':
       return { why: 'Workers and where they are', command: 'fileconv doctor' };
     case 'slot':

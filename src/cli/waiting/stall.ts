@@ -31,9 +31,9 @@ export function stallJson({ reason, waitsFor, since, until, because, next }: Sta
 export function stallText(who: string, { reason, waitsFor, since, until, because, next }: Stall): string {
   const waits = since === undefined ? 'waits' : 'has waited';
   const sinceWhen = since === undefined ? '' : ` since ${bothTimes(since, { isBrief: true })}`;
-  const when = until === undefined ? '' : bothTimes(until, { isBrief: true });
-  const untilWhen = when !== '' && reason === 'rateLimit' ? `, until ${when}` : '';
-  const again = when !== '' && reason !== 'rateLimit' ? `It tries again at ${when}.` : '';
+  const untilWhen = untilText({ reason, until }, { isBrief: true });
+  const again =
+    until === undefined || untilWhen !== '' ? '' : `It tries again at ${bothTimes(until, { isBrief: true })}.`;
   return [
     `${who} ${waits} for ${waitsFor}${sinceWhen}${untilWhen}.`,
     because === undefined ? '' : asSentence(because),
@@ -42,6 +42,16 @@ export function stallText(who: string, { reason, waitsFor, since, until, because
   ]
     .filter((part) => part !== '')
     .join(' ');
+}
+
+/** Follows what is waited for; empty when the time says something else, or is not known. */
+export function untilText(
+  { reason, until }: Pick<Stall, 'reason'> & { until?: number | undefined },
+  { isBrief = false }: { isBrief?: boolean } = {},
+): string {
+  if (until === undefined) return '';
+  if (reason === 'rateLimit') return `, until ${bothTimes(until, { isBrief })}`;
+  return reason === 'callback' ? `, until ${bothTimes(until, { isBrief })} at the latest` : '';
 }
 
 function asSentence(text: string): string {

@@ -17,7 +17,7 @@ import { batchFolder, checkName, settleBatch } from '../../batch/settings';
 import { refuseProblems, tellDryRun, tellWarnings } from '../../batch/tell-plan';
 import { watchBatch } from '../../batch/watch';
 import type { CommandContext } from '../../command-context';
-import { CommandError } from '../../command-error';
+import { CommandError, interrupted } from '../../command-error';
 import type { ExitCode } from '../../exit';
 import { exitCodes } from '../../exit';
 import { chosenPolicies } from '../../job-policies';
@@ -207,10 +207,10 @@ async function planOrRefuse(
 ): Promise<PlannedBatch> {
   const planned = await plan().catch((error: unknown) => {
     if (!signal.aborted) throw error;
-    throw new CommandError('INTERRUPTED', ['Interrupted before any job was started.'], { cause: error });
+    throw interrupted(error);
   });
   try {
-    const checked = await checkPairs(context, planned, { app, isDry });
+    const checked = await checkPairs(context, planned, { app, signal, isDry });
     refuseProblems(checked);
     tellWarnings(context, checked);
     return checked;

@@ -11,6 +11,7 @@ import { bothTimes, timeCells, timeHeads } from '../../shown-time';
 import type { OpenTemporal } from '../../stack/open-temporal';
 import { nextStep } from '../../waiting/next-step';
 import type { NextStep } from '../../waiting/stall';
+import { untilText } from '../../waiting/stall';
 import { typed, uiLink, withJob } from './open-job';
 import { shownDuration } from './shown-duration';
 
@@ -76,8 +77,10 @@ function attemptText({ attempt, underWay, nextAttemptAt }: NonNullable<JobInspec
   return `${attempt}, at ${bothTimes(nextAttemptAt)}, in ${shownDuration(nextAttemptAt - now)}`;
 }
 
-function waitText({ reason, waitsFor, until }: Waiting): string {
-  return reason === 'rateLimit' && until !== undefined ? `${waitsFor}, until ${bothTimes(until)}` : waitsFor;
+function waitText(waiting: Waiting): string {
+  const { reason, waitsFor, because } = waiting;
+  const lack = reason === 'attempt' && because !== undefined ? `. ${because}` : '';
+  return `${waitsFor}${untilText(waiting)}${lack}`;
 }
 
 function workerText({ worker, taskQueue }: JobInspection): string | undefined {

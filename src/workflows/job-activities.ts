@@ -45,19 +45,15 @@ export function createJobActivities(policies: ResolvedPolicies, waits: OrderedWa
     // The activities let the pause between failures grow by themselves; a lost worker is replaced at once, however many attempts there were.
     backoffCoefficient: 1,
   };
-  const transfer = { heartbeatTimeout, retry };
+  // A cancelled job waits for it: an upload tells what it has left in the destination's folder, a download removes its temporary file.
+  const cancellationType = ActivityCancellationType.WAIT_CANCELLATION_COMPLETED;
+  const transfer = { heartbeatTimeout, retry, cancellationType };
 
   return {
     uploadFile: (input, summary) =>
       waits.obey(policies.uploadDeadlineMs, (scheduleToCloseTimeout) =>
         endedByCancellation(
-          activities({
-            ...transfer,
-            summary,
-            scheduleToCloseTimeout,
-            // So that a cancelled job knows what its upload has left in the destination's folder.
-            cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-          })['conversion.uploadFile'](input),
+          activities({ ...transfer, summary, scheduleToCloseTimeout })['conversion.uploadFile'](input),
           { isRepeatSafe: true },
         ),
       ),
@@ -73,7 +69,7 @@ export function createJobActivities(policies: ResolvedPolicies, waits: OrderedWa
             // A lost worker or a time-out may have sent the request: the workflow decides, the server does not retry.
             retry: { ...retry, nonRetryableErrorTypes: ['TemporalTimeout:StartToClose', 'TemporalTimeout:Heartbeat'] },
             // A request that has begun is seen to its end, so that a cancelled job still knows its task.
-            cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+            cancellationType,
           })['conversion.convertFile'](input),
         ),
       ),
@@ -88,13 +84,7 @@ export function createJobActivities(policies: ResolvedPolicies, waits: OrderedWa
     downloadFile: (input, { summary, deadlineMs }) =>
       waits.obey(deadlineMs, (scheduleToCloseTimeout) =>
         endedByCancellation(
-          activities({
-            ...transfer,
-            summary,
-            scheduleToCloseTimeout,
-            // The activity removes its temporary file before the job ends.
-            cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-          })['conversion.downloadFile'](input),
+          activities({ ...transfer, summary, scheduleToCloseTimeout })['conversion.downloadFile'](input),
           { isRepeatSafe: true },
         ),
       ),

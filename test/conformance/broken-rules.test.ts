@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { type Capability, type Outcome, rules, runRules } from '../../src/conformance';
 import { isObject } from '../../src/conformance/reply';
-import { type Alteration, type Answer, startAlteringProxy } from './altering-proxy';
+import { type Alteration, startAlteringProxy } from './altering-proxy';
+import { errorOf, isEmpty, monitored, onError, part, setCode } from './answer-parts';
 import { type EmbeddedTarget, startEmbeddedTarget } from './embedded-target';
 
 /** The suite against a service that breaks rules on purpose: it has to name those, and no other. */
@@ -13,32 +14,6 @@ beforeAll(async () => {
 });
 
 afterAll(() => running.stop());
-
-/** The object under a key, as something to change; a fresh one that nobody sees when there is none. */
-function part(holder: Record<string, unknown> | undefined, ...keys: string[]): Record<string, unknown> {
-  let found: unknown = holder;
-  for (const key of keys) found = isObject(found) ? found[key] : undefined;
-  return isObject(found) ? found : {};
-}
-
-function errorOf({ json }: Pick<Answer, 'json'>): Record<string, unknown> {
-  return part(json, 'result', 'error');
-}
-
-/** The monitored task in an answer to task/response. */
-function monitored({ json }: Answer): Record<string, unknown> {
-  return part(json, 'result', 'output');
-}
-
-function isEmpty(value: Record<string, unknown>): boolean {
-  return Object.keys(value).length === 0;
-}
-
-function onError(code: string, alter: Alteration): Alteration {
-  return (answer) => {
-    if (errorOf(answer)['code'] === code) alter(answer);
-  };
-}
 
 interface Breach {
   readonly section: string;
@@ -358,12 +333,6 @@ const together: readonly (readonly [what: string, breaches: readonly Breach[]])[
     ],
   ],
 ];
-
-function setCode(answer: Answer, code: string): void {
-  const error = { code, message: 'Altered.' };
-  answer.json = { result: { output: {}, error, warning: {} }, ...error };
-  if (answer.status < 400) answer.status = 400;
-}
 
 /** Rules that wait for something to expire; with them each run takes five seconds. */
 const slow: readonly Capability[] = ['shortUploadsApp', 'shortDownloadsApp', 'rateLimitedApp'];

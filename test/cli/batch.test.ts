@@ -116,6 +116,29 @@ describe('a batch under way', () => {
     expect(again).toMatchObject({ code: 0, stderr: 'Batch finished: 3 files to convert, 1 file done before.\n' });
   });
 
+  it('says which flags it takes no notice of while it runs, and keeps what it was started with for a retry', async () => {
+    const { cwd, command } = await pausedBatch('unheeded');
+    const join = async (...args: string[]) => {
+      const joining = startFileconv(['batch', ...args], { cwd, env: stack.env });
+      await joining.until(/is running already/);
+      joining.child.kill('SIGINT');
+      return linesOf((await joining.ended).stderr).slice(1, -1);
+    };
+    const run = ['run', ...toGif('unheeded'), '--window'];
+    const unheeded = (flags: string, now: string) =>
+      `It goes on as it was started: ${flags} only for what is left to do afterwards, while this command watches. To have that now: fileconv batch ${now}`;
+    const cancel = 'cancel unheeded --finish, and then this command again';
+    expect(await join('retry', 'unheeded', '--resubmit')).toEqual([unheeded('--resubmit holds', cancel)]);
+    expect(await join(...run, '9')).toEqual([unheeded('--window holds', 'window unheeded 9')]);
+    expect(await join(...run, '1')).toEqual([]);
+    const more = [...run, '1', '--mode', 'sync', '--stop-after', '5%', '--on-unknown-outcome', 'fail'];
+    expect(await join(...more)).toEqual([unheeded('--mode, --stop-after, --on-unknown-outcome hold', cancel)]);
+    expect(await join(...run, '1')).toEqual([]);
+
+    expect((await batch(cwd, 'cancel', 'unheeded')).code).toBe(0);
+    expect((await command.ended).code).toBe(1);
+  });
+
   it('can be watched and left again: Ctrl-C ends the watching with 130, and the end of the batch with its exit code', async () => {
     const { cwd, command } = await pausedBatch('watched');
     command.child.kill('SIGINT');

@@ -13,6 +13,7 @@ import type { JobSettings } from '../../batch/saved-settings';
 import { readSettings, saveSettings } from '../../batch/saved-settings';
 import { folderUri } from '../../batch/folder-uri';
 import { checkPairs } from '../../batch/check-pairs';
+import { tellUnheeded } from '../../batch/joined';
 import { batchFolder, checkName, settleBatch } from '../../batch/settings';
 import { refuseProblems, tellDryRun, tellWarnings } from '../../batch/tell-plan';
 import { watchBatch } from '../../batch/watch';
@@ -54,7 +55,7 @@ export interface RunFlags {
 interface Undertaking {
   name: string;
   settings: JobSettings;
-  resubmit: boolean;
+  flags: Partial<RunFlags>;
   /** Makes a new run of what is left to do. */
   plan: (signal: AbortSignal) => Promise<PlannedBatch>;
 }
@@ -81,7 +82,7 @@ export async function batchRun(
   return undertake(context, {
     name,
     settings,
-    resubmit,
+    flags,
     plan: (signal) => planBatch({ ...planOptions, ...repetition, signal }),
   });
 }
@@ -98,7 +99,7 @@ export async function batchRetry(
   return undertake(context, {
     name,
     settings,
-    resubmit,
+    flags: { resubmit },
     plan: async (signal) => {
       try {
         const { onUnknownOutcome } = settings.policies ?? {};
@@ -129,7 +130,7 @@ export async function batchWatch(context: CommandContext, name: string): Promise
 }
 
 /** Plans, starts what is to be done or joins what is under way, and watches it to its end. */
-async function undertake(context: CommandContext, { name, settings, resubmit, plan }: Undertaking): Promise<ExitCode> {
+async function undertake(context: CommandContext, { name, settings, flags, plan }: Undertaking): Promise<ExitCode> {
   const { output } = context;
   const signal = untilAskedToEnd();
   const rules = { app: settings.app, signal, isDry: false };
@@ -144,6 +145,8 @@ async function undertake(context: CommandContext, { name, settings, resubmit, pl
   });
   try {
     const client = clientOf(stack, settings.app);
+    // One that can't be read is about to be replaced.
+    const earlier = await readSettings(batchFolder(context, name)).catch(() => undefined);
     const start = async (run: BatchRun): Promise<BatchHandle | undefined> => {
       try {
         await saveSettings(batchFolder(context, name), settings);
@@ -158,7 +161,7 @@ async function undertake(context: CommandContext, { name, settings, resubmit, pl
             folder: folderUri(run.folder),
             items: planned.rows,
             ...settings,
-            ...(resubmit && { resubmit }),
+            ...(flags.resubmit === true && { resubmit: true }),
             ...(stack.uiUrl !== undefined && { uiUrl: stack.uiUrl }),
           }),
         );
@@ -166,17 +169,22 @@ async function undertake(context: CommandContext, { name, settings, resubmit, pl
         // The start may have been received all the same: what a run that did nothing leaves is known for what it is.
         const isRefused = isRefusedStart(error);
         if (isRefused) await discardRun(run.folder);
-        if (error instanceof BatchRunningError) return undefined;
+        if (error instanceof BatchRunningError) {
+          if (earlier) await saveSettings(batchFolder(context, name), earlier);
+          return undefined;
+        }
         throw error instanceof ServiceError ? notStarted(name, error, isRefused) : error;
       }
     };
     let batch = planned.run && (await start(planned.run));
     if (!batch) {
       output.say(`Batch ${name} is running already: watching it. What has changed since is converted afterwards.`);
-      const { result: earlier, stall } = await watchBatch(context, { stack, batch: client.getBatch(name), signal });
-      if (!earlier) return detached(context, { stack, name, stall });
+      const unheeded = tellUnheeded({ name, flags, settings, earlier });
+      if (unheeded !== undefined) output.say(unheeded);
+      const { result, stall } = await watchBatch(context, { stack, batch: client.getBatch(name), signal });
+      if (!result) return detached(context, { stack, name, stall });
       planned = await planOrRefuse(context, rules, () => plan(signal));
-      if (!planned.run) return await (await loadFinish()).finishBatch(context, { stack, name, result: earlier });
+      if (!planned.run) return await (await loadFinish()).finishBatch(context, { stack, name, result });
       batch = await start(planned.run);
       if (!batch)
         throw new CommandError('STATE_UNUSABLE', [

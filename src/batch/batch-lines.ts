@@ -69,6 +69,7 @@ const itemSchema = z.object({
   onExisting: z.enum(['fail', 'skip', 'overwrite', 'rename']).exactOptional(),
   earlier: earlierSchema.exactOptional(),
   kept: keptSchema.exactOptional(),
+  refused: z.object({ code: z.string(), message: z.string() }).exactOptional(),
   startedAs: z.array(z.int().positive()).exactOptional(),
   done: doneSchema.exactOptional(),
 }) satisfies z.ZodType<BatchItem>;

@@ -68,7 +68,7 @@ export async function readBatchItems(
   let bytes = 0;
   for await (const { row, byte, next } of readManifest(folder, from, signal)) {
     rows += 1;
-    const isPassedOver = row.done !== undefined || row.kept !== undefined;
+    const isPassedOver = (row.done ?? row.kept ?? row.refused) !== undefined;
     if (result.isEnd && (isPassedOver || (result.items.length < limit && bytes < maxAnswerBytes))) {
       if (!isPassedOver) {
         result.items.push({ item: row, byte, next });
@@ -113,10 +113,11 @@ async function rowAt(folder: string, byte: number, signal: AbortSignal | undefin
   throw await damaged({ filePath, start: byte }, new Error('the row is gone'));
 }
 
-function countPassedOver({ done, kept }: BatchItem, counts: PassedOver): void {
+function countPassedOver({ done, kept, refused }: BatchItem, counts: PassedOver): void {
   if (done) counts.done += 1;
   if (kept) counts.kept += 1;
-  if (kept) countCode(counts.failures, kept.code);
+  if (refused) counts.refused = (counts.refused ?? 0) + 1;
+  if (kept ?? refused) countCode(counts.failures, (kept ?? refused)?.code);
   if ((done ?? kept)?.possiblyChargedTwice) counts.possiblyChargedTwice += 1;
 }
 

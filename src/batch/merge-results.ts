@@ -14,7 +14,8 @@ const chunkCharacters = 64 * 1024;
 
 /**
  * Writes the last part and `results.jsonl`: exactly one line for every row of the manifest, in its order. A row without a result was skipped
- * when it is `done`, has failed before when it is `kept`, and else never started: cancelled. Repeat-safe. In memory are one number for each result and a few parts, however large the batch is.
+ * when it is `done`, has failed when it is `kept` or `refused`, and else never started: cancelled. Repeat-safe. In memory are one
+ * number for each result and a few parts, however large the batch is.
  */
 export async function mergeBatchResults(
   { folder, parts, rest }: MergeBatchResultsInput,
@@ -82,9 +83,10 @@ class RecentParts {
 }
 
 /** What earlier runs left behind stays with the row. */
-function withoutJob({ item, done, kept, earlier }: BatchItem): BatchItemResult {
+function withoutJob({ item, done, kept, refused, earlier }: BatchItem): BatchItemResult {
   if (done) return { item, status: 'skipped', ...done };
   if (kept) return { item, ...kept, kept: true };
+  if (refused) return { item, status: 'failed', ...refused, charge: 'no' };
   return { item, status: 'cancelled', ...(earlier && rowOfEarlier(earlier)) };
 }
 

@@ -41,7 +41,9 @@ export interface PassedOver {
   done: number;
   /** Failed before, which stays so. */
   kept: number;
-  /** The kept ones by code. */
+  /** Refused by the service beforehand. Absent: none. */
+  refused?: number;
+  /** The kept and the refused ones by code. */
   failures: Record<string, number>;
   /** Of all of them, those that may have been charged twice. */
   possiblyChargedTwice: number;

@@ -22,6 +22,8 @@ export interface BatchItem {
   earlier?: EarlierRuns;
   /** An earlier run may have been charged for it, and policy `onUnknownOutcome: fail` sends nothing again: it stays failed as it was. */
   kept?: KeptOutcome;
+  /** The service has said beforehand that it does not convert this: nothing is sent, and it fails so. */
+  refused?: Refusal;
   /** Items that this row was in earlier runs, the latest first: their jobs are looked at before another one is started. */
   startedAs?: number[];
   /** An earlier run converted the same content with the same options and its result is still there: skipped. */
@@ -30,6 +32,13 @@ export interface BatchItem {
 
 /** Of an item that no job is started for: how the job of an earlier run ended. */
 export type KeptOutcome = Omit<BatchItemResult, 'item' | 'status' | 'kept'> & { status: 'failed' };
+
+/** Why the service would refuse a file, in the words that a job would fail with. */
+export interface Refusal {
+  /** The document's error code. */
+  code: string;
+  message: string;
+}
 
 /** What an earlier run converted, and what became of it. */
 export interface DoneBefore {
@@ -87,7 +96,7 @@ export interface BatchItemResult {
   phase?: JobPhase;
   /** The conversion task that the service accepted. */
   taskId?: string;
-  /** Absent when no job was started, in this run or an earlier one. */
+  /** Absent when no job was started, in this run or an earlier one; `no` of what the service had refused beforehand. */
   charge?: Charge;
   /** The service's warnings: name, and how to resolve it. */
   warnings?: Record<string, string>;
@@ -151,6 +160,8 @@ export interface BatchState extends BatchCounts {
   possiblyChargedTwice: number;
   /** Of the failed: items that an earlier run may have been charged for, so that nothing was sent again. */
   kept: number;
+  /** Of the failed: items that the service had refused beforehand, so that nothing was sent. Absent: none. */
+  refused?: number;
   /** Failures by error code, of 20 codes at most; the rest under `other`. */
   failures: Record<string, number>;
 }

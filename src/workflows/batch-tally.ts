@@ -9,6 +9,8 @@ export interface BatchTotals extends Record<BatchItemStatus, number> {
   possiblyChargedTwice: number;
   /** Of the failed: those that an earlier run may have been charged for, so that nothing was sent again. */
   kept: number;
+  /** Of the failed: those that the service had refused beforehand. */
+  refused?: number;
   failures: Record<string, number>;
 }
 
@@ -50,20 +52,21 @@ export class BatchTally {
   }
 
   /** Rows that no job was started for. */
-  addPassedOver({ done, kept, failures, possiblyChargedTwice }: PassedOver): void {
+  addPassedOver({ done, kept, refused = 0, failures, possiblyChargedTwice }: PassedOver): void {
     const { totals } = this;
     totals.skipped += done;
-    totals.failed += kept;
+    totals.failed += kept + refused;
     totals.kept += kept;
+    if (refused > 0) totals.refused = refused;
     totals.possiblyChargedTwice += possiblyChargedTwice;
     for (const [code, count] of Object.entries(failures)) countCode(totals.failures, code, count);
   }
 
   /** Whether so many have failed that no more jobs should be started. */
   exceeds(stopAfter: ConversionBatchInput['stopAfter']): boolean {
-    const { succeeded } = this.totals;
-    // What nobody tried again tells nothing new.
-    const failed = this.totals.failed - this.totals.kept;
+    const { succeeded, kept, refused = 0 } = this.totals;
+    // What nobody tried tells nothing new.
+    const failed = this.totals.failed - kept - refused;
     const { failures, percent } = stopAfter ?? {};
     if (failures !== undefined && failed >= failures) return true;
     const judged = succeeded + failed;

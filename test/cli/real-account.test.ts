@@ -1,9 +1,9 @@
 import { existsSync, writeFileSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { accountApp, accountToken, type AccountService, startAccountService } from '../support/account-service';
-import { formats } from '../support/account-formats';
-import { fileconv, linesOf, newFolder, parseJson, removeFolders } from './fileconv';
+import { endOfPng, formats, learn } from '../support/account-formats';
+import { fileconv, filesBelow, linesOf, newFolder, parseJson, removeFolders } from './fileconv';
 
 /** What commands make of a real account, before anything costs: formats, pairs and names as its pages tell them. */
 
@@ -73,10 +73,10 @@ it('the dry run of 10,000 files of 6 kinds asks once for each pair, and lists wh
   const ended = await run('batch', 'run', 'many', '--to', 'webp', '--out', 'out', '--dry-run');
   expect(service.questions() - before).toBe(6);
   expect(linesOf(ended.stderr)).toEqual([
-    "warning: 1,666 files of format md can't be converted, and will fail: the service does not convert md to webp. See what it converts md to: fileconv formats md",
-    "warning: 1,666 files of format docx can't be converted, and will fail: the service does not convert docx to webp. See what it converts docx to: fileconv formats docx",
+    "warning: 1,666 files of format md can't be converted, and will fail without being uploaded: the service does not convert md to webp. See what it converts md to: fileconv formats md",
+    "warning: 1,666 files of format docx can't be converted, and will fail without being uploaded: the service does not convert docx to webp. See what it converts docx to: fileconv formats docx",
   ]);
-  expect(ended.stdout).toContain('10,000 files to convert');
+  expect(ended.stdout).toContain('6,668 files to convert');
   expect(ended.code).toBe(0);
 });
 
@@ -96,6 +96,63 @@ it.each([['--dry-run'], ['--recursive']])(
     expect(existsSync(path.join(folder, '.fileconv/batches/dot-docx'))).toBe(false);
   },
 );
+
+interface Report {
+  counts: Record<string, number>;
+  failures: { items: object[] }[];
+  files: { csv: string };
+}
+
+describe('a batch of 4 files, one of which is_match is false for', () => {
+  const batch = (...args: string[]) => run('batch', ...args, '--json');
+  const counted = () => ['upload/file', 'convert/file', 'convert/graph'].map((path) => service.count(path));
+  const message = 'The service does not convert md to webp. See what it converts md to: fileconv formats md';
+
+  beforeAll(async () => {
+    await mkdir(path.join(folder, 'mixed'));
+    for (const name of ['a.png', 'b.md', 'c.jpg', 'd.gif']) await writeFile(path.join(folder, 'mixed', name), endOfPng);
+  });
+
+  it('uploads and converts three; the fourth is a failed row with the code of a refusal, charge no, and no job', async () => {
+    const before = counted();
+    const dry = await batch('run', 'mixed', '--to', 'webp', '--out', 'webp', '--dry-run');
+    expect(parseJson(dry.stdout)).toMatchObject({
+      todo: 3,
+      refused: [{ input: 'md', output: 'webp', rows: 1, refusal: { code: 'NO_CONVERTER_INPUT_TO_OUTPUT', message } }],
+    });
+    const ended = await batch('run', 'mixed', '--to', 'webp', '--out', 'webp', '--name', 'mixed', '--stop-after', '1');
+    expect(ended.code).toBe(1);
+    expect(ended.stderr).toContain(
+      "warning: 1 file of format md can't be converted, and will fail without being uploaded",
+    );
+    expect(counted()).toEqual([3, 3, 8].map((more, index) => (before[index] ?? 0) + more));
+    const { counts, failures, files } = parseJson(ended.stdout) as Report;
+    expect(counts).toMatchObject({ items: 4, succeeded: 3, failed: 1, cancelled: 0 });
+    expect(failures).toMatchObject([
+      {
+        code: 'NO_CONVERTER_INPUT_TO_OUTPUT',
+        count: 1,
+        advice: 'Choose another target format; `fileconv formats` shows which go together.',
+        items: [{ item: 2, message, charge: 'no' }],
+      },
+    ]);
+    expect(failures[0]?.items[0]).not.toHaveProperty('workflowId');
+    expect(await readFile(files.csv, 'utf8')).toContain(`,NO_CONVERTER_INPUT_TO_OUTPUT,${message},`);
+    expect(await filesBelow(path.join(folder, 'webp'))).toEqual(['a.webp', 'c.webp', 'd.webp']);
+  });
+
+  it('tried again the service is asked again: it may have learned the format', async () => {
+    const before = counted();
+    const still = await batch('retry', 'mixed');
+    expect(still.stderr).toContain("1 file of format md can't be converted: the service does not convert md to webp.");
+    expect(still.code).toBe(2);
+    learn('md', 'webp');
+    const ended = await batch('retry', 'mixed');
+    expect((parseJson(ended.stdout) as Report).counts).toMatchObject({ succeeded: 1, skipped: 3, failed: 0 });
+    expect(ended.code).toBe(0);
+    expect(counted()).toEqual([1, 1, 2].map((more, index) => (before[index] ?? 0) + more));
+  });
+});
 
 it('a dry run needs no service: what could not be asked is said in one line', async () => {
   const env = { ACCOUNT_TOKEN: accountToken, FILECONV_APPS_ACCOUNT_BASE_URL: 'http://127.0.0.1:9' };

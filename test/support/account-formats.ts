@@ -40,8 +40,16 @@ export const formats: readonly Format[] = [
   format('pdf', 'Portable Document Format', 'document', 'out'),
 ];
 
+const learned = new Set<string>();
+
+/** From now on the service converts this too. */
+export function learn(input: string, output: string): void {
+  learned.add(`${input} ${output}`);
+}
+
 /** Whether the first converts to the second. */
 export function partners(input: Format, output: Format): boolean {
+  if (learned.has(`${input.format} ${output.format}`)) return true;
   return input.isInput && output.isOutput && input.kind === output.kind && input !== output;
 }
 

@@ -12,6 +12,7 @@ import { draftRows, type LeftOut } from './draft-rows';
 import { Findings } from './findings';
 import { look } from './look';
 import type { PlannedBatch } from './planned-batch';
+import type { AskPair } from './refuse-row';
 import { settleRows } from './settle-rows';
 import { writeRun, type SettledRow } from './write-run';
 
@@ -36,6 +37,8 @@ export interface PlanBatchOptions {
   onUnknownOutcome?: OnUnknownOutcome | undefined;
   /** Converts those in any case. Default: no. */
   resubmit?: boolean | undefined;
+  /** What is known beforehand of what the service refuses. Default: nothing. */
+  ask?: AskPair | undefined;
   /** Writes no run. */
   dryRun?: boolean | undefined;
   /** Read when `-` is among the sources. */
@@ -131,7 +134,7 @@ class BatchPlanning {
 
   /** Both passes over everything that was named. */
   async *#rows(rules: DestinationRules): AsyncGenerator<SettledRow> {
-    const { batchFolder, onUnknownOutcome, resubmit, settledForMs, signal, what } = this.options;
+    const { batchFolder, onUnknownOutcome, resubmit, ask, settledForMs, signal, what } = this.options;
     const earlier = await EarlierResults.read(batchFolder, signal);
     this.#earlier = earlier;
     const unknown = await draftRows({
@@ -148,13 +151,14 @@ class BatchPlanning {
       signal,
     });
     if (unknown.length > 0) await earlier.lookFurther(unknown, signal);
-    const mayWait = settledForMs !== undefined && this.#problems.count === 0;
+    const mayRun = this.#problems.count === 0;
     yield* settleRows({
       rows: this.draft.rows(signal),
       earlier,
       leftOut: this.#leftOut,
       rules: { onUnknownOutcome: onUnknownOutcome ?? defaultPolicies.onUnknownOutcome, resubmit: resubmit === true },
-      secondLook: mayWait ? this.#pause(settledForMs) : undefined,
+      ask: mayRun ? ask : undefined,
+      secondLook: mayRun && settledForMs !== undefined ? this.#pause(settledForMs) : undefined,
       signal,
     });
   }

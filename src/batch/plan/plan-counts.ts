@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { Findings } from './findings';
-import type { FormatCount, PlannedBatch } from './planned-batch';
+import type { FormatCount, PlannedBatch, RefusedCount } from './planned-batch';
+import { extensionOf } from './refuse-row';
 import type { SettledRow } from './write-run';
 
 /** Counts the rows of a plan as they come. */
@@ -14,6 +15,7 @@ export class PlanCounts {
   #done = 0;
   #bytes = 0;
   #replaced = 0;
+  readonly #refused = new Map<string, RefusedCount>();
   readonly #formats = new Map<string, FormatCount>();
 
   add({ item, bytes, exists }: SettledRow): void {
@@ -26,33 +28,40 @@ export class PlanCounts {
       this.kept += 1;
       return;
     }
+    const extension = extensionOf(item.source);
+    const { input = extension, output, refused: refusal } = item;
+    const key = `${extension} ${input} ${output}`;
+    const kind = { input, extension, output, rows: 0 };
+    if (refusal) {
+      const refused = this.#refused.get(key) ?? { ...kind, refusal };
+      refused.rows += 1;
+      this.#refused.set(key, refused);
+      return;
+    }
     this.todo += 1;
     this.#bytes += bytes;
     if (item.onExisting === 'overwrite') this.#replaced += 1;
     else if (exists) this.existing.add('DESTINATION_EXISTS', `${fileURLToPath(item.destination)} exists already.`);
-    const extension = extensionOf(item.source);
-    const { input = extension, output } = item;
-    const key = `${extension} ${input} ${output}`;
-    const format = this.#formats.get(key) ?? { input, extension, output, rows: 0, bytes: 0 };
+    const format = this.#formats.get(key) ?? { ...kind, bytes: 0 };
     format.rows += 1;
     format.bytes += bytes;
     this.#formats.set(key, format);
   }
 
-  summary(): Pick<PlannedBatch, 'rows' | 'done' | 'kept' | 'todo' | 'bytes' | 'formats' | 'replaced'> {
-    const formats = [...this.#formats.values()].sort((one, other) => other.rows - one.rows);
+  summary(): Pick<PlannedBatch, 'rows' | 'done' | 'kept' | 'refused' | 'todo' | 'bytes' | 'formats' | 'replaced'> {
     return {
       rows: this.rows,
       done: this.#done,
       kept: this.kept,
+      refused: mostFrequentFirst(this.#refused),
       todo: this.todo,
       bytes: this.#bytes,
-      formats,
+      formats: mostFrequentFirst(this.#formats),
       replaced: this.#replaced,
     };
   }
 }
 
-function extensionOf(uri: string): string {
-  return (/\.([^./]+)$/.exec(uri)?.[1] ?? '').toLowerCase();
+function mostFrequentFirst<Count extends { rows: number }>(counts: ReadonlyMap<string, Count>): Count[] {
+  return [...counts.values()].sort((one, other) => other.rows - one.rows);
 }

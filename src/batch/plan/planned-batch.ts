@@ -1,3 +1,4 @@
+import type { Refusal } from '../../shared/batch';
 import type { BatchRun } from '../runs/run-folders';
 import type { LeftOut } from './draft-rows';
 import type { FindingList } from './findings';
@@ -13,16 +14,23 @@ export interface FormatCount {
   bytes: number;
 }
 
+/** Files of one kind that the service does not convert. */
+export interface RefusedCount extends Omit<FormatCount, 'bytes'> {
+  refusal: Refusal;
+}
+
 /** What a batch would do, or is about to. */
 export interface PlannedBatch {
   /** The new run; absent when there are problems, when nothing is to be done, and of a dry run. */
   run?: BatchRun;
-  /** Rows of the manifest: `done`, `kept` and `todo` together. */
+  /** Rows of the manifest: `done`, `kept`, `refused` and `todo` together. */
   rows: number;
   /** Converted by an earlier run from the same content, and still there. */
   done: number;
   /** An earlier run may have been charged for them and brought no result: policy `fail` converts them only with `resubmit`. */
   kept: number;
+  /** Rows that fail without being sent, since the service does not convert them; the most frequent first. */
+  refused: RefusedCount[];
   todo: number;
   /** Of the sources to do. */
   bytes: number;

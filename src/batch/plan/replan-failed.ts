@@ -11,6 +11,7 @@ import { readItems } from '../runs/read-run';
 import { look } from './look';
 import { mapOrdered } from './map-ordered';
 import type { PlannedBatch } from './planned-batch';
+import { refuseRow, type AskPair } from './refuse-row';
 import { repeatRow } from './repeat-row';
 import { writeRun, type SettledRow } from './write-run';
 
@@ -21,6 +22,8 @@ export interface ReplanFailedOptions {
   onUnknownOutcome?: OnUnknownOutcome | undefined;
   /** Converts those in any case. Default: no. */
   resubmit?: boolean | undefined;
+  /** What is known beforehand of what the service refuses. Default: nothing. */
+  ask?: AskPair | undefined;
   /** Writes no run. */
   dryRun?: boolean | undefined;
   signal?: AbortSignal | undefined;
@@ -53,6 +56,7 @@ async function replan({
   batchFolder,
   onUnknownOutcome = defaultPolicies.onUnknownOutcome,
   resubmit,
+  ask,
   dryRun,
   signal,
 }: ReplanFailedOptions): Promise<PlannedBatch> {
@@ -63,7 +67,7 @@ async function replan({
   }
   const rules = { onUnknownOutcome, resubmit: resubmit === true };
   const rows = mapOrdered(readItems(latest, signal), { concurrency: rowsUnderWay, signal }, (item) =>
-    replanRow(item, earlier, { rules, signal }),
+    replanRow(item, earlier, { rules, ask, signal }),
   );
   const { run, counts } = await writeRun(rows, {
     batchFolder,
@@ -83,7 +87,7 @@ async function replan({
 async function replanRow(
   { source, output, input, destination, onExisting: before, done }: BatchItem,
   earlier: EarlierResults,
-  { rules, signal }: { rules: RepetitionRules; signal: AbortSignal | undefined },
+  { rules, ask, signal }: { rules: RepetitionRules; ask: AskPair | undefined; signal: AbortSignal | undefined },
 ): Promise<SettledRow> {
   const row = { source, output, ...(input !== undefined && { input }), destination };
   const file = fileURLToPath(source);
@@ -99,7 +103,8 @@ async function replanRow(
   const repeated = known && (await repeatRow({ ...row, source: file }, known, { rules, signal }));
   // Whether a run's own result is there is asked again: somebody may have put a file of his own there since.
   const asked = before !== undefined && before !== 'overwrite' && { onExisting: before };
-  return { item: { ...row, ...asked, ...repeated }, ...seen };
+  const again = { ...row, ...asked, ...repeated };
+  return { item: await refuseRow(again, { ask, known, exists: seen.exists }), ...seen };
 }
 
 /** What the latest run made of a row; undefined when that was nothing. */

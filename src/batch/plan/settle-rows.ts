@@ -5,6 +5,7 @@ import type { DraftRow } from './draft-file';
 import type { LeftOut } from './draft-rows';
 import { look } from './look';
 import { mapOrdered } from './map-ordered';
+import { refuseRow, type AskPair } from './refuse-row';
 import { repeatRow } from './repeat-row';
 import type { SettledRow } from './write-run';
 
@@ -16,6 +17,7 @@ export interface Settling {
   earlier: EarlierResults;
   leftOut: LeftOut;
   rules: RepetitionRules;
+  ask: AskPair | undefined;
   /** Resolves when sources may be looked at a second time; absent: once is enough. */
   secondLook: (() => Promise<void>) | undefined;
   signal: AbortSignal | undefined;
@@ -34,7 +36,7 @@ export async function* settleRows(settling: Settling): AsyncGenerator<SettledRow
 /** Undefined when the source has changed since it was drafted. */
 async function settleRow(
   row: DraftRow,
-  { earlier, rules, secondLook, signal }: Settling,
+  { earlier, rules, ask, secondLook, signal }: Settling,
 ): Promise<SettledRow | undefined> {
   const { source, output, input, stamp, bytes, exists } = row;
   const destination = pathToFileURL(row.destination).href;
@@ -47,5 +49,6 @@ async function settleRow(
   }
   earlier.take(destination);
   const asked = { source: pathToFileURL(source).href, output, ...(input !== undefined && { input }), destination };
-  return { item: { ...asked, ...repeated }, bytes, exists };
+  const item = await refuseRow({ ...asked, ...repeated }, { ask, known, exists });
+  return { item, bytes, exists };
 }

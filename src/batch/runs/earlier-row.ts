@@ -39,7 +39,7 @@ const maxStartedAs = 20;
 
 /** A row as a run was planned with it. `isOver`: the run has ended, so that a row without a result has no job. */
 export function plannedRow(item: BatchItem, { isOver }: { isOver: boolean }): EarlierRow {
-  const { output, input, done, earlier, kept } = item;
+  const { output, input, done, earlier, kept, refused } = item;
   const options = { output, ...(input !== undefined && { input }) };
   const owed = kept && owedOf(kept, options);
   const before = item.startedAs ?? none;
@@ -49,7 +49,7 @@ export function plannedRow(item: BatchItem, { isOver }: { isOver: boolean }): Ea
     ...(done && { delivered: { ...done, options } }),
     ...(earlier && { owed: { ...earlier, options } }),
     ...(owed && { owed }),
-    startedAs: done || kept ? none : isOver ? before : [item.item, ...others].slice(0, maxStartedAs),
+    startedAs: done || kept ? none : isOver || refused ? before : [item.item, ...others].slice(0, maxStartedAs),
   };
 }
 
@@ -64,7 +64,7 @@ export function endedRow(row: EarlierRow, { item, ...result }: BatchItemResult):
   }
   const { delivered } = row;
   const kept = { options, status, ...(delivered && { delivered }) };
-  // It was done before; or its turn never came, and what the run was planned with holds on.
+  // It was done before, or refused; or its turn never came, and what the run was planned with holds on.
   if (workflowId === undefined) return { ...kept, startedAs: row.startedAs, ...(row.owed && { owed: row.owed }) };
   const owed = owedOf(result, options);
   return { ...kept, startedAs: [itemOf(workflowId) ?? item], ...(owed && { owed }) };

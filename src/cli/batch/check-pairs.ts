@@ -1,47 +1,57 @@
 import type { Finding } from '../../batch/plan/findings';
-import type { PlannedBatch } from '../../batch/plan/planned-batch';
+import type { PlannedBatch, RefusedCount } from '../../batch/plan/planned-batch';
+import type { AskedPair, AskPair } from '../../batch/plan/refuse-row';
 import { counted } from '../../batch/report/wording';
+import type { Refusal } from '../../shared/batch';
 import type { CommandContext } from '../command-context';
-import { whyNot } from '../convert/formats-check';
+import { capitalised, whyNot } from '../convert/formats-check';
 import { withFormats } from '../formats/with-formats';
 
-/**
- * The plan, with what the service does not convert among its warnings, or, when that is all there is to do, among its problems. Asks once
- * for each pair of formats, and nothing when nothing is to be done.
- */
-export async function checkPairs(
+/** Asks the service once for each pair of formats of a plan, one after the other; when it can't be asked, that is said once. */
+export function askPairs(
   context: CommandContext,
-  plan: PlannedBatch,
   { app, signal, isDry }: { app: string; signal: AbortSignal; isDry: boolean },
-): Promise<PlannedBatch> {
-  if (plan.formats.length === 0 || plan.problems.count > 0) return plan;
-  const reasons = await withFormats(
-    context,
-    app,
-    async (lookup) => {
-      const found: { files: string; reason: string }[] = [];
-      for (const { input, extension, output, rows } of plan.formats) {
-        const from = input === extension ? undefined : input;
-        const reason = await whyNot(lookup, { extension, from, to: output });
-        if (reason !== undefined)
-          found.push({ files: counted(rows, 'file') + (input && ` of format ${input}`), reason });
-      }
-      return found;
-    },
-    { signal, mayBeAway: isDry },
-  );
-  if (!reasons || reasons.length === 0) return plan;
-  const code = 'FORMAT_UNUSABLE';
-  if (reasons.length === plan.formats.length) {
-    const listed = reasons.map(({ files, reason }): Finding => ({
-      code,
-      message: `${files} can't be converted: ${reason}`,
-    }));
-    return { ...plan, problems: { count: listed.length, listed } };
-  }
-  const more = reasons.map(({ files, reason }): Finding => {
-    return { code, message: `${files} can't be converted, and will fail: ${reason}` };
-  });
-  const { count, listed } = plan.warnings;
-  return { ...plan, warnings: { count: count + more.length, listed: [...listed, ...more] } };
+): AskPair {
+  const answers = new Map<string, Promise<Refusal | undefined>>();
+  let last: Promise<unknown> = Promise.resolve();
+  let isSilent = false;
+  const ask = async ({ extension, input, output }: AskedPair): Promise<Refusal | undefined> => {
+    if (isSilent) return undefined;
+    const answer = await withFormats(
+      context,
+      app,
+      async (lookup) => ({ refusal: await whyNot(lookup, { extension, from: input, to: output }) }),
+      { signal, mayBeAway: isDry },
+    );
+    isSilent = !answer;
+    const refusal = answer?.refusal;
+    return refusal && { code: refusal.code, message: capitalised(refusal.reason) };
+  };
+  return (pair) => {
+    const key = JSON.stringify([pair.extension, pair.input, pair.output]);
+    const known = answers.get(key);
+    if (known) return known;
+    const answer = last.then(() => ask(pair));
+    last = answer.catch(() => (isSilent = true));
+    answers.set(key, answer);
+    return answer;
+  };
+}
+
+/** The plan, with what the service does not convert among its warnings, or, when that is all there is to do, among its problems. */
+export function withRefused(plan: PlannedBatch): PlannedBatch {
+  const { refused, todo, warnings, problems } = plan;
+  if (refused.length === 0) return plan;
+  const isAll = todo === 0;
+  const found = refused.map((each): Finding => ({ code: 'FORMAT_UNUSABLE', message: tell(each, isAll) }));
+  if (isAll)
+    return { ...plan, problems: { count: problems.count + found.length, listed: [...problems.listed, ...found] } };
+  return { ...plan, warnings: { count: warnings.count + found.length, listed: [...warnings.listed, ...found] } };
+}
+
+function tell({ rows, input, refusal }: RefusedCount, isAll: boolean): string {
+  const files = counted(rows, 'file') + (input && ` of format ${input}`);
+  const { message } = refusal;
+  const fate = isAll ? '' : ', and will fail without being uploaded';
+  return `${files} can't be converted${fate}: ${message.charAt(0).toLowerCase()}${message.slice(1)}`;
 }

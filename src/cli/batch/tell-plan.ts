@@ -41,12 +41,13 @@ export function tellDryRun(
     onExisting,
   }: { name: string; plan: PlannedBatch; vcredits: number | undefined; onExisting: OnExisting },
 ): void {
-  const { rows, done, todo, bytes, formats, replaced, existing, warnings, leftOut } = plan;
+  const { rows, done, refused, todo, bytes, formats, replaced, existing, warnings, leftOut } = plan;
   if (output.json) {
     output.printJson({
       batch: name,
       rows,
       done,
+      refused,
       todo,
       bytes,
       formats,

@@ -1,3 +1,4 @@
+import type { KnownErrorCode } from '../../api/error-codes';
 import { closestName } from '../../shared/closest-name';
 import { CommandError, throwIfAny } from '../command-error';
 import type { FormatLookup, FormatPair, PairProblem } from '../formats/format-lookup';
@@ -23,21 +24,46 @@ export async function checkFormats(lookup: FormatLookup, { inputs, from, to }: W
     const files = inputs.filter((input) => input.extension === extension).map(({ file }) => file);
     const [first = '', ...others] = files;
     const who = others.length === 0 ? first : `${first} and ${others.length} more`;
-    const reason = await whyNot(lookup, { extension, from, to }, first);
-    if (reason !== undefined) problems.push(`${who} can't be converted: ${reason}`);
+    const refusal = await whyNot(lookup, { extension, from, to }, first);
+    if (refusal) problems.push(`${who} can't be converted: ${refusal.reason}`);
   }
   throwIfAny('FORMAT_UNUSABLE', problems);
   return target.extension;
 }
 
-/** Why the service does not convert such files, of which one is named, and what to type next; undefined when it does. */
-export async function whyNot(lookup: FormatLookup, pair: FormatPair, file = 'NAME'): Promise<string | undefined> {
+/**
+ * Why the service does not convert such files, of which one is named, and what to type next; undefined when it does. `code`: what a job
+ * would fail with.
+ */
+export async function whyNot(
+  lookup: FormatLookup,
+  pair: FormatPair,
+  file = 'NAME',
+): Promise<{ code: KnownErrorCode; reason: string } | undefined> {
   if (pair.extension === '') {
-    return `by the extension of its name the service tells a file's format, and there is none. Rename it, for example to ${file}.md.`;
+    const reason = `by the extension of its name the service tells a file's format, and there is none. Rename it, for example to ${file}.md.`;
+    return { code: 'NOT_VALID_EXTENSION', reason };
   }
   const problem = await lookup.problemOf(pair);
-  if (problem?.kind === 'unknownOutput') return unknownTarget(lookup, pair.to);
-  return problem && explain(problem, pair);
+  if (!problem) return undefined;
+  const reason = problem.kind === 'unknownOutput' ? await unknownTarget(lookup, pair.to) : explain(problem, pair);
+  return { code: codeOf(problem, pair), reason };
+}
+
+/** An extension that nobody knows is refused with the upload already. */
+function codeOf({ kind }: PairProblem, { from }: FormatPair): KnownErrorCode {
+  switch (kind) {
+    case 'unknownInput':
+      return from === undefined ? 'NOT_VALID_EXTENSION' : 'INVALID_INPUT_FORMAT';
+    case 'unknownOutput':
+      return 'INVALID_OUTPUT_FORMAT';
+    case 'unsupportedExtension':
+      return 'NOT_VALID_EXTENSION';
+    case 'extensionMismatch':
+      return 'NOT_MATCH_EXTENSION_AND_INPUT';
+    case 'noConverter':
+      return 'NO_CONVERTER_INPUT_TO_OUTPUT';
+  }
 }
 
 async function unknownTarget(lookup: FormatLookup, to: string): Promise<string> {
@@ -64,6 +90,6 @@ function explain(
   }
 }
 
-function capitalised(text: string): string {
+export function capitalised(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }

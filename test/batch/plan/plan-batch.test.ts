@@ -16,6 +16,7 @@ describe('a plan of folders', () => {
       rows: 3,
       done: 0,
       kept: 0,
+      refused: [],
       todo: 3,
       bytes: 5,
       formats: [

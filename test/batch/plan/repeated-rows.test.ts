@@ -1,6 +1,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { runFiles } from '../../../src/batch/run-files';
+import type { AskPair } from '../../../src/batch/plan/refuse-row';
 import { replanFailed } from '../../../src/batch/plan/replan-failed';
 import type { BatchItem, BatchItemResult } from '../../../src/shared/batch';
 import { addFiles, cleanUp, makeTree } from '../folder';
@@ -35,8 +36,10 @@ const accepted = { ...job, code: 'DESTINATION_EXISTS', charge: 'yes', taskId: 't
 const unknown = { ...job, code: 'OUTCOME_UNKNOWN', message: 'cut', charge: 'maybe', source } as const;
 
 describe.each(['run', 'retry'] as const)('batch %s', (command) => {
-  const again = (cwd: string, options: { onUnknownOutcome?: 'fail' | 'resubmit'; resubmit?: boolean } = {}) =>
-    command === 'run' ? plan(cwd, options) : replanFailed({ batchFolder: path.join(cwd, '.batch'), ...options });
+  const again = (
+    cwd: string,
+    options: { onUnknownOutcome?: 'fail' | 'resubmit'; resubmit?: boolean; ask?: AskPair } = {},
+  ) => (command === 'run' ? plan(cwd, options) : replanFailed({ batchFolder: path.join(cwd, '.batch'), ...options }));
 
   it('fetches an accepted task of the same content', async () => {
     const cwd = await endedWith(accepted);
@@ -81,6 +84,30 @@ describe.each(['run', 'retry'] as const)('batch %s', (command) => {
     const never = await endedWith({ status: 'cancelled' });
     expect(await again(never, { onUnknownOutcome: 'fail' })).toMatchObject({ kept: 0, todo: 1 });
     expect(await itemOf(never, 'a.md')).not.toHaveProperty('earlier');
+  });
+
+  it('marks what the service refuses beforehand, but no row of which a job or a charge may be open', async () => {
+    const refusal = { code: 'NO_CONVERTER_INPUT_TO_OUTPUT', message: 'The service does not convert md to pdf.' };
+    const ask: AskPair = ({ extension }) => Promise.resolve(extension === 'md' ? refusal : undefined);
+    const free = await makeTree({ ...files, 'in/c.txt': 'c' });
+    await plan(free);
+    const ended = await convertAll(free, { fail: ['a.md', 'c.txt'] });
+    const failed = { ...job, code: 'INVALID_FILE', charge: 'no', source } as const;
+    await writeResults(
+      free,
+      ended.map((each) => (each.status === 'failed' ? { ...each, ...failed, workflowId: `batch/${each.item}` } : each)),
+    );
+    expect(await again(free, { ask })).toMatchObject({
+      ...{ rows: 3, done: 1, todo: 1, formats: [{ input: 'txt', rows: 1 }] },
+      refused: [{ extension: 'md', input: 'md', output: 'pdf', rows: 1, refusal }],
+    });
+    expect(await itemOf(free, 'a.md')).toMatchObject({ refused: refusal, startedAs: [1] });
+    expect(await itemOf(free, 'c.txt')).not.toHaveProperty('refused');
+    const charged = await endedWith(accepted);
+    expect(await again(charged, { ask })).toMatchObject({ done: 1, todo: 1, refused: [] });
+    const running = await makeTree(files);
+    await plan(running);
+    expect(await again(running, { ask })).toMatchObject({ todo: 2, refused: [] });
   });
 
   it('leaves the mark with a row that is converted again, and with one that is done', async () => {

@@ -1,6 +1,7 @@
 import { ServiceError } from '@temporalio/client';
 import { planBatch } from '../../../batch/plan/plan-batch';
 import type { PlannedBatch } from '../../../batch/plan/planned-batch';
+import type { AskPair } from '../../../batch/plan/refuse-row';
 import { NoEarlierRunError, replanFailed } from '../../../batch/plan/replan-failed';
 import { counted, shellWord } from '../../../batch/report/wording';
 import { discardRun, type BatchRun } from '../../../batch/runs/run-folders';
@@ -12,7 +13,7 @@ import { estimateVcredits } from '../../../batch/runs/estimate-vcredits';
 import type { JobSettings } from '../../batch/saved-settings';
 import { readSettings, saveSettings } from '../../batch/saved-settings';
 import { folderUri } from '../../batch/folder-uri';
-import { checkPairs } from '../../batch/check-pairs';
+import { askPairs, withRefused } from '../../batch/check-pairs';
 import { tellUnheeded } from '../../batch/joined';
 import { batchFolder, checkName, settleBatch } from '../../batch/settings';
 import { refuseProblems, tellDryRun, tellWarnings } from '../../batch/tell-plan';
@@ -52,12 +53,17 @@ export interface RunFlags {
   dryRun?: boolean;
 }
 
+interface Planning {
+  signal: AbortSignal;
+  ask: AskPair;
+}
+
 interface Undertaking {
   name: string;
   settings: JobSettings;
   flags: Partial<RunFlags>;
   /** Makes a new run of what is left to do. */
-  plan: (signal: AbortSignal) => Promise<PlannedBatch>;
+  plan: (options: Planning) => Promise<PlannedBatch>;
 }
 
 /** `fileconv batch run`: exit code 0 only when every file is converted, now or by an earlier run. */
@@ -72,8 +78,8 @@ export async function batchRun(
   const repetition = { onUnknownOutcome: settings.policies?.onUnknownOutcome, resubmit };
   if (flags.dryRun === true) {
     const signal = untilAskedToEnd();
-    const plan = await planOrRefuse(context, { app, signal, isDry: true }, () =>
-      planBatch({ ...planOptions, ...repetition, dryRun: true, signal }),
+    const plan = await planOrRefuse(context, { settings, signal, isDry: true }, (planning) =>
+      planBatch({ ...planOptions, ...repetition, dryRun: true, ...planning }),
     );
     const vcredits = await estimateVcredits(planOptions.batchFolder, plan.todo);
     tellDryRun(context, { name, plan, vcredits, onExisting: settings.onExisting ?? 'fail' });
@@ -83,7 +89,7 @@ export async function batchRun(
     name,
     settings,
     flags,
-    plan: (signal) => planBatch({ ...planOptions, ...repetition, signal }),
+    plan: (planning) => planBatch({ ...planOptions, ...repetition, ...planning }),
   });
 }
 
@@ -100,10 +106,10 @@ export async function batchRetry(
     name,
     settings,
     flags: { resubmit },
-    plan: async (signal) => {
+    plan: async (planning) => {
       try {
         const { onUnknownOutcome } = settings.policies ?? {};
-        return await replanFailed({ batchFolder: batchFolder(context, name), onUnknownOutcome, resubmit, signal });
+        return await replanFailed({ batchFolder: batchFolder(context, name), onUnknownOutcome, resubmit, ...planning });
       } catch (error) {
         if (!(error instanceof NoEarlierRunError)) throw error;
         throw new CommandError('INPUT_UNUSABLE', [`There is no batch ${name} here. See: fileconv batch list`], {
@@ -133,8 +139,8 @@ export async function batchWatch(context: CommandContext, name: string): Promise
 async function undertake(context: CommandContext, { name, settings, flags, plan }: Undertaking): Promise<ExitCode> {
   const { output } = context;
   const signal = untilAskedToEnd();
-  const rules = { app: settings.app, signal, isDry: false };
-  let planned = await planOrRefuse(context, rules, () => plan(signal));
+  const rules = { settings, signal, isDry: false };
+  let planned = await planOrRefuse(context, rules, plan);
   const nothingToDo = (): ExitCode | undefined => (planned.run ? undefined : tellNothingToDo(context, name, planned));
   // Before anything is started: most mistakes are found without a stack.
   const done = nothingToDo();
@@ -183,7 +189,7 @@ async function undertake(context: CommandContext, { name, settings, flags, plan 
       if (unheeded !== undefined) output.say(unheeded);
       const { result, stall } = await watchBatch(context, { stack, batch: client.getBatch(name), signal });
       if (!result) return detached(context, { stack, name, stall });
-      planned = await planOrRefuse(context, rules, () => plan(signal));
+      planned = await planOrRefuse(context, rules, plan);
       if (!planned.run) return await (await loadFinish()).finishBatch(context, { stack, name, result });
       batch = await start(planned.run);
       if (!batch)
@@ -210,22 +216,21 @@ function notStarted(name: string, error: ServiceError, isRefused: boolean): Comm
 
 async function planOrRefuse(
   context: CommandContext,
-  { app, signal, isDry }: { app: string; signal: AbortSignal; isDry: boolean },
-  plan: () => Promise<PlannedBatch>,
+  { settings, signal, isDry }: { settings: JobSettings; signal: AbortSignal; isDry: boolean },
+  plan: Undertaking['plan'],
 ): Promise<PlannedBatch> {
-  const planned = await plan().catch((error: unknown) => {
+  const { app, onExisting } = settings;
+  const askPair = askPairs(context, { app, signal, isDry });
+  // What is skipped anyway is nothing to ask about.
+  const ask: AskPair = (pair) => (pair.exists && onExisting === 'skip' ? Promise.resolve(undefined) : askPair(pair));
+  const planned = await plan({ signal, ask }).catch((error: unknown) => {
     if (!signal.aborted) throw error;
     throw interrupted(error);
   });
-  try {
-    const checked = await checkPairs(context, planned, { app, signal, isDry });
-    refuseProblems(checked);
-    tellWarnings(context, checked);
-    return checked;
-  } catch (error) {
-    if (planned.run) await discardRun(planned.run.folder);
-    throw error;
-  }
+  const checked = withRefused(planned);
+  refuseProblems(checked);
+  tellWarnings(context, checked);
+  return checked;
 }
 
 /** What writes the report. */

@@ -1,13 +1,15 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
+import { shellWord } from '../batch/report/wording';
 import type { AppProfile, TokenSource } from '../config';
 import { temporalTarget } from '../config/temporal-connection';
 import { systemErrorCode } from '../shared/system-error';
 import type { CommandContext } from './command-context';
 import { CommandError } from './command-error';
 import { configuredServiceUrl } from './embedded-service';
-import { isLoopback } from './loopback';
+import { isLoopback, isLoopbackAddress } from './loopback';
+import type { StackRecord } from './stack/stack-record';
 
 const schema = z.array(z.object({ file: z.string(), origin: z.string(), what: z.string() }));
 
@@ -39,6 +41,19 @@ export function requireServiceAllowed(context: CommandContext, url: string): Pro
 export async function requireTemporalAllowed(context: CommandContext): Promise<void> {
   const recipient = temporalRecipient(context);
   if (recipient) await requireAllowed(context, recipient);
+}
+
+/**
+ * A stack that runs for one of this machine's Temporals is on this machine. The record of one may have come with the folder, as a configuration does, and
+ * one that runs for somebody's Temporal is used by whoever names that.
+ * @throws CommandError `ORIGIN_NOT_ALLOWED`
+ */
+export function requireStackAllowed({ config }: CommandContext, { temporal: { address } }: StackRecord): void {
+  if (isLoopbackAddress(address)) return;
+  const file = path.join(config.values.state.dir, 'stack.json');
+  throw new CommandError('ORIGIN_NOT_ALLOWED', [
+    `Nothing was sent: ${file}, which may have come with the folder, wants jobs at ${address}. If you trust it: export TEMPORAL_ADDRESS=${shellWord(address)}`,
+  ]);
 }
 
 /**

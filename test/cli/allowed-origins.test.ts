@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { configuredApps } from '../../src/cli/app-profiles';
 import type { CommandContext } from '../../src/cli/command-context';
@@ -10,6 +10,9 @@ import { SecretMask } from '../../src/logs/secret-mask';
 import { runningEmbedded } from '../../src/cli/open-api';
 import { openTemporal } from '../../src/cli/stack/open-temporal';
 import { configArgs } from '../../src/cli/stack/start-stack';
+import { findTemporal } from '../../src/cli/stack/temporal-in-use';
+import { useStack } from '../../src/cli/stack/use-stack';
+import { acquireProcessLock } from '../../src/temporal-server';
 import { fileconv, filesBelow, newFolder, removeFolders } from './fileconv';
 
 afterAll(removeFolders);
@@ -99,6 +102,66 @@ it('a command in a folder with a hostile configuration says that in one line, ex
     expect([args, ended.code, ended.stderr]).toEqual([args, 2, `error: ${temporalLine(file, 'evil.example:7233')}\n`]);
   }
   expect(await filesBelow(cwd)).toEqual(['a.md', 'fileconv.toml']);
+});
+
+async function folderWithStack(temporal: { address: string; uiUrl?: string }) {
+  const found = await folderWith('', '');
+  await rm(found.file);
+  const state = path.join(found.cwd, '.fileconv');
+  await mkdir(state);
+  const record = { pid: process.pid, startedBy: 'up', taskQueue: 'q', service: { url: 'http://127.0.0.1:1' } };
+  const stack = { ...record, temporal: { namespace: 'default', ...temporal } };
+  await writeFile(path.join(state, 'stack.json'), JSON.stringify(stack));
+  return { ...found, state, file: path.join(state, 'stack.json') };
+}
+
+const stackLine = (file: string, address: string, word = address) =>
+  `Nothing was sent: ${file}, which may have come with the folder, wants jobs at ${address}. If you trust it: export TEMPORAL_ADDRESS=${word}`;
+
+it.each([
+  ['evil.example:7233'],
+  ['127.0.0.1.evil.example:7233'],
+  ['127.0.0.1:1@evil.example:7233'],
+  ['ipv4:203.0.113.1:7233'],
+  ['0.0.0.0:7233'],
+  ["evil.example:7233; rm -rf '~'", `'evil.example:7233; rm -rf '\\''~'\\'''`],
+])(
+  'the record of a stack, which may have come with a clone, leads to no Temporal elsewhere: %s',
+  async (address, word: string = address) => {
+    const { file, state, open } = await folderWithStack({ address });
+    const context = await open({ TEMPORAL_API_KEY: 'secret' });
+    await expect(openTemporal(context)).rejects.toThrow(stackLine(file, address, word));
+    // Where somebody holds its lock it seems to run.
+    const lock = await acquireProcessLock(path.join(state, 'stack.lock'), {});
+    const used = useStack(context, new AbortController().signal).finally(() => lock.release());
+    await expect(used).rejects.toThrow(stackLine(file, address, word));
+  },
+);
+
+it('a record of a stack on this machine is believed, unless its links lead elsewhere', async () => {
+  for (const address of ['127.0.0.1:1', 'localhost:1', '[::1]:1']) {
+    const { open } = await folderWithStack({ address });
+    expect((await findTemporal(await open())).target.connection).toEqual({ address });
+  }
+  for (const uiUrl of ['http://evil.example', 'javascript://127.0.0.1/%0aalert(1)']) {
+    const { open } = await folderWithStack({ address: '127.0.0.1:1', uiUrl });
+    await expect(openTemporal(await open())).rejects.toThrow('No stack runs in');
+  }
+});
+
+it('a command in a cloned folder with such a record says so in one line, and exits with 2', async () => {
+  const { cwd, file } = await folderWithStack({ address: 'evil.example:7233' });
+  for (const args of [
+    ['job', 'list'],
+    ['batch', 'list'],
+    ['schedule', 'list'],
+    ['doctor'],
+    ['worker'],
+    ['callbacks'],
+  ]) {
+    const ended = await fileconv(args, { cwd, env: { TEMPORAL_API_KEY: 'secret' } });
+    expect([args, ended.code, ended.stderr]).toEqual([args, 2, `error: ${stackLine(file, 'evil.example:7233')}\n`]);
+  }
 });
 
 it('the parts of a stack trust a configuration no more than the command that starts them', async () => {

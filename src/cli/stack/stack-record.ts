@@ -5,14 +5,15 @@ import { isLoopback } from '../loopback';
 import { isAlive } from './parent-process';
 
 /** The parts of a stack are on its machine, whatever a file that came with a folder says. */
-const ownUrl = z.url().refine((url) => isLoopback(new URL(url).hostname));
+const ownUrl = z.url({ protocol: /^http$/ }).refine((url) => isLoopback(new URL(url).hostname));
 
 const schema = z.object({
   /** The process that started the stack and stops it. */
   pid: z.int(),
   /** `up`: others may use it; `command`: it ends with the command that started it. */
   startedBy: z.enum(['up', 'command']),
-  temporal: z.object({ address: z.string(), namespace: z.string(), uiUrl: z.string().optional() }),
+  /** It may be somebody's, and elsewhere, when the stack was started for that one: `requireStackAllowed`. */
+  temporal: z.object({ address: z.string(), namespace: z.string(), uiUrl: ownUrl.optional() }),
   service: z.object({ url: ownUrl }),
   callbacks: z.object({ url: ownUrl }).optional(),
   codec: z.object({ url: ownUrl }).optional(),

@@ -1,6 +1,6 @@
 import type { TemporalTarget } from '../../config/temporal-connection';
 import { temporalTarget } from '../../config/temporal-connection';
-import { requireTemporalAllowed } from '../allowed-origins';
+import { requireStackAllowed, requireTemporalAllowed } from '../allowed-origins';
 import type { CommandContext } from '../command-context';
 import type { StackRecord } from './stack-record';
 import { readStackRecord } from './stack-record';
@@ -23,6 +23,7 @@ export async function findTemporal(context: CommandContext): Promise<TemporalInU
   const isLocal = !target.isNamed;
   const stack = isLocal ? await readStackRecord(state.dir) : undefined;
   if (!stack) return { target, isLocal, stack };
+  requireStackAllowed(context, stack);
   const { address } = stack.temporal;
   return { target: { ...target, connection: { address } }, isLocal, stack };
 }

@@ -3,7 +3,7 @@ import { aliveWorkers } from '../../client/task-queue-workers';
 import type { TemporalTarget } from '../../config/temporal-connection';
 import { temporalTarget } from '../../config/temporal-connection';
 import { TemporalServerError } from '../../temporal-server';
-import { requireTemporalAllowed } from '../allowed-origins';
+import { requireStackAllowed, requireTemporalAllowed } from '../allowed-origins';
 import type { CommandContext } from '../command-context';
 import { interrupted } from '../command-error';
 import type { StackRecord } from './stack-record';
@@ -72,7 +72,10 @@ async function useLocal(
     const stack = await startUnlessHeld(context, { startedBy, signal });
     if (stack) return ownStack(context, stack, target);
     const record = await runningUp(stateDir);
-    if (record) return connectTo(context, record, target);
+    if (record) {
+      requireStackAllowed(context, record);
+      return connectTo(context, record, target);
+    }
     // One that starts shows its record soon; one that works for another command, or stops, gives up its lock.
     if (attempt === 2) output.say(`Another fileconv command holds the stack of ${stateDir}; waiting for it.`);
     await sleep(lockRetryMs, undefined, { signal });

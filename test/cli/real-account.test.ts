@@ -113,6 +113,15 @@ describe('a batch of 4 files, one of which is_match is false for', () => {
     for (const name of ['a.png', 'b.md', 'c.jpg', 'd.gif']) await writeFile(path.join(folder, 'mixed', name), endOfPng);
   });
 
+  it('is not asked about a result that is there already and skipped', async () => {
+    await mkdir(path.join(folder, 'there'));
+    await writeFile(path.join(folder, 'there', 'b.webp'), 'mine');
+    const before = service.questions();
+    const dry = await batch('run', 'mixed', '--to', 'webp', '--out', 'there', '--on-existing', 'skip', '--dry-run');
+    expect(parseJson(dry.stdout)).toMatchObject({ todo: 4, refused: [], warnings: { count: 0 } });
+    expect(service.questions() - before).toBe(3);
+  });
+
   it('uploads and converts three; the fourth is a failed row with the code of a refusal, charge no, and no job', async () => {
     const before = counted();
     const dry = await batch('run', 'mixed', '--to', 'webp', '--out', 'webp', '--dry-run');

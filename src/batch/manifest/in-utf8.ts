@@ -8,16 +8,21 @@ const utf16 = [
   { encoding: 'utf-16be', isIn: ([first, second]: Buffer) => (first === 0xfe && second === 0xff) || first === 0 },
 ];
 
+/** It is UTF-16 and ends within a letter, or has none where one should be. */
+export class DamagedTextError extends Error {
+  override readonly name = 'DamagedTextError';
+}
+
 /**
  * The text of a manifest in UTF-8 without a byte order mark, also when it is UTF-16, which spreadsheet programs call "Unicode text".
  *
- * @param onDamage called when it is UTF-16 and ends within a letter, or has none where one should be; nothing follows then.
+ * @throws DamagedTextError
  */
-export async function* inUtf8(chunks: AsyncIterable<Buffer>, onDamage: () => void): AsyncGenerator<Buffer> {
+export async function* inUtf8(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const { head, all } = await peek(chunks, (seen) => seen.length >= utf8Mark.length);
   const encoding = head.length < 2 ? undefined : utf16.find(({ isIn }) => isIn(head))?.encoding;
   if (encoding !== undefined) {
-    yield* transcode(all, encoding, onDamage);
+    yield* transcode(all, encoding);
     return;
   }
   let skip = head.subarray(0, utf8Mark.length).equals(utf8Mark) ? utf8Mark.length : 0;
@@ -27,27 +32,15 @@ export async function* inUtf8(chunks: AsyncIterable<Buffer>, onDamage: () => voi
   }
 }
 
-async function* transcode(
-  chunks: AsyncIterable<Buffer>,
-  encoding: string,
-  onDamage: () => void,
-): AsyncGenerator<Buffer> {
+async function* transcode(chunks: AsyncIterable<Buffer>, encoding: string): AsyncGenerator<Buffer> {
   const decoder = new TextDecoder(encoding, { fatal: true });
   const decode = (chunk?: Buffer) => {
     try {
       return Buffer.from(decoder.decode(chunk, { stream: chunk !== undefined }));
-    } catch {
-      return undefined;
+    } catch (error) {
+      throw new DamagedTextError(`the text is damaged ${encoding}`, { cause: error });
     }
   };
-  for await (const chunk of chunks) {
-    const text = decode(chunk);
-    if (!text) {
-      onDamage();
-      return;
-    }
-    yield text;
-  }
-  const rest = decode();
-  if (!rest) onDamage();
+  for await (const chunk of chunks) yield decode(chunk);
+  decode();
 }

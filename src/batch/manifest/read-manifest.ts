@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { peek } from '../peek';
 import { readCsvManifest } from './csv-manifest';
-import { inUtf8 } from './in-utf8';
+import { DamagedTextError, inUtf8 } from './in-utf8';
 import { readJsonlManifest } from './jsonl-manifest';
 import type { ManifestReading, ManifestRow } from './manifest-row';
 
@@ -20,8 +20,17 @@ export async function* readManifest(
   reading: ManifestReading,
 ): AsyncGenerator<ManifestRow> {
   const { name, findings } = reading;
+  try {
+    yield* readText(inUtf8(chunks), reading);
+  } catch (error) {
+    if (!(error instanceof DamagedTextError)) throw error;
+    findings.add('MANIFEST_INVALID', `${name} is damaged UTF-16. Save it in UTF-8.`);
+  }
+}
+
+async function* readText(text: AsyncIterable<Buffer>, reading: ManifestReading): AsyncGenerator<ManifestRow> {
+  const { name, findings } = reading;
   const before = findings.count;
-  const text = inUtf8(chunks, () => findings.add('MANIFEST_INVALID', `${name} is damaged UTF-16. Save it in UTF-8.`));
   const { head, all, close } = await peek(text, (seen) => seen.length >= 4);
   const other = otherKinds.find(({ bytes }) => head.subarray(0, bytes.length).equals(bytes));
   if (other) {

@@ -78,6 +78,27 @@ describe('a CSV manifest', () => {
     expect(messages).toEqual(['m.csv is damaged UTF-16. Save it in UTF-8.']);
   });
 
+  it.each([
+    ['at its beginning', Buffer.from('\ufeff\ud800,\r\n', 'utf16le')],
+    ['in its first row', Buffer.from(`\ufeff${tabs}`.replace('März', '\ud800'), 'utf16le')],
+    ['in its header', Buffer.from(`\ufeff${tabs}`.replace('output', '\ud800'), 'utf16le').swap16()],
+    ['in JSON Lines', Buffer.from('\ufeff{"source":"\ud800","output":"pdf"}\n', 'utf16le'), 'm.jsonl'],
+    ['of no letters', Buffer.from([0xff, 0xfe, 0x00]), 'm.jsonl'],
+  ])('that is damaged UTF-16 %s is refused with nothing else', async (_title, content, name = 'm.csv') => {
+    for (const pieces of [1, 3, 1000]) {
+      const { messages, warned } = await read(content, { name, pieces });
+      expect([messages, warned]).toEqual([[`${name} is damaged UTF-16. Save it in UTF-8.`], []]);
+    }
+  });
+
+  it('may be UTF-16 as JSON Lines, in a folder with a letter that ASCII lacks', async () => {
+    const text = '\ufeff{"source":"Belege/März.md","output":"pdf"}\r\n';
+    const expected = [{ line: 1, term: 'key', source: 'Belege/März.md', output: 'pdf' }];
+    for (const content of [Buffer.from(text, 'utf16le'), Buffer.from(text, 'utf16le').swap16()]) {
+      expect(await read(content, { name: 'm.jsonl' })).toMatchObject({ rows: expected, count: 0, warned: [] });
+    }
+  });
+
   it('may be Windows-1252, with one warning that names the first line of it', async () => {
     const letters = 'source;output\na.md;pdf\nM\xe4rz \x80.md;pdf\n\xfc.md;pdf\n';
     const { rows: found, count, warned } = await read(Buffer.from(letters, 'latin1'));

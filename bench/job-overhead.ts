@@ -67,12 +67,16 @@ async function main(): Promise<void> {
   await measure('warm-bare', 20, bare);
   const requestsBefore = await service.requests();
   const rates: Record<'job' | 'bare', number[]> = { job: [], bare: [] };
+  const cpuMs = { job: 0, bare: 0 };
   for (let round = 0; round < Number(options.rounds); round += 1) {
     // A B, B A, ...: a drift of the machine's speed hits both alike.
     const order = round % 2 === 0 ? (['job', 'bare'] as const) : (['bare', 'job'] as const);
     for (const way of order) {
+      const before = process.cpuUsage();
       const rate = await measure(`${way}-${round}`, jobsPerRound, way === 'job' ? job : bare);
+      const { user, system } = process.cpuUsage(before);
       rates[way].push(rate);
+      cpuMs[way] += (user + system) / 1_000;
       console.log(`round ${round + 1}  ${way.padEnd(4)}  ${rate.toFixed(1)} jobs/s`);
     }
   }
@@ -94,6 +98,9 @@ async function main(): Promise<void> {
     ratio: round2(median(rates.job.map((rate, round) => rate / (rates.bare[round] ?? Number.NaN)))),
     jobsPerSecond: round2(median(rates.job)),
     bareJobsPerSecond: round2(median(rates.bare)),
+    // Of this process: client and worker, without the servers.
+    cpuMsPerJob: round2(cpuMs.job / jobs),
+    bareCpuMsPerJob: round2(cpuMs.bare / jobs),
     activitiesPerJob: activitiesOfAJob,
     historyEventsPerJob: events.all,
     workflowTasksPerJob: events.workflowTasks,

@@ -48,9 +48,12 @@ async function atMarker<Result>(
 /** Answers false where a folder can hold no links. */
 async function leave(markerPath: string, runId: string): Promise<boolean> {
   try {
-    await removeIfThere(markerPath);
-    await mkdir(path.dirname(markerPath), { recursive: true });
-    await symlink(runId, markerPath);
+    await symlink(runId, markerPath).catch(async (error: unknown) => {
+      if (systemCode(error) === 'EEXIST') await removeIfThere(markerPath);
+      else if (systemCode(error) === 'ENOENT') await mkdir(path.dirname(markerPath), { recursive: true });
+      else throw error;
+      await symlink(runId, markerPath);
+    });
     return true;
   } catch (error) {
     if (['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'].includes(systemCode(error))) return false;

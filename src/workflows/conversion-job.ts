@@ -87,9 +87,13 @@ class ConversionJob implements JobParts {
     this.leftovers = new Leftovers(input, this.activities);
   }
 
-  async run(): Promise<ConversionJobResult> {
+  run(): Promise<ConversionJobResult> {
     const { taskId } = this.progress.charge;
-    const fetched = taskId === undefined ? 'lost' : await this.fetchEarlier(taskId);
+    return taskId === undefined ? this.convertFile() : this.fetchOrConvert(taskId);
+  }
+
+  private async fetchOrConvert(taskId: string): Promise<ConversionJobResult> {
+    const fetched = await this.fetchEarlier(taskId);
     return fetched === 'lost' ? this.convertFile() : fetched;
   }
 
@@ -134,13 +138,13 @@ class ConversionJob implements JobParts {
   }
 
   /** `onLost`: what to do when the service no longer has the result. */
-  private async deliver<Lost>(
+  private deliver<Lost>(
     report: TaskReport,
     onLost: (failure: JobFailure) => Lost,
   ): Promise<ConversionJobResult | Lost> {
     this.progress.vcredits = report.vcredits;
     this.progress.warn(report.warnings);
-    if (this.input.destination === undefined) return this.result('succeeded', report);
+    if (this.input.destination === undefined) return Promise.resolve(this.result('succeeded', report));
     return this.download(report, this.input.destination, onLost);
   }
 

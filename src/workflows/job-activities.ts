@@ -51,16 +51,17 @@ export function createJobActivities(policies: ResolvedPolicies, waits: OrderedWa
 
   return {
     uploadFile: (input, summary) =>
-      waits.obey(policies.uploadDeadlineMs, (scheduleToCloseTimeout) =>
-        endedByCancellation(
+      waits.obey(
+        policies.uploadDeadlineMs,
+        (scheduleToCloseTimeout) =>
           activities({ ...transfer, summary, scheduleToCloseTimeout })['conversion.uploadFile'](input),
-          { isRepeatSafe: true },
-        ),
+        (error) => asCancellation(error, { isRepeatSafe: true }),
       ),
 
     convertFile: (input, { summary, deadlineMs }) =>
-      waits.obey(deadlineMs, (scheduleToCloseTimeout) =>
-        endedByCancellation(
+      waits.obey(
+        deadlineMs,
+        (scheduleToCloseTimeout) =>
           activities({
             summary,
             heartbeatTimeout: input.mode === 'sync' ? syncHeartbeatTimeout : heartbeatTimeout,
@@ -71,7 +72,7 @@ export function createJobActivities(policies: ResolvedPolicies, waits: OrderedWa
             // A request that has begun is seen to its end, so that a cancelled job still knows its task.
             cancellationType,
           })['conversion.convertFile'](input),
-        ),
+        (error) => asCancellation(error, { isRepeatSafe: false }),
       ),
 
     checkTask: (input, { summary, deadlineMs }) =>
@@ -82,11 +83,11 @@ export function createJobActivities(policies: ResolvedPolicies, waits: OrderedWa
       ),
 
     downloadFile: (input, { summary, deadlineMs }) =>
-      waits.obey(deadlineMs, (scheduleToCloseTimeout) =>
-        endedByCancellation(
+      waits.obey(
+        deadlineMs,
+        (scheduleToCloseTimeout) =>
           activities({ ...transfer, summary, scheduleToCloseTimeout })['conversion.downloadFile'](input),
-          { isRepeatSafe: true },
-        ),
+        (error) => asCancellation(error, { isRepeatSafe: true }),
       ),
 
     discardDownload: (input) =>
@@ -110,15 +111,11 @@ function activities(options: ActivityOptions): ConversionActivities {
  * A cancelled activity whose last attempt failed is not retried, and Temporal then tells of the failure. One that would have been retried
  * is no failure of the job: its end is the cancellation. So is a lost worker, where it matters to nobody what it had done.
  */
-async function endedByCancellation<T>(call: Promise<T>, { isRepeatSafe = false } = {}): Promise<T> {
-  try {
-    return await call;
-  } catch (error) {
-    if (!(error instanceof ActivityFailure) || !CancellationScope.current().consideredCancelled) throw error;
-    const { cause, retryState } = error;
-    const wouldBeRetried =
-      retryState === 'CANCEL_REQUESTED' && cause instanceof ApplicationFailure && cause.nonRetryable !== true;
-    if (!wouldBeRetried && !(isRepeatSafe && cause instanceof TimeoutFailure)) throw error;
-    throw new CancelledFailure(`cancelled; last: ${cause.message}`, [], error);
-  }
+function asCancellation(error: unknown, { isRepeatSafe }: { isRepeatSafe: boolean }): unknown {
+  if (!(error instanceof ActivityFailure) || !CancellationScope.current().consideredCancelled) return error;
+  const { cause, retryState } = error;
+  const wouldBeRetried =
+    retryState === 'CANCEL_REQUESTED' && cause instanceof ApplicationFailure && cause.nonRetryable !== true;
+  if (!wouldBeRetried && !(isRepeatSafe && cause instanceof TimeoutFailure)) return error;
+  return new CancelledFailure(`cancelled; last: ${cause.message}`, [], error);
 }

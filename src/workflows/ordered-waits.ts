@@ -20,8 +20,15 @@ export class OrderedWaits {
     },
   ) {}
 
-  /** Runs a step within its deadline, and again after each wait that did not fit into it. */
-  async obey<T>(deadlineMs: number, run: (deadlineMs: number) => Promise<T>): Promise<T> {
+  /**
+   * Runs a step within its deadline, and again after each wait that did not fit into it. `explain`: the error that a failure ends it with.
+   * Each promise of a workflow costs the SDK a stack trace, so the steps have as few layers of them as they can.
+   */
+  async obey<T>(
+    deadlineMs: number,
+    run: (deadlineMs: number) => Promise<T>,
+    explain: (error: unknown) => unknown = (error) => error,
+  ): Promise<T> {
     const deadline = Date.now() + deadlineMs;
     const waitedBefore = this.waitedMs;
     let leftMs = deadlineMs;
@@ -30,7 +37,7 @@ export class OrderedWaits {
         return await run(leftMs);
       } catch (error) {
         const order = readOrder(error);
-        if (!order || this.waitedMs + order.waitMs > this.options.longestMs) throw error;
+        if (!order || this.waitedMs + order.waitMs > this.options.longestMs) throw explain(error);
         this.options.onWait(Date.now() + order.waitMs, order.message);
         await sleep(order.waitMs, { summary: 'the service wants a pause' });
         this.waitedMs += order.waitMs;

@@ -76,14 +76,26 @@ export function toFailure(error: unknown, context: FailureContext): Error {
   }
   if (error instanceof SlotsTakenError) {
     const { message, comeBackMs: delayMs } = error;
-    return build(context, { code: 'SLOTS_TAKEN', message, reaction: 'retry', expected: true, delayMs, cause: error });
+    return build(context, {
+      code: failureCodes.slotsTaken,
+      message,
+      reaction: 'retry',
+      expected: true,
+      delayMs,
+      cause: error,
+    });
   }
   if (error instanceof UnknownAppError) {
     // Another worker may have it, or this one once it was started again.
-    return build(context, { code: 'UNKNOWN_APP', message: error.message, reaction: 'retry', cause: error });
+    return build(context, { code: failureCodes.unknownApp, message: error.message, reaction: 'retry', cause: error });
   }
   if (error instanceof DamagedRunError) {
-    return build(context, { code: 'BATCH_RUN_DAMAGED', message: error.message, reaction: 'fail', cause: error });
+    return build(context, {
+      code: failureCodes.batchRunDamaged,
+      message: error.message,
+      reaction: 'fail',
+      cause: error,
+    });
   }
   if (error instanceof RunFileError || error instanceof RefusedPlanError || error instanceof BatchReportError) {
     return build(context, { code: error.code, message: error.message, reaction: 'fail', cause: error });
@@ -91,7 +103,7 @@ export function toFailure(error: unknown, context: FailureContext): Error {
   const cause = error instanceof Error ? error : new Error(String(error));
   if (context.sentUnrepeatable === true || error instanceof UnknownSubmitError)
     return outcomeUnknown(context, cause.message, { cause });
-  return build(context, { code: 'UNEXPECTED', message: cause.message, reaction: 'retry', cause });
+  return build(context, { code: failureCodes.unexpected, message: cause.message, reaction: 'retry', cause });
 }
 
 /** Whether something came that is no answer of the service: a gateway's page, or bytes other than announced. */

@@ -234,4 +234,12 @@ export const failureCodes = {
   jobLost: 'JOB_LOST',
   /** What a batch counted is not what its files say. */
   batchCounts: 'BATCH_COUNTS_DIFFER',
+  /** What an earlier run of a batch left can't be read. */
+  batchRunDamaged: 'BATCH_RUN_DAMAGED',
+  /** The app holds its share of the worker's activity slots. */
+  slotsTaken: 'SLOTS_TAKEN',
+  /** The worker has no app profile of this name. */
+  unknownApp: 'UNKNOWN_APP',
+  /** A defect of ours. */
+  unexpected: 'UNEXPECTED',
 } as const;

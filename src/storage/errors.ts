@@ -1,26 +1,29 @@
-export type StorageErrorCode =
-  | 'UNSUPPORTED_URI'
-  | 'SOURCE_NOT_FOUND'
-  | 'SOURCE_IS_DIRECTORY'
-  | 'SOURCE_EMPTY'
-  | 'SOURCE_UNREADABLE'
+/** Codes of failures to read a source or to write a result. */
+export const storageErrorCodes = [
+  'UNSUPPORTED_URI',
+  'SOURCE_NOT_FOUND',
+  'SOURCE_IS_DIRECTORY',
+  'SOURCE_EMPTY',
+  'SOURCE_UNREADABLE',
   /** The source is not the file it was when the job looked at it; a new attempt starts from the new one. */
-  | 'SOURCE_CHANGED'
-  | 'DESTINATION_EXISTS'
-  | 'DESTINATION_IS_DIRECTORY'
+  'SOURCE_CHANGED',
+  'DESTINATION_EXISTS',
+  'DESTINATION_IS_DIRECTORY',
   /** The result would replace its own source. */
-  | 'DESTINATION_IS_SOURCE'
-  | 'DESTINATION_NOT_WRITABLE'
+  'DESTINATION_IS_SOURCE',
+  'DESTINATION_NOT_WRITABLE',
   /** This worker does not see the folder that another one has prepared for the result; one that does may. Retryable. */
-  | 'DESTINATION_NOT_SHARED'
+  'DESTINATION_NOT_SHARED',
   /** No space or no quota left: once there is, the same step can succeed. */
-  | 'DESTINATION_FULL'
+  'DESTINATION_FULL',
   /** The bytes that arrived are not as many as the service said. Retryable. */
-  | 'SIZE_MISMATCH'
+  'SIZE_MISMATCH',
   /** Another attempt of the same job took over and removed this one's temporary file. */
-  | 'TEMPORARY_FILE_LOST'
+  'TEMPORARY_FILE_LOST',
   /** Any other failure of the file system. */
-  | 'STORAGE_FAILED';
+  'STORAGE_FAILED',
+] as const;
+export type StorageErrorCode = (typeof storageErrorCodes)[number];
 
 /** A file that could not be read or written; the message names it and says what to do. */
 export class StorageError extends Error {

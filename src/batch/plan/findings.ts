@@ -1,24 +1,26 @@
 /** What can be found while a batch is planned. The codes are part of `--json`: they never change. */
-export type FindingCode =
+export const findingCodes = [
   /** The manifest can't be read as CSV or JSONL, or its columns are not those of a manifest. */
-  | 'MANIFEST_INVALID'
+  'MANIFEST_INVALID',
   /** The manifest is not UTF-8, and is read as what it most likely is. */
-  | 'ENCODING_GUESSED'
+  'ENCODING_GUESSED',
   /** A value in a row of the manifest, or of a list of files, is none. */
-  | 'ROW_INVALID'
-  | 'SOURCE_NOT_FOUND'
+  'ROW_INVALID',
+  'SOURCE_NOT_FOUND',
   /** A folder, a device, an empty file. */
-  | 'SOURCE_UNUSABLE'
+  'SOURCE_UNUSABLE',
   /** The service does not convert such files. */
-  | 'FORMAT_UNUSABLE'
-  | 'SOURCE_REPEATED'
-  | 'NO_SOURCES'
-  | 'TEMPLATE_INVALID'
-  | 'DESTINATION_INVALID'
-  | 'DESTINATION_OUTSIDE'
-  | 'DESTINATION_TAKEN'
-  | 'DESTINATION_IS_SOURCE'
-  | 'DESTINATION_EXISTS';
+  'FORMAT_UNUSABLE',
+  'SOURCE_REPEATED',
+  'NO_SOURCES',
+  'TEMPLATE_INVALID',
+  'DESTINATION_INVALID',
+  'DESTINATION_OUTSIDE',
+  'DESTINATION_TAKEN',
+  'DESTINATION_IS_SOURCE',
+  'DESTINATION_EXISTS',
+] as const;
+export type FindingCode = (typeof findingCodes)[number];
 
 export interface Finding {
   code: FindingCode;

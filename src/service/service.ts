@@ -34,9 +34,9 @@ export interface ConversionServiceOptions extends Partial<ServiceLimits> {
   allowRemote?: boolean;
   /** Apps that may use the service; those of the accounts file come on top. */
   apps: readonly ServiceApp[];
-  /** Must exist when it is named. Default: `accounts.toml` in `dataDir`, if there is one. See `docs/accounts.md`. */
+  /** Must exist when it is named. Default: `accounts.toml` in `dataDir`, if there is one. See `docs/service/accounts.md`. */
   accountsFile?: string | undefined;
-  /** Must exist when it is named. Default: `faults.toml` in `dataDir`, if there is one. See `docs/faults.md`. */
+  /** Must exist when it is named. Default: `faults.toml` in `dataDir`, if there is one. See `docs/service/faults.md`. */
   faultsFile?: string | undefined;
   /** Faults that the service has on purpose, in place of a file's. */
   faults?: FaultsOptions | undefined;

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { errorCodes } from '../../src/api/error-codes';
 import { adviceOn } from '../../src/batch/report/advice';
 
-/** The rows of the last table of `docs/errors.md`; `test/readme.test.ts` sees to it that the page lists every code. */
+/** The rows of the last table of `docs/errors.md`; `test/docs/lists.test.ts` sees to it that the page lists every code. */
 const page = readFileSync(path.resolve(__dirname, '../../docs/errors.md'), 'utf8');
 const [, ours = ''] = /## Codes of ours\n(.*?)## Codes of batches\n/s.exec(page) ?? [];
 const codesOfOurs = [...ours.matchAll(/^\| (`[^|]*`) \|/gm)].flatMap(([, cell]) =>

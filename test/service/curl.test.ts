@@ -6,11 +6,11 @@ import { promisify } from 'node:util';
 import { createCallbackApp, startReceiver } from './callbacks/receiver';
 import { createDataDir, startTestService, tinyPng } from './support';
 
-/** curl with requests in the document's own words, and as docs/clients.md shows them. */
+/** curl with requests in the document's own words, and as docs/service/clients.md shows them. */
 
 const hasCurl = ['curl', 'jq'].every((tool) => spawnSync(tool, ['--version']).status === 0);
 const withCurl = hasCurl ? it : it.skip;
-const page = readFileSync(path.resolve(__dirname, '../../docs/clients.md'), 'utf8');
+const page = readFileSync(path.resolve(__dirname, '../../docs/service/clients.md'), 'utf8');
 const [, example = ''] = /## curl\n\n```\n(.*?)```/s.exec(page) ?? [];
 const [post = '', ...chain] = example.split('\n').map((line) => line.replace(/^\$ /, ''));
 
@@ -41,7 +41,7 @@ const upload = (file: string) =>
 const convert = (rest: string) =>
   `post convert/file "{\\"app\\": \\"$CONVERSION_APP\\", \\"connector\\": \\"$UPLOAD\\", ${rest.replaceAll('"', '\\"')}}"`;
 
-withCurl('the example of docs/clients.md ends with the converted file', async () => {
+withCurl('the example of docs/service/clients.md ends with the converted file', async () => {
   expect(chain.length).toBeGreaterThan(3);
   await shell(...chain);
   expect((await readFile(path.join(folder, 'report.pdf'), 'latin1')).slice(0, 5)).toBe('%PDF-');

@@ -26,10 +26,16 @@ export function findUnknownWord(words: readonly string[]): string | undefined {
   return isGroup && rest[0]?.startsWith('-') === false ? rest[0] : undefined;
 }
 
-/** Every `fileconv ...` of a page: in its code blocks after `$`, and between backticks. Without what stands behind a pipe or a comment. */
+/** The commands of a group, such as `batch run`. */
+export function commandNames(group: string): string[] {
+  const commands = program.commands.find((each) => each.name() === group)?.commands ?? [];
+  return commands.map((each) => `${group} ${each.name()}`);
+}
+
+/** Every `fileconv ...` of a page: in its code blocks at the start of a line or after `$`, and between backticks. Without what stands behind a pipe or a comment. */
 export function commandLinesOf(page: string): string[][] {
-  const blocks = [...page.matchAll(/^ *\$ (?:\w+=\S+ )*fileconv (.*)$/gm)].map(([, line = '']) => line);
-  const inline = [...page.matchAll(/`(?:\w+=\S+ )*fileconv ([^`]+)`/g)].map(([, line = '']) => line);
+  const blocks = [...page.matchAll(/^ *(?:\$ )?(?:\w+=\S+ )*(?:npx )?fileconv (.*)$/gm)].map(([, line = '']) => line);
+  const inline = [...page.matchAll(/`(?:\w+=\S+ )*(?:npx )?fileconv ([^`]+)`/g)].map(([, line = '']) => line);
   return [...blocks, ...inline].map((line) =>
     (line.split(/ [|#>] /)[0] ?? '')
       .replace(/["'][^"']*["']/g, 'QUOTED')

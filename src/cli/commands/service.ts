@@ -92,7 +92,7 @@ async function describeService(
     `App ID              ${appId}`,
     `Token file          ${tokenFile}`,
     '',
-    'For a client of yours (docs/clients.md):',
+    'For a client of yours (docs/service/clients.md):',
     `export CONVERSION_URL=${url}`,
     `export CONVERSION_APP=${appId}`,
     `export CONVERSION_TOKEN=${token}`,

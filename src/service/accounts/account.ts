@@ -21,7 +21,7 @@ const defaultRateLimits: RateLimits = {
   info: 1_000_000,
 };
 
-/** What the service knows of an app; see `docs/accounts.md` for each setting. */
+/** What the service knows of an app; see `docs/service/accounts.md` for each setting. */
 export interface AccountSettings {
   readonly plan: Plan;
   /** The balance with which the app begins; undefined: unlimited. From then on the database has it. */

@@ -5,7 +5,7 @@ import { checkToml } from '../checked-toml';
 import { embeddedAppName } from '../embedded-app';
 import { appSchema, type AppValues, fileSchema, type FileValues } from './accounts-schema';
 
-/** The accounts of the service in a TOML file; `docs/accounts.md` describes it. */
+/** The accounts of the service in a TOML file; `docs/service/accounts.md` describes it. */
 
 /** A file that cannot be used; one line that names the file and the key. */
 export class AccountsFileError extends Error {

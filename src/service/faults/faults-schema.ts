@@ -3,7 +3,7 @@ import { endpoints } from '../../api/contract';
 import { rateClasses } from '../accounts/account';
 import { taskPathOf } from '../api-version';
 
-/** The keys of a faults file; `docs/faults.md` describes them. Each message completes `faults.N.key: `. */
+/** The keys of a faults file; `docs/service/faults.md` describes them. Each message completes `faults.N.key: `. */
 
 const positive = z.int('must be a whole number, 1 or more').min(1, 'must be 1 or more');
 const milliseconds = z.number('must be a number of milliseconds').positive('must be more than 0');

@@ -1,0 +1,128 @@
+import { errorCodes } from '../../src/api/error-codes';
+import { clientErrorCodes } from '../../src/api/errors';
+import { findingCodes } from '../../src/batch/plan/findings';
+import { csvColumns } from '../../src/batch/report/csv';
+import { batchReportErrorCodes } from '../../src/batch/report/errors';
+import { runFileErrorCodes } from '../../src/batch/run-file-error';
+import { exitCodes } from '../../src/cli/exit';
+import { appKeys, keysOfSection, variableOf } from '../../src/config/known-keys';
+import { defaultValues } from '../../src/config/schema';
+import { appSchema, fileSchema } from '../../src/service/accounts/accounts-schema';
+import { failureCodes } from '../../src/shared/activities';
+import { storageErrorCodes } from '../../src/storage/errors';
+import { commandNames } from '../support/command-lines';
+import { namesInFirstCells, pages, sectionOf, textOf } from './pages';
+
+/** Tables of the pages against the lists of the code. */
+
+const configuration = 'docs/configuration.md';
+const errors = 'docs/errors.md';
+
+/** Every key but policies by its dotted name, and its default in the file's spelling. */
+const keys = new Map<string, unknown>([
+  ['default_app', defaultValues()['default_app']],
+  ...appKeys.map((key) => [`apps.NAME.${key}`, undefined] as const),
+  ...[...keysOfSection]
+    .filter(([section]) => section !== 'policies')
+    .flatMap(([section, names]) => names.map((key) => [`${section}.${key}`, defaultOf(section, key)] as const)),
+]);
+
+function defaultOf(section: string, key: string): unknown {
+  return (defaultValues()[section] as Record<string, unknown> | undefined)?.[key];
+}
+
+/** The default column of a table by the name in the first one. */
+function defaultsIn(text: string): Map<string, string> {
+  const rows = [...text.matchAll(/^\| `([\w.]+)` \| (.*?) ?\| /gm)];
+  return new Map(rows.map(([, name = '', cell = '']) => [name, cell.replaceAll(/[`"]/g, '')]));
+}
+
+/** As a person writes it: sizes in MiB and GiB. */
+function spelt(value: unknown): string {
+  if (typeof value !== 'number' || value < 1024 ** 2) return String(value);
+  return value >= 1024 ** 3 ? `${value / 1024 ** 3} GiB` : `${value / 1024 ** 2} MiB`;
+}
+
+it('docs/configuration.md explains every key, and no other', () => {
+  expect(namesInFirstCells(sectionOf(configuration, '## Keys')).sort()).toEqual([...keys.keys()].sort());
+  const policies = keysOfSection.get('policies') ?? [];
+  expect(namesInFirstCells(sectionOf(configuration, '## Policies')).sort()).toEqual([...policies].sort());
+});
+
+it('docs/configuration.md tells the defaults of the code', () => {
+  const told = defaultsIn(sectionOf(configuration, '## Keys'));
+  const policies = defaultsIn(sectionOf(configuration, '## Policies'));
+  const values = [...keys].map(([key, value]) => [key, value, told.get(key)] as const);
+  const all = [...values, ...[...policies].map(([key, cell]) => [key, defaultOf('policies', key), cell] as const)];
+  // As many as the machine has cores.
+  const fixed = all.filter(([key, value]) => value !== undefined && key !== 'service.conversion_concurrency');
+  expect(fixed.length).toBeGreaterThan(40);
+  expect(fixed.filter(([, value, cell]) => cell !== spelt(value))).toEqual([]);
+});
+
+it('docs/errors.md lists every code of the service with its status and class', () => {
+  const listed = [...textOf(errors).matchAll(/^\| `(\w+)` \| (\d+) \| (\w+) \|$/gm)].map(
+    ([, code, httpStatus, errorClass]) => `${code} ${httpStatus} ${errorClass}`,
+  );
+  const table = Object.entries(errorCodes).map(([code, row]) => `${code} ${row.httpStatus} ${row.class}`);
+  expect([...listed].sort()).toEqual([...table].sort());
+});
+
+it('docs/errors.md explains every code of ours, and no other', () => {
+  const told = ['## Codes of ours', '## Codes of batches'].flatMap((heading) =>
+    namesInFirstCells(sectionOf(errors, heading)),
+  );
+  // "Not yet" and a request that was called off are no failures of a job.
+  const internal: string[] = [failureCodes.notFinished, 'REQUEST_ABORTED'];
+  const ended = ['CANCELLED', 'TERMINATED', 'TIMED_OUT', 'HTTP_<status>'];
+  const lists = [storageErrorCodes, clientErrorCodes, runFileErrorCodes, batchReportErrorCodes, ended];
+  const known = [...lists.flat(), ...Object.values(failureCodes)].filter((code) => !internal.includes(code));
+  expect([...told].sort()).toEqual([...known].sort());
+});
+
+it('docs/errors.md explains every finding of a plan, and no other', () => {
+  const told = namesInFirstCells(sectionOf(errors, "## Findings of a batch's plan"));
+  expect([...told].sort()).toEqual([...findingCodes].sort());
+});
+
+it('docs/batches.md explains every column of the report, in its order', () => {
+  expect(namesInFirstCells(sectionOf('docs/batches.md', '## Reports'))).toEqual([...csvColumns]);
+});
+
+it('docs/convert.md and docs/batches.md list the exit codes', () => {
+  const codesIn = (page: string) =>
+    [...sectionOf(page, '## Exit codes').matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
+  const { couldNotRun, ...others } = exitCodes;
+  expect(codesIn('docs/convert.md')).toEqual(Object.values(others));
+  expect(codesIn('docs/batches.md').sort()).toEqual([...Object.values(others), couldNotRun].sort());
+});
+
+it('docs/batches.md and docs/schedules.md have a row for every command', () => {
+  const told = namesInFirstCells(textOf('docs/batches.md')).map((name) => name.split(' ').slice(0, 2).join(' '));
+  expect(told).toEqual(expect.arrayContaining(commandNames('batch')));
+  const schedules = textOf('docs/schedules.md');
+  expect(commandNames('schedule').filter((name) => !schedules.includes(name))).toEqual([]);
+});
+
+it('docs/service/accounts.md explains every key of an accounts file', () => {
+  const explained = namesInFirstCells(textOf('docs/service/accounts.md')).map((name) => name.replace('limits.', ''));
+  const { limits, ...ofApp } = appSchema.shape;
+  const ofFile = Object.keys(fileSchema.shape).filter((key) => key !== 'apps');
+  const limitKeys = Object.keys(limits.unwrap().shape);
+  const withoutPrefix = [...Object.keys(ofApp), ...limitKeys, ...ofFile].map((key) => key.replace('limits.', ''));
+  expect([...new Set(explained)].sort()).toEqual([...new Set(withoutPrefix)].sort());
+});
+
+it('pages name only alerts, variables and codes that there are', () => {
+  const text = pages.map(textOf).join('\n');
+  const alerts = [...textOf('docs/operations/alerts.yml').matchAll(/alert: (\w+)/g)].map(([, name = '']) => name);
+  const named = [...text.matchAll(/\b(Fileconv[A-Z]\w+)/g)].map(([, name = '']) => name);
+  expect(named.length).toBeGreaterThan(5);
+  expect(named.filter((name) => !alerts.includes(name))).toEqual([]);
+  const variables = [...keysOfSection].flatMap(([section, names]) => names.map((key) => variableOf(section, key)));
+  const used = [...text.matchAll(/\b(FILECONV_(?!APPS_)[A-Z_]+[A-Z])/g)].map(([, name = '']) => name);
+  expect(used.filter((name) => ![...variables, 'FILECONV_CONFIG', 'FILECONV_DEFAULT_APP'].includes(name))).toEqual([]);
+  const codes = [...textOf('docs/operations/incidents.md').matchAll(/with ([A-Z]+_[A-Z_]+)/g)].map(([, code]) => code);
+  expect(codes.length).toBeGreaterThan(2);
+  expect(codes.filter((code) => !textOf(errors).includes(`\`${code ?? ''}\``))).toEqual([]);
+});

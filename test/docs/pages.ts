@@ -1,0 +1,46 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+
+export const root = path.resolve(__dirname, '../..');
+
+/** The README and every page of docs but decisions, which stay as they were written. */
+export const pages = [
+  'README.md',
+  'CONTRIBUTING.md',
+  ...readdirSync(path.join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md') && !name.startsWith('decisions'))
+    .map((name) => `docs/${name}`)
+    .sort(),
+];
+
+export const decisions = readdirSync(path.join(root, 'docs/decisions')).map((name) => `docs/decisions/${name}`);
+
+export function textOf(page: string): string {
+  return readFileSync(path.join(root, page), 'utf8');
+}
+
+/** The contents of a page's code blocks in one language. */
+export function snippetsOf(page: string, language: string): string[] {
+  return [...textOf(page).matchAll(/^```(\w*)\n(.*?)^```$/gms)]
+    .filter((match) => match[1] === language)
+    .map((match) => match[2] ?? '');
+}
+
+/** What a page says outside of code blocks. */
+export function proseOf(page: string): string {
+  return textOf(page).replace(/^```.*?^```$/gms, '');
+}
+
+/** The part of a page below a heading, up to the next one of the same level. */
+export function sectionOf(page: string, heading: string): string {
+  const [, rest] = textOf(page).split(`\n${heading}\n`);
+  if (rest === undefined) throw new Error(`${page} has no heading "${heading}"`);
+  const level = heading.split(' ')[0] ?? '#';
+  return rest.split(new RegExp(`^${level} `, 'm'))[0] ?? '';
+}
+
+/** The words in backticks in the first cell of each row of a text's tables. */
+export function namesInFirstCells(text: string): string[] {
+  const cells = [...text.matchAll(/^\| ([^|]+) \|/gm)].map(([, cell = '']) => cell);
+  return cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name));
+}

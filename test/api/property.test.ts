@@ -16,7 +16,7 @@ const timeouts = { connectMs: 2_000, headersMs: 150, bodyMs: 150, stallMs: 150 }
 const runs = Number(process.env['PROPERTY_RUNS'] ?? 60);
 
 /** Far above every time-out: only a hang reaches it. */
-const hangMs = 5_000;
+const hangMs = 30_000;
 
 /** The results as `conversion-api.ts` promises them; strict, so that nothing of the answer slips through unseen. */
 const texts = z.record(z.string(), z.string());

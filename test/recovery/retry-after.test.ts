@@ -18,7 +18,7 @@ import { WorkerProcess } from '../support/worker-process';
  */
 
 /** How long the service of the killed worker asks to wait; `RETRY_AFTER_SECONDS=90` for the long run. */
-const restartSeconds = Number(process.env['RETRY_AFTER_SECONDS'] ?? 12);
+const restartSeconds = Number(process.env['RETRY_AFTER_SECONDS'] ?? 20);
 const sceneTimeoutMs = 60_000 + restartSeconds * 1_000;
 const jobsOfAScene = 5;
 

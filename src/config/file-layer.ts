@@ -27,7 +27,9 @@ export async function readConfigFile(file: string): Promise<Layer> {
     if (!(error instanceof TomlError)) throw error;
     // The rest of the message draws the line itself, and that line may hold a token that somebody pasted.
     const reason = error.message.split('\n')[0]?.replace('Invalid TOML document: ', '') ?? 'unreadable';
-    throw new ConfigError([`${file}:${error.line}:${error.column}: not valid TOML: ${reason}`]);
+    throw new ConfigError([
+      `${file}:${error.line}:${error.column}: not valid TOML: ${reason}; correct that line, or name another file with --config`,
+    ]);
   }
 }
 
@@ -87,8 +89,10 @@ export function layerOf(document: object, origin: Origin): Layer {
 
 function reasonOf(error: unknown): string {
   const code = types.isNativeError(error) && 'code' in error ? error.code : undefined;
-  if (code === 'ENOENT') return 'there is no such file';
-  if (code === 'EISDIR') return 'it is a directory';
-  if (code === 'EACCES') return 'permission denied';
+  if (code === 'ENOENT') {
+    return 'there is no such file; correct its path in --config or FILECONV_CONFIG, or leave that out';
+  }
+  if (code === 'EISDIR') return 'it is a directory; name a file in it with --config';
+  if (code === 'EACCES') return 'permission denied; make it readable, or name another file with --config';
   return types.isNativeError(error) ? error.message : String(error);
 }

@@ -310,7 +310,7 @@ export const badInputs: BadInput[] = [
     args: ['convert', 'good.md', '--to', 'html'],
     exitCode: 2,
     code: 'CONFIG_INVALID',
-    says: /fileconv\.toml:1:\d+: not valid TOML: /,
+    says: /fileconv\.toml:1:\d+: not valid TOML: .*; correct that line, or name another file with --config$/,
   },
   {
     title: 'a configuration key that does not exist',
@@ -325,7 +325,7 @@ export const badInputs: BadInput[] = [
     args: ['convert', 'good.md', '--to', 'html', '--config', 'nope.toml'],
     exitCode: 2,
     code: 'CONFIG_INVALID',
-    says: /nope\.toml: the configuration file cannot be read: there is no such file$/,
+    says: /nope\.toml: the configuration file cannot be read: there is no such file; correct its path in --config or FILECONV_CONFIG, or leave that out$/,
   },
   {
     title: 'no target format',

@@ -181,9 +181,11 @@ describe('the file', () => {
 
   it('must exist when it is named', async () => {
     await expect(load(undefined, {}, 'no.toml')).rejects.toThrow(
-      `${folder.cwd}/no.toml: the configuration file cannot be read: there is no such file`,
+      `${folder.cwd}/no.toml: the configuration file cannot be read: there is no such file; correct its path in --config or FILECONV_CONFIG, or leave that out`,
     );
-    await expect(load(undefined, { FILECONV_CONFIG: '.' })).rejects.toThrow('it is a directory');
+    await expect(load(undefined, { FILECONV_CONFIG: '.' })).rejects.toThrow(
+      'it is a directory; name a file in it with --config',
+    );
   });
 
   it('is the start of the relative paths in it; the working directory is for all others', async () => {
@@ -200,7 +202,9 @@ describe('the file', () => {
 
   it('says line and column of a mistake in its syntax, but repeats no line, which may hold a token', async () => {
     const [problem] = await problemsOf('[worker]\ntoken = "abc');
-    expect(problem).toMatch(/^\.\/fileconv\.toml:2:\d+: not valid TOML: /);
+    expect(problem).toMatch(
+      /^\.\/fileconv\.toml:2:\d+: not valid TOML: .*; correct that line, or name another file with --config$/,
+    );
     expect(problem).not.toContain('abc');
   });
 });

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { Client, Connection } from '@temporalio/client';
 import { convertedPictures, folderWithPictures } from './batch-pictures';
 import { fileconv, linesOf, newFolder, parseJson, removeFolders, startFileconv } from './fileconv';
 import { hasScript, onScreen, screenOf } from './pseudo-terminal';
@@ -139,6 +140,25 @@ describe('a batch under way', () => {
     expect((await command.ended).code).toBe(1);
   });
 
+  it('that somebody terminates ends each command that asks for it with 3 and what to type, which does the rest', async () => {
+    const { cwd, command } = await pausedBatch('terminated', '1 second');
+    const connection = await Connection.connect({ address: stack.record.temporal.address });
+    await new Client({ connection }).workflow.getHandle('terminated').terminate('by hand');
+    await connection.close();
+    const says =
+      'error: batch terminated: ended without a result: by hand. Jobs in flight go on. What is left is done by: fileconv batch retry terminated';
+    const looks = [
+      batch(cwd, 'watch', 'terminated'),
+      batch(cwd, 'status', 'terminated'),
+      batch(cwd, 'report', 'terminated'),
+    ];
+    for (const ended of [await command.ended, ...(await Promise.all(looks))]) {
+      expect([ended.code, linesOf(ended.stderr).at(-1)]).toEqual([3, says]);
+    }
+    expect(await batch(cwd, 'retry', 'terminated')).toMatchObject({ code: 0 });
+    expect(await convertedPictures(cwd, { total: 4, wanted: 4 })).toHaveLength(4);
+  });
+
   it('can be watched and left again: Ctrl-C ends the watching with 130, and the end of the batch with its exit code', async () => {
     const { cwd, command } = await pausedBatch('watched');
     command.child.kill('SIGINT');
@@ -200,6 +220,18 @@ it.each([
 });
 
 describe('exit codes', () => {
+  it('a configuration file that is missing or broken: 2, and what to do', async () => {
+    const cwd = await newFolder();
+    await writeFile(path.join(cwd, 'bad.toml'), 'app = [');
+    for (const file of ['bad.toml', 'none.toml']) {
+      const ended = await batch(cwd, 'list', '--config', file);
+      expect(ended).toMatchObject({ code: 2, stdout: '' });
+      expect(linesOf(ended.stderr)).toEqual([
+        expect.stringMatching(/; correct (that line, or name|its path in --config or)/),
+      ]);
+    }
+  });
+
   it.each([
     ['status', 'none'],
     ['watch', 'none'],

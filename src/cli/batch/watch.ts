@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BatchFailedError, type BatchHandle } from '../../client/batch-handle';
+import type { BatchHandle } from '../../client/batch-handle';
 import type { ConversionBatchResult } from '../../shared/batch';
 import type { CommandContext } from '../command-context';
-import { CommandError } from '../command-error';
 import { aborted } from '../stack/parent-process';
 import type { StackInUse } from '../stack/stack-in-use';
 import { createStallReader } from '../waiting/explain-stall';
 import type { Stall } from '../waiting/stall';
 import { StallNews } from '../waiting/stall-news';
+import { explainBatchFailure } from './batch-failed';
 import { BatchProgress, endedOf } from './progress';
 
 const askEveryMs = 1_000;
@@ -32,8 +32,7 @@ export async function watchBatch(
     const result = await Promise.race([stack.untilClosed(() => batch.result()), aborted(signal)]);
     return { ...(result && { result }), ...(news.last && { stall: news.last }) };
   } catch (error) {
-    if (error instanceof BatchFailedError) throw new CommandError('BATCH_FAILED', [error.message], { cause: error });
-    throw error;
+    throw explainBatchFailure(error);
   } finally {
     over.abort();
     news.close();

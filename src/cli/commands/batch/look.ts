@@ -1,10 +1,10 @@
 import type { Client } from '@temporalio/client';
 import { shellWord } from '../../../batch/report/wording';
-import { BatchFailedError } from '../../../client/batch-handle';
 import { isBatchRunning, listBatches } from '../../../client/batch-status';
 import { NoSuchScheduleError, SweepSchedules } from '../../../client/sweep-schedules';
 import { FileConversionClient } from '../../../client/file-conversion-client';
 import type { BatchState, ConversionBatchResult } from '../../../shared/batch';
+import { explainBatchFailure } from '../../batch/batch-failed';
 import { progressText } from '../../batch/progress';
 import { checkName } from '../../batch/settings';
 import type { CommandContext } from '../../command-context';
@@ -74,7 +74,7 @@ export async function batchReport(context: CommandContext, name: string): Promis
     const result = await batchOf(temporal, name)
       .result()
       .catch((error: unknown) => {
-        throw failed(error);
+        throw explainBatchFailure(error);
       });
     const { finishBatch } = await import('../../batch/finish.js');
     await finishBatch(context, { stack: temporal, name, result, anew: true });
@@ -91,7 +91,7 @@ async function readState(
   if (!(await requireBatch(temporal, name))) {
     const result = batchOf(temporal, name).result();
     const state = await result.catch((error: unknown) => {
-      throw failed(error);
+      throw explainBatchFailure(error);
     });
     return { state };
   }
@@ -125,9 +125,4 @@ async function isSchedule(client: Client, name: string): Promise<boolean> {
 
 function batchOf({ client, taskQueue }: OpenTemporal, name: string) {
   return new FileConversionClient({ client, taskQueue }).getBatch(name);
-}
-
-function failed(error: unknown): unknown {
-  if (!(error instanceof BatchFailedError)) return error;
-  return new CommandError('BATCH_FAILED', [error.message], { cause: error });
 }

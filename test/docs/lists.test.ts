@@ -1,3 +1,5 @@
+import { existsSync, readdirSync } from 'node:fs';
+import path from 'node:path';
 import { errorCodes } from '../../src/api/error-codes';
 import { clientErrorCodes } from '../../src/api/errors';
 import { findingCodes } from '../../src/batch/plan/findings';
@@ -11,7 +13,7 @@ import { appSchema, fileSchema } from '../../src/service/accounts/accounts-schem
 import { failureCodes } from '../../src/shared/activities';
 import { storageErrorCodes } from '../../src/storage/errors';
 import { commandNames } from '../support/command-lines';
-import { namesInFirstCells, pages, sectionOf, textOf } from './pages';
+import { namesInFirstCells, pages, root, sectionOf, textOf } from './pages';
 
 /** Tables of the pages against the lists of the code. */
 
@@ -125,4 +127,17 @@ it('pages name only alerts, variables and codes that there are', () => {
   const codes = [...textOf('docs/operations/incidents.md').matchAll(/with ([A-Z]+_[A-Z_]+)/g)].map(([, code]) => code);
   expect(codes.length).toBeGreaterThan(2);
   expect(codes.filter((code) => !textOf(errors).includes(`\`${code ?? ''}\``))).toEqual([]);
+});
+
+it('the map in CONTRIBUTING.md names every folder of the code and the tests', () => {
+  const map = sectionOf('CONTRIBUTING.md', '## The map');
+  const foldersIn = (folder: string) =>
+    readdirSync(path.join(root, folder), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const areas = foldersIn('src').flatMap(({ name }) => foldersIn(`src/${name}`).map((inner) => [name, inner.name]));
+  const named = [...foldersIn('src'), ...foldersIn('docs'), ...foldersIn('scripts'), ...foldersIn('examples')];
+  expect(areas.length).toBeGreaterThan(15);
+  const own = foldersIn('test').filter(({ name }) => !existsSync(path.join(root, 'src', name)));
+  const missing = [...named, ...own].map(({ name }) => name).filter((name) => !map.includes(`${name}/`));
+  expect(missing).toEqual([]);
+  expect(areas.filter(([, name = '']) => !map.includes(`${name}/`))).toEqual([]);
 });

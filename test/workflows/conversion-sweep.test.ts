@@ -196,12 +196,22 @@ describe('sweeps under policy fail', () => {
     await put('c.md', '# C\n');
     expect(await sweep(name)).toMatchObject({ ...counts, todo: 1, failed: 1, kept: 2 });
     expect(await sweep(name)).toMatchObject({ ...counts, todo: 0, kept: 3 });
+    expect(await detailsOfNewest(name)).toBe(
+      `**completed**: nothing was new or changed\n\n**Needs a person**: 3 files were not converted, since an earlier sweep may have been charged for them. Look at the service first; to convert all the same, and maybe pay twice: \`fileconv batch retry ${name} --resubmit\``,
+    );
     expect(rig.stub.conversions.size).toBe(3);
     const runs = path.join(rig.folder, 'batches', name);
     const folders = (await readdir(runs)).sort().map((run) => path.join(runs, run));
     expect(await chargeProblems(conversionsOf(rig.stub), folders, rig.temporal)).toEqual([]);
   });
 });
+
+/** What the workflow tells in the UI. */
+async function detailsOfNewest(name: string): Promise<string> {
+  const { workflowId = '' } = (await sweepsOf(name)).at(-1) ?? {};
+  const handle = rig.temporal.workflow.getHandle(workflowId);
+  return (await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata')).currentDetails;
+}
 
 /** Whether the worker has taken up the planning of the newest sweep. */
 async function isPlanning(name: string): Promise<boolean> {

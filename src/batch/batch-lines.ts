@@ -21,6 +21,7 @@ export const doneSchema = z.object({
   output: outputFile,
   taskId: z.string().exactOptional(),
   possiblyChargedTwice: marked.exactOptional(),
+  warnings: z.record(z.string(), z.string()).exactOptional(),
 }) satisfies z.ZodType<DoneBefore>;
 
 const outcome = {

@@ -48,6 +48,8 @@ export interface DoneBefore {
   taskId?: string;
   /** As that run's result told; it stays for as long as the result does. */
   possiblyChargedTwice?: true;
+  /** The service's, of that conversion. */
+  warnings?: Record<string, string>;
 }
 
 /** Input of the workflow `conversionBatch`, whose workflow id is the batch's name. Small, however large the batch is. */

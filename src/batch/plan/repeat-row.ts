@@ -63,7 +63,7 @@ async function compareDelivered(
   delivered: Delivered,
   { rules, signal }: { rules: RepetitionRules; signal: AbortSignal | undefined },
 ): Promise<{ done?: BatchItem['done']; isOwnResult?: boolean; earlier?: EarlierRuns }> {
-  const { output, taskId, possiblyChargedTwice } = delivered;
+  const { output, taskId, possiblyChargedTwice, warnings } = delivered;
   const result = await look(fileURLToPath(output.uri));
   const isThere = result.kind === 'file' && result.bytes === output.bytes;
   const source = hasOptions(row, delivered.options)
@@ -71,7 +71,9 @@ async function compareDelivered(
     : undefined;
   const mark = possiblyChargedTwice && { possiblyChargedTwice };
   if (source && isThere) {
-    return { done: { source, output, ...(taskId !== undefined && { taskId }), ...mark } };
+    return {
+      done: { source, output, ...(taskId !== undefined && { taskId }), ...mark, ...(warnings && { warnings }) },
+    };
   }
   if (isThere) return { isOwnResult: await isOwnResult(delivered, row.destination, signal) };
   const left = { source: delivered.source, ...(taskId !== undefined && { taskId }), ...mark };

@@ -115,12 +115,13 @@ async function outcomeOf(
 ): Promise<BatchItem['done']> {
   const { status, delivered } = known ?? {};
   if (status === 'succeeded' && delivered) {
-    const { source, output, taskId, possiblyChargedTwice } = delivered;
+    const { source, output, taskId, possiblyChargedTwice, warnings } = delivered;
     return {
       source: await asItIsNow(source, row.source),
       output,
       ...(taskId !== undefined && { taskId }),
       ...(possiblyChargedTwice && { possiblyChargedTwice }),
+      ...(warnings && { warnings }),
     };
   }
   if (status !== 'succeeded' && status !== 'skipped') return undefined;

@@ -56,10 +56,10 @@ export function plannedRow(item: BatchItem, { isOver }: { isOver: boolean }): Ea
 /** The row when a run has told how it ended. */
 export function endedRow(row: EarlierRow, { item, ...result }: BatchItemResult): EarlierRow {
   const { options } = row;
-  const { status, source, output: file, taskId, possiblyChargedTwice, workflowId } = result;
+  const { status, source, output: file, taskId, possiblyChargedTwice, workflowId, warnings } = result;
   if (status === 'succeeded') {
-    const mark = possiblyChargedTwice === true && { possiblyChargedTwice };
-    const done = source && file && { source, output: file, ...(taskId !== undefined && { taskId }), ...mark };
+    const told = { ...(possiblyChargedTwice === true && { possiblyChargedTwice }), ...(warnings && { warnings }) };
+    const done = source && file && { source, output: file, ...(taskId !== undefined && { taskId }), ...told };
     return { options, status, startedAs: none, ...(done && { delivered: { ...done, options } }) };
   }
   const { delivered } = row;

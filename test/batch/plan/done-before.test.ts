@@ -1,5 +1,6 @@
 import { appendFile, readFile, rename, rm, truncate, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { replanFailed } from '../../../src/batch/plan/replan-failed';
 import { DamagedRunError } from '../../../src/batch/runs/read-run';
 import { addFiles, cleanUp, makeTree } from '../folder';
 import { convertAll, listRuns, plan, readItems, runFolder, sha256, writeParts, writeResults } from './planning';
@@ -56,6 +57,30 @@ describe('a batch that is planned again', () => {
     });
     await writeResults(cwd, await convertAll(cwd, { run: 2 }), 2);
     expect(await plan(cwd)).toMatchObject({ done: 4, todo: 0 });
+  });
+
+  it('carries on the warnings of what was done, for as long as its result stays', async () => {
+    const cwd = await makeTree(files);
+    await plan(cwd);
+    const warnings = { FONT_MISSING: 'Install it.' };
+    const [first, ...others] = await convertAll(cwd);
+    await writeResults(cwd, [...(first ? [{ ...first, warnings }] : []), ...others]);
+    for (const run of [2, 3]) {
+      await addFiles(cwd, { 'in/b.md': `${run}` });
+      await plan(cwd);
+      const [{ done } = {}] = await readItems(cwd, run);
+      expect(done?.warnings).toEqual(warnings);
+      await writeResults(cwd, await convertAll(cwd, { run }), run);
+    }
+    const cwdOfRetry = await makeTree(files);
+    await plan(cwdOfRetry);
+    const failed = await convertAll(cwdOfRetry, { fail: ['b.md'] });
+    await writeResults(
+      cwdOfRetry,
+      failed.map((each) => ({ ...each, warnings })),
+    );
+    await replanFailed({ batchFolder: path.join(cwdOfRetry, '.batch') });
+    expect((await readItems(cwdOfRetry, 2)).map(({ done }) => done?.warnings)).toEqual([warnings, undefined, warnings]);
   });
 
   it('takes a source for the same when it was only touched or copied, and for another when its bytes changed in place', async () => {

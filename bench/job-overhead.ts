@@ -87,7 +87,6 @@ async function main(): Promise<void> {
   bareWorker.shutdown();
   jobWorker.shutdown();
   await Promise.all(running);
-  await plugin.close();
   await clientConnection.close();
   await connection.close();
   service.stop();

@@ -58,7 +58,9 @@ export interface FileConversionPluginOptions {
  * Adds the activities of file conversion to a worker.
  *
  * A plugin cannot register workflows in TypeScript: add `export * from 'temporal-file-conversion/workflows'` to the workflows file of
- * your own worker. May be passed to a worker, a client and a connection alike; only the worker is changed, and applying it twice is harmless.
+ * your own worker. May be passed to a worker, a client and a connection alike, and applying it twice is harmless. Of a worker it changes activities
+ * and activity interceptors alone: `conversionWorkerOptions` has what a worker may set for the sake of conversions. With the last worker
+ * that runs with it, its connections to the conversion services are closed.
  */
 export class FileConversionPlugin extends SimplePlugin {
   private readonly clients = new Map<string, Promise<ConversionApi>>();
@@ -67,6 +69,8 @@ export class FileConversionPlugin extends SimplePlugin {
   private readonly slots: AppSlots;
   /** Of the worker with the fewest: Temporal's default where nobody says. */
   private fewestSlots = 100;
+  /** Workers that run with it. */
+  private running = 0;
   private readonly apps: Readonly<Record<string, AppProfile>>;
   private readonly timeouts: Partial<ApiTimeouts>;
   private readonly stateDir: string | undefined;
@@ -102,13 +106,7 @@ export class FileConversionPlugin extends SimplePlugin {
     const { interceptors } = options;
     this.fewestSlots = Math.min(this.fewestSlots, options.maxConcurrentActivityTaskExecutions ?? this.fewestSlots);
     return {
-      // Temporal's default of 0 would cut every transfer at once; a deployment's own value wins.
-      shutdownGraceTime: '30 seconds',
-      // Cancellation reaches a transfer with the answer to a heartbeat, so a held-back heartbeat is a late cancellation.
-      maxHeartbeatThrottleInterval: '2 seconds',
-      // So long a job waits for a worker that is gone when it was woken by a callback, say. Temporal's default of 10 s is meant for long histories.
-      stickyQueueScheduleToStartTimeout: '2 seconds',
-      ...super.configureWorker(options),
+      ...options,
       activities: { ...options.activities, ...this.conversionActivities },
       interceptors: {
         ...interceptors,
@@ -117,21 +115,32 @@ export class FileConversionPlugin extends SimplePlugin {
     };
   }
 
-  /** Values go to the metrics of the Temporal runtime, wherever those are told; by default nowhere. */
   override async runWorker(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
-    // Here, not above: clients use the plugin too, and have no worker.
-    const { Runtime } = await import('@temporalio/worker');
-    const { namespace, taskQueue } = worker.options;
-    this.metrics.use(Runtime.instance().metricMeter, { namespace, taskQueue });
-    this.slots.use(taskQueue, activitySlots(worker.options.tuner.activityTaskSlotSupplier));
-    await super.runWorker(worker, next);
+    this.slots.use(worker.options.taskQueue, activitySlots(worker.options.tuner.activityTaskSlotSupplier));
+    this.running += 1;
+    try {
+      // At once: a worker takes no notice of a `shutdown` that comes before it runs.
+      await Promise.all([next(worker), this.useMeter(worker)]);
+    } finally {
+      this.running -= 1;
+      if (this.running === 0) await this.close();
+    }
   }
 
-  /** Closes the connections to the conversion services. Call it when no worker uses the plugin any more. */
-  async close(): Promise<void> {
+  /** Values go to the metrics of the Temporal runtime, wherever those are told; by default nowhere. */
+  private async useMeter({ options: { namespace, taskQueue } }: Worker): Promise<void> {
+    // Here, not above: clients use the plugin too, and have no worker.
+    const { Runtime } = await import('@temporalio/worker');
+    this.metrics.use(Runtime.instance().metricMeter, { namespace, taskQueue });
+  }
+
+  private async close(): Promise<void> {
     const clients = [...this.clients.values()];
     this.clients.clear();
-    for (const client of clients) await (await client).close();
+    // One that could not be made has nothing to close.
+    for (const client of await Promise.allSettled(clients)) {
+      if (client.status === 'fulfilled') await client.value.close();
+    }
   }
 
   private api(app: string): Promise<ConversionApi> {

@@ -38,6 +38,19 @@ export interface ConversionWorkerOptions {
   plugins?: readonly WorkerPlugin[];
 }
 
+/**
+ * What suits conversions in a worker; a worker of your own may spread it into its options. The plugin leaves it to you, since it holds for all
+ * activities and workflows there.
+ */
+export const conversionWorkerOptions = {
+  // Temporal's default of 0 cuts every transfer at once, and the outcome of a submit that is on its way is then unknown.
+  shutdownGraceTime: '30 seconds',
+  // Cancellation reaches a transfer with the answer to a heartbeat. By default its 10 s of time-out hold one back for 8 s. Heartbeats are billed on Temporal Cloud.
+  maxHeartbeatThrottleInterval: '2 seconds',
+  // So long a job waits for a worker that is gone when it was woken by a callback, say. Temporal's default of 10 s is meant for long histories.
+  stickyQueueScheduleToStartTimeout: '2 seconds',
+} as const satisfies Partial<WorkerOptions>;
+
 /** Limits nothing, and is not the figure that the server lists workers with which told none. */
 const noLimitPerSecond = 90_000;
 const workflowsPath = require.resolve('./workflows');
@@ -52,6 +65,7 @@ const bundledAnew = { workflowsPath, bundlerOptions: { preloadModules: [workflow
 export async function createConversionWorker(options: ConversionWorkerOptions): Promise<Worker> {
   const { plugins = [] } = options;
   return Worker.create({
+    ...conversionWorkerOptions,
     connection: options.connection,
     namespace: options.namespace ?? 'default',
     taskQueue: options.taskQueue ?? defaultTaskQueue,

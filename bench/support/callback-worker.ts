@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { FileConversionPlugin, type FileConversionPluginOptions } from '../../src/plugin';
 import { defaultTaskQueue } from '../../src/shared/names';
+import { conversionWorkerOptions } from '../../src/worker';
 
 export interface CallbackWorkerOptions extends Pick<FileConversionPluginOptions, 'apps'> {
   readonly temporalAddress: string;
@@ -27,6 +28,7 @@ async function runWorker({ temporalAddress, apps, callbackKey }: CallbackWorkerO
   const connection = await NativeConnection.connect({ address: temporalAddress });
   // One task queue for both: how fast the server hands out a task depends on what else goes on in its queue.
   const worker = await Worker.create({
+    ...conversionWorkerOptions,
     connection,
     taskQueue: defaultTaskQueue,
     plugins: [new FileConversionPlugin({ apps, callbacks: { key: callbackKey } })],

@@ -6,6 +6,7 @@ import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { FileConversionPlugin, type FileConversionPluginOptions } from '../../src/plugin';
 import { defaultTaskQueue } from '../../src/shared/names';
+import { conversionWorkerOptions } from '../../src/worker';
 
 export interface FailoverWorkerOptions extends Pick<FileConversionPluginOptions, 'apps'> {
   readonly temporalAddress: string;
@@ -81,6 +82,7 @@ async function runWorker({ temporalAddress, apps, callbackKey }: FailoverWorkerO
   Runtime.install({ logger: new DefaultLogger('ERROR') });
   const connection = await NativeConnection.connect({ address: temporalAddress });
   const worker = await Worker.create({
+    ...conversionWorkerOptions,
     connection,
     taskQueue: defaultTaskQueue,
     plugins: [new FileConversionPlugin({ apps, callbacks: { key: callbackKey } })],

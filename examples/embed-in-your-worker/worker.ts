@@ -16,7 +16,6 @@ async function main(): Promise<void> {
     plugins: [conversion],
   });
   await worker.run(); // until SIGTERM or Ctrl-C
-  await conversion.close();
   await connection.close();
 }
 

@@ -202,7 +202,6 @@ describe('a rotation of keys', () => {
       const job = new FileConversionClient({ client: clientWith(rotated) }).get(ids.parked);
       expect(await job.result()).toMatchObject({ status: 'succeeded' });
     });
-    await plugin.close();
     await connection.close();
     const keys = (await payloadsOf(stands.hidden, 'parked')).flatMap((payload) => keyOf(payload) ?? []);
     expect([keys[0], keys.at(-1)]).toEqual(['old', 'next']);

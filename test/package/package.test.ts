@@ -203,7 +203,6 @@ describe('the packed package, installed into an empty project without its option
           const plugin = new FileConversionPlugin({ apps: { stub: { baseUrl, appId, token } } });
           const worker = await createConversionWorker({ connection, plugin, taskQueue: ${JSON.stringify(taskQueue)} });
           await worker.run();
-          await plugin.close();
           await connection.close();
         })();`,
       );

@@ -106,7 +106,6 @@ export async function startRig(
       await stopWorker();
       const taskQueues = [taskQueue, ...otherTaskQueues];
       const untold = await untoldConversions(conversionsOf(stub), { client: temporal, taskQueues });
-      await plugin.close();
       await connection?.close();
       await temporal.connection.close();
       await stub.close();

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { promisify } from 'node:util';
 
 /** One request as the stub saw it. */
 export interface SeenRequest {
@@ -37,6 +38,8 @@ export interface StubService {
   /** Runs before the body of a request to one endpoint is read: while it is awaited, the request is still being sent. */
   onArrival(endpoint: string, arrival: Arrival): void;
   output: Buffer;
+  /** Connections that are open now, idle ones too. */
+  connections(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -81,6 +84,7 @@ export async function startStubService(port = 0): Promise<StubService> {
     on: (endpoint, handler) => handlers.set(endpoint, handler),
     answerAsAlways: (seen, response) => void always.get(seen.path)?.(seen, response, stub),
     onArrival: (endpoint, arrival) => arrivals.set(endpoint, arrival),
+    connections: () => promisify(server.getConnections.bind(server))(),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -56,7 +56,6 @@ export async function startSkippingRig(): Promise<SkippingRig> {
     async close() {
       worker.shutdown();
       await running;
-      await plugin.close();
       await stub.close();
       await environment.teardown();
       clock.restore();

@@ -38,7 +38,6 @@ beforeAll(async () => {
 afterAll(async () => {
   worker.shutdown();
   await running;
-  await plugin.close();
   await connection.close();
   await rig.close();
 });

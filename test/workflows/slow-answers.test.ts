@@ -103,7 +103,6 @@ describe('a worker that serves two apps', () => {
     } finally {
       worker.shutdown();
       await running;
-      await plugin.close();
       await connection.close();
     }
   });

@@ -87,7 +87,6 @@ beforeAll(async () => {
 afterAll(async () => {
   isHeld = false;
   await Promise.all([...workers.keys()].map(stopWorker));
-  await plugin.close();
   await connection.close();
   await temporal.connection.close();
   await stub.close();

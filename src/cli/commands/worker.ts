@@ -113,7 +113,6 @@ export async function worker(context: CommandContext, flags: { unversioned?: boo
   } finally {
     over.abort();
     await watched;
-    await plugin.close();
     await connection.close();
     await tracing?.close();
     await health?.close();

@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Context } from '@temporalio/activity';
+import type { Client } from '@temporalio/client';
+import type { WorkerOptions } from '@temporalio/worker';
+import { NativeConnection, Worker, bundleWorkflowCode } from '@temporalio/worker';
+import { FileConversionClient } from '../src/client/file-conversion-client';
+import { FileConversionPlugin } from '../src/plugin';
+import { createConversionWorker } from '../src/worker';
+import type { ConversionRig } from './support/conversion-worker';
+import { quickPolicies, startRig } from './support/conversion-worker';
+import type { HostActivities } from './support/host-workflows';
+import { stubAppId, stubToken } from './support/stub-service';
+import { testTemporalAddress } from './support/temporal';
+import { until } from './support/until';
+
+/** The plugin as a guest in a worker that belongs to somebody else. */
+
+let rig: ConversionRig;
+let connection: NativeConnection;
+let workflowBundle: { code: string };
+const taskQueues: string[] = [];
+
+beforeAll(async () => {
+  rig = await startRig({ worker: false });
+  connection = await NativeConnection.connect({ address: testTemporalAddress() });
+  const logger = { log: nothing, trace: nothing, debug: nothing, info: nothing, warn: nothing, error: nothing };
+  workflowBundle = await bundleWorkflowCode({ workflowsPath: require.resolve('./support/host-workflows'), logger });
+});
+
+afterAll(async () => {
+  await connection.close();
+  await rig.close(taskQueues);
+});
+
+const nothing = () => undefined;
+
+function createPlugin(): FileConversionPlugin {
+  return new FileConversionPlugin({ apps: { stub: { baseUrl: rig.stub.url, appId: stubAppId, token: stubToken } } });
+}
+
+const hostActivities: HostActivities = {
+  async countSeconds(seconds) {
+    for (let second = 0; second < seconds; second += 1) {
+      Context.current().heartbeat(second);
+      await sleep(1_000);
+    }
+  },
+};
+
+function createHost(plugins: FileConversionPlugin[]): Promise<Worker> {
+  const taskQueue = `host-${randomUUID()}`;
+  taskQueues.push(taskQueue);
+  return Worker.create({ connection, taskQueue, workflowBundle, activities: { ...hostActivities }, plugins });
+}
+
+/** How many heartbeats of the host's activity the server has recorded. */
+async function recordedHeartbeats(client: Client, worker: Worker, seconds: number): Promise<number> {
+  const seen = new Set<string>();
+  await worker.runUntil(async () => {
+    const { taskQueue } = worker.options;
+    const workflow = await client.workflow.start('hostWorkflow', { workflowId: taskQueue, taskQueue, args: [seconds] });
+    let hasEnded = false;
+    const result = workflow.result().finally(() => (hasEnded = true));
+    while (!hasEnded) {
+      const { raw } = await workflow.describe();
+      const { lastHeartbeatTime, lastStartedTime } = raw.pendingActivities?.[0] ?? {};
+      // Until its first heartbeat an activity is told as if it had made one when it started.
+      const isFirst = String(lastHeartbeatTime?.nanos) === String(lastStartedTime?.nanos);
+      if (lastHeartbeatTime && !isFirst)
+        seen.add(`${String(lastHeartbeatTime.seconds)}.${lastHeartbeatTime.nanos ?? 0}`);
+      await sleep(100);
+    }
+    await result;
+  });
+  return seen.size;
+}
+
+it("records as many heartbeats of a host's activity as a worker without the plugin does", async () => {
+  const [alone, withGuest] = await Promise.all(
+    [[], [createPlugin()]].map(async (plugins) => recordedHeartbeats(rig.temporal, await createHost(plugins), 6)),
+  );
+  expect(alone).toBeGreaterThan(0);
+  expect(withGuest).toBe(alone);
+});
+
+it("hands on a host's options as the same objects, but for activities and interceptors", () => {
+  const activityInterceptor = () => ({});
+  const options: WorkerOptions = {
+    connection,
+    namespace: 'default',
+    taskQueue: 'host',
+    identity: 'host',
+    workflowBundle,
+    activities: { ...hostActivities },
+    dataConverter: { payloadCodecs: [] },
+    interceptors: { activity: [activityInterceptor], nexus: [], workflowModules: ['a'] },
+    sinks: {},
+    plugins: [],
+    bundlerOptions: { ignoreModules: ['b'] },
+  };
+  const { activities, interceptors, ...others } = createPlugin().configureWorker({ ...options });
+  const { activities: hosts, interceptors: hostInterceptors, ...before } = options;
+  expect(Object.keys(others).sort()).toEqual(Object.keys(before).sort());
+  const changed = Object.entries(before).filter(([name, value]) => others[name as keyof typeof others] !== value);
+  expect(changed).toEqual([]);
+  const strange = Object.keys(activities ?? {}).filter((name) => !name.startsWith('conversion.'));
+  expect(strange).toEqual(Object.keys(hosts ?? {}));
+  expect(interceptors?.activity?.[0]).toBe(activityInterceptor);
+  expect(interceptors?.nexus).toBe(hostInterceptors?.nexus);
+  expect(interceptors?.workflowModules).toBe(hostInterceptors?.workflowModules);
+});
+
+it('leaves throttle, sticky queue and grace time of a host as they are; a conversion worker has its own', async () => {
+  const hosts = await Promise.all([createHost([]), createHost([createPlugin()])]);
+  const own = await createConversionWorker({ connection, plugin: createPlugin(), taskQueue: `own-${randomUUID()}` });
+  const told = [...hosts, own].map(({ options }) => [
+    options.maxHeartbeatThrottleIntervalMs,
+    options.stickyQueueScheduleToStartTimeoutMs,
+    options.shutdownGraceTimeMs,
+  ]);
+  for (const each of [...hosts, own]) await each.runUntil(Promise.resolve());
+  expect(told[1]).toEqual(told[0]);
+  expect(told[2]).toEqual([2_000, 2_000, 30_000]);
+});
+
+it('starts a worker at once, so that one that is to end right away ends', async () => {
+  const host = await createHost([createPlugin()]);
+  await host.runUntil(Promise.resolve());
+  expect(host.getState()).toBe('STOPPED');
+});
+
+it('closes its connections with the last worker that uses it, and opens them again for a later one', async () => {
+  const plugin = createPlugin();
+  const convert = async ({ options: { taskQueue } }: Worker) => {
+    const client = new FileConversionClient({ client: rig.temporal, taskQueue, app: 'stub' });
+    const source = await rig.source(`${randomUUID()}.md`);
+    return client.convert({ source, output: 'pdf', policies: quickPolicies });
+  };
+  const [first, second] = await Promise.all([createHost([plugin]), createHost([plugin])]);
+  await second.runUntil(async () => {
+    await first.runUntil(convert(first));
+    expect(await rig.stub.connections()).toBeGreaterThan(0);
+    await expect(convert(second)).resolves.toMatchObject({ status: 'succeeded' });
+  });
+  await until('the connections are closed', async () => (await rig.stub.connections()) === 0, 10_000);
+  const later = await createHost([plugin]);
+  await expect(later.runUntil(convert(later))).resolves.toMatchObject({ status: 'succeeded' });
+  await until('they are closed again', async () => (await rig.stub.connections()) === 0, 10_000);
+});

@@ -58,7 +58,7 @@ export interface FileConversionPluginOptions {
  * Adds the activities of file conversion to a worker.
  *
  * A plugin cannot register workflows in TypeScript: add `export * from 'temporal-file-conversion/workflows'` to the workflows file of
- * your own worker. May be passed to a worker, a client and a connection alike, and applying it twice is harmless. Of a worker it changes activities
+ * your own worker. May be passed to worker, client and connection alike, and applied twice. Of a worker it changes activities
  * and activity interceptors alone: `conversionWorkerOptions` has what a worker may set for the sake of conversions. With the last worker
  * that runs with it, its connections to the conversion services are closed.
  */

@@ -45,9 +45,9 @@ export interface ConversionWorkerOptions {
 export const conversionWorkerOptions = {
   // Temporal's default of 0 cuts every transfer at once, and the outcome of a submit that is on its way is then unknown.
   shutdownGraceTime: '30 seconds',
-  // Cancellation reaches a transfer with the answer to a heartbeat. By default its 10 s of time-out hold one back for 8 s. Heartbeats are billed on Temporal Cloud.
+  // Cancellation reaches a transfer with the answer to a heartbeat, which the SDK else holds back for 8 s. Temporal Cloud bills heartbeats.
   maxHeartbeatThrottleInterval: '2 seconds',
-  // So long a job waits for a worker that is gone when it was woken by a callback, say. Temporal's default of 10 s is meant for long histories.
+  // So long a job that a callback wakes waits for a worker that is gone. The default of 10 s is meant for long histories.
   stickyQueueScheduleToStartTimeout: '2 seconds',
 } as const satisfies Partial<WorkerOptions>;
 

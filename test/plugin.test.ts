@@ -60,7 +60,7 @@ async function recordedHeartbeats(client: Client, worker: Worker, seconds: numbe
   await worker.runUntil(async () => {
     const { taskQueue } = worker.options;
     const workflow = await client.workflow.start('hostWorkflow', { workflowId: taskQueue, taskQueue, args: [seconds] });
-    let hasEnded = false;
+    let hasEnded = false as boolean;
     const result = workflow.result().finally(() => (hasEnded = true));
     while (!hasEnded) {
       const { raw } = await workflow.describe();

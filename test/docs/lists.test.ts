@@ -129,6 +129,12 @@ it('pages name only alerts, variables and codes that there are', () => {
   expect(codes.filter((code) => !textOf(errors).includes(`\`${code ?? ''}\``))).toEqual([]);
 });
 
+it('docs/benchmarks.md explains every benchmark', () => {
+  const programs = readdirSync(path.join(root, 'bench')).filter((name) => name.endsWith('.ts'));
+  const explained = [...textOf('docs/benchmarks.md').matchAll(/^## (.+)$/gm)].map(([, name = '']) => `${name}.ts`);
+  expect([...explained].sort()).toEqual([...programs].sort());
+});
+
 it('the map in CONTRIBUTING.md names every folder of the code and the tests', () => {
   const map = sectionOf('CONTRIBUTING.md', '## The map');
   const foldersIn = (folder: string) =>

@@ -207,8 +207,13 @@ it('histories that were made without traces are replayed with them, and the othe
 it.each([
   [
     'the packages are missing',
-    {},
+    { WITHOUT_OPENTELEMETRY: 'missing' },
     /^error: Traces need packages that are not installed\. Install them \(npm install @temporalio/,
+  ],
+  [
+    'the packages are of another major version',
+    { WITHOUT_OPENTELEMETRY: 'other' },
+    /^error: Traces need packages that are installed in another major version\. Install them \(npm install @temporalio/,
   ],
   ['gRPC is asked for', { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, /^error: Traces are sent by OTLP over HTTP, not gRPC/],
 ])('a worker that cannot trace does not start, and says why in one line: %s', async (_why, env, problem) => {
@@ -224,12 +229,16 @@ it.each([
   expect(ended.stderr.trimEnd()).not.toContain('\n');
 });
 
-/** As if nobody had installed them. */
+/** As if nobody had installed them, or a version that has no class of that name any more. */
 const withoutPackages = `const { Module } = require('node:module');
-const resolve = Module._resolveFilename;
-Module._resolveFilename = function (request, ...rest) {
-  if (!request.startsWith('@opentelemetry/')) return resolve.call(this, request, ...rest);
-  throw Object.assign(new Error('Cannot find module ' + request), { code: 'MODULE_NOT_FOUND' });
+const load = Module._load;
+Module._load = function (request, ...rest) {
+  const way = process.env.WITHOUT_OPENTELEMETRY;
+  if (way === 'other' && request === '@opentelemetry/resources') return {};
+  if (way === 'missing' && request.startsWith('@opentelemetry/')) {
+    throw Object.assign(new Error('Cannot find module ' + request), { code: 'MODULE_NOT_FOUND' });
+  }
+  return load.call(this, request, ...rest);
 };
 `;
 

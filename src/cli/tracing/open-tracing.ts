@@ -26,9 +26,12 @@ export async function openTracing(
     const { startTracing } = await import('../../tracing/start-tracing.js');
     return startTracing({ serviceName, version: packageVersion() });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw error;
+    const isMissing = (error as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND';
+    // Another major version lacks what is called.
+    if (!isMissing && !(error instanceof TypeError)) throw error;
+    const are = isMissing ? 'are not installed' : 'are installed in another major version';
     throw unusable(
-      `Traces need packages that are not installed. Install them (npm install ${packages}), or unset OTEL_EXPORTER_OTLP_ENDPOINT.`,
+      `Traces need packages that ${are}. Install them (npm install ${packages}), or unset OTEL_EXPORTER_OTLP_ENDPOINT.`,
       error,
     );
   }

@@ -47,12 +47,37 @@ describe('the packed package, installed into an empty project without its option
     );
     const strange = names.filter(
       (name) =>
-        !/^dist\/.+(\.js|\.js\.map|\.d\.ts|\.json)$/.test(name) &&
+        !/^dist\/.+(\.js|\.d\.ts|\.json)$/.test(name) &&
         !/^[^/]+\.(md|json)$|^LICENSE$|^docs\/.+\.(md|yml|json)$/.test(name),
     );
     expect(strange).toEqual([]);
     expect(names.filter((name) => name.startsWith('dist/') && name.includes('quickstart'))).toEqual([]);
-    expect(project.tarballBytes).toBeLessThan(2_750_000);
+    expect(project.tarballBytes).toBeLessThan(1_300_000);
+  });
+
+  it.each(['workflow-bundle.js', 'workflow-bundle-encoded-failures.js'])(
+    'holds %s with the lines of its sources, and neither the sources nor where they were built',
+    async (name) => {
+      const installed = path.join(project.folder, 'node_modules/temporal-file-conversion/dist', name);
+      const [, encoded = ''] =
+        (await readFile(installed, 'utf8')).split('sourceMappingURL=data:').at(-1)?.split('base64,') ?? [];
+      const map = JSON.parse(Buffer.from(encoded, 'base64').toString()) as {
+        sources: string[];
+        sourcesContent?: unknown;
+      };
+      expect(map.sources).toContain('./dist/workflows/conversion-job.js');
+      expect(map.sources.filter((source) => path.isAbsolute(source))).toEqual([]);
+      expect(map.sourcesContent).toBeUndefined();
+    },
+  );
+
+  it('names a place for its source, its page and its bugs, and refuses no version of OpenTelemetry', async () => {
+    const manifest = JSON.parse(await readFile('package.json', 'utf8')) as Record<string, Record<string, string>>;
+    const { repository, homepage, bugs } = manifest;
+    for (const each of [repository?.['url'], homepage, bugs]) expect(each).toMatch(/^(git\+)?https:\/\//);
+    const { peerDependencies = {} } = manifest;
+    const ranges = Object.keys(peerDependencies).filter((name) => name.includes('opentelemetry'));
+    expect(ranges.map((name) => peerDependencies[name])).toEqual(ranges.map(() => '*'));
   });
 
   it('runs its command line', async () => {

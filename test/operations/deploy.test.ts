@@ -58,7 +58,7 @@ describe('the container file', () => {
     expect(text).toMatch(/^RUN npm ci$/m);
     expect(last).toMatch(/^USER [1-9]/m);
     expect(text).not.toMatch(/^(ENV|ARG).*(token|secret|password|_key)/im);
-    for (const stage of stages) expect(stage).toMatch(/^node:20-/);
+    for (const stage of stages) expect(stage).toMatch(/^node:24-/);
   });
 
   it('copies what there is', () => {

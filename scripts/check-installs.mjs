@@ -1,6 +1,7 @@
 // Installs the tarball into empty projects as its users do, and tries it there: npm run check:installs -- [--quick] [--node 20.18.1,26]
 // Beside the newest @temporalio/*, with npm and pnpm, whatever OpenTelemetry is there; engines are strict. Needs a build and the registry.
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -64,6 +65,8 @@ for (const name of Object.keys(optionalDependencies)) {
 }
 `;
 
+// The build writes this file last.
+if (!existsSync(path.join(root, 'dist/workflow-bundle.json'))) throw new Error('There is no build: npm run build');
 const folder = await mkdtemp(path.join(tmpdir(), 'fileconv-installs-'));
 let failed = 0;
 try {

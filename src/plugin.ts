@@ -8,7 +8,7 @@ import { AppSlots } from './activities/app-slots';
 import { ConversionTimes } from './activities/conversion-times';
 import { CreditsWatch } from './activities/credits-watch';
 import type { ActivityDependencies } from './activities/dependencies';
-import { UnknownAppError } from './activities/dependencies';
+import { UnknownAppError } from './activities/unknown-app-error';
 import { logAttributes } from './activities/log-attributes';
 import { WaitSlots, waitSlotsOf } from './activities/wait-slots';
 import { WorkerMetrics } from './activities/worker-metrics';

@@ -28,8 +28,3 @@ export interface ActivityDependencies {
   /** Where the service is to call back for a submit of this app; undefined: nowhere, and the job polls. */
   callbackUrl?: ((app: string, submission: CallbackSubmission) => string | undefined) | undefined;
 }
-
-/** A job names an app profile that this worker does not have. */
-export class UnknownAppError extends Error {
-  override readonly name = 'UnknownAppError';
-}

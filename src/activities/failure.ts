@@ -12,7 +12,7 @@ import { failureCodes } from '../shared/activities';
 import { StorageError } from '../storage/errors';
 import { SlotsTakenError } from './app-slots';
 import { KnownInsufficientError } from './credits-watch';
-import { UnknownAppError } from './dependencies';
+import { UnknownAppError } from './unknown-app-error';
 import { nextCreditsCheckMs } from './poll-schedule';
 import type { RetryPauses } from './retry-pauses';
 import { nextPauseMs } from './retry-pauses';

@@ -1,7 +1,8 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { formatName, modeOption, onExistingOption, onUnknownOutcomeOption } from './arguments';
-import type { CommandContext, CommonOptions } from './command-context';
-import type { ConvertFlags } from './commands/convert';
+import type { CommonOptions } from './command-context';
+import type { Runner } from './command-tools';
+import type { ConvertFlags } from './convert/convert-flags';
 import { addBatch } from './commands/batch/register';
 import { addJob } from './commands/job/register';
 import { addLimit } from './commands/limit/register';
@@ -10,12 +11,8 @@ import { addDoctor, addNamespace } from './commands/register-operations';
 import { addSchedule } from './commands/schedule/register';
 import { addServiceAdmin } from './commands/service-admin/register';
 import type { TargetFlags } from './commands/service-check-target';
-import type { ExitCode } from './exit';
 import type { Output } from './output';
 import { packageVersion } from '../api/package-version';
-
-/** Runs a command with what its common options stand for. */
-export type Runner = (options: CommonOptions, run: (context: CommandContext) => Promise<ExitCode>) => Promise<void>;
 
 const appOption = ['--app <name>', 'app profile; default: default_app of the configuration'] as const;
 

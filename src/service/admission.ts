@@ -1,10 +1,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Account } from './accounts/account';
+import type { Account, RateClass } from './accounts/account';
 import type { Accounts } from './accounts/accounts';
 import { taskPathOf } from './api-version';
 import { RateLimiter, type RateState } from './rate-limiter';
 import { TaskError } from './task-error';
-import type { AskedEndpoint } from './task-routes';
+
+/** What a route is to admission. */
+export interface AskedEndpoint {
+  /** `v1/convert/file`. */
+  readonly endpoint: string;
+  readonly rateClass: RateClass;
+}
 
 /**
  * Who may ask, and how often. Decided before a body is read, so that a stranger's upload never touches the disk. An app has a

@@ -1,14 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import type { Account, AccountOptions } from './accounts/account';
+import type { Account } from './accounts/account';
 import { TaskError } from './task-error';
-
-/** An app that may use the service. The service knows the hashes of its tokens only. */
-export interface ServiceApp extends AccountOptions {
-  name: string;
-  appId: string;
-  /** SHA-256 of the app token, in hex; several while a token is being replaced. */
-  tokenSha256: string | readonly string[];
-}
 
 export function hashToken(token: string): string {
   return hash('sha256', token, 'hex');

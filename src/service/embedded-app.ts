@@ -2,7 +2,8 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { link, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
-import { hashToken, type ServiceApp } from './authentication';
+import type { ServiceApp } from './accounts/account';
+import { hashToken } from './authentication';
 import { inspectError, messageOf } from './caught';
 
 /** The name of that app; no other may have it. */

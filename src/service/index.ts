@@ -2,7 +2,7 @@
 export { AccountsFileError } from './accounts/accounts-file';
 export { openAdministration, type ServiceAdministration, type TaskRow } from './administration';
 export { formatTime } from './answer';
-export type { ServiceApp } from './authentication';
+export type { ServiceApp } from './accounts/account';
 export type { CallbackOptions } from './callbacks/callback-options';
 export { type EmbeddedApp, ensureEmbeddedApp } from './embedded-app';
 export { FaultsFileError } from './faults/faults';

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { Accounts } from './accounts/accounts';
 import { documentVersion } from './api-version';
-import type { ServiceApp } from './authentication';
+import type { ServiceApp } from './accounts/account';
 import { type CallbackOptions, checkCallbackOptions } from './callbacks/callback-options';
 import { CallbackQueue } from './callbacks/callback-queue';
 import { Cleanup } from './cleanup';

@@ -1,8 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { endpoints } from '../api/contract';
-import type { RateClass } from './accounts/account';
-import type { Admission } from './admission';
+import type { Admission, AskedEndpoint } from './admission';
 import { resultJson } from './answer';
 import { inVersion, pathsOfEndpoint } from './api-version';
 import { convertFile } from './endpoints/convert-file';
@@ -18,13 +17,6 @@ import { keepPassing, sendTask } from './reply';
 import { type AnyTaskData, requestSchemas } from './request-data';
 import { readTaskRequest, runTask } from './task-request';
 import { receiveUpload } from './upload-route';
-
-/** What a route is to admission. */
-export interface AskedEndpoint {
-  /** `v1/convert/file`. */
-  readonly endpoint: string;
-  readonly rateClass: RateClass;
-}
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -1,4 +1,14 @@
-import type { OnUnknownOutcome, SourceContent } from './job';
+/** What to do when it cannot be known whether a submitted conversion ran. */
+export type OnUnknownOutcome = 'resubmit' | 'fail';
+
+/** The content that was uploaded. */
+export interface SourceContent {
+  bytes: number;
+  /** Lower-case hexadecimal. */
+  sha256: string;
+  /** Of the file as it was then: as long as its stamp is the same, nobody has written to it. Absent where the store has none. */
+  stamp?: string;
+}
 
 /**
  * What the service may have charged for the conversion that a job stands for.

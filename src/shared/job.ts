@@ -1,13 +1,12 @@
-import type { Charge, EarlierRuns } from './charge';
+import type { Charge, EarlierRuns, OnUnknownOutcome, SourceContent } from './charge';
+
+export type { OnUnknownOutcome, SourceContent };
 
 /** Milliseconds, or text such as `'10 minutes'` or `'7 days'`. */
 export type Duration = number | string;
 
 /** What to do when the destination of a job already exists. */
 export type OnExisting = 'fail' | 'skip' | 'overwrite' | 'rename';
-
-/** What to do when it cannot be known whether a submitted conversion ran. */
-export type OnUnknownOutcome = 'resubmit' | 'fail';
 
 /** Whether the convert request is answered when the conversion is accepted or when it is done. */
 export type ConversionMode = 'async' | 'sync';
@@ -101,15 +100,6 @@ export interface OutputFile {
   bytes: number;
   /** Lower-case hexadecimal. */
   sha256: string;
-}
-
-/** The content that was uploaded. */
-export interface SourceContent {
-  bytes: number;
-  /** Lower-case hexadecimal. */
-  sha256: string;
-  /** Of the file as it was then: as long as its stamp is the same, nobody has written to it. Absent where the store has none. */
-  stamp?: string;
 }
 
 /** Result of the workflow `conversionJob`. */

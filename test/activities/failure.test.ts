@@ -1,7 +1,7 @@
 import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
 import type { FailureContext } from '../../src/activities/failure';
 import { taskFailure, toFailure } from '../../src/activities/failure';
-import { UnknownAppError } from '../../src/activities/dependencies';
+import { UnknownAppError } from '../../src/activities/unknown-app-error';
 import { endpoints } from '../../src/api/contract';
 import { errorCodes } from '../../src/api/error-codes';
 import { ConversionApiError } from '../../src/api/errors';

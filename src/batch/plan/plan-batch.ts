@@ -14,7 +14,8 @@ import { look } from './look';
 import type { PlannedBatch } from './planned-batch';
 import type { AskPair } from './refuse-row';
 import { settleRows } from './settle-rows';
-import { writeRun, type SettledRow } from './write-run';
+import type { SettledRow } from './plan-counts';
+import { writeRun } from './write-run';
 
 export interface PlanBatchOptions {
   /** What to convert: files to one format, or the rows of a manifest. */

@@ -1,8 +1,17 @@
 import { fileURLToPath } from 'node:url';
+import type { BatchItem } from '../../shared/batch';
 import { Findings } from './findings';
 import type { FormatCount, PlannedBatch, RefusedCount } from './planned-batch';
 import { extensionOf } from './refuse-row';
-import type { SettledRow } from './write-run';
+
+/** A row of the new manifest, and what the counts need of it. */
+export interface SettledRow {
+  item: Omit<BatchItem, 'item'>;
+  /** Of the source. */
+  bytes: number;
+  /** Something is at the destination. */
+  exists: boolean;
+}
 
 /** Counts the rows of a plan as they come. */
 export class PlanCounts {

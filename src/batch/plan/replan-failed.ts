@@ -13,7 +13,8 @@ import { mapOrdered } from './map-ordered';
 import type { PlannedBatch } from './planned-batch';
 import { refuseRow, type AskPair } from './refuse-row';
 import { repeatRow } from './repeat-row';
-import { writeRun, type SettledRow } from './write-run';
+import type { SettledRow } from './plan-counts';
+import { writeRun } from './write-run';
 
 export interface ReplanFailedOptions {
   /** Folder of the batch. Absolute path. */

@@ -7,7 +7,7 @@ import { look } from './look';
 import { mapOrdered } from './map-ordered';
 import { refuseRow, type AskPair } from './refuse-row';
 import { repeatRow } from './repeat-row';
-import type { SettledRow } from './write-run';
+import type { SettledRow } from './plan-counts';
 
 /** Sources are hashed at the same time as others are looked at. */
 const comparisonsUnderWay = 8;

@@ -1,17 +1,7 @@
-import type { BatchItem } from '../../shared/batch';
 import type { LeftOutRow } from '../runs/left-out';
 import type { BatchRun } from '../runs/run-folders';
-import { PlanCounts } from './plan-counts';
+import { PlanCounts, type SettledRow } from './plan-counts';
 import { RunManifest } from './run-manifest';
-
-/** A row of the new manifest, and what the counts need of it. */
-export interface SettledRow {
-  item: Omit<BatchItem, 'item'>;
-  /** Of the source. */
-  bytes: number;
-  /** Something is at the destination. */
-  exists: boolean;
-}
 
 /**
  * Counts the rows of a plan, and writes them down as a new run of the batch when there is anything to do.

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { shellWord } from '../../batch/report/wording';
-import type { RunFlags } from '../commands/batch/run';
+import type { RunFlags } from './run-flags';
 import type { JobSettings } from './saved-settings';
 
 export interface JoinedBatch {

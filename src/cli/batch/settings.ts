@@ -4,7 +4,7 @@ import type { PlanBatchOptions } from '../../batch/plan/plan-batch';
 import { isEmbedded } from '../app-profiles';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
-import type { RunFlags } from '../commands/batch/run';
+import type { RunFlags } from './run-flags';
 import { isEncrypting } from '../encryption-settings';
 import { embeddedFormats } from '../formats/embedded-formats';
 import { extensionFromName, nameOf } from '../formats/format-lookup';

@@ -1,23 +1,11 @@
 import { temporalTarget } from '../../config/temporal-connection';
-import type { ConversionMode, OnExisting, OnUnknownOutcome } from '../../shared/job';
 import type { CommandContext } from '../command-context';
+import type { ConvertFlags } from '../convert/convert-flags';
 import { planJobs } from '../convert/destinations';
 import { checkInputs } from '../convert/inputs';
 import { settleFormats } from '../convert/settle-formats';
 import type { ExitCode } from '../exit';
 import { untilAskedToEnd } from '../stack/parent-process';
-
-/** Options of `convert`, as they are typed. */
-export interface ConvertFlags {
-  to: string;
-  from?: string;
-  out?: string;
-  onExisting?: OnExisting;
-  onUnknownOutcome?: OnUnknownOutcome;
-  mode?: ConversionMode;
-  app?: string;
-  parallel: number;
-}
 
 /**
  * `fileconv convert`: one durable job a file, after everything was checked that can be checked beforehand.

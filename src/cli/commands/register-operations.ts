@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CommonOptions } from '../command-context';
-import type { CommandTools } from './service-admin/register';
+import type { CommandTools } from '../command-tools';
 
 /** Builds `fileconv namespace ...`. */
 export function addNamespace(program: Command, { common, examples, run }: CommandTools): void {

@@ -3,7 +3,7 @@ import { FileConversionClient } from '../../client/file-conversion-client';
 import type { OnExisting } from '../../shared/job';
 import { isEmbedded } from '../app-profiles';
 import type { CommandContext } from '../command-context';
-import type { ConvertFlags } from '../commands/convert';
+import type { ConvertFlags } from './convert-flags';
 import type { ExitCode } from '../exit';
 import { chosenPolicies } from '../job-policies';
 import { openApi } from '../open-api';

@@ -1,4 +1,3 @@
-import type { ServiceApp } from '../authentication';
 import { downloadLifetimeMs, uploadLifetimeMs } from '../lifetimes';
 import { createPriceList, type PriceList } from './prices';
 
@@ -70,6 +69,14 @@ export interface AccountOptions {
   uploadLifetimeSeconds?: number | undefined;
   downloadLifetimeSeconds?: number | undefined;
   rateLimits?: Partial<RateLimits> | undefined;
+}
+
+/** An app that may use the service. The service knows the hashes of its tokens only. */
+export interface ServiceApp extends AccountOptions {
+  name: string;
+  appId: string;
+  /** SHA-256 of the app token, in hex; several while a token is being replaced. */
+  tokenSha256: string | readonly string[];
 }
 
 export function createAccount({ name, appId, tokenSha256, ...options }: ServiceApp): Account {

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import type { ServiceApp } from '../authentication';
 import { inspectError, messageOf } from '../caught';
 import { checkToml } from '../checked-toml';
 import { embeddedAppName } from '../embedded-app';
+import type { ServiceApp } from './account';
 import { appSchema, type AppValues, fileSchema, type FileValues } from './accounts-schema';
 
 /** The accounts of the service in a TOML file; `docs/service/accounts.md` describes it. */

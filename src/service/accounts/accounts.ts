@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { freeAppId } from '../request-data';
-import { Authenticator, hashToken, type ServiceApp } from '../authentication';
+import { Authenticator, hashToken } from '../authentication';
 import { messageOf } from '../caught';
 import { embeddedAppName, embeddedCallbackHosts } from '../embedded-app';
-import { type Account, createAccount } from './account';
+import { type Account, createAccount, type ServiceApp } from './account';
 import { type AccountsFile, AccountsFileError, parseAccountsFile, readAccountsFile } from './accounts-file';
 import type { Log } from '../../shared/log';
 

@@ -13,8 +13,8 @@ import type { CommandContext, CommonOptions } from '../../command-context';
 import { reportFailure } from '../../failure-report';
 import type { ExitCode } from '../../exit';
 import { exitCodes } from '../../exit';
-import type { CommandTools } from '../service-admin/register';
-import type { RunFlags } from './run';
+import type { CommandTools } from '../../command-tools';
+import type { RunFlags } from '../../batch/run-flags';
 
 const exitCodeHelp =
   '\nExit codes: 0 all converted or skipped, 1 some failed, 2 wrong usage or input, 3 could not run, 130 interrupted.';

@@ -8,7 +8,6 @@ import { discardRun, type BatchRun } from '../../../batch/runs/run-folders';
 import { BatchRunningError, type BatchHandle } from '../../../client/batch-handle';
 import { isRefusedStart } from '../../../client/refused-start';
 import { FileConversionClient } from '../../../client/file-conversion-client';
-import type { ConversionMode, OnExisting, OnUnknownOutcome } from '../../../shared/job';
 import { estimateVcredits } from '../../../batch/runs/estimate-vcredits';
 import type { JobSettings } from '../../batch/saved-settings';
 import { readSettings, saveSettings } from '../../batch/saved-settings';
@@ -17,6 +16,7 @@ import { askPairs, withRefused } from '../../batch/check-pairs';
 import { tellUnheeded } from '../../batch/joined';
 import { batchFolder, checkName, settleBatch } from '../../batch/settings';
 import { refuseProblems, tellDryRun, tellWarnings } from '../../batch/tell-plan';
+import type { RunFlags } from '../../batch/run-flags';
 import { watchBatch } from '../../batch/watch';
 import type { CommandContext } from '../../command-context';
 import { CommandError, interrupted } from '../../command-error';
@@ -30,28 +30,6 @@ import { useStack } from '../../stack/use-stack';
 import type { Stall } from '../../waiting/stall';
 import { stallJson, stallText } from '../../waiting/stall';
 import { requireBatch } from './look';
-
-/** Options of `batch run`, as they are typed. */
-export interface RunFlags {
-  to?: string;
-  from?: string;
-  out?: string;
-  name?: string;
-  manifest?: string;
-  recursive?: boolean;
-  exclude: string[];
-  modifiedSince?: Date;
-  filesFrom?: string;
-  template?: string;
-  window?: number;
-  stopAfter?: { failures?: number; percent?: number };
-  onExisting?: OnExisting;
-  onUnknownOutcome?: OnUnknownOutcome;
-  resubmit?: boolean;
-  mode?: ConversionMode;
-  app?: string;
-  dryRun?: boolean;
-}
 
 interface Planning {
   signal: AbortSignal;

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { InvalidArgumentError, Option } from 'commander';
 import type { CommonOptions } from '../../command-context';
-import type { CommandTools } from '../service-admin/register';
+import type { CommandTools } from '../../command-tools';
 import { pointInTime } from '../../arguments';
 import type { CountedBy } from '../../../client/count-jobs';
 import type { FilterFlags } from './filter';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { InvalidArgumentError } from 'commander';
 import type { CommonOptions } from '../../command-context';
-import type { CommandTools } from '../service-admin/register';
+import type { CommandTools } from '../../command-tools';
 
 /** Builds `fileconv limit ...`. */
 export function addLimit(program: Command, { common, examples, run }: CommandTools): void {

@@ -3,7 +3,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import { parseDurationMs } from '../../../config/duration';
 import { collect, formatName, pointInTime } from '../../arguments';
 import type { CommonOptions } from '../../command-context';
-import type { CommandTools } from '../service-admin/register';
+import type { CommandTools } from '../../command-tools';
 import type { CreateFlags } from './create';
 
 /** Builds `fileconv schedule ...`; what the commands do is loaded only when one runs. */

@@ -1,15 +1,9 @@
 import type { Command } from 'commander';
 import { InvalidArgumentError, Option } from 'commander';
 import type { CommonOptions } from '../../command-context';
-import type { Runner } from '../../command-tree';
+import type { CommandTools } from '../../command-tools';
 
 /** Builds the commands of `fileconv service ...` for operators; what they do is loaded only when one runs. */
-export interface CommandTools {
-  common: (command: Command) => Command;
-  examples: (...lines: string[]) => string;
-  run: Runner;
-}
-
 export function addServiceAdmin(service: Command, tools: CommandTools): void {
   // `service` and the commands below it know --json and --config: what stands behind a command is that command's.
   for (const command of [service.parent, service]) command?.enablePositionalOptions();

@@ -130,7 +130,7 @@ async function installWithPnpm(cwd, { node, pnpm, env }) {
   const said = await run(node, [pnpm, 'install', '--reporter=append-only', ...store], { cwd, env });
   // Tells of everybody's peers, and fails for anybody's.
   const peers = await run(node, [pnpm, 'peers', 'check'], { cwd, env }).catch((error) => error);
-  return { stdout: said.stdout + peers.stdout, stderr: said.stderr + peers.stderr };
+  return { stdout: said.stdout + peers.stdout.replaceAll(/^/gm, 'peer: '), stderr: said.stderr };
 }
 
 async function createProject(cwd, dependencies) {

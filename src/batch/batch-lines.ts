@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import type { BatchItem, BatchItemResult, DoneBefore, KeptOutcome } from '../shared/batch';
-import type { EarlierRuns } from '../shared/charge';
+import { charges, type EarlierRuns } from '../shared/charge';
+import { onExistingChoices } from '../shared/choices';
 
 const sourceContent = z.object({ bytes: z.number(), sha256: z.string(), stamp: z.string().exactOptional() });
 const outputFile = z.object({ uri: z.string(), name: z.string(), bytes: z.number(), sha256: z.string() });
 
-const charge = z.enum(['no', 'maybe', 'yes']);
+const charge = z.enum(charges);
 const marked = z.literal(true);
 
 export const earlierSchema = z.object({
@@ -67,7 +68,7 @@ const itemSchema = z.object({
   output: z.string(),
   input: z.string().exactOptional(),
   destination: z.string(),
-  onExisting: z.enum(['fail', 'skip', 'overwrite', 'rename']).exactOptional(),
+  onExisting: z.enum(onExistingChoices).exactOptional(),
   earlier: earlierSchema.exactOptional(),
   kept: keptSchema.exactOptional(),
   refused: z.object({ code: z.string(), message: z.string() }).exactOptional(),

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { parseDurationMs } from '../config/duration';
+import { conversionModes, onExistingChoices, onUnknownOutcomeChoices } from '../shared/choices';
 import { formatNameOf } from '../shared/format-name';
 
 /** Of `--to` and `--from`. */
@@ -27,16 +28,16 @@ export function pointInTime(text: string): Date {
 
 /** What becomes of an existing file. */
 export function onExistingOption(when: string): Option {
-  return new Option('--on-existing <what>', `${when} (default: fail)`).choices(['fail', 'skip', 'overwrite', 'rename']);
+  return new Option('--on-existing <what>', `${when} (default: fail)`).choices(onExistingChoices);
 }
 
 export function onUnknownOutcomeOption(): Option {
   const description = 'when it is not known whether a conversion ran (default: resubmit)';
-  return new Option('--on-unknown-outcome <what>', description).choices(['resubmit', 'fail']);
+  return new Option('--on-unknown-outcome <what>', description).choices(onUnknownOutcomeChoices);
 }
 
 export function modeOption(): Option {
   const description =
     'sync: wait for each conversion in the request itself, for ones that take seconds (default: async)';
-  return new Option('--mode <mode>', description).choices(['async', 'sync']);
+  return new Option('--mode <mode>', description).choices(conversionModes);
 }

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
-import type { EarlierRuns } from '../shared/charge';
+import { charges, type EarlierRuns } from '../shared/charge';
+import { conversionModes, onExistingChoices, onUnknownOutcomeChoices } from '../shared/choices';
 import { isFormatName } from '../shared/format-name';
 import type { ConversionJobInput, ConversionSource } from '../shared/job';
 import { sourceName } from '../shared/job';
@@ -14,8 +15,8 @@ const duration = z.union([
 
 /** Of every job, alone or in a batch. */
 export const jobOptions = {
-  onExisting: z.enum(['fail', 'skip', 'overwrite', 'rename']).optional(),
-  mode: z.enum(['async', 'sync']).optional(),
+  onExisting: z.enum(onExistingChoices).optional(),
+  mode: z.enum(conversionModes).optional(),
   policies: z
     .strictObject({
       uploadDeadline: duration.optional(),
@@ -30,14 +31,14 @@ export const jobOptions = {
       creditsDeadline: duration.optional(),
       retryInitialInterval: duration.optional(),
       retryMaximumInterval: duration.optional(),
-      onUnknownOutcome: z.enum(['resubmit', 'fail']).optional(),
+      onUnknownOutcome: z.enum(onUnknownOutcomeChoices).optional(),
       maxResubmissions: z.int().nonnegative().optional(),
     })
     .optional(),
 };
 
 const earlierRuns = z.strictObject({
-  charge: z.enum(['no', 'maybe', 'yes']),
+  charge: z.enum(charges),
   taskId: z.string().min(1).exactOptional(),
   source: z.strictObject({ bytes: z.number(), sha256: z.string(), stamp: z.string().exactOptional() }).exactOptional(),
   possiblyChargedTwice: z.literal(true).exactOptional(),

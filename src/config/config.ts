@@ -1,4 +1,5 @@
 import path from 'node:path';
+import type { OnExisting, OnUnknownOutcome } from '../shared/choices';
 import type { LogLevel } from '../shared/log';
 import type { FileValues } from './schema';
 
@@ -104,8 +105,8 @@ export interface Config {
   };
   timeouts: { connectSeconds: number; headersSeconds: number; bodySeconds: number; stallSeconds: number };
   policies: {
-    onUnknownOutcome: 'resubmit' | 'fail';
-    onExisting: 'fail' | 'skip' | 'overwrite' | 'rename';
+    onUnknownOutcome: OnUnknownOutcome;
+    onExisting: OnExisting;
     maxResubmissions: number;
     uploadDeadline: number;
     submitTimeout: number;

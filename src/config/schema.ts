@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
+import { onExistingChoices, onUnknownOutcomeChoices } from '../shared/choices';
 import { defaultOnExisting, defaultPolicies } from '../shared/default-policies';
 import { logLevels } from '../shared/log';
 import { defaultDeploymentName, defaultTaskQueue } from '../shared/names';
@@ -86,8 +87,8 @@ export const sectionSchemas = {
     stall_seconds: seconds(),
   }),
   policies: z.strictObject({
-    on_unknown_outcome: choice('resubmit', 'fail'),
-    on_existing: choice('fail', 'skip', 'overwrite', 'rename'),
+    on_unknown_outcome: choice(...onUnknownOutcomeChoices),
+    on_existing: choice(...onExistingChoices),
     max_resubmissions: integer(0, 100),
     upload_deadline: duration(),
     submit_timeout: duration(),

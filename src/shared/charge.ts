@@ -1,5 +1,4 @@
-/** What to do when it cannot be known whether a submitted conversion ran. */
-export type OnUnknownOutcome = 'resubmit' | 'fail';
+import type { OnUnknownOutcome } from './choices';
 
 /** The content that was uploaded. */
 export interface SourceContent {

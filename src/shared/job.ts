@@ -1,15 +1,10 @@
-import type { Charge, EarlierRuns, OnUnknownOutcome, SourceContent } from './charge';
+import type { Charge, EarlierRuns, SourceContent } from './charge';
+import type { ConversionMode, OnExisting, OnUnknownOutcome } from './choices';
 
-export type { OnUnknownOutcome, SourceContent };
+export type { ConversionMode, OnExisting, OnUnknownOutcome, SourceContent };
 
 /** Milliseconds, or text such as `'10 minutes'` or `'7 days'`. */
 export type Duration = number | string;
-
-/** What to do when the destination of a job already exists. */
-export type OnExisting = 'fail' | 'skip' | 'overwrite' | 'rename';
-
-/** Whether the convert request is answered when the conversion is accepted or when it is done. */
-export type ConversionMode = 'async' | 'sync';
 
 /** Where the input comes from: a file, or a task that ran before. */
 export type ConversionSource =

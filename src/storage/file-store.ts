@@ -1,7 +1,5 @@
 import type { Readable } from 'node:stream';
-
-/** What to do when the destination exists already. */
-export type OnExisting = 'fail' | 'skip' | 'overwrite' | 'rename';
+import type { OnExisting } from '../shared/choices';
 
 /** An input that was found and can be read. */
 export interface SourceFile {

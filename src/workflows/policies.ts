@@ -2,10 +2,10 @@ import { ApplicationFailure } from '@temporalio/workflow';
 import { msToNumber } from '@temporalio/common/lib/time';
 import { failureCodes } from '../shared/activities';
 import { charges } from '../shared/charge';
+import { conversionModes, onExistingChoices, onUnknownOutcomeChoices } from '../shared/choices';
 import { defaultOnExisting, defaultPolicies } from '../shared/default-policies';
 import type {
   ConversionJobInput,
-  ConversionMode,
   ConversionPolicies,
   Duration,
   OnExisting,
@@ -32,10 +32,6 @@ export interface ResolvedPolicies {
   onExisting: OnExisting;
 }
 
-const onExistingChoices: readonly OnExisting[] = ['fail', 'skip', 'overwrite', 'rename'];
-const modeChoices: readonly ConversionMode[] = ['async', 'sync'];
-const onUnknownOutcomeChoices: readonly OnUnknownOutcome[] = ['resubmit', 'fail'];
-
 /**
  * Checks what a caller wrote and fills in the defaults.
  *
@@ -54,7 +50,7 @@ export function resolvePolicies(input: ConversionJobInput): ResolvedPolicies {
   }
   requireCharge(input.earlier);
   if (input.policies !== undefined && !isRecord(input.policies)) throw invalid('policies', 'must be an object');
-  choice(input.mode ?? 'async', modeChoices, 'mode');
+  choice(input.mode ?? 'async', conversionModes, 'mode');
   const policies: ConversionPolicies = input.policies ?? {};
   const maxResubmissions = policies.maxResubmissions ?? defaultPolicies.maxResubmissions;
   if (!Number.isInteger(maxResubmissions) || maxResubmissions < 0) {

@@ -1,7 +1,8 @@
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { createLocalFiles, type OnExisting } from '../../src/storage/local-files';
+import type { OnExisting } from '../../src/shared/choices';
+import { createLocalFiles } from '../../src/storage/local-files';
 import { cleanUp, failureOf, listFolder, makeFolder, mountMemory, uriOf } from './folder';
 
 afterEach(cleanUp);

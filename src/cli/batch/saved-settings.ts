@@ -2,6 +2,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import type { ConversionBatchInput } from '../../shared/batch';
+import { conversionModes, onExistingChoices, onUnknownOutcomeChoices } from '../../shared/choices';
 import { systemErrorCode } from '../../shared/system-error';
 import { CommandError } from '../command-error';
 
@@ -13,13 +14,13 @@ const duration = z.union([z.number(), z.string()]);
 const schema = z.object({
   app: z.string(),
   window: z.number().exactOptional(),
-  onExisting: z.enum(['fail', 'skip', 'overwrite', 'rename']).exactOptional(),
-  mode: z.enum(['async', 'sync']).exactOptional(),
+  onExisting: z.enum(onExistingChoices).exactOptional(),
+  mode: z.enum(conversionModes).exactOptional(),
   stopAfter: z.object({ failures: z.number().exactOptional(), percent: z.number().exactOptional() }).exactOptional(),
   // The client checks them again when the batch is started.
   policies: z
     .looseObject({
-      onUnknownOutcome: z.enum(['resubmit', 'fail']).exactOptional(),
+      onUnknownOutcome: z.enum(onUnknownOutcomeChoices).exactOptional(),
       maxResubmissions: z.number().exactOptional(),
       uploadDeadline: duration.exactOptional(),
     })

@@ -1,30 +1,19 @@
-import Table from 'cli-table3';
+import { columnsOf } from './terminal-text';
 
 export { fileSize } from '../shared/file-size';
 
-/** A table without lines: it can be read, copied and cut into columns. */
+/** A table without lines: it can be read, copied and cut into columns. A cell may have several lines. */
 export function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const table = new Table({
-    head: [...head],
-    chars: {
-      top: '',
-      'top-mid': '',
-      'top-left': '',
-      'top-right': '',
-      bottom: '',
-      'bottom-mid': '',
-      'bottom-left': '',
-      'bottom-right': '',
-      left: '',
-      'left-mid': '',
-      mid: '',
-      'mid-mid': '',
-      right: '',
-      'right-mid': '',
-      middle: '  ',
-    },
-    style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] },
-  });
-  table.push(...rows.map((row) => [...row]));
-  return table.toString().replace(/ +$/gm, '');
+  const lines = [head, ...rows].flatMap(linesOf);
+  const widths = head.map((_, column) =>
+    lines.reduce((widest, line) => Math.max(widest, columnsOf(line[column] ?? '')), 0),
+  );
+  const pad = (cell: string, column: number) => cell + ' '.repeat((widths[column] ?? 0) - columnsOf(cell));
+  return lines.map((line) => line.map(pad).join('  ').trimEnd()).join('\n');
+}
+
+function linesOf(row: readonly string[]): string[][] {
+  const cells = row.map((cell) => cell.split('\n'));
+  const height = Math.max(...cells.map(({ length }) => length));
+  return Array.from({ length: height }, (_, line) => cells.map((cell) => cell[line] ?? ''));
 }

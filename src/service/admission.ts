@@ -19,7 +19,7 @@ export interface AskedEndpoint {
 export class Admission {
   readonly #accounts: Accounts;
   readonly #apps = new RateLimiter();
-  readonly #strangers = new RateLimiter();
+  readonly #anonymous = new RateLimiter();
   readonly #admitted = new WeakMap<FastifyRequest, Account>();
 
   constructor(accounts: Accounts) {
@@ -29,7 +29,7 @@ export class Admission {
   /** Lets the request of an app through, or returns why not; the rate-limit headers are on the reply either way. */
   admit(request: FastifyRequest, reply: FastifyReply, { endpoint, rateClass }: AskedEndpoint): TaskError | undefined {
     const app = this.#identify(request);
-    if (app instanceof TaskError) return this.admitStranger(request, reply) ?? app;
+    if (app instanceof TaskError) return this.admitAnonymous(request, reply) ?? app;
     const { windowSeconds, [rateClass]: limit } = app.rateLimits;
     const refusal = report(reply, this.#apps.take(`${app.appId}/${rateClass}`, { limit, windowSeconds }));
     if (refusal) return refusal;
@@ -41,19 +41,19 @@ export class Admission {
   }
 
   /** Counts a request that belongs to no app; returns an error when its address has sent too many. */
-  admitStranger({ ip }: FastifyRequest, reply: FastifyReply): TaskError | undefined {
-    return report(reply, this.#countStranger(ip));
+  admitAnonymous({ ip }: FastifyRequest, reply: FastifyReply): TaskError | undefined {
+    return report(reply, this.#countAnonymous(ip));
   }
 
   /** The same for what cannot be read as a request: the headers of its answer, and an error when it was too many. */
   admitUnreadable(ip: string): { headers: Record<string, number>; refusal: TaskError | undefined } {
-    const state = this.#countStranger(ip);
+    const state = this.#countAnonymous(ip);
     return { headers: headersOf(state), refusal: refusalOf(state) };
   }
 
-  #countStranger(ip: string): RateState {
-    const { windowSeconds, requests } = this.#accounts.strangers;
-    return this.#strangers.take(ip, { limit: requests, windowSeconds });
+  #countAnonymous(ip: string): RateState {
+    const { windowSeconds, requests } = this.#accounts.anonymous;
+    return this.#anonymous.take(ip, { limit: requests, windowSeconds });
   }
 
   /** The app of a request that was let through. */

@@ -10,7 +10,7 @@ import {
   statusOf,
 } from './answer';
 import type { ServiceContext, TaskRequest } from './endpoints/endpoint';
-import { PassingTask } from './passing-tasks';
+import { EphemeralTask } from './ephemeral-tasks';
 import type { AnyTaskData } from './request-data';
 import type { TaskError } from './task-error';
 import { RefusedTask } from './task-request';
@@ -18,10 +18,10 @@ import { RefusedTask } from './task-request';
 /** Sending answers. */
 
 type AnyRequest = TaskRequest<AnyTaskData>;
-type Stores = Pick<ServiceContext, 'store' | 'passing'>;
+type Stores = Pick<ServiceContext, 'store' | 'ephemeral'>;
 
 export function sendTask(reply: FastifyReply, task: AnsweredTask, request: AnyRequest, stores: Stores): FastifyReply {
-  if (task instanceof PassingTask) keepPassing(task, request, { stores, errorCode: null });
+  if (task instanceof EphemeralTask) keepEphemeral(task, request, { stores, errorCode: null });
   const failed = 'errorCode' in task && typeof task.errorCode === 'string';
   return sendResponse(reply, task, { request, error: failed ? errorIn(task.result) : undefined });
 }
@@ -33,8 +33,8 @@ export function sendRefusal(reply: FastifyReply, refusal: TaskError, stores: Sto
     return sendJson(reply, statusOf(code), errorJson(refusal));
   }
   const { request } = refusal;
-  const task = new PassingTask(request.endpoint, request.payload, resultJson({ error: refusal }));
-  keepPassing(task, request, { stores, errorCode: code });
+  const task = new EphemeralTask(request.endpoint, request.payload, resultJson({ error: refusal }));
+  keepEphemeral(task, request, { stores, errorCode: code });
   return sendResponse(reply, task, { request, error: { code, message } });
 }
 
@@ -48,17 +48,17 @@ function sendResponse(
 }
 
 /** A callback has to survive a restart, and its task with it. Of the others nobody can ask for one whose id was not told. */
-export function keepPassing(
-  task: PassingTask,
+export function keepEphemeral(
+  task: EphemeralTask,
   { app: { appId: app }, data }: AnyRequest,
-  { stores: { store, passing }, errorCode }: { stores: Stores; errorCode: KnownErrorCode | null },
+  { stores: { store, ephemeral }, errorCode }: { stores: Stores; errorCode: KnownErrorCode | null },
 ): void {
   if (data.callback !== undefined && !refusesCallback(errorCode)) {
     const { id, endpoint, status, payload, result, createdAt } = task;
     const times = { createdAt, startedAt: createdAt, completedAt: createdAt };
     store.insert({ id, app, endpoint, status, payload, result, errorCode, callback: data.callback, ...times });
   } else if (data.include.includes('entity')) {
-    passing.remember(app, task, errorCode);
+    ephemeral.remember(app, task, errorCode);
   }
 }
 

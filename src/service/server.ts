@@ -104,12 +104,12 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   function admit(request: FastifyRequest, reply: FastifyReply): TaskError | undefined {
     const { asked, open } = request.routeOptions.config;
     if (asked) return admission.admit(request, reply, asked);
-    return open === true ? admission.admitStranger(request, reply) : refuseUnknown(request, reply);
+    return open === true ? admission.admitAnonymous(request, reply) : refuseUnknown(request, reply);
   }
 
   /** No endpoint has this path, or not with this method. */
   function refuseUnknown(request: FastifyRequest, reply: FastifyReply): TaskError {
-    const refusal = admission.admitStranger(request, reply);
+    const refusal = admission.admitAnonymous(request, reply);
     if (refusal) return refusal;
     const unknown = unknownPath(request.url);
     if (unknown) return unknown;

@@ -17,7 +17,7 @@ import { FormatCatalog } from './formats';
 import { seedBalances } from './ledger';
 import { downloadLifetimeMs } from './lifetimes';
 import { checkLimits, type ServiceLimits } from './limits';
-import { PassingTasks } from './passing-tasks';
+import { EphemeralTasks } from './ephemeral-tasks';
 import { createServer } from './server';
 import type { ServiceMetrics } from './service-metrics';
 import { TaskStore } from './task-store';
@@ -121,8 +121,8 @@ async function startWithStore({ store, unlock, accounts, faults, settings }: Fou
     faultOf: (app) => faults.callbackFault(app),
   });
   accounts.use((all) => seedBalances(store.ledger, all));
-  const passing = new PassingTasks();
-  const context = { store, passing, files, queue, catalog, limits };
+  const ephemeral = new EphemeralTasks();
+  const context = { store, ephemeral, files, queue, catalog, limits };
   const versions = [documentVersion, ...accounts.extraApiVersions];
   const server = await createServer({ context, accounts, versions, faults, metrics, log });
   metrics?.watch({

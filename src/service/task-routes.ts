@@ -12,8 +12,8 @@ import { convertFormats, convertGraph, formatGet } from './endpoints/format-endp
 import { taskResponse } from './endpoints/task-response';
 import { keepUpload } from './endpoints/upload-file';
 import { dataFieldOf } from './form';
-import { PassingTask } from './passing-tasks';
-import { keepPassing, sendTask } from './reply';
+import { EphemeralTask } from './ephemeral-tasks';
+import { keepEphemeral, sendTask } from './reply';
 import { type AnyTaskData, requestSchemas } from './request-data';
 import { readTaskRequest, runTask } from './task-request';
 import { receiveUpload } from './upload-route';
@@ -63,7 +63,7 @@ export function addTaskRoutes(server: FastifyInstance, { version, latest, admiss
         const asked = readTask(request, { endpoint, schema });
         const { bytes, headers } = await runTask(asked, () => findDownload(asked, context));
         // The bytes are the answer; only a callback is told of the task.
-        keepPassing(new PassingTask(endpoint, asked.payload, resultJson({})), asked, {
+        keepEphemeral(new EphemeralTask(endpoint, asked.payload, resultJson({})), asked, {
           stores: context,
           errorCode: null,
         });

@@ -77,9 +77,9 @@ describe('the service', () => {
   afterAll(() => running.stop());
 
   /** The file has no app of its own: what it says of limits holds for apps of the file only. */
-  async function limit(limits: string, strangers = ''): Promise<TestClient> {
+  async function limit(limits: string, anonymous = ''): Promise<TestClient> {
     const app = createApp('limited');
-    const text = `${strangers}\n[apps.limited]\napp_id = "${app.app.appId}"\ntoken_sha256 = "${String(app.app.tokenSha256)}"\n[apps.limited.rate_limits]\n${limits}\n`;
+    const text = `${anonymous}\n[apps.limited]\napp_id = "${app.app.appId}"\ntoken_sha256 = "${String(app.app.tokenSha256)}"\n[apps.limited.rate_limits]\n${limits}\n`;
     const file = path.join(running.dataDir, 'accounts.toml');
     await writeFile(`${file}.new`, text);
     await rename(`${file}.new`, file);
@@ -174,7 +174,7 @@ describe('the service', () => {
   });
 
   it('counts whoever has no valid token by address, unknown paths included, and apps are not held up by that', async () => {
-    await limit('', '[strangers]\nwindow_seconds = 60\nrequests = 3');
+    await limit('', '[anonymous]\nwindow_seconds = 60\nrequests = 3');
     const statuses = [];
     for (const [pathname, method] of [
       ['v1/nothing', 'POST'],

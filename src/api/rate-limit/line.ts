@@ -100,7 +100,7 @@ export class Line<Permit> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
       // A clock that ran ahead when the others asked must not put whoever asks after them before them for as long as it did.
-      const before = this.#welcomeBack(since);
+      const before = this.#takeAbsence(since);
       const place = {
         name,
         priority,
@@ -220,7 +220,7 @@ export class Line<Permit> {
   }
 
   /** Where it stood, if it was turned away. */
-  #welcomeBack(id: number): Absent | undefined {
+  #takeAbsence(id: number): Absent | undefined {
     const now = this.clocks.now();
     const own = this.#absent.find((absent) => absent.id === id);
     this.#absent = this.#absent.filter((absent) => absent !== own && now < absent.backAtMs + absenceGraceMs);

@@ -124,7 +124,7 @@ export class RateBucket {
       return;
     }
     update(window, sent.atMs, told);
-    if (told.limit - remaining > window.own) this.#meetOthers(window);
+    if (told.limit - remaining > window.own) this.#noteOtherWorkers(window);
   }
 
   /** No answer came: the service may have counted the request. */
@@ -217,7 +217,7 @@ export class RateBucket {
     const window = this.#open({ limit, remaining, toldMs: nowMs, endsAtMs, beganMs: sent.atMs, lengthMs });
     window.isPresumed = false;
     window.underWay -= 1;
-    if (limit - remaining > window.own) this.#meetOthers(window);
+    if (limit - remaining > window.own) this.#noteOtherWorkers(window);
     window.pauseMs = this.#pauseAfter(window, nowMs);
   }
 
@@ -250,7 +250,7 @@ export class RateBucket {
     if (restOfWindow < 0.5) this.#share = clampShare(slow ? this.#share + 0.1 : this.#share * 0.85);
   }
 
-  #meetOthers(window: RateWindow): void {
+  #noteOtherWorkers(window: RateWindow): void {
     if (this.#sharedFor === 0) this.#share = clampShare(window.own / Math.max(1, window.limit - window.remaining));
     this.#sharedFor = sharedWindows;
   }
@@ -296,7 +296,7 @@ export class RateBucket {
       window.remaining = 0;
     }
     // Whoever took the rest was not this worker.
-    if (window.own < window.limit) this.#meetOthers(window);
+    if (window.own < window.limit) this.#noteOtherWorkers(window);
     window.endsAtMs = Math.min(window.endsAtMs, nowMs);
   }
 

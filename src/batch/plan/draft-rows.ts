@@ -6,7 +6,7 @@ import { whereIs, type Candidate } from './candidate';
 import { Conflicts, type Conflict } from './conflicts';
 import type { DraftFile, DraftRow } from './draft-file';
 import type { Findings, NamedRow } from './findings';
-import { look, type Sight } from './look';
+import { look, type FileSnapshot } from './look';
 import { mapOrdered } from './map-ordered';
 
 /** Files that were seen but are no rows, by the reason. */
@@ -41,9 +41,9 @@ const looksUnderWay = 32;
 
 interface Seen {
   candidate: Candidate;
-  source: Sight;
+  source: FileSnapshot;
   resolved: ResolvedDestination;
-  destination: Sight | undefined;
+  destination: FileSnapshot | undefined;
 }
 
 /**

@@ -4,7 +4,7 @@ import { systemErrorCode } from '../../shared/system-error';
 import { fileStamp } from '../../storage/source';
 
 /** What is at a path right now. */
-export type Sight =
+export type FileSnapshot =
   | { kind: 'file'; identity: string; stamp: string; bytes: number; mtimeMs: number }
   | { kind: 'folder'; identity: string }
   | { kind: 'other'; identity: string }
@@ -12,19 +12,19 @@ export type Sight =
   | { kind: 'none'; reason: string; isLink: boolean };
 
 /** Looks at a file, through symbolic links. */
-export async function look(file: string): Promise<Sight> {
+export async function look(file: string): Promise<FileSnapshot> {
   let isLink = false;
   try {
     // Most destinations don't exist yet: one call tells, and that they are no link to nowhere.
     const named = await lstat(file, { bigint: true });
     isLink = named.isSymbolicLink();
-    return sightOf(isLink ? await stat(file, { bigint: true }) : named);
+    return snapshotOf(isLink ? await stat(file, { bigint: true }) : named);
   } catch (error) {
     return { kind: 'none', reason: reasonOf(error), isLink };
   }
 }
 
-function sightOf(stats: BigIntStats): Sight {
+function snapshotOf(stats: BigIntStats): FileSnapshot {
   const identity = `${stats.dev}:${stats.ino}`;
   if (stats.isDirectory()) return { kind: 'folder', identity };
   if (!stats.isFile()) return { kind: 'other', identity };

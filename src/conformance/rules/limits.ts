@@ -10,7 +10,7 @@ import { exceedLimit } from './provocations';
 
 const wholeNumber = /^\d+$/;
 
-/** Answers of every kind: successes, refusals of each status, and a strangers' request. */
+/** Answers of every kind: successes, refusals of each status, and a request without a valid token. */
 async function anyReplies(session: Session): Promise<[string, Reply][]> {
   const connector = await session.uploaded();
   return [

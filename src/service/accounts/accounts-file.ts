@@ -17,7 +17,7 @@ export interface AccountsFile {
   readonly apps: readonly ServiceApp[];
   /** Settings of the app that the service makes itself. */
   readonly embedded: Partial<ServiceApp>;
-  readonly strangers: { readonly windowSeconds: number; readonly requests: number };
+  readonly anonymous: { readonly windowSeconds: number; readonly requests: number };
   readonly freeApp: {
     readonly enabled: boolean;
     readonly dailyConversions: number;
@@ -55,7 +55,7 @@ export function parseAccountsFile(text: string, file: string): AccountsFile {
   return {
     apps,
     embedded: settingsOf(embedded ?? appSchema.parse({}), values),
-    strangers: { windowSeconds: values.strangers.window_seconds, requests: values.strangers.requests },
+    anonymous: { windowSeconds: values.anonymous.window_seconds, requests: values.anonymous.requests },
     freeApp: {
       enabled: values.free_app.enabled,
       dailyConversions: values.free_app.daily_conversions,

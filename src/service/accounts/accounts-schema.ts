@@ -66,7 +66,7 @@ export const fileSchema = z.strictObject({
   /** For every app that does not say otherwise. */
   rate_limits: rateLimits.prefault({}),
   /** Requests without a valid token, by address. */
-  strangers: z.strictObject({ window_seconds: positive.default(60), requests: positive.default(100_000) }).prefault({}),
+  anonymous: z.strictObject({ window_seconds: positive.default(60), requests: positive.default(100_000) }).prefault({}),
   free_app: z
     .strictObject({
       enabled: z.boolean().default(false),

@@ -54,8 +54,8 @@ export class Accounts {
     return this.#state.accounts;
   }
 
-  get strangers(): AccountsFile['strangers'] {
-    return this.#state.file.strangers;
+  get anonymous(): AccountsFile['anonymous'] {
+    return this.#state.file.anonymous;
   }
 
   get extraApiVersions(): readonly string[] {

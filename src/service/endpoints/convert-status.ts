@@ -1,7 +1,7 @@
 import { endpoints } from '../../api/contract';
 import { isTaskOf } from '../api-version';
 import { resultJson } from '../answer';
-import { PassingTask } from '../passing-tasks';
+import { EphemeralTask } from '../ephemeral-tasks';
 import { requestSchemas } from '../request-data';
 import { TaskError } from '../task-error';
 import type { Task } from '../task-store';
@@ -16,7 +16,7 @@ export const convertStatus: JsonEndpoint<typeof requestSchemas.dependentTask> = 
     const task = requireTask(request.data.connector, request, context);
     if (!isTaskOf(task, endpoints.convertFile)) throw new TaskError('MISMATCH_DEPENDENT_TASK');
     const output = { status: describeProgress(task, context.queue.isWaiting(task.id)) };
-    return new PassingTask(request.endpoint, request.payload, resultJson({ output }));
+    return new EphemeralTask(request.endpoint, request.payload, resultJson({ output }));
   },
 };
 

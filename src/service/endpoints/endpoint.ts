@@ -7,14 +7,14 @@ import type { ConversionQueue } from '../conversion-queue';
 import type { FileStore } from '../file-store';
 import type { FormatCatalog } from '../formats';
 import type { ServiceLimits } from '../limits';
-import type { PassingTasks } from '../passing-tasks';
+import type { EphemeralTasks } from '../ephemeral-tasks';
 import { TaskError } from '../task-error';
 import type { Task, TaskStore } from '../task-store';
 
 /** What every endpoint works with. */
 export interface ServiceContext {
   readonly store: TaskStore;
-  readonly passing: PassingTasks;
+  readonly ephemeral: EphemeralTasks;
   readonly files: FileStore;
   readonly queue: ConversionQueue;
   readonly catalog: FormatCatalog;
@@ -49,9 +49,9 @@ export interface JsonEndpoint<Schema extends z.ZodType = z.ZodType> {
 export function requireTask(
   connector: string,
   { app, endpoint }: Pick<Caller, 'app' | 'endpoint'>,
-  { store, passing }: Pick<ServiceContext, 'store' | 'passing'>,
+  { store, ephemeral }: Pick<ServiceContext, 'store' | 'ephemeral'>,
 ): Task {
-  const task = store.findOfApp(connector, app.appId) ?? passing.find(connector, app.appId);
+  const task = store.findOfApp(connector, app.appId) ?? ephemeral.find(connector, app.appId);
   if (!task) throw new TaskError('NO_CONNECTOR_DEPENDENT_TASK');
   if (versionOf(task.endpoint) !== versionOf(endpoint)) throw new TaskError('MISMATCH_VERSION_DEPENDENT_TASK');
   return task;

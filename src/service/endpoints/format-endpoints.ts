@@ -2,7 +2,7 @@ import { endpoints } from '../../api/contract';
 import { resultJson } from '../answer';
 import { requireFormat } from '../format-choice';
 import { describeFormat } from '../formats';
-import { PassingTask } from '../passing-tasks';
+import { EphemeralTask } from '../ephemeral-tasks';
 import { requestSchemas } from '../request-data';
 import type { JsonEndpoint } from './endpoint';
 
@@ -15,7 +15,7 @@ export const convertFormats: JsonEndpoint<typeof requestSchemas.convertFormats> 
     const { sublist, format } = data.parameters;
     const partner = format === undefined ? undefined : requireFormat(catalog, format, 'any');
     const formats = catalog.list(sublist, partner).map(describeFormat);
-    return new PassingTask(endpoint, payload, resultJson({ output: { formats } }));
+    return new EphemeralTask(endpoint, payload, resultJson({ output: { formats } }));
   },
 };
 
@@ -26,7 +26,7 @@ export const formatGet: JsonEndpoint<typeof requestSchemas.formatGet> = {
   schema: requestSchemas.formatGet,
   run({ data, payload, endpoint }, { catalog }) {
     const output = describeFormat(requireFormat(catalog, data.parameters.format, 'any'));
-    return new PassingTask(endpoint, payload, resultJson({ output }));
+    return new EphemeralTask(endpoint, payload, resultJson({ output }));
   },
 };
 
@@ -39,6 +39,6 @@ export const convertGraph: JsonEndpoint<typeof requestSchemas.convertGraph> = {
     const input = requireFormat(catalog, data.parameters.input, 'input');
     const output = requireFormat(catalog, data.parameters.output, 'output');
     const graph = { is_match: catalog.converts(input, output), is_reversable: catalog.converts(output, input) };
-    return new PassingTask(endpoint, payload, resultJson({ output: graph }));
+    return new EphemeralTask(endpoint, payload, resultJson({ output: graph }));
   },
 };

@@ -1,6 +1,6 @@
 import { endpoints } from '../../api/contract';
 import { monitoredJson } from '../answer';
-import { PassingTask } from '../passing-tasks';
+import { EphemeralTask } from '../ephemeral-tasks';
 import { requestSchemas } from '../request-data';
 import { type JsonEndpoint, requireTask } from './endpoint';
 
@@ -13,6 +13,6 @@ export const taskResponse: JsonEndpoint<typeof requestSchemas.taskResponse> = {
     const { data, payload, endpoint } = request;
     const monitored = requireTask(data.connector, request, context);
     const output = monitoredJson(monitored, data.parameters.include);
-    return new PassingTask(endpoint, payload, `{"output":${output},"error":{},"warning":{}}`);
+    return new EphemeralTask(endpoint, payload, `{"output":${output},"error":{},"warning":{}}`);
   },
 };

@@ -3,7 +3,7 @@ import type { AnsweredTask } from './answer';
 import type { Task } from './task-store';
 
 /** A task that ends with its own request: monitoring, the questions about formats, and whatever was refused. */
-export class PassingTask implements AnsweredTask {
+export class EphemeralTask implements AnsweredTask {
   readonly status = 'completed';
   readonly createdAt = Date.now();
   readonly startedAt = this.createdAt;
@@ -26,14 +26,14 @@ const maxRemembered = 2_000;
 const maxRememberedLength = 16 * 1024 * 1024;
 
 /**
- * The passing tasks whose id a client has seen: they can be monitored like any other, for as long as there is room. They are in no
+ * The ephemeral tasks whose id a client has seen: they can be monitored like any other, for as long as there is room. They are in no
  * database, because a poll would then cost a write, and do not survive a restart.
  */
-export class PassingTasks {
-  readonly #tasks = new Map<string, { app: string; task: PassingTask; errorCode: string | null }>();
+export class EphemeralTasks {
+  readonly #tasks = new Map<string, { app: string; task: EphemeralTask; errorCode: string | null }>();
   #length = 0;
 
-  remember(app: string, task: PassingTask, errorCode: string | null): void {
+  remember(app: string, task: EphemeralTask, errorCode: string | null): void {
     this.#tasks.set(task.id, { app, task, errorCode });
     this.#length += lengthOf(task);
     for (const [id, { task: oldest }] of this.#tasks) {
@@ -62,6 +62,6 @@ export class PassingTasks {
   }
 }
 
-function lengthOf({ payload, result }: PassingTask): number {
+function lengthOf({ payload, result }: EphemeralTask): number {
   return payload.length + result.length;
 }

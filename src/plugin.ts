@@ -121,10 +121,17 @@ export class FileConversionPlugin extends SimplePlugin {
     try {
       // At once: a worker takes no notice of a `shutdown` that comes before it runs.
       await Promise.all([next(worker), this.useMeter(worker)]);
-    } finally {
-      this.running -= 1;
-      if (this.running === 0) await this.close();
+    } catch (error) {
+      // A worker that was forced to end, or can't go on, does not wait for requests that are under way.
+      void this.leave();
+      throw error;
     }
+    await this.leave();
+  }
+
+  private async leave(): Promise<void> {
+    this.running -= 1;
+    if (this.running === 0) await this.close();
   }
 
   /** Values go to the metrics of the Temporal runtime, wherever those are told; by default nowhere. */

@@ -45,19 +45,24 @@ async function atMarker<Result>(
   }
 }
 
+/** Another attempt of the upload, which was suspended, may leave its own at the same moment. */
+const linkTries = 5;
+
 /** Answers false where a folder can hold no links. */
 async function leave(markerPath: string, runId: string): Promise<boolean> {
-  try {
-    await symlink(runId, markerPath).catch(async (error: unknown) => {
-      if (systemCode(error) === 'EEXIST') await removeIfThere(markerPath);
-      else if (systemCode(error) === 'ENOENT') await mkdir(path.dirname(markerPath), { recursive: true });
-      else throw error;
+  for (let triesLeft = linkTries; ;) {
+    try {
       await symlink(runId, markerPath);
-    });
-    return true;
-  } catch (error) {
-    if (['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'].includes(systemCode(error))) return false;
-    throw error;
+      return true;
+    } catch (error) {
+      const code = systemCode(error);
+      if (['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'].includes(code)) return false;
+      triesLeft -= 1;
+      if (triesLeft === 0) throw error;
+      if (code === 'EEXIST') await removeIfThere(markerPath);
+      else if (code === 'ENOENT') await mkdir(path.dirname(markerPath), { recursive: true });
+      else throw error;
+    }
   }
 }
 

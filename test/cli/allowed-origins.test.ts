@@ -12,6 +12,7 @@ import { openTemporal } from '../../src/cli/stack/open-temporal';
 import { configArgs } from '../../src/cli/stack/start-stack';
 import { findTemporal } from '../../src/cli/stack/temporal-in-use';
 import { useStack } from '../../src/cli/stack/use-stack';
+import { readStackRecord } from '../../src/cli/stack/stack-record';
 import { acquireProcessLock } from '../../src/temporal-server';
 import { fileconv, filesBelow, newFolder, removeFolders } from './fileconv';
 
@@ -104,13 +105,13 @@ it('a command in a folder with a hostile configuration says that in one line, ex
   expect(await filesBelow(cwd)).toEqual(['a.md', 'fileconv.toml']);
 });
 
-async function folderWithStack(temporal: { address: string; uiUrl?: string }) {
+async function folderWithStack(temporal: { address: string; uiUrl?: string }, parts = {}) {
   const found = await folderWith('', '');
   await rm(found.file);
   const state = path.join(found.cwd, '.fileconv');
   await mkdir(state);
   const record = { pid: process.pid, startedBy: 'up', taskQueue: 'q', service: { url: 'http://127.0.0.1:1' } };
-  const stack = { ...record, temporal: { namespace: 'default', ...temporal } };
+  const stack = { ...record, ...parts, temporal: { namespace: 'default', ...temporal } };
   await writeFile(path.join(state, 'stack.json'), JSON.stringify(stack));
   return { ...found, state, file: path.join(state, 'stack.json') };
 }
@@ -147,6 +148,13 @@ it('a record of a stack on this machine is believed, unless its links lead elsew
     const { open } = await folderWithStack({ address: '127.0.0.1:1', uiUrl });
     await expect(openTemporal(await open())).rejects.toThrow('No stack runs in');
   }
+});
+
+it('a record of a stack whose callbacks listen for other machines is believed, without that link', async () => {
+  const { state } = await folderWithStack({ address: '127.0.0.1:1' }, { callbacks: { url: 'http://0.0.0.0:8466' } });
+  const record = await readStackRecord(state);
+  expect(record?.temporal.address).toBe('127.0.0.1:1');
+  expect(record?.callbacks).toBeUndefined();
 });
 
 it('a command in a cloned folder with such a record says so in one line, and exits with 2', async () => {

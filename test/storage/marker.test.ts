@@ -28,6 +28,15 @@ it('a marker writes to nothing that somebody has put in its place', async () => 
   expect(await readFile(path.join(folder, 'target'), 'utf8')).toBe('precious');
 });
 
+it('attempts that leave their marker at the same moment all succeed', async () => {
+  const folder = await makeFolder();
+  const marker = { uri: uriOf(folder, 'new', 'out.pdf'), ...job };
+  for (let round = 0; round < 20; round += 1) {
+    expect(await Promise.all([sharing.leaveMarker(marker), sharing.leaveMarker(marker)])).toEqual([true, true]);
+    expect(await sharing.seesMarker(marker)).toBe(true);
+  }
+});
+
 it('nobody sees a marker in a folder that is not there, or is none', async () => {
   const folder = await makeFolder();
   await writeFile(path.join(folder, 'file'), 'x');

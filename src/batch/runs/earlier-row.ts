@@ -65,7 +65,12 @@ export function endedRow(row: EarlierRow, { item, ...result }: BatchItemResult):
   const { delivered } = row;
   const kept = { options, status, ...(delivered && { delivered }) };
   // It was done before, or refused; or its turn never came, and what the run was planned with holds on.
-  if (workflowId === undefined) return { ...kept, startedAs: row.startedAs, ...(row.owed && { owed: row.owed }) };
+  if (workflowId === undefined) {
+    const before = { startedAs: row.startedAs, ...(row.owed && { owed: row.owed }) };
+    // A job of an earlier run that nobody has looked at may still be open.
+    if (status !== 'failed' || row.startedAs.length === 0) return { ...kept, ...before };
+    return { options, ...(delivered && { delivered }), ...before };
+  }
   const owed = owedOf(result, options);
   return { ...kept, startedAs: [itemOf(workflowId) ?? item], ...(owed && { owed }) };
 }

@@ -25,7 +25,8 @@ export function askPairs(
     );
     isSilent = !answer;
     const refusal = answer?.refusal;
-    return refusal && { code: refusal.code, message: capitalised(refusal.reason) };
+    if (!refusal || refusal.isGuess) return undefined;
+    return { code: refusal.code, message: capitalised(refusal.reason) };
   };
   return (pair) => {
     const key = JSON.stringify([pair.extension, pair.input, pair.output]);

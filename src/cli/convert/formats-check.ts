@@ -31,15 +31,17 @@ export async function checkFormats(lookup: FormatLookup, { inputs, from, to }: W
   return target.extension;
 }
 
-/**
- * Why the service does not convert such files, of which one is named, and what to type next; undefined when it does. `code`: what a job
- * would fail with.
- */
-export async function whyNot(
-  lookup: FormatLookup,
-  pair: FormatPair,
-  file = 'NAME',
-): Promise<{ code: KnownErrorCode; reason: string } | undefined> {
+/** Why files of a pair are not converted. */
+export interface WhyNot {
+  /** What a job would fail with. */
+  code: KnownErrorCode;
+  reason: string;
+  /** The service knows no format of the extension's name; it may know the extension all the same, as `jpeg` of `jpg`. */
+  isGuess?: true;
+}
+
+/** Why the service does not convert such files, of which one is named, and what to type next; undefined when it does. */
+export async function whyNot(lookup: FormatLookup, pair: FormatPair, file = 'NAME'): Promise<WhyNot | undefined> {
   if (pair.extension === '') {
     const reason = `by the extension of its name the service tells a file's format, and there is none. Rename it, for example to ${file}.md.`;
     return { code: 'NOT_VALID_EXTENSION', reason };
@@ -47,7 +49,8 @@ export async function whyNot(
   const problem = await lookup.problemOf(pair);
   if (!problem) return undefined;
   const reason = problem.kind === 'unknownOutput' ? await unknownTarget(lookup, pair.to) : explain(problem, pair);
-  return { code: codeOf(problem, pair), reason };
+  const isGuess = problem.kind === 'unknownInput' && pair.from === undefined;
+  return { code: codeOf(problem, pair), reason, ...(isGuess && { isGuess }) };
 }
 
 /** An extension that nobody knows is refused with the upload already. */

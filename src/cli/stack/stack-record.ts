@@ -4,7 +4,10 @@ import { z } from 'zod';
 import { isLoopback } from '../loopback';
 import { isAlive } from './parent-process';
 
-/** The parts of a stack are on its machine, whatever a file that came with a folder says. */
+/**
+ * The parts of a stack are on its machine, whatever a file that came with a folder says. One that listens for others too is left out where
+ * commands do without it.
+ */
 const ownUrl = z.url({ protocol: /^http$/ }).refine((url) => isLoopback(new URL(url).hostname));
 
 const schema = z.object({
@@ -15,8 +18,8 @@ const schema = z.object({
   /** It may be somebody's, and elsewhere, when the stack was started for that one: `requireStackAllowed`. */
   temporal: z.object({ address: z.string(), namespace: z.string(), uiUrl: ownUrl.optional() }),
   service: z.object({ url: ownUrl }),
-  callbacks: z.object({ url: ownUrl }).optional(),
-  codec: z.object({ url: ownUrl }).optional(),
+  callbacks: z.object({ url: ownUrl }).optional().catch(undefined),
+  codec: z.object({ url: ownUrl }).optional().catch(undefined),
   taskQueue: z.string(),
 });
 

@@ -167,7 +167,7 @@ async function undertake(context: CommandContext, { name, settings, flags, plan 
       if (unheeded !== undefined) output.say(unheeded);
       const { result, stall } = await watchBatch(context, { stack, batch: client.getBatch(name), signal });
       if (!result) return detached(context, { stack, name, stall });
-      planned = await planOrRefuse(context, rules, plan);
+      planned = await planOrRefuse(context, { ...rules, isJoined: true }, plan);
       if (!planned.run) return await (await loadFinish()).finishBatch(context, { stack, name, result });
       batch = await start(planned.run);
       if (!batch)
@@ -192,9 +192,17 @@ function notStarted(name: string, error: ServiceError, isRefused: boolean): Comm
   return new CommandError('TEMPORAL_UNREACHABLE', [text], { cause: error });
 }
 
+interface PlanRules {
+  settings: JobSettings;
+  signal: AbortSignal;
+  isDry: boolean;
+  /** After a batch that was watched to its end. */
+  isJoined?: boolean;
+}
+
 async function planOrRefuse(
   context: CommandContext,
-  { settings, signal, isDry }: { settings: JobSettings; signal: AbortSignal; isDry: boolean },
+  { settings, signal, isDry, isJoined = false }: PlanRules,
   plan: Undertaking['plan'],
 ): Promise<PlannedBatch> {
   const { app, onExisting } = settings;
@@ -205,7 +213,8 @@ async function planOrRefuse(
     if (!signal.aborted) throw error;
     throw interrupted(error);
   });
-  const checked = withRefused(planned);
+  // What is left of a batch that has just ended is in its report, whatever the service refuses of it.
+  const checked = isJoined && planned.todo === 0 ? planned : withRefused(planned);
   refuseProblems(checked);
   tellWarnings(context, checked);
   return checked;

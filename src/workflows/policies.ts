@@ -4,13 +4,7 @@ import { failureCodes } from '../shared/activities';
 import { charges } from '../shared/charge';
 import { conversionModes, onExistingChoices, onUnknownOutcomeChoices } from '../shared/choices';
 import { defaultOnExisting, defaultPolicies } from '../shared/default-policies';
-import type {
-  ConversionJobInput,
-  ConversionPolicies,
-  Duration,
-  OnExisting,
-  OnUnknownOutcome,
-} from '../shared/job';
+import type { ConversionJobInput, ConversionPolicies, Duration, OnExisting, OnUnknownOutcome } from '../shared/job';
 
 /** The policies of a job with every default filled in; durations in milliseconds. */
 export interface ResolvedPolicies {

@@ -117,7 +117,8 @@ function countPassedOver({ done, kept, refused }: BatchItem, counts: PassedOver)
   if (done) counts.done += 1;
   if (kept) counts.kept += 1;
   if (refused) counts.refused = (counts.refused ?? 0) + 1;
-  if (kept ?? refused) countCode(counts.failures, (kept ?? refused)?.code);
+  const failure = kept ?? refused;
+  if (failure) countCode(counts.failures, failure.code);
   if ((done ?? kept)?.possiblyChargedTwice) counts.possiblyChargedTwice += 1;
 }
 

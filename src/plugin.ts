@@ -122,8 +122,8 @@ export class FileConversionPlugin extends SimplePlugin {
       // At once: a worker takes no notice of a `shutdown` that comes before it runs.
       await Promise.all([next(worker), this.useMeter(worker)]);
     } catch (error) {
-      // A worker that was forced to end, or can't go on, does not wait for requests that are under way.
-      void this.leave();
+      // A worker that was forced to end, or can't go on, does not wait for requests that are under way; its own error is the one to tell.
+      this.leave().catch(() => undefined);
       throw error;
     }
     await this.leave();

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
-import type { WorkerOptions } from '@temporalio/worker';
+import type { WorkerOptions, WorkerPlugin } from '@temporalio/worker';
 import { NativeConnection, Worker, bundleWorkflowCode } from '@temporalio/worker';
 import { FileConversionClient } from '../src/client/file-conversion-client';
 import { FileConversionPlugin } from '../src/plugin';
@@ -48,7 +48,7 @@ const hostActivities: HostActivities = {
   },
 };
 
-function createHost(plugins: FileConversionPlugin[]): Promise<Worker> {
+function createHost(plugins: WorkerPlugin[]): Promise<Worker> {
   const taskQueue = `host-${randomUUID()}`;
   taskQueues.push(taskQueue);
   return Worker.create({ connection, taskQueue, workflowBundle, activities: { ...hostActivities }, plugins });
@@ -147,4 +147,30 @@ it('closes its connections with the last worker that uses it, and opens them aga
   const later = await createHost([plugin]);
   await expect(later.runUntil(convert(later))).resolves.toMatchObject({ status: 'succeeded' });
   await until('they are closed again', async () => (await rig.stub.connections()) === 0, 10_000);
+});
+
+it('lets a worker that is forced to end do so while a request is under way', async () => {
+  let held: (() => void) | undefined;
+  rig.stub.on('upload/file', (seen, response) => {
+    held = () => rig.stub.answerAsAlways(seen, response);
+  });
+  const plugin = createPlugin();
+  let running: Promise<void> = Promise.resolve();
+  const forced: WorkerPlugin = {
+    name: 'forced',
+    runWorker: async (worker, next) => {
+      running = next(worker);
+      await until('an upload is under way', () => held !== undefined);
+      throw new Error('forced to end');
+    },
+  };
+  const host = await createHost([plugin, forced]);
+  const client = new FileConversionClient({ client: rig.temporal, taskQueue: host.options.taskQueue, app: 'stub' });
+  const job = await client.start({ source: await rig.source(`${randomUUID()}.md`), output: 'pdf' });
+  await expect(host.run()).rejects.toThrow('forced to end');
+  held?.();
+  rig.stub.on('upload/file', (seen, response) => rig.stub.answerAsAlways(seen, response));
+  await expect(job.result()).resolves.toMatchObject({ status: 'succeeded' });
+  host.shutdown();
+  await running;
 });

@@ -108,6 +108,9 @@ describe.each(['run', 'retry'] as const)('batch %s', (command) => {
     const running = await makeTree(files);
     await plan(running);
     expect(await again(running, { ask })).toMatchObject({ todo: 2, refused: [] });
+    // That run got to none of its jobs: those of the one before are still to be looked at.
+    await writeResults(running, [1, 2].map((item) => ({ item, status: 'failed', code: 'APP_UNKNOWN' })), 2);
+    expect(await again(running, { ask })).toMatchObject({ todo: 2, refused: [] });
   });
 
   it('leaves the mark with a row that is converted again, and with one that is done', async () => {

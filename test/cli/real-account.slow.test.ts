@@ -3,6 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { accountApp, accountToken, type AccountService, startAccountService } from '../support/account-service';
 import { endOfPng, formats, learn } from '../support/account-formats';
+import { until } from '../support/until';
 import { fileconv, filesBelow, linesOf, newFolder, parseJson, removeFolders } from './fileconv';
 
 /** What commands make of a real account, before anything costs: formats, pairs and names as its pages tell them. */
@@ -161,6 +162,30 @@ describe('a batch of 4 files, one of which is_match is false for', () => {
     expect(ended.code).toBe(0);
     expect(counted()).toEqual([1, 1, 2].map((more, index) => (before[index] ?? 0) + more));
   });
+});
+
+it('takes no name of a format for an extension: files whose ending is none are sent', async () => {
+  await mkdir(path.join(folder, 'endings'));
+  for (const name of ['a.png', 'b.jpeg']) await writeFile(path.join(folder, 'endings', name), endOfPng);
+  const dry = await run('batch', 'run', 'endings', '--to', 'webp', '--out', 'out', '--dry-run', '--json');
+  expect(parseJson(dry.stdout)).toMatchObject({ todo: 2, refused: [], warnings: { count: 0 } });
+});
+
+it('a batch that was joined ends with its report, whatever is refused of what has come since', async () => {
+  await mkdir(path.join(folder, 'grows'));
+  await writeFile(path.join(folder, 'grows', 'a.png'), endOfPng);
+  const env = { ACCOUNT_TOKEN: accountToken, FILECONV_POLICIES_FIRST_CHECK_AFTER: '6 seconds' };
+  const start = () =>
+    fileconv(['batch', 'run', 'grows', '--to', 'gif', '--out', 'gif', '--json'], { cwd: folder, env });
+  const before = service.count('convert/file');
+  const first = start();
+  await until('the first job was submitted', () => service.count('convert/file') > before);
+  await writeFile(path.join(folder, 'grows', 'b.md'), '# B');
+  const joined = await start();
+  expect((await first).code).toBe(0);
+  const { counts, failures } = parseJson(joined.stdout) as Report;
+  expect([counts, joined.code]).toMatchObject([{ items: 2, skipped: 1, failed: 1 }, 1]);
+  expect(failures).toMatchObject([{ code: 'NO_CONVERTER_INPUT_TO_OUTPUT', count: 1 }]);
 });
 
 it('a dry run needs no service: what could not be asked is said in one line', async () => {

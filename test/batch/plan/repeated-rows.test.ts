@@ -109,7 +109,11 @@ describe.each(['run', 'retry'] as const)('batch %s', (command) => {
     await plan(running);
     expect(await again(running, { ask })).toMatchObject({ todo: 2, refused: [] });
     // That run got to none of its jobs: those of the one before are still to be looked at.
-    await writeResults(running, [1, 2].map((item) => ({ item, status: 'failed', code: 'APP_UNKNOWN' })), 2);
+    await writeResults(
+      running,
+      [1, 2].map((item) => ({ item, status: 'failed', code: 'APP_UNKNOWN' })),
+      2,
+    );
     expect(await again(running, { ask })).toMatchObject({ todo: 2, refused: [] });
   });
 

@@ -2,41 +2,51 @@ import js from '@eslint/js';
 import tseslint from 'typescript-eslint';
 import { builtinModules } from 'node:module';
 
-/** What each folder of src may import from its neighbours; the arrows of the house point one way. */
+/** What each folder of the plugin's src may import from its neighbours; the arrows of the house point one way. */
 const arrows = {
+  contract: [],
   shared: [],
   workflows: ['shared'],
-  api: ['shared'],
+  api: ['contract', 'shared'],
   storage: ['shared'],
-  batch: ['storage', 'api/error-codes', 'shared'],
-  activities: ['api', 'storage', 'batch', 'history', 'shared'],
-  metrics: ['shared'],
-  logs: ['shared'],
-  tracing: ['shared'],
+  batch: ['storage', 'contract', 'shared'],
+  activities: ['api', 'contract', 'storage', 'batch', 'history', 'shared'],
   callbacks: ['shared'],
   history: ['shared'],
-  client: ['api/error-codes', 'batch', 'encryption', 'history', 'shared'],
-  service: ['api/contract', 'api/error-codes', 'shared'],
-  // Raw HTTP instead of our own client, whose tolerance would hide what a service does wrong.
-  conformance: ['api/contract', 'api/error-codes', 'shared'],
-  'temporal-server': ['shared'],
-  config: ['shared'],
+  client: ['contract', 'batch', 'encryption', 'history', 'shared'],
   encryption: ['shared'],
+  testing: ['storage'],
 };
-const folders = [...Object.keys(arrows), 'cli', 'plugin', 'worker', 'index'];
+const folders = [...Object.keys(arrows), 'plugin', 'worker', 'index'];
 
 /** Refuses every relative import of a sibling folder that the arrow does not allow. */
 function boundary(folder, allowed) {
   const refused = folders.filter((name) => name !== folder && !allowed.includes(name));
-  const patterns = refused.map((name) => {
-    const exceptions = allowed
-      .filter((entry) => entry.startsWith(`${name}/`))
-      .map((entry) => entry.slice(name.length + 1));
-    const tail = exceptions.length ? `/(?!(${exceptions.join('|')})(\\.js)?$)` : '(/|\\.js$|$)';
-    return { regex: `^(\\.\\./)+${name}${tail}`, message: `src/${folder} must not depend on src/${name}.` };
-  });
-  return patterns;
+  return refused.map((name) => ({
+    regex: `^(\\.\\./)+${name}(/|\\.js$|$)`,
+    message: `src/${folder} must not depend on src/${name}.`,
+  }));
 }
+
+/** What each package may import of the others: nothing that is not named here, and nothing by a path. */
+const packageArrows = {
+  conformance: 'temporal-file-conversion/contract$',
+  service: 'temporal-file-conversion/(contract$|internal/shared/(log|windows-1252)$)',
+  cli: 'temporal-file-conversion',
+};
+
+function packageBoundary(name, allowed) {
+  return [
+    {
+      regex: `^(?!${allowed})(temporal-file-conversion|fileconv)`,
+      message: `packages/${name} must not depend on this.`,
+    },
+    { regex: '^(\\.\\./)+(src|packages|dist)/', message: 'Packages import each other by name.' },
+  ];
+}
+
+/** Parts of the command line that know nothing of its commands. */
+const ownParts = ['config', 'dev-server'];
 
 const noNodeInWorkflows = [
   {
@@ -51,7 +61,7 @@ const noNodeInWorkflows = [
 ];
 
 export default tseslint.config(
-  { ignores: ['dist/', 'node_modules/', 'coverage/', '.fileconv/', 'converted/'] },
+  { ignores: ['**/dist/', 'node_modules/', 'coverage/', '.fileconv/', 'converted/'] },
   js.configs.recommended,
   {
     files: ['**/*.ts'],
@@ -81,9 +91,45 @@ export default tseslint.config(
       ],
     },
   })),
+  ...Object.entries(packageArrows).map(([name, allowed]) => ({
+    files: [`packages/${name}/src/**/*.ts`],
+    rules: {
+      '@typescript-eslint/no-restricted-imports': ['error', { patterns: packageBoundary(name, allowed) }],
+    },
+  })),
+  ...ownParts.map((part) => ({
+    files: [`packages/cli/src/${part}/**/*.ts`],
+    rules: {
+      '@typescript-eslint/no-restricted-imports': [
+        'error',
+        { patterns: [{ regex: '^\\.\\./', message: `${part} must not depend on the rest of the command line.` }] },
+      ],
+    },
+  })),
   {
-    files: ['src/cli/main.ts', 'src/worker.ts', 'test/**/*.ts', 'bench/**/*.ts', 'examples/**/*.ts'],
+    files: ['src/**/*.ts'],
+    ignores: Object.keys(arrows).map((folder) => `src/${folder}/**`),
+    rules: {
+      '@typescript-eslint/no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            {
+              regex: '^(\\.\\./|fileconv|temporal-file-conversion-)',
+              message: 'The plugin must not depend on packages/.',
+            },
+          ],
+        },
+      ],
+    },
+  },
+  {
+    files: ['packages/cli/src/main.ts', 'src/worker.ts', '**/test/**/*.ts', 'bench/**/*.ts', 'examples/**/*.ts'],
     rules: { 'no-restricted-properties': 'off' },
   },
   { files: ['**/*.mjs'], languageOptions: { globals: { console: 'readonly', process: 'readonly' } } },
+  {
+    files: ['packages/cli/bin/*.js'],
+    languageOptions: { sourceType: 'commonjs', globals: { require: 'readonly' } },
+  },
 );

@@ -1,7 +1,16 @@
 /** @type {import('jest').Config} */
 const config = {
   testEnvironment: 'node',
-  roots: ['<rootDir>/test'],
+  roots: ['<rootDir>/test', '<rootDir>/packages'],
+  modulePathIgnorePatterns: ['/dist/'],
+  // The sources of the packages, instead of what was built of them last.
+  moduleNameMapper: {
+    '^temporal-file-conversion/internal/(.*)$': '<rootDir>/src/$1',
+    '^temporal-file-conversion/(contract|client|storage|callbacks|testing|worker)$': '<rootDir>/src/$1',
+    '^temporal-file-conversion$': '<rootDir>/src/index',
+    '^temporal-file-conversion-service/internal/(.*)$': '<rootDir>/packages/service/src/$1',
+    '^temporal-file-conversion-(service|conformance)$': '<rootDir>/packages/$1/src/index',
+  },
   // `npm test` leaves out what ends in .slow.test.ts; `npm run test:slow` runs that alone.
   testMatch: ['**/*.test.ts'],
   // swc only strips types here; `npm run lint` type-checks the tests.

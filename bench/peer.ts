@@ -5,8 +5,8 @@ import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promis
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs, promisify } from 'node:util';
-import { ensureEmbeddedApp } from '../src/service/embedded-app';
-import { freePort } from '../src/temporal-server/free-port';
+import { ensureEmbeddedApp } from '../packages/service/src/embedded-app';
+import { freePort } from '../packages/cli/src/dev-server/free-port';
 
 /**
  * The same files converted by `fileconv batch run` and by the public client `vertopal` of the Python package index, against the embedded service
@@ -28,7 +28,7 @@ const packageVersion = '2.2.0';
 const firstFiles = 2;
 /** What the stack has converted before it counts as one that has been in use: by then its JavaScript is compiled. */
 const warmFiles = 60;
-const main = path.resolve(__dirname, '../../../../dist/cli/main.js');
+const main = path.resolve(__dirname, '../../../../packages/cli/dist/main.js');
 const run = promisify(execFile);
 
 interface Ended {

@@ -2,7 +2,7 @@
 // what is measured is the code as it stands, without a build and without a loader in the measured process.
 import { transformFileSync } from '@swc/core';
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 const root = path.resolve(import.meta.dirname, '..');
@@ -17,9 +17,20 @@ if (!names.includes(`${name}.ts`)) {
 
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
-// The code looks its version up.
-copyFileSync(path.join(root, 'package.json'), path.join(out, 'package.json'));
-for (const folder of ['src', 'bench']) {
+/** Where the code finds a package by its name, with its sources in place of what is built of them. */
+function link(name, folder) {
+  mkdirSync(path.join(out, folder), { recursive: true });
+  const manifest = readFileSync(path.join(root, folder, 'package.json'), 'utf8');
+  writeFileSync(path.join(out, folder, 'package.json'), manifest.replaceAll('./dist/', './src/'));
+  mkdirSync(path.join(out, 'node_modules'), { recursive: true });
+  symlinkSync(path.join(out, folder), path.join(out, 'node_modules', name));
+}
+
+link('temporal-file-conversion', '.');
+link('temporal-file-conversion-service', 'packages/service');
+// Processes of its own run compiled code: npm run build.
+symlinkSync(path.join(root, 'packages/service/dist'), path.join(out, 'packages/service/dist'));
+for (const folder of ['src', 'packages/service/src', 'packages/cli/src', 'bench']) {
   for (const entry of readdirSync(path.join(root, folder), { recursive: true })) {
     if (!entry.endsWith('.ts')) continue;
     const { code } = transformFileSync(path.join(root, folder, entry), {

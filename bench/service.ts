@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { Agent, FormData, request, setGlobalDispatcher } from 'undici';
-import { errorCodes } from '../src/api/error-codes';
+import { errorCodes } from '../src/contract/error-codes';
 import { hammer } from './support/hammer';
 import { app, type ServedProcess, startBareRoute, startEmbeddedService } from './support/service-processes';
 

@@ -11,7 +11,7 @@ const require = createRequire(import.meta.url);
 const { Client, Connection } = require('@temporalio/client');
 const { FileConversionClient } = require('../dist/index.js');
 
-const main = path.resolve(import.meta.dirname, '../dist/cli/main.js');
+const main = path.resolve(import.meta.dirname, '../packages/cli/dist/main.js');
 const run = promisify(execFile);
 const marks = {
   up: 'main.js up',

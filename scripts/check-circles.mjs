@@ -1,12 +1,15 @@
-// Fails when files of src import each other in a circle, types included; `npm run lint` runs it.
+// Fails when files of a package import each other in a circle, types included; `npm run lint` runs it.
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
 
 const root = path.resolve(import.meta.dirname, '..');
-const files = readdirSync(path.join(root, 'src'), { recursive: true })
-  .filter((name) => name.endsWith('.ts'))
-  .map((name) => path.join(root, 'src', name));
+const folders = ['src', 'packages/conformance/src', 'packages/service/src', 'packages/cli/src'];
+const files = folders.flatMap((folder) =>
+  readdirSync(path.join(root, folder), { recursive: true })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => path.join(root, folder, name)),
+);
 const known = new Set(files);
 
 /** What a file imports, types and what is loaded later included. */

@@ -1,14 +1,13 @@
 // Installs the tarball into empty projects as its users do, and tries it there: npm run check:installs -- [--quick] [--node 20.18.1,26]
 // Beside the newest @temporalio/*, with npm and pnpm, whatever OpenTelemetry is there; engines are strict. Needs a build and the registry.
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs, promisify } from 'node:util';
+import { packAll } from './pack.mjs';
 
 const run = promisify(execFile);
-const root = path.resolve(import.meta.dirname, '..');
 const packageName = 'temporal-file-conversion';
 
 const { values: flags } = parseArgs({
@@ -38,8 +37,8 @@ import { FileConversionPlugin } from '${packageName}';
 import { bundleWorkflowCode } from '@temporalio/worker';
 
 const require = createRequire(import.meta.url);
-const { exports, optionalDependencies } = require('${packageName}/package.json');
-for (const subpath of Object.keys(exports)) {
+const { exports } = require('${packageName}/package.json');
+for (const subpath of Object.keys(exports).filter((each) => !each.includes('*'))) {
   const entry = '${packageName}' + subpath.slice(1);
   const names = Object.keys(require(entry));
   assert.ok(names.length > 0, entry);
@@ -55,34 +54,19 @@ const { code } = await bundleWorkflowCode({
 });
 assert.match(code, /conversionJob/);
 assert.deepEqual(complaints, []);
-const fromPackage = createRequire(require.resolve('${packageName}/package.json'));
-for (const name of Object.keys(optionalDependencies)) {
-  try {
-    await import(fromPackage.resolve(name));
-  } catch (error) {
-    console.log(name + ' cannot be loaded: ' + error.message.split('\\n')[0]);
-  }
-}
 `;
 
-// The build writes this file last.
-if (!existsSync(path.join(root, 'dist/workflow-bundle.json'))) throw new Error('There is no build: npm run build');
 const folder = await mkdtemp(path.join(tmpdir(), 'fileconv-installs-'));
 let failed = 0;
 try {
-  const tarball = await pack();
+  const tarballs = packAll(folder);
   const pnpm = await installTool('pnpm@latest', 'pnpm/bin/pnpm.mjs');
-  for (const version of nodeVersions) await checkNode(version, { tarball, pnpm });
+  for (const version of nodeVersions) await checkNode(version, { tarballs, pnpm });
 } finally {
   await rm(folder, { recursive: true, force: true });
 }
 console.log(failed === 0 ? 'every install works' : `${failed} installs failed`);
 process.exit(failed === 0 ? 0 : 1);
-
-async function pack() {
-  const { stdout } = await npm(['pack', '--ignore-scripts', '--json', '--pack-destination', folder], { cwd: root });
-  return path.join(folder, JSON.parse(stdout)[0].filename);
-}
 
 /** Of a package that the registry brings: the path of one of its programs. */
 async function installTool(spec, program) {
@@ -93,7 +77,7 @@ async function installTool(spec, program) {
   return path.join(cwd, 'node_modules', program);
 }
 
-async function checkNode(version, { tarball, pnpm }) {
+async function checkNode(version, { tarballs, pnpm }) {
   const node = await installTool(`node@${version}`, '.bin/node');
   const env = { ...outsideNpm(), PATH: `${path.dirname(node)}:${process.env.PATH}` };
   const { stdout } = await run(node, ['--version']);
@@ -113,14 +97,24 @@ async function checkNode(version, { tarball, pnpm }) {
       )
         continue;
       await checkInstall(`Node ${stdout.trim()}, ${manager}, beside ${beside}`, async (cwd) => {
-        await createProject(cwd, { [packageName]: `file:${tarball}`, ...dependencies });
+        await createProject(cwd, { [packageName]: `file:${tarballs.plugin}`, ...dependencies });
         const said = await install(cwd);
         const smoked = await run(node, ['smoke.mjs'], { cwd, env });
-        await run(node, [path.join('node_modules', packageName, 'dist/cli/main.js'), '--version'], { cwd, env });
         return { said: said.stdout + said.stderr, smoked: smoked.stdout };
       });
     }
   }
+  await checkInstall(`Node ${stdout.trim()}, npm, the command line alone`, async (cwd) => {
+    await writeFile(path.join(cwd, 'package.json'), '{"private":true}');
+    const options = ['--engine-strict', '--no-audit', '--no-fund'];
+    const said = await run('npm', ['install', ...options, tarballs.cli], { cwd, env });
+    await writeFile(path.join(cwd, 'note.md'), '# Note\n');
+    const smoked = await run(node, [path.join('node_modules/.bin/fileconv'), 'convert', 'note.md', '--to', 'html'], {
+      cwd,
+      env: { ...env, FILECONV_STATE_DIR: path.join(cwd, 'state') },
+    });
+    return { said: said.stdout + said.stderr, smoked: smoked.stdout };
+  });
 }
 
 /** Scripts of Temporal's own packages stay unrun, as pnpm does it until its user has approved them. */

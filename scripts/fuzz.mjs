@@ -1,4 +1,4 @@
-// Fuzzing of the embedded service, bounded in time: requests made by fast-check (test/service/fuzz.test.ts, with more runs than
+// Fuzzing of the embedded service, bounded in time: requests made by fast-check (packages/service/test/fuzz.test.ts, with more runs than
 // `npm test` gives it), and requests made by schemathesis from the service's own OpenAPI description.
 //
 //   npm run fuzz                      90 s of schemathesis, 2,000 requests of fast-check
@@ -35,7 +35,11 @@ function fuzzWithFastCheck() {
   // The service needs no Temporal; without an address jest would start one.
   const env = { ...process.env, FUZZ_RUNS: runs, TEST_TEMPORAL_ADDRESS: 'none' };
   const options = { cwd: root, env, stdio: 'inherit', timeout: 600_000 };
-  const { status } = spawnSync(process.execPath, [jest, 'test/service/fuzz.test.ts', '--testTimeout=540000'], options);
+  const { status } = spawnSync(
+    process.execPath,
+    [jest, 'packages/service/test/fuzz.test.ts', '--testTimeout=540000'],
+    options,
+  );
   return status === 0;
 }
 
@@ -43,7 +47,7 @@ function fuzzWithFastCheck() {
 async function fuzzWithSchemathesis() {
   const program = installSchemathesis();
   if (program === undefined) return undefined;
-  const entry = path.join(root, 'dist/service/index.js');
+  const entry = path.join(root, 'packages/service/dist/index.js');
   if (!existsSync(entry)) throw new Error('dist is missing; run: npm run build');
   const { startConversionService } = createRequire(import.meta.url)(entry);
   const app = { name: 'fuzz', appId: randomUUID() };

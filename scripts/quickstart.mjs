@@ -1,6 +1,6 @@
-// npm run quickstart [-- --keep-open]: builds what is not built, then converts the files of examples/ through the real stack.
+// npm run quickstart [-- --keep-open]: builds what is not built, then converts the files of examples/ as a user would.
+import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
 import path from 'node:path';
 import { build } from './build.mjs';
 
@@ -11,24 +11,31 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 
-// What the build writes last; src is newer after a pull or an edit.
-const builtAt = timeOf(path.join(root, 'dist/workflow-bundle.json'));
-const sources = readdirSync(path.join(root, 'src'), { recursive: true }).map((file) => path.join(root, 'src', file));
+// What the build writes last; a source is newer after a pull or an edit.
+const builtAt = timeOf('dist/workflow-bundle.json');
+const folders = ['src', 'packages/conformance/src', 'packages/service/src', 'packages/cli/src'];
+const sources = folders.flatMap((folder) =>
+  readdirSync(path.join(root, folder), { recursive: true }).map((file) => path.join(folder, file)),
+);
 if (Math.max(...sources.map(timeOf)) > builtAt) {
   console.error('Building ...');
   await build({ check: false });
 }
 
-const { runQuickstart } = await import('../dist/cli/quickstart.js');
-process.exitCode = await runQuickstart(
-  { env: process.env, cwd: root, homeDir: homedir(), stdout: process.stdout, stderr: process.stderr },
-  {
-    examplesDir: path.join(root, 'examples'),
-    outDir: path.join(root, 'converted'),
-    keepOpen: process.argv.includes('--keep-open'),
-  },
-);
+const name = `quickstart-${new Date().toISOString().slice(0, 19).replaceAll(/\D/g, '')}`;
+const options = ['--out', 'converted', '--name', name, '--on-existing', 'overwrite'];
+process.exitCode = fileconv('batch', 'run', '--manifest', 'examples/manifest.csv', ...options);
+if (process.exitCode === 0 && process.argv.includes('--keep-open')) process.exitCode = fileconv('up');
+
+/** Shows the command line as one would type it, and answers its exit code. */
+function fileconv(...args) {
+  console.error(`$ npx fileconv ${args.join(' ')}`);
+  const main = path.join(root, 'packages/cli/bin/fileconv.js');
+  const { status } = spawnSync(process.execPath, [main, ...args], { cwd: root, stdio: 'inherit' });
+  return status ?? 1;
+}
 
 function timeOf(file) {
-  return existsSync(file) ? statSync(file).mtimeMs : 0;
+  const whole = path.join(root, file);
+  return existsSync(whole) ? statSync(whole).mtimeMs : 0;
 }

@@ -2,12 +2,10 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { subscribe } from 'node:diagnostics_channel';
-import { existsSync, symlinkSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import path from 'node:path';
 import multipart from '@fastify/multipart';
 import fastify from 'fastify';
-import { startConversionService } from '../../src/service';
+import { startConversionService } from '../../packages/service/src';
 
 /** The servers of the benchmarks, each in a process of its own. */
 export interface ServedProcess {
@@ -81,9 +79,6 @@ async function ask<Answer>(child: ChildProcess, question: string): Promise<Answe
 
 async function serveEmbedded(dataDir: string, appId: string, limits: string): Promise<number> {
   if (limits !== '') count();
-  // The conversion threads are compiled code, beside which the bench's copy of src has nothing.
-  const compiled = path.resolve(__dirname, '../../dist');
-  if (!existsSync(compiled)) symlinkSync(path.resolve(__dirname, '../../../../../dist'), compiled);
   const tokenSha256 = createHash('sha256').update(app.token).digest('hex');
   const { port } = await startConversionService({
     dataDir,

@@ -1,7 +1,7 @@
 import os from 'node:os';
 import { searchAttributeTypes } from '../../src/shared/search-attributes';
-import type { RunningTemporalServer } from '../../src/temporal-server';
-import { defaultCacheDir, obtainTemporalCli, startTemporalServer } from '../../src/temporal-server';
+import type { RunningTemporalServer } from '../../packages/cli/src/dev-server';
+import { defaultCacheDir, obtainTemporalCli, startTemporalServer } from '../../packages/cli/src/dev-server';
 
 /** A dev server of this run alone. Jobs are listed by their search attributes, as in production. */
 export async function startBenchServer(): Promise<RunningTemporalServer> {

@@ -11,13 +11,17 @@ const { Client, Connection } = require('@temporalio/client');
 const { DefaultLogger, NativeConnection, Runtime } = require('@temporalio/worker');
 const { FileConversionClient, FileConversionPlugin } = require('../../dist/index.js');
 const { createConversionWorker } = require('../../dist/worker.js');
-const { openAdministration, startConversionService } = require('../../dist/service/index.js');
-const { hashToken } = require('../../dist/service/authentication.js');
+const { openAdministration, startConversionService } = require('../../packages/service/dist/index.js');
+const { hashToken } = require('../../packages/service/dist/authentication.js');
 const { parseCallbackKeys } = require('../../dist/callbacks/callback-key.js');
 const { startCallbackReceiver } = require('../../dist/callbacks/receiver.js');
 const { createSignalJob } = require('../../dist/callbacks/signal-job.js');
 const { searchAttributeTypes } = require('../../dist/shared/search-attributes.js');
-const { defaultCacheDir, obtainTemporalCli, startTemporalServer } = require('../../dist/temporal-server/index.js');
+const {
+  defaultCacheDir,
+  obtainTemporalCli,
+  startTemporalServer,
+} = require('../../packages/cli/dist/dev-server/index.js');
 
 const token = 'token-of-the-recording';
 const callbackKey = 'callback-key-of-the-recording-0123456789';

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { ConversionApiError } from '../api/errors';
-import { endpoints } from '../api/contract';
+import { endpoints } from '../contract/endpoints';
 import { readFence } from '../shared/activities';
 import type { ConvertFileInput, ConvertFileResult, SendingFence } from '../shared/activities';
 import { runAttempt } from './activity-attempt';

@@ -1,7 +1,7 @@
 import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
-import { endpoints } from '../api/contract';
-import type { ErrorClass } from '../api/error-codes';
-import { lookUpErrorCode } from '../api/error-codes';
+import { endpoints } from '../contract/endpoints';
+import type { ErrorClass } from '../contract/error-codes';
+import { lookUpErrorCode } from '../contract/error-codes';
 import { ConversionApiError, isClientErrorCode } from '../api/errors';
 import { RefusedPlanError } from '../batch/plan/refused-plan-error';
 import { BatchReportError } from '../batch/report/errors';

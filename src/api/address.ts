@@ -1,4 +1,4 @@
-import { type Endpoint, endpoints } from './contract';
+import { type Endpoint, endpoints } from '../contract/endpoints';
 
 /** Where a download comes from, and whether that is the service itself, to which alone token and App ID are sent. */
 export interface DownloadTarget {

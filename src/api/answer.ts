@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { taskResponseSchema, type Endpoint, type TaskResponse } from './contract';
-import { parseHours } from '../shared/retry-after';
+import { taskResponseSchema, type Endpoint, type TaskResponse } from '../contract/endpoints';
+import { parseHours } from '../contract/retry-after';
 import { findDocumentError, type DocumentError } from './document-error';
-import { lookUpErrorCode } from './error-codes';
+import { lookUpErrorCode } from '../contract/error-codes';
 import { ConversionApiError } from './errors';
 import type { Quote } from './quote';
 import { readRetryAfter } from './rate-limit/headers';

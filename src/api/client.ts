@@ -9,7 +9,7 @@ import {
   graphOutputSchema,
   monitorOutputSchema,
   uploadOutputSchema,
-} from './contract';
+} from '../contract/endpoints';
 import type { ConversionApi, ConversionApiOptions } from './conversion-api';
 import { openDownload } from './download';
 import { ConversionApiError } from './errors';

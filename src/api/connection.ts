@@ -3,7 +3,7 @@ import { Agent } from 'undici';
 import { createServiceAddress, type ServiceAddress } from './address';
 import { readAnswer, type ReadAnswer } from './answer';
 import type { ApiTimeouts, ConversionApiOptions, RequestTurn } from './conversion-api';
-import type { Endpoint, RequestData } from './contract';
+import type { Endpoint, RequestData } from '../contract/endpoints';
 import { type ClientErrorCode, ConversionApiError, isClientErrorCode } from './errors';
 import { exchange, type ExchangeAnswer, type ExchangeRequest } from './exchange';
 import { frameData } from './multipart';

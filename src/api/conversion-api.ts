@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { Format } from './contract';
+import type { Format } from '../contract/endpoints';
 import type { RateMemory, Turn } from './rate-limit/rate-gate';
 import type { RequestObserver } from './request-observer';
 import type { RequestTracer } from './request-spans';

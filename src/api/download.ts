@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { findRefusal, parseJson } from './answer';
 import type { DownloadTarget } from './address';
 import type { ServiceConnection } from './connection';
-import { endpoints } from './contract';
+import { endpoints } from '../contract/endpoints';
 import type { DownloadStream, DownloadTicket, RequestTurn } from './conversion-api';
 import { ConversionApiError } from './errors';
 import type { ExchangeAnswer } from './exchange';

@@ -1,4 +1,4 @@
-import type { Endpoint } from './contract';
+import type { Endpoint } from '../contract/endpoints';
 
 /** Codes of our own, for failures that the document has no code for. Besides these: `HTTP_<status>`. */
 export const clientErrorCodes = [

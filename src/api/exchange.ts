@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import type { Endpoint } from './contract';
+import type { Endpoint } from '../contract/endpoints';
 import type { ConversionApiError } from './errors';
 import { describeFailure, incomplete } from './failure';
 

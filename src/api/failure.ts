@@ -1,5 +1,5 @@
 import { errors } from 'undici';
-import type { Endpoint } from './contract';
+import type { Endpoint } from '../contract/endpoints';
 import { ConversionApiError, type ClientErrorCode } from './errors';
 
 interface FailureContext {

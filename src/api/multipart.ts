@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { RequestData } from './contract';
+import type { RequestData } from '../contract/endpoints';
 
 /**
  * Multipart framing by hand. undici's FormData with a file-backed Blob reads in 64 KiB steps through three layers of web

@@ -1,4 +1,4 @@
-import type { Endpoint } from './contract';
+import type { Endpoint } from '../contract/endpoints';
 import type { ClientErrorCode } from './errors';
 
 /** Told of every request of a client as it happens; must neither throw nor wait. */

@@ -1,4 +1,4 @@
-import type { Endpoint } from './contract';
+import type { Endpoint } from '../contract/endpoints';
 import type { ClientErrorCode } from './errors';
 import { classOf } from './rate-limit/endpoint-class';
 

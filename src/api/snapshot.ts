@@ -1,4 +1,4 @@
-import { convertOutputSchema, type Entity, type TaskResult } from './contract';
+import { convertOutputSchema, type Entity, type TaskResult } from '../contract/endpoints';
 import type { TaskSnapshot } from './conversion-api';
 import { readErrorObject } from './document-error';
 import type { Quote } from './quote';

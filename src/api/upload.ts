@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { ServiceConnection } from './connection';
-import { endpoints } from './contract';
+import { endpoints } from '../contract/endpoints';
 import type { RequestTurn, UploadSource } from './conversion-api';
 import { ConversionApiError } from './errors';
 import type { ExchangeAnswer } from './exchange';

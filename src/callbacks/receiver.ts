@@ -1,14 +1,23 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import type { CallbackSubmission } from '../shared/callback';
 import type { Log } from '../shared/log';
 import { serverUrl } from '../shared/server-url';
 import type { CallbackKeys } from './callback-key';
 import { readCallbackToken } from './callback-url';
-import type { ReceiverMetrics } from './receiver-metrics';
 import type { SignalJob } from './signal-job';
 import { createSignalOnce } from './signal-once';
 import { readTaskHint } from './task-hint';
+
+/** Told of everything the receiver does. */
+export interface ReceiverMetrics {
+  /** `inFlight`: callbacks that are worked on, as often as somebody looks. */
+  watch(inFlight: () => number): void;
+  answered(answer: { status: number; seconds: number }): void;
+  /** What Temporal said to a signal; `refused`: it could not be reached, or did not take it. */
+  signalled(outcome: 'accepted' | 'jobOver' | 'refused'): void;
+}
 
 export interface CallbackReceiverOptions {
   keys: CallbackKeys;
@@ -41,12 +50,6 @@ const maxBodyBytes = 1024 * 1024;
 const maxConnections = 5_000;
 const quietBetweenComplaintsMs = 10_000;
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    submission: CallbackSubmission | null;
-  }
-}
-
 /**
  * Takes the callbacks of conversion services and wakes the jobs they belong to.
  *
@@ -70,71 +73,43 @@ export async function startCallbackReceiver(options: CallbackReceiverOptions): P
   let inFlight = 0;
   let closing = false;
 
-  const server = fastify({
-    logger: false,
-    bodyLimit: maxBodyBytes,
-    requestTimeout: requestTimeoutMs,
-    // As long as the head of a request can be: workflow ids may have a thousand characters.
-    routerOptions: { maxParamLength: 16_384 },
-    http: {
+  const server = createServer(
+    {
+      requestTimeout: requestTimeoutMs,
       headersTimeout: requestTimeoutMs,
       connectionsCheckingInterval: Math.min(1_000, requestTimeoutMs / 2),
     },
-    // A path that can't be decoded is none of ours.
-    frameworkErrors: (_error, _request, reply) => void answer(reply, 404),
-  });
-  server.server.maxConnections = maxConnections;
-  server.decorateRequest('submission', null);
-  server.removeAllContentTypeParsers();
-  server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-  // Everything that the head of a request can decide is decided before its body is read.
-  server.addHook('onRequest', (request, reply, done) => {
-    const status = admit(request);
-    if (status === undefined) {
-      // Bytes, whatever they claim to be: a claim that can't be read is no reason not to wake the job.
-      request.raw.headers['content-type'] = 'application/octet-stream';
+    (request, response) => {
+      const receivedAt = performance.now();
+      // Everything that the head of a request can decide is decided before its body is read.
+      const admitted = admit(request);
+      const submission = typeof admitted === 'number' ? undefined : admitted;
+      response.once('close', () => {
+        if (submission) inFlight -= 1;
+        tell(response.statusCode, performance.now() - receivedAt, submission);
+      });
+      if (typeof admitted === 'number') {
+        if (admitted === 405) response.setHeader('allow', 'POST');
+        answer(response, admitted);
+        return;
+      }
       inFlight += 1;
-      reply.raw.once('close', () => (inFlight -= 1));
-      done();
-      return;
-    }
-    if (status === 405) void reply.header('allow', 'POST');
-    void answer(reply, status);
-  });
-  // A connection that is kept alive would keep the receiver alive too.
-  server.addHook('onSend', (_request, reply, _payload, done) => {
-    if (closing) void reply.header('connection', 'close');
-    done();
-  });
+      handle(request, admitted).then(
+        (status) => answer(response, status),
+        (error: unknown) => {
+          // Who went away before all had arrived is owed no answer.
+          if (!request.complete) response.destroy();
+          else answer(response, 500);
+          if (request.complete) complain(`A callback could not be handled: ${nameOf(error)}.`);
+        },
+      );
+    },
+  );
+  server.maxConnections = maxConnections;
   metrics?.watch(() => inFlight);
-  // Not Fastify's own log, whose lines hold the URL.
-  server.addHook('onResponse', ({ submission }, { statusCode: status, elapsedTime }, done) => {
-    // The only answer with 200 is that of the health check.
-    if (status !== 200) {
-      metrics?.answered({ status, seconds: elapsedTime / 1_000 });
-      const ofJob = submission ? { workflowId: submission.workflowId } : {};
-      log('Callback answered', { level: 'debug', status, durationMs: Math.round(elapsedTime), ...ofJob });
-    }
-    done();
-  });
-  server.setErrorHandler((error, _request, reply) => {
-    const { statusCode = 500 } = error as { statusCode?: number };
-    if (statusCode >= 500) complain(`A callback could not be handled: ${nameOf(error)}.`);
-    return answer(reply, statusCode);
-  });
-  server.post('/*', async ({ submission, body }, reply) => {
-    if (!submission) return answer(reply, 404);
-    try {
-      await signalOnce(submission, Buffer.isBuffer(body) ? readTaskHint(body) : undefined);
-    } catch (error) {
-      complain(`Temporal did not accept a callback's signal (${nameOf(error)}); answered with 503.`);
-      return answer(reply, 503);
-    }
-    return answer(reply, 204);
-  });
 
-  /** The status of a refusal, or of the health check; undefined when this is a callback of ours. */
-  function admit(request: FastifyRequest): number | undefined {
+  /** The status of a refusal, or of the health check; the submission when this is a callback of ours. */
+  function admit(request: IncomingMessage): number | CallbackSubmission {
     const path = pathOf(request, prefix);
     if (path === '/healthz') return request.method === 'GET' || request.method === 'HEAD' ? 200 : 405;
     const token = /^\/([^/]*\.[^/]*)$/.exec(path)?.[1];
@@ -142,19 +117,63 @@ export async function startCallbackReceiver(options: CallbackReceiverOptions): P
     if (request.method !== 'POST') return 405;
     const submission = readCallbackToken(token, keys);
     if (!submission) return 401;
-    if (inFlight >= maxInFlight) return 429;
-    request.submission = submission;
-    return undefined;
+    if (closing) return 503;
+    return inFlight >= maxInFlight ? 429 : submission;
   }
 
-  await server.listen({ host: options.host ?? '127.0.0.1', port: options.port ?? 0 });
+  async function handle(request: IncomingMessage, submission: CallbackSubmission): Promise<number> {
+    const body = await readBody(request);
+    if (!body) return 413;
+    try {
+      await signalOnce(submission, readTaskHint(body));
+    } catch (error) {
+      complain(`Temporal did not accept a callback's signal (${nameOf(error)}); answered with 503.`);
+      return 503;
+    }
+    return 204;
+  }
+
+  function tell(status: number, elapsedMs: number, submission: CallbackSubmission | undefined): void {
+    // The only answer with 200 is that of the health check.
+    if (status === 200) return;
+    metrics?.answered({ status, seconds: elapsedMs / 1_000 });
+    const ofJob = submission ? { workflowId: submission.workflowId } : {};
+    log('Callback answered', { level: 'debug', status, durationMs: Math.round(elapsedMs), ...ofJob });
+  }
+
+  /** The body of an answer repeats nothing of the request. */
+  function answer(response: ServerResponse, status: number): void {
+    if (status === 429 || status === 503) response.setHeader('retry-after', '1');
+    // The rest of what is refused is not read; and a connection that is kept alive would keep a receiver alive that ends.
+    if (status >= 400 || closing) response.setHeader('connection', 'close');
+    if (status === 200) response.setHeader('content-type', 'application/json');
+    response.writeHead(status).end(status === 200 ? '{"status":"ok"}' : undefined);
+  }
+
+  server.listen(options.port ?? 0, options.host ?? '127.0.0.1');
+  await once(server, 'listening');
   return {
-    url: serverUrl(server.server.address() as AddressInfo),
+    url: serverUrl(server.address() as AddressInfo),
     async close() {
       closing = true;
-      await server.close();
+      const closed = once(server, 'close');
+      server.close();
+      await closed;
     },
   };
+}
+
+/** Undefined when there is more of it than `maxBodyBytes`. Bytes, whatever they claim to be. */
+async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  if (Number(request.headers['content-length']) > maxBodyBytes) return undefined;
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > maxBodyBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }
 
 function counted(signalJob: SignalJob, metrics: ReceiverMetrics): SignalJob {
@@ -170,17 +189,9 @@ function counted(signalJob: SignalJob, metrics: ReceiverMetrics): SignalJob {
   };
 }
 
-function pathOf({ url }: FastifyRequest, prefix: string): string {
-  const path = url.split('?', 1)[0] ?? '';
+function pathOf({ url }: IncomingMessage, prefix: string): string {
+  const path = url?.split('?', 1)[0] ?? '';
   return prefix !== '' && path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path;
-}
-
-/** The body of an answer repeats nothing of the request. */
-function answer(reply: FastifyReply, status: number): FastifyReply {
-  if (status === 429 || status === 503) void reply.header('retry-after', '1');
-  // The rest of what is refused is not read.
-  if (status >= 400) void reply.header('connection', 'close');
-  return reply.code(status).send(status === 200 ? { status: 'ok' } : undefined);
 }
 
 /** What an error is called. Its message might quote the request. */

@@ -1,6 +1,6 @@
 import type { WorkflowExecutionDescription } from '@temporalio/client';
 import { msToNumber } from '@temporalio/common/lib/time';
-import { lookUpErrorCode } from '../api/error-codes';
+import { lookUpErrorCode } from '../contract/error-codes';
 import type { JobHistory } from '../history/job-history';
 import { failureCodes } from '../shared/activities';
 import { defaultPolicies } from '../shared/default-policies';

@@ -2,8 +2,8 @@ import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from
 import type { FailureContext } from '../../src/activities/failure';
 import { taskFailure, toFailure } from '../../src/activities/failure';
 import { UnknownAppError } from '../../src/activities/unknown-app-error';
-import { endpoints } from '../../src/api/contract';
-import { errorCodes } from '../../src/api/error-codes';
+import { endpoints } from '../../src/contract/endpoints';
+import { errorCodes } from '../../src/contract/error-codes';
 import { ConversionApiError } from '../../src/api/errors';
 import type { ActivityFailureDetails } from '../../src/shared/activities';
 import { StorageError } from '../../src/storage/errors';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { errorCodes } from '../../src/api/error-codes';
+import { errorCodes } from '../../src/contract/error-codes';
 
 /** Answers that a server might give: from the document's own to bytes that are not HTTP. */
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { z } from 'zod';
 import type { ConversionApi } from '../../src/api/client';
-import { endpoints } from '../../src/api/contract';
-import { errorCodes } from '../../src/api/error-codes';
+import { endpoints } from '../../src/contract/endpoints';
+import { errorCodes } from '../../src/contract/error-codes';
 import { ConversionApiError } from '../../src/api/errors';
 import { garbage, wireAnswers, type WireAnswer } from './arbitrary-answers';
 import { closeAll, connectTo, readAll, serveTcp } from './loopback';

@@ -1,4 +1,4 @@
-import { parseHours, parseRetryAfter } from '../../src/shared/retry-after';
+import { parseHours, parseRetryAfter } from '../../src/contract/retry-after';
 import { closeAll, connectTo, failureOf, sendJson, serve } from './loopback';
 
 afterEach(closeAll);

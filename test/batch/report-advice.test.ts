@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { errorCodes } from '../../src/api/error-codes';
+import { errorCodes } from '../../src/contract/error-codes';
 import { adviceOn } from '../../src/batch/report/advice';
 
 /** The rows of the last table of `docs/errors.md`; `test/docs/lists.test.ts` sees to it that the page lists every code. */

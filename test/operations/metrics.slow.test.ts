@@ -1,7 +1,7 @@
-import { errorCodes } from '../../src/api/error-codes';
+import { errorCodes } from '../../src/contract/error-codes';
 import { failureCodes } from '../../src/shared/activities';
 import { workerMetrics } from '../../src/shared/metrics';
-import { fileconv, newFolder, removeFolders } from '../cli/fileconv';
+import { fileconv, newFolder, removeFolders } from '../../packages/cli/test/fileconv';
 import { stubAppId, stubToken } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
 import { until } from '../support/until';

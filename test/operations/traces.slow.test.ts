@@ -5,8 +5,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { bundleWorkflowCode, DefaultLogger, Worker } from '@temporalio/worker';
-import type { Ended } from '../cli/fileconv';
-import { fileconv, newFolder, parseJson, removeFolders } from '../cli/fileconv';
+import type { Ended } from '../../packages/cli/test/fileconv';
+import { fileconv, newFolder, parseJson, removeFolders } from '../../packages/cli/test/fileconv';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { creditsRestoredSignal } from '../../src/shared/names';
 import type { ConversionRig } from '../support/conversion-worker';
@@ -24,6 +24,7 @@ import { startCollector } from './collector';
 const token = 'Trace+Token/4711=do~not?tell';
 const signature = 'signed-4711-of-the-download-link';
 const dist = path.resolve(__dirname, '../../dist');
+const cli = path.resolve(__dirname, '../../packages/cli/dist');
 
 const taskQueue = `traced-${randomUUID()}`;
 
@@ -197,7 +198,7 @@ it('histories that were made without traces are replayed with them, and the othe
   const untraced = await runWithoutTraces();
   const bundle = await bundleWorkflowCode({
     workflowsPath: path.join(dist, 'workflows/index.js'),
-    workflowInterceptorModules: [path.join(dist, 'tracing/workflow-interceptors.js')],
+    workflowInterceptorModules: [path.join(cli, 'observability/tracing/workflow-interceptors.js')],
     logger: new DefaultLogger('ERROR'),
   });
   await replay({ code: bundle.code }, untraced);

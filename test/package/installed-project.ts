@@ -11,9 +11,6 @@ const root = path.resolve(__dirname, '../..');
 /** An empty project with the packed package and `@temporalio/*` in it, and nothing of this repository around it. */
 export interface InstalledProject {
   folder: string;
-  /** Paths of the tarball's files. */
-  packed: string[];
-  tarballBytes: number;
   /** Compiles files of the project as its owner would, with the compiler of this repository. */
   compile(files: readonly string[], options: readonly string[]): Promise<void>;
   /** Runs a program of the project and returns what it prints. */
@@ -22,32 +19,35 @@ export interface InstalledProject {
   remove(): Promise<void>;
 }
 
-const packReport = z.array(
-  z.object({ filename: z.string(), size: z.number(), files: z.array(z.object({ path: z.string() })) }),
-);
+export interface Tarballs {
+  plugin: string;
+  service: string;
+  cli: string;
+}
 
-/** Packs what `npm run build` built, and installs it without the optional engines. */
-export async function installPackedPackage(): Promise<InstalledProject> {
+/** Packs what `npm run build` built, which belongs to `npm test`: to build here would take dist away from the tests that run beside. */
+export async function packAll(folder: string): Promise<Tarballs> {
+  const script = `import { packAll } from ${JSON.stringify(path.join(root, 'scripts/pack.mjs'))};
+    console.log(JSON.stringify(packAll(${JSON.stringify(folder)})));`;
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script]);
+  return z.object({ plugin: z.string(), service: z.string(), cli: z.string() }).parse(JSON.parse(stdout));
+}
+
+/** The tarball of the plugin in an empty project, beside what its users have of Temporal. */
+export async function installPlugin(tarball: string): Promise<InstalledProject> {
   const folder = await mkdtemp(path.join(tmpdir(), 'fileconv-package-'));
   const env = environmentOutsideNpm();
-  const npm = async (args: readonly string[], cwd: string) => (await run('npm', [...args], { cwd, env })).stdout;
-
-  // The build belongs to `npm test`: to build here would take dist away from the tests that run beside this one.
-  const stdout = await npm(['pack', '--ignore-scripts', '--json', '--pack-destination', folder], root);
-  const report = packReport.parse(JSON.parse(stdout))[0];
-  if (report === undefined) throw new Error(`npm pack reported nothing: ${stdout}`);
-
-  const temporal = ['activity', 'client', 'common', 'envconfig', 'plugin', 'proto', 'worker', 'workflow'];
+  const temporal = ['activity', 'client', 'common', 'plugin', 'proto', 'worker', 'workflow'];
   const versions = temporal.map(async (name): Promise<[string, string]> => [
     `@temporalio/${name}`,
     await installedVersion(`@temporalio/${name}`),
   ]);
   const dependencies = {
     ...Object.fromEntries(await Promise.all(versions)),
-    'temporal-file-conversion': `file:${report.filename}`,
+    'temporal-file-conversion': `file:${tarball}`,
   };
   await writeFile(path.join(folder, 'package.json'), JSON.stringify({ private: true, dependencies }));
-  await npm(['install', '--prefer-offline', '--omit=optional', '--no-audit', '--no-fund'], folder);
+  await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund'], { cwd: folder, env });
 
   const execute = async (program: string, args: readonly string[]) => {
     try {
@@ -59,8 +59,6 @@ export async function installPackedPackage(): Promise<InstalledProject> {
   };
   return {
     folder,
-    packed: report.files.map((file) => file.path),
-    tarballBytes: report.size,
     env,
     run: execute,
     async compile(files, options) {
@@ -85,7 +83,7 @@ async function installedVersion(name: string): Promise<string> {
 }
 
 /** What npm sets for the script that it runs would make an npm in there work on this repository. */
-function environmentOutsideNpm(): NodeJS.ProcessEnv {
+export function environmentOutsideNpm(): NodeJS.ProcessEnv {
   const entries = Object.entries(process.env).filter(([name]) => !name.startsWith('npm_') && name !== 'INIT_CWD');
   return Object.fromEntries(entries);
 }

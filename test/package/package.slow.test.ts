@@ -1,34 +1,59 @@
 import type { ChildProcess } from 'node:child_process';
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
 import type { Client } from '@temporalio/client';
+import { z } from 'zod';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { searchAttributes } from '../../src/shared/search-attributes';
 import type { archiveInvoice } from '../../examples/embed-in-your-worker/workflows';
 import type { StubService } from '../support/stub-service';
 import { startStubService, stubAppId, stubToken } from '../support/stub-service';
 import { testClient, testTemporalAddress } from '../support/temporal';
-import type { InstalledProject } from './installed-project';
-import { copyIntoProject, installPackedPackage } from './installed-project';
+import { commandEnv } from '../../packages/cli/test/fileconv';
+import type { InstalledProject, Tarballs } from './installed-project';
+import { copyIntoProject, environmentOutsideNpm, installPlugin, packAll } from './installed-project';
 
 const example = 'examples/embed-in-your-worker';
 
-describe('the packed package, installed into an empty project without its optional dependencies', () => {
+const run = promisify(execFile);
+const lockSchema = z.object({
+  packages: z.record(
+    z.string(),
+    z.object({ license: z.string().optional(), dependencies: z.record(z.string(), z.string()).optional() }),
+  ),
+});
+let folder: string;
+let tarballs: Tarballs;
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'fileconv-packed-'));
+  tarballs = await packAll(folder);
+}, 120_000);
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe('the plugin, installed from its tarball into an empty project', () => {
   let project: InstalledProject;
 
   beforeAll(async () => {
-    project = await installPackedPackage();
+    project = await installPlugin(tarballs.plugin);
   }, 300_000);
 
   afterAll(async () => {
     await project.remove();
   });
 
-  it('holds the built code with its types and the workflow bundle, and no sources beside them', () => {
-    const names = project.packed;
+  it('holds the built code with its types and the workflow bundle, and no sources beside them', async () => {
+    const { stdout } = await run('tar', ['-tzf', tarballs.plugin]);
+    const names = stdout
+      .trim()
+      .split('\n')
+      .map((name) => name.replace('package/', ''));
     expect(names).toEqual(
       expect.arrayContaining([
         'README.md',
@@ -39,7 +64,7 @@ describe('the packed package, installed into an empty project without its option
         'dist/index.d.ts',
         'dist/worker.d.ts',
         'dist/workflows/index.d.ts',
-        'dist/service/index.d.ts',
+        'dist/testing/index.d.ts',
         'dist/workflow-bundle.js',
         'dist/workflow-bundle-encoded-failures.js',
         'dist/workflow-bundle.json',
@@ -51,8 +76,7 @@ describe('the packed package, installed into an empty project without its option
         !/^[^/]+\.(md|json)$|^LICENSE$|^docs\/.+\.(md|yml|json)$/.test(name),
     );
     expect(strange).toEqual([]);
-    expect(names.filter((name) => name.startsWith('dist/') && name.includes('quickstart'))).toEqual([]);
-    expect(project.tarballBytes).toBeLessThan(1_300_000);
+    expect((await stat(tarballs.plugin)).size).toBeLessThan(800_000);
   });
 
   it.each(['workflow-bundle.js', 'workflow-bundle-encoded-failures.js'])(
@@ -80,11 +104,22 @@ describe('the packed package, installed into an empty project without its option
     expect(ranges.map((name) => peerDependencies[name])).toEqual(ranges.map(() => '*'));
   });
 
-  it('runs its command line', async () => {
-    const bin = path.join(project.folder, 'node_modules/.bin/fileconv');
-    expect(await project.run(bin, ['--help'])).toContain('Usage: fileconv');
-    const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
-    expect((await project.run(bin, ['--version'])).trim()).toBe(version);
+  it('brings few packages beside those of Temporal, none of them under the GPL', async () => {
+    const { packages } = lockSchema.parse(
+      JSON.parse(await readFile(path.join(project.folder, 'package-lock.json'), 'utf8')),
+    );
+    const brought = new Map<string, string>();
+    const waiting = ['temporal-file-conversion'];
+    for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+      const { license = 'none', dependencies = {} } = packages[`node_modules/${name}`] ?? {};
+      brought.set(name, license);
+      waiting.push(...Object.keys(dependencies).filter((each) => !brought.has(each)));
+    }
+    expect(brought.size).toBeGreaterThan(3);
+    expect(brought.size).toBeLessThanOrEqual(8);
+    expect([...brought.values()].filter((license) => !/^(MIT|ISC|Apache-2\.0|BSD-[23]-Clause)$/.test(license))).toEqual(
+      [],
+    );
   });
 
   it('is imported from an ES module by name', async () => {
@@ -103,11 +138,11 @@ describe('the packed package, installed into an empty project without its option
       import type { ConversionJobInput, ConversionJobResult } from 'temporal-file-conversion';
       import { createConversionWorker } from 'temporal-file-conversion/worker';
       import { conversionJob } from 'temporal-file-conversion/workflows';
-      import { startConversionService } from 'temporal-file-conversion/service';
+      import { fileStoreContract } from 'temporal-file-conversion/testing';
       export const job: (input: ConversionJobInput) => Promise<ConversionJobResult> = conversionJob;
       // @ts-expect-error a job without a target format: that this is an error shows that the types are not any
       export const incomplete: ConversionJobInput = { app: 'a', source: { uri: 'file:///a' } };
-      export const used = [FileConversionClient, FileConversionPlugin, createConversionWorker, startConversionService];`;
+      export const used = [FileConversionClient, FileConversionPlugin, createConversionWorker, fileStoreContract];`;
 
     beforeAll(async () => {
       for (const name of ['consumer.cts', 'consumer.mts', 'consumer.ts']) {
@@ -244,4 +279,32 @@ describe('the packed package, installed into an empty project without its option
       expect(log).not.toContain('webpack');
     }, 60_000);
   });
+});
+
+describe('the command line, installed from its tarball alone', () => {
+  let prefix: string;
+  let bin: string;
+
+  beforeAll(async () => {
+    prefix = path.join(folder, 'global');
+    bin = path.join(prefix, 'bin/fileconv');
+    const options = ['--global', '--prefix', prefix, '--prefer-offline', '--no-audit', '--no-fund'];
+    await run('npm', ['install', ...options, tarballs.cli], { env: environmentOutsideNpm() });
+  }, 300_000);
+
+  it('tells its version, and holds nothing that only a clone needs', async () => {
+    const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
+    expect((await run(bin, ['--version'])).stdout.trim()).toBe(version);
+    const { stdout } = await run('tar', ['-tzf', tarballs.cli]);
+    expect(stdout).not.toMatch(/quickstart|tsbuildinfo|\.ts\.map|\/src\//);
+  });
+
+  it('converts in an empty folder, with a service and a Temporal server of its own', async () => {
+    const cwd = path.join(folder, 'empty');
+    await mkdir(cwd);
+    await writeFile(path.join(cwd, 'note.md'), '# Note\n');
+    const env = commandEnv({ FILECONV_STATE_DIR: path.join(cwd, 'state') });
+    await run(bin, ['convert', 'note.md', '--to', 'html'], { cwd, env });
+    expect(await readFile(path.join(cwd, 'note.html'), 'utf8')).toContain('<h1');
+  }, 120_000);
 });

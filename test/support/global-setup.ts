@@ -7,7 +7,7 @@ import {
   obtainTemporalCli,
   startTemporalServer,
   type RunningTemporalServer,
-} from '../../src/temporal-server';
+} from '../../packages/cli/src/dev-server';
 
 declare global {
   var testTemporalServer: RunningTemporalServer | undefined;

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { randomUUID } from 'node:crypto';
-import { lookUpErrorCode } from '../../src/api/error-codes';
+import { lookUpErrorCode } from '../../src/contract/error-codes';
 import type { SeenRequest, StubService } from './stub-service';
 import { answerCompleted, answerJson, answerOutput, answerRunning } from './stub-service';
 

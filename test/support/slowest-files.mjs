@@ -1,3 +1,5 @@
+import path from 'node:path';
+
 /** Prints the ten slowest test files at the end of a run, so that it shows where its time goes. */
 export default class SlowestFiles {
   onRunComplete(_contexts, { testResults }) {
@@ -7,9 +9,7 @@ export default class SlowestFiles {
     const all = testResults.reduce((sum, result) => sum + seconds(result), 0);
     console.log(`\nThe slowest of ${testResults.length} files, which took ${all.toFixed(0)} s one after the other:`);
     for (const result of slowest) {
-      console.log(
-        `${seconds(result).toFixed(0).padStart(5)} s  ${result.testFilePath.replace(/^.*\/test\//, 'test/')}`,
-      );
+      console.log(`${seconds(result).toFixed(0).padStart(5)} s  ${path.relative(process.cwd(), result.testFilePath)}`);
     }
   }
 }

@@ -10,7 +10,7 @@ import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { stubAppId, stubToken } from './stub-service';
 import { until } from './until';
 
-const builtMain = path.resolve(__dirname, '../../dist/cli/main.js');
+const builtMain = path.resolve(__dirname, '../../packages/cli/dist/main.js');
 const run = promisify(execFile);
 
 export const stackRoles = ['up', 'temporal', 'service', 'worker'] as const;

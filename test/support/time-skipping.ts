@@ -6,7 +6,7 @@ import { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { ActivityInboundCallsInterceptor, WorkerOptions } from '@temporalio/worker';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { FileConversionPlugin } from '../../src/plugin';
-import { defaultCacheDir, obtainTestServer } from '../../src/temporal-server';
+import { defaultCacheDir, obtainTestServer } from '../../packages/cli/src/dev-server';
 import { createConversionWorker } from '../../src/worker';
 import { installQuietRuntime } from './conversion-worker';
 import type { StubService } from './stub-service';

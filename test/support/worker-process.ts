@@ -6,7 +6,7 @@ import path from 'node:path';
 import { stubAppId, stubToken } from './stub-service';
 import { testTemporalAddress } from './temporal';
 
-const builtMain = path.resolve(__dirname, '../../dist/cli/main.js');
+const builtMain = path.resolve(__dirname, '../../packages/cli/dist/main.js');
 const holdingWorker = path.resolve(__dirname, 'holding-worker.mjs');
 
 /** Where a holding worker stops for good: a moment that nobody could hit with a signal otherwise. */

@@ -2,8 +2,8 @@ import { mkdir, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { BatchReport } from '../../src/batch/report/report';
-import { finishBatch } from '../../src/cli/batch/finish';
-import type { CommandContext } from '../../src/cli/command-context';
+import { finishBatch } from '../../packages/cli/src/batch/finish';
+import type { CommandContext } from '../../packages/cli/src/command-context';
 import type { ConversionBatchResult } from '../../src/shared/batch';
 import { BatchDesk } from '../support/batch-desk';
 import type { Run } from '../support/batches';

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { errorCodes, type KnownErrorCode } from '../../src/api/error-codes';
+import { errorCodes, type KnownErrorCode } from '../../src/contract/error-codes';
 import { ConversionFailedError, type ConversionHandle } from '../../src/client/conversion-handle';
 import type { ConversionJobResult, ConversionPolicies } from '../../src/shared/job';
 import type { ConversionRig } from '../support/conversion-worker';

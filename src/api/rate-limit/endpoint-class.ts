@@ -1,4 +1,4 @@
-import { endpoints, type Endpoint } from '../contract';
+import { endpoints, type Endpoint } from '../../contract/endpoints';
 
 export const endpointClasses = ['upload', 'submit', 'poll', 'download', 'info'] as const;
 

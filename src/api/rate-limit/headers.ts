@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { parseRetryAfter } from '../../shared/retry-after';
+import { parseRetryAfter } from '../../contract/retry-after';
 
 /** What an answer says about the rate limit (section "Limits"). A value that makes no sense is absent. */
 export interface RateHeaders {

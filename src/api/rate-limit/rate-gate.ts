@@ -1,4 +1,4 @@
-import type { Endpoint } from '../contract';
+import type { Endpoint } from '../../contract/endpoints';
 import { classOf, type EndpointClass, endpointClasses } from './endpoint-class';
 import type { RateHeaders } from './headers';
 import { type Clocks, Line, type Turn } from './line';

@@ -1,5 +1,5 @@
-import type { ErrorClass } from '../../api/error-codes';
-import { lookUpErrorCode } from '../../api/error-codes';
+import type { ErrorClass } from '../../contract/error-codes';
+import { lookUpErrorCode } from '../../contract/error-codes';
 
 /** What an error code means to whoever runs a batch, and what to do before the items are tried again. Commands stand in backticks. */
 export interface Advice {

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { endpoints } from '../../../src/api/contract';
+import { endpoints } from '../../../src/contract/endpoints';
 import { RateGate, TurnedAway } from '../../../src/api/rate-limit/rate-gate';
 import { createRateMemory } from '../../../src/api/rate-limit/rate-memory';
 

@@ -1,4 +1,4 @@
-import { type Endpoint, endpoints } from '../../../src/api/contract';
+import { type Endpoint, endpoints } from '../../../src/contract/endpoints';
 import { classOf } from '../../../src/api/rate-limit/endpoint-class';
 import { RateGate, TurnedAway } from '../../../src/api/rate-limit/rate-gate';
 import { SimulatedService } from './simulated-service';

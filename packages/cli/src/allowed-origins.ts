@@ -1,0 +1,147 @@
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { shellWord } from 'temporal-file-conversion/internal/batch/report/wording';
+import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
+import { z } from 'zod';
+import type { AppProfile, TokenSource } from './config';
+import { temporalTarget } from './config/temporal-connection';
+import type { CommandContext } from './command-context';
+import { CommandError } from './command-error';
+import { configuredServiceUrl } from './embedded-service';
+import { isLoopback, isLoopbackAddress } from './loopback';
+import type { StackRecord } from './stack/stack-record';
+
+const schema = z.array(z.object({ file: z.string(), origin: z.string(), what: z.string() }));
+
+/** A person has said: this configuration file may send this there. */
+export type AllowedOrigin = z.infer<typeof schema>[number];
+
+/** Where something goes that is not for everybody, and which key of the configuration says so. */
+interface Recipient {
+  key: string;
+  origin: string;
+  hostname: string;
+  what: string;
+}
+
+/** @throws CommandError `ORIGIN_NOT_ALLOWED` */
+export function requireAppAllowed(context: CommandContext, app: AppProfile): Promise<void> {
+  return requireAllowed(context, recipientOf(app));
+}
+
+/** The embedded service, which may be on another machine. @throws CommandError `ORIGIN_NOT_ALLOWED` */
+export function requireServiceAllowed(context: CommandContext, url: string): Promise<void> {
+  return requireAllowed(context, serviceRecipient(context, url));
+}
+
+/**
+ * Temporal: a stranger's would learn of files and give our worker jobs of its own, which read and write what they please.
+ * @throws CommandError `ORIGIN_NOT_ALLOWED`
+ */
+export async function requireTemporalAllowed(context: CommandContext): Promise<void> {
+  const recipient = temporalRecipient(context);
+  if (recipient) await requireAllowed(context, recipient);
+}
+
+/**
+ * A stack that runs for one of this machine's Temporals is on this machine. The record of one may have come with the folder, as a configuration does, and
+ * one that runs for somebody's Temporal is used by whoever names that.
+ * @throws CommandError `ORIGIN_NOT_ALLOWED`
+ */
+export function requireStackAllowed({ config }: CommandContext, { temporal: { address } }: StackRecord): void {
+  if (isLoopbackAddress(address)) return;
+  const file = path.join(config.values.state.dir, 'stack.json');
+  throw new CommandError('ORIGIN_NOT_ALLOWED', [
+    `Nothing was sent: ${file}, which may have come with the folder, wants jobs at ${address}. If you trust it: export TEMPORAL_ADDRESS=${shellWord(address)}`,
+  ]);
+}
+
+/**
+ * Refuses to send anything where a configuration file wants it that nobody has named: it lay in the folder, which may be somebody else's. This machine
+ * is no stranger.
+ */
+async function requireAllowed(context: CommandContext, recipient: Recipient): Promise<void> {
+  const { file, isFound } = context.config;
+  const { origin, what } = recipient;
+  if (!isFound || file === undefined || !isForeign(context, recipient)) return;
+  const allowed = await readAllowed(context);
+  if (allowed.some((each) => each.file === file && each.origin === origin && each.what === what)) return;
+  throw new CommandError('ORIGIN_NOT_ALLOWED', [
+    `Nothing was sent: ${file}, which nobody has named, wants ${what} at ${origin}. If you trust it: fileconv config allow`,
+  ]);
+}
+
+/** What the configuration file of this folder sends, and where, beyond this machine. */
+export function foreignRecipients(context: Pick<CommandContext, 'config' | 'env'>): AllowedOrigin[] {
+  const { file, values } = context.config;
+  if (file === undefined) return [];
+  const temporal = temporalRecipient(context);
+  return [
+    ...Object.values(values.apps).map(recipientOf),
+    serviceRecipient(context, configuredServiceUrl(context)),
+    ...(temporal ? [temporal] : []),
+  ]
+    .filter((recipient) => isForeign(context, recipient))
+    .map(({ origin, what }) => ({ file, origin, what }));
+}
+
+function isForeign({ config }: Pick<CommandContext, 'config'>, { key, hostname }: Recipient): boolean {
+  return config.origins[key]?.source === 'file' && !isLoopback(hostname);
+}
+
+function recipientOf({ name, baseUrl, token }: AppProfile): Recipient {
+  const { origin, hostname } = new URL(baseUrl);
+  return { key: `apps.${name}.base_url`, origin, hostname, what: `the token in ${placeOf(token)}` };
+}
+
+function serviceRecipient({ config }: Pick<CommandContext, 'config'>, url: string): Recipient {
+  const { origin, hostname } = new URL(url);
+  const token = { from: 'file' as const, file: path.join(config.values.service.dataDir, 'embedded-app.token') };
+  return { key: 'service.host', origin, hostname, what: `the token in ${placeOf(token)}` };
+}
+
+/** Undefined when the environment or the person's own configuration of Temporal says where it is. */
+function temporalRecipient({ config, env }: Pick<CommandContext, 'config' | 'env'>): Recipient | undefined {
+  const { values, origins } = config;
+  const isOfProfile = origins['temporal.address'] === undefined;
+  if (isOfProfile && (origins['temporal.config_file'] === undefined || env['TEMPORAL_ADDRESS'])) return undefined;
+  const { address = '' } = temporalTarget(values.temporal, env).connection;
+  const url = `http://${address}`;
+  return {
+    key: isOfProfile ? 'temporal.config_file' : 'temporal.address',
+    origin: address,
+    hostname: URL.canParse(url) ? new URL(url).hostname : address,
+    what: "jobs, and Temporal's credentials,",
+  };
+}
+
+export async function allow(context: CommandContext, more: readonly AllowedOrigin[]): Promise<void> {
+  const file = fileOf(context);
+  const others = (await readAllowed(context)).filter((each) => !more.some((one) => one.file === each.file));
+  await mkdir(path.dirname(file), { recursive: true });
+  const temporary = `${file}.${process.pid}.new`;
+  await writeFile(temporary, `${JSON.stringify([...others, ...more], undefined, 2)}\n`, { mode: 0o600 });
+  await rename(temporary, file);
+}
+
+async function readAllowed(context: CommandContext): Promise<AllowedOrigin[]> {
+  try {
+    return schema.parse(JSON.parse(await readFile(fileOf(context), 'utf8')));
+  } catch (error) {
+    if (systemErrorCode(error) === 'ENOENT') return [];
+    throw new CommandError('STATE_UNUSABLE', [`${fileOf(context)} can't be read. Remove it, and allow again.`], {
+      cause: error,
+    });
+  }
+}
+
+/** In the user's own folder: what lies beside the configuration would come with it. */
+function fileOf({ env, homeDir }: CommandContext): string {
+  const { XDG_CONFIG_HOME: chosen } = env;
+  const folder = chosen === undefined || chosen === '' ? path.join(homeDir, '.config') : chosen;
+  return path.join(folder, 'fileconv', 'allowed.json');
+}
+
+function placeOf(token: TokenSource): string {
+  return token.from === 'environment' ? `the variable ${token.variable}` : `the file ${token.file}`;
+}

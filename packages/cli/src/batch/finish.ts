@@ -1,0 +1,44 @@
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { BatchReport } from 'temporal-file-conversion/internal/batch/report/report';
+import { summariseReport } from 'temporal-file-conversion/internal/batch/report/summary';
+import { readBatchReport, writeBatchReport } from 'temporal-file-conversion/internal/batch/report/write-report';
+import type { ConversionBatchResult } from 'temporal-file-conversion/internal/shared/batch';
+import type { CommandContext } from '../command-context';
+import type { ExitCode } from '../exit';
+import { exitCodes } from '../exit';
+import type { StackInUse } from '../stack/stack-in-use';
+import { printable } from '../terminal-text';
+import { folderUri } from './folder-uri';
+
+interface EndedBatch {
+  stack: Pick<StackInUse, 'client' | 'uiUrl'>;
+  name: string;
+  result: ConversionBatchResult;
+  /** Write the report also where there is one. */
+  anew?: boolean;
+}
+
+/** Says how a run went that has ended, and writes its report where the batch itself has not. */
+export async function finishBatch(
+  { output }: CommandContext,
+  { stack, name, result, anew = false }: EndedBatch,
+): Promise<ExitCode> {
+  const { namespace } = stack.client.options;
+  const options = {
+    batch: name,
+    folder: folderUri(path.dirname(fileURLToPath(result.results))),
+    state: result,
+    ...(stack.uiUrl !== undefined && { ui: { url: stack.uiUrl, namespace } }),
+  };
+  const written = anew || result.report === undefined ? undefined : await readBatchReport(options);
+  const report = written ?? (await writeBatchReport(options));
+  if (output.json) output.printJson(report);
+  else for (const line of summariseReport(report)) output.print(printable(line));
+  return exitCodeOf(report);
+}
+
+/** Something is left to do when files failed, or were not tried. */
+function exitCodeOf({ counts: { failed, cancelled, unfinished } }: BatchReport): ExitCode {
+  return failed + cancelled + unfinished === 0 ? exitCodes.ok : exitCodes.failed;
+}

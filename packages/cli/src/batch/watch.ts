@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { BatchHandle } from 'temporal-file-conversion/internal/client/batch-handle';
+import type { ConversionBatchResult } from 'temporal-file-conversion/internal/shared/batch';
+import type { CommandContext } from '../command-context';
+import { aborted } from '../stack/parent-process';
+import type { StackInUse } from '../stack/stack-in-use';
+import { createStallReader } from '../waiting/explain-stall';
+import type { Stall } from '../waiting/stall';
+import { StallNews } from '../waiting/stall-news';
+import { explainBatchFailure } from './batch-failed';
+import { BatchProgress, endedOf } from './progress';
+
+const askEveryMs = 1_000;
+/** Where only a line now and then is written. Each look is a task for a worker. */
+const askQuietlyEveryMs = 10_000;
+
+/**
+ * Shows a batch until it ends, and tells why nothing moves when nothing does.
+ * @returns no result when the signal ended the watching before the batch did; then what stood in the batch's way.
+ * @throws CommandError `BATCH_FAILED`
+ */
+export async function watchBatch(
+  context: CommandContext,
+  { stack, batch, signal }: { stack: StackInUse; batch: BatchHandle; signal: AbortSignal },
+): Promise<{ result?: ConversionBatchResult; stall?: Stall }> {
+  const { output } = context;
+  const progress = new BatchProgress(output);
+  const news = tellStalls(context, { stack, batch });
+  const over = new AbortController();
+  const showing = showUntil(over.signal, { stack, batch, progress, isLive: output.isLive });
+  try {
+    const result = await Promise.race([stack.untilClosed(() => batch.result()), aborted(signal)]);
+    return { ...(result && { result }), ...(news.last && { stall: news.last }) };
+  } catch (error) {
+    throw explainBatchFailure(error);
+  } finally {
+    over.abort();
+    news.close();
+    progress.close();
+    const shown = new AbortController();
+    await Promise.race([
+      showing.finally(() => shown.abort()),
+      // Ended with it: a timer that is left behind keeps the process, and whoever waits for the command, for its whole time.
+      sleep(askEveryMs, undefined, { signal: shown.signal }).catch(() => undefined),
+    ]);
+  }
+}
+
+function tellStalls(context: CommandContext, { stack, batch }: { stack: StackInUse; batch: BatchHandle }): StallNews {
+  let endedBefore = -1;
+  const news = new StallNews({
+    output: context.output,
+    // With how far it is.
+    toldElsewhere: ['room', 'attention'],
+    async explain() {
+      const { stall, state } = await createStallReader(context, stack.client).batch(batch.name);
+      const ended = state ? endedOf(state) : endedBefore;
+      const moved = ended > endedBefore;
+      endedBefore = ended;
+      // At the first look nothing is known of before.
+      if (moved && ended > 0) news.moved();
+      else if (stall) return { who: `Batch ${batch.name}`, stall };
+      return undefined;
+    },
+  });
+  return news;
+}
+
+async function showUntil(
+  over: AbortSignal,
+  {
+    stack,
+    batch,
+    progress,
+    isLive,
+  }: { stack: StackInUse; batch: BatchHandle; progress: BatchProgress; isLive: boolean },
+): Promise<void> {
+  let isOver = false;
+  over.addEventListener('abort', () => (isOver = true), { once: true });
+  const hasEnded = () => isOver;
+  const untilNext = () =>
+    sleep(isLive ? askEveryMs : askQuietlyEveryMs, undefined, { signal: over }).catch(() => undefined);
+  // A bar is there at once; nothing is written of a batch that is over before the first line is due.
+  if (!isLive) await untilNext();
+  while (!hasEnded()) {
+    const state = await stack.untilClosed(() => batch.state()).catch(() => undefined);
+    if (hasEnded()) return;
+    if (state) progress.show(state);
+    else progress.showSilence();
+    await untilNext();
+  }
+}

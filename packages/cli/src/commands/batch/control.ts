@@ -1,0 +1,70 @@
+import { shellWord } from 'temporal-file-conversion/internal/batch/report/wording';
+import type { BatchHandle } from 'temporal-file-conversion/internal/client/batch-handle';
+import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
+import { checkName } from '../../batch/settings';
+import type { CommandContext } from '../../command-context';
+import { CommandError } from '../../command-error';
+import type { ExitCode } from '../../exit';
+import { exitCodes } from '../../exit';
+import { withTemporal } from '../../stack/open-temporal';
+import { requireBatch } from './look';
+
+/** `fileconv batch pause` */
+export function pauseBatch(context: CommandContext, name: string): Promise<ExitCode> {
+  return control(context, name, async (batch) => {
+    await batch.pause();
+    return `Batch ${name} starts no more jobs. Go on: fileconv batch resume ${shellWord(name)}`;
+  });
+}
+
+/** `fileconv batch resume` */
+export function resumeBatch(context: CommandContext, name: string): Promise<ExitCode> {
+  return control(context, name, async (batch) => {
+    await batch.resume();
+    return `Batch ${name} goes on.`;
+  });
+}
+
+/** `fileconv batch window` */
+export function changeWindow(
+  context: CommandContext,
+  { name, window }: { name: string; window: number },
+): Promise<ExitCode> {
+  return control(context, name, async (batch) => {
+    await batch.setWindow(window);
+    return `Batch ${name} has up to ${window} job${window === 1 ? '' : 's'} in flight from now on.`;
+  });
+}
+
+/** `fileconv batch cancel` */
+export function cancelBatch(
+  context: CommandContext,
+  { name, finish }: { name: string; finish: boolean },
+): Promise<ExitCode> {
+  return control(context, name, async (batch) => {
+    await batch.cancel({ inFlight: finish ? 'finish' : 'cancel' });
+    const fate = finish ? 'those in flight end' : 'those in flight are cancelled';
+    return `Batch ${name} starts no more jobs, and ${fate}. The same batch run again goes on with the rest.`;
+  });
+}
+
+async function control(
+  context: CommandContext,
+  name: string,
+  act: (batch: BatchHandle) => Promise<string>,
+): Promise<ExitCode> {
+  checkName(name);
+  const { output } = context;
+  return withTemporal(context, async (temporal) => {
+    if (!(await requireBatch(temporal, name))) {
+      throw new CommandError('INPUT_UNUSABLE', [
+        `Batch ${name} has ended. See: fileconv batch report ${shellWord(name)}`,
+      ]);
+    }
+    const { client, taskQueue } = temporal;
+    const told = await act(new FileConversionClient({ client, taskQueue }).getBatch(name));
+    if (output.json) output.printJson({ batch: name, message: told });
+    else output.print(told);
+    return exitCodes.ok;
+  });
+}

@@ -1,0 +1,128 @@
+import type { Client } from '@temporalio/client';
+import { shellWord } from 'temporal-file-conversion/internal/batch/report/wording';
+import { isBatchRunning, listBatches } from 'temporal-file-conversion/internal/client/batch-status';
+import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
+import { NoSuchScheduleError, SweepSchedules } from 'temporal-file-conversion/internal/client/sweep-schedules';
+import type { BatchState, ConversionBatchResult } from 'temporal-file-conversion/internal/shared/batch';
+import { explainBatchFailure } from '../../batch/batch-failed';
+import { progressText } from '../../batch/progress';
+import { checkName } from '../../batch/settings';
+import type { CommandContext } from '../../command-context';
+import { CommandError } from '../../command-error';
+import type { ExitCode } from '../../exit';
+import { exitCodes } from '../../exit';
+import type { OpenTemporal } from '../../stack/open-temporal';
+import { withTemporal } from '../../stack/open-temporal';
+import { formatTable } from '../../table';
+import { printable } from '../../terminal-text';
+import { timeCells, timeHeads } from '../../shown-time';
+import { createStallReader } from '../../waiting/explain-stall';
+import type { Stall } from '../../waiting/stall';
+import { stallJson, stallText } from '../../waiting/stall';
+
+const maxListed = 100;
+
+/** `fileconv batch status` */
+export async function batchStatus(context: CommandContext, name: string): Promise<ExitCode> {
+  checkName(name);
+  const { output } = context;
+  return withTemporal(context, async (temporal) => {
+    const { state, stall } = await readState(context, temporal, name);
+    if (output.json) output.printJson({ batch: name, ...state, ...(stall && { stall: stallJson(stall) }) });
+    else {
+      output.print(`Batch ${name}: ${state.status}. ${progressText(state, undefined)}.`);
+      const codes = Object.entries(state.failures).sort(([, one], [, other]) => other - one);
+      const { needsAttention } = state;
+      if (needsAttention) output.print(`  ${needsAttention.code}: ${needsAttention.message}`);
+      for (const [code, count] of codes) output.print(`  ${count} ${code}`);
+      if (stall && !needsAttention) output.print(printable(`  ${stallText('It', stall)}`));
+      if ('reportFailure' in state) output.print(printable(`  There is no report: ${state.reportFailure}`));
+    }
+    return exitCodes.ok;
+  });
+}
+
+/** `fileconv batch list` */
+export async function batchList(context: CommandContext): Promise<ExitCode> {
+  const { output } = context;
+  return withTemporal(context, async ({ client }) => {
+    const batches = await listBatches(client, maxListed);
+    if (output.json) output.printJson({ batches });
+    else if (batches.length === 0) output.say('No batches.');
+    else {
+      const rows = batches.map(({ name, status, startedAt, endedAt }) => [
+        name,
+        status.toLowerCase().replaceAll('_', ' '),
+        ...timeCells(startedAt),
+        ...timeCells(endedAt),
+      ]);
+      output.print(formatTable(['NAME', 'STATUS', ...timeHeads('STARTED'), ...timeHeads('ENDED')], rows));
+    }
+    return exitCodes.ok;
+  });
+}
+
+/** `fileconv batch report` */
+export async function batchReport(context: CommandContext, name: string): Promise<ExitCode> {
+  checkName(name);
+  return withTemporal(context, async (temporal) => {
+    if (await requireBatch(temporal, name)) {
+      throw new CommandError('INPUT_UNUSABLE', [
+        `Batch ${name} has not ended: its report is written then. Watch it: fileconv batch watch ${shellWord(name)}`,
+      ]);
+    }
+    const result = await batchOf(temporal, name)
+      .result()
+      .catch((error: unknown) => {
+        throw explainBatchFailure(error);
+      });
+    const { finishBatch } = await import('../../batch/finish.js');
+    await finishBatch(context, { stack: temporal, name, result, anew: true });
+    return exitCodes.ok;
+  });
+}
+
+/** How a batch stands, and what is in its way. */
+async function readState(
+  context: CommandContext,
+  temporal: OpenTemporal,
+  name: string,
+): Promise<{ state: BatchState | ConversionBatchResult; stall?: Stall }> {
+  if (!(await requireBatch(temporal, name))) {
+    const result = batchOf(temporal, name).result();
+    const state = await result.catch((error: unknown) => {
+      throw explainBatchFailure(error);
+    });
+    return { state };
+  }
+  const { state, stall } = await createStallReader(context, temporal.client).batch(name);
+  if (state) return { state, ...(stall && { stall }) };
+  const why = stall ? stallText('It', stall) : 'What is broken: fileconv doctor';
+  throw new CommandError('STATE_UNUSABLE', [`Batch ${name} is under way, but no worker answers how far it is. ${why}`]);
+}
+
+/** @returns whether it is running. @throws CommandError when there is none of this name. */
+export async function requireBatch({ client }: Pick<OpenTemporal, 'client'>, name: string): Promise<boolean> {
+  const isRunning = await isBatchRunning(client, name);
+  if (isRunning !== undefined) return isRunning;
+  if (await isSchedule(client, name)) {
+    throw new CommandError('INPUT_UNUSABLE', [
+      `Batch ${name} has not begun: schedule ${name} has found nothing to convert yet, or waits until what it found has settled. Try again in a moment, or see: fileconv schedule list`,
+    ]);
+  }
+  throw new CommandError('INPUT_UNUSABLE', [`There is no batch ${name}. See: fileconv batch list`]);
+}
+
+async function isSchedule(client: Client, name: string): Promise<boolean> {
+  try {
+    await new SweepSchedules({ client }).describe(name);
+    return true;
+  } catch (error) {
+    if (error instanceof NoSuchScheduleError) return false;
+    throw error;
+  }
+}
+
+function batchOf({ client, taskQueue }: OpenTemporal, name: string) {
+  return new FileConversionClient({ client, taskQueue }).getBatch(name);
+}

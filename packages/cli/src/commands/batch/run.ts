@@ -1,0 +1,286 @@
+import { ServiceError } from '@temporalio/client';
+import { planBatch } from 'temporal-file-conversion/internal/batch/plan/plan-batch';
+import type { PlannedBatch } from 'temporal-file-conversion/internal/batch/plan/planned-batch';
+import type { AskPair } from 'temporal-file-conversion/internal/batch/plan/refuse-row';
+import { NoEarlierRunError, replanFailed } from 'temporal-file-conversion/internal/batch/plan/replan-failed';
+import { counted, shellWord } from 'temporal-file-conversion/internal/batch/report/wording';
+import { estimateVcredits } from 'temporal-file-conversion/internal/batch/runs/estimate-vcredits';
+import { discardRun, type BatchRun } from 'temporal-file-conversion/internal/batch/runs/run-folders';
+import { BatchRunningError, type BatchHandle } from 'temporal-file-conversion/internal/client/batch-handle';
+import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
+import { isRefusedStart } from 'temporal-file-conversion/internal/client/refused-start';
+import type { JobSettings } from '../../batch/saved-settings';
+import { readSettings, saveSettings } from '../../batch/saved-settings';
+import { folderUri } from '../../batch/folder-uri';
+import { askPairs, withRefused } from '../../batch/check-pairs';
+import { tellUnheeded } from '../../batch/joined';
+import { batchFolder, checkName, settleBatch } from '../../batch/settings';
+import { refuseProblems, tellDryRun, tellWarnings } from '../../batch/tell-plan';
+import type { RunFlags } from '../../batch/run-flags';
+import { watchBatch } from '../../batch/watch';
+import type { CommandContext } from '../../command-context';
+import { CommandError, interrupted } from '../../command-error';
+import type { ExitCode } from '../../exit';
+import { exitCodes } from '../../exit';
+import { chosenPolicies } from '../../job-policies';
+import { untilAskedToEnd } from '../../stack/parent-process';
+import { openTemporal } from '../../stack/open-temporal';
+import type { StackInUse } from '../../stack/stack-in-use';
+import { useStack } from '../../stack/use-stack';
+import type { Stall } from '../../waiting/stall';
+import { stallJson, stallText } from '../../waiting/stall';
+import { requireBatch } from './look';
+
+interface Planning {
+  signal: AbortSignal;
+  ask: AskPair;
+}
+
+interface Undertaking {
+  name: string;
+  settings: JobSettings;
+  flags: Partial<RunFlags>;
+  /** Makes a new run of what is left to do. */
+  plan: (options: Planning) => Promise<PlannedBatch>;
+}
+
+/** `fileconv batch run`: exit code 0 only when every file is converted, now or by an earlier run. */
+export async function batchRun(
+  context: CommandContext,
+  sources: readonly string[],
+  flags: RunFlags,
+): Promise<ExitCode> {
+  const { name, app, plan: planOptions } = await settleBatch(context, sources, flags);
+  const settings = jobSettings(context, app, flags);
+  const resubmit = flags.resubmit === true;
+  const repetition = { onUnknownOutcome: settings.policies?.onUnknownOutcome, resubmit };
+  if (flags.dryRun === true) {
+    const signal = untilAskedToEnd();
+    const plan = await planOrRefuse(context, { settings, signal, isDry: true }, (planning) =>
+      planBatch({ ...planOptions, ...repetition, dryRun: true, ...planning }),
+    );
+    const vcredits = await estimateVcredits(planOptions.batchFolder, plan.todo);
+    tellDryRun(context, { name, plan, vcredits, onExisting: settings.onExisting ?? 'fail' });
+    return exitCodes.ok;
+  }
+  return undertake(context, {
+    name,
+    settings,
+    flags,
+    plan: (planning) => planBatch({ ...planOptions, ...repetition, ...planning }),
+  });
+}
+
+/** `fileconv batch retry`: the rows of the latest run that have not succeeded. */
+export async function batchRetry(
+  context: CommandContext,
+  name: string,
+  { resubmit }: { resubmit: boolean },
+): Promise<ExitCode> {
+  checkName(name);
+  const saved = await readSettings(batchFolder(context, name));
+  const settings = saved ?? jobSettings(context, context.config.values.defaultApp, {});
+  return undertake(context, {
+    name,
+    settings,
+    flags: { resubmit },
+    plan: async (planning) => {
+      try {
+        const { onUnknownOutcome } = settings.policies ?? {};
+        return await replanFailed({ batchFolder: batchFolder(context, name), onUnknownOutcome, resubmit, ...planning });
+      } catch (error) {
+        if (!(error instanceof NoEarlierRunError)) throw error;
+        throw new CommandError('INPUT_UNUSABLE', [`There is no batch ${name} here. See: fileconv batch list`], {
+          cause: error,
+        });
+      }
+    },
+  });
+}
+
+/** `fileconv batch watch` */
+export async function batchWatch(context: CommandContext, name: string): Promise<ExitCode> {
+  checkName(name);
+  const signal = untilAskedToEnd();
+  const stack = await openTemporal(context);
+  try {
+    const batch = clientOf(stack).getBatch(name);
+    const isRunning = await stack.untilClosed(() => requireBatch(stack, name));
+    if (isRunning) context.output.say(`Watching batch ${name}. Ctrl-C ends the watching, not the batch.`);
+    return await watchToEnd(context, { stack, batch, name, signal });
+  } finally {
+    await stack.close();
+  }
+}
+
+/** Plans, starts what is to be done or joins what is under way, and watches it to its end. */
+async function undertake(context: CommandContext, { name, settings, flags, plan }: Undertaking): Promise<ExitCode> {
+  const { output } = context;
+  const signal = untilAskedToEnd();
+  const rules = { settings, signal, isDry: false };
+  let planned = await planOrRefuse(context, rules, plan);
+  const nothingToDo = (): ExitCode | undefined => (planned.run ? undefined : tellNothingToDo(context, name, planned));
+  // Before anything is started: most mistakes are found without a stack.
+  const done = nothingToDo();
+  if (done !== undefined) return done;
+  const stack = await useStack(context, signal).catch(async (error: unknown) => {
+    if (planned.run) await discardRun(planned.run.folder);
+    throw error;
+  });
+  try {
+    const client = clientOf(stack, settings.app);
+    // One that can't be read is about to be replaced.
+    const earlier = await readSettings(batchFolder(context, name)).catch(() => undefined);
+    const start = async (run: BatchRun): Promise<BatchHandle | undefined> => {
+      try {
+        await saveSettings(batchFolder(context, name), settings);
+      } catch (error) {
+        await discardRun(run.folder);
+        throw error;
+      }
+      try {
+        return await stack.untilClosed(() =>
+          client.startBatch({
+            name,
+            folder: folderUri(run.folder),
+            items: planned.rows,
+            ...settings,
+            ...(flags.resubmit === true && { resubmit: true }),
+            ...(stack.uiUrl !== undefined && { uiUrl: stack.uiUrl }),
+          }),
+        );
+      } catch (error) {
+        // The start may have been received all the same: what a run that did nothing leaves is known for what it is.
+        const isRefused = isRefusedStart(error);
+        if (isRefused) await discardRun(run.folder);
+        if (error instanceof BatchRunningError) {
+          if (earlier) await saveSettings(batchFolder(context, name), earlier);
+          return undefined;
+        }
+        throw error instanceof ServiceError ? notStarted(name, error, isRefused) : error;
+      }
+    };
+    let batch = planned.run && (await start(planned.run));
+    if (!batch) {
+      output.say(`Batch ${name} is running already: watching it. What has changed since is converted afterwards.`);
+      const unheeded = tellUnheeded({ name, flags, settings, earlier });
+      if (unheeded !== undefined) output.say(unheeded);
+      const { result, stall } = await watchBatch(context, { stack, batch: client.getBatch(name), signal });
+      if (!result) return detached(context, { stack, name, stall });
+      planned = await planOrRefuse(context, { ...rules, isJoined: true }, plan);
+      if (!planned.run) return await (await loadFinish()).finishBatch(context, { stack, name, result });
+      batch = await start(planned.run);
+      if (!batch)
+        throw new CommandError('STATE_UNUSABLE', [
+          `Batch ${name} was started by somebody else. Watch it: fileconv batch watch ${shellWord(name)}`,
+        ]);
+    }
+    const skipped = planned.done > 0 ? `, ${counted(planned.done, 'file')} done before` : '';
+    output.say(`Batch ${name}: ${counted(planned.todo, 'file')} to convert${skipped}.`);
+    if (planned.kept > 0) output.say(tellKept(name, planned.kept));
+    return await watchToEnd(context, { stack, batch, name, signal });
+  } finally {
+    await stack.close();
+  }
+}
+
+function notStarted(name: string, error: ServiceError, isRefused: boolean): CommandError {
+  const reason = error.cause?.message ?? error.message;
+  const text = isRefused
+    ? `Temporal has refused to start batch ${name}: ${reason}`
+    : `Nobody knows whether batch ${name} was started: the answer of Temporal was lost (${reason}). The same command again watches it, or starts it.`;
+  return new CommandError('TEMPORAL_UNREACHABLE', [text], { cause: error });
+}
+
+interface PlanRules {
+  settings: JobSettings;
+  signal: AbortSignal;
+  isDry: boolean;
+  /** After a batch that was watched to its end. */
+  isJoined?: boolean;
+}
+
+async function planOrRefuse(
+  context: CommandContext,
+  { settings, signal, isDry, isJoined = false }: PlanRules,
+  plan: Undertaking['plan'],
+): Promise<PlannedBatch> {
+  const { app, onExisting } = settings;
+  const askPair = askPairs(context, { app, signal, isDry });
+  // What is skipped anyway is nothing to ask about.
+  const ask: AskPair = (pair) => (pair.exists && onExisting === 'skip' ? Promise.resolve(undefined) : askPair(pair));
+  const planned = await plan({ signal, ask }).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+    throw interrupted(error);
+  });
+  // What is left of a batch that has just ended is in its report, whatever the service refuses of it.
+  const checked = isJoined && planned.todo === 0 ? planned : withRefused(planned);
+  refuseProblems(checked);
+  tellWarnings(context, checked);
+  return checked;
+}
+
+/** What writes the report. */
+function loadFinish() {
+  return import('../../batch/finish.js');
+}
+
+async function watchToEnd(
+  context: CommandContext,
+  watched: { stack: StackInUse; batch: BatchHandle; name: string; signal: AbortSignal },
+): Promise<ExitCode> {
+  // Now, while there is nothing to do but wait.
+  const finish = loadFinish();
+  const { result, stall } = await watchBatch(context, watched);
+  return result
+    ? (await finish).finishBatch(context, { ...watched, result })
+    : detached(context, { ...watched, stall });
+}
+
+function detached(
+  { output }: CommandContext,
+  { stack, name, stall }: { stack: StackInUse; name: string; stall: Stall | undefined },
+): ExitCode {
+  const watch = `fileconv batch watch ${shellWord(name)}`;
+  const goesOn = stall ? `${stallText('It', stall)} Come back:` : 'It goes on without this command. Come back:';
+  const fate = stack.outlivesCommand
+    ? `${goesOn} ${watch}`
+    : `It stands still until a stack runs here. Come back: the same command again, or \`fileconv up\` and then: ${watch}`;
+  output.say(`Detached from batch ${name}. ${fate}`);
+  if (output.json) output.printJson({ batch: name, detached: true, ...(stall && stallJson(stall)) });
+  return exitCodes.interrupted;
+}
+
+/** Exit code 0 only when every file is converted. */
+function tellNothingToDo({ output }: CommandContext, name: string, { rows, done, kept }: PlannedBatch): ExitCode {
+  if (output.json) {
+    const counts = { items: rows, succeeded: 0, failed: kept, skipped: done, cancelled: 0, unfinished: 0 };
+    output.printJson({ batch: name, status: 'completed', counts, failures: [] });
+  } else if (rows === 0) output.print(`Batch ${name}: there are no files to convert.`);
+  else output.print(`Batch ${name}: nothing to do, ${counted(done, 'file')} done before.`);
+  if (kept > 0) output.warn(tellKept(name, kept));
+  return kept > 0 ? exitCodes.failed : exitCodes.ok;
+}
+
+function tellKept(name: string, kept: number): string {
+  const what = `${counted(kept, 'file')} failed before after a submit that may have been charged, and ${kept === 1 ? 'is' : 'are'} not submitted again`;
+  return `${what} (on_unknown_outcome is fail). Look at the service first; to convert all the same, and maybe pay twice: fileconv batch retry ${shellWord(name)} --resubmit`;
+}
+
+function jobSettings(context: CommandContext, app: string, flags: Partial<RunFlags>): JobSettings {
+  const { config } = context;
+  const { window, stopAfter, mode, onUnknownOutcome } = flags;
+  const policies = chosenPolicies(config, onUnknownOutcome === undefined ? {} : { onUnknownOutcome });
+  return {
+    app,
+    onExisting: flags.onExisting ?? config.values.policies.onExisting,
+    ...(window !== undefined && { window }),
+    ...(stopAfter && { stopAfter }),
+    ...(mode && { mode }),
+    ...(Object.keys(policies).length > 0 && { policies }),
+  };
+}
+
+function clientOf({ client, taskQueue }: StackInUse, app?: string): FileConversionClient {
+  return new FileConversionClient({ client, taskQueue, ...(app !== undefined && { app }) });
+}

@@ -1,0 +1,32 @@
+import { temporalTarget } from '../config/temporal-connection';
+import type { CommandContext } from '../command-context';
+import type { ConvertFlags } from '../convert/convert-flags';
+import { planJobs } from '../convert/destinations';
+import { checkInputs } from '../convert/inputs';
+import { settleFormats } from '../convert/settle-formats';
+import type { ExitCode } from '../exit';
+import { untilAskedToEnd } from '../stack/parent-process';
+
+/**
+ * `fileconv convert`: one durable job a file, after everything was checked that can be checked beforehand.
+ *
+ * Exit code 0 only when every file was converted, or skipped on request.
+ */
+export async function convert(
+  context: CommandContext,
+  files: readonly string[],
+  flags: ConvertFlags,
+): Promise<ExitCode> {
+  const { config, cwd, env } = context;
+  const { to, from, out } = flags;
+  const app = flags.app ?? config.values.defaultApp;
+  const onExisting = flags.onExisting ?? config.values.policies.onExisting;
+  const inputs = await checkInputs(files, cwd);
+  const signal = untilAskedToEnd();
+  const extension = await settleFormats(context, app, { inputs, from, to, signal });
+  const writtenByUs = !temporalTarget(config.values.temporal, env).isNamed;
+  const jobs = await planJobs(inputs, { cwd, out, extension, onExisting, writtenByUs });
+  // Temporal's client takes longer to load than all of the checks take.
+  const { convertOnStack } = await import('../convert/convert-on-stack.js');
+  return convertOnStack(context, jobs, { ...flags, app, onExisting, signal });
+}

@@ -1,0 +1,50 @@
+import { WorkflowNotFoundError } from '@temporalio/common';
+import type { JobInspection } from 'temporal-file-conversion/internal/client/inspect-job';
+import { NotAConversionJobError, inspectJob } from 'temporal-file-conversion/internal/client/inspect-job';
+import type { CommandContext } from '../../command-context';
+import { CommandError } from '../../command-error';
+import type { OpenTemporal } from '../../stack/open-temporal';
+import { openTemporal } from '../../stack/open-temporal';
+
+/**
+ * Runs a command about one job, with what is known of it. The connection is closed afterwards.
+ * @throws CommandError when there is no such job.
+ */
+export async function withJob<T>(
+  context: CommandContext,
+  workflowId: string,
+  run: (temporal: OpenTemporal, job: JobInspection) => Promise<T>,
+): Promise<T> {
+  const temporal = await openTemporal(context);
+  try {
+    const job = await temporal.untilClosed(() => inspectJob(temporal.client, workflowId));
+    return await run(temporal, job);
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) {
+      const problem = `Temporal knows no job ${workflowId} in namespace ${temporal.namespace}. See: fileconv job list`;
+      throw new CommandError('INPUT_UNUSABLE', [problem], { cause: error });
+    }
+    if (error instanceof NotAConversionJobError) {
+      const problem = `${workflowId} is no conversion job: its workflow type is ${error.workflowType}. See: fileconv job list`;
+      throw new CommandError('INPUT_UNUSABLE', [problem], { cause: error });
+    }
+    throw error;
+  } finally {
+    await temporal.close();
+  }
+}
+
+/** The job's page in the Temporal UI; undefined where nobody has said where that is. */
+export function uiLink(
+  { uiUrl, namespace }: Pick<OpenTemporal, 'uiUrl' | 'namespace'>,
+  { workflowId, runId }: Pick<JobInspection, 'workflowId' | 'runId'>,
+): string | undefined {
+  if (uiUrl === undefined) return undefined;
+  const path = [namespace, 'workflows', workflowId, runId].map(encodeURIComponent).join('/');
+  return `${uiUrl}/namespaces/${path}/history`;
+}
+
+/** An id as a shell takes it. */
+export function typed(workflowId: string): string {
+  return /^[\w./:@%+=-]+$/.test(workflowId) ? workflowId : `'${workflowId.replaceAll("'", String.raw`'\''`)}'`;
+}

@@ -1,0 +1,143 @@
+import type { JobInspection } from 'temporal-file-conversion/internal/client/inspect-job';
+import type { Waiting } from 'temporal-file-conversion/internal/client/job-waiting';
+import { planRetry } from 'temporal-file-conversion/internal/client/retry-job';
+import type { TimelineEntry } from 'temporal-file-conversion/internal/history/job-history';
+import type { CommandContext } from '../../command-context';
+import type { ExitCode } from '../../exit';
+import { exitCodes } from '../../exit';
+import { fileSize, formatTable } from '../../table';
+import { printable } from '../../terminal-text';
+import { bothTimes, timeCells, timeHeads } from '../../shown-time';
+import type { OpenTemporal } from '../../stack/open-temporal';
+import { nextStep } from '../../waiting/next-step';
+import type { NextStep } from '../../waiting/stall';
+import { untilText } from '../../waiting/stall';
+import { typed, uiLink, withJob } from './open-job';
+import { shownDuration } from './shown-duration';
+
+/** `fileconv job show`: what a job did, what it waits for, and what to type next. Needs no worker. */
+export async function jobShow(context: CommandContext, workflowId: string): Promise<ExitCode> {
+  const { output } = context;
+  return withJob(context, workflowId, (temporal, job) => {
+    const link = uiLink(temporal, job);
+    const next = nextCommand(job, temporal);
+    if (output.json) {
+      const { history, ...shown } = job;
+      output.printJson({
+        ...shown,
+        input: history.input,
+        ...(link !== undefined && { uiUrl: link }),
+        ...(next && { next: next.command }),
+      });
+    } else {
+      output.print(describe(job, link).join('\n'));
+      if (next) output.print(`\n${next.why}: ${next.command}`);
+    }
+    return Promise.resolve(exitCodes.ok);
+  });
+}
+
+function describe(job: JobInspection, link: string | undefined): string[] {
+  const now = Date.now();
+  const { phase, status, since, pending, output, error } = job;
+  const { source, destination } = job.history.input;
+  const forHow = job.endedAt === undefined ? `, for ${shownDuration(now - since)}` : '';
+  const rows: [string, string | undefined][] = [
+    ['Job', `${job.workflowId} (${job.summary})`],
+    ['State', `${phase ?? status} since ${bothTimes(since)}${forHow}`],
+    ['Waits for', job.waiting && waitText(job.waiting)],
+    ['Attempt', pending && attemptText(pending, now)],
+    ['Last failure', pending?.lastFailure],
+    ['Worker', workerText(job)],
+    ['Error', error && `${error.code}: ${error.message}`],
+    ['Source', 'uri' in source ? source.uri : `connector ${source.connector}`],
+    ['Destination', destination ?? 'none: the result stays at the service'],
+    ['Output', output && `${output.uri} (${fileSize(output.bytes)}, sha256 ${output.sha256})`],
+    ['App', job.app],
+    ['Task', job.taskId],
+    ['Spent', spentText(job)],
+    [
+      'Charged',
+      job.possiblyChargedTwice ? 'possibly twice: a submit with an unknown outcome was sent again' : undefined,
+    ],
+    ['Temporal UI', link],
+  ];
+  const shown = rows.flatMap(([name, value]) => (value === undefined ? [] : [[name, printable(value)]]));
+  const timeline = job.timeline.map((entry) => timelineRow(entry, now));
+  return [
+    ...shown.map(([name = '', value = '']) => `${name.padEnd(13)} ${value}`),
+    '',
+    formatTable([...timeHeads('AT'), 'WHAT', 'TOOK', 'REQUESTS', ''], timeline),
+  ];
+}
+
+function attemptText({ attempt, underWay, nextAttemptAt }: NonNullable<JobInspection['pending']>, now: number): string {
+  if (underWay) return `${attempt}, under way`;
+  if (nextAttemptAt === undefined || nextAttemptAt <= now) return `${attempt}, waits for a worker`;
+  return `${attempt}, at ${bothTimes(nextAttemptAt)}, in ${shownDuration(nextAttemptAt - now)}`;
+}
+
+function waitText(waiting: Waiting): string {
+  const { reason, waitsFor, because } = waiting;
+  const lack = reason === 'attempt' && because !== undefined ? `. ${because}` : '';
+  return `${waitsFor}${untilText(waiting)}${lack}`;
+}
+
+function workerText({ worker, taskQueue }: JobInspection): string | undefined {
+  if (worker === 'none')
+    return `none polls task queue ${taskQueue}: the job stands still. Shown is what its history tells.`;
+  if (worker === 'silent') return 'does not answer. Shown is what the history tells.';
+  return undefined;
+}
+
+function spentText({ requests, vcredits }: JobInspection): string {
+  const credits = vcredits === undefined ? '' : `, ${vcredits} vCredit${vcredits === 1 ? '' : 's'}`;
+  return `${requests} request${requests === 1 ? '' : 's'}${credits}`;
+}
+
+function timelineRow(
+  { at, what, endedAt, outcome, code, message, attempts, requests }: TimelineEntry,
+  now: number,
+): string[] {
+  const took = outcome === undefined ? '' : shownDuration((endedAt ?? now) - at);
+  const notes = [
+    outcome === 'open' ? 'not ended' : outcome === 'cancelled' ? 'cancelled' : undefined,
+    attempts !== undefined && attempts > 1 ? `attempt ${attempts}` : undefined,
+    code === undefined ? undefined : `${code}: ${message ?? ''}`,
+  ];
+  return [
+    ...timeCells(at),
+    what,
+    took,
+    requests === undefined ? '' : String(requests),
+    printable(notes.filter((note) => note !== undefined).join(', ')),
+  ];
+}
+
+/** What a person types next; undefined when there is nothing to do. */
+function nextCommand(job: JobInspection, { isLocal }: Pick<OpenTemporal, 'isLocal'>): NextStep | undefined {
+  const { workflowId, app, waiting } = job;
+  const id = typed(workflowId);
+  if (job.status === 'completed') return undefined;
+  if (waiting) {
+    const goOn = { why: 'See it go on', command: `fileconv job watch ${id}` };
+    return nextStep(waiting.reason, { app, isLocal, workflowId }) ?? goOn;
+  }
+  const plan = planRetry(job);
+  switch (plan.kind) {
+    case 'fetch':
+      return {
+        why: 'Run it again (only awaits and downloads its task; nothing is submitted)',
+        command: `fileconv job retry ${id}`,
+      };
+    case 'convert':
+      return { why: 'Run it again, when the cause is mended', command: `fileconv job retry ${id}` };
+    case 'keep':
+      return {
+        why: `Convert again, and maybe pay twice (${plan.why})`,
+        command: `fileconv job retry ${id} --resubmit`,
+      };
+    case 'none':
+      return undefined;
+  }
+}

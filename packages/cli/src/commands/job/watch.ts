@@ -1,0 +1,76 @@
+import { fileURLToPath } from 'node:url';
+import { ConversionFailedError, ConversionHandle } from 'temporal-file-conversion/internal/client/conversion-handle';
+import type { ConversionJobResult } from 'temporal-file-conversion/internal/shared/job';
+import { lastSegment } from 'temporal-file-conversion/internal/shared/job';
+import type { CommandContext } from '../../command-context';
+import { currentStep } from '../../convert/job-watch';
+import { showProgress } from '../../convert/progress';
+import type { ExitCode } from '../../exit';
+import { exitCodes } from '../../exit';
+import { aborted, untilAskedToEnd } from '../../stack/parent-process';
+import { fileSize } from '../../table';
+import { printable } from '../../terminal-text';
+import { createStallReader } from '../../waiting/explain-stall';
+import { stallJson, stallText } from '../../waiting/stall';
+import { StallNews } from '../../waiting/stall-news';
+import { typed, withJob } from './open-job';
+
+/** `fileconv job watch`: waits for a job and tells how it ended, with the exit code that `convert` has. Ctrl-C ends the command, not the job. */
+export async function jobWatch(context: CommandContext, workflowId: string): Promise<ExitCode> {
+  const { output } = context;
+  const signal = untilAskedToEnd();
+  return withJob(context, workflowId, async (temporal, job) => {
+    const handle = new ConversionHandle(temporal.client.workflow.getHandle(workflowId));
+    const { source, output: to } = job.history.input;
+    const progress = showProgress(output, 1);
+    const shown = progress.begin({ file: 'uri' in source ? lastSegment(source.uri) : source.connector, to });
+    shown.started(() => temporal.untilClosed(() => currentStep(handle)));
+    if (!output.isLive && job.status === 'running') output.say(`${job.summary} is ${job.phase ?? 'running'}; waiting.`);
+    const reader = createStallReader(context, temporal.client);
+    const news = new StallNews({
+      output,
+      async explain() {
+        const { stall } = await reader.job(workflowId);
+        return stall && { who: job.summary, stall };
+      },
+    });
+    try {
+      const result = await temporal.untilClosed(() => Promise.race([handle.result(), aborted(signal)]));
+      shown.end();
+      progress.close();
+      if (result) return ended(context, job, result);
+      const { last } = news;
+      const fate = last ? stallText('The job', last) : 'The job goes on without this command.';
+      output.say(`${fate} Come back: fileconv job watch ${typed(workflowId)}`);
+      if (output.json) output.printJson({ workflowId, status: 'unfinished', ...(last && stallJson(last)) });
+      return exitCodes.interrupted;
+    } catch (error) {
+      progress.close();
+      if (!(error instanceof ConversionFailedError)) throw error;
+      const { code, message } = error;
+      output.fail(`${message} See: fileconv job show ${typed(workflowId)}`);
+      if (output.json) output.printJson({ workflowId, status: 'failed', error: { code, message } });
+      return exitCodes.failed;
+    } finally {
+      news.close();
+      progress.close();
+    }
+  });
+}
+
+function ended(
+  { output }: CommandContext,
+  { workflowId, summary }: { workflowId: string; summary: string },
+  result: ConversionJobResult,
+): ExitCode {
+  const status = result.status === 'skipped' ? 'skipped' : 'converted';
+  const file = result.output && { ...result.output, path: fileURLToPath(result.output.uri) };
+  if (output.json) output.printJson({ workflowId, ...result, status, ...(file && { output: file }) });
+  else if (status === 'skipped') output.print(`${printable(summary)} skipped: its result exists`);
+  else
+    output.print(`${printable(summary)}: ${printable(file ? `${file.path} (${fileSize(file.bytes)})` : 'converted')}`);
+  if (result.possiblyChargedTwice) {
+    output.warn(`${printable(summary)}: the service may have charged this conversion twice.`);
+  }
+  return exitCodes.ok;
+}

@@ -1,0 +1,120 @@
+import { fileURLToPath } from 'node:url';
+import { InvalidRequestError } from 'temporal-file-conversion/internal/client/job-request';
+import type { ListedSweepSchedule } from 'temporal-file-conversion/internal/client/sweep-schedules';
+import { NoSuchScheduleError, SweepSchedules } from 'temporal-file-conversion/internal/client/sweep-schedules';
+import { formatDuration } from '../../config/duration';
+import type { CommandContext } from '../../command-context';
+import { CommandError } from '../../command-error';
+import type { ExitCode } from '../../exit';
+import { exitCodes } from '../../exit';
+import { withTemporal } from '../../stack/open-temporal';
+import { formatTable } from '../../table';
+import { printable } from '../../terminal-text';
+import { bothTimes, timeCells, timeHeads } from '../../shown-time';
+
+/** `fileconv schedule list` */
+export async function listSchedules(context: CommandContext): Promise<ExitCode> {
+  const { output } = context;
+  return withTemporal(context, async ({ client, taskQueue }) => {
+    const schedules = await new SweepSchedules({ client, taskQueue }).list();
+    if (output.json) output.printJson({ schedules });
+    else if (schedules.length === 0) output.say('No schedules. Make one: fileconv schedule create --help');
+    else {
+      const header = ['NAME', 'WHEN', 'FROM', 'TO', 'STATE', ...timeHeads('LAST'), ...timeHeads('NEXT')];
+      output.print(formatTable(header, schedules.map(toRow)));
+    }
+    return exitCodes.ok;
+  });
+}
+
+function toRow({ name, work, isPaused, lastRunAt, nextRunAt }: ListedSweepSchedule): string[] {
+  const every = work?.everyMs === undefined ? '' : `every ${formatDuration(work.everyMs)}`;
+  const zone = work?.timeZone === undefined ? '' : ` ${work.timeZone}`;
+  return [
+    name,
+    work?.cron === undefined ? every : `${work.cron}${zone}`,
+    work ? shownFolder(work.from) : '',
+    work?.to ?? '',
+    isPaused ? 'paused' : 'active',
+    ...timeCells(lastRunAt),
+    ...timeCells(nextRunAt),
+  ].map(printable);
+}
+
+/** Any client of the namespace may have written it. */
+function shownFolder(uri: string): string {
+  try {
+    return fileURLToPath(uri);
+  } catch {
+    return uri;
+  }
+}
+
+/** `fileconv schedule pause` */
+export function pauseSchedule(context: CommandContext, name: string, reason: string): Promise<ExitCode> {
+  return control(context, name, async (schedules) => {
+    await schedules.pause(name, reason);
+    return `Schedule ${name} begins no more runs. Go on: fileconv schedule resume ${name}`;
+  });
+}
+
+/** `fileconv schedule resume` */
+export function resumeSchedule(context: CommandContext, name: string): Promise<ExitCode> {
+  return control(context, name, async (schedules) => {
+    await schedules.resume(name, 'resumed with fileconv schedule resume');
+    return `Schedule ${name} begins runs again. What was due meanwhile: fileconv schedule trigger ${name}`;
+  });
+}
+
+/** `fileconv schedule trigger` */
+export function triggerSchedule(context: CommandContext, name: string): Promise<ExitCode> {
+  return control(context, name, async (schedules) => {
+    await schedules.trigger(name);
+    return `Schedule ${name} was asked for a run now. It looks for files first, and waits until they have settled; once there is something to do: fileconv batch status ${name}`;
+  });
+}
+
+/** `fileconv schedule backfill` */
+export function backfillSchedule(
+  context: CommandContext,
+  name: string,
+  { since, until = new Date() }: { since: Date; until?: Date },
+): Promise<ExitCode> {
+  return control(context, name, async (schedules) => {
+    await schedules.backfill(name, { start: since, end: until });
+    return `Schedule ${name} makes up for what was due since ${bothTimes(since)}. How it goes: fileconv batch status ${name}`;
+  });
+}
+
+/** `fileconv schedule delete` */
+export function deleteSchedule(context: CommandContext, name: string): Promise<ExitCode> {
+  return control(context, name, async (schedules) => {
+    await schedules.delete(name);
+    return `Schedule ${name} is deleted. What it has converted stays.`;
+  });
+}
+
+async function control(
+  context: CommandContext,
+  name: string,
+  act: (schedules: SweepSchedules) => Promise<string>,
+): Promise<ExitCode> {
+  const { output } = context;
+  return withTemporal(context, async ({ client, taskQueue }) => {
+    let told: string;
+    try {
+      told = await act(new SweepSchedules({ client, taskQueue }));
+    } catch (error) {
+      if (error instanceof NoSuchScheduleError) {
+        throw new CommandError('INPUT_UNUSABLE', [`There is no schedule ${name}. See: fileconv schedule list`], {
+          cause: error,
+        });
+      }
+      if (error instanceof InvalidRequestError) throw new CommandError('USAGE', [error.message], { cause: error });
+      throw error;
+    }
+    if (output.json) output.printJson({ schedule: name, message: told });
+    else output.print(told);
+    return exitCodes.ok;
+  });
+}

@@ -1,0 +1,163 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import {
+  AccountsFileError,
+  ensureEmbeddedApp,
+  FaultsFileError,
+  startConversionService,
+} from 'temporal-file-conversion-service';
+import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
+import type { CommandContext } from '../command-context';
+import { CommandError } from '../command-error';
+import type { ExitCode } from '../exit';
+import { exitCodes } from '../exit';
+import { removeServiceRecord, writeServiceRecord } from '../embedded-service';
+import { openLog } from '../observability/logs/open-log';
+import { openHealth } from '../observability/health/open-health';
+import { openMetrics } from '../observability/metrics/open-metrics';
+import { explainFolder, explainStateFolder } from '../stack/state-folder';
+import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
+
+/** `fileconv service`: the embedded conversion service until it is asked to end. */
+export async function service(context: CommandContext): Promise<ExitCode> {
+  const { config, output } = context;
+  const settings = config.values.service;
+  const log = await openLog(context, { process: 'service' });
+  let reload = (): void => undefined;
+  const signal = untilAskedToEnd({ onHangUp: () => reload() });
+  const health = await openHealth(context, 'service');
+  const { metricsAddress } = settings;
+  const metrics = metricsAddress === undefined ? undefined : await openServiceMetrics(metricsAddress);
+  const { embedded, running } = await start().catch(async (error: unknown) => {
+    await metrics?.endpoint.close();
+    throw notStarted(error, { ...settings, stateDir: config.values.state.dir });
+  });
+  // One after the other: a fault may be for an app that the accounts file has just been given.
+  reload = () => void running.reloadAccounts().then(() => running.reloadFaults());
+  health?.begin(() => Promise.resolve(running.isUsable() ? undefined : 'its database does not answer'));
+  await writeServiceRecord(settings.dataDir, running.url);
+  reportReady();
+  const details = { url: running.url, appId: embedded.appId, tokenFile: embedded.tokenFile };
+  if (output.json) output.printJson(details);
+  else output.print(await describeService(details, context.stdout.isTTY === true));
+  await aborted(signal);
+  health?.drain();
+  await removeServiceRecord(settings.dataDir);
+  await running.close();
+  await metrics?.endpoint.close();
+  await health?.close();
+  return exitCodes.ok;
+
+  async function start() {
+    const app = await ensureEmbeddedApp(settings.dataDir);
+    const started = await startConversionService({
+      dataDir: settings.dataDir,
+      host: settings.host,
+      port: settings.port,
+      apps: [app.app],
+      accountsFile: settings.accountsFile,
+      faultsFile: settings.faultsFile,
+      conversionTimeoutMs: inMilliseconds(settings.conversionTimeoutSeconds),
+      conversionConcurrency: settings.conversionConcurrency,
+      maxConversionMemoryBytes: settings.maxConversionMemoryBytes,
+      maxUploadBytes: settings.maxUploadBytes,
+      callbacks: {
+        timeoutMs: Math.round(settings.callbackTimeoutSeconds * 1_000),
+        maxAttempts: settings.callbackMaxAttempts,
+        firstRetryMs: Math.round(settings.callbackFirstRetrySeconds * 1_000),
+        maxRetryMs: Math.round(settings.callbackMaxRetrySeconds * 1_000),
+        maxAgeMs: settings.callbackDeadlineSeconds * 1_000,
+      },
+      maxDataBytes: settings.maxDataBytes,
+      maxFormFields: settings.maxFormFields,
+      maxDataDepth: settings.maxDataDepth,
+      headersTimeoutMs: inMilliseconds(settings.headersTimeoutSeconds),
+      bodyTimeoutMs: inMilliseconds(settings.bodyTimeoutSeconds),
+      maxStoredBytes: settings.maxStoredBytes,
+      minFreeBytes: settings.minFreeBytes,
+      cleanupIntervalMs: inMilliseconds(settings.cleanupIntervalSeconds),
+      taskRetentionMs: inMilliseconds(settings.taskRetentionDays * 24 * 60 * 60),
+      metrics: metrics?.service,
+      log,
+    });
+    return { embedded: app, running: started };
+  }
+}
+
+/** With lines to paste into another terminal. The token itself is for a person who looks: what is no terminal may be a log. */
+async function describeService(
+  { url, appId, tokenFile }: { url: string; appId: string; tokenFile: string },
+  isTerminal: boolean,
+): Promise<string> {
+  const quoted = `'${tokenFile.replaceAll("'", "'\\''")}'`;
+  const token = isTerminal ? (await readFile(tokenFile, 'utf8')).trim() : `"$(cat ${quoted})"`;
+  return [
+    `Conversion service  ${url}`,
+    `App ID              ${appId}`,
+    `Token file          ${tokenFile}`,
+    '',
+    'For a client of yours (docs/service/clients.md):',
+    `export CONVERSION_URL=${url}`,
+    `export CONVERSION_APP=${appId}`,
+    `export CONVERSION_TOKEN=${token}`,
+  ].join('\n');
+}
+
+async function openServiceMetrics(address: string) {
+  const { createServiceMetrics } = await import('temporal-file-conversion-service/internal/service-metrics');
+  const { registry, endpoint } = await openMetrics({ section: 'service', address });
+  return { service: createServiceMetrics(registry), endpoint };
+}
+
+function inMilliseconds(seconds: number): number {
+  return Math.ceil(seconds * 1_000);
+}
+
+/** One line for whoever starts it, with the key or the file to change. */
+function notStarted(error: unknown, { host, port, dataDir, stateDir }: NotStarted): CommandError {
+  if (error instanceof AccountsFileError || error instanceof FaultsFileError) {
+    return new CommandError('INPUT_UNUSABLE', [error.message], { cause: error });
+  }
+  const problem = describeListenFailure(error, { host, port });
+  if (problem !== undefined) return new CommandError('SERVICE_UNUSABLE', [problem], { cause: error });
+  const explained = explainDataFolder(error, { dataDir, stateDir });
+  if (explained instanceof CommandError) return explained;
+  const reason = error instanceof Error ? error.message : String(error);
+  return new CommandError('SERVICE_UNUSABLE', [`The conversion service can't start: ${reason}`], { cause: error });
+}
+
+/** A data folder that is there, or was put elsewhere, is not mended by another state folder. */
+function explainDataFolder(error: unknown, { dataDir, stateDir }: { dataDir: string; stateDir: string }): unknown {
+  const isOwn = existsSync(dataDir) || path.relative(stateDir, dataDir).startsWith('..');
+  if (!isOwn) return explainStateFolder(stateDir, error);
+  const { path: failed } = (error ?? {}) as { path?: unknown };
+  const isInside = typeof failed === 'string' && failed.startsWith(dataDir + path.sep) && existsSync(failed);
+  const subject = isInside ? `${failed}, in the service's data folder,` : `The service's data folder ${dataDir}`;
+  return explainFolder(error, {
+    problem: `${subject} cannot be used`,
+    advice: 'Make it yours, or name another folder with FILECONV_SERVICE_DATA_DIR.',
+  });
+}
+
+interface NotStarted {
+  host: string;
+  port: number;
+  dataDir: string;
+  stateDir: string;
+}
+
+function describeListenFailure(error: unknown, { host, port }: { host: string; port: number }): string | undefined {
+  const code = systemErrorCode(error);
+  const { syscall } = (error ?? {}) as { syscall?: unknown };
+  if (code === 'EADDRINUSE') {
+    return `Another program listens on ${host}:${port}. End it, or give the service another port (FILECONV_SERVICE_PORT=0: any free one).`;
+  }
+  if (syscall === 'listen' && code === 'EACCES') {
+    return `This user may not listen on ${host}:${port}. Give the service another port (service.port; 0: any free one).`;
+  }
+  if (code === 'ENOTFOUND' || code === 'EADDRNOTAVAIL') {
+    return `service.host: ${host} is no address of this machine. Leave it out to listen on 127.0.0.1.`;
+  }
+  return undefined;
+}

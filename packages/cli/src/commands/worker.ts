@@ -1,0 +1,149 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Worker } from '@temporalio/worker';
+import { NativeConnection, Runtime } from '@temporalio/worker';
+import { FileConversionPlugin } from 'temporal-file-conversion/internal/plugin';
+import { createConversionWorker } from 'temporal-file-conversion/internal/worker';
+import type { TemporalTarget } from '../config/temporal-connection';
+import { embeddedApp } from '../config';
+import { callbackSettings } from '../callback-settings';
+import { configuredApps, embeddedProfile, isEmbedded } from '../app-profiles';
+import type { CommandContext } from '../command-context';
+import { CommandError } from '../command-error';
+import { configuredServiceUrl, embeddedServiceUrl } from '../embedded-service';
+import { openDataConverter } from '../encryption-settings';
+import type { ExitCode } from '../exit';
+import { exitCodes } from '../exit';
+import { openLog, runningOutput } from '../observability/logs/open-log';
+import { openHealth } from '../observability/health/open-health';
+import { createTemporalObstacle } from '../observability/health/temporal-obstacle';
+import { watchJobs } from '../observability/metrics/watch-jobs';
+import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
+import { findTemporal } from '../stack/temporal-in-use';
+import { openTracing } from '../observability/tracing/open-tracing';
+import { installWorkerRuntime } from '../worker-runtime';
+
+const startCheckMs = 20;
+
+/** `fileconv worker`: executes jobs until it is asked to end, then lets those under way finish their step. */
+export async function worker(context: CommandContext, flags: { unversioned?: boolean } = {}): Promise<ExitCode> {
+  const { config, output, env } = context;
+  const { values } = config;
+  const signal = untilAskedToEnd();
+  const { metricsAddress } = values.worker;
+  const log = await openLog(context, { process: 'worker' });
+  const news = runningOutput(context, log);
+  const tracing = await openTracing(env, { serviceName: 'fileconv-worker' });
+  const health = await openHealth(context, 'worker');
+  const { target } = await findTemporal(context);
+  const callbacks = await callbackSettings(context);
+  const apps = { ...(await embeddedApps(context)), ...configuredApps(context, news.warn) };
+  const plugin = new FileConversionPlugin({
+    apps,
+    ...(callbacks && { callbacks }),
+    stateDir: values.state.dir,
+    ...(tracing && { tracer: tracing.tracer }),
+    timeouts: {
+      connectMs: values.timeouts.connectSeconds * 1_000,
+      headersMs: values.timeouts.headersSeconds * 1_000,
+      bodyMs: values.timeouts.bodySeconds * 1_000,
+      stallMs: values.timeouts.stallSeconds * 1_000,
+    },
+  });
+  const dataConverter = await openDataConverter(context);
+  const { deploymentName, buildId } = values.worker;
+  const version = buildId === undefined || flags.unversioned ? undefined : { deploymentName, buildId };
+  // Not before all else is settled: once it is there, only a connection that is closed lets this process end.
+  installWorkerRuntime({ log, level: values.log.level, metricsAddress });
+  const connection = await connect(target);
+  const conversionWorker = await createConversionWorker({
+    connection,
+    plugin,
+    dataConverter,
+    namespace: target.namespace,
+    taskQueue: values.worker.taskQueue,
+    maxConcurrentActivities: values.worker.maxConcurrentActivities,
+    shutdownGraceMs: values.worker.shutdownGraceSeconds * 1_000,
+    obeyCommonLimit: values.worker.commonLimit === 'on',
+    ...(version && { version }),
+    ...(tracing && { plugins: [tracing.worker] }),
+  });
+  const running = conversionWorker.run();
+  const findObstacle = createTemporalObstacle(connection);
+  health?.begin(() =>
+    conversionWorker.getState() === 'RUNNING' ? findObstacle() : Promise.resolve('it polls no task queue'),
+  );
+  reportReady();
+  const { taskQueue } = values.worker;
+  const address = target.connection.address ?? '';
+  const metricsUrl = metricsAddress === undefined ? undefined : `http://${metricsAddress}/metrics`;
+  if (output.json)
+    output.printJson({
+      address,
+      namespace: target.namespace,
+      taskQueue,
+      ...version,
+      ...(metricsUrl !== undefined && { metrics: metricsUrl }),
+    });
+  else {
+    news.say(`Worker on task queue ${taskQueue} of ${address}. Ctrl-C drains it.`);
+    if (version) {
+      news.say(
+        `It is build ${version.buildId} of deployment ${deploymentName}, and takes new work once that is current: fileconv deployment set-current ${version.buildId}`,
+      );
+    }
+  }
+  const over = new AbortController();
+  const { client } = conversionWorker;
+  const watched =
+    metricsAddress === undefined || client === undefined
+      ? undefined
+      : watchJobs({
+          client,
+          meter: Runtime.instance().metricMeter,
+          taskQueue,
+          apps: Object.keys(apps),
+          signal: over.signal,
+        });
+  void aborted(signal).then(() => {
+    health?.drain();
+    return drain(conversionWorker);
+  });
+  try {
+    await running;
+  } finally {
+    over.abort();
+    await watched;
+    await connection.close();
+    await tracing?.close();
+    await health?.close();
+  }
+  return exitCodes.ok;
+}
+
+/** Also one that was asked to end while it started: it takes no notice of that until it runs. */
+async function drain(worker: Worker): Promise<void> {
+  while (worker.getState() === 'INITIALIZED') await sleep(startCheckMs);
+  if (worker.getState() === 'RUNNING') worker.shutdown();
+}
+
+/** The embedded service's profile, unless this worker is for other services alone: a deployment needs no state folder. */
+async function embeddedApps(context: CommandContext) {
+  if (!isEmbedded(context, embeddedApp)) return {};
+  const running = await embeddedServiceUrl(context);
+  if (running === undefined && context.config.values.defaultApp !== embeddedApp) return {};
+  // One that does not run yet begins where the configuration says.
+  return { [embeddedApp]: await embeddedProfile(context, running ?? configuredServiceUrl(context)) };
+}
+
+async function connect(target: TemporalTarget): Promise<NativeConnection> {
+  try {
+    return await NativeConnection.connect(target.connection);
+  } catch (error) {
+    const address = target.connection.address ?? '';
+    throw new CommandError(
+      'TEMPORAL_UNREACHABLE',
+      [`Temporal can't be reached at ${address}. Start it with \`fileconv up\`, or set TEMPORAL_ADDRESS.`],
+      { cause: error },
+    );
+  }
+}

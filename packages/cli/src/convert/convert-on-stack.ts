@@ -1,0 +1,103 @@
+import { ConversionApiError } from 'temporal-file-conversion/internal/api/errors';
+import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
+import type { OnExisting } from 'temporal-file-conversion/internal/shared/job';
+import { isEmbedded } from '../app-profiles';
+import type { CommandContext } from '../command-context';
+import type { ConvertFlags } from './convert-flags';
+import type { ExitCode } from '../exit';
+import { chosenPolicies } from '../job-policies';
+import { openApi } from '../open-api';
+import { embeddedServiceUrl } from '../embedded-service';
+import { explainServiceFailure, explainSilence } from '../service-problem';
+import { useStack } from '../stack/use-stack';
+import type { StallReader } from '../waiting/explain-stall';
+import { createStallReader } from '../waiting/explain-stall';
+import type { Stall } from '../waiting/stall';
+import { StallNews } from '../waiting/stall-news';
+import type { PlannedJob } from './destinations';
+import { showProgress } from './progress';
+import { announce, report } from './report';
+import { runJobs } from './run-jobs';
+
+/** The flags of `convert`, with what the configuration says where they are silent; the signal ends the command's wait. */
+export type ConvertSettings = ConvertFlags & { app: string; onExisting: OnExisting; signal: AbortSignal };
+
+/** Runs the jobs on the stack that runs already, or on one for this command, and tells how they end. */
+export async function convertOnStack(
+  context: CommandContext,
+  jobs: readonly PlannedJob[],
+  settings: ConvertSettings,
+): Promise<ExitCode> {
+  const { output, config, cwd } = context;
+  const { to, from, app, onExisting, onUnknownOutcome, mode, parallel, signal } = settings;
+  const stack = await useStack(context, signal);
+  try {
+    if (isEmbedded(context, app) && stack.outlivesCommand) {
+      await proveReachable(context, { app, to, signal });
+    }
+    const progress = showProgress(output, jobs.length);
+    const inFlight = new Map<string, string>();
+    const news = new StallNews({
+      output,
+      explain: () => explainOldest(createStallReader(context, stack.client), inFlight),
+    });
+    const outcomes = await runJobs(jobs, {
+      client: new FileConversionClient({ client: stack.client, taskQueue: stack.taskQueue, app }),
+      untilClosed: (run) => stack.untilClosed(run),
+      to,
+      from,
+      onExisting,
+      mode,
+      policies: chosenPolicies(config, onUnknownOutcome === undefined ? {} : { onUnknownOutcome }),
+      parallel,
+      cwd,
+      progress,
+      inFlight,
+      onOutcome(outcome, done) {
+        news.moved();
+        announce(context, outcome, { done, total: jobs.length });
+      },
+      signal,
+    }).finally(() => {
+      news.close();
+      progress.close();
+    });
+    const { outlivesCommand } = stack;
+    return report(output, outcomes, { interrupted: signal.aborted, outlivesCommand, stall: news.last });
+  } finally {
+    await stack.close();
+  }
+}
+
+/** What the job waits for that was started first; while it does, others may wait for the same. */
+async function explainOldest(
+  reader: StallReader,
+  inFlight: ReadonlyMap<string, string>,
+): Promise<{ who: string; stall: Stall } | undefined> {
+  const [oldest] = inFlight;
+  if (!oldest) return undefined;
+  const [workflowId, file] = oldest;
+  const others = inFlight.size - 1;
+  const { stall } = await reader.job(workflowId);
+  return stall && { who: others === 0 ? file : `${file} (and ${others} more under way)`, stall };
+}
+
+/** One request tells a service that is down, or does not know us, before a job waits for it. That of workers elsewhere is theirs to know. */
+async function proveReachable(
+  context: CommandContext,
+  { app, to, signal }: { app: string; to: string; signal: AbortSignal },
+): Promise<void> {
+  if ((await embeddedServiceUrl(context)) === undefined) return;
+  const { api, baseUrl } = await openApi(context, app);
+  try {
+    await api.format({ format: to, signal });
+  } catch (error) {
+    if (!(error instanceof ConversionApiError)) throw error;
+    const explained = explainServiceFailure(error, { app, baseUrl });
+    if (explained) throw explained;
+    const silence = explainSilence(error, { app, baseUrl });
+    if (silence !== undefined) context.output.warn(silence);
+  } finally {
+    await api.close();
+  }
+}

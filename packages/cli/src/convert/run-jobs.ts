@@ -1,0 +1,140 @@
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { ServiceError } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/common';
+import { ConversionFailedError } from 'temporal-file-conversion/internal/client/conversion-handle';
+import type { ConversionHandle } from 'temporal-file-conversion/internal/client/conversion-handle';
+import type { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
+import type {
+  ConversionJobResult,
+  ConversionMode,
+  ConversionPolicies,
+  OnExisting,
+  OutputFile,
+} from 'temporal-file-conversion/internal/shared/job';
+import { aborted } from '../stack/parent-process';
+import type { PlannedJob } from './destinations';
+import { shownPath } from './destinations';
+import { currentStep } from './job-watch';
+import type { FileOutcome } from './outcome';
+import type { JobProgress } from './progress';
+
+export interface RunOptions {
+  client: FileConversionClient;
+  /** Runs what asks Temporal, until the connection is closed. */
+  untilClosed: <T>(run: () => Promise<T>) => Promise<T>;
+  to: string;
+  from: string | undefined;
+  onExisting: OnExisting;
+  mode: ConversionMode | undefined;
+  policies: ConversionPolicies;
+  /** Jobs in flight at a time. */
+  parallel: number;
+  cwd: string;
+  progress: JobProgress;
+  /** Files by the workflow ids of their jobs, as long as those are under way. */
+  inFlight: Map<string, string>;
+  /** Called as each file ends, in the order in which they do. */
+  onOutcome: (outcome: FileOutcome, done: number) => void;
+  /** Ends the command's wait, not the jobs. */
+  signal: AbortSignal;
+}
+
+/** Starts a job for each file, as many at a time as asked for, and waits for them. The outcomes come in the order of the files. */
+export async function runJobs(jobs: readonly PlannedJob[], options: RunOptions): Promise<FileOutcome[]> {
+  const { parallel, signal, onOutcome } = options;
+  const interrupted = aborted(signal);
+  const outcomes = jobs.map(({ input }): FileOutcome => ({ file: input.file, status: 'notStarted', seconds: 0 }));
+  const waiting = [...jobs.entries()];
+  let done = 0;
+  async function lane(): Promise<void> {
+    for (let next = waiting.shift(); next && !signal.aborted; next = waiting.shift()) {
+      const [index, job] = next;
+      const outcome = await options.untilClosed(() => runJob(job, options, interrupted));
+      outcomes[index] = outcome;
+      if (outcome.status === 'unfinished') continue;
+      done += 1;
+      onOutcome(outcome, done);
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(parallel, jobs.length) }, lane));
+  return outcomes;
+}
+
+async function runJob(job: PlannedJob, options: RunOptions, interrupted: Promise<void>): Promise<FileOutcome> {
+  const { client, to, from, onExisting, mode, policies, progress, untilClosed, inFlight } = options;
+  const { input, destination } = job;
+  const startedAt = Date.now();
+  const shown = progress.begin({ file: input.file, to });
+  let handle: ConversionHandle | undefined;
+  const base = () => ({
+    file: input.file,
+    ...(handle && { workflowId: handle.workflowId }),
+    seconds: (Date.now() - startedAt) / 1_000,
+  });
+  try {
+    const started = await client.start({
+      source: input.path,
+      output: to,
+      ...(from !== undefined && { input: from }),
+      destination,
+      onExisting,
+      ...(mode && { mode }),
+      ...(Object.keys(policies).length > 0 && { policies }),
+    });
+    handle = started;
+    inFlight.set(started.workflowId, input.file);
+    shown.started(() => untilClosed(() => currentStep(started)));
+    const result = await Promise.race([started.result(), interrupted]);
+    return result ? { ...base(), ...describeResult(result) } : { ...base(), status: 'unfinished' };
+  } catch (error) {
+    return { ...base(), status: 'failed', error: describeError(error, handle, job, options) };
+  } finally {
+    shown.end();
+    if (handle) inFlight.delete(handle.workflowId);
+  }
+}
+
+function describeResult(result: ConversionJobResult): Pick<FileOutcome, 'status' | 'output'> & Partial<FileOutcome> {
+  return {
+    status: result.status === 'skipped' ? 'skipped' : 'converted',
+    ...(result.output && { output: withPath(result.output) }),
+    possiblyChargedTwice: result.possiblyChargedTwice,
+    warnings: result.warnings,
+  };
+}
+
+function withPath(output: OutputFile): OutputFile & { path: string } {
+  return { ...output, path: fileURLToPath(output.uri) };
+}
+
+/** The failure in terms of what was typed: paths instead of URIs, and the file as it was named. */
+function describeError(
+  error: unknown,
+  handle: ConversionHandle | undefined,
+  { input, destination }: PlannedJob,
+  { to, cwd }: RunOptions,
+): { code: string; message: string } {
+  const { code, message } = readError(error, handle);
+  const ownSummary = /^.*? → \S+?: /u;
+  const text = message
+    .replace(ownSummary, '')
+    .replaceAll(pathToFileURL(input.path).href, () => input.file)
+    .replaceAll(pathToFileURL(destination).href, () => shownPath(destination, cwd));
+  return { code, message: `${input.file} → ${to}: ${text}` };
+}
+
+function readError(error: unknown, handle: ConversionHandle | undefined): { code: string; message: string } {
+  if (error instanceof ConversionFailedError) return error;
+  if (error instanceof ServiceError) {
+    const reason = error.cause?.message ?? error.message;
+    const next = handle
+      ? `The job ${handle.workflowId} goes on when Temporal is back.`
+      : 'The job may not have been started.';
+    return { code: 'TEMPORAL_UNREACHABLE', message: `the connection to Temporal was lost (${reason}). ${next}` };
+  }
+  if (error instanceof WorkflowNotFoundError) {
+    const message = `Temporal knows no job ${error.workflowId} any more. Does another server answer at its address?`;
+    return { code: 'JOB_UNKNOWN', message };
+  }
+  return { code: 'UNEXPECTED', message: error instanceof Error ? error.message : String(error) };
+}

@@ -1,0 +1,73 @@
+import type { KeyObject } from 'node:crypto';
+import { parseCallbackKeys } from 'temporal-file-conversion/internal/callbacks/callback-key';
+import { createCallbackUrl } from 'temporal-file-conversion/internal/callbacks/callback-url';
+import { request } from 'undici';
+import { callbackSettings } from '../callback-settings';
+import type { CommandContext } from '../command-context';
+import { readLiveStack } from '../stack/stack-record';
+import type { Finding } from './finding';
+import { broken, ok, reasonOf } from './finding';
+
+const part = 'callbacks';
+const timeoutMs = 10_000;
+const nobody = { workflowId: 'fileconv-doctor', nonce: '00000000-0000-4000-8000-000000000000' };
+
+/** The receiver at its public URL: a signed callback for a job that does not exist must be accepted. Seen from this machine, not from the service's. */
+export async function checkCallbacks(context: CommandContext): Promise<Finding> {
+  const { callbacks, state } = context.config.values;
+  if (callbacks.publicBaseUrl === undefined) {
+    const stack = await readLiveStack(state.dir);
+    if (!stack?.callbacks) return ok(part, 'not configured (callbacks.public_base_url): jobs poll');
+    return checkHealth(stack.callbacks.url);
+  }
+  const url = callbacks.publicBaseUrl;
+  const start = `Start the receiver (fileconv callbacks) behind ${url}, or correct callbacks.public_base_url: fileconv config show`;
+  let key: KeyObject | undefined;
+  try {
+    const given = (await callbackSettings(context))?.key;
+    key = typeof given === 'string' ? parseCallbackKeys(given).current : given;
+  } catch (error) {
+    return broken(part, reasonOf(error), 'Set callbacks.key_env or callbacks.key_file to the key of the receiver.');
+  }
+  if (!key) return ok(part, 'not configured: jobs poll');
+  let status: number;
+  try {
+    status = await statusOf(createCallbackUrl(url, nobody, key), 'POST');
+  } catch (error) {
+    return broken(part, `${url} can't be reached: ${reasonOf(error)}`, start);
+  }
+  switch (status) {
+    case 204:
+      return ok(part, `${url} takes signed callbacks`);
+    case 401:
+      return broken(
+        part,
+        `${url} refuses our signature: it has another key`,
+        'Give receiver and workers the same key (callbacks.key_env or key_file).',
+      );
+    case 503:
+      return broken(
+        part,
+        `${url} answers 503: its receiver can't reach Temporal`,
+        'Correct TEMPORAL_ADDRESS where the receiver runs, or start Temporal there.',
+      );
+    default:
+      return broken(part, `${url} answers HTTP ${status}, not as the receiver does`, start);
+  }
+}
+
+async function checkHealth(url: string): Promise<Finding> {
+  try {
+    const status = await statusOf(`${url}/healthz`, 'GET');
+    if (status === 200) return ok(part, `${url}, for the embedded service`);
+    return broken(part, `${url} answers HTTP ${status}`, 'Start the stack again: fileconv up');
+  } catch (error) {
+    return broken(part, `${url} can't be reached: ${reasonOf(error)}`, 'Start the stack again: fileconv up');
+  }
+}
+
+async function statusOf(url: string, method: 'GET' | 'POST'): Promise<number> {
+  const { statusCode, body } = await request(url, { method, signal: AbortSignal.timeout(timeoutMs) });
+  await body.dump();
+  return statusCode;
+}

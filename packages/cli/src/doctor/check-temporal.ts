@@ -1,0 +1,113 @@
+import { isGrpcServiceError } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
+import {
+  SearchAttributeRegistrationError,
+  findSearchAttributes,
+} from 'temporal-file-conversion/internal/client/register-search-attributes';
+import { readStepLimit } from 'temporal-file-conversion/internal/client/step-limit';
+import { readTaskQueue, serverClock } from 'temporal-file-conversion/internal/client/task-queue-workers';
+import type { CommandContext } from '../command-context';
+import { whyUnheld } from '../commands/limit/limit';
+import { CommandError } from '../command-error';
+import type { OpenTemporal } from '../stack/open-temporal';
+import { openTemporal } from '../stack/open-temporal';
+import type { Finding } from './finding';
+import { checkEncryption, unusableKeys } from './check-encryption';
+import { broken, compareClocks, ok, reasonOf, skipped } from './finding';
+
+const parts = ['namespace', 'search attributes', 'workers', 'clock beside Temporal'] as const;
+const callTimeoutMs = 10_000;
+
+/** Temporal, and what a conversion needs of it. */
+export async function checkTemporal(context: CommandContext): Promise<Finding[]> {
+  const unusable = await unusableKeys(context);
+  if (unusable) return [unusable, ...['Temporal', ...parts].map((part) => skipped(part, 'needs the encryption keys'))];
+  let temporal: OpenTemporal;
+  try {
+    temporal = await openTemporal(context);
+  } catch (error) {
+    if (!(error instanceof CommandError && error.code === 'TEMPORAL_UNREACHABLE')) throw error;
+    const cure = 'Start it (fileconv up), or correct TEMPORAL_ADDRESS: fileconv config show';
+    return [broken('Temporal', error.message, cure), ...parts.map((part) => skipped(part, 'needs Temporal'))];
+  }
+  const { client, namespace, address, uiUrl } = temporal;
+  try {
+    return await client.withDeadline(Date.now() + callTimeoutMs, async () => {
+      const { serverVersion } = await client.workflowService.getSystemInfo({});
+      const where = uiUrl === undefined ? '' : `, UI ${uiUrl}`;
+      const found = [ok('Temporal', `${address}, server ${serverVersion}${where}`), await checkNamespace(client)];
+      if (found.at(-1)?.status === 'broken') {
+        return [...found, ...parts.slice(1).map((part) => skipped(part, `needs namespace ${namespace}`))];
+      }
+      return [
+        ...found,
+        await checkAttributes(client),
+        await checkWorkers(client, temporal.taskQueue),
+        await checkClock(client),
+        ...(await checkEncryption(context, client)),
+      ];
+    });
+  } finally {
+    await temporal.close();
+  }
+}
+
+async function checkNamespace(client: Client): Promise<Finding> {
+  const { namespace } = client.options;
+  try {
+    await client.workflowService.describeNamespace({ namespace });
+    return ok('namespace', namespace);
+  } catch (error) {
+    const isUnknown = isGrpcServiceError(error) && (error.code as number) === 5;
+    const says = isUnknown ? `Temporal has no namespace ${namespace}` : `${namespace}: ${reasonOf(error)}`;
+    const cure = `Correct TEMPORAL_NAMESPACE, or create it: temporal operator namespace create --namespace ${namespace}`;
+    return broken('namespace', says, cure);
+  }
+}
+
+async function checkAttributes(client: Client): Promise<Finding> {
+  const part = 'search attributes';
+  const cure = 'Register them: fileconv namespace init (jobs run without them, and are harder to find)';
+  try {
+    const { present, missing } = await findSearchAttributes(client);
+    if (missing.length === 0) return ok(part, `all ${present.length} are registered`);
+    return broken(part, `missing: ${missing.join(', ')}`, cure);
+  } catch (error) {
+    if (!(error instanceof SearchAttributeRegistrationError)) throw error;
+    return broken(part, error.message, cure);
+  }
+}
+
+async function checkWorkers(client: Client, taskQueue: string): Promise<Finding> {
+  const { identities: workers, builds, current } = await readTaskQueue(client, taskQueue);
+  if (workers.length > 0 && !builds.includes(current)) {
+    const wanted = current === undefined ? 'workers without a version' : `build ${current}`;
+    const there = builds.map((build) => (build === undefined ? 'workers without a version' : `build ${build}`));
+    return broken(
+      'workers',
+      `new jobs on task queue ${taskQueue} wait for ${wanted}, and only ${there.join(', ')} polls it`,
+      'Give new jobs to one that is there: fileconv deployment set-current BUILD (or --unversioned); or start a worker of that build (FILECONV_WORKER_BUILD_ID)',
+    );
+  }
+  if (workers.length > 0) {
+    const limit = await readStepLimit(client, taskQueue);
+    const unheld = limit && whyUnheld(limit);
+    if (limit && unheld !== undefined) {
+      return broken('workers', `a limit of ${limit.perSecond} steps a second is set, and does not hold`, unheld);
+    }
+    const together = limit ? `; together at most ${limit.perSecond} steps a second (fileconv limit show)` : '';
+    return ok('workers', `${workers.length} on task queue ${taskQueue}: ${workers.join(', ')}${together}`);
+  }
+  return broken(
+    'workers',
+    `none polls task queue ${taskQueue}; jobs there stand still`,
+    'Start one: fileconv worker (or fileconv up); another queue is set with FILECONV_WORKER_TASK_QUEUE',
+  );
+}
+
+async function checkClock(client: Client): Promise<Finding> {
+  const clocks = await serverClock(client);
+  return clocks
+    ? compareClocks('clock beside Temporal', clocks)
+    : skipped('clock beside Temporal', 'the server does not tell');
+}

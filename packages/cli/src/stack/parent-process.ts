@@ -1,0 +1,45 @@
+import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
+
+/** Tells the process that started this one, if it supervises us, that we are ready. */
+export function reportReady(): void {
+  if (process.connected) process.send?.('ready');
+}
+
+/**
+ * Aborts when this process is asked to end: SIGTERM, Ctrl-C, its terminal's end, or the death of the process that supervises it. With
+ * `onHangUp` SIGHUP means that instead, unless a terminal's end would look the same.
+ */
+export function untilAskedToEnd({ onHangUp }: { onHangUp?: () => void } = {}): AbortSignal {
+  const controller = new AbortController();
+  const end = () => controller.abort();
+  process.once('SIGTERM', end);
+  process.once('SIGINT', () => {
+    // The terminal has echoed `^C`, which what is written next must not follow.
+    if (process.stderr.isTTY) process.stderr.write('\r  \r');
+    end();
+  });
+  if (onHangUp && !process.stdin.isTTY) process.on('SIGHUP', onHangUp);
+  else process.once('SIGHUP', end);
+  if (process.send) {
+    process.once('disconnect', end);
+    // It may have died while this process still loaded its code: nobody listened to the event then.
+    if (!process.connected) end();
+  }
+  return controller.signal;
+}
+
+/** Whether there is a process of this id. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return systemErrorCode(error) === 'EPERM';
+  }
+}
+
+/** Resolves when the signal aborts. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

@@ -1,0 +1,108 @@
+import { setMaxListeners } from 'node:events';
+import { Client, Connection } from '@temporalio/client';
+import type { TemporalTarget } from '../config/temporal-connection';
+import type { CommandContext } from '../command-context';
+import { CommandError } from '../command-error';
+import { openDataConverter } from '../encryption-settings';
+import { retriesThatEndQuietly } from './end-quietly';
+import { openTracing } from '../observability/tracing/open-tracing';
+import { readLiveStack } from './stack-record';
+
+/** What a command needs to run jobs, whoever runs the processes behind it. */
+export interface StackInUse {
+  client: Client;
+  taskQueue: string;
+  /** Of the Temporal UI, without a slash at its end; undefined where nobody has said where that is. */
+  uiUrl?: string | undefined;
+  /** Jobs that are not finished: whether they go on when this command ends. */
+  outlivesCommand: boolean;
+  /** Runs what asks Temporal. Requests that are still waiting when the stack is closed, such as for a job's result, end with it. */
+  untilClosed<T>(run: () => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+const connectTimeoutMs = 5_000;
+
+/**
+ * Connects to the Temporal of a stack.
+ * @throws CommandError `TEMPORAL_UNREACHABLE`
+ */
+export async function connect(
+  context: CommandContext,
+  target: TemporalTarget,
+  rest: Pick<StackInUse, 'taskQueue' | 'uiUrl'>,
+): Promise<StackInUse> {
+  const dataConverter = await openDataConverter(context);
+  const options = {
+    ...target.connection,
+    connectTimeout: connectTimeoutMs,
+    interceptors: retriesThatEndQuietly(),
+  };
+  const connection = await Connection.connect(options).catch(async (error: unknown) => {
+    throw await unreachable(context, target, error);
+  });
+  const tracing = await openTracing(context.env, { serviceName: 'fileconv' }).catch(async (error: unknown) => {
+    await connection.close();
+    throw error;
+  });
+  const client = new Client({
+    connection,
+    namespace: target.namespace,
+    dataConverter,
+    ...(tracing && { interceptors: { workflow: [tracing.client] } }),
+  });
+  const running = new Set<AbortController>();
+  return {
+    client,
+    ...rest,
+    uiUrl: context.config.values.temporal.uiUrl ?? rest.uiUrl ?? cloudUi(target),
+    outlivesCommand: true,
+    async untilClosed(run) {
+      const ending = new AbortController();
+      // The SDK adds a listener for each request and removes none: what runs for long is given an `untilClosed` of its own.
+      setMaxListeners(0, ending.signal);
+      running.add(ending);
+      try {
+        return await connection.withAbortSignal(ending.signal, run);
+      } finally {
+        // What is still waiting then, such as for the result of a job that nobody awaits any more, must not wait on.
+        ending.abort();
+        running.delete(ending);
+      }
+    },
+    async close() {
+      // A request that outlives its connection is sent again when the server ends, and then throws where nothing catches it.
+      for (const ending of running) ending.abort();
+      await connection.close();
+      await tracing?.close();
+    },
+  };
+}
+
+function cloudUi({ connection: { address = '' } }: TemporalTarget): string | undefined {
+  return /\.(tmprl\.cloud|api\.temporal\.io)(:\d+)?$/.test(address) ? 'https://cloud.temporal.io' : undefined;
+}
+
+async function unreachable(
+  { config }: CommandContext,
+  { connection, isNamed }: TemporalTarget,
+  error: unknown,
+): Promise<CommandError> {
+  const message = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+  const reason = message.includes('deadline') ? '' : ` (${message})`;
+  const where = `Temporal can't be reached at ${connection.address ?? ''}${reason}.`;
+  const told = (whatToDo: string) =>
+    new CommandError('TEMPORAL_UNREACHABLE', [`${where} ${whatToDo}`], { cause: error });
+  if (isNamed) {
+    return told(
+      'Start it there or correct the address (TEMPORAL_ADDRESS); without one, a Temporal of this machine is used.',
+    );
+  }
+  const { dir } = config.values.state;
+  const live = await readLiveStack(dir);
+  return told(
+    live
+      ? `The stack of ${dir} runs as process ${live.pid} and does not answer. If that lasts, end it with Ctrl-C there, and start it again: fileconv up`
+      : `The stack of ${dir} was ended from outside. Start it again: fileconv up`,
+  );
+}

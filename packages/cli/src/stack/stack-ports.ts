@@ -1,0 +1,57 @@
+import path from 'node:path';
+import type { ProcessLock } from '../dev-server';
+import { acquireProcessLock, defaultCacheDir, freePort, portNear } from '../dev-server';
+import type { CommandContext } from '../command-context';
+
+/** Where the parts of a stack listen. */
+export interface StackPorts {
+  temporal: number;
+  temporalUi: number;
+  service: number;
+  callbacks: number;
+  codec: number;
+  /** Lets another stack have the well-known ports. */
+  release: () => void;
+}
+
+const temporalPort = 7233;
+const temporalUiPort = 8233;
+
+/**
+ * The well-known ports, as far as they are free, or others when another stack of this user has them.
+ *
+ * They are held for as long as the stack runs, also while one of its parts is down: two stacks that both believed that a port is theirs
+ * would hand each other's jobs to their workers.
+ */
+export async function claimPorts(context: Pick<CommandContext, 'config' | 'env' | 'homeDir'>): Promise<StackPorts> {
+  const { config, env, homeDir } = context;
+  const lock = await holdWellKnownPorts(path.join(defaultCacheDir(env, homeDir), 'well-known-ports.lock'));
+  const choose = (wellKnown: number) => (lock && wellKnown !== 0 ? portNear(wellKnown) : freePort());
+  const choosePart = (part: 'service' | 'callbacks' | 'codec') => {
+    const configured = config.values[part].port;
+    const mustBe = config.origins[`${part}.port`]?.source !== 'default' && configured !== 0;
+    return mustBe ? configured : choose(configured);
+  };
+  try {
+    return {
+      temporal: await choose(temporalPort),
+      temporalUi: await choose(temporalUiPort),
+      service: await choosePart('service'),
+      callbacks: await choosePart('callbacks'),
+      codec: await choosePart('codec'),
+      release: () => lock?.release(),
+    };
+  } catch (error) {
+    lock?.release();
+    throw error;
+  }
+}
+
+async function holdWellKnownPorts(file: string): Promise<ProcessLock | undefined> {
+  try {
+    return await acquireProcessLock(file, { wait: false });
+  } catch {
+    // Held by another stack, or in a folder that can't be written: any other ports do as well.
+    return undefined;
+  }
+}

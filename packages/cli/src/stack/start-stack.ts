@@ -1,0 +1,281 @@
+import { createWriteStream, existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { ensureEmbeddedApp } from 'temporal-file-conversion-service/internal/embedded-app';
+import type { CallbackReceiver } from 'temporal-file-conversion/internal/callbacks/receiver';
+import type { Log } from 'temporal-file-conversion/internal/shared/log';
+import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
+import type { ProcessLock } from '../dev-server';
+import { acquireProcessLock, portNear } from '../dev-server';
+import { requireTemporalAllowed } from '../allowed-origins';
+import type { CommandContext } from '../command-context';
+import type { CodecServer } from '../codec-server';
+import type { Config } from '../config/config';
+import { temporalTarget } from '../config/temporal-connection';
+import { openReceiver } from '../callback-settings';
+import { openLog } from '../observability/logs/open-log';
+import { mainFile } from '../main-file';
+import { openCodecServer } from '../codec-settings';
+import { isEncrypting } from '../encryption-settings';
+import { claimPorts } from './stack-ports';
+import { removeStackHolder, writeStackHolder } from './stack-holder';
+import type { StackRecord } from './stack-record';
+import { removeStackRecord, writeStackRecord } from './stack-record';
+import { explainStateFolder } from './state-folder';
+import type { SupervisedProcess } from './supervised-process';
+import { superviseProcess } from './supervised-process';
+import type { TemporalPart } from './supervised-temporal';
+import { superviseTemporal } from './supervised-temporal';
+
+/** Temporal, the conversion service and a worker, running for as long as this process does. */
+export interface Stack {
+  readonly record: StackRecord;
+  /** Stops the parts in the order in which they need each other. A second call changes nothing. */
+  stop(): Promise<void>;
+}
+
+export interface StartStackOptions {
+  startedBy: StackRecord['startedBy'];
+  /** `false`: throw when another process runs the stack. Default: wait until it has ended. */
+  wait?: boolean;
+  /** Called once nobody else holds the stack, before anything is started. */
+  onStart?: () => void;
+  signal?: AbortSignal;
+}
+
+/** Longer than a service takes to end (10 s for the answers under way). */
+const leftOverServiceTimeoutMs = 15_000;
+const stopMarginMs = 10_000;
+
+/**
+ * Starts what a conversion needs on this machine. All state is in `<state>/`: what was running when everything was killed goes on.
+ * @throws TemporalServerError `LOCK_HELD` with `wait: false`, or whatever keeps a part from starting.
+ */
+export async function startStack(context: CommandContext, options: StartStackOptions): Promise<Stack> {
+  await requireTemporalAllowed(context);
+  const { values } = context.config;
+  const stateDir = values.state.dir;
+  const logs = path.join(stateDir, 'logs');
+  await mkdir(logs, { recursive: true }).catch((error: unknown) => {
+    throw explainStateFolder(stateDir, error);
+  });
+  const started: (() => Promise<void>)[] = [];
+  const stopAll = async () => {
+    for (let stop = started.pop(); stop; stop = started.pop()) await stop();
+  };
+  try {
+    const lock: ProcessLock = await acquireProcessLock(path.join(stateDir, 'stack.lock'), options);
+    started.push(() => {
+      lock.release();
+      return Promise.resolve();
+    });
+    // What a killed stack left would lead others astray until ours is written.
+    await removeStackRecord(stateDir);
+    await writeStackHolder(stateDir, options.startedBy);
+    started.push(() => removeStackHolder(stateDir));
+    options.onStart?.();
+    const ports = await claimPorts(context);
+    started.push(() => {
+      ports.release();
+      return Promise.resolve();
+    });
+    let temporal: TemporalPart | undefined = undefined;
+    const codec = isEncrypting(context)
+      ? await startCodecServer(context, { port: ports.codec, uiUrl: () => temporal?.uiUrl })
+      : undefined;
+    if (codec) started.push(() => codec.close());
+    temporal = await superviseTemporal(context, {
+      dbFilename: path.join(stateDir, 'temporal.db'),
+      logFile: path.join(logs, 'temporal.log'),
+      port: ports.temporal,
+      uiPort: ports.temporalUi,
+      uiCodecEndpoint: codec?.url,
+      signal: options.signal,
+    });
+    started.push(() => temporal.stop());
+    await awaitLeftOverService(context, options.signal);
+    const service = await startService(context, ports.service, logs);
+    started.push(() => service.process.stop());
+    options.signal?.throwIfAborted();
+    const callbacks =
+      values.callbacks.embedded === 'on'
+        ? await startReceiver(context, { temporal, port: ports.callbacks, logs })
+        : undefined;
+    if (callbacks) started.push(() => callbacks.close());
+    const worker = await startWorker(context, {
+      temporal,
+      serviceUrl: service.url,
+      callbackUrl: callbacks?.url,
+      logs,
+    });
+    started.push(() => worker.stop());
+    const record: StackRecord = {
+      pid: process.pid,
+      startedBy: options.startedBy,
+      temporal: {
+        address: temporal.address,
+        namespace: temporal.namespace,
+        ...(temporal.uiUrl !== undefined && { uiUrl: temporal.uiUrl }),
+      },
+      service: { url: service.url },
+      ...(callbacks && { callbacks: { url: callbacks.url } }),
+      ...(codec && { codec: { url: codec.url } }),
+      taskQueue: values.worker.taskQueue,
+    };
+    options.signal?.throwIfAborted();
+    await writeStackRecord(stateDir, record);
+    started.push(() => removeStackRecord(stateDir));
+    return { record, stop: stopAll };
+  } catch (error) {
+    await stopAll();
+    throw error;
+  }
+}
+
+/**
+ * The service of a stack whose own process was killed ends by itself, but first it finishes the answers under way, and its folder is
+ * taken until then.
+ */
+async function awaitLeftOverService({ config, output }: CommandContext, signal?: AbortSignal): Promise<void> {
+  const file = path.join(config.values.service.dataDir, 'service.lock');
+  if (!existsSync(file)) return;
+  const limit = AbortSignal.timeout(leftOverServiceTimeoutMs);
+  try {
+    const lock = await acquireProcessLock(file, {
+      signal: signal ? AbortSignal.any([signal, limit]) : limit,
+      onWait: () => output.say('The conversion service of an earlier stack is still ending; waiting for it.'),
+    });
+    lock.release();
+  } catch (error) {
+    // Somebody runs it on purpose, then: the service that starts now finds out, and says so.
+    if (!limit.aborted) throw error;
+  }
+}
+
+interface ServicePart {
+  process: SupervisedProcess;
+  url: string;
+}
+
+async function startService(context: CommandContext, port: number, logs: string): Promise<ServicePart> {
+  const { config, env, output } = context;
+  try {
+    return await startServiceAt(port);
+  } catch (error) {
+    // Another program may have taken the port before the service could.
+    const free = await portNear(port);
+    const mustBe = config.values.service.port === port && config.origins['service.port']?.source !== 'default';
+    if (mustBe || free === port) throw error;
+    return startServiceAt(free);
+  }
+
+  async function startServiceAt(servicePort: number): Promise<ServicePart> {
+    const process = await superviseProcess({
+      name: 'conversion service',
+      args: [mainFile, 'service', ...configArgs(context)],
+      env: { ...env, FILECONV_SERVICE_PORT: String(servicePort) },
+      logFile: path.join(logs, 'service.log'),
+      onRestart: (message) => output.warn(message),
+    });
+    return { process, url: `http://127.0.0.1:${servicePort}` };
+  }
+}
+
+/** In this process: without it there is no stack, and a callback that finds nobody is sent again. */
+async function startReceiver(
+  context: CommandContext,
+  { temporal, port, logs }: { temporal: TemporalPart; port: number; logs: string },
+): Promise<CallbackReceiver> {
+  const { config, env, output } = context;
+  const { connection, isNamed } = temporalTarget(config.values.temporal, env);
+  const target = { connection: { ...connection, address: temporal.address }, namespace: temporal.namespace, isNamed };
+  const file = createWriteStream(path.join(logs, 'callbacks.log'), { flags: 'a' });
+  const write = await openLog(context, { process: 'callbacks', stream: file });
+  const log: Log = (message, details) => {
+    write(message, details);
+    if (details?.level === 'warn') output.warn(message);
+  };
+  const receiver = await open().catch((error: unknown) => {
+    file.end();
+    throw error;
+  });
+  return {
+    url: receiver.url,
+    async close() {
+      await receiver.close();
+      file.end();
+    },
+  };
+
+  async function open(): Promise<CallbackReceiver> {
+    try {
+      return await openReceiver(context, { target, port, log });
+    } catch (error) {
+      // Another program may have taken the port meanwhile.
+      const mustBe = config.values.callbacks.port === port && config.origins['callbacks.port']?.source !== 'default';
+      if (mustBe || systemErrorCode(error) !== 'EADDRINUSE') throw error;
+      return openReceiver(context, { target, port: 0, log });
+    }
+  }
+}
+
+/** In this process, as the receiver. Before Temporal, whose UI is told where it is. */
+async function startCodecServer(
+  context: CommandContext,
+  { port, uiUrl }: { port: number; uiUrl: () => string | undefined },
+): Promise<CodecServer> {
+  const { config } = context;
+  try {
+    return await openCodecServer(context, { port, ownUiUrl: uiUrl });
+  } catch (error) {
+    // Another program may have taken the port meanwhile.
+    const mustBe = config.values.codec.port === port && config.origins['codec.port']?.source !== 'default';
+    if (mustBe || systemErrorCode(error) !== 'EADDRINUSE') throw error;
+    return openCodecServer(context, { port: 0, ownUiUrl: uiUrl });
+  }
+}
+
+async function startWorker(
+  context: CommandContext,
+  parts: { temporal: TemporalPart; serviceUrl: string; callbackUrl: string | undefined; logs: string },
+): Promise<SupervisedProcess> {
+  const { config, env, output } = context;
+  const embedded = await ensureEmbeddedApp(config.values.service.dataDir);
+  return superviseProcess({
+    name: 'worker',
+    // Nobody would make its version the current one.
+    args: [mainFile, 'worker', '--unversioned', ...configArgs(context)],
+    env: {
+      ...env,
+      TEMPORAL_ADDRESS: parts.temporal.address,
+      TEMPORAL_NAMESPACE: parts.temporal.namespace,
+      ...(parts.callbackUrl !== undefined &&
+        config.values.callbacks.embeddedBaseUrl === undefined && {
+          FILECONV_CALLBACKS_EMBEDDED_BASE_URL: parts.callbackUrl,
+        }),
+      // An embedded profile that the configuration spells out wins.
+      ...(config.values.apps['embedded'] === undefined && {
+        FILECONV_APPS_EMBEDDED_BASE_URL: parts.serviceUrl,
+        FILECONV_APPS_EMBEDDED_APP_ID: embedded.appId,
+        FILECONV_APPS_EMBEDDED_TOKEN_FILE: embedded.tokenFile,
+      }),
+    },
+    logFile: path.join(parts.logs, 'worker.log'),
+    // Temporal may be killed while this starts, and needs a moment to be there again.
+    isPatient: true,
+    onRestart: (message) => output.warn(message),
+    stopTimeoutMs: workerStopTimeoutMs(config.values),
+  });
+}
+
+/** Its grace time, then the answer to a submit that has begun, and a margin: killed before, it would leave an outcome unknown. */
+function workerStopTimeoutMs({ worker, timeouts, policies }: Config): number {
+  const submitMs = Math.max(timeouts.headersSeconds * 1_000, policies.submitTimeout);
+  return worker.shutdownGraceSeconds * 1_000 + submitMs + stopMarginMs;
+}
+
+/** What makes a part read the configuration that we have read. */
+export function configArgs({ config }: Pick<CommandContext, 'config'>): string[] {
+  // What nobody has named a part finds by itself, so that it trusts it no more than we do.
+  return config.file === undefined || config.isFound ? [] : ['--config', config.file];
+}

@@ -1,0 +1,133 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { aliveWorkers } from 'temporal-file-conversion/internal/client/task-queue-workers';
+import type { TemporalTarget } from '../config/temporal-connection';
+import { temporalTarget } from '../config/temporal-connection';
+import { TemporalServerError } from '../dev-server';
+import { requireStackAllowed, requireTemporalAllowed } from '../allowed-origins';
+import type { CommandContext } from '../command-context';
+import { interrupted } from '../command-error';
+import type { StackRecord } from './stack-record';
+import { readLiveStack } from './stack-record';
+import type { StackInUse } from './stack-in-use';
+import { connect } from './stack-in-use';
+import type { Stack } from './start-stack';
+import { startStack } from './start-stack';
+
+const lockRetryMs = 200;
+
+/**
+ * The stack that runs already, or one that ends with this command. With `startedBy: 'up'` other commands may use it meanwhile.
+ * @throws CommandError `INTERRUPTED` when the signal aborts before it is there.
+ */
+export async function useStack(
+  context: CommandContext,
+  signal: AbortSignal,
+  startedBy: StackRecord['startedBy'] = 'command',
+): Promise<StackInUse> {
+  const { env, config } = context;
+  await requireTemporalAllowed(context);
+  const isExternal = temporalTarget(config.values.temporal, env).isNamed;
+  try {
+    return await (isExternal ? useExternal : useLocal)(context, signal, startedBy);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    throw interrupted(error);
+  }
+}
+
+/** Somebody's Temporal, with somebody's worker if there is one. */
+async function useExternal(
+  context: CommandContext,
+  signal: AbortSignal,
+  startedBy: StackRecord['startedBy'],
+): Promise<StackInUse> {
+  const { env, config, output } = context;
+  const { taskQueue } = config.values.worker;
+  const target = temporalTarget(config.values.temporal, env);
+  const record = await runningUp(config.values.state.dir);
+  if (record && record.temporal.address === target.connection.address && record.taskQueue === taskQueue) {
+    return connectTo(context, record, target);
+  }
+  const inUse = await connect(context, target, { taskQueue });
+  try {
+    if ((await aliveWorkers(inUse.client, taskQueue)).length > 0) return inUse;
+  } catch (error) {
+    await inUse.close();
+    throw error;
+  }
+  await inUse.close();
+  output.say(`No worker polls task queue ${taskQueue}: starting a service and a worker for this command.`);
+  return ownStack(context, await startStack(context, { startedBy, signal }), target);
+}
+
+async function useLocal(
+  context: CommandContext,
+  signal: AbortSignal,
+  startedBy: StackRecord['startedBy'],
+): Promise<StackInUse> {
+  const { env, config, output } = context;
+  const stateDir = config.values.state.dir;
+  const target = temporalTarget(config.values.temporal, env);
+  for (let attempt = 1; ; attempt += 1) {
+    const stack = await startUnlessHeld(context, { startedBy, signal });
+    if (stack) return ownStack(context, stack, target);
+    const record = await runningUp(stateDir);
+    if (record) {
+      requireStackAllowed(context, record);
+      return connectTo(context, record, target);
+    }
+    // One that starts shows its record soon; one that works for another command, or stops, gives up its lock.
+    if (attempt === 2) output.say(`Another fileconv command holds the stack of ${stateDir}; waiting for it.`);
+    await sleep(lockRetryMs, undefined, { signal });
+  }
+}
+
+async function startUnlessHeld(
+  context: CommandContext,
+  options: { startedBy: StackRecord['startedBy']; signal: AbortSignal },
+): Promise<Stack | undefined> {
+  const { dir } = context.config.values.state;
+  const onStart = () =>
+    context.output.say(`No stack runs in ${dir}: starting one for this command (\`fileconv up\` keeps one).`);
+  try {
+    return await startStack(context, { ...options, wait: false, onStart });
+  } catch (error) {
+    if (error instanceof TemporalServerError && error.code === 'LOCK_HELD') return undefined;
+    throw error;
+  }
+}
+
+async function ownStack(context: CommandContext, stack: Stack, target: TemporalTarget): Promise<StackInUse> {
+  try {
+    const inUse = await connectTo(context, stack.record, target);
+    return {
+      ...inUse,
+      outlivesCommand: false,
+      async close() {
+        await inUse.close();
+        await stack.stop();
+      },
+    };
+  } catch (error) {
+    await stack.stop();
+    throw error;
+  }
+}
+
+async function connectTo(
+  context: CommandContext,
+  record: StackRecord,
+  { connection, isNamed }: TemporalTarget,
+): Promise<StackInUse> {
+  const { temporal, taskQueue } = record;
+  // Credentials are for the Temporal that they were given for.
+  const own = { ...(isNamed && connection), address: temporal.address };
+  const target = { connection: own, namespace: temporal.namespace, isNamed };
+  return connect(context, target, { taskQueue, uiUrl: temporal.uiUrl });
+}
+
+/** The stack that everybody may use. What stands there may be left over from a crash. */
+async function runningUp(stateDir: string): Promise<StackRecord | undefined> {
+  const record = await readLiveStack(stateDir);
+  return record?.startedBy === 'up' ? record : undefined;
+}

@@ -1,0 +1,43 @@
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { z } from 'zod';
+import type { CommandOptions } from './fileconv';
+import { fileconv, newFolder, parseJson } from './fileconv';
+import { noisyPng } from './samples';
+import { until } from '../../../test/support/until';
+
+/** The name of the nth picture without its extension: `p007`. */
+const pictureName = (n: number) => `p${String(n).padStart(3, '0')}`;
+
+/** A new folder with the folder `in` of so many small pictures, each with content of its own. */
+export async function folderWithPictures(count: number): Promise<string> {
+  const folder = await newFolder();
+  await mkdir(path.join(folder, 'in'));
+  for (let n = 1; n <= count; n += 1) await writePicture(folder, n);
+  return folder;
+}
+
+/** Writes the nth picture; with another `version` its content is another. */
+export async function writePicture(folder: string, n: number, version = 0): Promise<void> {
+  // What follows the last chunk of a PNG is no part of the picture.
+  const mark = Buffer.from(`${n}.${version}`);
+  await writeFile(path.join(folder, 'in', `${pictureName(n)}.png`), Buffer.concat([noisyPng(8), mark]));
+}
+
+/** Waits until so many results are there, and says which. */
+export async function convertedPictures(folder: string, { total, wanted }: { total: number; wanted: number }) {
+  const all = Array.from({ length: total }, (_, index) => index + 1);
+  const converted = () => all.filter((n) => existsSync(path.join(folder, 'out', `${pictureName(n)}.gif`)));
+  await until(`${wanted} results`, () => converted().length >= wanted);
+  return converted();
+}
+
+const tasksSchema = z.object({ tasks: z.array(z.object({ endpoint: z.string() })) });
+
+/** Convert requests that the service of a stack has accepted, in all. */
+export async function countConvertRequests(options: CommandOptions): Promise<number> {
+  const { stdout } = await fileconv(['service', 'tasks', 'list', '--json', '--limit', '1000'], options);
+  const { tasks } = tasksSchema.parse(parseJson(stdout));
+  return tasks.filter(({ endpoint }) => endpoint === 'v1/convert/file').length;
+}

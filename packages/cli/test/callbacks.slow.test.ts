@@ -1,0 +1,85 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createCallbackUrl } from '../../../src/callbacks/callback-url';
+import { parseCallbackKeys } from '../../../src/callbacks/callback-key';
+import { testTemporalAddress } from '../../../test/support/temporal';
+import { fileconv, linesOf, startFileconv } from './fileconv';
+
+const unreachable = { TEMPORAL_ADDRESS: '127.0.0.1:1', FILECONV_CALLBACKS_PORT: '0' };
+
+describe('fileconv callbacks', () => {
+  let folder: string;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'fileconv-callbacks-'));
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  it('makes its key, takes callbacks below the public path, and ends when it is asked to', async () => {
+    const env = {
+      TEMPORAL_ADDRESS: testTemporalAddress(),
+      FILECONV_CALLBACKS_PORT: '0',
+      FILECONV_CALLBACKS_PUBLIC_BASE_URL: 'https://hooks.example.com/conversion',
+    };
+    const running = startFileconv(['callbacks', '--json'], { cwd: folder, env });
+    await running.untilJson();
+    const { url } = JSON.parse(running.stdout()) as { url: string };
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    const keyFile = path.join(folder, '.fileconv/callbacks.key');
+    expect((await stat(keyFile)).mode & 0o777).toBe(0o600);
+    const key = await readFile(keyFile, 'utf8');
+    const submission = { workflowId: 'no/such/job', nonce: '0b7d6a0e-94a5-4d0b-8f0e-3f1f5c1c7a11' };
+    const callback = createCallbackUrl(`${url}/conversion`, submission, parseCallbackKeys(key).current);
+    expect((await fetch(callback, { method: 'POST' })).status).toBe(204);
+    expect((await fetch(callback.slice(0, -1), { method: 'POST' })).status).toBe(401);
+    running.child.kill('SIGTERM');
+    const ended = await running.ended;
+    expect(ended.code).toBe(0);
+    for (const secret of [key.trim(), callback.slice(-43), submission.nonce]) {
+      expect(ended.stdout + ended.stderr).not.toContain(secret);
+    }
+  });
+
+  it('answers 503 while Temporal is down, and says so without the URL', async () => {
+    const key = 'a-key-from-a-variable-0123456789-abcdef';
+    const env = { ...unreachable, FILECONV_CALLBACKS_KEY_ENV: 'HOOK_KEY', HOOK_KEY: key };
+    const running = startFileconv(['callbacks', '--json'], { cwd: folder, env });
+    await running.untilJson();
+    const { url } = JSON.parse(running.stdout()) as { url: string };
+    const callback = createCallbackUrl(url, { workflowId: 'job', nonce: 'n' }, parseCallbackKeys(key).current);
+    expect((await fetch(callback, { method: 'POST' })).status).toBe(503);
+    running.child.kill('SIGTERM');
+    const { code, stdout, stderr } = await running.ended;
+    expect(code).toBe(0);
+    for (const secret of [key, callback.slice(-43)]) expect(stdout + stderr).not.toContain(secret);
+  });
+
+  it.each([
+    ['a variable that is not set', { FILECONV_CALLBACKS_KEY_ENV: 'HOOK_KEY' }, /the variable HOOK_KEY is not set/],
+    ['a short key', { FILECONV_CALLBACKS_KEY_ENV: 'HOOK_KEY', HOOK_KEY: 'short-key' }, /at least 32 characters, not 9/],
+    ['no such file', { FILECONV_CALLBACKS_KEY_FILE: 'no.key' }, /no\.key does not exist/],
+    ['two places', { FILECONV_CALLBACKS_KEY_FILE: 'a', FILECONV_CALLBACKS_KEY_ENV: 'B' }, /keep one/],
+  ])('names in one line what is wrong with the key: %s', async (_what, variables, problem) => {
+    const ended = await fileconv(['callbacks'], { cwd: folder, env: { ...unreachable, ...variables } });
+    expect(ended).toMatchObject({ code: 2, stdout: '' });
+    expect(linesOf(ended.stderr)).toEqual([expect.stringMatching(problem)]);
+    expect(ended.stderr).not.toContain('short-key');
+  });
+
+  it('ends a worker that has no key to sign with', async () => {
+    const url = { FILECONV_CALLBACKS_PUBLIC_BASE_URL: 'https://hooks.example.com' };
+    const env = { ...unreachable, ...url, FILECONV_CALLBACKS_KEY_ENV: 'HOOK_KEY' };
+    const ended = await fileconv(['worker'], { cwd: folder, env, timeoutMs: 30_000 });
+    expect(ended).toMatchObject({ code: 2, signal: null });
+    expect(ended.stderr).toContain('the variable HOOK_KEY is not set');
+  });
+
+  it('shows in the configuration where the key is, and never what it is', async () => {
+    await writeFile(path.join(folder, 'fileconv.toml'), '[callbacks]\nkey_env = "HOOK_KEY"\n');
+    const env = { HOOK_KEY: 'the-key-itself-0123456789-0123456789' };
+    const shown = await fileconv(['config', 'show'], { cwd: folder, env });
+    expect(shown.stdout).toMatch(/callbacks\.key_env +HOOK_KEY/);
+    expect(shown.stdout).not.toContain(env.HOOK_KEY);
+  });
+});

@@ -1,0 +1,171 @@
+import { chmod, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { spawn } from 'node:child_process';
+import packageJson from '../../../package.json';
+import { commandEnv, fileconv, filesBelow, linesOf, mainFile, newFolder, parseJson, removeFolders } from './fileconv';
+
+const commands = [[], ['up'], ['convert'], ['formats'], ['worker'], ['service'], ['config'], ['config', 'show']];
+
+let folder: string;
+beforeAll(async () => {
+  folder = await newFolder();
+});
+afterAll(removeFolders);
+
+describe('help', () => {
+  it.each(commands)('`fileconv %s %s --help` explains the command, with examples', async (...command) => {
+    const ended = await fileconv([...command, '--help'], { cwd: folder });
+    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    expect(ended.stdout).toContain(`Usage: ${['fileconv', ...command].join(' ')}`);
+    expect(ended.stdout).toMatch(/\nExamples:\n {2}\$ (\w+=\S+ )?fileconv /);
+  });
+
+  it('tells the version', async () => {
+    const ended = await fileconv(['--version'], { cwd: folder });
+    expect(ended).toMatchObject({ code: 0, stdout: `${packageJson.version}\n`, stderr: '' });
+  });
+});
+
+describe('formats', () => {
+  it('lists what is read and written, without a service and without leaving anything behind', async () => {
+    const ended = await fileconv(['formats'], { cwd: folder });
+    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    const lines = linesOf(ended.stdout);
+    expect(lines[0]).toMatch(/^FORMAT +READS +WRITES +TITLE$/);
+    expect(lines).toContainEqual(expect.stringMatching(/^docx +yes +yes +\S/));
+    expect(lines).toContainEqual(expect.stringMatching(/^pdf +- +yes +\S/));
+    expect(lines).toContainEqual(expect.stringMatching(/^md-gfm +yes +yes +\S/));
+    expect(lines.filter((line) => line.endsWith(' '))).toEqual([]);
+    expect(await filesBelow(folder)).toEqual([]);
+  });
+
+  it('lists what one format converts to', async () => {
+    const ended = await fileconv(['formats', 'docx'], { cwd: folder });
+    const names = linesOf(ended.stdout).map((line) => line.split(' ')[0]);
+    expect(ended.code).toBe(0);
+    expect(names).toEqual(expect.arrayContaining(['FORMAT', 'pdf', 'html', 'md']));
+    expect(names).not.toContain('png');
+  });
+
+  it('takes a format as people write it', async () => {
+    const [upper, lower] = await Promise.all([
+      fileconv(['formats', '.DOCX'], { cwd: folder }),
+      fileconv(['formats', 'docx'], { cwd: folder }),
+    ]);
+    expect(upper).toMatchObject({ code: 0, stdout: lower.stdout });
+  });
+
+  it('says that there is no such format', async () => {
+    const ended = await fileconv(['formats', 'nonsense'], { cwd: folder });
+    expect(ended).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: 'error: The service knows no format nonsense. See: fileconv formats\n',
+    });
+  });
+
+  it('prints one JSON document with --json', async () => {
+    const [all, ofDocx] = await Promise.all([
+      fileconv(['formats', '--json'], { cwd: folder }),
+      fileconv(['formats', 'docx', '--json'], { cwd: folder }),
+    ]);
+    const format = {
+      format: 'pdf',
+      extension: 'pdf',
+      type: null,
+      name: 'Portable Document Format',
+      title: expect.any(String) as unknown,
+    };
+    const entry: unknown = expect.objectContaining(format);
+    const lists = parseJson(all.stdout) as { inputs: unknown[]; outputs: unknown[] };
+    expect(Object.keys(lists)).toEqual(['inputs', 'outputs']);
+    expect(lists.outputs).toContainEqual(entry);
+    expect(lists.inputs).not.toContainEqual(entry);
+    const some = parseJson(ofDocx.stdout) as { input: unknown; outputs: unknown[] };
+    expect(some.input).toBe('docx');
+    expect(some.outputs).toContainEqual(entry);
+  });
+
+  it('survives a reader that has seen enough', async () => {
+    const { code, stderr } = await run(['-e', closedOutput(['formats', '--json'])]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  });
+});
+
+describe('config show', () => {
+  const token = 'a-secret-that-nobody-may-see';
+  const env = { MINE_TOKEN: token, FILECONV_WORKER_TASK_QUEUE: 'mine' };
+
+  it('tells every value and where it comes from, but no secret', async () => {
+    const cwd = await newFolder();
+    const file = path.join(cwd, 'fileconv.toml');
+    await writeFile(
+      file,
+      '[service]\nport = 9000\n[apps.mine]\nbase_url = "https://example.com"\napp_id = "1"\ntoken_env = "MINE_TOKEN"\n',
+    );
+    const [plain, json] = await Promise.all([
+      fileconv(['config', 'show'], { cwd, env }),
+      fileconv(['config', 'show', '--json'], { cwd, env }),
+    ]);
+    expect(plain).toMatchObject({ code: 0, stderr: '' });
+    const lines = linesOf(plain.stdout).map((line) => line.split(/ {2,}/));
+    expect(lines[0]).toEqual(['KEY', 'VALUE', 'FROM']);
+    expect(lines).toContainEqual(['service.port', '9000', file]);
+    expect(lines).toContainEqual(['worker.task_queue', 'mine', 'FILECONV_WORKER_TASK_QUEUE']);
+    expect(lines).toContainEqual(['service.host', '127.0.0.1', 'default']);
+    expect(lines).toContainEqual(['apps.mine.token', expect.stringMatching(/^\W+$/), 'variable MINE_TOKEN']);
+    const document = parseJson(json.stdout) as { file: string; values: unknown[] };
+    expect(document.file).toBe(file);
+    expect(document.values).toContainEqual({ key: 'service.port', value: '9000', source: file });
+    expect(plain.stdout + json.stdout).not.toContain(token);
+  });
+
+  it('warns of a variable that means nothing, and goes on', async () => {
+    const ended = await fileconv(['config', 'show'], { cwd: folder, env: { FILECONV_WORKER_TASKQUEUE: 'x' } });
+    expect(ended.code).toBe(0);
+    expect(ended.stderr).toMatch(/^warning: FILECONV_WORKER_TASKQUEUE is ignored/);
+    expect(linesOf(ended.stderr)).toHaveLength(1);
+  });
+
+  it('prints no escape codes where there is no terminal', async () => {
+    const ended = await fileconv(['config', 'show'], { cwd: folder, env: { FILECONV_NONSENSE: 'x', TERM: 'xterm' } });
+    expect(ended.stdout + ended.stderr).not.toContain('\u001b');
+  });
+});
+
+it('warns of a token file that others can read, without its content', async () => {
+  const cwd = await newFolder();
+  const file = path.join(cwd, 'token');
+  await writeFile(file, 'a-secret');
+  await chmod(file, 0o644);
+  await writeFile(path.join(cwd, 'a.md'), '# A');
+  const ended = await fileconv(['convert', 'a.md', '--to', 'html', '--app', 'mine'], {
+    cwd,
+    env: {
+      FILECONV_APPS_MINE_BASE_URL: 'http://127.0.0.1:1',
+      FILECONV_APPS_MINE_APP_ID: '1',
+      FILECONV_APPS_MINE_TOKEN_FILE: file,
+    },
+  });
+  expect(linesOf(ended.stderr)).toEqual([
+    `warning: The token of app "mine": others can read the file ${file}; run: chmod 600 ${file}`,
+    expect.stringMatching(/^error: The conversion service of app mine can't be reached/),
+  ]);
+});
+
+/** Runs a script of ours in which the CLI is loaded. */
+function run(args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const child = spawn(process.execPath, args, { cwd: folder, env: commandEnv() });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  return new Promise((resolve) => child.once('close', (code) => resolve({ code, stdout, stderr })));
+}
+
+/** Starts the CLI, closes the reading end of its stdout before anything is written, and ends with its exit code. */
+function closedOutput(argv: string[]): string {
+  return `const child = require('node:child_process').spawn(process.execPath, ${JSON.stringify([mainFile, ...argv])}, { stdio: ['ignore', 'pipe', 'inherit'] });
+    child.stdout.destroy();
+    child.once('close', (code) => (process.exitCode = code));`;
+}

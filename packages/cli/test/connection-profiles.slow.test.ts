@@ -1,0 +1,249 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import tls from 'node:tls';
+import net from 'node:net';
+import http2 from 'node:http2';
+import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { testTemporalAddress } from '../../../test/support/temporal';
+import type { Ended } from './fileconv';
+import { fileconv, linesOf, newFolder, removeFolders, startFileconv } from './fileconv';
+
+/** Temporal's own environment configuration, against a front of the server of this run that speaks TLS and asks for a client's certificate. */
+
+const run = promisify(execFile);
+const apiKey = 'api-key-4711';
+let cwd: string;
+let mutual: Front;
+let keyed: Front;
+
+interface Front {
+  address: string;
+  /** Names in the certificates of the clients that came. */
+  clients: string[];
+  /** Values of the header `authorization`. */
+  authorizations: (string | undefined)[];
+  close(): Promise<void>;
+}
+
+beforeAll(async () => {
+  cwd = await newFolder();
+  await makeCertificates();
+  mutual = await startMutualFront();
+  keyed = await startKeyedFront();
+  await writeFile(
+    path.join(cwd, 'temporal.toml'),
+    `[profile.default]
+address = "127.0.0.1:1"
+
+[profile.mutual]
+address = "${mutual.address}"
+[profile.mutual.tls]
+client_cert_path = "${inFolder('client.pem')}"
+client_key_path = "${inFolder('client.key')}"
+server_ca_cert_path = "${inFolder('ca.pem')}"
+server_name = "temporal.example.com"
+
+[profile.bare]
+address = "${mutual.address}"
+[profile.bare.tls]
+server_ca_cert_path = "${inFolder('ca.pem')}"
+server_name = "temporal.example.com"
+
+[profile.keyed]
+address = "${keyed.address}"
+api_key = "${apiKey}"
+[profile.keyed.tls]
+server_ca_cert_path = "${inFolder('ca.pem')}"
+server_name = "temporal.example.com"
+
+[profile.gone]
+address = "${mutual.address}"
+[profile.gone.tls]
+client_cert_path = "${inFolder('gone.pem')}"
+client_key_path = "${inFolder('client.key')}"
+`,
+  );
+}, 60_000);
+
+afterAll(async () => {
+  await mutual.close();
+  await keyed.close();
+  await removeFolders();
+});
+
+const inFolder = (name: string) => path.join(cwd, name);
+
+function withProfile(profile: string, ...args: string[]): Promise<Ended> {
+  return fileconv(args, { cwd, env: { TEMPORAL_CONFIG_FILE: 'temporal.toml', TEMPORAL_PROFILE: profile } });
+}
+
+it('a profile with a certificate reaches the server: commands and workers show it', async () => {
+  expect(await withProfile('mutual', 'job', 'list', '--status', 'failed')).toMatchObject({ code: 0 });
+  expect(mutual.clients).toContain('fileconv-client');
+  mutual.clients.length = 0;
+  const worker = startFileconv(['worker'], {
+    cwd,
+    env: {
+      FILECONV_TEMPORAL_CONFIG_FILE: 'temporal.toml',
+      FILECONV_TEMPORAL_PROFILE: 'mutual',
+      FILECONV_WORKER_TASK_QUEUE: 'mutual',
+    },
+  });
+  await worker.until(/Worker on task queue mutual/);
+  worker.child.kill('SIGTERM');
+  await worker.ended;
+  expect(mutual.clients).toContain('fileconv-client');
+});
+
+it('the same by variables alone', async () => {
+  mutual.clients.length = 0;
+  const env = {
+    TEMPORAL_ADDRESS: mutual.address,
+    TEMPORAL_TLS_CLIENT_CERT_PATH: 'client.pem',
+    TEMPORAL_TLS_CLIENT_KEY_PATH: 'client.key',
+    TEMPORAL_TLS_SERVER_CA_CERT_PATH: 'ca.pem',
+    TEMPORAL_TLS_SERVER_NAME: 'temporal.example.com',
+  };
+  expect(await fileconv(['limit', 'show'], { cwd, env })).toMatchObject({ code: 0 });
+  expect(mutual.clients).toContain('fileconv-client');
+});
+
+it('an API key is sent with every request, over TLS', async () => {
+  await withProfile('keyed', 'limit', 'show');
+  expect(keyed.authorizations.length).toBeGreaterThan(0);
+  expect(new Set(keyed.authorizations)).toEqual(new Set([`Bearer ${apiKey}`]));
+});
+
+it.each([
+  [
+    'without the certificate that the server asks for',
+    'bare',
+    1,
+    /^error: Temporal can't be reached at 127\.0\.0\.1:\d+/,
+  ],
+  [
+    'whose certificate is not there',
+    'gone',
+    2,
+    /^error: Temporal's own configuration can't be used: ENOENT.*gone\.pem.*; correct Temporal's configuration file temporal\.toml/,
+  ],
+  [
+    'that the file does not have',
+    'prod',
+    2,
+    /^error: Temporal's own configuration can't be used: Profile 'prod' not found.*; correct Temporal's configuration file temporal\.toml/,
+  ],
+])('a profile %s is one line', async (_what, profile, code, problem) => {
+  const ended = await withProfile(profile, 'job', 'list');
+  expect(ended).toMatchObject({ code, stdout: '' });
+  expect(linesOf(ended.stderr)).toEqual([expect.stringMatching(problem)]);
+});
+
+it("the default profile of Temporal's own file counts too: no server of this machine is used beside it", async () => {
+  const ended = await fileconv(['job', 'list'], { cwd, env: { TEMPORAL_CONFIG_FILE: 'temporal.toml' } });
+  expect(linesOf(ended.stderr)).toEqual([expect.stringMatching(/^error: Temporal can't be reached at 127\.0\.0\.1:1/)]);
+});
+
+it('a mistake in the file is one line that repeats nothing of it', async () => {
+  await writeFile(inFolder('broken.toml'), `[profile.default]\napi_key = "${apiKey}\n`);
+  const ended = await fileconv(['job', 'list'], { cwd, env: { TEMPORAL_CONFIG_FILE: 'broken.toml' } });
+  expect(ended).toMatchObject({ code: 2, stdout: '' });
+  expect(linesOf(ended.stderr)).toEqual([expect.stringMatching(/can't be used: .*; correct .* broken\.toml/)]);
+  expect(ended.stderr).not.toContain(apiKey);
+});
+
+/** An authority, a server and a client, for a day. */
+async function makeCertificates(): Promise<void> {
+  const openssl = (...args: string[]) => run('openssl', args, { cwd });
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+  await openssl(
+    'req',
+    '-x509',
+    ...key,
+    '-keyout',
+    'ca.key',
+    '-out',
+    'ca.pem',
+    '-days',
+    '1',
+    '-subj',
+    '/CN=fileconv-ca',
+  );
+  await writeFile(inFolder('server.ext'), 'subjectAltName=DNS:temporal.example.com\n');
+  await writeFile(inFolder('client.ext'), 'extendedKeyUsage=clientAuth\n');
+  for (const name of ['server', 'client']) {
+    await openssl('req', ...key, '-keyout', `${name}.key`, '-out', `${name}.csr`, '-subj', `/CN=fileconv-${name}`);
+    const authority = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial'];
+    await openssl(
+      'x509',
+      '-req',
+      '-in',
+      `${name}.csr`,
+      ...authority,
+      '-out',
+      `${name}.pem`,
+      '-days',
+      '1',
+      '-extfile',
+      `${name}.ext`,
+    );
+  }
+}
+
+function serverOptions() {
+  return {
+    key: readFileSync(inFolder('server.key')),
+    cert: readFileSync(inFolder('server.pem')),
+    ca: readFileSync(inFolder('ca.pem')),
+    ALPNProtocols: ['h2'],
+  };
+}
+
+/** Takes the encryption off and passes the bytes on. */
+async function startMutualFront(): Promise<Front> {
+  const [host = '', port = ''] = testTemporalAddress().split(':');
+  const clients: string[] = [];
+  const sockets = new Set<net.Socket>();
+  const server = tls.createServer({ ...serverOptions(), requestCert: true, rejectUnauthorized: true }, (socket) => {
+    const upstream = net.connect(Number(port), host);
+    clients.push(String(socket.getPeerCertificate().subject.CN));
+    for (const each of [socket, upstream]) {
+      sockets.add(each);
+      each.on('error', () => undefined).once('close', () => [socket, upstream].forEach((end) => end.destroy()));
+    }
+    socket.pipe(upstream).pipe(socket);
+  });
+  server.on('tlsClientError', () => undefined);
+  return { ...(await listening(server, sockets)), clients, authorizations: [] };
+}
+
+/** Refuses every request, and remembers what it was sent. */
+async function startKeyedFront(): Promise<Front> {
+  const authorizations: (string | undefined)[] = [];
+  const sockets = new Set<net.Socket>();
+  const server = http2.createSecureServer(serverOptions());
+  server.on('secureConnection', (socket: net.Socket) => sockets.add(socket));
+  server.on('stream', (stream, headers) => {
+    authorizations.push(headers.authorization);
+    const grpc = { 'grpc-status': '7', 'grpc-message': 'refused' };
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc', ...grpc }, { endStream: true });
+  });
+  return { ...(await listening(server, sockets)), clients: [], authorizations };
+}
+
+async function listening(server: net.Server, sockets: ReadonlySet<net.Socket>) {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

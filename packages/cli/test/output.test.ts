@@ -1,0 +1,99 @@
+import type { OutputStream } from '../src/output';
+import { createOutput } from '../src/output';
+import { screenOf } from './pseudo-terminal';
+
+function stream(terminal: Partial<OutputStream> = {}) {
+  const written: string[] = [];
+  return {
+    ...terminal,
+    written,
+    text: () => written.join(''),
+    write(text: string | Uint8Array) {
+      written.push(String(text));
+      return true;
+    },
+  };
+}
+
+const terminal = { isTTY: true, columns: 20, rows: 5 } as const;
+const escape = '\u001b';
+
+describe('on a terminal', () => {
+  it('replaces the live lines in one write, and only when they changed', () => {
+    const stderr = stream(terminal);
+    const output = createOutput({ json: false, stdout: stream(terminal), stderr, env: {} });
+    output.live(['one', 'two']);
+    output.live(['one', 'two']);
+    output.live(['three']);
+    expect(stderr.written).toHaveLength(2);
+    expect(stderr.written[1]).toMatch(new RegExp(`^\\r${escape}\\[2A${escape}\\[J.*three`));
+  });
+
+  it('leaves no part of a line behind what the terminal echoes of Ctrl-C', () => {
+    const stderr = stream(terminal);
+    const output = createOutput({ json: false, stdout: stream(terminal), stderr, env: { NO_COLOR: '1' } });
+    output.live(['[██░░] 1 of 2']);
+    stderr.write('^C');
+    output.say('bye');
+    expect(screenOf(stderr.text())).toEqual(['bye']);
+  });
+
+  it('takes the live lines away before anything else is written', () => {
+    const stderr = stream(terminal);
+    const stdout = stream(terminal);
+    const output = createOutput({ json: false, stdout, stderr, env: {} });
+    output.live(['one']);
+    output.print('done');
+    output.say('bye');
+    expect(stderr.written.slice(1)).toEqual([`\r${escape}[1A${escape}[J`, 'bye\n']);
+    expect(stdout.text()).toBe('done\n');
+  });
+
+  it('shows no more than fits: a line that wrapped could not be taken back', () => {
+    const stderr = stream(terminal);
+    const output = createOutput({ json: false, stdout: stream(), stderr, env: { NO_COLOR: '1' } });
+    output.live(Array.from({ length: 9 }, (_, index) => `${index} ${'x'.repeat(40)}`));
+    const lines = stderr.text().trimEnd().split('\n');
+    expect(lines).toHaveLength(4);
+    expect(Math.max(...lines.map((line) => line.length))).toBe(19);
+  });
+
+  it('colours what goes there', () => {
+    const stderr = stream(terminal);
+    createOutput({ json: false, stdout: stream(), stderr, env: {} }).fail('no');
+    expect(stderr.text()).toBe(`${escape}[31merror:${escape}[39m no\n`);
+  });
+
+  it.each([{ NO_COLOR: '1' }, { TERM: 'dumb' }])('respects %j', (env) => {
+    const stderr = stream(terminal);
+    createOutput({ json: false, stdout: stream(), stderr, env }).fail('no');
+    expect(stderr.text()).toBe('error: no\n');
+  });
+
+  it('does not colour results that go to a file meanwhile', () => {
+    const stdout = stream();
+    const output = createOutput({ json: false, stdout, stderr: stream(terminal), env: {} });
+    output.print(output.colors.dim('[1/2]'));
+    expect(stdout.text()).toBe('[1/2]\n');
+  });
+});
+
+describe('elsewhere', () => {
+  it.each([{}, { isTTY: true, json: true }, { isTTY: true, TERM: 'dumb' }])('has no live lines: %j', (given) => {
+    const { isTTY = false, json = false, TERM } = given as { isTTY?: boolean; json?: boolean; TERM?: string };
+    const stderr = stream({ isTTY });
+    const output = createOutput({ json, stdout: stream(), stderr, env: { TERM } });
+    output.live(['one']);
+    expect(output.isLive).toBe(false);
+    expect(stderr.text()).toBe('');
+  });
+
+  it('says nothing with --json but what went wrong', () => {
+    const stderr = stream();
+    const output = createOutput({ json: true, stdout: stream(), stderr, env: {} });
+    output.say('news');
+    output.warn('careful');
+    output.fail('no');
+    expect(stderr.text()).toBe('warning: careful\nerror: no\n');
+  });
+});

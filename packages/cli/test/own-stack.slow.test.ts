@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import path from 'node:path';
+import { z } from 'zod';
+import { fileconv, newFolder, removeFolders, startFileconv } from './fileconv';
+import { until } from '../../../test/support/until';
+
+afterAll(removeFolders);
+
+describe('fileconv convert with a stack of its own', () => {
+  it('ends cleanly at Ctrl-C while it waits for a job, and leaves the folder free for the next stack', async () => {
+    const folder = await newFolder();
+    await writeFile(path.join(folder, 'a.md'), '# A\n');
+    const command = startFileconv(['convert', 'a.md', '--to', 'html', '--json'], {
+      cwd: folder,
+      env: { FILECONV_POLICIES_FIRST_CHECK_AFTER: '5 seconds' },
+    });
+    const serviceLog = path.join(folder, '.fileconv/logs/service.log');
+    await until('a conversion', () => readIfThere(serviceLog).includes('successful'));
+    command.child.kill('SIGINT');
+    const { code, stdout, stderr } = await command.ended;
+    expect({ code, stderr }).toEqual({ code: 130, stderr: '' });
+    const report = z.object({ files: z.array(z.object({ status: z.string() })) }).parse(JSON.parse(stdout));
+    expect(report.files).toEqual([{ status: 'unfinished' }]);
+
+    await writeFile(path.join(folder, 'b.md'), '# B\n');
+    // A version is for workers side by side: nobody makes that of a stack's only worker the current one.
+    const env = { FILECONV_WORKER_BUILD_ID: '0.2.0' };
+    expect(await fileconv(['convert', 'b.md', '--to', 'html'], { cwd: folder, env })).toMatchObject({ code: 0 });
+  }, 120_000);
+});
+
+function readIfThere(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+async function listJobsOf({ pid, temporal }: { pid: number; temporal: string }) {
+  const cwd = await newFolder();
+  const record = {
+    pid,
+    startedBy: 'up',
+    taskQueue: 'file-conversion',
+    service: { url: 'http://127.0.0.1:1' },
+    temporal: { address: temporal, namespace: 'default' },
+  };
+  await mkdir(path.join(cwd, '.fileconv'));
+  await writeFile(path.join(cwd, '.fileconv/stack.json'), JSON.stringify(record));
+  return fileconv(['job', 'list'], { cwd });
+}
+
+it('a stack that was killed is told as such to whoever never named a Temporal', async () => {
+  const { code, stderr } = await listJobsOf({ pid: 999_999_999, temporal: '127.0.0.1:1' });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(
+    /^error: Temporal can't be reached at 127\.0\.0\.1:1.* was ended from outside\. Start it again: fileconv up\n$/,
+  );
+  expect(stderr).not.toContain('TEMPORAL_ADDRESS');
+});
+
+it('a stack that stands still is not told to have ended', async () => {
+  const silent = createServer();
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  try {
+    const temporal = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const { code, stderr } = await listJobsOf({ pid: process.pid, temporal });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/ runs as process \d+ and does not answer\. If that lasts, end it with Ctrl-C there/);
+  } finally {
+    silent.close();
+  }
+});

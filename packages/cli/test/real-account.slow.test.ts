@@ -1,0 +1,213 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import {
+  accountApp,
+  accountToken,
+  type AccountService,
+  startAccountService,
+} from '../../../test/support/account-service';
+import { endOfPng, formats, learn } from '../../../test/support/account-formats';
+import { until } from '../../../test/support/until';
+import { fileconv, filesBelow, linesOf, newFolder, parseJson, removeFolders } from './fileconv';
+
+/** What commands make of a real account, before anything costs: formats, pairs and names as its pages tell them. */
+
+let service: AccountService;
+let folder: string;
+
+beforeAll(async () => {
+  service = await startAccountService();
+  folder = await newFolder();
+  const config = `default_app = "account"
+[apps.account]
+base_url = "${service.url}"
+app_id = "${accountApp}"
+token_env = "ACCOUNT_TOKEN"
+`;
+  await writeFile(path.join(folder, 'fileconv.toml'), config);
+  await writeFile(path.join(folder, 'dot.png'), 'a picture');
+});
+
+afterAll(async () => {
+  await service.close();
+  await removeFolders();
+});
+
+const run = (...args: string[]) => fileconv(args, { cwd: folder, env: { ACCOUNT_TOKEN: accountToken } });
+
+it.each([
+  ['a target that the service does not know', 'nosuch', 'The service knows no format nosuch.'],
+  ['a target for which is_match is false', 'docx', 'the service does not convert png to docx'],
+])('%s ends with 2, and nothing is uploaded', async (_what, to, message) => {
+  const ended = await run('convert', 'dot.png', '--to', to);
+  expect(ended.stderr).toContain(message);
+  expect(ended.code).toBe(2);
+  expect([service.count('upload/file'), service.count('convert/file')]).toEqual([0, 0]);
+});
+
+it('a misspelt target is told with the closest that there is', async () => {
+  expect((await run('convert', 'dot.png', '--to', 'wepb')).stderr).toContain('Did you mean webp?');
+});
+
+it('fileconv formats lists the names that --to takes, all of them', async () => {
+  const listed = parseJson((await run('formats', '--json')).stdout) as { outputs: { format: string }[] };
+  const names = listed.outputs.map(({ format }) => format);
+  expect(names).toEqual(formats.filter(({ isOutput }) => isOutput).map(({ format }) => format));
+  const shown = linesOf((await run('formats')).stdout).map((line) => line.split(' ')[0]);
+  expect(shown).toEqual(expect.arrayContaining([...names, 'FORMAT']));
+  expect(shown).not.toContain('txt-markdown-markdown');
+  const source: Record<string, string> = { image: 'gif', document: 'docx' };
+  for (const { format, kind } of formats.filter(({ isOutput }) => isOutput)) {
+    const input = source[kind] === format ? (kind === 'image' ? 'png' : 'md') : source[kind];
+    await writeFile(path.join(folder, `there.${input ?? ''}`), 'x');
+    await writeFile(path.join(folder, `there.${format.split('-')[0] ?? ''}`), 'x');
+    // Everything is in order but the destination, which is there already: the format was taken.
+    const ended = await run('convert', `there.${input ?? ''}`, '--to', format);
+    expect([format, ended.stderr]).toEqual([format, expect.stringContaining('exists already')]);
+  }
+  expect(service.count('upload/file')).toBe(0);
+});
+
+it('the dry run of 10,000 files of 6 kinds asks once for each pair, and lists what cannot convert', async () => {
+  const kinds = ['png', 'jpg', 'gif', 'svg', 'md', 'docx'];
+  await mkdir(path.join(folder, 'many'));
+  for (let n = 0; n < 10_000; n += 1) {
+    writeFileSync(path.join(folder, 'many', `${n}.${kinds[n % kinds.length] ?? ''}`), 'x');
+  }
+  const before = service.questions();
+  const ended = await run('batch', 'run', 'many', '--to', 'webp', '--out', 'out', '--dry-run');
+  expect(service.questions() - before).toBe(6);
+  expect(linesOf(ended.stderr)).toEqual([
+    "warning: 1,666 files of format md can't be converted, and will fail without being uploaded: the service does not convert md to webp. See what it converts md to: fileconv formats md",
+    "warning: 1,666 files of format docx can't be converted, and will fail without being uploaded: the service does not convert docx to webp. See what it converts docx to: fileconv formats docx",
+  ]);
+  expect(ended.stdout).toContain('6,668 files to convert');
+  expect(ended.code).toBe(0);
+});
+
+it.each([['--dry-run'], ['--recursive']])(
+  'a batch of which nothing converts is refused, also with %s',
+  async (flag) => {
+    const ended = await run('batch', 'run', 'dot.png', '--to', 'docx', '--out', 'out', flag);
+    expect(ended.stderr).toContain(
+      "1 file of format png can't be converted: the service does not convert png to docx.",
+    );
+    expect(ended.code).toBe(2);
+    const misspelt = await run('batch', 'run', 'dot.png', '--to', 'wepb', '--out', 'out', flag);
+    expect(misspelt.stderr).toBe(
+      "error: 1 file of format png can't be converted: the service knows no format wepb. Did you mean webp? See: fileconv formats\n",
+    );
+    expect([misspelt.code, service.count('upload/file')]).toEqual([2, 0]);
+    expect(existsSync(path.join(folder, '.fileconv/batches/dot-docx'))).toBe(false);
+  },
+);
+
+interface Report {
+  counts: Record<string, number>;
+  failures: { items: object[] }[];
+  files: { csv: string };
+}
+
+describe('a batch of 4 files, one of which is_match is false for', () => {
+  const batch = (...args: string[]) => run('batch', ...args, '--json');
+  const counted = () => ['upload/file', 'convert/file', 'convert/graph'].map((path) => service.count(path));
+  const message = 'The service does not convert md to webp. See what it converts md to: fileconv formats md';
+
+  beforeAll(async () => {
+    await mkdir(path.join(folder, 'mixed'));
+    for (const name of ['a.png', 'b.md', 'c.jpg', 'd.gif']) await writeFile(path.join(folder, 'mixed', name), endOfPng);
+  });
+
+  it('is not asked about a result that is there already and skipped', async () => {
+    await mkdir(path.join(folder, 'there'));
+    await writeFile(path.join(folder, 'there', 'b.webp'), 'mine');
+    const before = service.questions();
+    const dry = await batch('run', 'mixed', '--to', 'webp', '--out', 'there', '--on-existing', 'skip', '--dry-run');
+    expect(parseJson(dry.stdout)).toMatchObject({ todo: 4, refused: [], warnings: { count: 0 } });
+    expect(service.questions() - before).toBe(3);
+  });
+
+  it('uploads and converts three; the fourth is a failed row with the code of a refusal, charge no, and no job', async () => {
+    const before = counted();
+    const dry = await batch('run', 'mixed', '--to', 'webp', '--out', 'webp', '--dry-run');
+    expect(parseJson(dry.stdout)).toMatchObject({
+      todo: 3,
+      refused: [{ input: 'md', output: 'webp', rows: 1, refusal: { code: 'NO_CONVERTER_INPUT_TO_OUTPUT', message } }],
+    });
+    const ended = await batch('run', 'mixed', '--to', 'webp', '--out', 'webp', '--name', 'mixed', '--stop-after', '1');
+    expect(ended.code).toBe(1);
+    expect(ended.stderr).toContain(
+      "warning: 1 file of format md can't be converted, and will fail without being uploaded",
+    );
+    expect(counted()).toEqual([3, 3, 8].map((more, index) => (before[index] ?? 0) + more));
+    const { counts, failures, files } = parseJson(ended.stdout) as Report;
+    expect(counts).toMatchObject({ items: 4, succeeded: 3, failed: 1, cancelled: 0 });
+    expect(failures).toMatchObject([
+      {
+        code: 'NO_CONVERTER_INPUT_TO_OUTPUT',
+        count: 1,
+        advice: 'Choose another target format; `fileconv formats` shows which go together.',
+        items: [{ item: 2, message, charge: 'no' }],
+      },
+    ]);
+    expect(failures[0]?.items[0]).not.toHaveProperty('workflowId');
+    expect(await readFile(files.csv, 'utf8')).toContain(`,NO_CONVERTER_INPUT_TO_OUTPUT,${message},`);
+    expect(await filesBelow(path.join(folder, 'webp'))).toEqual(['a.webp', 'c.webp', 'd.webp']);
+  });
+
+  it('tried again the service is asked again: it may have learned the format', async () => {
+    const before = counted();
+    const still = await batch('retry', 'mixed');
+    expect(still.stderr).toContain("1 file of format md can't be converted: the service does not convert md to webp.");
+    expect(still.code).toBe(2);
+    learn('md', 'webp');
+    const ended = await batch('retry', 'mixed');
+    expect((parseJson(ended.stdout) as Report).counts).toMatchObject({ succeeded: 1, skipped: 3, failed: 0 });
+    expect(ended.code).toBe(0);
+    expect(counted()).toEqual([1, 1, 2].map((more, index) => (before[index] ?? 0) + more));
+  });
+});
+
+it('takes no name of a format for an extension: files whose ending is none are sent', async () => {
+  await mkdir(path.join(folder, 'endings'));
+  for (const name of ['a.png', 'b.jpeg']) await writeFile(path.join(folder, 'endings', name), endOfPng);
+  const dry = await run('batch', 'run', 'endings', '--to', 'webp', '--out', 'out', '--dry-run', '--json');
+  expect(parseJson(dry.stdout)).toMatchObject({ todo: 2, refused: [], warnings: { count: 0 } });
+});
+
+it('a batch that was joined ends with its report, whatever is refused of what has come since', async () => {
+  await mkdir(path.join(folder, 'grows'));
+  await writeFile(path.join(folder, 'grows', 'a.png'), endOfPng);
+  const env = { ACCOUNT_TOKEN: accountToken, FILECONV_POLICIES_FIRST_CHECK_AFTER: '6 seconds' };
+  const start = () =>
+    fileconv(['batch', 'run', 'grows', '--to', 'gif', '--out', 'gif', '--json'], { cwd: folder, env });
+  const before = service.count('convert/file');
+  const first = start();
+  await until('the first job was submitted', () => service.count('convert/file') > before);
+  await writeFile(path.join(folder, 'grows', 'b.md'), '# B');
+  const joined = await start();
+  expect((await first).code).toBe(0);
+  const { counts, failures } = parseJson(joined.stdout) as Report;
+  expect([counts, joined.code]).toMatchObject([{ items: 2, skipped: 1, failed: 1 }, 1]);
+  expect(failures).toMatchObject([{ code: 'NO_CONVERTER_INPUT_TO_OUTPUT', count: 1 }]);
+});
+
+it('a dry run needs no service: what could not be asked is said in one line', async () => {
+  const env = { ACCOUNT_TOKEN: accountToken, FILECONV_APPS_ACCOUNT_BASE_URL: 'http://127.0.0.1:9' };
+  const ended = await fileconv(['batch', 'run', 'dot.png', '--to', 'webp', '--dry-run'], { cwd: folder, env });
+  expect(linesOf(ended.stderr)).toEqual([
+    expect.stringMatching(/^warning: The formats could not be checked beforehand: .*can't be reached/),
+  ]);
+  expect(ended.code).toBe(0);
+});
+
+it('service check passes, and every request says which client it comes from', async () => {
+  const ended = await run('service', 'check', '--app', 'account');
+  expect(linesOf(ended.stdout).filter((line) => line.startsWith('fail'))).toEqual([]);
+  expect(ended.code).toBe(0);
+  expect(linesOf(ended.stdout)).toContainEqual(
+    expect.stringMatching(/^pass +page: convert\/graph +convert\/graph tells/),
+  );
+  expect([...service.userAgents]).toContainEqual(expect.stringMatching(/^temporal-file-conversion\/\d/));
+});

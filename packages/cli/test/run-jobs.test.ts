@@ -1,0 +1,111 @@
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { ServiceError } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/common';
+import { ConversionFailedError } from '../../../src/client/conversion-handle';
+import type { FileConversionClient } from '../../../src/client/file-conversion-client';
+import type { RunOptions } from '../src/convert/run-jobs';
+import { runJobs } from '../src/convert/run-jobs';
+import type { ConversionRequest } from '../../../src/client/job-request';
+
+type End = () => Promise<unknown>;
+
+/** A client whose jobs end as the test says, by the name of their source. */
+function clientOf(ends: Record<string, End>): { client: FileConversionClient; requests: ConversionRequest[] } {
+  const requests: ConversionRequest[] = [];
+  const client = {
+    start(request: ConversionRequest) {
+      requests.push(request);
+      const name = typeof request.source === 'string' ? path.basename(request.source) : '';
+      return Promise.resolve({ workflowId: `convert/${name}`, result: ends[name] });
+    },
+  };
+  return { client: client as unknown as FileConversionClient, requests };
+}
+
+function optionsFor(client: FileConversionClient, extra: Partial<RunOptions> = {}): RunOptions {
+  return {
+    client,
+    untilClosed: (run) => run(),
+    to: 'pdf',
+    from: undefined,
+    onExisting: 'fail',
+    mode: undefined,
+    policies: {},
+    parallel: 20,
+    cwd: '/home/user',
+    progress: {
+      begin: () => ({ started: () => undefined, end: () => undefined }),
+      close: () => undefined,
+    },
+    inFlight: new Map(),
+    onOutcome: () => undefined,
+    signal: new AbortController().signal,
+    ...extra,
+  };
+}
+
+const jobOf = (file: string) => ({
+  input: { file, path: `/home/user/${file}`, extension: 'md' },
+  destination: `/home/user/out/${file.replace(/md$/, 'pdf')}`,
+});
+const succeeded = () => Promise.resolve({ status: 'succeeded', warnings: {}, possiblyChargedTwice: false });
+const after = (ms: number) => () => new Promise((resolve) => setTimeout(() => resolve(succeeded()), ms));
+
+it('gives the outcomes in the order of the files, however the jobs end', async () => {
+  const { client } = clientOf({ 'a.md': after(40), 'b.md': after(5), 'c.md': after(20) });
+  const told: string[] = [];
+  const outcomes = await runJobs(
+    ['a.md', 'b.md', 'c.md'].map(jobOf),
+    optionsFor(client, { onOutcome: ({ file }, done) => told.push(`${done} ${file}`) }),
+  );
+  expect(told).toEqual(['1 b.md', '2 c.md', '3 a.md']);
+  expect(outcomes.map(({ file }) => file)).toEqual(['a.md', 'b.md', 'c.md']);
+});
+
+it('starts no more jobs than may be in flight, and none after an interruption', async () => {
+  const interrupt = new AbortController();
+  const { client, requests } = clientOf({ 'a.md': after(10), 'b.md': () => new Promise(() => undefined) });
+  const running = runJobs(
+    ['a.md', 'b.md', 'c.md', 'd.md'].map(jobOf),
+    optionsFor(client, { parallel: 1, signal: interrupt.signal }),
+  );
+  setTimeout(() => interrupt.abort(), 60);
+  expect((await running).map(({ status }) => status)).toEqual(['converted', 'unfinished', 'notStarted', 'notStarted']);
+  expect(requests.map(({ source }) => source)).toEqual(['/home/user/a.md', '/home/user/b.md']);
+});
+
+describe('a failure is told in terms of what was typed', () => {
+  const name = '100% #1.md';
+  const failing = async (error: Error) => {
+    const { client } = clientOf({ [name]: () => Promise.reject(error) });
+    const [outcome] = await runJobs([jobOf(name)], optionsFor(client));
+    return outcome?.error;
+  };
+  const failed = (message: string) =>
+    new ConversionFailedError({ code: 'SOME_CODE', message, workflowId: 'w', cause: undefined });
+
+  it('with paths in place of URIs, and the file as it was named', async () => {
+    const result = pathToFileURL('/home/user/out/100% #1.pdf').href;
+    const source = pathToFileURL(`/home/user/${name}`).href;
+    expect(await failing(failed(`100% #1.md → pdf: Cannot write ${result}: no space; read ${source}.`))).toEqual({
+      code: 'SOME_CODE',
+      message: `${name} → pdf: Cannot write out/100% #1.pdf: no space; read ${name}.`,
+    });
+  });
+
+  it('with the job that goes on when the connection to Temporal is lost', async () => {
+    const cause = new Error('connect ECONNREFUSED 127.0.0.1:7233');
+    expect(await failing(new ServiceError('Failed to get Workflow execution history', { cause }))).toEqual({
+      code: 'TEMPORAL_UNREACHABLE',
+      message: `${name} → pdf: the connection to Temporal was lost (connect ECONNREFUSED 127.0.0.1:7233). The job convert/${name} goes on when Temporal is back.`,
+    });
+  });
+
+  it('with a hint when Temporal does not know the job', async () => {
+    expect(await failing(new WorkflowNotFoundError('not found', 'convert/x', undefined))).toMatchObject({
+      code: 'JOB_UNKNOWN',
+      message: expect.stringContaining('Temporal knows no job convert/x any more') as unknown,
+    });
+  });
+});

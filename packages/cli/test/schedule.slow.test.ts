@@ -1,0 +1,92 @@
+import { mkdir, utimes, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { until } from '../../../test/support/until';
+import { fileconv, filesBelow, newFolder, parseJson, removeFolders } from './fileconv';
+import type { RunningStack } from './running-stack';
+import { startStack } from './running-stack';
+
+describe('fileconv schedule', () => {
+  let stack: RunningStack;
+  let cwd: string;
+
+  beforeAll(async () => {
+    stack = await startStack();
+    cwd = await newFolder();
+    await mkdir(path.join(cwd, 'in'));
+    await writeFile(path.join(cwd, 'in', 'a.md'), '# A\n');
+    await utimes(path.join(cwd, 'in', 'a.md'), new Date('2026-01-01'), new Date('2026-01-01'));
+  });
+  afterAll(async () => {
+    await stack.stop();
+    await removeFolders();
+  });
+
+  const schedule = (...args: string[]) => fileconv(['schedule', ...args], { cwd, env: stack.env });
+  const create = (...args: string[]) => schedule('create', '--from', 'in', '--to', 'html', '--out', 'out', ...args);
+
+  interface Listed {
+    schedules: { name: string; isPaused: boolean; work?: { everyMs?: number } }[];
+  }
+  const find = async (name: string) => {
+    const { schedules } = parseJson((await schedule('list', '--json')).stdout) as Listed;
+    return schedules.find((each) => each.name === name);
+  };
+
+  it('makes a schedule that is listed, triggered, paused, resumed, made up for and deleted', async () => {
+    const created = await create('--every', '1h', '--settled', '1s', '--name', 'scans', '--json');
+    expect(created).toMatchObject({ code: 0, stderr: '' });
+    expect(parseJson(created.stdout)).toEqual({ schedule: 'scans', created: true });
+    await until('it is listed', async () => (await find('scans')) !== undefined);
+    expect(await find('scans')).toMatchObject({ isPaused: false, work: { everyMs: 3_600_000 } });
+    expect((await schedule('list')).stdout).toMatch(/scans +│? *every 1 hour/);
+    const inTokyo = await fileconv(['schedule', 'list'], { cwd, env: { ...stack.env, TZ: 'Asia/Tokyo' } });
+    expect(inTokyo.stdout).toMatch(/LAST \(HERE\) +LAST \(UTC\) +NEXT \(HERE\) +NEXT \(UTC\)/);
+
+    const triggered = await schedule('trigger', 'scans');
+    expect(triggered.stdout).toContain('once there is something to do: fileconv batch status scans');
+    const status = await fileconv(['batch', 'status', 'scans'], { cwd, env: stack.env });
+    expect([status.stdout, status.stderr].join('')).toMatch(/Batch scans has not begun: schedule scans|^Batch scans: /);
+    await until('the file is converted', async () => (await filesBelow(cwd)).includes(path.join('out', 'a.html')));
+    await until('its batch has ended', async () => {
+      const { stdout } = await fileconv(['batch', 'status', 'scans', '--json'], { cwd, env: stack.env });
+      return (parseJson(stdout) as { status?: string }).status === 'completed';
+    });
+
+    expect((await schedule('pause', 'scans', '--reason', 'month end')).stdout).toContain('fileconv schedule resume');
+    await until('the list knows', async () => (await find('scans'))?.isPaused === true);
+    expect((await schedule('resume', 'scans')).code).toBe(0);
+    expect((await schedule('backfill', 'scans', '--since', '3h')).code).toBe(0);
+    expect((await schedule('delete', 'scans', '--json')).code).toBe(0);
+    const gone = await schedule('trigger', 'scans');
+    expect(gone.code).toBe(2);
+    expect(gone.stderr).toContain('There is no schedule scans. See: fileconv schedule list');
+  });
+
+  it('refuses a name that is taken', async () => {
+    expect((await create('--cron', '0 6 * * 1-5', '--name', 'taken')).code).toBe(0);
+    const again = await create('--every', '1h', '--name', 'taken', '--json');
+    expect(again.code).toBe(2);
+    expect(parseJson(again.stdout)).toMatchObject({ error: { code: 'INPUT_UNUSABLE' } });
+    expect(again.stderr).toContain('fileconv schedule delete taken');
+  });
+
+  it.each([
+    [['--cron', '61 * * * *'], 'times'],
+    [['--cron', '0 6 * * *', '--time-zone', 'Nowhere/Land'], 'times'],
+    [['--every', '1s'], '10s or more'],
+    [['--every', 'often'], '10s or more'],
+    [['--every', '1h', '--cron', '0 6 * * *'], 'either --every or --cron'],
+    [[], 'either --every or --cron'],
+    [['--every', '1h', '--time-zone', 'Europe/Berlin'], '--time-zone is for --cron'],
+    [['--every', '1h', '--from', 'nowhere'], 'nowhere does not exist'],
+    [['--every', '1h', '--from', 'in/a.md'], 'in/a.md is not a folder'],
+    [['--every', '1h', '--to', 'nothing'], 'nothing'],
+    [['--every', '1h', '--settled', '2d'], 'at most 12h'],
+    [['--every', '1h', '--name', '../up'], "can't be the name"],
+  ])('refuses %j with exit code 2 and says why', async (args, reason) => {
+    const { code, stderr, stdout } = await create('--name', 'refused', ...args);
+    expect(code).toBe(2);
+    expect(stderr).toContain(reason);
+    expect(stdout).toBe('');
+  });
+});

@@ -1,0 +1,109 @@
+import { execFile } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import type { Command } from 'commander';
+import { z } from 'zod';
+import { buildCommands } from '../src/command-tree';
+import { createOutput } from '../src/output';
+import { commandEnv, mainFile, newFolder, parseJson, removeFolders } from './fileconv';
+
+/** What the shell learns of each command when Temporal can't be reached. */
+
+afterAll(removeFolders);
+
+const address = '127.0.0.1:1';
+const failed = 1;
+const batchCouldNotRun = 3;
+
+/** A command line of each command that needs Temporal to be there. */
+const needsTemporal: [line: string, code: number][] = [
+  ['convert in/a.md --to html', failed],
+  ['credits restored', failed],
+  ['batch run in --to html --out out', batchCouldNotRun],
+  ['batch status x', batchCouldNotRun],
+  ['batch watch x', batchCouldNotRun],
+  ['batch list', batchCouldNotRun],
+  ['batch report x', batchCouldNotRun],
+  ['batch pause x', batchCouldNotRun],
+  ['batch resume x', batchCouldNotRun],
+  ['batch window x 5', batchCouldNotRun],
+  ['batch cancel x', batchCouldNotRun],
+  ['schedule create --every 1h --from in --to html --out out', failed],
+  ['schedule list', failed],
+  ['schedule pause x', failed],
+  ['schedule resume x', failed],
+  ['schedule trigger x', failed],
+  ['schedule backfill x --since 24h', failed],
+  ['schedule delete x', failed],
+  ['job list', failed],
+  ['job count', failed],
+  ['job show x', failed],
+  ['job watch x', failed],
+  ['job cancel x', failed],
+  ['job retry x', failed],
+  ['limit show', failed],
+  ['limit set 5', failed],
+  ['limit clear', failed],
+  ['deployment show', failed],
+  ['deployment set-current x', failed],
+  ['deployment ramp x 5', failed],
+  ['namespace init', failed],
+  ['doctor', failed],
+];
+
+/** They start and wait for it, run beside it, or have tests of their own: `worker` and `batch retry`. */
+const others = /^(up|worker|batch retry|callbacks|codec-server|formats|service( .*)?|config .*)$/;
+
+const endedSchema = z.array(z.object({ code: z.int(), stdout: z.string(), stderr: z.string() }));
+
+it('a command that can not reach Temporal ends with 1, one of batch with 3, and says so in one line', async () => {
+  const cwd = await newFolder();
+  await mkdir(path.join(cwd, 'in'));
+  await writeFile(path.join(cwd, 'in/a.md'), '# A\n');
+  const all = await runAll(
+    cwd,
+    needsTemporal.map(([line]) => line.split(' ')),
+  );
+  const told = needsTemporal.map(([line], n) => {
+    const { code, stderr = '' } = all[n] ?? {};
+    return [line, code, line === 'doctor' ? line : stderr.replace(/^(.* at 127\.0\.0\.1:1)\b.*\n$/, '$1')];
+  });
+  const reason = `error: Temporal can't be reached at ${address}`;
+  expect(told).toEqual(needsTemporal.map(([line, code]) => [line, code, line === 'doctor' ? line : reason]));
+});
+
+it('those are all the commands that need it', () => {
+  const stream = { write: () => true };
+  const output = createOutput({ stdout: stream, stderr: stream, env: {}, json: false });
+  const names = leaves(buildCommands(output, () => Promise.resolve()));
+  const covered = names.filter((name) => needsTemporal.some(([line]) => `${line} `.startsWith(`${name} `)));
+  expect(names.filter((name) => !covered.includes(name) && !others.test(name))).toEqual([]);
+  expect(covered).toHaveLength(needsTemporal.length);
+});
+
+function leaves(command: Command): string[] {
+  return command.commands.flatMap((each) =>
+    each.commands.length === 0 ? [each.name()] : leaves(each).map((name) => `${each.name()} ${name}`),
+  );
+}
+
+/** All in one process, at a time: each waits for some seconds. */
+async function runAll(cwd: string, lines: string[][]): Promise<z.infer<typeof endedSchema>> {
+  const program = path.join(path.dirname(mainFile), 'program.js');
+  const script = `
+    const { runCommandLine } = require(${JSON.stringify(program)});
+    const run = async (argv) => {
+      const texts = { stdout: '', stderr: '' };
+      const stream = (name) => ({ write: (text) => ((texts[name] += text), true) });
+      const host = { env: process.env, cwd: ${JSON.stringify(cwd)}, homeDir: ${JSON.stringify(cwd)} };
+      const code = await runCommandLine(argv, { ...host, stdout: stream('stdout'), stderr: stream('stderr') });
+      return { code, ...texts };
+    };
+    Promise.all(${JSON.stringify(lines)}.map(run)).then((all) => {
+      process.stdout.write(JSON.stringify(all), () => process.exit());
+    });`;
+  const env = commandEnv({ TEMPORAL_ADDRESS: address });
+  const { stdout } = await promisify(execFile)(process.execPath, ['-e', script], { env, cwd, timeout: 50_000 });
+  return endedSchema.parse(parseJson(stdout));
+}

@@ -1,0 +1,240 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import type { Server } from 'node:net';
+import { createServer } from 'node:net';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { freePort } from '../src/dev-server';
+import { fileconv, linesOf, newFolder, parseJson, removeFolders, startFileconv } from './fileconv';
+import { childrenOf, isAlive, untilDead } from './processes';
+import { hasScript, openTerminal } from './pseudo-terminal';
+import { noisyPng } from './samples';
+
+const onLinux = process.platform === 'linux' ? it : it.skip;
+jest.setTimeout(120_000);
+afterAll(removeFolders);
+
+describe('fileconv up', () => {
+  onLinux('prints where everything is, serves commands, refuses a second one, and leaves nothing behind', async () => {
+    const cwd = await newFolder();
+    const up = startFileconv(['up'], { cwd });
+    await up.until(/Ctrl-C stops everything/);
+    const shown = new Map(linesOf(up.stdout()).map((line) => line.split(/ {2,}/) as [string, string]));
+    expect(shown.get('Temporal')).toMatch(/^127\.0\.0\.1:\d+ \(namespace default\)$/);
+    expect(shown.get('Worker')).toBe('task queue file-conversion');
+    expect(shown.get('State and logs')).toBe(path.join(cwd, '.fileconv'));
+    expect((await fetch(shown.get('Temporal UI') ?? '')).status).toBe(200);
+    expect((await fetch(`${shown.get('Conversion service') ?? ''}/v1/format/get`)).status).toBe(405);
+    expect((await fetch(`${shown.get('Callbacks') ?? ''}/healthz`)).status).toBe(200);
+    expect(up.stderr()).toBe('');
+
+    const second = await fileconv(['up'], { cwd });
+    expect(second).toMatchObject({ code: 1, stdout: '' });
+    const [told = '', ...others] = linesOf(second.stderr);
+    expect(others).toEqual([]);
+    expect(told.replace(/since [\d :-]+ UTC/, 'since TIME')).toBe(
+      `error: Process ${up.child.pid ?? 0} has run the stack of ${cwd}/.fileconv since TIME. Its Temporal UI is ${shown.get('Temporal UI') ?? ''}. Use it (\`fileconv convert ...\`), or stop it with Ctrl-C there.`,
+    );
+    const json = await fileconv(['up', '--json'], { cwd });
+    expect(parseJson(json.stdout)).toMatchObject({ error: { code: 'STACK_RUNNING' } });
+
+    const parts = childrenOf(up.child.pid ?? 0);
+    expect([...parts.keys()].sort()).toEqual(['service', 'temporal', 'worker']);
+    const askedAt = Date.now();
+    up.child.kill('SIGINT');
+    const ended = await up.ended;
+    expect(ended.code).toBe(0);
+    expect(Date.now() - askedAt).toBeLessThan(10_000);
+    expect(linesOf(ended.stderr)).toEqual([expect.stringMatching(/^Stopping; .* next `fileconv up`/)]);
+    expect([...parts.values()].filter(isAlive)).toEqual([]);
+    expect(existsSync(path.join(cwd, '.fileconv/stack.json'))).toBe(false);
+  });
+
+  it('prints one JSON document with --json', async () => {
+    const cwd = await newFolder();
+    const up = startFileconv(['up', '--json'], { cwd });
+    await up.untilJson();
+    up.child.kill('SIGTERM');
+    const ended = await up.ended;
+    const url: unknown = expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/);
+    expect(parseJson(ended.stdout)).toEqual({
+      pid: up.child.pid,
+      startedBy: 'up',
+      temporal: { address: expect.stringMatching(/^127/) as unknown, namespace: 'default', uiUrl: url },
+      service: { url },
+      callbacks: { url },
+      taskQueue: 'file-conversion',
+    });
+    expect(ended).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  onLinux('starts its parts again when they are killed, and goes on converting', async () => {
+    const cwd = await newFolder();
+    await writeFile(path.join(cwd, 'a.png'), noisyPng(8));
+    const up = startFileconv(['up'], { cwd });
+    await up.until(/Ctrl-C stops everything/);
+    const before = childrenOf(up.child.pid ?? 0);
+    for (const part of ['worker', 'service']) process.kill(before.get(part) ?? 0, 'SIGKILL');
+    await up.until(/The worker ended unasked/);
+    await up.until(/The conversion service ended unasked/);
+    await untilServes(up.stdout());
+
+    const ended = await fileconv(['convert', 'a.png', '--to', 'webp'], { cwd });
+    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    const after = childrenOf(up.child.pid ?? 0);
+    expect([...after.keys()].sort()).toEqual(['service', 'temporal', 'worker']);
+    expect(after.get('worker')).not.toBe(before.get('worker'));
+    up.child.kill('SIGINT');
+    expect((await up.ended).code).toBe(0);
+    expect([...after.values()].filter(isAlive)).toEqual([]);
+  });
+
+  it('finds other ports when the usual ones are taken, and works beside other stacks', async () => {
+    const taken = await Promise.all([7233, 8233, 8465].map(occupy));
+    const [one, two] = await Promise.all([newFolder(), newFolder()]);
+    const stacks = [one, two].map((cwd) => startFileconv(['up', '--json'], { cwd }));
+    await Promise.all(stacks.map((up) => up.untilJson()));
+    await Promise.all([one, two].map((cwd) => writeFile(path.join(cwd, 'a.png'), noisyPng(8))));
+    const ended = await Promise.all([one, two].map((cwd) => fileconv(['convert', 'a.png', '--to', 'webp'], { cwd })));
+    expect(ended.map(({ code, stderr }) => ({ code, stderr }))).toEqual([
+      { code: 0, stderr: '' },
+      { code: 0, stderr: '' },
+    ]);
+    for (const up of stacks) up.child.kill('SIGINT');
+    expect((await Promise.all(stacks.map((up) => up.ended))).map(({ code }) => code)).toEqual([0, 0]);
+    for (const server of taken) server?.close();
+  });
+
+  it('says so when the port that was asked for is taken', async () => {
+    const cwd = await newFolder();
+    const port = await freePort();
+    const server = await occupy(port);
+    const ended = await fileconv(['up'], { cwd, env: { FILECONV_SERVICE_PORT: String(port) } });
+    server?.close();
+    expect(ended).toMatchObject({ code: 1, stdout: '' });
+    expect(linesOf(ended.stderr)).toEqual([
+      expect.stringMatching(
+        new RegExp(
+          `^error: The conversion service ended while it started: Another program listens on 127\\.0\\.0\\.1:${port}\\. `,
+        ),
+      ),
+    ]);
+  });
+
+  onLinux('says who starts the stack when another has begun to and is not ready yet', async () => {
+    const cwd = await newFolder();
+    const first = startFileconv(['up'], { cwd });
+    while (!existsSync(path.join(cwd, '.fileconv/stack-holder.json'))) await sleep(10);
+    // As slow as a download of Temporal would be.
+    first.child.kill('SIGSTOP');
+    const second = await fileconv(['up'], { cwd, env: { TZ: 'Asia/Tokyo' } });
+    first.child.kill('SIGCONT');
+    expect(second.code).toBe(1);
+    const time = String.raw`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`;
+    expect(second.stderr).toMatch(
+      new RegExp(
+        `^error: Process ${first.child.pid ?? 0} has been starting the stack of .*\\.fileconv since ${time} \\(.*\\d UTC\\)\\. Use it as soon as it is there`,
+      ),
+    );
+    first.child.kill('SIGINT');
+    await first.ended;
+  });
+
+  onLinux('starts a part again that is killed while it starts', async () => {
+    const cwd = await newFolder();
+    const up = startFileconv(['up'], { cwd });
+    const pid = up.child.pid ?? 0;
+    for (const part of ['temporal', 'service', 'worker']) {
+      while (!childrenOf(pid).has(part)) await sleep(5);
+      process.kill(childrenOf(pid).get(part) ?? 0, 'SIGKILL');
+      await up.until(new RegExp(`${part} ended unasked; it is started again`, 'i'));
+    }
+    await up.until(/Ctrl-C stops everything/);
+    up.child.kill('SIGINT');
+    expect((await up.ended).code).toBe(0);
+  });
+
+  (hasScript ? it : it.skip)('stops all of its parts when its terminal is closed', async () => {
+    const cwd = await newFolder();
+    const terminal = openTerminal(['up'], { cwd });
+    const record = path.join(cwd, '.fileconv/stack.json');
+    while (!existsSync(record)) await sleep(20);
+    const { pid } = z.object({ pid: z.int() }).parse(parseJson(await readFile(record, 'utf8')));
+    const parts = [...childrenOf(pid).values()];
+    expect(parts).toHaveLength(3);
+    terminal.kill('SIGKILL');
+    await Promise.all([pid, ...parts].map(untilDead));
+    expect(existsSync(record)).toBe(false);
+  });
+
+  onLinux('stops what it has started when it is interrupted while it starts', async () => {
+    const cwd = await newFolder();
+    const up = startFileconv(['up'], { cwd });
+    const pid = up.child.pid ?? 0;
+    while (childrenOf(pid).size === 0) await sleep(10);
+    const parts = childrenOf(pid);
+    up.child.kill('SIGINT');
+    const ended = await up.ended;
+    expect(ended).toMatchObject({ code: 130, stdout: '' });
+    expect(linesOf(ended.stderr)).toEqual(['error: Interrupted while it started.']);
+    expect([...parts.values()].filter(isAlive)).toEqual([]);
+  });
+
+  onLinux('leaves nothing but Temporal when it is killed itself, and the next one takes over from there', async () => {
+    const cwd = await newFolder();
+    const up = startFileconv(['up'], { cwd });
+    await up.until(/Ctrl-C stops everything/);
+    const parts = childrenOf(up.child.pid ?? 0);
+    up.child.kill('SIGKILL');
+    await up.ended;
+    await Promise.all(['worker', 'service'].map((part) => untilDead(parts.get(part) ?? 0)));
+
+    const next = startFileconv(['up'], { cwd });
+    await next.until(/Ctrl-C stops everything/);
+    expect(isAlive(parts.get('temporal') ?? 0)).toBe(true);
+    next.child.kill('SIGINT');
+    expect((await next.ended).code).toBe(0);
+    await untilDead(parts.get('temporal') ?? 0);
+  });
+
+  it('is not led astray by the record of a stack that was killed', async () => {
+    const cwd = await newFolder();
+    await mkdir(path.join(cwd, '.fileconv'));
+    const record = {
+      pid: 2 ** 22 + 1,
+      startedBy: 'up',
+      temporal: { address: '127.0.0.1:1', namespace: 'default', uiUrl: 'http://127.0.0.1:1' },
+      service: { url: 'http://127.0.0.1:1' },
+      taskQueue: 'file-conversion',
+    };
+    await writeFile(path.join(cwd, '.fileconv/stack.json'), JSON.stringify(record));
+    await writeFile(path.join(cwd, 'a.png'), noisyPng(8));
+    const up = startFileconv(['up'], { cwd });
+    await up.until(/Ctrl-C stops everything/);
+    expect(await readFile(path.join(cwd, '.fileconv/stack.json'), 'utf8')).not.toContain('127.0.0.1:1"');
+    const ended = await fileconv(['convert', 'a.png', '--to', 'webp'], { cwd });
+    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    up.child.kill('SIGINT');
+    expect((await up.ended).code).toBe(0);
+  });
+});
+
+/** Takes a port, unless somebody has it already. */
+async function occupy(port: number): Promise<Server | undefined> {
+  const server = createServer((socket) => socket.destroy());
+  return await new Promise((resolve) => {
+    server.once('error', () => resolve(undefined));
+    server.listen(port, '127.0.0.1', () => resolve(server));
+  });
+}
+
+async function untilServes(shown: string): Promise<void> {
+  const url = /^Conversion service +(\S+)$/m.exec(shown)?.[1] ?? '';
+  const answers = () =>
+    fetch(`${url}/v1/format/get`).then(
+      () => true,
+      () => false,
+    );
+  while (!(await answers())) await sleep(50);
+}

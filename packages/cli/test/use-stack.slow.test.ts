@@ -1,0 +1,204 @@
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../src/dev-server';
+import { testTemporalAddress } from '../../../test/support/temporal';
+import { fileconv, filesBelow, linesOf, newFolder, parseJson, removeFolders, startFileconv } from './fileconv';
+import { childrenOf, isAlive } from './processes';
+import { noisyPng } from './samples';
+
+const onLinux = process.platform === 'linux' ? it : it.skip;
+jest.setTimeout(120_000);
+afterAll(removeFolders);
+
+async function folderWithPictures(...names: string[]): Promise<string> {
+  const folder = await newFolder();
+  for (const name of names) await writeFile(path.join(folder, name), noisyPng(8));
+  return folder;
+}
+
+describe('without a running stack, convert', () => {
+  onLinux('starts one, says so, and stops all of it', async () => {
+    const cwd = await folderWithPictures('a.png');
+    const command = startFileconv(['convert', 'a.png', '--to', 'webp'], {
+      cwd,
+      env: { FILECONV_POLICIES_FIRST_CHECK_AFTER: '2 seconds' },
+    });
+    const parts = new Map<string, number>();
+    while (parts.size < 3) {
+      for (const [part, pid] of childrenOf(command.child.pid ?? 0)) parts.set(part, pid);
+      await sleep(20);
+    }
+    const ended = await command.ended;
+    expect(ended).toMatchObject({
+      code: 0,
+      stderr: `No stack runs in ${cwd}/.fileconv: starting one for this command (\`fileconv up\` keeps one).\n`,
+    });
+    expect(ended.stdout).toMatch(/^a\.png → a\.webp \(/);
+    expect([...parts.values()].filter(isAlive)).toEqual([]);
+    expect(await filesBelow(cwd)).toEqual(['a.png', 'a.webp']);
+  });
+
+  it('takes its turn when another one works in the same folder', async () => {
+    const cwd = await folderWithPictures('a.png', 'b.png');
+    const all = await Promise.all(
+      ['a.png', 'b.png'].map((name) => fileconv(['convert', name, '--to', 'gif'], { cwd })),
+    );
+    expect(all.map(({ code }) => code)).toEqual([0, 0]);
+    expect(await filesBelow(cwd)).toEqual(['a.gif', 'a.png', 'b.gif', 'b.png']);
+    const said = all.flatMap(({ stderr }) => linesOf(stderr));
+    expect(said).toContainEqual(`Another fileconv command holds the stack of ${cwd}/.fileconv; waiting for it.`);
+  });
+
+  it('says on Ctrl-C that its jobs go on with the next stack, where they do', async () => {
+    const cwd = await folderWithPictures('a.png');
+    const env = { FILECONV_POLICIES_FIRST_CHECK_AFTER: '8 seconds', FILECONV_CALLBACKS_EMBEDDED: 'off' };
+    const command = startFileconv(['convert', 'a.png', '--to', 'webp', '--json'], { cwd, env });
+    await untilJobRuns(cwd);
+    command.child.kill('SIGINT');
+    const ended = await command.ended;
+    expect(ended.code).toBe(130);
+    expect(parseJson(ended.stdout)).toMatchObject({ files: [{ file: 'a.png', status: 'unfinished' }] });
+    expect((await filesBelow(cwd)).filter((name) => !name.startsWith('.'))).toEqual(['a.png']);
+
+    const up = startFileconv(['up'], { cwd });
+    while (!existsSync(path.join(cwd, 'a.webp'))) await sleep(50);
+    up.child.kill('SIGINT');
+    expect((await up.ended).code).toBe(0);
+    expect(await filesBelow(cwd)).toEqual(['a.png', 'a.webp']);
+  });
+
+  it('ends at once on Ctrl-C while the stack starts', async () => {
+    const cwd = await folderWithPictures('a.png');
+    const command = startFileconv(['convert', 'a.png', '--to', 'webp'], { cwd });
+    await command.until(/starting one for this command/);
+    command.child.kill('SIGINT');
+    const ended = await command.ended;
+    expect(ended.code).toBe(130);
+    expect(linesOf(ended.stderr).slice(1)).toEqual(['error: Interrupted before any job was started.']);
+    expect(await filesBelow(cwd)).toEqual(['a.png']);
+  });
+});
+
+const onQueue = () => ({ FILECONV_WORKER_TASK_QUEUE: `cli-${randomUUID()}` });
+
+describe('with TEMPORAL_ADDRESS, convert', () => {
+  const external = () => ({ TEMPORAL_ADDRESS: testTemporalAddress(), ...onQueue() });
+
+  it('starts a worker and a service of its own when nobody polls the task queue', async () => {
+    const cwd = await folderWithPictures('a.png');
+    const env = external();
+    const ended = await fileconv(['convert', 'a.png', '--to', 'webp'], { cwd, env });
+    expect(ended).toMatchObject({
+      code: 0,
+      stderr: `No worker polls task queue ${env.FILECONV_WORKER_TASK_QUEUE}: starting a service and a worker for this command.\n`,
+    });
+    expect(await filesBelow(cwd)).toEqual(['a.png', 'a.webp']);
+  });
+
+  it('uses the worker and the service that run, which end with 0 when they are asked to', async () => {
+    const cwd = await folderWithPictures('a.png');
+    const env = { ...external(), FILECONV_SERVICE_PORT: String(await freePort()) };
+    const service = startFileconv(['service', '--json'], { cwd, env });
+    expect(await service.untilJson()).toEqual({
+      url: `http://127.0.0.1:${env.FILECONV_SERVICE_PORT}`,
+      appId: expect.any(String) as unknown,
+      tokenFile: expect.stringContaining(cwd) as unknown,
+    });
+    const worker = startFileconv(['worker', '--json'], { cwd, env });
+    expect(await worker.untilJson()).toEqual({
+      address: env.TEMPORAL_ADDRESS,
+      namespace: 'default',
+      taskQueue: env.FILECONV_WORKER_TASK_QUEUE,
+    });
+
+    const ended = await fileconv(['convert', 'a.png', '--to', 'webp'], { cwd, env });
+    expect(ended).toMatchObject({ code: 0, stderr: '' });
+
+    worker.child.kill('SIGTERM');
+    expect((await worker.ended).code).toBe(0);
+    service.child.kill('SIGTERM');
+    const { code, stderr } = await service.ended;
+    expect(code).toBe(0);
+    // Its log and nothing else.
+    expect(linesOf(stderr).filter((line) => !line.startsWith('{"level":"info"'))).toEqual([]);
+  });
+
+  it('uses the service of an `up` that works for the same Temporal', async () => {
+    const cwd = await folderWithPictures('a.png');
+    const env = external();
+    const up = startFileconv(['up', '--json'], { cwd, env });
+    await up.untilJson();
+    const ended = await fileconv(['convert', 'a.png', '--to', 'webp'], { cwd, env });
+    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    up.child.kill('SIGINT');
+    expect((await up.ended).code).toBe(0);
+  });
+});
+
+describe('the embedded service, with TEMPORAL_ADDRESS', () => {
+  it('is that of the stack in this folder, whatever its port and however the address is spelt', async () => {
+    const cwd = await folderWithPictures('a.png');
+    const { TEMPORAL_ADDRESS: address, ...rest } = { TEMPORAL_ADDRESS: testTemporalAddress(), ...onQueue() };
+    const port = String(await freePort());
+    const up = startFileconv(['up'], { cwd, env: { ...rest, TEMPORAL_ADDRESS: address, FILECONV_SERVICE_PORT: port } });
+    await up.until(/Ctrl-C stops everything/);
+    const env = { ...rest, TEMPORAL_ADDRESS: address.replace('127.0.0.1', 'localhost') };
+    const ended = await fileconv(['convert', 'a.png', '--to', 'webp'], { cwd, env });
+    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    const checked = await fileconv(['doctor', '--json'], { cwd, env });
+    expect(checked.stdout).toContain(`http://127.0.0.1:${port} answers and accepts the token`);
+    up.child.kill('SIGINT');
+    await up.ended;
+  });
+
+  it('is asked nothing when none of this folder runs: at its usual port may be somebody else', async () => {
+    const cwd = await newFolder();
+    const checked = await fileconv(['doctor', '--json'], { cwd, env: { TEMPORAL_ADDRESS: testTemporalAddress() } });
+    expect(checked.stdout).toContain(`No conversion service runs on ${cwd}/.fileconv/service.`);
+    // A file that a killed service left, or that came with the folder, names no place either.
+    await mkdir(path.join(cwd, '.fileconv/service'), { recursive: true });
+    const record = { pid: process.pid, pidNamespace: '', url: 'http://evil.example' };
+    await writeFile(path.join(cwd, '.fileconv/service/service.json'), JSON.stringify(record));
+    const checkedAgain = await fileconv(['service', 'check'], { cwd });
+    expect(checkedAgain).toMatchObject({ code: 1 });
+    expect(checkedAgain.stderr).toContain('No conversion service runs on');
+  });
+});
+
+describe('a worker', () => {
+  it('says that Temporal is down, and where', async () => {
+    const cwd = await folderWithPictures('a.png');
+    const ended = await fileconv(['worker'], { cwd, env: { TEMPORAL_ADDRESS: '127.0.0.1:1' } });
+    expect(ended).toMatchObject({ code: 1, stdout: '' });
+    expect(linesOf(ended.stderr)).toEqual([
+      "error: Temporal can't be reached at 127.0.0.1:1. Start it with `fileconv up`, or set TEMPORAL_ADDRESS.",
+    ]);
+  });
+
+  it('of other services alone needs no folder for state', async () => {
+    const cwd = await newFolder();
+    const env = {
+      TEMPORAL_ADDRESS: testTemporalAddress(),
+      FILECONV_WORKER_TASK_QUEUE: `cli-${randomUUID()}`,
+      FILECONV_DEFAULT_APP: 'mine',
+      FILECONV_APPS_MINE_BASE_URL: 'https://example.com',
+      FILECONV_APPS_MINE_APP_ID: '1',
+      FILECONV_APPS_MINE_TOKEN: 'some-token',
+    };
+    const worker = startFileconv(['worker'], { cwd, env });
+    await worker.until(/Ctrl-C drains it/);
+    worker.child.kill('SIGINT');
+    expect((await worker.ended).code).toBe(0);
+    expect(existsSync(path.join(cwd, '.fileconv'))).toBe(false);
+  });
+});
+
+/** Resolves when the command's own stack has a job whose upload the service has. */
+async function untilJobRuns(cwd: string): Promise<void> {
+  const uploads = path.join(cwd, '.fileconv/service/uploads');
+  while (!existsSync(uploads) || (await filesBelow(uploads)).length === 0) await sleep(20);
+  await sleep(1_500);
+}

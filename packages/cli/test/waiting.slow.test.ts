@@ -1,0 +1,164 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { ConversionHandle } from '../../../src/client/conversion-handle';
+import type { ConversionRig } from '../../../test/support/conversion-worker';
+import { quickPolicies, startRig } from '../../../test/support/conversion-worker';
+import { answerError, answerRunning, stubAppId, stubToken } from '../../../test/support/stub-service';
+import { testTemporalAddress } from '../../../test/support/temporal';
+import { until } from '../../../test/support/until';
+import type { RunningCommand } from './fileconv';
+import { fileconv, linesOf, newFolder, parseJson, removeFolders, startFileconv } from './fileconv';
+
+/** Commands that wait say why nothing moves, and what to type. */
+
+const app = 'waiting';
+jest.setTimeout(120_000);
+
+let rig: ConversionRig;
+let cwd: string;
+let env: Record<string, string>;
+
+beforeEach(async () => {
+  rig = await startRig({ app });
+  cwd = await newFolder();
+  env = {
+    TEMPORAL_ADDRESS: testTemporalAddress(),
+    FILECONV_WORKER_TASK_QUEUE: rig.taskQueue,
+    FILECONV_DEFAULT_APP: app,
+    ...profileOf(rig.stub.url),
+  };
+});
+
+afterEach(() => rig.close());
+afterAll(removeFolders);
+
+function profileOf(url: string): Record<string, string> {
+  return {
+    FILECONV_APPS_WAITING_BASE_URL: url,
+    FILECONV_APPS_WAITING_APP_ID: stubAppId,
+    FILECONV_APPS_WAITING_TOKEN: stubToken,
+  };
+}
+
+async function start(): Promise<ConversionHandle> {
+  const source = await rig.source('report.md');
+  const destination = path.join(rig.folder, 'report.pdf');
+  return rig.client.start({ source, output: 'pdf', destination, policies: quickPolicies });
+}
+
+const command = (...args: string[]): RunningCommand => startFileconv(args, { cwd, env, timeoutMs: 100_000 });
+const refuse = (endpoint: string, status: number, code: string, headers = {}) =>
+  rig.stub.on(endpoint, (_seen, response) => answerError(response, status, code, headers));
+const neverDone = () =>
+  rig.stub.on('task/response', (seen, response) => answerRunning(response, String(seen.data['connector'])));
+
+async function interrupted(running: RunningCommand): Promise<string> {
+  running.child.kill('SIGINT');
+  const { code, stderr } = await running.ended;
+  expect(code).toBe(130);
+  return stderr;
+}
+
+const time = String.raw`(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d( UTC| \(.*UTC\))`;
+
+it('a job that is parked, in job watch and convert, with the command that lets it go on, also when they are ended', async () => {
+  refuse('convert/file', 403, 'INSUFFICIENT_VCREDITS');
+  const { workflowId } = await start();
+  await writeFile(path.join(cwd, 'a.md'), '# A\n');
+  const watching = command('job', 'watch', workflowId);
+  const converting = command('convert', 'a.md', '--to', 'pdf', '--json');
+  const cure = `When vCredits were added: fileconv credits restored --app ${app}`;
+  const waits = (who: string) =>
+    new RegExp(`warning: ${who} has waited for vCredits of app ${app} since ${time}\\. .*${cure}`);
+  await watching.until(waits('report\\.md → pdf'));
+  await converting.until(waits('a\\.md'));
+  expect(await interrupted(watching)).toMatch(
+    new RegExp(`The job has waited for vCredits .*${cure} Come back: fileconv`),
+  );
+  await interrupted(converting);
+  expect(parseJson(converting.stdout())).toMatchObject({
+    files: [{ status: 'unfinished' }],
+    reason: 'credits',
+    waitsFor: `vCredits of app ${app}`,
+    since: expect.any(Number) as unknown,
+    next: `fileconv credits restored --app ${app}`,
+  });
+});
+
+it('a rate limit, with the time until it holds, in job show and in a batch', async () => {
+  refuse('convert/file', 429, 'TOO_MANY_REQUESTS', { 'retry-after': '3600' });
+  const { workflowId } = await start();
+  await mkdir(path.join(cwd, 'in'));
+  for (const name of ['a.md', 'b.md']) await writeFile(path.join(cwd, 'in', name), '# A\n');
+  const batch = command('batch', 'run', 'in', '--to', 'pdf', '--name', 'limited');
+  await batch.until(
+    new RegExp(`Batch limited has waited for the rate limit of app ${app} since ${time}, until ${time}\\.`),
+  );
+  await interrupted(batch);
+  const shown = await fileconv(['job', 'show', workflowId], { cwd, env });
+  expect(shown.stdout).toMatch(new RegExp(`Waits for +the rate limit of app ${app}, until ${time}`));
+  const json = await fileconv(['job', 'show', workflowId, '--json'], { cwd, env });
+  const until: unknown = expect.any(Number);
+  expect(parseJson(json.stdout)).toMatchObject({
+    waitsFor: `the rate limit of app ${app}`,
+    waiting: { reason: 'rateLimit', until },
+    since: until,
+    next: `fileconv job watch ${workflowId}`,
+  });
+});
+
+it('a service that is down, and a worker that is gone, in batch watch', async () => {
+  await mkdir(path.join(cwd, 'in'));
+  await writeFile(path.join(cwd, 'in/a.md'), '# A\n');
+  neverDone();
+  const run = command('batch', 'run', 'in', '--to', 'pdf', '--name', 'broken');
+  await run.until(/Batch broken: 1 file to convert/);
+  await rig.stub.close();
+  await run.until(
+    new RegExp(
+      `Batch broken has waited for the conversion service of app ${app} since ${time}\\. .* What is broken: fileconv doctor --app ${app}`,
+    ),
+  );
+  await rig.stopWorker();
+  const watching = command('batch', 'watch', 'broken');
+  await watching.until(/Batch broken waits for a worker: none \w+ .*\. Start one: fileconv worker/);
+  expect(await interrupted(watching)).toMatch(/Detached from batch broken\. It waits for a worker: /);
+  await interrupted(run);
+});
+
+/** As a service whose process is stopped: it takes every connection, and says nothing. */
+const silent = (...endpoints: string[]) => endpoints.forEach((endpoint) => rig.stub.on(endpoint, () => undefined));
+
+it('Ctrl-C ends a command whose question about formats the service does not answer', async () => {
+  silent('format/get', 'convert/graph');
+  await mkdir(path.join(cwd, 'in'));
+  await writeFile(path.join(cwd, 'in/a.md'), '# A\n');
+  const embedded = { ...env, FILECONV_DEFAULT_APP: 'embedded', FILECONV_SERVICE_PORT: new URL(rig.stub.url).port };
+  const commands: [endpoint: string, args: string[], env: Record<string, string>, says: RegExp][] = [
+    ['format/get', ['convert', 'in/a.md', '--to', 'pdf'], env, /^error: Interrupted before any job was started\.$/],
+    ['convert/graph', ['batch', 'run', 'in', '--to', 'pdf'], env, /^error: Interrupted before any job was started\.$/],
+    ['format/get', ['convert', 'in/a.md', '--to', 'pdf'], embedded, /Interrupted: 1 not started\./],
+  ];
+  for (const [endpoint, args, commandEnv, says] of commands) {
+    const seen = rig.stub.count(endpoint);
+    const running = startFileconv(args, { cwd, env: commandEnv, timeoutMs: 30_000 });
+    await until('the question', () => rig.stub.count(endpoint) > seen);
+    expect(linesOf(await interrupted(running)).at(-1)).toMatch(says);
+  }
+});
+
+it('a service that does not answer: first the question about formats, then the upload, each with what to type', async () => {
+  silent('format/get', 'upload/file');
+  await writeFile(path.join(cwd, 'a.md'), '# A\n');
+  const args = ['convert', 'a.md', '--to', 'pdf'];
+  const impatient = { ...env, FILECONV_TIMEOUTS_HEADERS_SECONDS: '1' };
+  const running = startFileconv(args, { cwd, env: impatient, timeoutMs: 100_000 });
+  const doctor = `fileconv doctor --app ${app}`;
+  await running.until(
+    new RegExp(`warning: The conversion service of app ${app} does not answer the question about formats .*${doctor}`),
+  );
+  await running.until(
+    new RegExp(`a\\.md has waited for the attempt under way \\(uploading\\) since ${time}\\. The service .*${doctor}`),
+  );
+  await interrupted(running);
+});

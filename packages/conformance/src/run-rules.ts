@@ -1,0 +1,136 @@
+import { lookUpErrorCode } from 'temporal-file-conversion/contract';
+import { isBeyond, type Rule, type Section, sections, type Source } from './rule';
+import {
+  beyondAuthenticationRules,
+  beyondConvertRules,
+  beyondDownloadRules,
+  beyondFormatRules,
+  beyondUploadRules,
+} from './rules/beyond';
+import { authenticationRules, beyondVersionRules, endpointRules, versioningRules } from './rules/endpoints';
+import { beyondErrorRules, errorRules } from './rules/errors';
+import { beyondCallbackRules, eventRules } from './rules/events';
+import { limitRules } from './rules/limits';
+import { beyondTaskResponseRules, taskResponseRules } from './rules/monitoring';
+import { beyondRequestRules, convertFileRules, dataKeyRules, requestBodyRules } from './rules/requests';
+import { convertOutputRules, entityRules, responseBodyRules, resultRules } from './rules/responses';
+import { stateRules } from './rules/states';
+import { Session } from './session';
+import { type Capabilities, capabilityNames, type Target } from './target';
+import { Undecided } from './verdict';
+
+/** How one rule came out. */
+export interface Outcome {
+  readonly section: Section;
+  /** The section of the document, the page or the public client that says so. */
+  readonly source: Source;
+  readonly rule: string;
+  /** Other sections that say the same. */
+  readonly restatedIn: readonly Section[];
+  /** The document leaves it open; the pages around it tell it. */
+  readonly beyond: boolean;
+  readonly status: 'pass' | 'fail' | 'skipped';
+  /** Why it failed or was skipped. */
+  readonly why?: string;
+}
+
+/** Every rule of the document, in its order. */
+export const rules: readonly Rule[] = [
+  ...requestBodyRules,
+  ...dataKeyRules,
+  ...responseBodyRules,
+  ...entityRules,
+  ...resultRules,
+  ...convertOutputRules,
+  ...stateRules,
+  ...endpointRules,
+  ...convertFileRules,
+  ...taskResponseRules,
+  ...authenticationRules,
+  ...eventRules,
+  ...errorRules,
+  ...limitRules,
+  ...versioningRules,
+  ...beyondVersionRules,
+  ...beyondErrorRules,
+  ...beyondRequestRules,
+  ...beyondUploadRules,
+  ...beyondConvertRules,
+  ...beyondTaskResponseRules,
+  ...beyondDownloadRules,
+  ...beyondFormatRules,
+  ...beyondAuthenticationRules,
+  ...beyondCallbackRules,
+].sort((a, b) => sections.indexOf(a.section) - sections.indexOf(b.section));
+
+/** Checks rules one after the other against a service; never rejects. Close the session when done. */
+export async function checkRule(rule: Rule, session: Session, target: Target): Promise<Outcome> {
+  const { section, source, restatedIn = [] } = rule;
+  const about = { section, source, rule: rule.rule, restatedIn, beyond: isBeyond(rule) };
+  if (rule.needs && !target.capabilities?.[rule.needs]) {
+    return { ...about, status: 'skipped', why: `needs ${capabilityNames[rule.needs]}` };
+  }
+  try {
+    await rule.check(session);
+    return { ...about, status: 'pass' };
+  } catch (error) {
+    const why = withoutTokens(messageOf(error), target);
+    return { ...about, status: error instanceof Undecided ? 'skipped' : 'fail', why };
+  }
+}
+
+interface RunOptions {
+  readonly onOutcome?: (outcome: Outcome) => void;
+  /** Ends the run; the rules that were not checked by then have no outcome. */
+  readonly signal?: AbortSignal;
+}
+
+/** Checks every rule against a service, one after the other. */
+export async function runRules(target: Target, { onOutcome, signal }: RunOptions = {}): Promise<Outcome[]> {
+  const session = new Session(target);
+  const end = () => void session.close();
+  signal?.addEventListener('abort', end, { once: true });
+  const outcomes: Outcome[] = [];
+  try {
+    for (const rule of rules) {
+      const outcome = await checkRule(rule, session, target);
+      if (signal?.aborted) break;
+      outcomes.push(outcome);
+      onOutcome?.(outcome);
+    }
+  } finally {
+    signal?.removeEventListener('abort', end);
+    await session.close();
+  }
+  return outcomes;
+}
+
+/** Why no rule can be checked: the service does not answer, or does not know the app. Undefined when there is no such reason. */
+export async function findObstacle(target: Target): Promise<{ kind: 'service' | 'account'; why: string } | undefined> {
+  const session = new Session(target);
+  try {
+    const reply = await session.monitor('00000000-0000-4000-8000-000000000000');
+    const { errorCode } = reply;
+    if (reply.json === undefined)
+      return { kind: 'service', why: `not the answer of such a service: ${reply.describe()}` };
+    const isRefused = errorCode !== undefined && lookUpErrorCode(errorCode)?.class === 'account';
+    return isRefused ? { kind: 'account', why: withoutTokens(reply.describe(), target) } : undefined;
+  } catch (error) {
+    return { kind: 'service', why: withoutTokens(messageOf(error), target) };
+  } finally {
+    await session.close();
+  }
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ');
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** A service may echo what it was sent; what is printed must not hold a secret. */
+function withoutTokens(text: string, { token, capabilities = {} }: Target): string {
+  const others = Object.values(capabilities satisfies Partial<Capabilities>).flatMap((capability) =>
+    'token' in capability ? [capability.token] : [],
+  );
+  return [token, ...others].reduce((safe, secret) => (secret === '' ? safe : safe.replaceAll(secret, '[token]')), text);
+}

@@ -1,0 +1,220 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { endpoints } from 'temporal-file-conversion/contract';
+import { createForm, RawHttp, type RawRequest } from './http';
+import { exchangeRaw } from './raw-exchange';
+import { isObject, type Reply } from './reply';
+import { brokenSample, lossyOutput, sample, sampleOutput, slowOutput, slowSample } from './samples';
+import type { Capabilities, Capability, Credentials, SampleFile, Target } from './target';
+import { ensure, Undecided } from './verdict';
+
+export interface Asked {
+  /** Default: the target's own app. */
+  readonly as?: Credentials;
+  readonly file?: SampleFile;
+  readonly unpaced?: boolean;
+}
+
+/** A conversion that was answered when it was over. */
+export interface Conversion {
+  readonly connector: string;
+  readonly reply: Reply;
+  /** What was sent in the field `data`. */
+  readonly sent: Record<string, unknown>;
+}
+
+/** A conversion in mode async: the answer to its request, and a first look at its task. */
+export interface Started {
+  readonly accepted: Reply;
+  readonly connector: string;
+  readonly early: Reply;
+}
+
+const taskDeadlineMs = 120_000;
+const pollMs = 100;
+const everything = ['entity', 'payload', 'result'];
+
+/** One run of the rules against a target. What several rules look at is done once. */
+export class Session {
+  readonly own: Credentials;
+  readonly #http: RawHttp;
+  readonly #baseUrl: string;
+  readonly #capabilities: Partial<Capabilities>;
+  readonly #done = new Map<string, Promise<unknown>>();
+
+  constructor(target: Target) {
+    this.own = { appId: target.appId, token: target.token };
+    this.#baseUrl = target.baseUrl;
+    this.#http = new RawHttp(target.baseUrl, target.maxWaitSeconds ?? 120);
+    this.#capabilities = target.capabilities ?? {};
+  }
+
+  close(): Promise<void> {
+    return this.#http.close();
+  }
+
+  /** Only for rules that say in `needs` that they need it. */
+  capability<Name extends Capability>(name: Name): Capabilities[Name] {
+    const found = this.#capabilities[name];
+    if (!found) throw new Undecided(`needs ${name}`);
+    return found;
+  }
+
+  /** Any request, with the token of the target's own app unless it brings another authorization. */
+  raw(asked: Omit<RawRequest, 'authorization'> & { authorization?: string | undefined }): Promise<Reply> {
+    return this.#http.send({ authorization: bearer(this.own), ...asked });
+  }
+
+  /** A task: a form with the field `data`, into which the App ID is put unless `data` has the key `app`. */
+  post(path: string, data: Record<string, unknown>, { as = this.own, file, unpaced }: Asked = {}): Promise<Reply> {
+    return this.#http.send({
+      path,
+      authorization: bearer(as),
+      body: createForm(JSON.stringify({ app: as.appId, ...data }), file),
+      ...(unpaced !== undefined && { unpaced }),
+    });
+  }
+
+  upload(asked: Asked = {}, data: Record<string, unknown> = {}): Promise<Reply> {
+    return this.post(endpoints.uploadFile, data, { file: sample, ...asked });
+  }
+
+  async uploadedConnector(asked: Asked = {}): Promise<string> {
+    return connectorOf(await this.upload(asked), 'the upload that this rule begins with');
+  }
+
+  /** Uploads the sample and converts it; the answer comes when the conversion is over. */
+  async convert(
+    asked: Asked = {},
+    parameters: Record<string, unknown> = { output: sampleOutput },
+  ): Promise<Conversion> {
+    const connector = await this.uploadedConnector(asked);
+    const { as, unpaced } = asked;
+    const sent = { connector, include: everything, mode: 'sync', parameters };
+    const reply = await this.post(endpoints.convertFile, sent, { ...(as && { as }), ...(unpaced && { unpaced }) });
+    return { connector: reply.text('result', 'output', 'connector') ?? reply.text('entity', 'id') ?? '', reply, sent };
+  }
+
+  /** The connector of an uploaded sample. */
+  uploaded(): Promise<string> {
+    return this.#once('uploaded', () => this.uploadedConnector());
+  }
+
+  /** A successful conversion of the sample. */
+  converted(): Promise<Conversion> {
+    return this.#once('converted', async () => {
+      const conversion = await this.convert();
+      connectorOf(conversion.reply, 'the conversion that this rule begins with');
+      return conversion;
+    });
+  }
+
+  /** A conversion with a warning. */
+  convertedWithLoss(): Promise<Conversion> {
+    return this.#once('lossy', () => this.convert({}, { output: lossyOutput }));
+  }
+
+  /** A conversion that was accepted and failed. */
+  failed(): Promise<Conversion> {
+    return this.#once('failed', async () => {
+      const conversion = await this.convert({ file: brokenSample });
+      if (conversion.reply.text('entity', 'id') === undefined || conversion.reply.errorCode === undefined) {
+        throw new Undecided('a broken image was converted, or refused before it became a task');
+      }
+      return conversion;
+    });
+  }
+
+  /** The answer to `download/url` for the converted sample. */
+  linked(): Promise<Reply> {
+    return this.#once('linked', async () => {
+      const { connector } = await this.converted();
+      return this.post(endpoints.downloadUrl, { connector, include: everything });
+    });
+  }
+
+  /** A slow conversion in mode async: the answer to it, and an early look at its task; and one more, right behind it. */
+  started(): Promise<Started & { second: Started }> {
+    return this.#once('started', async () => {
+      const connector = await this.uploadedConnector({ file: slowSample });
+      const data = { connector, include: ['entity', 'result'], mode: 'async', parameters: { output: slowOutput } };
+      const submit = async () => {
+        const accepted = await this.post(endpoints.convertFile, data);
+        const id = accepted.text('entity', 'id');
+        ensure(id !== undefined, `an async conversion does not tell its task: ${accepted.describe()}`);
+        return { accepted, connector: id };
+      };
+      const [first, second] = [await submit(), await submit()];
+      const behind = { ...second, early: await this.monitor(second.connector) };
+      return { ...first, early: await this.monitor(first.connector), second: behind };
+    });
+  }
+
+  /** The same, for rules about tasks that are not completed. */
+  async seenRunning(): Promise<Started> {
+    const started = await this.started();
+    const status = started.early.at('result', 'output', 'entity', 'status');
+    if (status === 'completed') throw new Undecided('the slow conversion was over before it could be looked at');
+    return started;
+  }
+
+  /** The entity of a conversion that waits for another. */
+  async seenOnHold(): Promise<Record<string, unknown>> {
+    const { early, second } = await this.started();
+    for (const reply of [second.early, early]) {
+      const entity = reply.at('result', 'output', 'entity');
+      if (isObject(entity) && entity['status'] === 'hold') return entity;
+    }
+    throw new Undecided('no conversion was on hold: the service converts two at a time');
+  }
+
+  /** Answers to what cannot be read as a request. */
+  unreadable(): Promise<[what: string, reply: Reply][]> {
+    return this.#once('unreadable', async () => {
+      const head = (line: string) => (target: { path: string; host: string }) =>
+        `POST ${target.path}/${endpoints.taskResponse} HTTP/1.1\r\nhost: ${target.host}\r\n${line}\r\n\r\n`;
+      return [
+        ['a header without a colon', await exchangeRaw(this.#baseUrl, head('no header'))],
+        ['headers of 100 KB', await exchangeRaw(this.#baseUrl, head(`x-long: ${'x'.repeat(100_000)}`))],
+      ];
+    });
+  }
+
+  /** The slow conversion when it is over. */
+  finished(): Promise<Reply> {
+    return this.#once('finished', async () => {
+      const { connector } = await this.started();
+      const deadline = Date.now() + taskDeadlineMs;
+      for (;;) {
+        const reply = await this.monitor(connector);
+        if (reply.at('result', 'output', 'entity', 'status') === 'completed') return reply;
+        ensure(
+          Date.now() < deadline,
+          `the task is not completed after ${taskDeadlineMs / 1_000} s: ${reply.describe()}`,
+        );
+        await sleep(pollMs);
+      }
+    });
+  }
+
+  /** `task/response`. */
+  monitor(connector: string, data: Record<string, unknown> = {}): Promise<Reply> {
+    return this.post(endpoints.taskResponse, { connector, ...data });
+  }
+
+  #once<Value>(name: string, run: () => Promise<Value>): Promise<Value> {
+    const done = (this.#done.get(name) as Promise<Value> | undefined) ?? run();
+    this.#done.set(name, done);
+    return done;
+  }
+}
+
+export function bearer({ token }: Credentials): string {
+  return `Bearer ${token}`;
+}
+
+/** The connector in the output of a task that succeeded. */
+function connectorOf(reply: Reply, what: string): string {
+  const connector = reply.text('result', 'output', 'connector');
+  ensure(connector !== undefined, `${what} gave no connector: ${reply.describe()}`);
+  return connector;
+}

@@ -1,0 +1,36 @@
+import { isObject } from '../src/reply';
+import type { Alteration, Answer } from './altering-proxy';
+
+/** What breaches of rules take hold of in an answer. */
+
+/** The object under a key, as something to change; a fresh one that nobody sees when there is none. */
+export function part(holder: Record<string, unknown> | undefined, ...keys: string[]): Record<string, unknown> {
+  let found: unknown = holder;
+  for (const key of keys) found = isObject(found) ? found[key] : undefined;
+  return isObject(found) ? found : {};
+}
+
+export function errorOf({ json }: Pick<Answer, 'json'>): Record<string, unknown> {
+  return part(json, 'result', 'error');
+}
+
+/** The monitored task in an answer to task/response. */
+export function monitored({ json }: Answer): Record<string, unknown> {
+  return part(json, 'result', 'output');
+}
+
+export function isEmpty(value: Record<string, unknown>): boolean {
+  return Object.keys(value).length === 0;
+}
+
+export function onError(code: string, alter: Alteration): Alteration {
+  return (answer) => {
+    if (errorOf(answer)['code'] === code) alter(answer);
+  };
+}
+
+export function setCode(answer: Answer, code: string): void {
+  const error = { code, message: 'Altered.' };
+  answer.json = { result: { output: {}, error, warning: {} }, ...error };
+  if (answer.status < 400) answer.status = 400;
+}

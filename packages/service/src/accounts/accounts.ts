@@ -1,0 +1,165 @@
+import { stat } from 'node:fs/promises';
+import type { Log } from 'temporal-file-conversion/internal/shared/log';
+import { freeAppId } from '../request-data';
+import { Authenticator, hashToken } from '../authentication';
+import { messageOf } from '../caught';
+import { embeddedAppName, embeddedCallbackHosts } from '../embedded-app';
+import { type Account, createAccount, type ServiceApp } from './account';
+import { type AccountsFile, AccountsFileError, parseAccountsFile, readAccountsFile } from './accounts-file';
+
+const watchIntervalMs = 500;
+
+/** What public clients use without an account (beyond the document). */
+const freeToken = 'FREE-TOKEN';
+
+export interface AccountsOptions {
+  /** Apps that stand in no file. */
+  apps: readonly ServiceApp[];
+  file: string;
+  /** The file was named by somebody, so it has to exist. */
+  required: boolean;
+  log: Log;
+}
+
+interface State {
+  readonly accounts: readonly Account[];
+  readonly byId: ReadonlyMap<string, Account>;
+  readonly authenticator: Authenticator;
+  readonly file: AccountsFile;
+}
+
+/** The apps of the service, as the accounts file says now: it may change while the service runs. */
+export class Accounts {
+  readonly #options: AccountsOptions;
+  #state: State;
+  #seen: string;
+  #work: Promise<unknown> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+  #onChange: (accounts: readonly Account[]) => void = () => undefined;
+
+  private constructor(options: AccountsOptions, state: State, seen: string) {
+    this.#options = options;
+    this.#state = state;
+    this.#seen = seen;
+  }
+
+  /** @throws AccountsFileError with one line that names the key. */
+  static async open(options: AccountsOptions): Promise<Accounts> {
+    const seen = await fingerprint(options.file);
+    return new Accounts(options, await load(options, options.required), seen);
+  }
+
+  /** Every app that may use the service now. */
+  get all(): readonly Account[] {
+    return this.#state.accounts;
+  }
+
+  get anonymous(): AccountsFile['anonymous'] {
+    return this.#state.file.anonymous;
+  }
+
+  get extraApiVersions(): readonly string[] {
+    return this.#state.file.extraApiVersions;
+  }
+
+  find(appId: string): Account | undefined {
+    return this.#state.byId.get(appId);
+  }
+
+  /** The app whose token the Authorization header carries. */
+  authenticate(header: string | undefined): Account {
+    return this.#state.authenticator.authenticate(header);
+  }
+
+  /** Calls the listener with the accounts now, and whenever they change. */
+  use(listener: (accounts: readonly Account[]) => void): void {
+    this.#onChange = listener;
+    listener(this.all);
+  }
+
+  /** Reads the file again; with a bad file everything stays as it is. Resolves to whether the file was good. */
+  async reload(): Promise<boolean> {
+    const reloading = this.#work.then(() => this.#reload());
+    this.#work = reloading;
+    return reloading;
+  }
+
+  /** Notices by itself when the file changes. */
+  watch(): void {
+    this.#timer = setInterval(() => {
+      this.#work = this.#work.then(async () => {
+        if ((await fingerprint(this.#options.file)) !== this.#seen) await this.#reload();
+      });
+    }, watchIntervalMs).unref();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#work;
+  }
+
+  async #reload(): Promise<boolean> {
+    const { file, log, required } = this.#options;
+    const before = this.#seen;
+    this.#seen = await fingerprint(file);
+    try {
+      const state = await load(this.#options, required || before !== '');
+      const versions = state.file.extraApiVersions.join() === this.extraApiVersions.join();
+      this.#onChange(state.accounts);
+      this.#state = state;
+      log(
+        `accounts reloaded: ${state.accounts.length} app(s)${versions ? '' : '; extra_api_versions waits for the next start'}`,
+      );
+      return true;
+    } catch (error) {
+      log(`the accounts stay as they were: ${messageOf(error)}`, { level: 'warn' });
+      return false;
+    }
+  }
+}
+
+async function load(options: AccountsOptions, required: boolean): Promise<State> {
+  const found = await readAccountsFile(options.file);
+  if (!found && required) throw new AccountsFileError(`${options.file}: there is no such accounts file`);
+  const file = found ?? parseAccountsFile('', options.file);
+  const apps = [
+    ...options.apps.map((app) => (app.name === embeddedAppName ? completeEmbedded(app, file.embedded) : app)),
+    ...file.apps,
+  ];
+  const accounts = apps.map(createAccount);
+  if (file.freeApp.enabled) accounts.push(createFreeAccount(file.freeApp));
+  const byId = new Map<string, Account>();
+  const names = new Set<string>();
+  for (const account of accounts) {
+    if (byId.has(account.appId) || names.has(account.name)) {
+      throw new AccountsFileError(
+        `${options.file}: apps.${account.name}: the service has an app of this name or App ID already`,
+      );
+    }
+    byId.set(account.appId, account);
+    names.add(account.name);
+  }
+  return { accounts, byId, authenticator: new Authenticator(accounts), file };
+}
+
+function completeEmbedded(app: ServiceApp, settings: AccountsFile['embedded']): ServiceApp {
+  return {
+    ...app,
+    ...settings,
+    callbackDomains: settings.callbackDomains ?? embeddedCallbackHosts,
+    privateCallbackHosts: settings.privateCallbackHosts ?? embeddedCallbackHosts,
+  };
+}
+
+function createFreeAccount({ dailyConversions, disabledEndpoints }: AccountsFile['freeApp']): Account {
+  const account = createAccount({ name: freeAppId, appId: freeAppId, tokenSha256: hashToken(freeToken) });
+  return { ...account, freeApp: { dailyConversions, disabledEndpoints: new Set(disabledEndpoints) } };
+}
+
+/** Changes whenever the file does; empty when there is none. */
+async function fingerprint(file: string): Promise<string> {
+  return stat(file, { bigint: true }).then(
+    ({ mtimeNs, size, ino }) => `${mtimeNs}/${size}/${ino}`,
+    () => '',
+  );
+}

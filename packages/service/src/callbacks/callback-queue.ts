@@ -1,0 +1,226 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseRetryAfter } from 'temporal-file-conversion/contract';
+import type { Log } from 'temporal-file-conversion/internal/shared/log';
+import type { Account } from '../accounts/account';
+import { errorIn, responseJson } from '../answer';
+import { inspectError, messageOf } from '../caught';
+import type { CallbackFault } from '../faults/fault-rules';
+import { includeOf } from '../request-data';
+import type { ServiceMetrics } from '../service-metrics';
+import { TaskError } from '../task-error';
+import type { Task, TaskStore } from '../task-store';
+import { RefusedAddressError } from './callback-address';
+import { requireVerifiedCallback } from './callback-domain';
+import type { CallbackSettings } from './callback-options';
+import type { PendingCallback } from './callback-store';
+import { planRetry } from './retry-schedule';
+import { type CallbackAnswer, type CallbackRequest, sendCallback } from './send-callback';
+
+interface QueueOptions {
+  store: TaskStore;
+  settings: CallbackSettings;
+  /** The app now, which may have changed since its request. */
+  findAccount: (app: string) => Account | undefined;
+  /** What is to go wrong with the first attempt of a callback of this app. */
+  faultOf: (app: string) => CallbackFault;
+  metrics: ServiceMetrics | undefined;
+  log: Log;
+}
+
+type Outcome =
+  | { kind: 'delivered' }
+  /** Not to be tried again. `sent`: an attempt was made. */
+  | { kind: 'refused'; problem: string; sent: boolean }
+  | { kind: 'unanswered'; problem: string; retryAfterSeconds?: number | undefined };
+
+/** The longest sleep of a timer, so that a clock that is set is noticed. */
+const maxSleepMs = 60_000;
+
+/** How long after a failure of the database. */
+const brokenRetryMs = 5_000;
+
+/** How long stop() waits for attempts under way before it cuts them. */
+const stopGraceMs = 1_000;
+
+/**
+ * Section "Events": delivers the final response of every completed task with a callback, at least once. The database holds the
+ * truth: a delivery that a dead process had under way is made again. One slow host holds up no other, and none holds up
+ * conversions.
+ */
+export class CallbackQueue {
+  readonly #options: QueueOptions;
+  readonly #underWay = new Map<string, { host: string; delivery: Promise<void> }>();
+  readonly #stop = new AbortController();
+  #woken = false;
+  #stopped = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: QueueOptions) {
+    this.#options = options;
+  }
+
+  /** Begins with what an earlier process has left. */
+  start(): void {
+    this.#options.store.callbacks.listen(() => this.#wake());
+    this.#wake();
+  }
+
+  /** Lets attempts under way end for a moment; what is pending stays so in the database. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    const ended = Promise.allSettled([...this.#underWay.values()].map(({ delivery }) => delivery));
+    const grace = new AbortController();
+    await Promise.race([ended, sleep(stopGraceMs, undefined, { signal: grace.signal }).catch(() => undefined)]);
+    grace.abort();
+    this.#stop.abort();
+    await ended;
+  }
+
+  /** Looks for work once what runs now has ended, the transaction that adds a callback included. */
+  #wake(): void {
+    if (this.#woken) return;
+    this.#woken = true;
+    setImmediate(() => {
+      this.#woken = false;
+      this.#startDue();
+    });
+  }
+
+  #startDue(): void {
+    if (this.#stopped) return;
+    clearTimeout(this.#timer);
+    let pauseMs = brokenRetryMs;
+    // One moment for both: what became due between two would be in neither.
+    const now = Date.now();
+    try {
+      this.#fillSlots(now);
+      const next = this.#options.store.callbacks.nextDueAfter(now);
+      pauseMs = next === undefined ? maxSleepMs : next - Date.now();
+    } catch (error) {
+      this.#options.log(`callbacks can't be read, tries again: ${messageOf(error)}`, { level: 'error' });
+    }
+    this.#timer = setTimeout(() => this.#wake(), Math.min(maxSleepMs, Math.max(1, pauseMs))).unref();
+  }
+
+  #fillSlots(now: number): void {
+    const { store, settings } = this.#options;
+    while (this.#underWay.size < settings.concurrency) {
+      const callback = store.callbacks.findDue(now, [...this.#underWay.keys()], this.#busyHosts());
+      if (!callback) return;
+      const delivery = this.#deliver(callback).finally(() => {
+        this.#underWay.delete(callback.task);
+        this.#wake();
+      });
+      this.#underWay.set(callback.task, { host: callback.host, delivery });
+    }
+  }
+
+  #busyHosts(): string[] {
+    const perHost = Math.max(1, Math.floor(this.#options.settings.concurrency / 4));
+    const counts = new Map<string, number>();
+    for (const { host } of this.#underWay.values()) counts.set(host, (counts.get(host) ?? 0) + 1);
+    return [...counts].flatMap(([host, count]) => (count >= perHost ? [host] : []));
+  }
+
+  async #deliver(callback: PendingCallback): Promise<void> {
+    const { log } = this.#options;
+    try {
+      const outcome = await this.#attempt(callback);
+      if (outcome) this.#record(callback, outcome);
+    } catch (error) {
+      // It is still in the database, so it can wait.
+      log(`callback of task ${callback.task} can't be recorded, tries again: ${messageOf(error)}`, {
+        level: 'error',
+        taskId: callback.task,
+      });
+      await sleep(brokenRetryMs, undefined, { signal: this.#stop.signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  /** Undefined: the service stops, and nobody knows whether the receiver had it. */
+  async #attempt(callback: PendingCallback): Promise<Outcome | undefined> {
+    const { store, settings, findAccount } = this.#options;
+    const account = findAccount(callback.app);
+    const task = store.findAnywhere(callback.task);
+    if (!account || !task) {
+      return { kind: 'refused', problem: `the ${account ? 'task' : 'app'} is not there any more`, sent: false };
+    }
+    try {
+      requireVerifiedCallback(callback.url, account);
+      const request = {
+        url: new URL(callback.url),
+        body: callbackBody(task),
+        privateHosts: account.privateCallbackHosts,
+        signal: this.#stop.signal,
+      };
+      if (callback.attempts === 0 && (await this.#mistreat(callback.app, request))) return { kind: 'delivered' };
+      return judge(await sendCallback(request, settings));
+    } catch (error) {
+      if (this.#stop.signal.aborted) return undefined;
+      if (error instanceof TaskError) return { kind: 'refused', problem: error.code, sent: false };
+      if (error instanceof RefusedAddressError) return { kind: 'refused', problem: error.message, sent: false };
+      return { kind: 'unanswered', problem: inspectError(error).code ?? messageOf(error) };
+    }
+  }
+
+  /** A fault on purpose: late, more than once, or not at all. Resolves to whether it is lost. */
+  async #mistreat(app: string, request: CallbackRequest): Promise<boolean> {
+    const { lost, delayMs, copies } = this.#options.faultOf(app);
+    if (delayMs > 0) await sleep(delayMs, undefined, { signal: this.#stop.signal, ref: false });
+    for (let copy = 1; copy < copies && !lost; copy += 1) await sendCallback(request, this.#options.settings);
+    return lost;
+  }
+
+  #record({ task, url, completedAt, attempts: before }: PendingCallback, outcome: Outcome): void {
+    const { store, settings, metrics, log } = this.#options;
+    const now = Date.now();
+    const sent = outcome.kind !== 'refused' || outcome.sent;
+    const attempts = before + (sent ? 1 : 0);
+    if (outcome.kind === 'delivered') {
+      store.callbacks.end(task, { state: 'delivered', attempts, problem: null, now });
+      metrics?.calledBack('delivered');
+      return;
+    }
+    const { problem } = outcome;
+    const at =
+      outcome.kind === 'refused'
+        ? undefined
+        : planRetry({ attempts, completedAt, now, retryAfterSeconds: outcome.retryAfterSeconds }, settings);
+    if (at !== undefined) {
+      store.callbacks.retry(task, { attempts, problem, at });
+      metrics?.calledBack('retried');
+      return;
+    }
+    store.callbacks.end(task, { state: 'failed', attempts, problem, now });
+    metrics?.calledBack('failed');
+    // The origin only: path and query may hold the receiver's own secret.
+    log(`callback of task ${task} to ${originOf(url)} failed after ${attempts} attempt(s): ${problem}`, {
+      level: 'warn',
+      taskId: task,
+      attempts,
+    });
+  }
+}
+
+/** What is POSTed: the final response of the task, as its request is answered when it waits for the end. */
+function callbackBody(task: Task): string {
+  const error = task.errorCode === null ? undefined : errorIn(task.result);
+  return responseJson(task, { include: includeOf(task.payload), error });
+}
+
+/** 2xx is received, 410 never wants it again; whatever else may be over at the next attempt. */
+function judge({ status, retryAfter }: CallbackAnswer): Outcome {
+  if (status >= 200 && status < 300) return { kind: 'delivered' };
+  if (status === 410) return { kind: 'refused', problem: 'HTTP 410', sent: true };
+  const isRedirect = status >= 300 && status < 400;
+  return {
+    kind: 'unanswered',
+    problem: isRedirect ? `HTTP ${status}, and redirects are not followed` : `HTTP ${status}`,
+    retryAfterSeconds: parseRetryAfter(retryAfter, Date.now()),
+  };
+}
+
+function originOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).origin : 'a URL that cannot be read';
+}

@@ -1,0 +1,137 @@
+import { readFile } from 'node:fs/promises';
+import type { Log } from 'temporal-file-conversion/internal/shared/log';
+import { inspectError, messageOf } from '../caught';
+import { checkToml, describeIssue } from '../checked-toml';
+import { type CallbackFault, FaultRules, type FaultyApp, noCallbackFault, type RequestFault } from './fault-rules';
+import { type Fault, type FaultsOptions, faultsSchema, type FaultsValues } from './faults-schema';
+
+/** Faults that cannot be used; one line that names the file and the key. */
+export class FaultsFileError extends Error {
+  override readonly name = 'FaultsFileError';
+  readonly code = 'FAULTS_FILE_INVALID';
+}
+
+interface FaultsSource {
+  /** In place of a file. */
+  options: FaultsOptions | undefined;
+  file: string;
+  /** The file was named by somebody, so it has to exist. */
+  required: boolean;
+  /** The apps that a fault can name. */
+  apps: () => readonly FaultyApp[];
+  log: Log;
+}
+
+interface State {
+  readonly rules: FaultRules;
+  /** What the rules were made of: counts go on as long as it is the same. */
+  readonly text: string;
+  readonly summary: string;
+}
+
+/** The faults that somebody has switched on, for rehearsing what clients do about them. Without a file and without options: none. */
+export class Faults {
+  readonly #source: FaultsSource;
+  #state: State;
+
+  private constructor(source: FaultsSource, state: State) {
+    this.#source = source;
+    this.#state = state;
+  }
+
+  /** @throws FaultsFileError with one line that names the key. */
+  static async open(source: FaultsSource): Promise<Faults> {
+    return new Faults(source, await load(source));
+  }
+
+  get isOn(): boolean {
+    return this.#state.rules.isOn;
+  }
+
+  /** Says in one line that this service fails on purpose, if it does. */
+  announce(): void {
+    if (this.isOn) this.#source.log(`FAULTS ARE ON: this service fails on purpose, ${this.#state.summary}`);
+  }
+
+  /** Decides once what happens to a request. */
+  ofRequest(request: Parameters<FaultRules['ofRequest']>[0]): RequestFault {
+    return this.#state.rules.ofRequest(request);
+  }
+
+  /** Decides what happens to a callback of this app (by App ID). To be asked once for each callback, not for each attempt. */
+  callbackFault(appId: string): CallbackFault {
+    const app = this.#source.apps().find((each) => each.appId === appId);
+    return app ? this.#state.rules.ofCallback(app) : noCallbackFault;
+  }
+
+  /** Reads the file again; with a bad file everything stays as it is. Resolves to whether the file was good. */
+  async reload(): Promise<boolean> {
+    const { log } = this.#source;
+    try {
+      const before = this.#state;
+      this.#state = await load(this.#source, before);
+      if (this.#state === before) return true;
+      if (this.isOn) this.announce();
+      else log('faults are off');
+      return true;
+    } catch (error) {
+      log(`the faults stay as they were: ${messageOf(error)}`, { level: 'warn' });
+      return false;
+    }
+  }
+}
+
+/** What the source says now; `before` when it says nothing new. */
+async function load(source: FaultsSource, before?: State): Promise<State> {
+  const { options, file } = source;
+  const text = options ? JSON.stringify(options) : await readText(source);
+  if (text === before?.text) return before;
+  const origin = options ? 'the option faults' : file;
+  const values = options ? checkOptions(options) : checkFile(text, file);
+  requireKnownApps(values, origin, source.apps());
+  const rules = new FaultRules(values);
+  return {
+    rules,
+    text,
+    summary: `as ${origin} says (seed ${values.seed}): ${values.faults.map(describeFault).join('; ')}`,
+  };
+}
+
+async function readText({ file, required }: FaultsSource): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const isMissing = inspectError(error).code === 'ENOENT';
+    if (isMissing && !required) return '';
+    const reason = isMissing ? 'there is no such faults file' : `the faults file cannot be read: ${messageOf(error)}`;
+    throw new FaultsFileError(`${file}: ${reason}`, { cause: error });
+  }
+}
+
+function checkFile(text: string, file: string): FaultsValues {
+  const checked = checkToml(text, { file, schema: faultsSchema });
+  if ('problem' in checked) throw new FaultsFileError(checked.problem);
+  return checked.values;
+}
+
+function checkOptions(options: FaultsOptions): FaultsValues {
+  const parsed = faultsSchema.safeParse(options);
+  if (!parsed.success) throw new FaultsFileError(`the option faults: ${describeIssue(parsed.error.issues)}`);
+  return parsed.data;
+}
+
+/** A fault for an app that is not there would never happen, and nobody would know why. */
+function requireKnownApps({ faults }: FaultsValues, origin: string, apps: readonly FaultyApp[]): void {
+  for (const [index, { app }] of faults.entries()) {
+    if (app === undefined || apps.some(({ name, appId }) => name === app || appId.toLowerCase() === app.toLowerCase()))
+      continue;
+    const names = apps.map(({ name }) => name).join(', ');
+    throw new FaultsFileError(`${origin}: faults.${index}.app: there is no app "${app}"; there are: ${names}`);
+  }
+}
+
+/** `latency ms=500 endpoint=convert/file first=3`. */
+function describeFault({ kind, ...settings }: Fault): string {
+  const parts = Object.entries(settings).map(([key, value]) => `${key}=${String(value)}`);
+  return [kind, ...parts].join(' ');
+}

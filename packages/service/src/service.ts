@@ -1,0 +1,207 @@
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import type { Log } from 'temporal-file-conversion/internal/shared/log';
+import { Accounts } from './accounts/accounts';
+import { documentVersion } from './api-version';
+import type { ServiceApp } from './accounts/account';
+import { type CallbackOptions, checkCallbackOptions } from './callbacks/callback-options';
+import { CallbackQueue } from './callbacks/callback-queue';
+import { Cleanup } from './cleanup';
+import { ConversionPool } from './conversion-pool';
+import { ConversionQueue } from './conversion-queue';
+import { lockDataDir, openDatabase } from './database';
+import { Faults } from './faults/faults';
+import type { FaultsOptions } from './faults/faults-schema';
+import { FileStore } from './file-store';
+import { FormatCatalog } from './formats';
+import { seedBalances } from './ledger';
+import { downloadLifetimeMs } from './lifetimes';
+import { checkLimits, type ServiceLimits } from './limits';
+import { EphemeralTasks } from './ephemeral-tasks';
+import { createServer } from './server';
+import type { ServiceMetrics } from './service-metrics';
+import { TaskStore } from './task-store';
+
+/** Where the service runs and for whom, and any of its limits. */
+export interface ConversionServiceOptions extends Partial<ServiceLimits> {
+  /** Folder of the database and the files; created when it is missing. One service at a time. */
+  dataDir: string;
+  /** Default 127.0.0.1. An address that others can reach needs `allowRemote` as well. */
+  host?: string;
+  /** Default 0: a free one. */
+  port?: number;
+  allowRemote?: boolean;
+  /** Apps that may use the service; those of the accounts file come on top. */
+  apps: readonly ServiceApp[];
+  /** Must exist when it is named. Default: `accounts.toml` in `dataDir`, if there is one. See `docs/service/accounts.md`. */
+  accountsFile?: string | undefined;
+  /** Must exist when it is named. Default: `faults.toml` in `dataDir`, if there is one. See `docs/service/faults.md`. */
+  faultsFile?: string | undefined;
+  /** Faults that the service has on purpose, in place of a file's. */
+  faults?: FaultsOptions | undefined;
+  /** How responses are delivered to the URLs of the data key `callback`. */
+  callbacks?: CallbackOptions;
+  /** Default: nobody counts. */
+  metrics?: ServiceMetrics | undefined;
+  log?: Log;
+}
+
+export interface ConversionService {
+  /** Base URL, without a slash at its end. */
+  url: string;
+  port: number;
+  /** Reads the accounts file again, which otherwise happens within a second of its change. False: it is bad, nothing changed. */
+  reloadAccounts(): Promise<boolean>;
+  /** Reads the faults file again, where there is one. False: it is bad, nothing changed. */
+  reloadFaults(): Promise<boolean>;
+  /** Whether its database answers. */
+  isUsable(): boolean;
+  /** Lets answers under way finish; conversions under way run again at the next start. */
+  close(): Promise<void>;
+}
+
+const loopback = /^(127(\.\d{1,3}){3}|::1|localhost)$/;
+
+/** How long close() waits for answers under way before it cuts them. */
+const closeGraceMs = 10_000;
+const closeSweepMs = 20;
+
+/**
+ * A running conversion service: the server side of the document, on this machine. State is in `dataDir`; what was accepted
+ * survives `kill -9` and goes on at the next start. Rejects when the address, the folder or an option cannot be used.
+ */
+export async function startConversionService(options: ConversionServiceOptions): Promise<ConversionService> {
+  const settings = checkOptions(options);
+  const { dataDir } = settings;
+  const accounts = await Accounts.open({
+    apps: options.apps,
+    file: options.accountsFile ?? path.join(dataDir, 'accounts.toml'),
+    required: options.accountsFile !== undefined,
+    log: settings.log,
+  });
+  if (accounts.all.length === 0) throw new Error('The conversion service needs at least one app.');
+  const faults = await Faults.open({
+    options: options.faults,
+    file: options.faultsFile ?? path.join(dataDir, 'faults.toml'),
+    required: options.faultsFile !== undefined,
+    apps: () => accounts.all,
+    log: settings.log,
+  });
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  const unlock = lockDataDir(path.join(dataDir, 'service.lock'), dataDir);
+  let store: TaskStore | undefined;
+  try {
+    store = new TaskStore(openDatabase(path.join(dataDir, 'service.db')));
+    return await startWithStore({ store, unlock, accounts, faults, settings });
+  } catch (error) {
+    store?.close();
+    unlock();
+    throw error;
+  }
+}
+
+async function startWithStore({ store, unlock, accounts, faults, settings }: Foundation): Promise<ConversionService> {
+  const { host, port, dataDir, limits, callbackSettings, metrics, log } = settings;
+  const { conversionTimeoutMs, conversionConcurrency: concurrency } = limits;
+  const files = new FileStore(dataDir, limits);
+  await files.prepare();
+  const { cleanupIntervalMs: intervalMs, taskRetentionMs } = limits;
+  const cleanup = new Cleanup({ files, store, intervalMs, taskRetentionMs, log });
+  await cleanup.start();
+  const catalog = new FormatCatalog();
+  const pool = new ConversionPool({ maxMemoryBytes: limits.maxConversionMemoryBytes });
+  const queue = new ConversionQueue({
+    ...{ store, files, pool, catalog, concurrency, conversionTimeoutMs, metrics, log },
+    downloadLifetimeMs: (app) => accounts.find(app)?.downloadLifetimeMs ?? downloadLifetimeMs,
+  });
+  const callbacks = new CallbackQueue({
+    ...{ store, settings: callbackSettings, metrics, log },
+    findAccount: (app) => accounts.find(app),
+    faultOf: (app) => faults.callbackFault(app),
+  });
+  accounts.use((all) => seedBalances(store.ledger, all));
+  const ephemeral = new EphemeralTasks();
+  const context = { store, ephemeral, files, queue, catalog, limits };
+  const versions = [documentVersion, ...accounts.extraApiVersions];
+  const server = await createServer({ context, accounts, versions, faults, metrics, log });
+  metrics?.watch({
+    waiting: () => queue.counts.waiting,
+    converting: () => queue.counts.converting,
+    storedBytes: () => files.totalBytes,
+  });
+  await server.listen({ host, port });
+  faults.announce();
+  const recovered = queue.recover();
+  if (recovered > 0) log(`${recovered} conversion(s) that were not completed run again`);
+  callbacks.start();
+  accounts.watch();
+  const boundPort = portOf(server);
+  let closing: Promise<void> | undefined;
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${boundPort}`,
+    port: boundPort,
+    reloadAccounts: () => accounts.reload(),
+    reloadFaults: () => faults.reload(),
+    isUsable: () => store.answers(),
+    close: () => (closing ??= closeAll({ server, queue, callbacks, store, accounts, cleanup, unlock })),
+  };
+}
+
+interface Foundation {
+  store: TaskStore;
+  unlock: () => void;
+  accounts: Accounts;
+  faults: Faults;
+  settings: ReturnType<typeof checkOptions>;
+}
+
+function checkOptions(options: ConversionServiceOptions) {
+  const host = options.host ?? '127.0.0.1';
+  if (!loopback.test(host) && options.allowRemote !== true) {
+    throw new Error(
+      `The conversion service listens on this machine only; host ${host} can be reached from others. Leave host out; a program can allow it with allowRemote.`,
+    );
+  }
+  return {
+    host,
+    port: options.port ?? 0,
+    dataDir: path.resolve(options.dataDir),
+    limits: checkLimits(options),
+    callbackSettings: checkCallbackOptions(options.callbacks),
+    metrics: options.metrics,
+    log: options.log ?? (() => undefined),
+  };
+}
+
+function portOf(server: FastifyInstance): number {
+  const address = server.server.address();
+  if (address === null || typeof address === 'string') throw new Error('The service has no port.');
+  return address.port;
+}
+
+interface Parts {
+  server: FastifyInstance;
+  queue: ConversionQueue;
+  callbacks: CallbackQueue;
+  store: TaskStore;
+  accounts: Accounts;
+  cleanup: Cleanup;
+  unlock: () => void;
+}
+
+async function closeAll({ server, queue, callbacks, store, accounts, cleanup, unlock }: Parts): Promise<void> {
+  await accounts.close();
+  await cleanup.stop();
+  const closed = server.close();
+  // Requests in mode sync wait for conversions that stop now; they are told so.
+  await Promise.all([queue.stop(), callbacks.stop()]);
+  // A connection that is kept alive for more requests would hold the server open after its last answer.
+  const sweep = setInterval(() => server.server.closeIdleConnections(), closeSweepMs);
+  const cut = setTimeout(() => server.server.closeAllConnections(), closeGraceMs);
+  await closed;
+  clearInterval(sweep);
+  clearTimeout(cut);
+  store.close();
+  unlock();
+}

@@ -1,0 +1,164 @@
+import { readFile, rm, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { startFileconv } from '../../cli/test/fileconv';
+import { startReceiver } from './callbacks/receiver';
+import { createDataDir, TestClient, tinySvg } from './support';
+
+/** `fileconv service credits|apps|tasks`: on a data folder with or without a service that runs on it. */
+
+let folder: string;
+let dataDir: string;
+
+beforeEach(async () => {
+  folder = await createDataDir();
+  dataDir = path.join(folder, '.fileconv/service');
+});
+
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function fileconv(...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  return startFileconv(args, { cwd: folder }).ended;
+}
+
+const newAppSchema = z.object({ name: z.string(), appId: z.string(), token: z.string() });
+
+async function addApp(name: string, ...options: string[]) {
+  const { stdout } = await fileconv('service', 'apps', 'add', name, '--json', ...options);
+  return newAppSchema.parse(JSON.parse(stdout));
+}
+
+const readCredits = async (app: string): Promise<unknown> =>
+  JSON.parse((await fileconv('service', 'credits', 'show', app, '--json')).stdout);
+
+describe('fileconv service apps', () => {
+  it('prints the token of a new app once and keeps its hash, in a file for its owner only', async () => {
+    const added = await fileconv('service', 'apps', 'add', 'billing', '--vcredits', '5');
+    const token = /^Token +(\S+)$/m.exec(added.stdout)?.[1] ?? '';
+    expect(token).toMatch(/^[\w-]{43}$/);
+    expect(added.stderr).not.toContain(token);
+    const file = path.join(dataDir, 'accounts.toml');
+    expect(await readFile(file, 'utf8')).not.toContain(token);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    const list = await fileconv('service', 'apps', 'list');
+    expect(list.stdout).toMatch(/^billing +[0-9a-f-]{36} +premium +5 +1$/m);
+    expect(list.stdout).toMatch(/^embedded +[0-9a-f-]{36} +premium +unlimited +1$/m);
+  });
+
+  it('leaves comments and every other key of the file as they are', async () => {
+    const { appId } = await addApp('billing');
+    const file = path.join(dataDir, 'accounts.toml');
+    const before = `# ours\n${await readFile(file, 'utf8')}  # a list\ncallback_domains = [\n  "a.example", # one\n]\n\n[apps.billing.prices]\n"*" = 2 # each\n`;
+    await writeFile(file, before.replace(/token_sha256 = \["(.*)"\]/, 'token_sha256 = [ # old\n  "$1",\n]'));
+    const { stdout } = await fileconv('service', 'apps', 'rotate-token', 'billing', '--revoke', '--json');
+    expect(stdout).toContain(appId);
+    const withoutHash = (text: string) => text.replace(/token_sha256 = .*/, '');
+    expect(withoutHash(await readFile(file, 'utf8'))).toBe(withoutHash(before));
+    await addApp('other');
+    expect(withoutHash(await readFile(file, 'utf8'))).toContain(withoutHash(before).trimEnd());
+  });
+
+  it('loses no app when several are added at once', async () => {
+    await Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => addApp(name)));
+    const { stdout } = await fileconv('service', 'apps', 'list', '--json');
+    const { apps } = z.object({ apps: z.array(z.object({ name: z.string() })) }).parse(JSON.parse(stdout));
+    expect(apps.map(({ name }) => name).sort()).toEqual(['a', 'b', 'c', 'd', 'e', 'embedded']);
+  });
+
+  it.each([
+    [['apps', 'add', 'embedded'], 'There is an app "embedded" already'],
+    [['apps', 'add', 'a b'], 'letters, digits'],
+    [['apps', 'rotate-token', 'nobody'], 'There is no app "nobody"'],
+    [['apps', 'rotate-token', 'embedded'], 'embedded-app.token'],
+    [['credits', 'set', 'embedded', '1.5'], 'whole number'],
+    [['credits', 'set', 'nobody', '1'], 'The service has no app "nobody"; there are: embedded.'],
+    [['credits', 'add', 'embedded', '1'], 'unlimited vCredits'],
+    [['tasks', 'show', 'x'], 'no task x'],
+  ])('refuses %j in one line', async (args, message) => {
+    const { code, stdout, stderr } = await fileconv('service', ...args);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(message);
+    expect(stderr.trim()).not.toContain('\n');
+  });
+});
+
+describe('fileconv service credits', () => {
+  it('shows, sets and adds the balance that the file only begins with', async () => {
+    await addApp('billing', '--vcredits', '5');
+    expect(await readCredits('billing')).toMatchObject({ vcredits: 5, reserved: 0, available: 5 });
+    expect((await fileconv('service', 'credits', 'add', 'billing', '7')).stdout).toMatch(/^billing +12 +0 +12$/m);
+    await fileconv('service', 'credits', 'set', 'billing', '0');
+    expect(await readCredits('billing')).toMatchObject({ vcredits: 0 });
+    await fileconv('service', 'credits', 'set', 'billing', 'unlimited');
+    expect(await readCredits('billing')).toMatchObject({ vcredits: null, available: null });
+  });
+});
+
+describe('a running service', () => {
+  it('knows new apps, tokens and balances without a restart, and reads its accounts on SIGHUP', async () => {
+    const running = startFileconv(['service'], { cwd: folder, env: { FILECONV_SERVICE_PORT: '0' } });
+    await running.until(/Token file/);
+    const url = /http:\/\/\S+/.exec(running.stdout())?.[0] ?? '';
+    const { name, appId, token } = await addApp('billing', '--vcredits', '1');
+    const clientOf = (appToken: string) =>
+      new TestClient(url, { app: { name, appId, tokenSha256: '' }, token: appToken });
+    const client = clientOf(token);
+    await running.until(/accounts reloaded: 2 app/);
+
+    const convert = async () => {
+      const connector = await client.upload('logo.svg', tinySvg);
+      return client.post('convert/file', { connector, include: ['entity', 'result'], parameters: { output: 'png' } });
+    };
+    expect((await convert()).body.entity?.['vcredits']).toBe(1);
+    expect((await convert()).error.code).toBe('INSUFFICIENT_VCREDITS');
+    await fileconv('service', 'credits', 'add', 'billing', '1');
+    const last = await convert();
+    expect(last.output.status).toBe('successful');
+    expect(await readCredits(appId)).toMatchObject({ app: 'billing', vcredits: 0 });
+
+    const tasks = await fileconv('service', 'tasks', 'list', '--app', 'billing', '--status', 'completed');
+    expect(tasks.stdout.match(/v1\/convert\/file/g)).toHaveLength(2);
+    expect(tasks.stdout).toMatch(/svg → png +1 /);
+    const { stdout } = await fileconv('service', 'tasks', 'show', last.body.entity?.id ?? '', '--json');
+    expect(JSON.parse(stdout)).toMatchObject({ app: appId, vcredits: 1, payload: { parameters: { output: 'png' } } });
+
+    const file = path.join(dataDir, 'accounts.toml');
+    await writeFile(file, (await readFile(file, 'utf8')).replace('premium', 'gold'));
+    running.child.kill('SIGHUP');
+    await running.until(/the accounts stay as they were: .*apps\.billing\.plan: must be .*free.* or .*premium/);
+    expect((await convert()).error.code).toBe('INSUFFICIENT_VCREDITS');
+    await writeFile(file, (await readFile(file, 'utf8')).replace('gold', 'free'));
+    running.child.kill('SIGHUP');
+    for (let tries = 0; tries < 100 && (await client.post('format/get')).status !== 403; tries += 1) await sleep(20);
+    expect((await client.post('format/get')).error.code).toBe('FREE_PLAN_DISALLOWED');
+
+    running.child.kill('SIGTERM');
+    expect((await running.ended).code).toBe(0);
+  });
+
+  it('calls back programs on this machine for its own app, and shows how far that is', async () => {
+    const receiver = await startReceiver((response, count) => void response.writeHead(count === 1 ? 500 : 200).end());
+    const env = { FILECONV_SERVICE_PORT: '0', FILECONV_SERVICE_CALLBACK_FIRST_RETRY_SECONDS: '0.05' };
+    const running = startFileconv(['service'], { cwd: folder, env });
+    await running.until(/Token file/);
+    const [, url = ''] = /(http:\/\/\S+)/.exec(running.stdout()) ?? [];
+    const [, appId = ''] = /App ID +(\S+)/.exec(running.stdout()) ?? [];
+    const token = (await readFile(path.join(dataDir, 'embedded-app.token'), 'utf8')).trim();
+    const client = new TestClient(url, { app: { name: 'embedded', appId, tokenSha256: '' }, token });
+    const data = { callback: receiver.url, include: ['entity'], parameters: { format: 'pdf' } };
+    const id = (await client.post('format/get', data)).body.entity?.id ?? '';
+    const show = async (): Promise<unknown> =>
+      JSON.parse((await fileconv('service', 'tasks', 'show', id, '--json')).stdout);
+    await receiver.count(2);
+    let shown = await show();
+    for (let tries = 0; tries < 20 && JSON.stringify(shown).includes('"pending"'); tries += 1) shown = await show();
+    expect(shown).toMatchObject({
+      callback: receiver.url,
+      callbackDelivery: { state: 'delivered', attempts: 2, problem: null, nextAttemptAt: null },
+    });
+    running.child.kill('SIGTERM');
+    expect((await running.ended).code).toBe(0);
+    await receiver.close();
+  });
+});

@@ -1,0 +1,266 @@
+import { once } from 'node:events';
+import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../../cli/src/dev-server/free-port';
+import { linesOf, newFolder, permissionsHold, removeFolders, startFileconv } from '../../cli/test/fileconv';
+
+/** A configuration that cannot be used: `fileconv service` names the key in one line, and never listens. */
+
+const app = `app_id = "11111111-2222-4333-8444-555555555555"\ntoken_sha256 = "${'0'.repeat(64)}"\n`;
+
+interface BadConfiguration {
+  title: string;
+  accounts?: string;
+  faults?: string;
+  prepare?: (dataDir: string) => Promise<unknown>;
+  env?: Record<string, string>;
+  /** Listens on the service's port first. */
+  takePort?: boolean;
+  exitCode: 1 | 2;
+  /** The line on stderr without `error: `; DATA is the data folder. */
+  says: string;
+  needsPermissions?: boolean;
+}
+
+const inAccounts = 'DATA/accounts.toml: ';
+const inFaults = 'DATA/faults.toml: ';
+const isNotYours = 'Make it yours, or name another folder with FILECONV_SERVICE_DATA_DIR.';
+
+const badConfigurations: BadConfiguration[] = [
+  {
+    title: 'a value of the wrong type',
+    accounts: `[apps.a]\n${app}vcredits = "ten"\n`,
+    exitCode: 2,
+    says: `${inAccounts}apps.a.vcredits: must be a whole number, 0 or more`,
+  },
+  {
+    title: 'a value where a table belongs',
+    accounts: 'apps.a = 3\n',
+    exitCode: 2,
+    says: `${inAccounts}apps.a: must be a table`,
+  },
+  {
+    title: 'a text where a switch belongs',
+    accounts: `[apps.a]\n${app}development.enabled = "yes"\n`,
+    exitCode: 2,
+    says: `${inAccounts}apps.a.development.enabled: must be true or false`,
+  },
+  {
+    title: 'an unknown key',
+    accounts: `[apps.a]\n${app}plann = "free"\n`,
+    exitCode: 2,
+    says: `${inAccounts}apps.a.plann: there is no such key`,
+  },
+  {
+    title: 'an App ID that stands twice',
+    accounts: `[apps.a]\n${app}[apps.b]\n${app}`,
+    exitCode: 2,
+    says: `${inAccounts}apps.b.app_id: stands under apps.a too; it must be unique`,
+  },
+  {
+    title: 'a hash that is none',
+    accounts: `[apps.a]\n${app.replace('0000"', '"')}`,
+    exitCode: 2,
+    says: `${inAccounts}apps.a.token_sha256: must be a SHA-256 in 64 hexadecimal digits`,
+  },
+  {
+    title: 'a hash in a list that is none',
+    accounts: `[apps.a]\n${app.replace(/"0+"/, '["abc"]')}`,
+    exitCode: 2,
+    says: `${inAccounts}apps.a.token_sha256.0: must be a SHA-256 in 64 hexadecimal digits`,
+  },
+  {
+    title: 'a negative price',
+    accounts: `[apps.a]\n${app}prices."*" = -1\n`,
+    exitCode: 2,
+    says: `${inAccounts}apps.a.prices.*: must be 0 or more`,
+  },
+  {
+    title: 'a file that is no TOML',
+    accounts: '[apps.a\n',
+    exitCode: 2,
+    says: 'DATA/accounts.toml:1:8: not valid TOML: illegal character in key',
+  },
+  {
+    title: 'an accounts file that cannot be read',
+    accounts: '',
+    prepare: (dataDir) => chmod(path.join(dataDir, 'accounts.toml'), 0o000),
+    exitCode: 2,
+    says: `${inAccounts}the accounts file cannot be read: EACCES: permission denied, open 'DATA/accounts.toml'`,
+    needsPermissions: true,
+  },
+  {
+    title: 'an accounts file that was named and is not there',
+    env: { FILECONV_SERVICE_ACCOUNTS_FILE: '/nowhere/accounts.toml' },
+    exitCode: 2,
+    says: '/nowhere/accounts.toml: there is no such accounts file',
+  },
+  {
+    title: 'a fault that lacks a key',
+    faults: '[[faults]]\nkind = "latency"\n',
+    exitCode: 2,
+    says: `${inFaults}faults.0.ms: must be a number of milliseconds`,
+  },
+  {
+    title: 'a fault of an app that is not there',
+    faults: '[[faults]]\nkind = "callback_lost"\napp = "nobody"\n',
+    exitCode: 2,
+    says: `${inFaults}faults.0.app: there is no app "nobody"; there are: embedded`,
+  },
+  {
+    title: 'a faults file that was named and is not there',
+    env: { FILECONV_SERVICE_FAULTS_FILE: '/nowhere/faults.toml' },
+    exitCode: 2,
+    says: '/nowhere/faults.toml: there is no such faults file',
+  },
+  {
+    title: 'a configuration variable of the wrong type',
+    env: { FILECONV_SERVICE_CONVERSION_CONCURRENCY: 'many' },
+    exitCode: 2,
+    says: 'FILECONV_SERVICE_CONVERSION_CONCURRENCY (service.conversion_concurrency) must be a whole number from 1 to 256, not "many"',
+  },
+  {
+    title: 'a data folder that may not be written to',
+    prepare: (dataDir) => chmod(dataDir, 0o555),
+    exitCode: 1,
+    says: `The service's data folder DATA cannot be used: permission denied. ${isNotYours}`,
+    needsPermissions: true,
+  },
+  {
+    title: 'a data folder that is a file',
+    prepare: async (dataDir) => {
+      await rm(dataDir, { recursive: true });
+      await writeFile(dataDir, '');
+    },
+    exitCode: 1,
+    says: `The service's data folder DATA cannot be used: it is a file. ${isNotYours}`,
+  },
+  {
+    title: 'uploads that cannot be stored',
+    prepare: (dataDir) => mkdir(path.join(dataDir, 'uploads'), { mode: 0o555 }),
+    exitCode: 1,
+    says: `DATA/uploads, in the service's data folder, cannot be used: permission denied. ${isNotYours}`,
+    needsPermissions: true,
+  },
+  {
+    title: 'a database that is none',
+    prepare: (dataDir) =>
+      writeFile(path.join(dataDir, 'service.db'), 'no database, and long enough to be seen'.repeat(9)),
+    exitCode: 1,
+    says: "The conversion service can't start: DATA/service.db: the database cannot be used: file is not a database",
+  },
+  {
+    title: 'an embedded app that is damaged',
+    prepare: (dataDir) => writeFile(path.join(dataDir, 'embedded-app.json'), '{"name": "embedded"}'),
+    exitCode: 1,
+    says: "The conversion service can't start: DATA/embedded-app.json: appId is missing or wrong; restore it, or remove it and the service begins with a new app",
+  },
+  {
+    title: 'an embedded token that is empty',
+    prepare: (dataDir) => writeFile(path.join(dataDir, 'embedded-app.token'), '\n'),
+    exitCode: 1,
+    says: "The conversion service can't start: DATA/embedded-app.token: is empty; write a token into it, or remove it and a new one is made",
+  },
+  {
+    title: 'a host that is no address of this machine',
+    env: { FILECONV_SERVICE_HOST: '127.0.0.300' },
+    exitCode: 1,
+    says: 'service.host: 127.0.0.300 is no address of this machine. Leave it out to listen on 127.0.0.1.',
+  },
+  {
+    title: 'a host that others can reach',
+    env: { FILECONV_SERVICE_HOST: '0.0.0.0' },
+    exitCode: 1,
+    says: "The conversion service can't start: The conversion service listens on this machine only; host 0.0.0.0 can be reached from others. Leave host out; a program can allow it with allowRemote.",
+  },
+  {
+    title: 'a port that is taken, with faults on: they are not announced',
+    faults: '[[faults]]\nkind = "error"\nwhen = "before"\n',
+    takePort: true,
+    exitCode: 1,
+    says: 'Another program listens on 127.0.0.1:PORT. End it, or give the service another port (FILECONV_SERVICE_PORT=0: any free one).',
+  },
+];
+
+afterAll(removeFolders);
+
+describe('fileconv service says in one line, and never listens:', () => {
+  for (const {
+    title,
+    accounts,
+    faults,
+    prepare,
+    env,
+    takePort,
+    exitCode,
+    says,
+    needsPermissions,
+  } of badConfigurations) {
+    const isSkipped = needsPermissions === true && !permissionsHold;
+    (isSkipped ? it.skip : it)(title, async () => {
+      const folder = await newFolder();
+      const dataDir = path.join(folder, '.fileconv', 'service');
+      await mkdir(dataDir, { recursive: true });
+      if (accounts !== undefined) await writeFile(path.join(dataDir, 'accounts.toml'), accounts);
+      if (faults !== undefined) await writeFile(path.join(dataDir, 'faults.toml'), faults);
+      await prepare?.(dataDir);
+      const port = await freePort();
+      const taken = takePort === true ? createServer().listen(port, '127.0.0.1') : undefined;
+      if (taken) await once(taken, 'listening');
+
+      const command = startFileconv(['service'], {
+        cwd: folder,
+        env: { FILECONV_SERVICE_PORT: String(port), ...env },
+        timeoutMs: 20_000,
+      });
+      const listened = taken ? Promise.resolve(false) : listensUntil(command.ended, port);
+      const ended = await command.ended;
+
+      expect(linesOf(ended.stderr.replaceAll(dataDir, 'DATA').replaceAll(String(port), 'PORT'))).toEqual([
+        `error: ${says}`,
+      ]);
+      expect(ended).toMatchObject({ code: exitCode, stdout: '' });
+      expect(await listened).toBe(false);
+      taken?.close();
+      await chmod(dataDir, 0o755);
+    });
+  }
+
+  it('and one that is good listens, so that the silence above says something', async () => {
+    const folder = await newFolder();
+    const port = await freePort();
+    const command = startFileconv(['service'], { cwd: folder, env: { FILECONV_SERVICE_PORT: String(port) } });
+    const listened = listensUntil(command.ended, port);
+    await command.until(/Token file/);
+    await sleep(100);
+    command.child.kill('SIGTERM');
+    expect((await command.ended).code).toBe(0);
+    expect(await listened).toBe(true);
+  });
+});
+
+/** Whether anybody could connect to this port at any time until then. */
+async function listensUntil(ended: Promise<unknown>, port: number): Promise<boolean> {
+  const over = new AbortController();
+  void ended.then(() => over.abort());
+  let answered = false;
+  while (!over.signal.aborted) {
+    answered ||= await answers(port);
+    await sleep(10);
+  }
+  return answered;
+}
+
+async function answers(port: number): Promise<boolean> {
+  const socket = connect({ port, host: '127.0.0.1' });
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}

@@ -1,0 +1,171 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CallbackOptions } from '../../src';
+import { openDatabase } from '../../src/database';
+import { until } from '../../../../test/support/until';
+import { createDataDir, startTestService, TestClient, tinyPng } from '../support';
+import { answerOk, createCallbackApp, deliveryOf, endedDelivery, type Receiver, startReceiver } from './receiver';
+
+/** No callback is lost with a process, and none is in the way of conversions. */
+
+const compiledService = path.resolve(__dirname, '../../dist/index.js');
+const testApp = createCallbackApp();
+const children: ChildProcess[] = [];
+const ends: (() => Promise<void>)[] = [];
+let dataDir: string;
+
+beforeEach(async () => {
+  dataDir = await createDataDir();
+});
+
+afterEach(async () => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  for (const end of ends.splice(0)) await end();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+async function receiverOf(...options: Parameters<typeof startReceiver>): Promise<Receiver> {
+  const receiver = await startReceiver(...options);
+  ends.push(receiver.close);
+  return receiver;
+}
+
+async function spawnService(callbacks: CallbackOptions): Promise<{ kill: () => Promise<void>; client: TestClient }> {
+  const options = { dataDir, apps: [testApp.app], conversionConcurrency: 2, callbacks };
+  const script = `require(${JSON.stringify(compiledService)}).startConversionService(${JSON.stringify(options)})
+    .then(({ url }) => console.log(url));`;
+  const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  children.push(child);
+  const [url] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
+  const kill = async () => {
+    const exited = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exited;
+  };
+  return { kill, client: new TestClient(url, testApp) };
+}
+
+const ask = async (client: TestClient, callback: string): Promise<string> => {
+  const data = { callback, include: ['entity'], parameters: { format: 'pdf' } };
+  return (await client.post('format/get', data)).body.entity?.id ?? '';
+};
+
+/** Completed tasks that have a callback and don't owe it. */
+function countForgotten(): unknown {
+  const db = openDatabase(path.join(dataDir, 'service.db'));
+  try {
+    const forgotten = `SELECT count(*) AS count FROM tasks
+      WHERE status = 'completed' AND callback IS NOT NULL AND id NOT IN (SELECT task FROM callbacks)`;
+    return (db.prepare(forgotten).get() as { count: unknown }).count;
+  } finally {
+    db.close();
+  }
+}
+
+const idsIn = ({ received }: Receiver): Set<string> =>
+  new Set(received.map(({ body }) => (JSON.parse(body) as { entity: { id: string } }).entity.id));
+
+describe('a service killed with kill -9', () => {
+  it('goes on with callbacks that wait for an answer, for a slot and for their next attempt', async () => {
+    let open = false;
+    const receiver = await receiverOf((response, count, received) => {
+      if (open) answerOk(response, count, received);
+      else if (received.path === '/failing') response.writeHead(500).end();
+    });
+    const slow = { firstRetryMs: 600_000, timeoutMs: 600_000 };
+    const before = await spawnService({ ...slow, firstRetryMs: 2_000 });
+    const failing = await ask(before.client, `${receiver.url}failing`);
+    await until('it waits for its next attempt', () => (deliveryOf(dataDir, failing)?.attempts ?? 0) > 0);
+    const hanging: string[] = [];
+    for (let count = 0; count < 10; count += 1) hanging.push(await ask(before.client, receiver.url));
+    await receiver.count(5);
+    await before.kill();
+    expect(deliveryOf(dataDir, failing)).toMatchObject({ state: 'pending', problem: 'HTTP 500' });
+
+    open = true;
+    await spawnService(slow);
+    for (const id of [failing, ...hanging]) expect((await endedDelivery(dataDir, id))?.state).toBe('delivered');
+    expect(idsIn(receiver)).toEqual(new Set([failing, ...hanging]));
+  });
+
+  it('calls back for every conversion that it had accepted, whenever it is killed', async () => {
+    const receiver = await receiverOf();
+    const accepted: string[] = [];
+    for (let round = 0; round < 3; round += 1) {
+      const { client, kill } = await spawnService({ firstRetryMs: 50 });
+      const connector = await client.upload('dot.png', tinyPng);
+      // From now on a conversion takes milliseconds, so that some end around the kill.
+      await client.post('convert/file', { connector, parameters: { output: 'webp' } });
+      for (let count = 0; count < 8; count += 1) {
+        const { body } = await client.post('convert/file', {
+          ...{ connector, callback: receiver.url, mode: 'async', include: ['entity'] },
+          parameters: { output: 'webp' },
+        });
+        accepted.push(body.entity?.id ?? '');
+      }
+      await sleep(10 + round * 20);
+      await kill();
+      expect(countForgotten()).toBe(0);
+    }
+    await spawnService({ firstRetryMs: 50 });
+    await until('all are called back', () => accepted.every((id) => idsIn(receiver).has(id)), 30_000);
+    for (const id of accepted) expect((await endedDelivery(dataDir, id))?.state).toBe('delivered');
+  });
+});
+
+it('a service that is closed cuts off a receiver that hangs, and delivers at its next start', async () => {
+  let open = false;
+  const receiver = await receiverOf((response, count, received) => {
+    if (open) answerOk(response, count, received);
+  });
+  const first = await startTestService({ dataDir, callbacks: { timeoutMs: 600_000 } }, testApp);
+  const id = await ask(first.client, receiver.url);
+  await receiver.count(1);
+  const closing = Date.now();
+  await first.service.close();
+  expect(Date.now() - closing).toBeLessThan(8_000);
+  expect(deliveryOf(dataDir, id)).toMatchObject({ state: 'pending', attempts: 0, problem: null });
+  open = true;
+  const second = await startTestService({ dataDir }, testApp);
+  ends.push(() => second.service.close());
+  expect(await endedDelivery(dataDir, id)).toMatchObject({ state: 'delivered', attempts: 1 });
+});
+
+describe('two hundred callbacks to a receiver that hangs', () => {
+  it('hold up neither conversions nor callbacks to other hosts, and are all delivered once it answers', async () => {
+    const held: ServerResponse[] = [];
+    let open = false;
+    const receiver = await receiverOf((response) => {
+      if (open) response.end();
+      else held.push(response);
+    });
+    const other = await receiverOf();
+    const { client, service } = await startTestService({ dataDir, callbacks: { timeoutMs: 600_000 } }, testApp);
+    ends.push(() => service.close());
+    const warm = await client.convert({ name: 'dot.png', data: tinyPng }, 'webp');
+    expect(warm.output.status).toBe('successful');
+    const ids: string[] = [];
+    for (let count = 0; count < 200; count += 1) ids.push(await ask(client, receiver.url));
+
+    const started = Date.now();
+    for (let count = 0; count < 5; count += 1) await client.convertToBytes({ name: 'dot.png', data: tinyPng }, 'webp');
+    const elsewhere = await ask(client, other.url);
+    await other.count(1);
+    expect(Date.now() - started).toBeLessThan(20_000);
+    expect(idsIn(other)).toEqual(new Set([elsewhere]));
+    // A quarter of the attempts at a time, so that other hosts have theirs.
+    expect(receiver.received).toHaveLength(4);
+
+    open = true;
+    for (const response of held) response.end();
+    await receiver.count(200);
+    for (const id of ids) expect(await endedDelivery(dataDir, id)).toMatchObject({ state: 'delivered', attempts: 1 });
+    expect(receiver.received).toHaveLength(200);
+    expect(idsIn(receiver)).toEqual(new Set(ids));
+  });
+});

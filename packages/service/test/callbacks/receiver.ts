@@ -1,0 +1,90 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import path from 'node:path';
+import { CallbackStore } from '../../src/callbacks/callback-store';
+import { openDatabase } from '../../src/database';
+import { until } from '../../../../test/support/until';
+import { createApp, type TestApp } from '../support';
+
+export interface ReceivedCallback {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+  readonly at: number;
+}
+
+/** Answers a callback; `count` is 1 for the first that came. */
+type Answer = (response: ServerResponse, count: number, received: ReceivedCallback) => void;
+
+export interface Receiver {
+  /** With a slash at its end. */
+  readonly url: string;
+  readonly port: number;
+  readonly received: readonly ReceivedCallback[];
+  /** Resolves once so many have come. */
+  readonly count: (wanted: number) => Promise<readonly ReceivedCallback[]>;
+  readonly close: () => Promise<void>;
+}
+
+export const answerOk: Answer = (response) => void response.writeHead(204).end();
+
+/** An HTTP server for callbacks. */
+export async function startReceiver(
+  answer: Answer = answerOk,
+  { host = '127.0.0.1', port = 0 }: { host?: string; port?: number } = {},
+): Promise<Receiver> {
+  const received: ReceivedCallback[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const { method = '', url = '', headers } = request;
+      const callback = { method, path: url, headers, body: Buffer.concat(chunks).toString('utf8'), at: Date.now() };
+      received.push(callback);
+      answer(response, received.length, callback);
+    });
+  });
+  server.listen(port, host);
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('No port.');
+  return {
+    url: `http://${host}:${address.port}/`,
+    port: address.port,
+    received,
+    count: async (wanted) => {
+      await until(`${wanted} callback(s)`, () => received.length >= wanted, 20_000);
+      return received;
+    },
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** An app that may be called back at receivers of these tests. */
+export function createCallbackApp(
+  hosts: readonly string[] = ['127.0.0.1'],
+  privateHosts: readonly string[] = hosts,
+): TestApp {
+  const { app, token } = createApp();
+  return { app: { ...app, callbackDomains: hosts, privateCallbackHosts: privateHosts }, token };
+}
+
+export function deliveryOf(dataDir: string, task: string) {
+  const db = openDatabase(path.join(dataDir, 'service.db'));
+  try {
+    return new CallbackStore(db).find(task);
+  } finally {
+    db.close();
+  }
+}
+
+/** The delivery once it has ended one way or the other. */
+export async function endedDelivery(dataDir: string, task: string) {
+  await until('the delivery has ended', () => deliveryOf(dataDir, task)?.endedAt != null, 20_000);
+  return deliveryOf(dataDir, task);
+}

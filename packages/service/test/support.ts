@@ -1,0 +1,222 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { type ConversionService, type ConversionServiceOptions, type ServiceApp, startConversionService } from '../src';
+
+/** A service on a folder of its own, and a client that knows only HTTP. */
+
+const resultSchema = z.looseObject({
+  output: z.looseObject({
+    connector: z.string().optional(),
+    status: z.string().optional(),
+    duration: z.number().optional(),
+    name: z.string().optional(),
+    size: z.number().optional(),
+    expires_at: z.string().optional(),
+    url: z.string().optional(),
+    formats: z.array(z.looseObject({ format: z.string(), name: z.string() })).optional(),
+    entity: z.looseObject({ id: z.string(), status: z.string() }).optional(),
+    payload: z.unknown().optional(),
+    result: z.unknown().optional(),
+  }),
+  error: z.object({ code: z.string().optional(), message: z.string().optional() }),
+  warning: z.record(z.string(), z.string()),
+});
+
+const bodySchema = z.strictObject({
+  entity: z.looseObject({ id: z.string(), status: z.string() }).optional(),
+  payload: z.unknown().optional(),
+  result: resultSchema.optional(),
+  /** At the top level, of a refusal. */
+  code: z.string().optional(),
+  message: z.string().optional(),
+});
+
+export const monitoredResultSchema = resultSchema.partial();
+
+interface Answer {
+  status: number;
+  headers: Headers;
+  body: z.infer<typeof bodySchema>;
+  output: z.infer<typeof resultSchema>['output'];
+  error: { code?: string | undefined; message?: string | undefined };
+  warning: Record<string, string>;
+}
+
+interface NamedFile {
+  name: string;
+  data: string | Uint8Array;
+}
+
+export interface TestApp {
+  app: ServiceApp;
+  token: string;
+}
+
+export function createApp(name = 'test'): TestApp {
+  const token = `token-${randomUUID()}`;
+  const tokenSha256 = createHash('sha256').update(token).digest('hex');
+  return { app: { name, appId: randomUUID(), tokenSha256 }, token };
+}
+
+export class TestClient {
+  readonly url: string;
+  readonly app: ServiceApp;
+  readonly token: string;
+
+  constructor(url: string, { app, token }: TestApp) {
+    this.url = url;
+    this.app = app;
+    this.token = token;
+  }
+
+  get headers(): Record<string, string> {
+    return { authorization: `Bearer ${this.token}` };
+  }
+
+  /** Posts with the app's token, unless `init` brings another. */
+  async send(endpoint: string, init: RequestInit): Promise<Response> {
+    const headers = new Headers(this.headers);
+    new Headers(init.headers).forEach((value, name) => headers.set(name, value));
+    return fetch(`${this.url}/v1/${endpoint}`, { method: 'POST', ...init, headers });
+  }
+
+  /** Posts a multipart form; `app` is filled in. */
+  async post(endpoint: string, data: Record<string, unknown> = {}, file?: NamedFile): Promise<Answer> {
+    const form = new FormData();
+    form.set('data', JSON.stringify({ app: this.app.appId, ...data }));
+    if (file) form.set('file', new Blob([toBytes(file.data)]), file.name);
+    return parseAnswer(await this.send(endpoint, { body: form }));
+  }
+
+  /** Posts exactly this text as the field `data`, urlencoded. */
+  async postField(endpoint: string, field: string): Promise<Answer> {
+    return parseAnswer(await this.send(endpoint, { body: new URLSearchParams({ data: field }) }));
+  }
+
+  async upload(name: string, data: string | Uint8Array): Promise<string> {
+    const { output, error } = await this.post('upload/file', {}, { name, data });
+    if (output.connector === undefined) throw new Error(`The upload failed: ${JSON.stringify(error)}`);
+    return output.connector;
+  }
+
+  /** Uploads and converts in one request that stays open until the end. */
+  async convert(file: NamedFile, output: string, parameters: Record<string, unknown> = {}): Promise<Answer> {
+    const connector = await this.upload(file.name, file.data);
+    return this.post('convert/file', {
+      connector,
+      include: ['entity', 'result'],
+      parameters: { output, ...parameters },
+    });
+  }
+
+  async download(connector: string): Promise<{ bytes: Buffer; headers: Headers; name: string | undefined }> {
+    const { output, error } = await this.post('download/url', { connector });
+    if (output.connector === undefined) throw new Error(`No download: ${JSON.stringify(error)}`);
+    const form = new FormData();
+    form.set('data', JSON.stringify({ app: this.app.appId, connector: output.connector }));
+    const response = await this.send('download/url/get', { body: form });
+    return { bytes: Buffer.from(await response.arrayBuffer()), headers: response.headers, name: output.name };
+  }
+
+  /** Converts and downloads; fails the test with the service's error when the conversion fails. */
+  async convertToBytes(file: NamedFile, output: string, parameters: Record<string, unknown> = {}) {
+    const converted = await this.convert(file, output, parameters);
+    if (converted.output.connector === undefined) throw new Error(JSON.stringify(converted.error));
+    return { ...(await this.download(converted.output.connector)), warning: converted.warning };
+  }
+
+  /** Asks task/response until the task is completed. */
+  async waitForTask(connector: string, deadlineMs = 40_000) {
+    const end = Date.now() + deadlineMs;
+    while (Date.now() < end) {
+      const { output } = await this.post('task/response', { connector });
+      if (output.entity?.status === 'completed') {
+        return { entity: output.entity, result: resultSchema.parse(output.result) };
+      }
+      await sleep(50);
+    }
+    throw new Error(`Task ${connector} is not completed after ${deadlineMs} ms.`);
+  }
+}
+
+export async function parseAnswer(response: Response): Promise<Answer> {
+  const body = bodySchema.parse(await response.json());
+  const result = resultSchema.safeParse(body.result).data;
+  return {
+    status: response.status,
+    headers: response.headers,
+    body,
+    output: result?.output ?? {},
+    error: result?.error ?? {},
+    warning: result?.warning ?? {},
+  };
+}
+
+/** The shape of the document's datetimes, as an asymmetric matcher. */
+export const anyTime: unknown = expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
+
+export async function createDataDir(): Promise<string> {
+  return mkdtemp(path.join(tmpdir(), 'fileconv-service-'));
+}
+
+/** Starts a service on a new folder; `stop` closes it and removes the folder. */
+export async function startTestService(
+  options: Partial<ConversionServiceOptions> = {},
+  testApp: TestApp = createApp(),
+): Promise<{
+  service: ConversionService;
+  client: TestClient;
+  dataDir: string;
+  logged: string[];
+  stop: () => Promise<void>;
+}> {
+  const dataDir = options.dataDir ?? (await createDataDir());
+  const logged: string[] = [];
+  const service = await startConversionService({
+    apps: [testApp.app],
+    // As the usual level has it.
+    log: (line, { level } = {}) => {
+      if (level !== 'debug') logged.push(line);
+    },
+    ...options,
+    dataDir,
+  });
+  const stop = async (): Promise<void> => {
+    await service.close();
+    await rm(dataDir, { recursive: true, force: true });
+  };
+  return { service, client: new TestClient(service.url, testApp), dataDir, logged, stop };
+}
+
+export function toBytes(data: string | Uint8Array): Uint8Array<ArrayBuffer> {
+  return typeof data === 'string' ? new TextEncoder().encode(data) : new Uint8Array(data);
+}
+
+/** A red dot. */
+export const tinyPng = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+export const tinySvg = `<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><rect width="40" height="20" fill="#00f"/></svg>`;
+
+/** Markdown that keeps the engine busy for seconds. */
+export function longMarkdown(kilobytes: number): string {
+  const paragraph = 'Some *emphasis*, `code`, [a link](http://example.com) and plain words after that.\n\n';
+  return paragraph.repeat(Math.ceil((kilobytes * 1024) / paragraph.length));
+}
+
+/** The names in a zip archive, read from its central directory. */
+export function listZip(bytes: Buffer): string[] {
+  const names: string[] = [];
+  const signature = Buffer.from('PK\x01\x02', 'latin1');
+  for (let at = bytes.indexOf(signature); at !== -1; at = bytes.indexOf(signature, at + 46)) {
+    const length = bytes.readUInt16LE(at + 28);
+    names.push(bytes.subarray(at + 46, at + 46 + length).toString('utf8'));
+  }
+  return names;
+}

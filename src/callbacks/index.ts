@@ -1,0 +1,6 @@
+/** Takes the callbacks of conversion services and wakes the jobs they belong to. */
+export { parseCallbackKeys } from './callback-key';
+export type { CallbackKeys } from './callback-key';
+export { startCallbackReceiver } from './receiver';
+export type { CallbackReceiver, CallbackReceiverOptions, ReceiverMetrics } from './receiver';
+export { createSignalJob } from './signal-job';

@@ -1,0 +1,41 @@
+/** What a program imports that starts conversions and runs none: it needs no worker. */
+export { FileConversionClient } from './file-conversion-client';
+export type { FileConversionClientOptions, StartOptions } from './file-conversion-client';
+export { ConversionFailedError, ConversionHandle } from './conversion-handle';
+export { BatchFailedError, BatchHandle, BatchRunningError } from './batch-handle';
+export type { BatchRequest } from './batch-request';
+export { NoSuchScheduleError, ScheduleTakenError, SweepSchedules } from './sweep-schedules';
+export type { ListedSweepSchedule } from './sweep-schedules';
+export type { SweepOverlap, SweepScheduleRequest, SweepTimes } from './sweep-request';
+export { InvalidRequestError } from './job-request';
+export type { ConversionRequest } from './job-request';
+export { createEncryptedDataConverter } from '../encryption/data-converter';
+export { EncryptionKeyError } from '../encryption/encryption-keys';
+export type {
+  ConversionFailureDetails,
+  ConversionJobInput,
+  ConversionJobResult,
+  ConversionJobState,
+  ConversionMode,
+  ConversionPolicies,
+  ConversionSource,
+  Duration,
+  JobPhase,
+  OnExisting,
+  OnUnknownOutcome,
+  OutputFile,
+  SourceContent,
+} from '../shared/job';
+export type {
+  BatchCancel,
+  BatchCounts,
+  BatchItem,
+  BatchItemResult,
+  BatchItemStatus,
+  BatchState,
+  BatchStatus,
+  ConversionBatchInput,
+  ConversionBatchResult,
+} from '../shared/batch';
+export type { ConversionSweepInput, ConversionSweepResult, SweepCounts, SweepPlan } from '../shared/sweep';
+export { defaultTaskQueue } from '../shared/names';

@@ -178,19 +178,18 @@ it('takes no name of a format for an extension: files whose ending is none are s
 
 it('a batch that was joined ends with its report, whatever is refused of what has come since', async () => {
   await mkdir(path.join(folder, 'grows'));
-  await writeFile(path.join(folder, 'grows', 'a.png'), endOfPng);
-  const env = { ACCOUNT_TOKEN: accountToken, FILECONV_POLICIES_FIRST_CHECK_AFTER: '6 seconds' };
-  const start = () =>
-    fileconv(['batch', 'run', 'grows', '--to', 'gif', '--out', 'gif', '--json'], { cwd: folder, env });
+  for (let n = 0; n < 30; n += 1) await writeFile(path.join(folder, 'grows', `${n}.png`), endOfPng);
+  const start = () => run('batch', 'run', 'grows', '--to', 'gif', '--out', 'gif', '--window', '1', '--json');
   const before = service.count('convert/file');
   const first = start();
   await until('the first job was submitted', () => service.count('convert/file') > before);
-  await writeFile(path.join(folder, 'grows', 'b.md'), '# B');
+  await writeFile(path.join(folder, 'grows', 'late.md'), '# Late');
   const joined = await start();
   expect((await first).code).toBe(0);
   const { counts, failures } = parseJson(joined.stdout) as Report;
-  expect([counts, joined.code]).toMatchObject([{ items: 2, skipped: 1, failed: 1 }, 1]);
+  expect([counts, joined.code]).toMatchObject([{ items: 31, failed: 1, cancelled: 0, unfinished: 0 }, 1]);
   expect(failures).toMatchObject([{ code: 'NO_CONVERTER_INPUT_TO_OUTPUT', count: 1 }]);
+  expect(service.count('convert/file') - before).toBe(30);
 });
 
 it('a dry run needs no service: what could not be asked is said in one line', async () => {

@@ -77,6 +77,7 @@ export async function runAttempt<T>(
     step,
     app,
     attempt: info.attempt - throttled - turnedAway,
+    refusals: throttled + 1,
     ...(pauses && { pauses }),
     requests: info.attempt - turnedAway - 1,
     unreadableInARow: unreadable + 1,

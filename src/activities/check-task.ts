@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { TaskSnapshot } from '../api/conversion-api';
 import type { CheckTaskInput, CheckTaskResult } from '../shared/activities';
 import { runAttempt } from './activity-attempt';
 import type { ActivityDependencies } from './dependencies';
@@ -79,8 +80,14 @@ export function createCheckTask({ api, times, metrics, slots }: ActivityDependen
           return { report, requests };
         }
         notYetMs = elapsedMs();
-        said = `the service says ${JSON.stringify(snapshot.status)}`;
+        said = whatItSays(snapshot);
         delayMs = nextCheckDelayMs({ elapsedMs: notYetMs, learnedMs: times.firstCheckMs(pair), maxMs, random });
       }
     });
+}
+
+function whatItSays({ status, error }: TaskSnapshot): string {
+  const named = `the service says ${JSON.stringify(status)}`;
+  if (error) return `${named}, and ${error.code}, which is not final before the task is completed`;
+  return status === 'completed' ? `${named}, but its result is not there yet` : named;
 }

@@ -79,6 +79,11 @@ export function createConvertFile({ api, files, credits, callbackUrl, metrics, s
           turn: { ...turn, beforeSend: raiseFence },
         });
       } catch (error) {
+        if (error instanceof ConversionApiError && error.taskId !== undefined) {
+          const { taskId } = error;
+          const report = { taskId, connector: taskId, finished: false, warnings: {} };
+          return { skipped: false, report, requests, ...calledBack, ...afterReset };
+        }
         if (error instanceof ConversionApiError && error.code === 'INSUFFICIENT_VCREDITS')
           credits.insufficient(kind, input.restoredAt);
         if (failure.sentUnrepeatable === true && error instanceof ConversionApiError && !error.mayHaveExecuted) {

@@ -22,6 +22,8 @@ export interface FailureContext {
   step: 'upload' | 'submit' | 'check' | 'download' | 'batch';
   app: string;
   attempt: number;
+  /** Attempts that a rate limit refused, if this one ends so. Default: 1. */
+  refusals?: number;
   /** Between failed attempts. Default: as the server's retry policy has it. */
   pauses?: RetryPauses;
   /** Requests spent so far, by this attempt and those before it. */
@@ -142,6 +144,26 @@ export function taskFailure(error: { code: string; message: string }, context: F
   });
 }
 
+/** A task that ended with an error, and yet cost something or was successful, by the service's own words: nobody converts it again unasked. */
+export function chargedFailure(error: { code: string; message: string }, context: FailureContext): ApplicationFailure {
+  const { code, message } = error;
+  return build(context, {
+    code,
+    message: `the conversion failed with ${code}: ${message} But the service charged for it, or calls it successful.`,
+    reaction: 'taskLost',
+    unlisted: lookUpErrorCode(code) === undefined,
+  });
+}
+
+export function unknownStatusFailure(status: string | undefined, context: FailureContext): ApplicationFailure {
+  const named = JSON.stringify(status ?? 'missing');
+  return build(context, {
+    code: failureCodes.unknownOutputStatus,
+    message: `the task completed without an error, but its output status is ${named} and not "successful".`,
+    reaction: 'fail',
+  });
+}
+
 /** "Not yet": the next attempt follows after `delayMs` and costs no history. */
 export function notFinished(message: string, delayMs: number, context: FailureContext): ApplicationFailure {
   return build(context, { code: failureCodes.notFinished, message, reaction: 'retry', delayMs, expected: true });
@@ -153,7 +175,8 @@ function fromApiError(error: ConversionApiError, context: FailureContext): Error
   const unlisted = known === undefined && !isClientErrorCode(error.code);
   const { code, httpStatus, endpoint, retryAfterSeconds } = error;
   const base = { origin: 'request', code, unlisted, cause: error, httpStatus, endpoint } as const;
-  const orderedMs = retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1_000;
+  // An order to wait no time is none: the server takes a pause of 0 for the end of the attempts.
+  const orderedMs = retryAfterSeconds ? retryAfterSeconds * 1_000 : undefined;
   const message = withAdvice(error.message, known?.class, context);
 
   // The callback named no task of this app, so what became of the submit is as unknown as before.
@@ -171,7 +194,7 @@ function fromApiError(error: ConversionApiError, context: FailureContext): Error
         message,
         reaction: 'retry',
         expected: true,
-        delayMs: orderedMs,
+        delayMs: orderedMs ?? (context.pauses && nextPauseMs(context.pauses, context.refusals ?? 1)),
         orderedWaitMs: orderedMs,
       });
     }

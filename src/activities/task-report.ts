@@ -1,38 +1,32 @@
-import { ApplicationFailure } from '@temporalio/common';
 import type { TaskSnapshot } from '../api/conversion-api';
-import type { ActivityFailureDetails, TaskReport } from '../shared/activities';
-import { failureCodes } from '../shared/activities';
+import type { TaskReport } from '../shared/activities';
 import type { FailureContext } from './failure';
-import { taskFailure } from './failure';
+import { chargedFailure, taskFailure, unknownStatusFailure } from './failure';
 
 /**
- * Reads a task's state for the job: completed is not successful (section "States and transitions").
+ * Reads a task's state for the job: completed is not successful (section "States and transitions"), and only a completed task's error is
+ * final. A result that is not there yet (`null`, `{}`) is waited for.
+ *
+ * After a submit whatever is no success is left to the next question: by then the task is known, and what it cost is not lost.
  *
  * @throws ApplicationFailure when the task completed with an error, or with an output status other than `successful`.
  */
 export function reportTask(snapshot: TaskSnapshot, taskId: string, context: FailureContext): TaskReport {
-  if (snapshot.error) throw taskFailure(snapshot.error, context);
-  const finished = snapshot.status === 'completed';
-  if (finished && snapshot.outputStatus !== 'successful') {
-    const status = snapshot.outputStatus ?? 'missing';
-    const details: ActivityFailureDetails = {
-      code: failureCodes.unknownOutputStatus,
-      reaction: 'fail',
-      origin: 'worker',
-      taskId,
-    };
-    throw ApplicationFailure.nonRetryable(
-      `the task completed without an error, but its output status is ${JSON.stringify(status)} and not "successful".`,
-      failureCodes.unknownOutputStatus,
-      details,
-    );
+  const { status, error, outputStatus, isWithoutResult = false, vcredits, durationSeconds, warnings } = snapshot;
+  const isOver =
+    !['hold', 'running'].includes(status) && (error !== undefined || (status === 'completed' && !isWithoutResult));
+  const finished = isOver && error === undefined && outputStatus === 'successful';
+  if (isOver && !finished && context.step !== 'submit') {
+    if (!error) throw unknownStatusFailure(outputStatus, context);
+    const isCharged = outputStatus === 'successful' || (vcredits ?? 0) > 0;
+    throw isCharged ? chargedFailure(error, context) : taskFailure(error, context);
   }
   return {
     taskId,
     connector: snapshot.connector ?? taskId,
     finished,
-    ...(snapshot.vcredits !== undefined && { vcredits: snapshot.vcredits }),
-    ...(snapshot.durationSeconds !== undefined && { durationSeconds: snapshot.durationSeconds }),
-    warnings: { ...snapshot.warnings },
+    ...(vcredits !== undefined && { vcredits }),
+    ...(durationSeconds !== undefined && { durationSeconds }),
+    warnings: { ...warnings },
   };
 }

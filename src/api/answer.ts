@@ -37,13 +37,16 @@ export function findRefusal(answer: RawAnswer, json: unknown, quote: Quote): Con
   const documented = findDocumentError(json);
   const retryAfterSeconds = httpStatus === 429 || httpStatus === 503 ? readRetryAfter(headers) : undefined;
   if (documented) {
+    const task = taskResponseSchema.safeParse(json).data ?? {};
+    const taskId = openTask(task);
     const code = quote(documented.code);
     return new ConversionApiError({
       code,
       message: `${endpoint}: the service answered ${code} (HTTP ${httpStatus}): ${quote(documented.message) || 'no explanation'}`,
       endpoint,
       httpStatus,
-      mayHaveExecuted: mayHaveExecuted(documented, httpStatus, json),
+      mayHaveExecuted: taskId !== undefined || mayHaveExecuted(documented, httpStatus, task),
+      taskId,
       retryAfterSeconds:
         retryAfterSeconds ?? (code === 'FREE_APP_LIMITED' ? parseHours(documented.message) : undefined),
     });
@@ -83,15 +86,21 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * Whether the task may have run although an error was answered. A completed entity settles it: the task is over, and a
- * failed task is not charged. So does the code's row; an unlisted code in a server failure stays open.
+ * Whether the task may have run although an error was answered. A completed entity settles it: the task is over, and a failed task is not
+ * charged. So does the code's row; an unlisted code in a server failure stays open.
  */
-function mayHaveExecuted(error: DocumentError, httpStatus: number, json: unknown): boolean {
-  if (httpStatus === 429) return false;
-  const task = taskResponseSchema.safeParse(json);
-  if (task.success && task.data.entity?.status === 'completed') return false;
+function mayHaveExecuted(error: DocumentError, httpStatus: number, task: TaskResponse): boolean {
+  if (httpStatus === 429 || task.entity?.status === 'completed') return false;
   const row = lookUpErrorCode(error.code);
   return row ? !row.provesNothingRan : httpStatus >= 500;
+}
+
+/** The id of a task that is refused, and yet is not over, or was charged or successful. */
+function openTask({ entity, result }: TaskResponse): string | undefined {
+  if (!entity?.id) return undefined;
+  const isRunning = entity.status === 'running' || entity.status === 'hold';
+  const isCharged = (entity.vcredits ?? 0) > 0 || result?.output?.['status'] === 'successful';
+  return isRunning || isCharged ? entity.id : undefined;
 }
 
 function excerpt({ headers, text, httpStatus }: RawAnswer, quote: Quote): string {

@@ -69,6 +69,8 @@ export interface TaskSnapshot {
   readonly status: string;
   /** Links the next task to this one. */
   readonly connector?: string;
+  /** It is completed, and neither output nor error is there yet. */
+  readonly isWithoutResult?: true;
   /** Output status of the conversion; `successful` is the only one documented. */
   readonly outputStatus?: string;
   /** The task's own error; absent when there is none. */

@@ -30,6 +30,7 @@ interface ConversionApiErrorFields {
   message: string;
   endpoint: Endpoint;
   mayHaveExecuted: boolean;
+  taskId?: string | undefined;
   httpStatus?: number | undefined;
   retryAfterSeconds?: number | undefined;
   cause?: unknown;
@@ -44,6 +45,8 @@ export class ConversionApiError extends Error {
   readonly endpoint: Endpoint;
   /** False only when it is certain that sending the same request again repeats nothing. */
   readonly mayHaveExecuted: boolean;
+  /** The task that the answer names, if by its own words that runs, or was charged: asking about it tells what came of the request. */
+  readonly taskId: string | undefined;
   /** RETRY-AFTER of a 429, to be waited for in full; or when to come back for a turn at the rate limit. */
   readonly retryAfterSeconds: number | undefined;
 
@@ -53,6 +56,7 @@ export class ConversionApiError extends Error {
     this.httpStatus = fields.httpStatus;
     this.endpoint = fields.endpoint;
     this.mayHaveExecuted = fields.mayHaveExecuted;
+    this.taskId = fields.taskId;
     this.retryAfterSeconds = fields.retryAfterSeconds;
   }
 }

@@ -16,12 +16,14 @@ export function readSnapshot({ entity, result }: TaskParts, quote: Quote): TaskS
   const output = parsed.success ? parsed.data : {};
   const error = readErrorObject(result?.error);
   // While a task runs its result is empty, so an output or an error means that it is over.
-  const isOver = error !== undefined || Object.keys(result?.output ?? {}).length > 0;
+  const hasOutput = Object.keys(result?.output ?? {}).length > 0;
   // Section "Entity keys": the id of a task that produces a connector equals that connector.
-  const connector = output.connector ?? entity?.id;
+  const taskId = entity?.id === '' ? undefined : entity?.id;
+  const connector = output.connector ?? taskId;
   return {
-    ...(entity?.id !== undefined && { taskId: entity.id }),
-    status: entity?.status ?? (isOver ? 'completed' : 'running'),
+    ...(taskId !== undefined && { taskId }),
+    status: entity?.status ?? (hasOutput || error ? 'completed' : 'running'),
+    ...(entity?.status === 'completed' && !hasOutput && !error && { isWithoutResult: true }),
     ...(connector !== undefined && { connector }),
     ...(output.status !== undefined && { outputStatus: output.status }),
     ...(error && { error: { code: quote(error.code), message: quote(error.message) } }),

@@ -46,6 +46,11 @@ const count = z
   ])
   .pipe(z.number().nonnegative());
 
+/** A key that nobody needs: a value of another kind is none, and no reason not to read the rest. */
+function extra<Value extends z.ZodType>(schema: Value) {
+  return schema.optional().catch(undefined);
+}
+
 /** Ids are uuids of 36 characters; one that is this much longer would not fit where Temporal keeps it, and is none. */
 const maxIdBytes = 1_024;
 const id = z.string().refine((text) => Buffer.byteLength(text) <= maxIdBytes, `is longer than ${maxIdBytes} bytes`);
@@ -59,13 +64,13 @@ function emptyListAsAbsent(value: unknown): unknown {
 /** Section "Entity keys". */
 export const entitySchema = z.looseObject({
   id: id.optional(),
-  type: z.string().optional(),
-  endpoint: z.string().optional(),
+  type: extra(z.string()),
+  endpoint: extra(z.string()),
   status: z.string().optional(),
-  vcredits: count.optional(),
-  created_at: z.string().nullish(),
-  started_at: z.string().nullish(),
-  completed_at: z.string().nullish(),
+  vcredits: extra(count),
+  created_at: extra(z.string()),
+  started_at: extra(z.string()),
+  completed_at: extra(z.string()),
 });
 export type Entity = z.infer<typeof entitySchema>;
 
@@ -76,7 +81,7 @@ const errorObjectSchema = z.looseObject({ code: z.string().optional(), message: 
 export const resultSchema = z.looseObject({
   output: z.preprocess(emptyListAsAbsent, z.looseObject({}).nullish()),
   error: z.preprocess(emptyListAsAbsent, errorObjectSchema.nullish()),
-  warning: z.preprocess(emptyListAsAbsent, z.record(z.string(), z.unknown()).nullish()),
+  warning: extra(z.record(z.string(), z.unknown())),
 });
 export type TaskResult = z.infer<typeof resultSchema>;
 
@@ -91,16 +96,16 @@ export type TaskResponse = z.infer<typeof taskResponseSchema>;
 /** Output of upload/file (beyond the document). `size` is in bytes. */
 export const uploadOutputSchema = z.looseObject({
   connector,
-  name: z.string().optional(),
-  size: count.optional(),
-  expires_at: z.string().nullish(),
+  name: extra(z.string()),
+  size: extra(count),
+  expires_at: extra(z.string()),
 });
 
 /** Section "Output of the convert-file task". `duration` is in seconds; absent while the task runs. */
 export const convertOutputSchema = z.looseObject({
   connector: connector.optional(),
-  status: z.string().optional(),
-  duration: count.optional(),
+  status: extra(z.string()),
+  duration: extra(count),
 });
 
 /** Output of task/response: the monitored task's own entity, payload and result. */
@@ -113,10 +118,10 @@ export const monitorOutputSchema = z.looseObject({
 /** Output of download/url (beyond the document). `size` is in bytes. */
 export const downloadUrlOutputSchema = z.looseObject({
   connector,
-  name: z.string().optional(),
-  size: count.optional(),
-  expires_at: z.string().nullish(),
-  url: z.string().optional(),
+  name: extra(z.string()),
+  size: extra(count),
+  expires_at: extra(z.string()),
+  url: extra(z.string()),
 });
 
 /**

@@ -32,6 +32,7 @@ const results = {
     taskId: z.string().optional(),
     status: z.string(),
     connector: z.string().optional(),
+    isWithoutResult: z.literal(true).optional(),
     outputStatus: z.string().optional(),
     error: z.strictObject({ code: z.string().min(1), message: z.string() }).optional(),
     warnings: texts,

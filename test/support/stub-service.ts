@@ -150,7 +150,7 @@ export function answerCompleted(
   id: string,
   outcome: { status?: string; error?: { code: string; message: string }; vcredits?: number } = {},
 ): void {
-  const entity = { id, type: 'task', status: 'completed', vcredits: outcome.vcredits ?? 1 };
+  const entity = { id, type: 'task', status: 'completed', vcredits: outcome.vcredits ?? (outcome.error ? 0 : 1) };
   const output = outcome.error ? {} : { connector: id, status: outcome.status ?? 'successful', duration: 1 };
   answerOutput(response, { entity, result: { output, error: outcome.error ?? {}, warning: {} } });
 }

@@ -20,7 +20,7 @@ describe('a job in mode sync', () => {
   function answerDone(response: Parameters<typeof answerJson>[0], error?: { code: string; message: string }): void {
     const id = '2f0c5f0e-6a0f-4d0c-9c65-3c8f3f0c7a11';
     const output = error ? {} : { connector: id, status: 'successful', duration: 1 };
-    const entity = { id, type: 'task', status: 'completed', vcredits: 1 };
+    const entity = { id, type: 'task', status: 'completed', vcredits: error ? 0 : 1 };
     answerJson(response, 200, { entity, result: { output, error: error ?? {}, warning: {} } });
   }
 

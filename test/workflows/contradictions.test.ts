@@ -1,0 +1,185 @@
+import type { ServerResponse } from 'node:http';
+import path from 'node:path';
+import { ConversionFailedError } from '../../src/client/conversion-handle';
+import type { ConversionPolicies } from '../../src/shared/job';
+import type { ConversionRig } from '../support/conversion-worker';
+import { quickPolicies, startRig } from '../support/conversion-worker';
+import { answerCompleted, answerError, answerJson, answerOutput, answerRunning } from '../support/stub-service';
+
+/** Answers that say two things at once, or less than they should: a job takes the reading that can't pay twice. */
+
+let rig: ConversionRig;
+
+beforeEach(async () => {
+  rig = await startRig();
+});
+
+afterEach(async () => {
+  await rig.close();
+});
+
+const id = 'task-1';
+
+/** Runs a job; answers its result, or its failure. */
+async function convert(policies: ConversionPolicies = {}, mode?: 'sync') {
+  const asked = rig.client.convert({
+    source: await rig.source('report.md'),
+    output: 'pdf',
+    destination: path.join(rig.folder, 'out', 'report.pdf'),
+    policies: { ...quickPolicies, ...policies },
+    ...(mode && { mode }),
+  });
+  return asked.catch((error: unknown) => {
+    if (!(error instanceof ConversionFailedError)) throw error;
+    return { status: 'failed', code: error.code, ...error.details };
+  });
+}
+
+const converted = () => rig.stub.count('convert/file');
+
+/** The first answers are those given, then it is as ever. */
+function answerFirst(endpoint: string, ...answers: ((response: ServerResponse) => void)[]): void {
+  rig.stub.on(endpoint, (seen, response) => {
+    const next = answers.shift();
+    if (next) next(response);
+    else rig.stub.answerAsAlways(seen, response);
+  });
+}
+
+describe('a submit', () => {
+  it.each([
+    ['null', null],
+    ['empty', {}],
+    ['an empty list', []],
+  ])(
+    'that is answered completed while its result is %s is accepted: the task is asked for it',
+    async (_what, result) => {
+      rig.stub.on('convert/file', (_seen, response) =>
+        answerJson(response, 200, { entity: { id, status: 'completed' }, result }),
+      );
+      expect(await convert({ onUnknownOutcome: 'fail' })).toMatchObject({ status: 'succeeded', taskId: id });
+      expect(converted()).toBe(1);
+    },
+  );
+
+  it('that is answered with a status of its own has been charged when the job fails', async () => {
+    const odd = {
+      entity: { id, status: 'completed', vcredits: 1 },
+      result: { output: { connector: id, status: 'partial' } },
+    };
+    rig.stub.on('convert/file', (_seen, response) => answerJson(response, 200, odd));
+    rig.stub.on('task/response', (_seen, response) => answerOutput(response, odd));
+    const failed = await convert({}, 'sync');
+    expect(failed).toMatchObject({ code: 'UNKNOWN_OUTPUT_STATUS', charge: 'yes', taskId: id });
+    expect(converted()).toBe(1);
+  });
+
+  it.each(['running', 'hold'])(
+    'that is refused with a task that is %s is accepted: the task is asked',
+    async (status) => {
+      rig.stub.on('convert/file', (_seen, response) =>
+        answerJson(response, 200, {
+          entity: { id, status },
+          result: { output: {}, error: { code: 'TOO_MANY_REQUESTS', message: 'wait.' } },
+        }),
+      );
+      expect(await convert({ onUnknownOutcome: 'fail' })).toMatchObject({ status: 'succeeded', taskId: id });
+      expect(converted()).toBe(1);
+    },
+  );
+
+  it('that is refused with a task that was charged is converted again by nobody', async () => {
+    const odd = {
+      entity: { id, status: 'completed', vcredits: 2 },
+      result: { output: {}, error: { code: 'INTERNAL_SERVER_ERROR', message: 'late.' } },
+    };
+    rig.stub.on('convert/file', (_seen, response) => answerJson(response, 500, odd));
+    rig.stub.on('task/response', (_seen, response) => answerOutput(response, odd));
+    expect(await convert()).toMatchObject({ code: 'INTERNAL_SERVER_ERROR', charge: 'maybe' });
+    expect(converted()).toBe(1);
+  });
+});
+
+describe('a task', () => {
+  const error = { code: 'INTERNAL_SERVER_ERROR', message: 'tries again.' };
+
+  it('that runs with an error in its result is waited for: only a completed task has failed', async () => {
+    const running = (response: ServerResponse) =>
+      answerOutput(response, { entity: { id, status: 'running' }, result: { output: {}, error } });
+    answerFirst('task/response', running, running);
+    expect(await convert()).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
+    expect(converted()).toBe(1);
+  });
+
+  it('that is completed before its result is there is waited for', async () => {
+    const early = (response: ServerResponse) =>
+      answerOutput(response, { entity: { id, status: 'completed' }, result: null });
+    answerFirst('task/response', early, early);
+    expect(await convert()).toMatchObject({ status: 'succeeded' });
+    expect(converted()).toBe(1);
+  });
+
+  it.each([
+    ['costs vCredits', { entity: { id, status: 'completed', vcredits: 3 }, result: { output: {}, error } }],
+    ['is successful', { entity: { id, status: 'completed' }, result: { output: { status: 'successful' }, error } }],
+  ])('that has failed and yet %s is converted again by nobody, and may have been charged', async (_what, output) => {
+    rig.stub.on('task/response', (_seen, response) => answerOutput(response, output));
+    expect(await convert({ onUnknownOutcome: 'resubmit' })).toMatchObject({ code: error.code, charge: 'maybe' });
+    expect(converted()).toBe(1);
+  });
+});
+
+describe('a pause', () => {
+  const past = new Date(Date.now() - 60_000).toUTCString();
+  const endpoints = ['upload/file', 'convert/file', 'task/response', 'download/url', 'download/url/get'];
+  const waits = [429, 503].flatMap((status) => ['0', past].map((wait) => [status, wait] as const));
+
+  it.each(waits)(
+    'that a %i orders with RETRY-AFTER %s is as short as it gets, and ends no job',
+    async (status, wait) => {
+      const refuse = (response: ServerResponse) =>
+        answerError(response, status, 'TOO_MANY_REQUESTS', { 'retry-after': wait });
+      // What became of a submit that a 503 answered nobody knows.
+      const places = endpoints.filter((endpoint) => status === 429 || endpoint !== 'convert/file');
+      for (const endpoint of places) answerFirst(endpoint, refuse);
+      expect(await convert()).toMatchObject({ status: 'succeeded' });
+      expect(converted()).toBe(status === 429 ? 2 : 1);
+    },
+  );
+});
+
+describe('a key that nobody needs', () => {
+  const odd = { vcredits: null, type: 5, created_at: 1_790_000_000 };
+
+  it.each([
+    ['null', { name: null, size: null, url: null, expires_at: null }],
+    ['of another kind', { name: 7, size: -1, expires_at: 1_790_000_000 }],
+  ])('is not missed when it is %s', async (_what, extras) => {
+    rig.stub.on('upload/file', (_seen, response) => answerOutput(response, { connector: 'up', ...extras }));
+    rig.stub.on('convert/file', (_seen, response) =>
+      answerJson(response, 200, { entity: { ...odd, id, status: 'running' }, result: { warning: 'soon' } }),
+    );
+    rig.stub.on('task/response', (_seen, response) =>
+      answerOutput(response, {
+        entity: { ...odd, id, status: 'completed' },
+        result: { output: { connector: id, status: 'successful', duration: null } },
+      }),
+    );
+    rig.stub.on('download/url', (_seen, response) => answerOutput(response, { connector: 'link', ...extras }));
+    expect(await convert()).toMatchObject({ status: 'succeeded' });
+    expect(converted()).toBe(1);
+  });
+});
+
+it('an empty id names no task: it is not known what became of the submit', async () => {
+  rig.stub.on('convert/file', (_seen, response) => answerRunning(response, ''));
+  expect(await convert({ onUnknownOutcome: 'fail' })).toMatchObject({ code: 'OUTCOME_UNKNOWN', charge: 'maybe' });
+});
+
+it('a task that failed for nothing is converted again', async () => {
+  answerFirst('task/response', (response) =>
+    answerCompleted(response, id, { error: { code: 'INTERNAL_SERVER_ERROR', message: 'broken.' } }),
+  );
+  expect(await convert()).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
+  expect(converted()).toBe(2);
+});

@@ -130,14 +130,14 @@ describe('uploadFile', () => {
     const slow = await serveRaw((request, response) => {
       request.on('data', () => {
         request.pause();
-        setTimeout(() => request.resume(), 3);
+        setTimeout(() => request.resume(), 8);
       });
       request.on('end', () => sendJson(response, receipt));
     });
     const startedAt = Date.now();
     // What the kernel still holds for the slow reader counts as waiting for the answer, not as a stall.
-    await connectTo(slow, { stallMs: 500, headersMs: 10_000 }).uploadFile({ file });
-    expect(Date.now() - startedAt).toBeGreaterThan(1000);
+    await connectTo(slow, { stallMs: 2_000, headersMs: 20_000 }).uploadFile({ file });
+    expect(Date.now() - startedAt).toBeGreaterThan(2_000);
   });
 
   it('waits for a service that stops reading for longer than headersMs, but shorter than stallMs', async () => {

@@ -10,13 +10,18 @@ import { baseUrl, choice, deploymentName, duration, integer, listenAddress, seco
 /** The profile of the embedded conversion service; it needs no entry under `[apps]`. */
 export const embeddedApp = 'embedded';
 
-/** Keys by section, as they are written in the file. The variable of a key is FILECONV_<SECTION>_<KEY>. */
+/**
+ * Keys by section, as they are written in the file. The variable of a key is FILECONV_<SECTION>_<KEY>. A key that ends with `dir` or `_file` is
+ * a path. Secrets are never part of the configuration, only where they are found.
+ */
 export const sectionSchemas = {
+  /** What to tell `@temporalio/envconfig`; absent: Temporal's own variables and files decide. */
   temporal: z.strictObject({
     address: text().optional(),
     namespace: text().optional(),
     profile: text().optional(),
     config_file: text().optional(),
+    /** Absent: that of the stack, or of Temporal Cloud. */
     ui_url: baseUrl().optional(),
   }),
   worker: z.strictObject({
@@ -24,16 +29,23 @@ export const sectionSchemas = {
     max_concurrent_activities: integer(1, 1_000),
     shutdown_grace_seconds: seconds(),
     common_limit: choice('on', 'off'),
+    /** Where Prometheus finds the metrics of the process; absent: nowhere. */
     metrics_address: listenAddress().optional(),
+    /** Where the process tells whether it is ready; absent: nowhere. */
     health_address: listenAddress().optional(),
     deployment_name: deploymentName(),
+    /** Absent: the worker has no version. */
     build_id: text().optional(),
   }),
   service: z.strictObject({
     host: text(),
+    /** 0: any free port. */
     port: integer(0, 65_535),
+    /** Absent: `service` in the state folder. */
     data_dir: text().optional(),
+    /** Absent: `accounts.toml` in `data_dir`, if there is one. */
     accounts_file: text().optional(),
+    /** Absent: `faults.toml` in `data_dir`, if there is one. */
     faults_file: text().optional(),
     conversion_timeout_seconds: seconds(),
     conversion_concurrency: integer(1, 256),
@@ -57,26 +69,36 @@ export const sectionSchemas = {
     health_address: listenAddress().optional(),
   }),
   callbacks: z.strictObject({
+    /** Whether jobs of `fileconv up` wait for a callback of the embedded service before they poll. */
     embedded: choice('on', 'off'),
     host: text(),
     port: integer(0, 65_535),
+    /** Where services reach the receiver; absent: only the embedded one is asked to call back, and only when the next is there. */
     public_base_url: baseUrl().optional(),
+    /** Where the embedded service reaches it; `fileconv up` sets it. */
     embedded_base_url: baseUrl().optional(),
+    /** Without either: a file in the state folder, made when it is missing. */
     key_env: text().optional(),
     key_file: text().optional(),
     metrics_address: listenAddress().optional(),
     health_address: listenAddress().optional(),
   }),
+  /** Whether metrics and health may be told to other machines: without it each of these addresses must be this machine's own. */
   metrics: z.strictObject({ remote: choice('on', 'off') }),
+  /** Of the processes that run until they are asked to end. `auto`: text on a terminal, else JSON. */
   log: z.strictObject({ level: choice(...logLevels), format: choice('auto', 'json', 'text') }),
+  /** Of the payloads in Temporal; off without a source of keys. */
   encryption: z.strictObject({
     key_env: text().optional(),
     key_file: text().optional(),
   }),
+  /** The codec server, which decrypts payloads for the Temporal UI. */
   codec: z.strictObject({
     host: text(),
     port: integer(0, 65_535),
+    /** Where the UI that may ask is opened; only its origin counts. */
     ui_origin: baseUrl().optional(),
+    /** Whoever asks must know the token; without either nobody needs one. */
     token_env: text().optional(),
     token_file: text().optional(),
   }),

@@ -105,10 +105,10 @@ function openTask({ entity, result }: TaskResponse): string | undefined {
 
 function excerpt({ headers, text, httpStatus }: RawAnswer, quote: Quote): string {
   if (httpStatus >= 300 && httpStatus < 400) {
-    return `; it points elsewhere (${originOf(headers.location)}), so the base URL is not the service's own`;
+    return `; it points elsewhere (${quote(originOf(headers.location))}), so the base URL is not the service's own`;
   }
   const type = headers['content-type'] ?? 'no content type';
-  return text === '' ? ' (empty body)' : ` (${quote(type)}): ${quote(text.slice(0, 2000)).slice(0, 200)}`;
+  return text === '' ? ' (empty body)' : ` (${quote(type)}): ${quote(text).slice(0, 200)}`;
 }
 
 /** The rest of a redirect's target may hold a signature. */

@@ -4,6 +4,7 @@ import { appId, closeAll, connectTo, failureOf, readAll, readForm, sendJson, ser
 
 afterEach(closeAll);
 
+const hexOf = (character: string) => character.charCodeAt(0).toString(16).toUpperCase();
 const ticketFor = (url: string) => ({ connector: 'c', url });
 
 describe('the token', () => {
@@ -59,6 +60,44 @@ describe('a service that echoes the token', () => {
     expect(inspect(error, { depth: 10, showHidden: true }) + JSON.stringify(error) + (error.stack ?? '')).not.toContain(
       token,
     );
+  });
+
+  const percent = (text: string) => text.replace(/[^A-Za-z0-9]/g, (each) => `%${hexOf(each)}`);
+  const spellings: [string, string][] = [
+    ['percent-encoded', percent(token)],
+    ['percent-encoded twice', percent(percent(token))],
+    ['percent-encoded, letters too', token.replace(/./g, (each) => `%${hexOf(each)}`)],
+    ['escaped for HTML by name', token.replaceAll('_', '&lowbar;')],
+    ['escaped for HTML by number', token.replace(/[^A-Za-z0-9]/g, (each) => `&#${each.charCodeAt(0)};`)],
+    ['escaped for HTML in hexadecimal', token.replace(/./g, (each) => `&#x${hexOf(each)};`)],
+    ['escaped for JSON', token.replace(/[^A-Za-z0-9]/g, (each) => `\\u00${hexOf(each)}`)],
+    ['in upper case', token.toUpperCase()],
+    ['in base64, as the Authorization header', Buffer.from(`Bearer ${token}`).toString('base64')],
+    ['in base64 with the App ID', Buffer.from(`${appId}:${token}`).toString('base64url')],
+    ['in hexadecimal', Buffer.from(token).toString('hex')],
+  ];
+
+  it.each(spellings)('%s does not get it into the error', async (_how, echo) => {
+    const { baseUrl } = await serve((response, { url }) =>
+      url.endsWith('formats')
+        ? response.writeHead(502, { 'content-type': 'text/html' }).end(`<p>${echo}</p>`)
+        : sendJson(response, { error: { code: 'INVALID_CREDENTIAL', message: `No ${echo}.` } }, 403),
+    );
+    const api = connectTo(baseUrl);
+    const [error, page] = await Promise.all([
+      failureOf(api.taskResponse({ connector: 'c' })),
+      failureOf(api.formats({ sublist: 'inputs' })),
+    ]);
+    expect(`${error.message} ${page.message}`).toMatch(/No (\w{0,70})\[token\]={0,2}\. .*<p>\1\[token\]/);
+  });
+
+  it('where a page is cut does not get the beginning of it into the error', async () => {
+    const beginning = token.slice(0, 8);
+    for (let length = 1900; length < 2600; length += 5) {
+      const { baseUrl } = await serve((response) => response.writeHead(502).end(`${' '.repeat(length)}${token} not`));
+      const { message } = await failureOf(connectTo(baseUrl).taskResponse({ connector: 'c' }));
+      expect(message).not.toContain(beginning);
+    }
   });
 
   it('in an answer that is not HTTP does not get it into the error', async () => {

@@ -1,6 +1,6 @@
+import { SecretSpellings } from 'temporal-file-conversion/internal/api/secret-spellings';
+
 const mask = '********';
-/** What is shorter would mask half of what is written, and is no secret. */
-const shortestSecret = 6;
 
 /** Where a secret may stand, whatever its value is: each keeps what comes before it. */
 const usualPlaces: readonly RegExp[] = [
@@ -15,18 +15,14 @@ const usualPlaces: readonly RegExp[] = [
 
 /** Keeps secrets out of lines of JSON: those that it was told of, and what looks like one. */
 export class SecretMask {
-  readonly #forms = new Set<string>();
-  #known: RegExp | undefined;
+  readonly #secrets = new Set<string>();
+  #spellings = new SecretSpellings([]);
 
-  /** From now on this text is masked wherever it stands in a line: as it is, escaped for JSON or a URL, in base64 and in hexadecimal. */
+  /** From now on this text is masked wherever it stands in a line, however it is spelled. */
   hide(secret: string): void {
-    if (secret.length < shortestSecret) return;
-    const bytes = Buffer.from(secret);
-    const forms = [secret, encodeURIComponent(secret), bytes.toString('base64'), bytes.toString('base64url')];
-    for (const form of [...forms, bytes.toString('hex')]) this.#forms.add(JSON.stringify(form).slice(1, -1));
-    // The longest first, so that of two secrets the one that holds the other is masked whole.
-    const longestFirst = [...this.#forms].sort((one, other) => other.length - one.length);
-    this.#known = new RegExp(longestFirst.map((form) => form.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&')).join('|'), 'g');
+    if (this.#secrets.has(secret)) return;
+    this.#secrets.add(secret);
+    this.#spellings = new SecretSpellings(this.#secrets);
   }
 
   /** Hides each word of a text of secrets, and of `id:key` the key alone as well. */
@@ -39,7 +35,7 @@ export class SecretMask {
 
   /** The line without its secrets. */
   apply(line: string): string {
-    const known = this.#known === undefined ? line : line.replace(this.#known, mask);
+    const known = this.#spellings.hide(line, mask);
     return usualPlaces.reduce((masked, place) => masked.replace(place, `$1${mask}`), known);
   }
 }

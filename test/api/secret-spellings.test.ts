@@ -1,0 +1,38 @@
+import { SecretSpellings } from '../../src/api/secret-spellings';
+
+const hide = (text: string, ...secrets: string[]) => new SecretSpellings(secrets).hide(text, '***');
+
+describe('a secret', () => {
+  it.each([
+    ['as it is', 'a secret/1=2, b', 'a ***, b'],
+    ['twice', 'secret/1=2secret/1=2', '******'],
+    ['with escapes inside escapes', 'x %26sol%3B secret%26%2347%3B1&amp;#x3d;2 y', 'x %26sol%3B *** y'],
+    ['after what looks like an escape with its first characters', String.raw`\secret/1=2`, String.raw`\***`],
+    ['beside other characters', 'ü€😀secret\\/1=2😀', 'ü€😀***😀'],
+  ])('is masked %s, and nothing else', (_how, text, masked) => {
+    expect(hide(text, 'secret/1=2')).toBe(masked);
+  });
+
+  it('that holds what looks like an escape is masked all the same', () => {
+    expect(hide('a%41b%2f-c a%2541b%252f-c', 'a%41b%2f-c')).toBe('*** ***');
+  });
+
+  it('of other letters than ASCII is masked percent-encoded and escaped for JSON', () => {
+    expect(hide(String.raw`schl%C3%BCssel schl\u00fcssel schlüssel`, 'schlüssel')).toBe('*** *** ***');
+  });
+
+  it('that holds another is masked once', () => {
+    expect(hide('abcdef-ghijkl abcdef', 'abcdef', 'abcdef-ghijkl', 'ghijkl')).toBe('*** ***');
+  });
+
+  it('of five characters is none', () => {
+    expect(hide('abcde', 'abcde')).toBe('abcde');
+  });
+});
+
+it('a long text of nothing but the beginnings of escapes takes no long time', () => {
+  const text = ['\\', '%', '&#0', '&#x', '%25', '\\u', '&amp;'].map((each) => each.repeat(10_000)).join('');
+  const startedAt = performance.now();
+  hide(text, 'a%secret&of\\many#characters'.repeat(40));
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
+});

@@ -44,6 +44,14 @@ export async function requireTemporalAllowed(context: CommandContext): Promise<v
 }
 
 /**
+ * The receiver of callbacks: a stranger's would learn of jobs and of their results.
+ * @throws CommandError `ORIGIN_NOT_ALLOWED`
+ */
+export async function requireCallbacksAllowed(context: CommandContext): Promise<void> {
+  for (const recipient of callbackRecipients(context)) await requireAllowed(context, recipient);
+}
+
+/**
  * A stack that runs for one of this machine's Temporals is on this machine. The record of one may have come with the folder, as a configuration does, and
  * one that runs for somebody's Temporal is used by whoever names that.
  * @throws CommandError `ORIGIN_NOT_ALLOWED`
@@ -80,6 +88,7 @@ export function foreignRecipients(context: Pick<CommandContext, 'config' | 'env'
     ...Object.values(values.apps).map(recipientOf),
     serviceRecipient(context, configuredServiceUrl(context)),
     ...(temporal ? [temporal] : []),
+    ...callbackRecipients(context),
   ]
     .filter((recipient) => isForeign(context, recipient))
     .map(({ origin, what }) => ({ file, origin, what }));
@@ -113,6 +122,16 @@ function temporalRecipient({ config, env }: Pick<CommandContext, 'config' | 'env
     hostname: URL.canParse(url) ? new URL(url).hostname : address,
     what: "jobs, and Temporal's credentials,",
   };
+}
+
+function callbackRecipients({ config }: Pick<CommandContext, 'config'>): Recipient[] {
+  const { publicBaseUrl, embeddedBaseUrl } = config.values.callbacks;
+  const urls = { 'callbacks.public_base_url': publicBaseUrl, 'callbacks.embedded_base_url': embeddedBaseUrl };
+  return Object.entries(urls).flatMap(([key, url]) => {
+    if (url === undefined) return [];
+    const { origin, hostname } = new URL(url);
+    return [{ key, origin, hostname, what: 'callbacks about jobs' }];
+  });
 }
 
 export async function allow(context: CommandContext, more: readonly AllowedOrigin[]): Promise<void> {

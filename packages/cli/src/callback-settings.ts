@@ -8,6 +8,7 @@ import {
 import type { CallbackReceiver } from 'temporal-file-conversion/internal/callbacks/receiver';
 import type { CallbackSettings } from 'temporal-file-conversion/internal/plugin';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
+import { requireCallbacksAllowed } from './allowed-origins';
 import type { TemporalTarget } from './config/temporal-connection';
 import type { CommandContext } from './command-context';
 import { CommandError } from './command-error';
@@ -18,10 +19,14 @@ import { openMetrics } from './observability/metrics/open-metrics';
 import { keySource, placeOf, readKeySource } from './key-source';
 import { explainStateFolder } from './stack/state-folder';
 
-/** What a worker asks services to call back with; undefined when the configuration names no place to call. */
+/**
+ * What a worker asks services to call back with; undefined when the configuration names no place to call.
+ * @throws CommandError `ORIGIN_NOT_ALLOWED`
+ */
 export async function callbackSettings(context: CommandContext): Promise<CallbackSettings | undefined> {
   const { publicBaseUrl, embeddedBaseUrl } = context.config.values.callbacks;
   if (publicBaseUrl === undefined && embeddedBaseUrl === undefined) return undefined;
+  await requireCallbacksAllowed(context);
   const { current } = await readKeys(context);
   return { key: current, ...(publicBaseUrl !== undefined && { publicBaseUrl }) };
 }

@@ -1,9 +1,11 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { configuredApps } from '../src/app-profiles';
+import { callbackSettings } from '../src/callback-settings';
 import type { CommandContext } from '../src/command-context';
 import { foreignRecipients as allowedIn } from '../src/allowed-origins';
 import { configAllow } from '../src/commands/config-allow';
+import { checkCallbacks } from '../src/doctor/check-callbacks';
 import { createOutput } from '../src/output';
 import { loadConfig } from '../src/config';
 import { SecretMask } from '../src/observability/logs/secret-mask';
@@ -93,6 +95,37 @@ it('nor the token of the embedded service to another host; what is refused can b
   );
   await configAllow(await open());
   await expect(token()).resolves.toMatch(/^\S{40,}$/);
+});
+
+const callbackLine = (file: string, origin: string) =>
+  `Nothing was sent: ${file}, which nobody has named, wants callbacks about jobs at ${origin}. If you trust it: fileconv config allow`;
+
+it('nor callbacks to another host, of any service or of the embedded one; doctor sends it none either', async () => {
+  const { file, open } = await folderWith('', '[callbacks]\npublic_base_url = "https://evil.example/a"\n');
+  const refused = callbackLine(file, 'https://evil.example');
+  await expect(callbackSettings(await open())).rejects.toThrow(refused);
+  await expect(checkCallbacks(await open())).resolves.toMatchObject({ status: 'broken', says: refused });
+  await configAllow(await open());
+  await expect(callbackSettings(await open())).resolves.toMatchObject({ publicBaseUrl: 'https://evil.example/a' });
+  await writeFile(file, '[callbacks]\nembedded_base_url = "http://other.example:1"\n');
+  await expect(callbackSettings(await open())).rejects.toThrow(callbackLine(file, 'http://other.example:1'));
+  const named = { FILECONV_CALLBACKS_EMBEDDED_BASE_URL: 'http://other.example:1' };
+  await expect(callbackSettings(await open(named))).resolves.toBeDefined();
+  await writeFile(file, '[callbacks]\npublic_base_url = "http://127.0.0.1:1"\n');
+  await expect(callbackSettings(await open())).resolves.toMatchObject({ publicBaseUrl: 'http://127.0.0.1:1' });
+});
+
+it('a stack and a worker do not start in a folder whose configuration wants callbacks elsewhere', async () => {
+  const { cwd, file } = await folderWith('', '[callbacks]\npublic_base_url = "https://evil.example"\n');
+  for (const args of [['up'], ['worker']]) {
+    const ended = await fileconv(args, { cwd, env: { TEMPORAL_ADDRESS: '127.0.0.1:1' } });
+    expect([args, ended.code, ended.stderr]).toEqual([
+      args,
+      2,
+      `error: ${callbackLine(file, 'https://evil.example')}\n`,
+    ]);
+  }
+  expect(await filesBelow(cwd)).toEqual(['fileconv.toml']);
 });
 
 it('a command in a folder with a hostile configuration says that in one line, exits with 2 and leaves nothing', async () => {

@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import { parseCallbackKeys } from 'temporal-file-conversion/internal/callbacks/callback-key';
 import { createCallbackUrl } from 'temporal-file-conversion/internal/callbacks/callback-url';
 import { request } from 'undici';
+import { requireCallbacksAllowed } from '../allowed-origins';
 import { callbackSettings } from '../callback-settings';
 import type { CommandContext } from '../command-context';
 import { readLiveStack } from '../stack/stack-record';
@@ -22,6 +23,11 @@ export async function checkCallbacks(context: CommandContext): Promise<Finding> 
   }
   const url = callbacks.publicBaseUrl;
   const start = `Start the receiver (fileconv callbacks) behind ${url}, or correct callbacks.public_base_url: fileconv config show`;
+  try {
+    await requireCallbacksAllowed(context);
+  } catch (error) {
+    return broken(part, reasonOf(error), 'Allow it, or correct callbacks.public_base_url: fileconv config show');
+  }
   let key: KeyObject | undefined;
   try {
     const given = (await callbackSettings(context))?.key;

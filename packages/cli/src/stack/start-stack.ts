@@ -7,7 +7,7 @@ import type { Log } from 'temporal-file-conversion/internal/shared/log';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import type { ProcessLock } from '../dev-server';
 import { acquireProcessLock, portNear } from '../dev-server';
-import { requireTemporalAllowed } from '../allowed-origins';
+import { requireCallbacksAllowed, requireTemporalAllowed } from '../allowed-origins';
 import type { CommandContext } from '../command-context';
 import type { CodecServer } from '../codec-server';
 import type { Config } from '../config/config';
@@ -53,6 +53,7 @@ const stopMarginMs = 10_000;
  */
 export async function startStack(context: CommandContext, options: StartStackOptions): Promise<Stack> {
   await requireTemporalAllowed(context);
+  await requireCallbacksAllowed(context);
   const { values } = context.config;
   const stateDir = values.state.dir;
   const logs = path.join(stateDir, 'logs');

@@ -16,6 +16,7 @@ import { UnknownAppError } from './unknown-app-error';
 import { nextCreditsCheckMs } from './poll-schedule';
 import type { RetryPauses } from './retry-pauses';
 import { nextPauseMs } from './retry-pauses';
+import { shortCause, shortStack } from './short-cause';
 
 /** What a failure is told with: the activity's step, and names for its message. */
 export interface FailureContext {
@@ -356,13 +357,15 @@ function build(context: FailureContext, parts: FailureParts): ApplicationFailure
   const ownDelayMs =
     context.pauses && parts.reaction === 'retry' ? nextPauseMs(context.pauses, context.attempt) : undefined;
   const delayMs = parts.delayMs ?? ownDelayMs;
-  return ApplicationFailure.create({
+  const failure = ApplicationFailure.create({
     message: parts.message,
     type: parts.code,
     nonRetryable: parts.reaction !== 'retry',
     details: [details],
     ...(delayMs !== undefined && { nextRetryDelay: delayMs }),
     ...(parts.expected === true && { category: ApplicationFailureCategory.BENIGN }),
-    ...(parts.cause && { cause: parts.cause }),
+    ...(parts.cause && { cause: shortCause(parts.cause) }),
   });
+  failure.stack = shortStack(failure);
+  return failure;
 }

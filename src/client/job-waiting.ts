@@ -112,7 +112,8 @@ export function withoutWorker(worker: 'silent' | 'none', taskQueue: string): Wai
 
 function waitingOfStep(pending: PendingStep, app: string): Waiting {
   const { step, underWay, nextAttemptAt, lastFailure, lastFailureType: code } = pending;
-  if (code === undefined) {
+  // A time-out has no code.
+  if (code === undefined && (underWay || lastFailure === undefined)) {
     if (underWay) {
       const because = unanswered[step];
       return {
@@ -123,7 +124,7 @@ function waitingOfStep(pending: PendingStep, app: string): Waiting {
     }
     return { reason: 'slot', waitsFor: `a worker that is free (${step})` };
   }
-  const reason = reasonOf(code);
+  const reason = code === undefined ? 'retry' : reasonOf(code);
   const isExpected = reason === 'conversion' || reason === 'credits' || reason === 'rateLimit';
   return {
     reason,

@@ -2,6 +2,10 @@ import type { WorkflowExecutionDescription } from '@temporalio/client';
 import { stepOfActivity } from '../history/job-history';
 import { toMilliseconds } from '../history/timestamp';
 
+type Failure = NonNullable<
+  NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number]['lastFailure']
+>;
+
 /** The activity that a job waits for. Times are milliseconds since the epoch. */
 export interface PendingStep {
   /** `uploading`, `submitting`, `converting`, `downloading` or `cleaning up`. */
@@ -18,15 +22,16 @@ export interface PendingStep {
   isPaused?: true;
 }
 
-const started = 2;
+/** The numbers of `PendingActivityState`: started, or asked to cancel or to pause while it runs. */
+const statesUnderWay: readonly unknown[] = [2, 3, 5];
 
 /** Reads the pending activity of a job; undefined when there is none: the job waits for a signal or a timer, or has ended. */
 export function readPendingStep({ raw }: Pick<WorkflowExecutionDescription, 'raw'>): PendingStep | undefined {
   const activity = raw.pendingActivities?.[0];
   if (!activity) return undefined;
-  const underWay = (activity.state as number | null | undefined) === started;
+  const underWay = statesUnderWay.includes(activity.state);
   const nextAttemptAt = toMilliseconds(activity.nextAttemptScheduleTime ?? activity.scheduledTime);
-  const failure = activity.lastFailure;
+  const failure = asTold(activity.lastFailure);
   const type = failure?.applicationFailureInfo?.type;
   return {
     step: stepOfActivity[activity.activityType?.name ?? ''] ?? 'working',
@@ -38,4 +43,9 @@ export function readPendingStep({ raw }: Pick<WorkflowExecutionDescription, 'raw
     ...(activity.paused === true && { isPaused: true as const }),
     ...(activity.lastWorkerIdentity && { lastWorker: activity.lastWorkerIdentity }),
   };
+}
+
+/** What is too large for it Temporal puts, cut, into a failure of its own. */
+function asTold(failure: Failure | null | undefined): Failure | undefined {
+  return (failure?.serverFailureInfo ? failure.cause : undefined) ?? failure ?? undefined;
 }

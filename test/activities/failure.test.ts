@@ -1,4 +1,12 @@
-import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
+import {
+  ApplicationFailure,
+  ApplicationFailureCategory,
+  CancelledFailure,
+  defaultFailureConverter,
+  defaultPayloadConverter,
+} from '@temporalio/common';
+import { temporal } from '@temporalio/proto';
+import { z } from 'zod';
 import type { FailureContext } from '../../src/activities/failure';
 import { taskFailure, toFailure } from '../../src/activities/failure';
 import { UnknownAppError } from '../../src/activities/unknown-app-error';
@@ -43,6 +51,17 @@ it('a failure that is tried again asks for its pause itself, unless it was told 
   expect(delayOf(apiError('TOO_MANY_REQUESTS', { retryAfterSeconds: 9 }), { pauses, attempt: 3 })).toBe(9_000);
   expect(delayOf(apiError('TOO_MANY_REQUESTS', { retryAfterSeconds: 0 }), { pauses, refusals: 3 })).toBe(4_000);
   expect(delayOf(apiError('EMPTY_FILE'), { pauses, attempt: 3 })).toBeUndefined();
+});
+
+it('a failure and its causes have room in what Temporal keeps of an attempt, 4 KiB', () => {
+  const list = z.array(z.object({ code: z.string() })).safeParse(Array.from({ length: 200 }, () => ({ code: 1 })));
+  const message = `convert/file: ${'an answer of no use '.repeat(25)}`;
+  const error = apiError('UNREADABLE_RESPONSE', { message, cause: list.error, httpStatus: 200 });
+  const failure = toFailure(error, contextOf('check', { pauses: { initialMs: 1_000, maximumMs: 60_000 } }));
+  const proto = defaultFailureConverter.errorToFailure(failure, defaultPayloadConverter);
+  expect(proto.message).toContain(message);
+  expect(proto.cause?.cause?.message).toContain('invalid_type');
+  expect(temporal.api.failure.v1.Failure.encode(proto).finish().length).toBeLessThan(4_096);
 });
 
 describe('toFailure', () => {

@@ -53,6 +53,17 @@ it('a step that no worker has taken waits for a free one, and one under way for 
   });
 });
 
+it('a step whose last attempt ended without a code, as by a time-out, waits for the next attempt', () => {
+  const lastFailure = 'activity Heartbeat timeout';
+  expect(waits({ pending: { lastFailure } })).toEqual({
+    reason: 'retry',
+    waitsFor: 'the next attempt (submitting)',
+    because: lastFailure,
+    until: at,
+  });
+  expect(waits({ pending: { lastFailure, underWay: true } }).reason).toBe('attempt');
+});
+
 it.each([
   [undefined, 10 * 60_000],
   ['30 seconds', 30_000],

@@ -24,7 +24,7 @@ const destinationDiagnoses: Readonly<Record<string, Diagnosis>> = {
   ENOTDIR: ['DESTINATION_NOT_WRITABLE', 'a part of its path is not a folder'],
   // From mkdir, where a file stands in the place of the folder.
   EEXIST: ['DESTINATION_NOT_WRITABLE', 'a part of its path is not a folder'],
-  ENOENT: ['DESTINATION_NOT_WRITABLE', 'its folder does not exist or was removed'],
+  ENOENT: ['DESTINATION_NOT_WRITABLE', 'its folder was removed, or cannot be made'],
   ELOOP: ['DESTINATION_NOT_WRITABLE', 'its symbolic links form a loop'],
   ENAMETOOLONG: ['DESTINATION_NOT_WRITABLE', 'the name is too long for the file system'],
   EISDIR: ['DESTINATION_IS_DIRECTORY', 'a folder of this name stands there'],

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
-import { mkdir, readlink, symlink } from 'node:fs/promises';
+import { readlink, symlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import type { FolderSharing, MarkerOptions } from './file-store';
 import { destinationFailure, systemCode } from './file-system-failure';
 import { toPath } from './file-uri';
+import { makeFolder } from './make-folder';
 import { markOf, removeIfThere } from './partial-file';
 
 /**
@@ -60,7 +61,7 @@ async function leave(markerPath: string, runId: string): Promise<boolean> {
       triesLeft -= 1;
       if (triesLeft === 0) throw error;
       if (code === 'EEXIST') await removeIfThere(markerPath);
-      else if (code === 'ENOENT') await mkdir(path.dirname(markerPath), { recursive: true });
+      else if (code === 'ENOENT') await makeFolder(path.dirname(markerPath));
       else throw error;
     }
   }

@@ -1,4 +1,4 @@
-import { mkdir, type FileHandle } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -10,6 +10,7 @@ import type { StoredFile, WriteDestinationOptions } from './file-store';
 import { destinationFailure, systemCode } from './file-system-failure';
 import { toPath } from './file-uri';
 import { HashingSink } from './hashing-sink';
+import { makeFolder } from './make-folder';
 import { PartialFile, removePartials } from './partial-file';
 import type { FreeBytes } from './room';
 import { assertRoom, freeBytesOf } from './room';
@@ -60,7 +61,7 @@ async function startPartial(filePath: string, { uri, jobKey, attempt }: WriteDes
       return await PartialFile.create(identity);
     } catch (error) {
       if (systemCode(error) !== 'ENOENT') throw error;
-      await mkdir(path.dirname(filePath), { recursive: true });
+      await makeFolder(path.dirname(filePath));
       return await PartialFile.create(identity);
     }
   } catch (error) {

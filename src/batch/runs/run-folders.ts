@@ -1,6 +1,7 @@
 import { access, mkdir, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { systemErrorCode } from '../../shared/system-error';
+import { makeFolder } from '../../storage/make-folder';
 import { runFiles } from '../run-files';
 
 /** One run of a batch. */
@@ -24,7 +25,7 @@ export async function listRuns(batchFolder: string): Promise<BatchRun[]> {
 
 /** Makes the folder of the next run. Of two processes that do it at once each gets its own. */
 export async function createRunFolder(batchFolder: string): Promise<BatchRun> {
-  await mkdir(batchFolder, { recursive: true });
+  await makeFolder(batchFolder);
   let number = ((await runFolders(batchFolder))[0]?.number ?? 0) + 1;
   for (; ; number += 1) {
     const folder = path.join(batchFolder, `run-${String(number).padStart(4, '0')}`);

@@ -1,4 +1,4 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { ConversionBatchInput } from 'temporal-file-conversion/internal/shared/batch';
 import {
@@ -7,6 +7,7 @@ import {
   onUnknownOutcomeChoices,
 } from 'temporal-file-conversion/internal/shared/choices';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
+import { makeFolder } from 'temporal-file-conversion/internal/storage/make-folder';
 import { z } from 'zod';
 import { CommandError } from '../command-error';
 
@@ -35,7 +36,7 @@ const fileName = 'settings.json';
 
 /** Kept beside the runs, so that `batch retry` does as the run before it did. */
 export async function saveSettings(batchFolder: string, settings: JobSettings): Promise<void> {
-  await mkdir(batchFolder, { recursive: true });
+  await makeFolder(batchFolder);
   const file = path.join(batchFolder, fileName);
   // Two commands may start the same batch at once.
   const temporary = `${file}.${process.pid}.new`;

@@ -1,10 +1,10 @@
 import { createWriteStream, existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { ensureEmbeddedApp } from 'temporal-file-conversion-service/internal/embedded-app';
 import type { CallbackReceiver } from 'temporal-file-conversion/internal/callbacks/receiver';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
+import { makeFolder } from 'temporal-file-conversion/internal/storage/make-folder';
 import type { ProcessLock } from '../dev-server';
 import { acquireProcessLock, portNear } from '../dev-server';
 import { requireCallbacksAllowed, requireTemporalAllowed } from '../allowed-origins';
@@ -57,7 +57,7 @@ export async function startStack(context: CommandContext, options: StartStackOpt
   const { values } = context.config;
   const stateDir = values.state.dir;
   const logs = path.join(stateDir, 'logs');
-  await mkdir(logs, { recursive: true }).catch((error: unknown) => {
+  await makeFolder(logs).catch((error: unknown) => {
     throw explainStateFolder(stateDir, error);
   });
   const started: (() => Promise<void>)[] = [];

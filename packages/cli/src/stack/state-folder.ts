@@ -5,6 +5,7 @@ const reasons: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EPERM: 'permission denied',
   EROFS: 'the file system is read-only',
+  ENOENT: 'no folder can be made there',
   EEXIST: 'it is a file',
   ENOTDIR: 'it is a file, or in one',
   ENOSPC: 'no space is left on the device',

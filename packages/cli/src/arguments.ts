@@ -1,3 +1,4 @@
+import type { Command } from 'commander';
 import { InvalidArgumentError, Option } from 'commander';
 import {
   conversionModes,
@@ -6,6 +7,17 @@ import {
 } from 'temporal-file-conversion/internal/shared/choices';
 import { formatNameOf } from 'temporal-file-conversion/internal/shared/format-name';
 import { parseDurationMs } from './config/duration';
+
+/** Ends with a complaint about what is empty: nothing has an empty id, name or path, but a variable of a script may be unset. */
+export function refuseEmpty(command: Command): void {
+  const { args, registeredArguments, options } = command;
+  const argument = args.indexOf('');
+  const name = (registeredArguments[argument] ?? registeredArguments.at(-1))?.name() ?? '';
+  if (argument !== -1) command.error(`error: argument '${name}' is empty`);
+  const given: Readonly<Record<string, unknown>> = command.opts();
+  const empty = options.find((option) => [given[option.attributeName()]].flat().includes(''));
+  if (empty) command.error(`error: option '${empty.flags}' is empty`);
+}
 
 /** Of `--to` and `--from`. */
 export function formatName(text: string): string {

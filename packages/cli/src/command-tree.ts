@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { packageVersion } from 'temporal-file-conversion/internal/api/package-version';
-import { formatName, modeOption, onExistingOption, onUnknownOutcomeOption } from './arguments';
+import { formatName, refuseEmpty, modeOption, onExistingOption, onUnknownOutcomeOption } from './arguments';
 import type { CommonOptions } from './command-context';
 import type { Runner } from './command-tools';
 import type { ConvertFlags } from './convert/convert-flags';
@@ -30,6 +30,7 @@ export function buildCommands(output: Output, run: Runner): Command {
       },
       outputError: () => undefined,
     })
+    .hook('preAction', (_program, command) => refuseEmpty(command))
     .addHelpText('after', examples('fileconv convert report.md --to pdf', 'fileconv up', 'fileconv formats docx'))
     .addHelpText('after', '\nExit codes: 0 all done, 1 something failed, 2 wrong usage or input, 130 interrupted.');
 

@@ -1,4 +1,36 @@
 import { pointInTime } from '../src/arguments';
+import { buildCommands } from '../src/command-tree';
+import { createOutput } from '../src/output';
+
+async function parse(args: readonly string[]): Promise<string> {
+  const stream = { write: () => true };
+  const output = createOutput({ env: {}, stdout: stream, stderr: stream, json: false });
+  const ran = buildCommands(output, () => Promise.resolve()).parseAsync([...args], { from: 'user' });
+  return ran.then(
+    () => 'runs',
+    (error: unknown) => String(error),
+  );
+}
+
+it.each([
+  [['job', 'show', ''], "argument 'id'"],
+  [['job', 'watch', ''], "argument 'id'"],
+  [['job', 'cancel', ''], "argument 'id'"],
+  [['job', 'retry', ''], "argument 'id'"],
+  [['batch', 'status', ''], "argument 'name'"],
+  [['batch', 'watch', ''], "argument 'name'"],
+  [['batch', 'retry', ''], "argument 'name'"],
+  [['batch', 'cancel', ''], "argument 'name'"],
+  [['schedule', 'pause', ''], "argument 'name'"],
+  [['deployment', 'set-current', ''], "argument 'build-id'"],
+  [['service', 'tasks', 'show', ''], "argument 'id'"],
+  [['convert', 'a.md', '', '--to', 'pdf'], "argument 'file'"],
+  [['convert', 'a.md', '--to', 'pdf', '--app', ''], "option '--app <name>'"],
+  [['job', 'list', '--batch='], "option '--batch <id>'"],
+])('%j is wrong usage: %s is empty', async (args, what) => {
+  expect(await parse(args)).toBe(`CommanderError: error: ${what} is empty`);
+  expect(await parse(args.map((each) => each.replace(/^$|=$/, '$&x')))).toBe('runs');
+});
 
 it('a day begins at midnight in UTC, where the times of the tables are', () => {
   const before = new Date().toISOString().slice(0, 10);

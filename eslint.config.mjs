@@ -30,7 +30,7 @@ function boundary(folder, allowed) {
 
 /** What each package may import of the others: nothing that is not named here, and nothing by a path. */
 const packageArrows = {
-  conformance: 'temporal-file-conversion/contract$',
+  conformance: 'temporal-file-conversion/(contract$|internal/shared/secret-spellings$)',
   service: 'temporal-file-conversion/(contract$|internal/shared/(log|windows-1252)$)',
   cli: 'temporal-file-conversion',
 };

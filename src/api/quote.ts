@@ -1,4 +1,4 @@
-import { SecretSpellings } from './secret-spellings';
+import { SecretSpellings } from '../shared/secret-spellings';
 
 /** Makes text from the service fit for a message: one line, not too long, without the token and without the signature of a callback URL. */
 export type Quote = (text: string) => string;

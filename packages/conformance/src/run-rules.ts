@@ -1,4 +1,5 @@
 import { lookUpErrorCode } from 'temporal-file-conversion/contract';
+import { SecretSpellings } from 'temporal-file-conversion/internal/shared/secret-spellings';
 import { isBeyond, type Rule, type Section, sections, type Source } from './rule';
 import {
   beyondAuthenticationRules,
@@ -132,5 +133,5 @@ function withoutTokens(text: string, { token, capabilities = {} }: Target): stri
   const others = Object.values(capabilities satisfies Partial<Capabilities>).flatMap((capability) =>
     'token' in capability ? [capability.token] : [],
   );
-  return [token, ...others].reduce((safe, secret) => (secret === '' ? safe : safe.replaceAll(secret, '[token]')), text);
+  return new SecretSpellings([token, ...others]).hide(text, '[token]');
 }

@@ -1,4 +1,4 @@
-import { SecretSpellings } from 'temporal-file-conversion/internal/api/secret-spellings';
+import { SecretSpellings } from 'temporal-file-conversion/internal/shared/secret-spellings';
 
 const mask = '********';
 

@@ -3,9 +3,9 @@ import type { Client } from '@temporalio/client';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import type { AwaitedJob, AwaitJobsInput, AwaitJobsResult, SeenJob } from '../shared/batch-activities';
+import type { WaitSlots } from './app-slots';
 import { runBatchStep } from './batch-step';
 import { lookAtJob } from './look-at-job';
-import type { WaitSlots } from './wait-slots';
 
 /** Jobs end close together: to wait a moment for others costs less than to begin anew for each. Grows with their number. */
 const gatherMs = 200;

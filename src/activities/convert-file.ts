@@ -1,13 +1,13 @@
 import path from 'node:path';
+import { Context } from '@temporalio/activity';
+import { CancelledFailure } from '@temporalio/common';
 import { ConversionApiError } from '../api/errors';
 import { endpoints } from '../contract/endpoints';
-import { readFence } from '../shared/activities';
-import type { ConvertFileInput, ConvertFileResult, SendingFence } from '../shared/activities';
+import { readFence, type ConvertFileInput, type ConvertFileResult, type SendingFence } from '../shared/activities';
 import { runAttempt } from './activity-attempt';
 import { KnownInsufficientError } from './credits-watch';
 import type { ActivityDependencies } from './dependencies';
 import { UnknownSubmitError } from './failure';
-import { whenGraceIsOver } from './grace-time';
 import { planDestination } from './job-destination';
 import { assertShared, removeMarker } from './shared-folder';
 import { reportTask } from './task-report';
@@ -110,4 +110,22 @@ function nameless(): ConversionApiError {
     endpoint: endpoints.convertFile,
     mayHaveExecuted: true,
   });
+}
+
+/** For an answer that is on its way already. */
+const lastMomentMs = 2_000;
+
+/** Aborts right after the grace time of a worker that shuts down; not when the job is cancelled. */
+function whenGraceIsOver(): AbortSignal {
+  const { cancellationSignal } = Context.current();
+  const over = new AbortController();
+  const look = () => {
+    const { reason } = cancellationSignal as { reason: unknown };
+    if (!(reason instanceof CancelledFailure) || reason.message !== 'WORKER_SHUTDOWN') return;
+    const giveUp = () => over.abort(new Error('the worker was shut down, and its grace time was over'));
+    setTimeout(giveUp, lastMomentMs).unref();
+  };
+  if (cancellationSignal.aborted) look();
+  else cancellationSignal.addEventListener('abort', look, { once: true });
+  return over.signal;
 }

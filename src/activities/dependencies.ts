@@ -1,10 +1,9 @@
 import type { ConversionApi } from '../api/conversion-api';
-import type { AppSlots } from './app-slots';
-import type { ConversionTimes } from './conversion-times';
-import type { CreditsWatch } from './credits-watch';
 import type { CallbackSubmission } from '../shared/callback';
 import type { FileStore } from '../storage/file-store';
-import type { WaitSlots } from './wait-slots';
+import type { AppSlots, WaitSlots } from './app-slots';
+import type { ConversionTimes } from './conversion-times';
+import type { CreditsWatch } from './credits-watch';
 import type { WorkerMetrics } from './worker-metrics';
 
 /** What the activities work with; a worker injects the real ones, a test may inject others. */

@@ -1,4 +1,4 @@
-import type { DownloadFileInput, DownloadFileResult } from '../shared/activities';
+import type { DiscardDownloadInput, DownloadFileInput, DownloadFileResult } from '../shared/activities';
 import { lastSegment } from '../shared/job';
 import { hasAny } from '../shared/warnings';
 import { runAttempt } from './activity-attempt';
@@ -72,4 +72,18 @@ export function createDownloadFile({ api, files, metrics, slots }: ActivityDepen
 function readHeartbeat(details: unknown): DownloadHeartbeat {
   const { requests } = (details ?? {}) as Partial<DownloadHeartbeat>;
   return { requests: requests ?? 0 };
+}
+
+/** So often it looks for the folder of the upload; the job, which has failed or was cancelled, waits for it. */
+const looksAtMost = 5;
+
+/** Removes the temporary file of a download that will not be finished, and the marker of the upload. Repeat-safe. */
+export function createDiscardDownload({ files, metrics, slots }: ActivityDependencies) {
+  return (input: DiscardDownloadInput): Promise<void> =>
+    runAttempt({ step: 'download', app: input.app, metrics, slots }, async (attempt) => {
+      const { number, jobKey } = attempt;
+      if (number < looksAtMost) await assertShared(files, input, attempt);
+      await removeMarker(files, input, attempt);
+      if (!input.markerOnly) await files.discardPartial({ uri: input.destination, jobKey });
+    });
 }

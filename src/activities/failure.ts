@@ -1,21 +1,23 @@
 import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
-import { endpoints } from '../contract/endpoints';
-import type { ErrorClass } from '../contract/error-codes';
-import { lookUpErrorCode } from '../contract/error-codes';
 import { ConversionApiError, isClientErrorCode } from '../api/errors';
-import { RefusedPlanError } from '../batch/plan/refused-plan-error';
+import { RefusedPlanError } from '../batch/plan/findings';
 import { BatchReportError } from '../batch/report/errors';
-import { RunFileError } from '../batch/run-file-error';
+import { RunFileError } from '../batch/run-files';
 import { DamagedRunError } from '../batch/runs/read-run';
-import type { ActivityFailureDetails, FailureOrigin, JobReaction, ParkedSubmit } from '../shared/activities';
-import { failureCodes } from '../shared/activities';
+import { endpoints } from '../contract/endpoints';
+import { lookUpErrorCode, type ErrorClass } from '../contract/error-codes';
+import {
+  failureCodes,
+  type ActivityFailureDetails,
+  type FailureOrigin,
+  type JobReaction,
+  type ParkedSubmit,
+} from '../shared/activities';
 import { StorageError } from '../storage/errors';
 import { SlotsTakenError } from './app-slots';
 import { KnownInsufficientError } from './credits-watch';
-import { UnknownAppError } from './unknown-app-error';
 import { nextCreditsCheckMs } from './poll-schedule';
-import type { RetryPauses } from './retry-pauses';
-import { nextPauseMs } from './retry-pauses';
+import { nextPauseMs, type RetryPauses } from './retry-pauses';
 import { shortCause, shortStack } from './short-cause';
 
 /** What a failure is told with: the activity's step, and names for its message. */
@@ -368,4 +370,9 @@ function build(context: FailureContext, parts: FailureParts): ApplicationFailure
   });
   failure.stack = shortStack(failure);
   return failure;
+}
+
+/** A job names an app profile that this worker does not have. */
+export class UnknownAppError extends Error {
+  override readonly name = 'UnknownAppError';
 }

@@ -2,19 +2,20 @@ import type { ConversionActivities } from '../shared/activities';
 import type { BatchActivities } from '../shared/batch-activities';
 import type { SweepActivities } from '../shared/sweep';
 import { createAwaitJobs } from './await-jobs';
+import {
+  createMergeBatchResults,
+  createReadBatchItems,
+  createRereadBatchItems,
+  createWriteBatchPart,
+  createWriteBatchReport,
+} from './batch-files';
 import { createCheckTask } from './check-task';
 import { createConvertFile } from './convert-file';
 import type { ActivityDependencies } from './dependencies';
-import { createDiscardBatchRun } from './discard-batch-run';
-import { createDiscardDownload } from './discard-download';
-import { createDownloadFile } from './download-file';
-import { createMergeBatchResults } from './merge-batch-results';
-import { createPlanBatch } from './plan-batch';
-import { createReadBatchItems, createRereadBatchItems } from './read-batch-items';
+import { createDiscardDownload, createDownloadFile } from './download-file';
 import { processPulse } from './process-pulse';
+import { createDiscardBatchRun, createPlanBatch } from './sweep';
 import { createUploadFile } from './upload-file';
-import { createWriteBatchPart } from './write-batch-part';
-import { createWriteBatchReport } from './write-batch-report';
 
 /** The activities of conversion jobs, batches and sweeps, by the names they have in a history. */
 export function createActivities(

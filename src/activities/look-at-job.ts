@@ -1,12 +1,10 @@
 import { fileURLToPath } from 'node:url';
-import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
-import { WorkflowFailedError } from '@temporalio/client';
+import { WorkflowFailedError, type Client, type WorkflowExecutionDescription } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow';
 import { z } from 'zod';
-import { sameContent } from '../batch/same-content';
-import type { JobHistory } from '../history/job-history';
-import { readJobHistory } from '../history/job-history';
+import { sameContent } from '../batch/hash-file';
+import { readJobHistory, type JobHistory } from '../history/job-history';
 import type { AwaitedJob, JobOutcome, SeenJob } from '../shared/batch-activities';
 import type { ConversionJobInput, ConversionJobResult } from '../shared/job';
 import { outcomeOfFailure, outcomeOfResult } from '../shared/job-outcome';

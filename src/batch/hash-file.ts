@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
+import type { SourceContent } from '../shared/job';
 import { systemErrorCode } from '../shared/system-error';
+import { look } from './plan/look';
 
 /** Size and SHA-256 of a file; undefined when it can't be read. */
 export async function hashFile(
@@ -18,4 +20,19 @@ export async function hashFile(
     if (systemErrorCode(error) === undefined) throw error;
     return undefined;
   }
+}
+
+/** The file as it is now, when it has this content. Read only when its stamp is another. */
+export async function sameContent(
+  file: string,
+  content: SourceContent,
+  signal?: AbortSignal,
+): Promise<SourceContent | undefined> {
+  const before = await look(file);
+  if (before.kind !== 'file' || before.bytes !== content.bytes) return undefined;
+  const { stamp } = before;
+  if (content.stamp === stamp) return content;
+  if ((await hashFile(file, signal))?.sha256 !== content.sha256) return undefined;
+  const after = await look(file);
+  return after.kind === 'file' && after.stamp === stamp ? { ...content, stamp } : undefined;
 }

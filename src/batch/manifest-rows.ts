@@ -12,8 +12,7 @@ import { systemErrorCode } from '../shared/system-error';
 import { toPath } from '../storage/file-uri';
 import { parseBatchItem } from './batch-lines';
 import { readLines } from './lines';
-import { RunFileError } from './run-file-error';
-import { runFiles } from './run-files';
+import { RunFileError, runFiles } from './run-files';
 
 const chunkBytes = 256 * 1024;
 

@@ -3,10 +3,8 @@ import type { MergeBatchResultsInput, MergeBatchResultsResult } from '../shared/
 import { rowOfEarlier } from '../shared/job-outcome';
 import { writeLocalFile } from '../storage/write';
 import { readManifest } from './manifest-rows';
-import type { Writing } from './part-files';
-import { readBatchPart, writeBatchPart } from './part-files';
-import { RunFileError } from './run-file-error';
-import { runFiles } from './run-files';
+import { readBatchPart, writeBatchPart, type Writing } from './part-files';
+import { RunFileError, runFiles } from './run-files';
 
 /** Parts follow the manifest's order but for jobs that took long, so few are in use at a time. */
 const partsInMemory = 32;

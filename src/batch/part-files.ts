@@ -6,8 +6,7 @@ import { toPath } from '../storage/file-uri';
 import { writeLocalFile } from '../storage/write';
 import { parseBatchItemResult } from './batch-lines';
 import { readLines } from './lines';
-import { RunFileError } from './run-file-error';
-import { runFiles } from './run-files';
+import { RunFileError, runFiles } from './run-files';
 
 /** Who writes: as in `FileStore.writeDestination`. */
 export interface Writing {

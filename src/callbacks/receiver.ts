@@ -1,14 +1,13 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { z } from 'zod';
 import type { CallbackSubmission } from '../shared/callback';
 import type { Log } from '../shared/log';
 import { serverUrl } from '../shared/server-url';
 import type { CallbackKeys } from './callback-key';
 import { readCallbackToken } from './callback-url';
-import type { SignalJob } from './signal-job';
-import { createSignalOnce } from './signal-once';
-import { readTaskHint } from './task-hint';
+import { createSignalOnce, type SignalJob } from './signal-job';
 
 /** Told of everything the receiver does. */
 export interface ReceiverMetrics {
@@ -207,4 +206,28 @@ function rarely(log: Log): (line: string) => void {
     lastAt = performance.now();
     log(line, { level: 'warn' });
   };
+}
+
+const id = z.guid().toLowerCase();
+const bodySchema = z.looseObject({
+  entity: z.looseObject({ id }).optional().catch(undefined),
+  result: z
+    .looseObject({ output: z.looseObject({ connector: id }).optional().catch(undefined) })
+    .optional()
+    .catch(undefined),
+});
+
+/**
+ * The task's id in a callback's body, where the answers of the document have it. The body is neither documented nor signed: this is a
+ * hint for a job that has no other, and nothing else of the body is kept.
+ */
+function readTaskHint(body: Buffer): string | undefined {
+  let json: unknown;
+  try {
+    json = JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+  const { data } = bodySchema.safeParse(json);
+  return data?.entity?.id ?? data?.result?.output?.connector;
 }

@@ -1,5 +1,4 @@
-import type { WorkflowHandle } from '@temporalio/client';
-import { WorkflowFailedError } from '@temporalio/client';
+import { isGrpcServiceError, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
 import type { BatchCancel, BatchState, ConversionBatchResult } from '../shared/batch';
 import {
   batchCancelSignal,
@@ -9,7 +8,8 @@ import {
   batchWindowSignal,
 } from '../shared/names';
 import { checkCancel, checkWindow } from './batch-request';
-import { endOf } from './workflow-end';
+import { endOf } from './conversion-handle';
+import { InvalidRequestError } from './job-request';
 
 /** A batch of this name is running: watch it, or cancel it before it is started anew. */
 export class BatchRunningError extends Error {
@@ -95,4 +95,15 @@ export class BatchHandle {
     checkWindow(window);
     await this.workflow.signal(batchWindowSignal, window);
   }
+}
+
+/** gRPC's statuses that the server answers with instead of doing what it was asked; all others may have come after it. */
+const refusals: readonly number[] = [3, 5, 6, 7, 9, 12, 16];
+
+/** Whether it is certain that a batch was not started. */
+export function isRefusedStart(error: unknown): boolean {
+  if (error instanceof BatchRunningError || error instanceof InvalidRequestError) return true;
+  const cause = error instanceof Error ? (error.cause ?? error) : error;
+  // The enum of gRPC's statuses belongs to a package that is not ours to import.
+  return isGrpcServiceError(cause) && refusals.includes(cause.code);
 }

@@ -2,10 +2,9 @@ import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import type { BatchState } from '../shared/batch';
 import { batchStateQuery, conversionJobType } from '../shared/names';
 import { readJobWaiting } from './inspect-job';
-import type { Waiting } from './job-waiting';
-import { withoutWorker } from './job-waiting';
+import { quoted } from './job-query';
+import { withoutWorker, type Waiting } from './job-waiting';
 import { aliveWorkers } from './task-queue-workers';
-import { quoted } from './visibility-query';
 
 export interface BatchWaiting {
   waiting: Waiting;

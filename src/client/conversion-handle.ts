@@ -1,9 +1,7 @@
-import type { WorkflowHandle } from '@temporalio/client';
-import { WorkflowFailedError } from '@temporalio/client';
-import { ApplicationFailure } from '@temporalio/common';
+import { WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
+import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@temporalio/common';
 import type { ConversionFailureDetails, ConversionJobResult, ConversionJobState, CreditsWord } from '../shared/job';
 import { conversionStateQuery, creditsRestoredSignal } from '../shared/names';
-import { endOf } from './workflow-end';
 
 /** A job that ended without a file; `code` is the document's error code or one of ours. */
 export class ConversionFailedError extends Error {
@@ -76,4 +74,12 @@ function toConversionFailed(error: WorkflowFailedError, workflowId: string): Con
     return new ConversionFailedError({ code, message, workflowId, details, cause });
   }
   return new ConversionFailedError({ code, message: `job ${workflowId} ${message}`, workflowId, cause: error });
+}
+
+/** How a workflow ended that has no result: the code of its own failure, or `CANCELLED`, `TERMINATED` or `TIMED_OUT`. */
+export function endOf({ cause, message }: WorkflowFailedError): { code: string; message: string } {
+  if (cause instanceof ApplicationFailure) return { code: cause.type ?? 'FAILED', message: cause.message };
+  const ended = `ended without a result: ${cause?.message ?? message}`;
+  if (cause instanceof CancelledFailure) return { code: 'CANCELLED', message: ended };
+  return { code: cause instanceof TerminatedFailure ? 'TERMINATED' : 'TIMED_OUT', message: ended };
 }

@@ -1,7 +1,5 @@
 import { conversionJobType } from '../shared/names';
-import type { ListedStatus } from '../shared/search-attributes';
-import { possiblyChargedTwiceCode, searchAttributes } from '../shared/search-attributes';
-import { quoted } from './visibility-query';
+import { possiblyChargedTwiceCode, searchAttributes, type ListedStatus } from '../shared/search-attributes';
 
 export interface JobFilter {
   status?: ListedStatus | undefined;
@@ -66,4 +64,9 @@ export function toJobQuery({ status, app, code, batch, since }: JobFilter, prese
     conditions.push(`(StartTime >= ${time} OR CloseTime >= ${time})`);
   }
   return conditions.join(' AND ');
+}
+
+/** A text as visibility queries take it. */
+export function quoted(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 }

@@ -5,8 +5,8 @@ import { defaultPayloadConverter } from '@temporalio/common';
 import type { CreditsWord } from '../shared/job';
 import { conversionJobType, creditsRestoredSignal } from '../shared/names';
 import { searchAttributes } from '../shared/search-attributes';
+import { quoted } from './job-query';
 import { presentSearchAttributes } from './search-attribute-support';
-import { quoted } from './visibility-query';
 
 export interface RestoredCredits {
   /** Jobs that were told. */

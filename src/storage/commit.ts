@@ -2,14 +2,13 @@ import { closeSync, linkSync, openSync, renameSync, unlinkSync, writeFileSync } 
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { StorageError } from './errors';
 import { describeFile } from './describe';
-import type { WriteDestinationOptions } from './file-store';
+import { StorageError } from './errors';
 import { numberName } from './file-name';
+import type { WriteDestinationOptions } from './file-store';
 import { destinationFailure, systemCode } from './file-system-failure';
-import type { PartialFile } from './partial-file';
-import { removeIfThere } from './partial-file';
-import { syncFolder } from './sync-folder';
+import { syncFolder } from './folders';
+import { removeIfThere, type PartialFile } from './partial-file';
 
 /** `link(2)`; replaceable because some file systems have none. */
 export type Link = (existingPath: string, newPath: string) => void | Promise<void>;

@@ -6,7 +6,7 @@ import path from 'node:path';
 import type { FolderSharing, MarkerOptions } from './file-store';
 import { destinationFailure, systemCode } from './file-system-failure';
 import { toPath } from './file-uri';
-import { makeFolder } from './make-folder';
+import { makeFolder } from './folders';
 import { markOf, removeIfThere } from './partial-file';
 
 /**

@@ -9,11 +9,10 @@ import { StorageError } from './errors';
 import type { StoredFile, WriteDestinationOptions } from './file-store';
 import { destinationFailure, systemCode } from './file-system-failure';
 import { toPath } from './file-uri';
+import { makeFolder } from './folders';
 import { HashingSink } from './hashing-sink';
-import { makeFolder } from './make-folder';
 import { PartialFile, removePartials } from './partial-file';
-import type { FreeBytes } from './room';
-import { assertRoom, freeBytesOf } from './room';
+import { assertRoom, freeBytesOf, type FreeBytes } from './room';
 
 interface LocalWriteOptions extends WriteDestinationOptions {
   link?: Link | undefined;

@@ -1,17 +1,23 @@
 import { ApplicationFailure, setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import { ChargeLedger } from '../shared/charge';
-import type {
-  ConversionFailureDetails,
-  ConversionJobInput,
-  ConversionJobState,
-  JobPhase,
-  SourceContent,
+import {
+  jobSummary,
+  type JobPhase,
+  type ConversionFailureDetails,
+  type ConversionJobInput,
+  type ConversionJobState,
+  type SourceContent,
 } from '../shared/job';
-import { jobSummary } from '../shared/job';
+import {
+  listedErrorCode,
+  searchAttributes,
+  settableAttributes,
+  settableOf,
+  type ListedStatus,
+} from '../shared/search-attributes';
+import { shownTime } from '../shared/shown-time';
+import { workflowPath } from '../shared/ui-path';
 import { boundWarnings } from '../shared/warnings';
-import type { ListedStatus } from '../shared/search-attributes';
-import { listedErrorCode, searchAttributes, settableAttributes, settableOf } from '../shared/search-attributes';
-import { describeJob } from './job-details';
 import type { JobFailure } from './job-failure';
 import { JobLog } from './job-log';
 import { countEnd, recordPhase } from './job-metrics';
@@ -165,4 +171,45 @@ function listedStatus(phase: JobPhase): ListedStatus {
     default:
       return 'running';
   }
+}
+
+/** What is known of a job when its details are written. Times are milliseconds since the epoch. */
+interface JobDetails {
+  workflowId: string;
+  namespace: string;
+  /** The workflow that started it: a batch, or one of somebody's own. */
+  parent: { workflowId: string; namespace: string } | undefined;
+  phase: JobPhase;
+  since: number;
+  /** Default: what every job of this phase waits for. */
+  waitsFor: string;
+  lastFailure: { code: string; message: string } | undefined;
+  taskId: string | undefined;
+  possiblyChargedTwice: boolean;
+}
+
+const usualWaits: Partial<Record<JobPhase, string>> = {
+  uploading: 'Waits for the upload.',
+  submitting: 'Waits for the service to accept the conversion.',
+  converting: 'Waits for the service to finish the conversion.',
+  downloading: 'Waits for the download.',
+};
+
+/** What a person who opens a job in the UI wants to know, in markdown. */
+function describeJob(job: JobDetails): string {
+  const { workflowId, phase, since, lastFailure, taskId, parent } = job;
+  const isOver = phase === 'completed' || phase === 'failed' || phase === 'cancelled';
+  const lines = [
+    `**${phase}** since ${shownTime(since)} UTC`,
+    job.waitsFor === '' ? usualWaits[phase] : job.waitsFor,
+    lastFailure && !isOver ? `Last failure: \`${lastFailure.code}\`: ${lastFailure.message}` : undefined,
+    isOver ? undefined : 'Next attempt: tab Pending Activities.',
+    taskId === undefined ? undefined : `Conversion task \`${taskId}\``,
+    job.possiblyChargedTwice
+      ? '**Possibly charged twice**: a submit with an unknown outcome was sent again.'
+      : undefined,
+    parent && `Started by [${parent.workflowId}](${workflowPath(parent.namespace, parent.workflowId)})`,
+    `In a terminal: \`fileconv job show ${workflowId}\``,
+  ];
+  return lines.filter((line) => line !== undefined).join('\n\n');
 }

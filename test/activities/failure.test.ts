@@ -7,12 +7,10 @@ import {
 } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import { z } from 'zod';
-import type { FailureContext } from '../../src/activities/failure';
-import { taskFailure, toFailure } from '../../src/activities/failure';
-import { UnknownAppError } from '../../src/activities/unknown-app-error';
+import { taskFailure, toFailure, UnknownAppError, type FailureContext } from '../../src/activities/failure';
+import { ConversionApiError } from '../../src/api/errors';
 import { endpoints } from '../../src/contract/endpoints';
 import { errorCodes } from '../../src/contract/error-codes';
-import { ConversionApiError } from '../../src/api/errors';
 import type { ActivityFailureDetails } from '../../src/shared/activities';
 import { StorageError } from '../../src/storage/errors';
 

@@ -7,8 +7,7 @@ import { Worker } from 'node:worker_threads';
 import { readBatchItems } from '../../src/batch/manifest-rows';
 import { mergeBatchResults } from '../../src/batch/merge-results';
 import { writeBatchPart } from '../../src/batch/part-files';
-import { RunFileError } from '../../src/batch/run-file-error';
-import { runFiles } from '../../src/batch/run-files';
+import { RunFileError, runFiles } from '../../src/batch/run-files';
 import type { BatchItem, BatchItemResult } from '../../src/shared/batch';
 
 const writing = { jobKey: 'batch', attempt: 1 };

@@ -1,7 +1,7 @@
 import { stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createRunFolder } from '../../src/batch/runs/run-folders';
-import { makeFolder } from '../../src/storage/make-folder';
+import { makeFolder } from '../../src/storage/folders';
 import { createFolderSharing } from '../../src/storage/marker';
 import { cleanUp, failureOf, makeFolder as newFolder, uriOf } from './folder';
 import { write } from './writing';

@@ -1,10 +1,16 @@
-import { parse, type CsvError, type Info } from 'csv-parse';
 import { Readable } from 'node:stream';
+import { parse, type CsvError, type Info } from 'csv-parse';
 import { peek } from '../peek';
-import { type CsvForm, csvFormOf } from './csv-form';
 import { decodeText, decodeWindows1252 } from './decode-text';
-import { checkRow, manifestColumns, suggestColumn } from './manifest-row';
-import type { ManifestColumn, ManifestReading, ManifestRow, RawRow } from './manifest-row';
+import {
+  manifestColumns,
+  checkRow,
+  suggestColumn,
+  type ManifestColumn,
+  type ManifestReading,
+  type ManifestRow,
+  type RawRow,
+} from './manifest-row';
 
 /** Paths are at most 4 KiB: a longer record is a quote that was never closed. */
 const maxRecordBytes = 64 * 1024;
@@ -181,4 +187,39 @@ function explain({ code, line, message }: { code: string; line: number; message:
     default:
       return `line ${line} is not CSV: ${message}.`;
   }
+}
+
+/** What separates the columns of a CSV manifest, and where its header stands. */
+interface CsvForm {
+  readonly separator: string;
+  readonly separatorName: string;
+  /** From 1. */
+  readonly firstLine: number;
+}
+
+const separators = [
+  { separator: ',', separatorName: 'comma' },
+  { separator: ';', separatorName: 'semicolon' },
+  { separator: '\t', separatorName: 'tab' },
+] as const;
+
+/**
+ * Spreadsheet programs write semicolons where a comma is part of numbers. The header tells, whose names are known, so that nothing is
+ * guessed; or a line `sep=;` before it, as those programs write it too.
+ *
+ * @param head the beginning of the manifest, of two lines at least.
+ */
+function csvFormOf(head: string): CsvForm {
+  const named = /^"?sep=([,;\t])"?[\r\n]/i.exec(head)?.[1];
+  const header = /^\s*(.*)/.exec(head)?.[1] ?? '';
+  const [best] = separators
+    .map((each) => ({ ...each, columns: header.split(each.separator).filter(isColumn).length }))
+    .sort((one, other) => other.columns - one.columns);
+  const form = separators.find(({ separator }) => separator === (named ?? best?.separator)) ?? separators[0];
+  return { ...form, firstLine: named === undefined ? 1 : 2 };
+}
+
+function isColumn(name: string): boolean {
+  const bare = name.replace(/^\s*"?|"?\s*$/g, '').toLowerCase();
+  return manifestColumns.some((column) => column === bare.trim());
 }

@@ -1,4 +1,5 @@
 import { latin1ToWindows1252 } from '../../shared/windows-1252';
+import { peek } from '../peek';
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -15,4 +16,49 @@ export function decodeText(bytes: Uint8Array): string | undefined {
 export function decodeWindows1252(bytes: Buffer): string | undefined {
   const text = latin1ToWindows1252(bytes.toString('latin1'));
   return /[\x80-\x9f]/.test(text) ? undefined : text;
+}
+
+const utf8Mark = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** Beginnings of UTF-16: a byte order mark, or a letter of ASCII, with one of which each manifest begins. */
+const utf16 = [
+  { encoding: 'utf-16le', isIn: ([first, second]: Buffer) => (first === 0xff && second === 0xfe) || second === 0 },
+  { encoding: 'utf-16be', isIn: ([first, second]: Buffer) => (first === 0xfe && second === 0xff) || first === 0 },
+];
+
+/** It is UTF-16 and ends within a letter, or has none where one should be. */
+export class DamagedTextError extends Error {
+  override readonly name = 'DamagedTextError';
+}
+
+/**
+ * The text of a manifest in UTF-8 without a byte order mark, also when it is UTF-16, which spreadsheet programs call "Unicode text".
+ *
+ * @throws DamagedTextError
+ */
+export async function* inUtf8(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const { head, all } = await peek(chunks, (seen) => seen.length >= utf8Mark.length);
+  const encoding = head.length < 2 ? undefined : utf16.find(({ isIn }) => isIn(head))?.encoding;
+  if (encoding !== undefined) {
+    yield* transcode(all, encoding);
+    return;
+  }
+  let skip = head.subarray(0, utf8Mark.length).equals(utf8Mark) ? utf8Mark.length : 0;
+  for await (const chunk of all) {
+    yield chunk.subarray(skip);
+    skip = 0;
+  }
+}
+
+async function* transcode(chunks: AsyncIterable<Buffer>, encoding: string): AsyncGenerator<Buffer> {
+  const decoder = new TextDecoder(encoding, { fatal: true });
+  const decode = (chunk?: Buffer) => {
+    try {
+      return Buffer.from(decoder.decode(chunk, { stream: chunk !== undefined }));
+    } catch (error) {
+      throw new DamagedTextError(`the text is damaged ${encoding}`, { cause: error });
+    }
+  };
+  for await (const chunk of chunks) yield decode(chunk);
+  decode();
 }

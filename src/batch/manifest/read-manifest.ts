@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { peek } from '../peek';
 import { readCsvManifest } from './csv-manifest';
-import { DamagedTextError, inUtf8 } from './in-utf8';
+import { DamagedTextError, inUtf8 } from './decode-text';
 import { readJsonlManifest } from './jsonl-manifest';
 import type { ManifestReading, ManifestRow } from './manifest-row';
 

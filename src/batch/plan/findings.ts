@@ -20,7 +20,7 @@ export const findingCodes = [
   'DESTINATION_IS_SOURCE',
   'DESTINATION_EXISTS',
 ] as const;
-export type FindingCode = (typeof findingCodes)[number];
+type FindingCode = (typeof findingCodes)[number];
 
 export interface Finding {
   code: FindingCode;
@@ -88,5 +88,19 @@ export class Findings {
   #keep(finding: Finding | PendingFinding): void {
     this.#count += 1;
     if (this.#kept.length < this.maxListed) this.#kept.push(finding);
+  }
+}
+
+const maxTold = 5;
+
+/** A plan has problems, so there is no run. The code is that of the first; the message tells the first few of them. */
+export class RefusedPlanError extends Error {
+  override readonly name = 'RefusedPlanError';
+  readonly code: FindingCode;
+
+  constructor({ count, listed }: FindingList) {
+    const told = listed.slice(0, maxTold).map(({ message }) => message);
+    super([...told, ...(count > told.length ? [`and ${count - told.length} more.`] : [])].join('\n'));
+    this.code = listed[0]?.code ?? 'SOURCE_UNUSABLE';
   }
 }

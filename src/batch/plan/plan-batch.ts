@@ -1,20 +1,23 @@
 import os from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import { defaultPolicies } from '../../shared/default-policies';
 import type { OnUnknownOutcome } from '../../shared/job';
-import { defaultTemplate, parseTemplate } from '../destinations/template';
+import type { RepetitionRules } from '../../shared/repetition';
 import type { DestinationRules } from '../destinations/resolve';
+import { defaultTemplate, parseTemplate } from '../destinations/template';
 import { EarlierResults } from '../runs/earlier-results';
 import type { SourceSelection } from '../sources/find-sources';
 import { candidatesOfManifest, candidatesOfSources, type Candidate, type ManifestSelection } from './candidate';
-import { DraftFile } from './draft-file';
+import { DraftFile, type DraftRow } from './draft-file';
 import { draftRows, type LeftOut } from './draft-rows';
 import { Findings } from './findings';
 import { look } from './look';
-import type { PlannedBatch } from './planned-batch';
-import type { AskPair } from './refuse-row';
-import { settleRows } from './settle-rows';
+import { mapOrdered } from './map-ordered';
 import type { SettledRow } from './plan-counts';
+import type { PlannedBatch } from './planned-batch';
+import { refuseRow, type AskPair } from './refuse-row';
+import { repeatRow } from './repeat-row';
 import { writeRun } from './write-run';
 
 export interface PlanBatchOptions {
@@ -193,4 +196,48 @@ function extensionFromName(output: string): string {
 
 async function* nothing(): AsyncGenerator<never> {
   // No rows.
+}
+
+/** Sources are hashed at the same time as others are looked at. */
+const comparisonsUnderWay = 8;
+
+interface Settling {
+  rows: AsyncIterable<DraftRow>;
+  earlier: EarlierResults;
+  leftOut: LeftOut;
+  rules: RepetitionRules;
+  ask: AskPair | undefined;
+  /** Resolves when sources may be looked at a second time; absent: once is enough. */
+  secondLook: (() => Promise<void>) | undefined;
+  signal: AbortSignal | undefined;
+}
+
+/** The second pass: each row is compared to what earlier runs did, and of those to do only the ones go on that nobody is writing to. */
+async function* settleRows(settling: Settling): AsyncGenerator<SettledRow> {
+  const { rows, leftOut, signal } = settling;
+  const settle = (row: DraftRow) => settleRow(row, settling);
+  for await (const settled of mapOrdered(rows, { concurrency: comparisonsUnderWay, signal }, settle)) {
+    if (settled) yield settled;
+    else leftOut.unsettled += 1;
+  }
+}
+
+/** Undefined when the source has changed since it was drafted. */
+async function settleRow(
+  row: DraftRow,
+  { earlier, rules, ask, secondLook, signal }: Settling,
+): Promise<SettledRow | undefined> {
+  const { source, output, input, stamp, bytes, exists } = row;
+  const destination = pathToFileURL(row.destination).href;
+  const known = earlier.find(destination);
+  const repeated = known && (await repeatRow({ source, output, input, destination }, known, { rules, signal }));
+  if (secondLook && stamp !== undefined && !repeated?.done && !repeated?.kept) {
+    await secondLook();
+    const now = await look(source);
+    if (now.kind !== 'file' || now.stamp !== stamp) return undefined;
+  }
+  earlier.take(destination);
+  const asked = { source: pathToFileURL(source).href, output, ...(input !== undefined && { input }), destination };
+  const item = await refuseRow({ ...asked, ...repeated }, { ask, known, exists });
+  return { item, bytes, exists };
 }

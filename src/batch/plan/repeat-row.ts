@@ -1,11 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import type { BatchItem, KeptOutcome } from '../../shared/batch';
 import type { EarlierRuns } from '../../shared/charge';
-import type { RepetitionRules } from '../../shared/repetition';
-import { earlierOfNext } from '../../shared/repetition';
-import { hashFile } from '../hash-file';
+import { earlierOfNext, type RepetitionRules } from '../../shared/repetition';
+import { hashFile, sameContent } from '../hash-file';
 import type { ConversionOptions, Delivered, EarlierRow, Owed } from '../runs/earlier-row';
-import { sameContent } from '../same-content';
 import { look } from './look';
 
 /** A row, as far as it matters to whether it was done. */

@@ -1,7 +1,7 @@
 import { access, mkdir, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { systemErrorCode } from '../../shared/system-error';
-import { makeFolder } from '../../storage/make-folder';
+import { makeFolder } from '../../storage/folders';
 import { runFiles } from '../run-files';
 
 /** One run of a batch. */

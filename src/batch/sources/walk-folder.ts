@@ -1,13 +1,12 @@
 import type { Dirent } from 'node:fs';
 import { access, readdir, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { isPartialName } from '../../storage/partial-file';
+import picomatch from 'picomatch';
 import { systemErrorCode } from '../../shared/system-error';
+import { isPartialName } from '../../storage/partial-file';
 import { runFiles } from '../run-files';
-import type { Exclusion } from './exclusions';
-import type { FoundSource } from './found-source';
 
-export interface WalkOptions {
+interface WalkOptions {
   /** Absolute path. */
   folder: string;
   /** As it was typed. */
@@ -155,4 +154,36 @@ function showIn(folder: string, relative: string): string {
 
 function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Whether a file or folder is to be left out, by its path relative to the named folder and as messages show it. */
+export type Exclusion = (relative: string, shown: string) => boolean;
+
+/**
+ * As in a .gitignore: a pattern without a slash is for the name of any file or folder, one with a slash for the path in the named
+ * folder, or for the path as it was typed. A folder that is left out is not looked into.
+ */
+export function createExclusion(patterns: readonly string[]): Exclusion {
+  const names: ((text: string) => boolean)[] = [];
+  const paths: ((text: string) => boolean)[] = [];
+  for (const pattern of patterns) {
+    const trimmed = pattern.replace(/^\.?\//, '').replace(/\/(\*\*)?$/, '');
+    (trimmed.includes('/') ? paths : names).push(picomatch(trimmed, { dot: true }));
+  }
+  return (relative, shown) => {
+    const name = relative.slice(relative.lastIndexOf('/') + 1);
+    return names.some((matches) => matches(name)) || paths.some((matches) => matches(relative) || matches(shown));
+  };
+}
+
+/** A file that somebody named, or that was found in what he named. */
+export interface FoundSource {
+  /** Absolute path. */
+  path: string;
+  /** As a message calls it: built from what was typed. */
+  shown: string;
+  /** The file's folder relative to the named one, which the results' folders mirror; empty for the named folder itself. */
+  dir: string;
+  /** `named`: on the command line; `listed`: in a list of files; `found`: by looking into folders. */
+  how: 'named' | 'listed' | 'found';
 }

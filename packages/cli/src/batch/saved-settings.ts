@@ -7,7 +7,7 @@ import {
   onUnknownOutcomeChoices,
 } from 'temporal-file-conversion/internal/shared/choices';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
-import { makeFolder } from 'temporal-file-conversion/internal/storage/make-folder';
+import { makeFolder } from 'temporal-file-conversion/internal/storage/folders';
 import { z } from 'zod';
 import { CommandError } from '../command-error';
 

@@ -4,28 +4,24 @@ import { ensureEmbeddedApp } from 'temporal-file-conversion-service/internal/emb
 import type { CallbackReceiver } from 'temporal-file-conversion/internal/callbacks/receiver';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
-import { makeFolder } from 'temporal-file-conversion/internal/storage/make-folder';
-import type { ProcessLock } from '../dev-server';
-import { acquireProcessLock, portNear } from '../dev-server';
+import { makeFolder } from 'temporal-file-conversion/internal/storage/folders';
 import { requireCallbacksAllowed, requireTemporalAllowed } from '../allowed-origins';
-import type { CommandContext } from '../command-context';
+import { openReceiver } from '../callback-settings';
 import type { CodecServer } from '../codec-server';
+import { openCodecServer } from '../codec-settings';
+import type { CommandContext } from '../command-context';
 import type { Config } from '../config/config';
 import { temporalTarget } from '../config/temporal-connection';
-import { openReceiver } from '../callback-settings';
-import { openLog } from '../observability/logs/open-log';
-import { mainFile } from '../main-file';
-import { openCodecServer } from '../codec-settings';
+import { acquireProcessLock, portNear, type ProcessLock } from '../dev-server';
 import { isEncrypting } from '../encryption-settings';
-import { claimPorts } from './stack-ports';
+import { mainFile } from '../main-file';
+import { openLog } from '../observability/logs/open-log';
 import { removeStackHolder, writeStackHolder } from './stack-holder';
-import type { StackRecord } from './stack-record';
-import { removeStackRecord, writeStackRecord } from './stack-record';
+import { claimPorts } from './stack-ports';
+import { removeStackRecord, writeStackRecord, type StackRecord } from './stack-record';
 import { explainStateFolder } from './state-folder';
-import type { SupervisedProcess } from './supervised-process';
-import { superviseProcess } from './supervised-process';
-import type { TemporalPart } from './supervised-temporal';
-import { superviseTemporal } from './supervised-temporal';
+import { superviseProcess, type SupervisedProcess } from './supervised-process';
+import { superviseTemporal, type TemporalPart } from './supervised-temporal';
 
 /** Temporal, the conversion service and a worker, running for as long as this process does. */
 export interface Stack {

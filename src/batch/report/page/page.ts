@@ -6,11 +6,10 @@ import { commonFolder } from '../paths';
 import type { BatchReport } from '../report';
 import { counted, formatCount, formatDuration } from '../wording';
 import { durationChart, shareBar } from './chart';
-import { failuresSection } from './failures';
+import { failuresSection, warningsSection } from './failures';
 import { itemTable } from './items';
 import { html, Markup } from './markup';
 import { styles } from './styles';
-import { warningsSection } from './warnings';
 
 export interface PageOptions {
   /** Of the chart. */

@@ -6,29 +6,29 @@ import { NoEarlierRunError, replanFailed } from 'temporal-file-conversion/intern
 import { counted, shellWord } from 'temporal-file-conversion/internal/batch/report/wording';
 import { estimateVcredits } from 'temporal-file-conversion/internal/batch/runs/estimate-vcredits';
 import { discardRun, type BatchRun } from 'temporal-file-conversion/internal/batch/runs/run-folders';
-import { BatchRunningError, type BatchHandle } from 'temporal-file-conversion/internal/client/batch-handle';
+import {
+  BatchRunningError,
+  isRefusedStart,
+  type BatchHandle,
+} from 'temporal-file-conversion/internal/client/batch-handle';
 import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
-import { isRefusedStart } from 'temporal-file-conversion/internal/client/refused-start';
-import type { JobSettings } from '../../batch/saved-settings';
-import { readSettings, saveSettings } from '../../batch/saved-settings';
-import { folderUri } from '../../batch/folder-uri';
 import { askPairs, withRefused } from '../../batch/check-pairs';
+import { folderUri } from '../../batch/folder-uri';
 import { tellUnheeded } from '../../batch/joined';
+import type { RunFlags } from '../../batch/run-flags';
+import { readSettings, saveSettings, type JobSettings } from '../../batch/saved-settings';
 import { batchFolder, checkName, settleBatch } from '../../batch/settings';
 import { refuseProblems, tellDryRun, tellWarnings } from '../../batch/tell-plan';
-import type { RunFlags } from '../../batch/run-flags';
 import { watchBatch } from '../../batch/watch';
 import type { CommandContext } from '../../command-context';
 import { CommandError, interrupted } from '../../command-error';
-import type { ExitCode } from '../../exit';
-import { exitCodes } from '../../exit';
+import { exitCodes, type ExitCode } from '../../exit';
 import { chosenPolicies } from '../../job-policies';
-import { untilAskedToEnd } from '../../stack/parent-process';
 import { openTemporal } from '../../stack/open-temporal';
+import { untilAskedToEnd } from '../../stack/parent-process';
 import type { StackInUse } from '../../stack/stack-in-use';
 import { useStack } from '../../stack/use-stack';
-import type { Stall } from '../../waiting/stall';
-import { stallJson, stallText } from '../../waiting/stall';
+import { stallJson, stallText, type Stall } from '../../waiting/stall';
 import { requireBatch } from './look';
 
 interface Planning {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { MetricMeter } from '@temporalio/common';
-import { countOpenJobs, openStatuses } from 'temporal-file-conversion/internal/client/count-open-jobs';
+import { countOpenJobs, openStatuses } from 'temporal-file-conversion/internal/client/count-jobs';
 import { workerMetrics } from 'temporal-file-conversion/internal/shared/metrics';
 
 const intervalMs = 15_000;

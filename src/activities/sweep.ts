@@ -1,13 +1,13 @@
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { discardRun } from '../batch/runs/run-folders';
+import type { DiscardBatchRunInput, PlanSweepInput, PlanSweepResult, SweepPlan } from '../shared/sweep';
+import { runBatchStep } from './batch-step';
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { planBatch } from '../batch/plan/plan-batch';
-import { RefusedPlanError } from '../batch/plan/refused-plan-error';
+import { RefusedPlanError } from '../batch/plan/findings';
 import { removeOldRuns } from '../batch/runs/remove-old-runs';
-import type { PlanSweepInput, PlanSweepResult, SweepPlan } from '../shared/sweep';
 import { isOpen } from '../shared/workflow-status';
-import { runBatchStep } from './batch-step';
-
 const maxWarnings = 20;
 
 /**
@@ -59,4 +59,9 @@ async function isRunning(client: Client, workflowId: string): Promise<boolean> {
     if (error instanceof WorkflowNotFoundError) return false;
     throw error;
   }
+}
+
+/** Removes a run that was planned and could not be started: it would be taken for one that did nothing. Repeat-safe. */
+export function createDiscardBatchRun() {
+  return ({ folder }: DiscardBatchRunInput): Promise<void> => runBatchStep(() => discardRun(fileURLToPath(folder)));
 }

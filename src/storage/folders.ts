@@ -1,6 +1,20 @@
-import { mkdir, stat } from 'node:fs/promises';
+import { mkdir, stat, open } from 'node:fs/promises';
 import path from 'node:path';
 import { systemErrorCode } from '../shared/system-error';
+
+/** Makes a new name in the folder survive a power cut. Not every system lets a folder be synced; the file itself is safe by then. */
+export async function syncFolder(folder: string): Promise<void> {
+  try {
+    const handle = await open(folder, 'r');
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  } catch {
+    // Windows and some network file systems.
+  }
+}
 
 /**
  * Makes a folder, and those above it that are missing. Node's recursive mkdir never ends on a file system that answers ENOENT to whoever makes

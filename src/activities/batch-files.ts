@@ -1,0 +1,50 @@
+import { pathToFileURL } from 'node:url';
+import { readBatchItems, rereadBatchItems } from '../batch/manifest-rows';
+import { mergeBatchResults } from '../batch/merge-results';
+import { writeBatchPart } from '../batch/part-files';
+import { writeBatchReport } from '../batch/report/write-report';
+import type {
+  WriteBatchReportInput,
+  WriteBatchReportResult,
+  MergeBatchResultsInput,
+  MergeBatchResultsResult,
+  WriteBatchPartInput,
+  ReadBatchItemsInput,
+  ReadBatchItemsResult,
+  RereadBatchItemsInput,
+  RereadBatchItemsResult,
+} from '../shared/batch-activities';
+import { runBatchStep } from './batch-step';
+
+/** Reads the next items of a batch from its manifest. Repeat-safe. */
+export function createReadBatchItems() {
+  return (input: ReadBatchItemsInput): Promise<ReadBatchItemsResult> =>
+    runBatchStep(({ signal }) => readBatchItems(input, signal));
+}
+
+/** Reads items of a batch again. Repeat-safe. */
+export function createRereadBatchItems() {
+  return (input: RereadBatchItemsInput): Promise<RereadBatchItemsResult> =>
+    runBatchStep(({ signal }) => rereadBatchItems(input, signal));
+}
+
+/** Writes results of a batch down. Repeat-safe: the same part takes its own place. */
+export function createWriteBatchPart() {
+  return (input: WriteBatchPartInput): Promise<void> =>
+    runBatchStep(({ jobKey, attempt, signal }) => writeBatchPart(input, { jobKey, attempt, signal }));
+}
+
+/** Brings all results of a batch into the manifest's order. Repeat-safe. */
+export function createMergeBatchResults() {
+  return (input: MergeBatchResultsInput): Promise<MergeBatchResultsResult> =>
+    runBatchStep(({ jobKey, attempt, signal }) => mergeBatchResults(input, { jobKey, attempt, signal }));
+}
+
+/** Writes the report of a batch whose results are merged. Repeat-safe: an attempt takes the place of what one before it has written. */
+export function createWriteBatchReport() {
+  return (input: WriteBatchReportInput): Promise<WriteBatchReportResult> =>
+    runBatchStep(async ({ jobKey, attempt, signal }) => {
+      const { files } = await writeBatchReport({ ...input, writing: { jobKey, attempt, signal } });
+      return { report: pathToFileURL(files.html).href };
+    });
+}

@@ -1,4 +1,0 @@
-/** A text as visibility queries take it. */
-export function quoted(text: string): string {
-  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
-}

@@ -3,37 +3,37 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { charges, type EarlierRuns } from '../shared/charge';
-import { conversionModes, onExistingChoices, onUnknownOutcomeChoices } from '../shared/choices';
+import { conversionModes, onExistingChoices } from '../shared/choices';
 import { isFormatName } from '../shared/format-name';
 import type { ConversionJobInput, ConversionSource } from '../shared/job';
 import { sourceName } from '../shared/job';
+import { policies } from '../shared/policies';
 
 const duration = z.union([
   z.number().positive(),
   z.string().regex(/^\d+(\.\d+)?\s*(ms|s|m|h|d|w|[a-z]+)$/i, "must be milliseconds or text such as '10 minutes'"),
 ]);
 
+/** What a policy may be. */
+function policyValue(policy: (typeof policies)[keyof typeof policies]): z.ZodType {
+  switch (policy.kind) {
+    case 'duration':
+      return duration;
+    case 'count':
+      return z.int().nonnegative();
+    case 'choice':
+      return z.enum(policy.choices);
+  }
+}
+
 /** Of every job, alone or in a batch. */
 export const jobOptions = {
   onExisting: z.enum(onExistingChoices).optional(),
   mode: z.enum(conversionModes).optional(),
   policies: z
-    .strictObject({
-      uploadDeadline: duration.optional(),
-      submitTimeout: duration.optional(),
-      submitDeadline: duration.optional(),
-      conversionDeadline: duration.optional(),
-      firstCheckAfter: duration.optional(),
-      maxCheckInterval: duration.optional(),
-      pollAfter: duration.optional(),
-      unknownOutcomeWait: duration.optional(),
-      downloadDeadline: duration.optional(),
-      creditsDeadline: duration.optional(),
-      retryInitialInterval: duration.optional(),
-      retryMaximumInterval: duration.optional(),
-      onUnknownOutcome: z.enum(onUnknownOutcomeChoices).optional(),
-      maxResubmissions: z.int().nonnegative().optional(),
-    })
+    .strictObject(
+      Object.fromEntries(Object.entries(policies).map(([name, policy]) => [name, policyValue(policy).optional()])),
+    )
     .optional(),
 };
 

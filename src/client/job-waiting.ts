@@ -3,7 +3,7 @@ import { msToNumber } from '@temporalio/common/lib/time';
 import { lookUpErrorCode } from '../contract/error-codes';
 import type { JobHistory } from '../history/job-history';
 import { failureCodes } from '../shared/activities';
-import { defaultPolicies } from '../shared/default-policies';
+import { defaultPolicies } from '../shared/policies';
 import { activityNames } from '../shared/names';
 import type { PendingStep } from './pending-step';
 

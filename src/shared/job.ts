@@ -1,10 +1,8 @@
 import type { Charge, EarlierRuns, SourceContent } from './charge';
 import type { ConversionMode, OnExisting, OnUnknownOutcome } from './choices';
+import type { ConversionPolicies, Duration } from './policies';
 
-export type { ConversionMode, OnExisting, OnUnknownOutcome, SourceContent };
-
-/** Milliseconds, or text such as `'10 minutes'` or `'7 days'`. */
-export type Duration = number | string;
+export type { ConversionMode, ConversionPolicies, Duration, OnExisting, OnUnknownOutcome, SourceContent };
 
 /** Where the input comes from: a file, or a task that ran before. */
 export type ConversionSource =
@@ -18,38 +16,6 @@ export type ConversionSource =
       /** The name the result is called after, for example `report.md`; default: the connector. */
       name?: string;
     };
-
-/** Deadlines and choices of one job. Durations are milliseconds or strings such as `'10 minutes'`. */
-export interface ConversionPolicies {
-  /** Longest time for the upload, all attempts together. Default: 24 hours. */
-  uploadDeadline?: Duration;
-  /** Longest time for one convert request, from its first byte to its answer. Default: 2 minutes. */
-  submitTimeout?: Duration;
-  /** Longest time until the service has accepted the conversion, all attempts together. Default: 24 hours. */
-  submitDeadline?: Duration;
-  /** Longest time from the accepted submit to the completed conversion. Default: 7 days. */
-  conversionDeadline?: Duration;
-  /** When the conversion is first asked after. Default: when those of the same formats were done lately; before any was, 2 seconds. */
-  firstCheckAfter?: Duration;
-  /** Longest pause between two polls. Default: 60 seconds. */
-  maxCheckInterval?: Duration;
-  /** With a callback: when the conversion is asked after if none has come. Default: 60 seconds. */
-  pollAfter?: Duration;
-  /** With a callback: how long one is waited for that tells whether a submit with an unknown outcome ran. Default: 10 minutes. */
-  unknownOutcomeWait?: Duration;
-  /** Longest time for the download, all attempts together. Default: 24 hours. */
-  downloadDeadline?: Duration;
-  /** Longest time for a job to stay parked without vCredits. Default: 7 days. */
-  creditsDeadline?: Duration;
-  /** Pause before the first retry of an upload, a poll or a download that failed. Default: 1 second. */
-  retryInitialInterval?: Duration;
-  /** Longest pause between two retries. Default: 60 seconds. */
-  retryMaximumInterval?: Duration;
-  /** Default: `resubmit`, which may be charged twice and says so in the result. */
-  onUnknownOutcome?: OnUnknownOutcome;
-  /** How often a job submits again, after unknown outcomes and after failures of the service together. Default: 3. */
-  maxResubmissions?: number;
-}
 
 /** Input of the workflow `conversionJob`. It is stored in the history: it never holds a token or file contents. */
 export interface ConversionJobInput {

@@ -13,7 +13,7 @@ import { failureCodes } from '../shared/activities';
 import type { BatchItem, BatchItemResult, ConversionBatchInput } from '../shared/batch';
 import type { JobOutcome, PlacedItem, SeenJob } from '../shared/batch-activities';
 import type { EarlierRuns } from '../shared/charge';
-import { defaultPolicies } from '../shared/default-policies';
+import { defaultPolicies } from '../shared/policies';
 import type { ConversionJobInput } from '../shared/job';
 import { jobSummary } from '../shared/job';
 import { outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../shared/job-outcome';

@@ -2,29 +2,16 @@ import { ApplicationFailure } from '@temporalio/workflow';
 import { msToNumber } from '@temporalio/common/lib/time';
 import { failureCodes } from '../shared/activities';
 import { charges } from '../shared/charge';
-import { conversionModes, onExistingChoices, onUnknownOutcomeChoices } from '../shared/choices';
-import { defaultOnExisting, defaultPolicies } from '../shared/default-policies';
-import type { ConversionJobInput, ConversionPolicies, Duration, OnExisting, OnUnknownOutcome } from '../shared/job';
+import { conversionModes, onExistingChoices } from '../shared/choices';
+import type { ConversionJobInput, OnExisting } from '../shared/job';
+import { defaultOnExisting, policies, type ConversionPolicies, type DurationPolicy } from '../shared/policies';
 
-/** The policies of a job with every default filled in; durations in milliseconds. */
-export interface ResolvedPolicies {
-  uploadDeadlineMs: number;
-  submitTimeoutMs: number;
-  submitDeadlineMs: number;
-  conversionDeadlineMs: number;
-  /** Undefined: as the worker has learned. */
-  firstCheckAfterMs: number | undefined;
-  maxCheckIntervalMs: number;
-  pollAfterMs: number;
-  unknownOutcomeWaitMs: number;
-  downloadDeadlineMs: number;
-  creditsDeadlineMs: number;
-  retryInitialIntervalMs: number;
-  retryMaximumIntervalMs: number;
-  onUnknownOutcome: OnUnknownOutcome;
-  maxResubmissions: number;
-  onExisting: OnExisting;
-}
+/** The policies of a job with every default filled in; durations in milliseconds, undefined where the worker has learned better. */
+export type ResolvedPolicies = {
+  [Name in DurationPolicy as `${Name}Ms`]: (typeof policies)[Name] extends { isLearned: true }
+    ? number | undefined
+    : number;
+} & Required<Pick<ConversionPolicies, Exclude<keyof ConversionPolicies, DurationPolicy>>> & { onExisting: OnExisting };
 
 /**
  * Checks what a caller wrote and fills in the defaults.
@@ -45,38 +32,33 @@ export function resolvePolicies(input: ConversionJobInput): ResolvedPolicies {
   requireCharge(input.earlier);
   if (input.policies !== undefined && !isRecord(input.policies)) throw invalid('policies', 'must be an object');
   choice(input.mode ?? 'async', conversionModes, 'mode');
-  const policies: ConversionPolicies = input.policies ?? {};
-  const maxResubmissions = policies.maxResubmissions ?? defaultPolicies.maxResubmissions;
-  if (!Number.isInteger(maxResubmissions) || maxResubmissions < 0) {
-    throw invalid('policies.maxResubmissions', 'must be a whole number, 0 or more');
-  }
+  const chosen: Record<string, unknown> = input.policies ?? {};
+  const resolved = Object.entries(policies).map(([name, policy]) => resolvePolicy(name, policy, chosen[name]));
   return {
-    uploadDeadlineMs: durationMs(policies, 'uploadDeadline'),
-    submitTimeoutMs: durationMs(policies, 'submitTimeout'),
-    submitDeadlineMs: durationMs(policies, 'submitDeadline'),
-    conversionDeadlineMs: durationMs(policies, 'conversionDeadline'),
-    firstCheckAfterMs: policies.firstCheckAfter === undefined ? undefined : durationMs(policies, 'firstCheckAfter'),
-    maxCheckIntervalMs: durationMs(policies, 'maxCheckInterval'),
-    pollAfterMs: durationMs(policies, 'pollAfter'),
-    unknownOutcomeWaitMs: durationMs(policies, 'unknownOutcomeWait'),
-    downloadDeadlineMs: durationMs(policies, 'downloadDeadline'),
-    creditsDeadlineMs: durationMs(policies, 'creditsDeadline'),
-    retryInitialIntervalMs: durationMs(policies, 'retryInitialInterval'),
-    retryMaximumIntervalMs: durationMs(policies, 'retryMaximumInterval'),
-    onUnknownOutcome: choice(
-      policies.onUnknownOutcome ?? defaultPolicies.onUnknownOutcome,
-      onUnknownOutcomeChoices,
-      'policies.onUnknownOutcome',
-    ),
-    maxResubmissions,
+    ...(Object.fromEntries(resolved) as Omit<ResolvedPolicies, 'onExisting'>),
     onExisting: choice(input.onExisting ?? defaultOnExisting, onExistingChoices, 'onExisting'),
   };
 }
 
-type DurationKey = Exclude<keyof ConversionPolicies, 'onUnknownOutcome' | 'maxResubmissions'>;
+function resolvePolicy(
+  name: string,
+  policy: (typeof policies)[keyof typeof policies],
+  chosen: unknown,
+): [string, unknown] {
+  const field = `policies.${name}`;
+  const value = chosen ?? policy.default;
+  switch (policy.kind) {
+    case 'duration':
+      return [`${name}Ms`, chosen === undefined && 'isLearned' in policy ? undefined : durationMs(value, field)];
+    case 'count':
+      if (!Number.isInteger(value) || (value as number) < 0) throw invalid(field, 'must be a whole number, 0 or more');
+      return [name, value];
+    case 'choice':
+      return [name, choice(value, policy.choices, field)];
+  }
+}
 
-function durationMs(policies: ConversionPolicies, key: DurationKey): number {
-  const value: Duration = policies[key] ?? defaultPolicies[key];
+function durationMs(value: unknown, field: string): number {
   let milliseconds: number;
   try {
     milliseconds = msToNumber(value);
@@ -84,10 +66,8 @@ function durationMs(policies: ConversionPolicies, key: DurationKey): number {
     milliseconds = Number.NaN;
   }
   if (!Number.isFinite(milliseconds) || milliseconds <= 0) {
-    throw invalid(
-      `policies.${key}`,
-      `must be milliseconds above 0 or text such as '10 minutes', not ${JSON.stringify(value)}`,
-    );
+    const told = JSON.stringify(value);
+    throw invalid(field, `must be milliseconds above 0 or text such as '10 minutes', not ${told}`);
   }
   return milliseconds;
 }

@@ -1,6 +1,6 @@
 import { msToNumber } from '@temporalio/common/lib/time';
 import { firstCheckDelayMs, nextCheckDelayMs } from '../../src/activities/poll-schedule';
-import { defaultPolicies } from '../../src/shared/default-policies';
+import { defaultPolicies } from '../../src/shared/policies';
 
 const smallest = () => 0;
 const middle = () => 0.5;

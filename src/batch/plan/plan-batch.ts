@@ -1,7 +1,7 @@
 import os from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { defaultPolicies } from '../../shared/default-policies';
+import { defaultPolicies } from '../../shared/policies';
 import type { OnUnknownOutcome } from '../../shared/job';
 import type { RepetitionRules } from '../../shared/repetition';
 import type { DestinationRules } from '../destinations/resolve';

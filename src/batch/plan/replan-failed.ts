@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { BatchItem } from '../../shared/batch';
-import { defaultPolicies } from '../../shared/default-policies';
+import { defaultPolicies } from '../../shared/policies';
 import type { OnUnknownOutcome, SourceContent } from '../../shared/job';
 import { lastSegment } from '../../shared/job';
 import type { RepetitionRules } from '../../shared/repetition';

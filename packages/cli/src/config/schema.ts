@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { onExistingChoices, onUnknownOutcomeChoices } from 'temporal-file-conversion/internal/shared/choices';
-import { defaultOnExisting, defaultPolicies } from 'temporal-file-conversion/internal/shared/default-policies';
+import { defaultOnExisting, defaultPolicies } from 'temporal-file-conversion/internal/shared/policies';
 import { logLevels } from 'temporal-file-conversion/internal/shared/log';
 import { defaultDeploymentName, defaultTaskQueue } from 'temporal-file-conversion/internal/shared/names';
 import { z } from 'zod';

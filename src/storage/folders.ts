@@ -2,7 +2,7 @@ import { mkdir, stat, open } from 'node:fs/promises';
 import path from 'node:path';
 import { systemErrorCode } from '../shared/system-error';
 
-/** Makes a new name in the folder survive a power cut. Not every system lets a folder be synced; the file itself is safe by then. */
+/** Makes a new name in the folder survive a power cut, where the system can sync a folder; the file itself is safe. */
 export async function syncFolder(folder: string): Promise<void> {
   try {
     const handle = await open(folder, 'r');
@@ -17,8 +17,8 @@ export async function syncFolder(folder: string): Promise<void> {
 }
 
 /**
- * Makes a folder, and those above it that are missing. Node's recursive mkdir never ends on a file system that answers ENOENT to whoever makes
- * a folder in one that exists, such as /proc; this fails with ENOENT.
+ * Makes a folder and its missing parents. Node's recursive mkdir never returns on a file system such as /proc, which
+ * answers ENOENT to a mkdir inside an existing folder; this fails with ENOENT.
  */
 export async function makeFolder(folder: string): Promise<void> {
   try {
@@ -31,7 +31,7 @@ export async function makeFolder(folder: string): Promise<void> {
   }
 }
 
-/** Whether it is there already, or somebody makes it at the same moment: what the call answers to that depends on the file system. */
+/** Succeeds if the folder exists or is created concurrently; the error for that depends on the file system. */
 async function makeOne(folder: string): Promise<void> {
   try {
     await mkdir(folder);

@@ -7,7 +7,6 @@ import { ConversionApiError } from './errors';
 import type { Quote } from './quote';
 import { readRetryAfter } from './rate-limit/headers';
 
-/** A response as received. */
 export interface RawAnswer {
   readonly endpoint: Endpoint;
   readonly httpStatus: number;
@@ -20,9 +19,7 @@ export interface ReadAnswer extends TaskResponse {
   readonly raw: RawAnswer;
 }
 
-/**
- * Reads the task response (section "Task response body"). Throws if the response holds an error or has another shape.
- */
+/** Reads the task response (section "Task response body"). Throws if it holds an error or has another shape. */
 export function readAnswer(answer: RawAnswer, quote: Quote): ReadAnswer {
   const json = parseJson(answer.text);
   const refusal = findRefusal(answer, json, quote);

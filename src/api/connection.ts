@@ -128,7 +128,7 @@ export class ServiceConnection {
     });
   }
 
-  /** Fetches from a host other than the service, without the token or App ID. */
+  /** Fetches without the token or App ID, for example from a storage host. */
   getAnonymously(endpoint: Endpoint, url: URL, signal: AbortSignal | undefined): Promise<ExchangeAnswer> {
     return this.#exchange({
       endpoint,

@@ -10,7 +10,7 @@ export const clientErrorCodes = [
   'REQUEST_TIMEOUT',
   /** A response that does not have the document's shape. */
   'UNREADABLE_RESPONSE',
-  /** The caller's signal was aborted; `cause` is its reason. */
+  /** The caller's signal was aborted, or the client was closed; `cause` is the reason. */
   'REQUEST_ABORTED',
   /** Its turn at the rate limit is too far away; nothing was sent. `retryAfterSeconds` says when to try again. */
   'RATE_LIMIT_WAIT',

@@ -24,7 +24,6 @@ export interface ExchangeAnswer {
   readonly headers: IncomingHttpHeaders;
   /** Fails with a `ConversionApiError`. Must be read to the end or destroyed. */
   readonly body: Readable;
-  /** Bytes of the body received so far. */
   receivedBytes(): number;
   /** Limits the rest of the body, unless the whole exchange already has a limit; 0: no limit. */
   limitRest(limitMs: number): void;
@@ -177,10 +176,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 }
 
-/**
- * undici returns a repeated header as an array, which its types do not say. The first value counts, as in Node for
- * headers that must not repeat.
- */
+/** undici returns a repeated header as an array, contrary to its types. The first value counts, as in Node. */
 function withSingleValues(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   const entries = Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]);
   return Object.fromEntries(entries) as Record<string, string | undefined>;

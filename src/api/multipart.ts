@@ -7,9 +7,7 @@ import type { RequestData } from '../contract/endpoints';
  */
 export interface MultipartFrame {
   readonly contentType: string;
-  /** Everything before the file's first byte. */
   readonly head: Buffer;
-  /** Everything after the file's last byte. */
   readonly tail: Buffer;
 }
 

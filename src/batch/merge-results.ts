@@ -48,7 +48,6 @@ export async function mergeBatchResults(
   }
 }
 
-/** Which part holds the result of each item. */
 async function indexParts(folder: string, parts: number): Promise<Map<number, number>> {
   const partOf = new Map<number, number>();
   for (let part = 1; part <= parts; part += 1) {

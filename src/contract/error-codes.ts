@@ -15,9 +15,9 @@ export type ErrorClass =
   | 'credits'
   /** Too many requests: the job waits the full RETRY-AFTER. */
   | 'rate'
-  /** The service has lost a link of the job: uploads again once if the source is a file. */
+  /** The service has lost a link of the job: the job uploads again, once, if the source is a file. */
   | 'chain'
-  /** The download link has expired: requests a new one. */
+  /** The download link has expired: the job requests a new one. */
   | 'expired'
   /** The service failed. In a completed task nothing was charged, so the task may be submitted again. */
   | 'server';

@@ -11,9 +11,7 @@ export function parseRetryAfter(header: string | undefined, nowMs: number): numb
   return seconds !== undefined && seconds >= 0 && seconds <= maxPlausibleSeconds ? seconds : undefined;
 }
 
-/**
- * Parses the wait of a FREE_APP_LIMITED: hours in its message, which may come without a header. Returns whole seconds.
- */
+/** Parses the wait of a FREE_APP_LIMITED, hours in its message that may come without a header. In whole seconds. */
 export function parseHours(message: string): number | undefined {
   const hours = /(?<![\d.-])(\d{1,3}(?:\.\d+)?)\s*hours?\b/i.exec(message)?.[1];
   const seconds = Math.ceil(Number(hours) * 60 * 60);

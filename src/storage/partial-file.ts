@@ -133,7 +133,6 @@ export async function removePartials(folder: string, jobKey: string): Promise<vo
   await Promise.all(leftovers.map((name) => removeIfThere(path.join(folder, name))));
 }
 
-/** Whether the name is that of a job's temporary file. */
 export function isPartialName(name: string): boolean {
   return /^\..*\.[0-9a-f]{12}\.\d+\.part$/s.test(name);
 }

@@ -8,7 +8,7 @@ export type FreeBytes = (folder: string) => Promise<number | undefined>;
 export async function freeBytesOf(folder: string): Promise<number | undefined> {
   try {
     const { bsize, blocks, bavail, bfree } = await statfs(folder);
-    // A file system without a size of its own, such as some network mounts or memory, says nothing.
+    // Some network mounts and in-memory file systems have no size of their own.
     if (blocks === 0) return undefined;
     return bsize * (process.getuid?.() === 0 ? bfree : bavail);
   } catch {

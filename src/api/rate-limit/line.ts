@@ -217,7 +217,6 @@ export class Line<Permit> {
     return new TurnedAway(waitMs, comeBackMs);
   }
 
-  /** The place of a request that was turned away. */
   #takeAbsence(id: number): Absent | undefined {
     const now = this.clocks.now();
     const own = this.#absent.find((absent) => absent.id === id);

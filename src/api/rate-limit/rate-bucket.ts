@@ -143,9 +143,7 @@ export class RateBucket {
     if (sent.window) sent.window.own -= 1;
   }
 
-  /**
-   * Another bucket proved to be the same allowance. Its requests in flight may be counted or not; they are subtracted.
-   */
+  /** Another bucket proved to be the same allowance. Its requests in flight, counted or not, are subtracted. */
   absorb(other: RateBucket, nowMs: number): void {
     this.block(other.#blockedUntilMs);
     const mine = this.#liveWindow(nowMs);

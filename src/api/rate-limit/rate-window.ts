@@ -1,7 +1,4 @@
-/**
- * One window of an allowance, as far as it is known, and how this worker spends it. All times in ms of the caller's
- * clock.
- */
+/** One window of an allowance, as far as known, and what is spent of it here. Times in ms of the caller's clock. */
 export interface RateWindow {
   limit: number;
   /** The value last reported by the service, or less. */
@@ -33,7 +30,6 @@ export interface Sent {
   readonly isPatient: boolean;
 }
 
-/** What a response says about the window. */
 export interface Told {
   readonly limit: number;
   readonly remaining: number;
@@ -73,7 +69,6 @@ export function place(sent: Sent, window: RateWindow): void {
   window.hasPatient ||= sent.isPatient;
 }
 
-/** Merges two windows that turned out to be one. */
 export function merge(window: RateWindow, other: RateWindow): void {
   window.remaining = Math.max(0, Math.min(window.remaining, other.remaining) - other.underWay);
   window.endsAtMs = Math.min(window.endsAtMs, other.endsAtMs);
@@ -81,7 +76,6 @@ export function merge(window: RateWindow, other: RateWindow): void {
   window.hasPatient ||= other.hasPatient;
 }
 
-/** Applies what the response to a request of this window says. */
 export function update(window: RateWindow, sentMs: number, { limit, remaining, resetMs, nowMs }: Told): void {
   window.limit = limit;
   if (remaining <= window.remaining) {
@@ -113,9 +107,7 @@ export function decideAlone(window: RateWindow, { nowMs, isPatient }: Request): 
   return sendFrom(endsAtMs - lengthMs * (1 - part), nowMs);
 }
 
-/**
- * Other workers spend too: spreads a fair share of what remains over the rest of the window. `endMs` includes slack.
- */
+/** Other workers spend too: spreads a fair share of the rest over the rest of the window. `endMs` includes slack. */
 export function decideShared(
   window: RateWindow,
   { nowMs, isPatient, share, endMs }: Request & { share: number; endMs: number },

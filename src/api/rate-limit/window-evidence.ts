@@ -89,9 +89,7 @@ export class WindowEvidence {
     this.#underWay.set(name, this.#underWayOf(name) - 1);
   }
 
-  /**
-   * What the response says about this class and others. `isAlone`: no other worker spends the other class's allowance.
-   */
+  /** What the response says about this class and others. `isAlone`: no other worker spends the other's allowance. */
   answered({ name, before, headers, nowMs, isAlone }: AnswerOf): Finding[] {
     const { limit, remaining, throttled, retryAfterSeconds, resetSeconds } = headers;
     const seconds = retryAfterSeconds ?? resetSeconds;
@@ -185,7 +183,5 @@ function weigh(relation: Relation, evidence: Exclude<Evidence, 'none'>): void {
   if (isEnough || relation.inRow >= relation.needed) relation.state = 'shared';
 }
 
-/**
- * How a response fits one window for both classes: impossible, unlikely, possible, or explained by our requests alone.
- */
+/** How a response fits one window for both: impossible, unlikely, possible, or explained by our requests alone. */
 type Evidence = 'none' | 'against' | 'unlikely' | 'fits' | 'explains';

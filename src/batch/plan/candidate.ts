@@ -7,7 +7,6 @@ import { readManifest } from '../manifest/read-manifest';
 import { findSources, type SourceLookup, type SourceSelection } from '../sources/find-sources';
 import type { Findings } from './findings';
 
-/** A file or manifest row that may become a row of the plan. */
 export interface Candidate {
   /** Absolute path. */
   source: string;
@@ -31,7 +30,6 @@ export function whereIs({ place, term }: Candidate, column: 'source' | 'destinat
   return term === undefined ? '' : `${place}, ${term} ${column}: `;
 }
 
-/** All named or found files, to be converted to one format. */
 export async function* candidatesOfSources(
   selection: SourceSelection & { to: string; input?: string },
   lookup: SourceLookup,

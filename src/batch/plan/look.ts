@@ -3,7 +3,6 @@ import { lstat, stat } from 'node:fs/promises';
 import { systemErrorCode } from '../../shared/system-error';
 import { fileStamp } from '../../storage/source';
 
-/** What is at a path right now. */
 export type FileSnapshot =
   | { kind: 'file'; identity: string; stamp: string; bytes: number; mtimeMs: number }
   | { kind: 'folder'; identity: string }

@@ -3,7 +3,6 @@ import type { BatchRun } from '../runs/run-folders';
 import type { LeftOut } from './draft-rows';
 import type { FindingList } from './findings';
 
-/** How much there is to do for one pair of formats. */
 export interface FormatCount {
   /** The given input format, or the source's extension in lower case; empty if there is neither. */
   input: string;
@@ -14,12 +13,10 @@ export interface FormatCount {
   bytes: number;
 }
 
-/** Files of one kind that the service does not convert. */
 export interface RefusedCount extends Omit<FormatCount, 'bytes'> {
   refusal: Refusal;
 }
 
-/** What a batch would do, or is about to do. */
 export interface PlannedBatch {
   /** The new run; absent if there are problems or nothing to do, and for a dry run. */
   run?: BatchRun;

@@ -1,7 +1,6 @@
 import type { BatchItem, Refusal } from '../../shared/batch';
 import type { EarlierRow } from '../runs/earlier-row';
 
-/** What is known of a row before a job is started for it. */
 export interface AskedPair {
   /** Of the source, in lower case; empty if there is none. */
   extension: string;

@@ -40,7 +40,6 @@ export async function repeatRow(
   };
 }
 
-/** Whether the file at a destination is exactly what a run wrote there. */
 async function isOwnResult(
   { output }: Delivered,
   destination: string,

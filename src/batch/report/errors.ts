@@ -7,7 +7,7 @@ export const batchReportErrorCodes = [
 ] as const;
 export type BatchReportErrorCode = (typeof batchReportErrorCodes)[number];
 
-/** The report cannot be written; the message names the file and says what to do. */
+/** The report cannot be made; the message names the file and says what to do. */
 export class BatchReportError extends Error {
   override readonly name = 'BatchReportError';
   readonly code: BatchReportErrorCode;

@@ -6,7 +6,6 @@ import { formatCount } from './wording';
 import type { TemporalUi } from './workflow-link';
 import { jobsLink, workflowLink } from './workflow-link';
 
-/** Failures with the same code, and what to do about them. */
 export interface FailureGroup {
   code: string;
   count: number;

@@ -53,7 +53,6 @@ export function plannedRow(item: BatchItem, { isOver }: { isOver: boolean }): Ea
   };
 }
 
-/** The row with the result of a run. */
 export function endedRow(row: EarlierRow, { item, ...result }: BatchItemResult): EarlierRow {
   const { options } = row;
   const { status, source, output: file, taskId, possiblyChargedTwice, workflowId, warnings } = result;

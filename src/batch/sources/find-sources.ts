@@ -11,7 +11,6 @@ import { peek } from '../peek';
 import type { Findings } from '../plan/findings';
 import { createExclusion, walkFolder, type Exclusion, type FoundSource } from './walk-folder';
 
-/** Sources and options from the command line. */
 export interface SourceSelection {
   /** Files, folders, patterns such as `scans/*.tif` in quotes, and `-` for a list of files on standard input. */
   sources: readonly string[];

@@ -134,7 +134,6 @@ function reasonForLost(name: string): string {
   return 'is a symbolic link that leads nowhere';
 }
 
-/** Whether it is the folder of one run of a batch, wherever it is. */
 async function isRunFolder(folder: string): Promise<boolean> {
   return /^run-\d{4,}$/.test(path.basename(folder)) && exists(path.join(folder, runFiles.manifest));
 }

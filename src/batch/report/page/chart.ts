@@ -77,7 +77,6 @@ function ticks(axis: { fromMs: number; toMs: number }): Markup[] {
 /** Every non-zero share stays visible, however small. */
 const smallestShare = 0.8;
 
-/** One bar, divided in proportion to the counts. */
 export function shareBar(parts: readonly { name: string; className: string; count: number }[]): Markup {
   const filled = parts.filter(({ count }) => count > 0);
   const total = filled.reduce((sum, { count }) => sum + count, 0);

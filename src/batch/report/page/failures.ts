@@ -6,7 +6,6 @@ import { counted, formatCount } from '../wording';
 import { itemTable, ownWords, type Item } from './items';
 import { html, Markup as M, type Markup } from './markup';
 
-/** What failed, the most frequent code first, each with what to do about it. */
 export function failuresSection(report: BatchReport): Markup {
   const { failures } = report;
   if (failures.length === 0) return html``;

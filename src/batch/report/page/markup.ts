@@ -16,9 +16,7 @@ export class Markup {
     this.text = text;
   }
 
-  /**
-   * Tagged template: values are escaped unless they are `Markup`; lists are joined; undefined and false are dropped.
-   */
+  /** Tagged template: escapes values unless they are `Markup`, joins lists, and drops undefined and false. */
   static html = (parts: TemplateStringsArray, ...values: readonly Insertable[]): Markup => {
     const pieces = parts.map((part, index) => part + (index < values.length ? textOf(values[index]) : ''));
     return new Markup(pieces.join(''));

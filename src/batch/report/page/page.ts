@@ -12,7 +12,6 @@ import { html, Markup } from './markup';
 import { styles } from './styles';
 
 export interface PageOptions {
-  /** For the chart. */
   bars: readonly DurationBar[];
   /** Default: this machine's. */
   timeZone?: string | undefined;

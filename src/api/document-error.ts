@@ -11,10 +11,7 @@ const codePattern = /^[A-Z][A-Z0-9_]+$/;
 
 const record = z.record(z.string(), z.unknown());
 
-/**
- * The error in an error object (section "Result keys"). A missing value, `{}`, and the empty list that some servers
- * write instead all mean that there is no error.
- */
+/** The error in an error object (section "Result keys"); none if missing, `{}` or, as some servers write it, `[]`. */
 export function readErrorObject(value: unknown): DocumentError | undefined {
   const parsed = record.safeParse(value);
   if (!parsed.success || Object.keys(parsed.data).length === 0) return undefined;

@@ -59,8 +59,7 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
 }
 
 /**
- * undici's `request()` does not say whether a failed request was written to a connection. A dispatch handler knows:
- * `onRequestStart` runs right before the first byte is written, and only then.
+ * A dispatch handler, unlike undici's `request()`, can tell what was sent: `onRequestStart` precedes the first byte.
  */
 class ExchangeHandler implements Dispatcher.DispatchHandler {
   readonly #request: ExchangeRequest;

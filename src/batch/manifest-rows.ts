@@ -26,10 +26,7 @@ export interface ManifestRow {
   next: number;
 }
 
-/**
- * The validated rows of a run's manifest from a position on.
- * @throws RunFileError that names the line.
- */
+/** The validated rows of a run's manifest from a position on. Throws a RunFileError that names the line. */
 export async function* readManifest(
   folder: string,
   from = { byte: 0, item: 0 },

@@ -16,10 +16,7 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/**
- * Makes a folder and its missing parents. Node's recursive mkdir never returns on a file system such as /proc, which
- * answers ENOENT to a mkdir inside an existing folder; this fails with ENOENT.
- */
+/** Makes a folder and its parents. Fails with ENOENT in /proc and the like, where Node's recursive mkdir hangs. */
 export async function makeFolder(folder: string): Promise<void> {
   try {
     await makeOne(folder);

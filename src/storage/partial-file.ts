@@ -61,10 +61,7 @@ export class PartialFile {
     return readFileSync(filePath, 'utf8') === this.placeholder;
   }
 
-  /**
-   * Fails if the name is gone or refers to another file: a later attempt has then taken over, and this one, left over
-   * from a worker that was given up, must not put its bytes in place.
-   */
+  /** Fails if the name is gone or refers to another file: a later attempt has taken over and owns the destination. */
   async assertOwned(): Promise<void> {
     if (await this.#isOwned()) return;
     throw new StorageError({
@@ -75,10 +72,7 @@ export class PartialFile {
     });
   }
 
-  /**
-   * Closes the file, and removes it unless it has its final name or now belongs to another attempt. Never throws: by
-   * then the write has succeeded, or failed for a more important reason.
-   */
+  /** Closes the file; removes it unless it is in place or another attempt's. Never throws: the outcome is settled. */
   async discard(): Promise<void> {
     try {
       if (!this.#isInPlace && (await this.#isOwned())) await removeIfThere(this.path);

@@ -18,10 +18,7 @@ export const defaultTemplate = '{dir}/{name}.{ext}';
 const placeholders = ['dir', 'name', 'ext', 'from'] as const;
 type Part = { text: string } | { placeholder: (typeof placeholders)[number] };
 
-/**
- * Parses a template such as `{dir}/{name}.{ext}`.
- * @returns the template, or what is wrong with it.
- */
+/** Parses a template such as `{dir}/{name}.{ext}`; returns what is wrong with it if it is invalid. */
 export function parseTemplate(template: string): DestinationTemplate | { problem: string } {
   const parts: Part[] = [];
   for (const piece of template.split(/(\{[^{}]*\})/)) {

@@ -31,10 +31,7 @@ export class DamagedTextError extends Error {
   override readonly name = 'DamagedTextError';
 }
 
-/**
- * The text in UTF-8 without a byte order mark; converts UTF-16, which spreadsheet programs call "Unicode text".
- * @throws DamagedTextError
- */
+/** The text in UTF-8 without a byte order mark, also if it is UTF-16 ("Unicode text"). Throws DamagedTextError. */
 export async function* inUtf8(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const { head, all } = await peek(chunks, (seen) => seen.length >= utf8Mark.length);
   const encoding = head.length < 2 ? undefined : utf16.find(({ isIn }) => isIn(head))?.encoding;

@@ -4,10 +4,7 @@ import { counted, formatCount, formatDuration, shellWord } from './wording';
 
 const maxCodes = 5;
 
-/**
- * The end of a batch for a terminal, one line each: whether it worked, what it took, the most frequent failures with
- * advice, and where the reports are. Contains service text only in codes; print it through `printable`.
- */
+/** The end of a batch, for a terminal. Holds text of the service only in codes; print it through `printable`. */
 export function summariseReport(report: BatchReport): string[] {
   const { text, detail } = headlineOf(report);
   return [

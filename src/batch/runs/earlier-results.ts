@@ -40,10 +40,7 @@ export class EarlierResults {
     return this.older.length > 0 && (exists || !this.#knowsLeftOut) && !this.#rows.has(destination);
   }
 
-  /**
-   * Searches the runs before the latest for destinations that it left out.
-   * @throws DamagedRunError
-   */
+  /** Searches the runs before the latest for destinations that it left out. Throws DamagedRunError. */
   async lookFurther(destinations: Iterable<string>, signal?: AbortSignal): Promise<void> {
     await this.#readOlder(new Set(destinations), signal);
   }

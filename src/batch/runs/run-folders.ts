@@ -37,10 +37,7 @@ export async function createRunFolder(batchFolder: string): Promise<BatchRun> {
   }
 }
 
-/**
- * Removes a run that was planned but never started.
- * @throws TypeError if the folder's name is not that of a run.
- */
+/** Removes a run that was planned but never started. Throws a TypeError if the folder is not named like a run. */
 export async function discardRun(folder: string): Promise<void> {
   if (!runName.test(path.basename(folder))) throw new TypeError(`${folder} is not the folder of a run.`);
   await rm(folder, { recursive: true, force: true });

@@ -21,8 +21,8 @@ const axisPx = 132;
 const heightPx = 158;
 
 /**
- * A histogram on a logarithmic axis. Horizontal positions are in percent and text keeps its size, so that it is
- * readable on a phone and on a wide screen. Undefined if all jobs took about the same time.
+ * A histogram on a logarithmic axis. Only positions scale with the width, so that text stays readable on a phone.
+ * Undefined if all jobs took about the same time.
  */
 export function durationChart(bars: readonly DurationBar[]): Markup | undefined {
   const [first] = bars;

@@ -58,9 +58,7 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
   });
 }
 
-/**
- * A dispatch handler, unlike undici's `request()`, can tell what was sent: `onRequestStart` precedes the first byte.
- */
+/** A dispatch handler, unlike undici's `request()`, knows what was sent: `onRequestStart` precedes the first byte. */
 class ExchangeHandler implements Dispatcher.DispatchHandler {
   readonly #request: ExchangeRequest;
   readonly #resolve: (answer: ExchangeAnswer) => void;

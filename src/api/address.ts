@@ -1,6 +1,6 @@
 import { type Endpoint, endpoints } from '../contract/endpoints';
 
-/** Where a download comes from, and whether that is the service itself, to which alone token and App ID are sent. */
+/** Where a download comes from, and whether that is the service itself (`own`), which alone gets token and App ID. */
 export interface DownloadTarget {
   readonly url: URL;
   readonly own: boolean;
@@ -9,7 +9,7 @@ export interface DownloadTarget {
 /** The service's base URL, which may carry a path prefix. */
 export interface ServiceAddress {
   endpointUrl(endpoint: Endpoint): URL;
-  /** Resolves a download link as the service wrote it; undefined for one that must not be followed. */
+  /** Resolves a download link as the service wrote it; undefined if the link must not be followed. */
   resolveLink(link: string): DownloadTarget | undefined;
 }
 
@@ -29,10 +29,10 @@ export function createServiceAddress(baseUrl: string): ServiceAddress {
       const url = new URL(link, root);
       // A link that leaves TLS would send the file in the clear.
       if (!isHttp(url) || (base.protocol === 'https:' && url.protocol !== 'https:')) return undefined;
-      // The endpoint itself, as an account's pages show it: the base URL may be a gateway that the service does not know of.
+      // The endpoint itself, as account pages show it: the base URL may be a gateway that the service does not know.
       if (namesDownloadEndpoint(url)) return { url: new URL(endpoints.downloadUrlGet, root), own: true };
       const own = url.origin === base.origin;
-      // A service behind a gateway does not know of the gateway's prefix.
+      // A service behind a gateway does not know the gateway's path prefix.
       if (own && /^\/(?![/\\])/.test(link) && !url.pathname.startsWith(root.pathname)) {
         url.pathname = prefix + url.pathname;
       }
@@ -41,7 +41,7 @@ export function createServiceAddress(baseUrl: string): ServiceAddress {
   };
 }
 
-/** Its path and nothing more: a place of its own, such as a storage host, puts a file or a signature into the address. */
+/** The endpoint's path and nothing more: a storage host puts a file or a signature into the URL. */
 function namesDownloadEndpoint({ pathname, search }: URL): boolean {
   return search === '' && /^(\/v\d+)?\/download\/url\/get$/.test(pathname);
 }

@@ -7,7 +7,6 @@ import { ConversionApiError } from './errors';
 import type { Quote } from './quote';
 import { readRetryAfter } from './rate-limit/headers';
 
-/** An answer as it came over the wire. */
 export interface RawAnswer {
   readonly endpoint: Endpoint;
   readonly httpStatus: number;
@@ -15,13 +14,12 @@ export interface RawAnswer {
   readonly text: string;
 }
 
-/** An answer that is a task response. */
 export interface ReadAnswer extends TaskResponse {
-  /** What it was read from, for whoever finds that it lacks something. */
+  /** The response it was read from, to report what is missing. */
   readonly raw: RawAnswer;
 }
 
-/** The task response in an answer (section "Task response body"); an answer that holds an error, or none of it, throws. */
+/** Reads the task response (section "Task response body"). Throws if it holds an error or has another shape. */
 export function readAnswer(answer: RawAnswer, quote: Quote): ReadAnswer {
   const json = parseJson(answer.text);
   const refusal = findRefusal(answer, json, quote);
@@ -31,7 +29,7 @@ export function readAnswer(answer: RawAnswer, quote: Quote): ReadAnswer {
   throw unreadable(answer, quote, parsed.error);
 }
 
-/** The error that an answer stands for, by its body or by its status; undefined for a success of whatever shape. */
+/** The error that a response stands for, by its body or status; undefined for a success of any shape. */
 export function findRefusal(answer: RawAnswer, json: unknown, quote: Quote): ConversionApiError | undefined {
   const { endpoint, httpStatus, headers } = answer;
   const documented = findDocumentError(json);
@@ -53,7 +51,7 @@ export function findRefusal(answer: RawAnswer, json: unknown, quote: Quote): Con
   }
   if (httpStatus >= 200 && httpStatus < 300) return undefined;
   return new ConversionApiError({
-    // A gateway's own 429 means what the document's does: nothing was run, come back later.
+    // A gateway's own 429 means the same as the document's: nothing was executed, retry later.
     code: httpStatus === 429 ? 'TOO_MANY_REQUESTS' : `HTTP_${httpStatus}`,
     message: `${endpoint}: HTTP ${httpStatus} without an error of the document's shape${excerpt(answer, quote)}`,
     endpoint,
@@ -63,7 +61,7 @@ export function findRefusal(answer: RawAnswer, json: unknown, quote: Quote): Con
   });
 }
 
-/** For an answer that is a success by its status and yet of no use. */
+/** The error for a response that is a success by its status but cannot be used. */
 export function unreadable(answer: RawAnswer, quote: Quote, cause?: unknown): ConversionApiError {
   return new ConversionApiError({
     code: 'UNREADABLE_RESPONSE',
@@ -77,7 +75,7 @@ export function unreadable(answer: RawAnswer, quote: Quote, cause?: unknown): Co
 
 export function parseJson(text: string): unknown {
   try {
-    // Some servers begin with a byte order mark, which is no part of JSON.
+    // Some servers send a byte order mark, which JSON does not allow.
     const value: unknown = JSON.parse(text.replace(/^\ufeff/, ''));
     return value;
   } catch {
@@ -86,8 +84,8 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * Whether the task may have run although an error was answered. A completed entity settles it: the task is over, and a failed task is not
- * charged. So does the code's row; an unlisted code in a server failure stays open.
+ * Whether the task may have run despite the error. A completed entity settles it: the task is over, and a failed task
+ * is not charged. Otherwise the code's row decides; an unlisted code with a 5xx status leaves it open.
  */
 function mayHaveExecuted(error: DocumentError, httpStatus: number, task: TaskResponse): boolean {
   if (httpStatus === 429 || task.entity?.status === 'completed') return false;
@@ -95,7 +93,7 @@ function mayHaveExecuted(error: DocumentError, httpStatus: number, task: TaskRes
   return row ? !row.provesNothingRan : httpStatus >= 500;
 }
 
-/** The id of a task that is refused, and yet is not over, or was charged or successful. */
+/** The id of a task that was answered with an error but is not over, was charged or succeeded. */
 function openTask({ entity, result }: TaskResponse): string | undefined {
   if (!entity?.id) return undefined;
   const isRunning = entity.status === 'running' || entity.status === 'hold';
@@ -111,7 +109,7 @@ function excerpt({ headers, text, httpStatus }: RawAnswer, quote: Quote): string
   return text === '' ? ' (empty body)' : ` (${quote(type)}): ${quote(text).slice(0, 200)}`;
 }
 
-/** The rest of a redirect's target may hold a signature. */
+/** Only the origin: the rest of a redirect's target may hold a signature. */
 function originOf(location: string | undefined): string {
   return location !== undefined && URL.canParse(location) ? new URL(location).origin : 'another path';
 }

@@ -23,12 +23,12 @@ import { sendFile } from './upload';
 
 export type * from './conversion-api';
 
-/** A client for one app profile, with its own pool of kept-alive connections. Close it when done. */
+/** A client for one app profile, with its own pool of keep-alive connections. Call `close` when done. */
 export function createConversionApi(options: ConversionApiOptions): ConversionApi {
   const connection = new ServiceConnection(options);
   const { quote } = connection;
 
-  /** The task-specific output of an answer; each task has its own shape. */
+  /** The task-specific output of a response; each task has its own shape. */
   function readOutput<Output>(answer: ReadAnswer, schema: z.ZodType<Output>): Output {
     const parsed = schema.safeParse(answer.result?.output);
     if (parsed.success) return parsed.data;
@@ -64,7 +64,7 @@ export function createConversionApi(options: ConversionApiOptions): ConversionAp
       );
       const snapshot = readSnapshot(answer, quote);
       if (snapshot.connector !== undefined) return snapshot;
-      // Without a connector nobody can ask what became of the task.
+      // A task without a connector cannot be polled.
       throw unreadable(answer.raw, quote);
     },
 
@@ -125,18 +125,18 @@ export function createConversionApi(options: ConversionApiOptions): ConversionAp
   };
 }
 
-/** The parts of a task response that a snapshot is made of; either may be missing. */
+/** The parts of a task response that make a snapshot; either may be missing. */
 interface TaskParts {
   readonly entity?: Entity | null | undefined;
   readonly result?: TaskResult | null | undefined;
 }
 
-/** Where a conversion task stands (sections "Entity keys" and "Output of the convert-file task"). */
+/** The state of a conversion task (sections "Entity keys" and "Output of the convert-file task"). */
 function readSnapshot({ entity, result }: TaskParts, quote: Quote): TaskSnapshot {
   const parsed = convertOutputSchema.safeParse(result?.output ?? {});
   const output = parsed.success ? parsed.data : {};
   const error = readErrorObject(result?.error);
-  // While a task runs its result is empty, so an output or an error means that it is over.
+  // The result is empty while a task runs, so an output or an error means that it is over.
   const hasOutput = Object.keys(result?.output ?? {}).length > 0;
   // Section "Entity keys": the id of a task that produces a connector equals that connector.
   const taskId = entity?.id === '' ? undefined : entity?.id;

@@ -15,18 +15,18 @@ import type { RequestObserver } from './request-observer';
 import type { RequestTracer } from './request-spans';
 import { beginRequestSpan } from './request-spans';
 
-/** A body to post to one of the service's own addresses. */
+/** A request to one of the service's own URLs. */
 export interface Posting {
   readonly endpoint: Endpoint;
-  /** Default: the endpoint's own. */
+  /** Default: the endpoint's URL. */
   readonly url?: URL;
   readonly contentType: string;
   readonly body: Buffer | Readable;
-  /** Of a streamed body. */
+  /** Required for a streamed body. */
   readonly contentLength?: number;
   /** Default: `timeouts.headersMs`. */
   readonly headersTimeoutMs?: number | undefined;
-  /** From the first byte of the request to the last of the answer, unless `turn.answerByMs` comes before. Default: no limit. */
+  /** From dispatch to the last byte of the response, but no later than `turn.answerByMs`. Default: no limit. */
   readonly wholeTimeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly turn?: RequestTurn | undefined;
@@ -36,14 +36,13 @@ const userAgent = `temporal-file-conversion/${packageVersion()}`;
 
 const defaultTimeouts: ApiTimeouts = { connectMs: 10_000, headersMs: 60_000, bodyMs: 60_000, stallMs: 60_000 };
 
-/** The largest JSON answer that is read; the longest known, a list of formats, takes some 100 KiB. */
+/** The largest JSON response that is read; the longest known, a list of formats, takes about 100 KiB. */
 const maxAnswerBytes = 16 * 1024 * 1024;
 /** Longer delays overflow Node's timers. */
 const longestTimerMs = 2 ** 31 - 1;
-/** Of a page that is only quoted from. */
+/** An error page is only quoted from. */
 const maxRefusalBytes = 64 * 1024;
 
-/** A pool of kept-alive connections, and what every request to the service has in common. */
 export class ServiceConnection {
   readonly appId: string;
   readonly address: ServiceAddress;
@@ -54,7 +53,7 @@ export class ServiceConnection {
   readonly #gate: RateGate;
   readonly observer: RequestObserver | undefined;
   readonly #tracer: RequestTracer | undefined;
-  /** Requests between their call and their first byte. */
+  /** Requests between the call and their first byte. */
   readonly #preparing = new Set<Promise<Permit>>();
   #underWay = 0;
   #closing: Promise<void> | undefined;
@@ -70,13 +69,13 @@ export class ServiceConnection {
     this.#readToken = () => readToken().trim();
     this.quote = createQuote(this.#readToken);
     this.#agent = new Agent({
-      // One request at a time on a connection: a failure then belongs to exactly one.
+      // One request at a time per connection, so that a failure belongs to exactly one request.
       pipelining: 1,
       connect: { timeout: this.timeouts.connectMs },
     });
   }
 
-  /** Sends a request without a file and reads its JSON answer, all of it within a limit. */
+  /** Sends a request without a file and reads its JSON response, all within one time limit. */
   async call(
     endpoint: Endpoint,
     data: Omit<RequestData, 'app'>,
@@ -90,7 +89,6 @@ export class ServiceConnection {
     return this.readTaskResponse(endpoint, await this.post({ endpoint, ...frame, ...limits, ...options }));
   }
 
-  /** Waits for its turn at the rate limit, then sends. */
   async post({
     endpoint,
     url,
@@ -130,7 +128,7 @@ export class ServiceConnection {
     });
   }
 
-  /** Fetches from an address that is not the service's, with nothing that belongs to the app. */
+  /** Fetches without the token or App ID, for example from a storage host. */
   getAnonymously(endpoint: Endpoint, url: URL, signal: AbortSignal | undefined): Promise<ExchangeAnswer> {
     return this.#exchange({
       endpoint,
@@ -148,7 +146,7 @@ export class ServiceConnection {
     try {
       return readAnswer({ endpoint, httpStatus: answer.httpStatus, headers: answer.headers, text }, this.quote);
     } catch (error) {
-      // A wait that only the message tells is unknown to the gate, which has seen the headers.
+      // The gate has only seen the headers, so it does not know a wait that is given in the error message alone.
       if (error instanceof ConversionApiError && answer.httpStatus === 429 && error.retryAfterSeconds !== undefined) {
         this.#gate.block(endpoint, error.retryAfterSeconds);
       }
@@ -156,7 +154,7 @@ export class ServiceConnection {
     }
   }
 
-  /** The whole of an answer that succeeded, or the beginning of one that did not. */
+  /** The whole body of a success, or the beginning of any other body. */
   async readText(endpoint: Endpoint, answer: ExchangeAnswer): Promise<string> {
     const { httpStatus, body } = answer;
     answer.limitRest(this.timeouts.bodyMs);
@@ -175,7 +173,7 @@ export class ServiceConnection {
       }
       return bytes.toString('utf8');
     } catch (error) {
-      // The status alone says enough about a refusal of which the explanation was cut off.
+      // For a refusal the status is enough, even if its explanation was cut off.
       if (succeeded) throw error;
       return '';
     }
@@ -267,7 +265,7 @@ export class ServiceConnection {
 
   #authorization(endpoint: Endpoint): string {
     const token = this.#readToken();
-    // Checked here because the error that undici or Node would throw might quote it.
+    // Checked here because the error from undici or Node could quote the token.
     if (/^[\x21-\x7e]+$/.test(token)) return `Bearer ${token}`;
     throw new ConversionApiError({
       code: 'INVALID_REQUEST',
@@ -278,12 +276,11 @@ export class ServiceConnection {
   }
 }
 
-/** A request that may connect, begin to answer and go on answering for any time each has no limit as a whole either. */
+/** If any of the three parts has no limit, the whole has none. */
 function wholeTimeoutOf({ connectMs, headersMs, bodyMs }: ApiTimeouts): number {
   return [connectMs, headersMs, bodyMs].includes(0) ? Infinity : connectMs + headersMs + bodyMs;
 }
 
-/** 0: no limit. */
 function leftOf(wholeTimeoutMs: number, answerByMs = Infinity): number {
   const limitMs = Math.min(wholeTimeoutMs, Math.max(1, answerByMs - performance.now()));
   return limitMs > longestTimerMs ? 0 : limitMs;

@@ -6,28 +6,28 @@ import type { RequestTracer } from './request-spans';
 
 export type { RateMemory } from './rate-limit/rate-gate';
 
-/** How long each part of a request may take. A value of 0 switches that limit off. */
+/** Time limits for the parts of a request. 0 disables a limit. */
 export interface ApiTimeouts {
-  /** Until TCP and TLS are up. Default 10,000. */
+  /** Until TCP and TLS are established. Default 10,000. */
   readonly connectMs: number;
-  /** From the last byte of the request to the first of the answer. Default 60,000. */
+  /** From the last byte of the request to the first of the response. Default 60,000. */
   readonly headersMs: number;
-  /** The longest silence between two chunks of a file; for any other answer, all of it after its headers. Default 60,000. */
+  /** The longest silence between two chunks of a file; for any other response, its whole body. Default 60,000. */
   readonly bodyMs: number;
-  /** The longest time in which an upload makes no progress. Default 60,000. */
+  /** The longest time that an upload may make no progress. Default 60,000. */
   readonly stallMs: number;
 }
 
 export interface ConversionApiOptions {
-  /** For example `https://api.vertopal.com`; may carry a path prefix. */
+  /** For example `https://api.vertopal.com`; may include a path prefix. */
   baseUrl: string;
   appId: string;
-  /** The app token, or a function that reads it anew for each request. It is sent to the base URL's origin only. */
+  /** The app token, or a function that is called for every request. It is sent only to the base URL's origin. */
   token: string | (() => string);
   timeouts?: Partial<ApiTimeouts> | undefined;
-  /** Where the end of a RETRY-AFTER outlives the process. Default: nowhere. */
+  /** Keeps the end of a RETRY-AFTER across restarts. Default: not kept. */
   rateMemory?: RateMemory | undefined;
-  /** Default: nobody. */
+  /** Default: none. */
   observer?: RequestObserver | undefined;
   /** Default: no spans. */
   tracer?: RequestTracer | undefined;
@@ -35,22 +35,22 @@ export interface ConversionApiOptions {
 
 /** How a request waits for its turn at the rate limit (section "Limits"); `signal` defaults to the request's own. */
 export interface RequestTurn extends Turn {
-  /** Awaited when its turn has come, right before the first byte; when it throws, nothing is sent. */
+  /** Awaited once the turn has come, right before the first byte; if it throws, nothing is sent. */
   readonly beforeSend?: (() => Promise<void>) | undefined;
-  /** By then the answer to a request without a file is whole, or the request is given up; of `performance.now()`. Default: as `timeouts` have it. */
+  /** Deadline, as `performance.now()`, for the whole response to a request without a file. Default: by `timeouts`. */
   readonly answerByMs?: number | undefined;
 }
 
-/** A file to upload. `open` is called once for each upload, so that every attempt reads from the start. */
+/** A file to upload. `open` is called once per upload, so that every attempt reads from the start. */
 export interface UploadSource {
-  /** File name, of which the service reads the extension. */
+  /** The service reads the file extension from this name. */
   readonly name: string;
-  /** Exact size in bytes; an upload that turns out shorter or longer fails with FILE_CHANGED. */
+  /** Exact size in bytes; the upload fails with FILE_CHANGED if the content is shorter or longer. */
   readonly size: number;
   open(): AsyncIterable<Uint8Array>;
 }
 
-/** What upload/file answers. */
+/** The response of upload/file. */
 export interface UploadReceipt {
   /** Links the convert task to this upload. */
   readonly connector: string;
@@ -61,51 +61,49 @@ export interface UploadReceipt {
   readonly warnings: Readonly<Record<string, string>>;
 }
 
-/** Where a task stands: the answer to convert/file, or the monitored part of task/response. */
+/** The state of a task: the response of convert/file, or the monitored part of task/response. */
 export interface TaskSnapshot {
-  /** `entity.id`. */
   readonly taskId?: string;
-  /** `hold`, `running`, `completed`, or a value the document does not list, verbatim. */
+  /** `hold`, `running`, `completed`, or a value that the document does not list, verbatim. */
   readonly status: string;
   /** Links the next task to this one. */
   readonly connector?: string;
-  /** It is completed, and neither output nor error is there yet. */
+  /** The task is completed, but has neither output nor error yet. */
   readonly isWithoutResult?: true;
-  /** Output status of the conversion; `successful` is the only one documented. */
+  /** Output status of the conversion; the document lists only `successful`. */
   readonly outputStatus?: string;
-  /** The task's own error; absent when there is none. */
+  /** The task's own error; absent if there is none. */
   readonly error?: { readonly code: string; readonly message: string };
   readonly warnings: Readonly<Record<string, string>>;
   readonly vcredits?: number;
   readonly durationSeconds?: number;
 }
 
-/** What download/url answers; pass it to `download` as it is. */
+/** The response of download/url; pass it to `download` unchanged. */
 export interface DownloadTicket {
   readonly connector: string;
-  /** The service's name for the output: never trusted as a path. */
+  /** The service's name for the output. Never trust it as a path. */
   readonly name?: string;
   readonly size?: number;
   readonly expiresAt?: string;
-  /** Relative, on the service's own origin, or elsewhere. */
+  /** Relative, on the service's own origin, or on another host. */
   readonly url?: string;
-  /** Absent: none. */
   readonly warnings?: Readonly<Record<string, string>>;
 }
 
-/** The converted file's bytes. */
 export interface DownloadStream {
-  /** Must be read to its end or destroyed. */
+  /** Must be read to the end or destroyed. */
   readonly body: Readable;
   readonly contentLength?: number;
 }
 
 /**
- * The document's client: one method for each endpoint a job needs. It never retries; every failure is a `ConversionApiError`
- * that says whether the request may have been executed. Errors of an upload's own source pass through unchanged.
+ * A client for the document's API, with one method for each endpoint a job needs. It never retries. Every failure is a
+ * `ConversionApiError` that says whether the request may have been executed; errors from an upload's own source pass
+ * through unchanged.
  */
 export interface ConversionApi {
-  /** Stores a file at the service (`upload/file`). Repeat-safe: a second upload costs a request and nothing else. */
+  /** Uploads a file (`upload/file`). Safe to repeat: a second upload only costs a request. */
   uploadFile(options: {
     file: UploadSource;
     signal?: AbortSignal | undefined;
@@ -113,38 +111,38 @@ export interface ConversionApi {
     /** Bytes of the file handed to the connection so far. */
     onProgress?: ((sentBytes: number) => void) | undefined;
   }): Promise<UploadReceipt>;
-  /** Submits a conversion (`convert/file`). Not repeat-safe: read `mayHaveExecuted` of the error before sending it again. */
+  /** Submits a conversion (`convert/file`). Not safe to repeat: check the error's `mayHaveExecuted` before a retry. */
   convertFile(options: {
     connector: string;
-    /** Target format, `format` or `format-type`. */
+    /** Target format: `format` or `format-type`. */
     output: string;
-    /** Input format; without it the uploaded file's extension decides. */
+    /** Input format. Default: decided by the uploaded file's extension. */
     input?: string | undefined;
-    /** `sync`: answered when the conversion is done, for which `turn.answerByMs` alone is the limit. Default `async`. */
+    /** With `sync` the response waits for the conversion, limited only by `turn.answerByMs` if set. Default `async`. */
     mode?: 'async' | 'sync' | undefined;
     callback?: string | undefined;
     signal?: AbortSignal | undefined;
     turn?: RequestTurn | undefined;
   }): Promise<TaskSnapshot>;
-  /** Where a task stands now (`task/response`). The monitored task's error is in the snapshot, it is not thrown. */
+  /** The state of a task (`task/response`). The task's own error is returned in the snapshot, not thrown. */
   taskResponse(options: {
     connector: string;
     signal?: AbortSignal | undefined;
     turn?: RequestTurn | undefined;
   }): Promise<TaskSnapshot>;
-  /** A ticket for the output of a completed conversion (`download/url`). Repeat-safe. */
+  /** A ticket for the output of a completed conversion (`download/url`). Safe to repeat. */
   downloadUrl(options: {
     connector: string;
     signal?: AbortSignal | undefined;
     turn?: RequestTurn | undefined;
   }): Promise<DownloadTicket>;
-  /** Opens the output's byte stream (`download/url/get`). Repeat-safe. The signal also ends the stream. */
+  /** Opens the output's byte stream (`download/url/get`). Safe to repeat. The signal also ends the stream. */
   download(options: {
     ticket: DownloadTicket;
     signal?: AbortSignal | undefined;
     turn?: RequestTurn | undefined;
   }): Promise<DownloadStream>;
-  /** The formats that convert, as inputs or as outputs, optionally those that pair with `format` (`convert/formats`). */
+  /** The supported input or output formats, optionally only those that pair with `format` (`convert/formats`). */
   formats(options: {
     sublist: 'inputs' | 'outputs';
     format?: string | undefined;
@@ -153,8 +151,8 @@ export interface ConversionApi {
   }): Promise<Format[]>;
   /** One format (`format/get`). */
   format(options: { format: string; signal?: AbortSignal | undefined }): Promise<Format>;
-  /** Whether the pair converts (`convert/graph`). An unknown format is an error. */
+  /** Whether the pair can be converted (`convert/graph`). An unknown format is an error. */
   canConvert(options: { input: string; output: string; signal?: AbortSignal | undefined }): Promise<boolean>;
-  /** Waits for requests under way and closes the connections. */
+  /** Waits for requests in flight, then closes the connections. */
   close(): Promise<void>;
 }

@@ -1,21 +1,17 @@
 import { z } from 'zod';
 
-/** The document's error object, found. */
 export interface DocumentError {
   readonly code: string;
   readonly message: string;
 }
 
-/** Stands in where a service filled the error object but gave no code. */
+/** Used when a service filled the error object but gave no code. */
 const unnamedCode = 'UNNAMED_ERROR';
 const codePattern = /^[A-Z][A-Z0-9_]+$/;
 
 const record = z.record(z.string(), z.unknown());
 
-/**
- * The error in an error object (section "Result keys"). An absent value, `{}` and the empty list that some servers write in
- * its place mean that there is none.
- */
+/** The error in an error object (section "Result keys"); none if missing, `{}` or, as some servers write it, `[]`. */
 export function readErrorObject(value: unknown): DocumentError | undefined {
   const parsed = record.safeParse(value);
   if (!parsed.success || Object.keys(parsed.data).length === 0) return undefined;
@@ -27,8 +23,8 @@ export function readErrorObject(value: unknown): DocumentError | undefined {
 }
 
 /**
- * The error of an answer, wherever it stands: `result.error`, the top level's `error`, or a top level of `code` and
- * `message`. Codes at the top level must look like the document's, because gateways use those keys for other things.
+ * The error of a response, wherever it is: `result.error`, the top-level `error`, or top-level `code` and `message`.
+ * Top-level codes must look like the document's, because gateways use these keys for other things.
  */
 export function findDocumentError(answer: unknown): DocumentError | undefined {
   const top = record.safeParse(answer);

@@ -19,7 +19,7 @@ const maxRedirects = 5;
 /** An error object is far smaller; a longer JSON body is the converted file. */
 const maxErrorBytes = 64 * 1024;
 
-/** Opens the byte stream of a converted file. Only the service itself is sent the token; redirects are followed without it. */
+/** Opens the byte stream of a converted file. Only the service is sent the token; redirects are followed without it. */
 export async function openDownload(
   connection: ServiceConnection,
   ticket: DownloadTicket,
@@ -104,7 +104,7 @@ async function readDownload(
   return { body: rejoin(start, body), ...length };
 }
 
-/** HTTP 200 is the only status that brings the file; 204 or 206 would pass for a success elsewhere. */
+/** HTTP 200 is the only status that carries the file; elsewhere a 204 or 206 would count as a success. */
 function refusal(connection: ServiceConnection, answer: ExchangeAnswer, text: string): ConversionApiError {
   const raw = { ...answer, endpoint, text };
   return findRefusal(raw, parseJson(text), connection.quote) ?? unexpectedStatus(answer.httpStatus);
@@ -170,7 +170,7 @@ function rejoin({ bytes, whole, rest }: Peeked, body: Readable): Readable {
   }
   const joined = Readable.from(all(), { objectMode: false });
   joined.on('error', () => undefined);
-  // Also when nobody read from it: the connection must not stay open.
+  // Even if nothing was read: the connection must not stay open.
   joined.once('close', () => body.destroy());
   return joined;
 }

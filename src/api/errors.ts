@@ -1,22 +1,22 @@
 import type { Endpoint } from '../contract/endpoints';
 
-/** Codes of our own, for failures that the document has no code for. Besides these: `HTTP_<status>`. */
+/** Our own codes, for failures that the document has no code for, besides `HTTP_<status>`. */
 export const clientErrorCodes = [
-  /** No connection could be made: refused, unknown host, TLS, connect time-out. Nothing was sent. */
+  /** No connection could be made: refused, unknown host, TLS, connect timeout. Nothing was sent. */
   'SERVICE_UNREACHABLE',
-  /** The connection broke before the answer was complete. */
+  /** The connection broke before the response was complete. */
   'CONNECTION_LOST',
-  /** No answer, no next chunk, or no upload progress in time. */
+  /** No response, no next chunk, or no upload progress in time. */
   'REQUEST_TIMEOUT',
-  /** An answer that is not of the document's shape. */
+  /** A response that does not have the document's shape. */
   'UNREADABLE_RESPONSE',
-  /** The caller's signal was aborted; `cause` is its reason. */
+  /** The caller's signal was aborted, or the client was closed; `cause` is the reason. */
   'REQUEST_ABORTED',
-  /** Its turn at the rate limit is too far away to wait for here; nothing was sent. `retryAfterSeconds` says when to come back. */
+  /** Its turn at the rate limit is too far away; nothing was sent. `retryAfterSeconds` says when to try again. */
   'RATE_LIMIT_WAIT',
   /** The file's size changed while it was being sent. */
   'FILE_CHANGED',
-  /** The request could not be built, for example because of a token that no header can carry. */
+  /** The request could not be built, for example because no HTTP header can carry the token. */
   'INVALID_REQUEST',
 ] as const;
 export type ClientErrorCode = (typeof clientErrorCodes)[number];
@@ -36,18 +36,21 @@ interface ConversionApiErrorFields {
   cause?: unknown;
 }
 
-/** A request that did not succeed. Its message and fields never hold the token. */
+/** A request that failed. Its message and fields never hold the token. */
 export class ConversionApiError extends Error {
   override readonly name = 'ConversionApiError';
-  /** The document's code verbatim, one of `ClientErrorCode`, or `HTTP_<status>`. */
+  /** The document's code verbatim, a `ClientErrorCode`, or `HTTP_<status>`. */
   readonly code: string;
   readonly httpStatus: number | undefined;
   readonly endpoint: Endpoint;
-  /** False only when it is certain that sending the same request again repeats nothing. */
+  /** False only if sending the same request again certainly executes nothing twice. */
   readonly mayHaveExecuted: boolean;
-  /** The task that the answer names, if by its own words that runs, or was charged: asking about it tells what came of the request. */
+  /** The task in the response, if it is not over, was charged or succeeded: poll it to learn the outcome. */
   readonly taskId: string | undefined;
-  /** RETRY-AFTER of a 429, to be waited for in full; or when to come back for a turn at the rate limit. */
+  /**
+   * How long to wait before the next attempt, in full: RETRY-AFTER of a 429 or 503, the wait that a FREE_APP_LIMITED
+   * message gives, or the time until the next turn at the rate limit.
+   */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(fields: ConversionApiErrorFields) {

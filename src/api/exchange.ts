@@ -5,7 +5,7 @@ import type { Endpoint } from '../contract/endpoints';
 import type { ConversionApiError } from './errors';
 import { describeFailure, incomplete } from './failure';
 
-/** One HTTP request and its answer: no retries, no redirects. */
+/** One HTTP request and its response: no retries, no redirects. */
 export interface ExchangeRequest {
   readonly endpoint: Endpoint;
   readonly url: URL;
@@ -14,7 +14,7 @@ export interface ExchangeRequest {
   readonly body?: Buffer | Readable;
   readonly headersTimeoutMs: number;
   readonly bodyTimeoutMs: number;
-  /** For all of it, from here to the last byte of the answer; 0: no limit. */
+  /** From dispatch to the last byte of the response; 0 or absent: no limit. */
   readonly wholeTimeoutMs?: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -22,18 +22,17 @@ export interface ExchangeRequest {
 export interface ExchangeAnswer {
   readonly httpStatus: number;
   readonly headers: IncomingHttpHeaders;
-  /** Fails with a `ConversionApiError`. Must be read to its end or destroyed. */
+  /** Fails with a `ConversionApiError`. Must be read to the end or destroyed. */
   readonly body: Readable;
-  /** Of the body, so far. */
   receivedBytes(): number;
-  /** From now on the rest of the body may take so long, unless the whole exchange has a limit; 0: any time. */
+  /** Limits the rest of the body, unless the whole exchange already has a limit; 0: no limit. */
   limitRest(limitMs: number): void;
 }
 
-/** What an answer's stream buffers. Large enough to hand on big chunks, small enough for many streams at once. */
+/** Buffer of a response stream: large enough to pass on big chunks, small enough for many streams at once. */
 const bufferedBytes = 512 * 1024;
 
-/** Resolves when the answer's headers are in. */
+/** Resolves when the response headers have arrived. */
 export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Promise<ExchangeAnswer> {
   return new Promise((resolve, reject) => {
     const handler = new ExchangeHandler(request, resolve, reject);
@@ -59,10 +58,7 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
   });
 }
 
-/**
- * undici's own `request()` does not tell whether a failed request was written to a connection. A handler is told:
- * `onRequestStart` runs right before the first byte is written, and only then.
- */
+/** A dispatch handler, unlike undici's `request()`, knows what was sent: `onRequestStart` precedes the first byte. */
 class ExchangeHandler implements Dispatcher.DispatchHandler {
   readonly #request: ExchangeRequest;
   readonly #resolve: (answer: ExchangeAnswer) => void;
@@ -84,14 +80,14 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     this.#reject = reject;
   }
 
-  /** Until the exchange is over, so that a long-lived signal keeps no listener of it. */
+  /** Removed when the exchange is over, so that a long-lived signal does not collect listeners. */
   listenTo(signal: AbortSignal): void {
     const abort = () => this.abort(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
     this.#stopListening = () => signal.removeEventListener('abort', abort);
   }
 
-  /** Neither a trickle of bytes nor one of interim answers makes it longer. The first limit counts; 0 is none. */
+  /** Trickling bytes or interim responses do not extend it. The first limit counts; 0 means none. */
   limit(limitMs: number): void {
     if (limitMs !== 0) this.#timer ??= setTimeout(() => this.#expire(limitMs), limitMs);
   }
@@ -101,7 +97,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     this.abort(incomplete({ endpoint, origin: url.origin, limitMs, sent: this.#controller !== undefined }));
   }
 
-  /** Takes effect at once, also while undici still connects; then the request is refused when its turn comes. */
+  /** Takes effect at once, even while undici is connecting; `onRequestStart` then refuses to send the request. */
   abort(reason: unknown): void {
     this.#abortion = { reason };
     this.#fail(toError(reason));
@@ -114,7 +110,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
       return;
     }
     if (this.#controller) {
-      // undici puts a request back in line when its connection closes in certain ways. It must not be sent twice.
+      // undici may re-queue a request when its connection closes. It must not be sent twice.
       controller.abort(new Error('the connection was closed and the request would have been sent again'));
       return;
     }
@@ -128,12 +124,12 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
       read: () => controller.resume(),
       destroy: (error, done) => {
         this.#release();
-        // Without effect when the answer is complete; ends the connection otherwise.
+        // No effect once the response is complete; otherwise closes the connection.
         controller.abort(error ?? new Error('the answer was not wanted'));
         done(error);
       },
     });
-    // The connection may break before anybody reads; without a listener that would end the process. Readers still fail.
+    // The connection may break before the body is read: without a listener the process would end. Readers still fail.
     this.#body.on('error', () => undefined);
     this.#resolve({
       httpStatus,
@@ -177,10 +173,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 }
 
-/**
- * A header that stands twice comes from undici as a list, which the type of the headers does not say. The first value counts, as
- * it does in Node for headers that may stand once only.
- */
+/** undici returns a repeated header as an array, contrary to its types. The first value counts, as in Node. */
 function withSingleValues(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   const entries = Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]);
   return Object.fromEntries(entries) as Record<string, string | undefined>;

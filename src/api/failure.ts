@@ -6,16 +6,16 @@ interface FailureContext {
   readonly endpoint: Endpoint;
   /** Never the whole URL: the path of a download link may hold a signature. */
   readonly origin: string;
-  /** Whether a first byte may have been written. */
+  /** Whether the first byte may have been written. */
   readonly sent: boolean;
-  /** Whether the answer's headers had come. */
+  /** Whether the response headers had arrived. */
   readonly answering: boolean;
   readonly aborted: boolean;
 }
 
-/** The one place that turns what undici and the network throw into the client's error. */
+/** The one place that turns errors from undici and the network into the client's error. */
 export function describeFailure(error: Error, context: FailureContext): ConversionApiError {
-  // The source of an upload, or a reader of ours further down, has named the failure already.
+  // The source of an upload, or one of our stream readers, has already classified the failure.
   if (error instanceof ConversionApiError) return error;
   const { endpoint, origin, sent } = context;
   const { code, message } = classify(error, context);
@@ -24,12 +24,12 @@ export function describeFailure(error: Error, context: FailureContext): Conversi
     message: `${endpoint}: ${message} (${origin})`,
     endpoint,
     mayHaveExecuted: sent,
-    // A parser error carries what it could not read, which may echo the request.
+    // A parser error carries the bytes it could not parse, which may echo the request.
     cause: error instanceof errors.HTTPParserError ? undefined : error,
   });
 }
 
-/** The answer did not come whole in the time that the caller has. */
+/** The response was not complete within the caller's time limit. */
 export function incomplete(exchange: {
   endpoint: Endpoint;
   origin: string;
@@ -77,7 +77,7 @@ function codeOf(error: Error): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
-/** Node tries every address of a host and then throws an aggregate with an empty message. */
+/** Node tries every address of a host and then throws an AggregateError with an empty message. */
 function reasonOf(error: Error): string {
   if (error instanceof AggregateError) {
     return error.errors.map((each) => (each instanceof Error ? each.message : String(each))).join('; ');

@@ -1,12 +1,12 @@
 import { SecretSpellings } from '../shared/secret-spellings';
 
-/** Makes text from the service fit for a message: one line, not too long, without the token and without the signature of a callback URL. */
+/** Makes service text safe for a message: one line, cut to length, without the token or a callback URL's signature. */
 export type Quote = (text: string) => string;
 
 const maxQuotedLength = 500;
-/** Of what is looked at, which may be megabytes. */
+/** How much of the text is looked at; it may be megabytes long. */
 const maxReadLength = 2000;
-/** The end of a callback URL of ours, which a service may quote when it does not like it: nonce and signature. */
+/** The end of one of our callback URLs, nonce and signature, which a service may quote when it rejects the URL. */
 const callbackSignature = /\.[0-9a-f-]{36}\.[\w-]{43}/g;
 const callbackSignatureLength = 81;
 
@@ -17,7 +17,7 @@ export function createQuote(readToken: () => string): Quote {
     const token = readToken();
     if (spellings === undefined || token !== known) spellings = new SecretSpellings([token]);
     known = token;
-    // What the cut leaves of a secret is within the last characters, and goes with them.
+    // A secret that is cut in two leaves a part within the last characters, so these are dropped.
     const margin = Math.max(spellings.longest, callbackSignatureLength);
     const read = text.slice(0, maxReadLength + margin);
     const safe = spellings.hide(read, '[token]').replace(callbackSignature, '.[signature]');

@@ -1,12 +1,12 @@
 import type { Endpoint } from '../contract/endpoints';
 import type { ClientErrorCode } from './errors';
 
-/** Told of every request of a client as it happens; must neither throw nor wait. */
+/** Called for every request of a client; its methods must neither throw nor block. */
 export interface RequestObserver {
-  /** A request has left the line at the rate limit: let through, turned away or given up. */
+  /** A request has left the line at the rate limit: let through, turned away or aborted. */
   waited(wait: { endpoint: Endpoint; seconds: number }): void;
-  /** The head of an answer is in, or it is certain that none comes. Each request of a chain of redirects is one. */
+  /** Response headers have arrived, or certainly won't. Each request of a redirect chain is reported. */
   answered(answer: { endpoint: Endpoint; status: number | ClientErrorCode; seconds: number }): void;
-  /** Bytes of a file have gone up or come down, of which the transfer may have failed. */
+  /** Bytes of a file were sent or received; the transfer may have failed. */
   transferred(transfer: { direction: 'up' | 'down'; bytes: number }): void;
 }

@@ -3,7 +3,7 @@ import type { ClientErrorCode } from './errors';
 import { classOf } from './rate-limit/endpoint-class';
 
 /**
- * An OpenTelemetry `Tracer`, or as much of one as requests need: each of them becomes a span under the one that is active. Nothing of a trace
+ * The part of an OpenTelemetry `Tracer` that requests need: each becomes a span under the active one. No trace context
  * is sent to the service.
  */
 export interface RequestTracer {
@@ -17,19 +17,17 @@ export interface RequestTracer {
   };
 }
 
-/** The span of one request. */
 export interface RequestSpan {
-  /** The head of an answer is in, or it is certain that none comes. */
+  /** Response headers have arrived, or certainly won't. */
   answered(status: number | ClientErrorCode): void;
-  /** The answer has been read, or nobody wants it any more. */
   end(): void;
 }
 
-/** `SpanKind.CLIENT` and `SpanStatusCode.ERROR` of OpenTelemetry, which is not loaded for two numbers. */
+/** OpenTelemetry's `SpanKind.CLIENT` and `SpanStatusCode.ERROR`; the package is not loaded for two numbers. */
 const clientKind = 2;
 const errorStatus = 2;
 
-/** Begins the span of a request. Of its URL only host and port are told: the path of a download link may hold a signature. */
+/** Starts the span of a request, with only host and port of its URL: a download link's path may hold a signature. */
 export function beginRequestSpan(
   tracer: RequestTracer,
   { endpoint, method, url }: { endpoint: Endpoint; method: string; url: URL },

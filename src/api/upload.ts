@@ -15,12 +15,12 @@ interface UploadOptions {
 
 const endpoint = endpoints.uploadFile;
 
-/** What is read ahead of the connection; chunks of this order let it run at full speed (`docs/benchmarks.md`). */
+/** Read-ahead of the upload; chunks of this size let the connection run at full speed (`docs/benchmarks.md`). */
 const readAheadBytes = 512 * 1024;
-/** A file that is no longer goes out in one piece with its frame: copying it costs less than writes of its own. */
+/** A file up to this size is sent in one piece with its frame: copying costs less than separate writes. */
 const smallFileBytes = 64 * 1024;
 
-/** Streams a file up. What the file's own stream throws passes through unchanged. */
+/** Uploads a file as a stream. Errors from the file's own stream pass through unchanged. */
 export async function sendFile(connection: ServiceConnection, options: UploadOptions): Promise<ExchangeAnswer> {
   const { file, signal, turn } = options;
   const frame = frameFile({ app: connection.appId }, file.name);
@@ -37,7 +37,7 @@ export async function sendFile(connection: ServiceConnection, options: UploadOpt
       contentType: frame.contentType,
       contentLength: frame.head.length + file.size + frame.tail.length,
       body,
-      // The watch sees an upload's two waits apart; undici's timer would take a slow upload for a missing answer.
+      // ProgressWatch separates sending from waiting; undici's timer would take a slow upload for a missing response.
       headersTimeoutMs: 0,
       signal: signal ? AbortSignal.any([signal, watch.signal]) : watch.signal,
       turn: { signal, ...turn },
@@ -100,7 +100,7 @@ function fileChanged(file: UploadSource, found: string): ConversionApiError {
   });
 }
 
-/** Aborts an upload that makes no progress for `stallMs`, or whose answer takes longer than `headersMs` after the last byte. */
+/** Aborts an upload without progress for `stallMs`, or without a response for `headersMs` after the last byte. */
 class ProgressWatch {
   readonly #aborter = new AbortController();
   readonly #limits: { stallMs: number; headersMs: number };

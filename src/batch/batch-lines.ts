@@ -76,17 +76,17 @@ const itemSchema = z.object({
   done: doneSchema.exactOptional(),
 }) satisfies z.ZodType<BatchItem>;
 
-/** A line of `manifest.jsonl`. @throws an error that says what the line is instead. */
+/** A line of `manifest.jsonl`. @throws an error that says what is wrong with the line. */
 export function parseBatchItem(line: Buffer): BatchItem {
   return parseLine(itemSchema, line);
 }
 
-/** How an item ended: a line of the part files and of `results.jsonl`. @throws an error that says what the line is instead. */
+/** The result of an item: a line of the part files and of `results.jsonl`. @throws as `parseBatchItem`. */
 export function parseBatchItemResult(line: Buffer): BatchItemResult {
   return parseLine(resultSchema, line);
 }
 
-/** @throws an error that says what the line is instead. */
+/** @throws an error that says what is wrong with the line. */
 export function parseLine<Output>(schema: z.ZodType<Output>, line: Buffer): Output {
   let json: unknown;
   try {

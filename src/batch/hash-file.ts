@@ -5,7 +5,7 @@ import type { SourceContent } from '../shared/job';
 import { systemErrorCode } from '../shared/system-error';
 import { look } from './plan/look';
 
-/** Size and SHA-256 of a file; undefined when it can't be read. */
+/** Size and SHA-256 of a file; undefined if it cannot be read. */
 export async function hashFile(
   file: string,
   signal?: AbortSignal,
@@ -22,7 +22,7 @@ export async function hashFile(
   }
 }
 
-/** The file as it is now, when it has this content. Read only when its stamp is another. */
+/** The file's current content if it equals `content`, else undefined. The file is read only if its stamp differs. */
 export async function sameContent(
   file: string,
   content: SourceContent,

@@ -2,14 +2,13 @@ import { open, type FileHandle } from 'node:fs/promises';
 
 const bufferedCharacters = 64 * 1024;
 
-/** Writes one JSON value a line to a new file. */
 export class JsonlWriter {
   #lines: string[] = [];
   #characters = 0;
 
   private constructor(private readonly handle: FileHandle) {}
 
-  /** @throws where a file of this name exists. */
+  /** @throws if the file exists. */
   static async create(file: string): Promise<JsonlWriter> {
     return new JsonlWriter(await open(file, 'wx'));
   }
@@ -28,13 +27,13 @@ export class JsonlWriter {
     if (text !== '') await this.handle.appendFile(text);
   }
 
-  /** Makes what was written survive a power cut. */
+  /** Makes the lines written so far survive a power cut. */
   async sync(): Promise<void> {
     await this.flush();
     await this.handle.sync();
   }
 
-  /** Without `flush` or `sync` before, the last lines may be missing. */
+  /** Does not flush: call `flush` or `sync` first, or the last lines may be missing. */
   async close(): Promise<void> {
     await this.handle.close();
   }

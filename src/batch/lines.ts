@@ -1,13 +1,13 @@
-/** One line of a file, without what ends it. */
+/** One line of a file, without its terminator. */
 export interface Line {
   /** From 1. */
   number: number;
   bytes: Buffer;
-  /** False for a last line that nothing ends: its writer may have been killed. */
+  /** False for a last line without a terminator: its writer may have been killed. */
   terminated: boolean;
-  /** The line is longer than allowed, and `bytes` are not all of it. */
+  /** The line is longer than allowed, and `bytes` is incomplete. */
   tooLong: boolean;
-  /** Where the next one begins: bytes of the stream up to there. */
+  /** Offset of the next line in the stream. */
   end: number;
 }
 
@@ -15,10 +15,10 @@ const newline = 0x0a;
 const carriageReturn = 0x0d;
 
 /**
- * Splits a stream into lines, in memory for one line at most.
+ * Splits a stream into lines, holding at most one line in memory.
  *
- * @param options.separator the byte that ends a line. Default: LF, with or without a CR before it.
- * @param options.maxLineBytes the rest of a longer line is thrown away. Default: 1 MiB.
+ * @param options.separator the byte that ends a line. Default: LF, with an optional CR before it.
+ * @param options.maxLineBytes the rest of a longer line is dropped. Default: 1 MiB.
  */
 export async function* readLines(
   chunks: AsyncIterable<Buffer>,
@@ -49,7 +49,7 @@ export async function* readLines(
       yield finish(true);
       start = at + 1;
     }
-    // A copy: a small rest must not keep a whole chunk alive.
+    // Copied, so that a small rest does not keep a whole chunk alive.
     if (start < chunk.length) keep(start === 0 ? chunk : Buffer.from(chunk.subarray(start)));
   }
   if (keptBytes > 0) yield finish(false);

@@ -16,20 +16,17 @@ import { RunFileError, runFiles } from './run-files';
 
 const chunkBytes = 256 * 1024;
 
-/** What a workflow is told at a time, and one row more: Temporal takes 2 MiB, and warns from 512 KiB on. */
+/** Size of an activity result, plus at most one more row: Temporal accepts 2 MiB and warns from 512 KiB. */
 const maxAnswerBytes = 384 * 1024;
 
-/** A row, where its line begins, and the byte behind it. */
+/** A row, and the byte offsets of its line and of the next one. */
 export interface ManifestRow {
   row: BatchItem;
   byte: number;
   next: number;
 }
 
-/**
- * The rows of a run's manifest from a place on, each checked.
- * @throws RunFileError that names the line.
- */
+/** The validated rows of a run's manifest from a position on. Throws a RunFileError that names the line. */
 export async function* readManifest(
   folder: string,
   from = { byte: 0, item: 0 },
@@ -56,7 +53,7 @@ export async function* readManifest(
   }
 }
 
-/** Reads on from a place: so many items that still have to run, fewer at the manifest's end, or where an answer would grow too long. Repeat-safe. */
+/** Reads the next `limit` rows to run; fewer at the manifest's end or if the result gets too large. Safe to repeat. */
 export async function readBatchItems(
   { folder, from, limit, checkRows }: ReadBatchItemsInput,
   signal?: AbortSignal,
@@ -90,7 +87,7 @@ export async function readBatchItems(
   return { ...result, passedOver };
 }
 
-/** Reads rows again by where they begin. Repeat-safe. */
+/** Reads rows again by their byte offsets. Safe to repeat. */
 export async function rereadBatchItems(
   { folder, bytes }: RereadBatchItemsInput,
   signal?: AbortSignal,
@@ -133,7 +130,7 @@ function missing(filePath: string, cause: unknown): RunFileError {
   );
 }
 
-/** Lines are counted only for this message: reading on from a byte does not know their number. */
+/** Counts lines only for this message: a reader that starts at an offset does not know line numbers. */
 async function damaged(
   { filePath, start }: { filePath: string; start: number },
   cause: unknown,

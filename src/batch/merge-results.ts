@@ -6,14 +6,14 @@ import { readManifest } from './manifest-rows';
 import { readBatchPart, writeBatchPart, type Writing } from './part-files';
 import { RunFileError, runFiles } from './run-files';
 
-/** Parts follow the manifest's order but for jobs that took long, so few are in use at a time. */
+/** Parts follow the manifest's order except for slow jobs, so only a few are in use at a time. */
 const partsInMemory = 32;
 const chunkCharacters = 64 * 1024;
 
 /**
- * Writes the last part and `results.jsonl`: exactly one line for every row of the manifest, in its order. A row without a result was skipped
- * when it is `done`, has failed when it is `kept` or `refused`, and else never started: cancelled. Repeat-safe. In memory are one
- * number for each result and a few parts, however large the batch is.
+ * Writes the last part and `results.jsonl`, with exactly one line per row of the manifest, in its order. A row without
+ * a result is skipped if it is `done`, failed if it is `kept` or `refused`, and otherwise cancelled, as it never
+ * started. Safe to repeat. Memory holds one number per result and a few parts, however large the batch is.
  */
 export async function mergeBatchResults(
   { folder, parts, rest }: MergeBatchResultsInput,
@@ -48,7 +48,6 @@ export async function mergeBatchResults(
   }
 }
 
-/** Which part holds the result of an item. */
 async function indexParts(folder: string, parts: number): Promise<Map<number, number>> {
   const partOf = new Map<number, number>();
   for (let part = 1; part <= parts; part += 1) {
@@ -62,7 +61,6 @@ async function indexParts(folder: string, parts: number): Promise<Map<number, nu
   return partOf;
 }
 
-/** The parts that were used last. */
 class RecentParts {
   readonly #parts = new Map<number, Map<number, BatchItemResult>>();
 
@@ -80,7 +78,7 @@ class RecentParts {
   }
 }
 
-/** What earlier runs left behind stays with the row. */
+/** Keeps what earlier runs left open. */
 function withoutJob({ item, done, kept, refused, earlier }: BatchItem): BatchItemResult {
   if (done) return { item, status: 'skipped', ...done };
   if (kept) return { item, ...kept, kept: true };

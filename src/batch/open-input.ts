@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { systemErrorCode } from '../shared/system-error';
 
-/** The bytes of a file that a person wrote, or why there are none. */
+/** The bytes of a user's file, or the reason why it cannot be read. */
 export async function openInput(
   file: string,
   signal: AbortSignal | undefined,
@@ -18,7 +18,7 @@ export async function openInput(
   }
 }
 
-/** Ends a message that begins with a name; says what to do. */
+/** The end of a message that starts with the file's name; says what to do. */
 export function explainUnreadable(code: string): string {
   switch (code) {
     case 'ENOENT':

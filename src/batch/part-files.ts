@@ -8,7 +8,7 @@ import { parseBatchItemResult } from './batch-lines';
 import { readLines } from './lines';
 import { RunFileError, runFiles } from './run-files';
 
-/** Who writes: as in `FileStore.writeDestination`. */
+/** The writer's identity, as in `FileStore.writeDestination`. */
 export interface Writing {
   jobKey: string;
   attempt: number;
@@ -17,7 +17,7 @@ export interface Writing {
 
 const newline = '\n';
 
-/** Writes one part as a whole. The same part may be written again: it then takes the place of what was there. */
+/** Writes one part as a whole. Safe to repeat: replaces an existing part. */
 export async function writeBatchPart({ folder, part, results }: WriteBatchPartInput, writing: Writing): Promise<void> {
   const lines = results.map((result) => JSON.stringify(result) + newline);
   await writeLocalFile({
@@ -28,10 +28,7 @@ export async function writeBatchPart({ folder, part, results }: WriteBatchPartIn
   });
 }
 
-/**
- * The results of one part by item.
- * @throws RunFileError that names the part's line.
- */
+/** The results of one part by item. Throws a RunFileError that names the line. */
 export async function readBatchPart(folder: string, part: number): Promise<Map<number, BatchItemResult>> {
   const filePath = toPath(partUri(folder, part));
   const results = new Map<number, BatchItemResult>();

@@ -1,7 +1,7 @@
 /**
- * The beginning of a stream, and the whole of it. The stream is closed when `all` ends, or by `close`.
+ * The beginning of a stream, and the whole stream, which is closed when `all` ends or by `close`.
  *
- * @param isEnough told the bytes so far; a pipe may begin with a piece of any size.
+ * @param isEnough called with the bytes so far; a pipe may start with a chunk of any size.
  */
 export async function peek(
   chunks: AsyncIterable<Buffer>,

@@ -2,10 +2,10 @@ import { z } from 'zod';
 
 /**
  * The document's shapes ("Resources and their fields"), one zod schema each, shared by the client and the service.
- * Response schemas are loose: unknown keys and unknown enum values pass through, as the pages around the document ask.
+ * Response schemas are loose: unknown keys and enum values pass through, as the pages around the document ask.
  */
 
-/** Every endpoint path, below `{base_url}/`. */
+/** Every endpoint path, relative to `{base_url}/`. */
 export const endpoints = {
   uploadFile: 'v1/upload/file',
   convertFile: 'v1/convert/file',
@@ -25,7 +25,7 @@ export type IncludeItem = (typeof includeItems)[number];
 
 export const taskStatuses = ['hold', 'running', 'completed'] as const;
 
-/** What the form field `data` carries (section "Data keys"). */
+/** The form field `data` (section "Data keys"). */
 export interface RequestData {
   app: string;
   connector?: string;
@@ -35,7 +35,7 @@ export interface RequestData {
   parameters?: Record<string, unknown>;
 }
 
-/** Numbers arrive as numbers; some servers send them as strings. */
+/** Some servers send numbers as strings. */
 const count = z
   .union([
     z.number(),
@@ -46,12 +46,12 @@ const count = z
   ])
   .pipe(z.number().nonnegative());
 
-/** A key that nobody needs: a value of another kind is none, and no reason not to read the rest. */
+/** A key that is not required: a value of another type counts as absent, so that the rest can still be read. */
 function extra<Value extends z.ZodType>(schema: Value) {
   return schema.optional().catch(undefined);
 }
 
-/** Ids are uuids of 36 characters; one that is this much longer would not fit where Temporal keeps it, and is none. */
+/** Ids are UUIDs of 36 characters; longer ones than this would not fit where Temporal stores them and are rejected. */
 const maxIdBytes = 1_024;
 const id = z.string().refine((text) => Buffer.byteLength(text) <= maxIdBytes, `is longer than ${maxIdBytes} bytes`);
 const connector = id.min(1);
@@ -74,7 +74,7 @@ export const entitySchema = z.looseObject({
 });
 export type Entity = z.infer<typeof entitySchema>;
 
-/** Section "Result keys": the error object is empty when there is no error. */
+/** Section "Result keys": the error object is empty if there is no error. */
 const errorObjectSchema = z.looseObject({ code: z.string().optional(), message: z.string().optional() });
 
 /** Section "Result keys". */
@@ -125,8 +125,8 @@ export const downloadUrlOutputSchema = z.looseObject({
 });
 
 /**
- * One format as format/get and convert/formats describe it (beyond the document). `format` is what requests name it by, `extension` or
- * `extension-type`; `name` is its name in full (`Portable Network Graphics`) and `title` a readable one.
+ * One format, as in format/get and convert/formats (beyond the document). `format` is its id in requests, `extension`
+ * or `extension-type`; `name` its full name (`Portable Network Graphics`) and `title` a readable one.
  */
 export const formatSchema = z.looseObject({
   format: z.string(),
@@ -140,7 +140,7 @@ export type Format = z.infer<typeof formatSchema>;
 
 export const formatsOutputSchema = z.looseObject({ formats: z.array(z.union([formatSchema, z.string()])) });
 
-/** Output of convert/graph: whether the input converts to the output, and back (spelt so). */
+/** Output of convert/graph: whether the input converts to the output, and back (spelt this way by the service). */
 export const graphOutputSchema = z.looseObject({
   is_match: z.boolean().optional(),
   is_reversable: z.boolean().optional(),

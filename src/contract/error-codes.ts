@@ -1,9 +1,9 @@
 /**
- * Every error code of the document ("Errors") and of the pages around it, in one table: the HTTP status it travels with, the
- * class that decides what a job does about it, and the message a service sends.
+ * Every error code of the document ("Errors") and of the pages around it, in one table: its HTTP status, the class that
+ * decides how a job reacts, and the message a service sends.
  */
 
-/** What a job does when it meets a code of this class; see `docs/errors.md`. */
+/** How a job reacts to codes of this class; see `docs/errors.md`. */
 export type ErrorClass =
   /** The request is wrong and stays wrong: the job fails at once. */
   | 'caller'
@@ -15,9 +15,9 @@ export type ErrorClass =
   | 'credits'
   /** Too many requests: the job waits the full RETRY-AFTER. */
   | 'rate'
-  /** A link of the job is missing at the service: upload again once if the source is a file. */
+  /** The service has lost a link of the job: the job uploads again, once, if the source is a file. */
   | 'chain'
-  /** The download link is too old: ask for a new one. */
+  /** The download link has expired: the job requests a new one. */
   | 'expired'
   /** The service failed. In a completed task nothing was charged, so the task may be submitted again. */
   | 'server';
@@ -27,7 +27,7 @@ interface ErrorCodeRow {
   readonly class: ErrorClass;
   /** The message a service sends; `[NAME]` stands for the offending key, field or parameter. */
   readonly message: string;
-  /** Answered in place of running the task, so the same request may be sent again without being charged twice. */
+  /** The task was not run, so the same request can be sent again without a second charge. */
   readonly provesNothingRan: boolean;
 }
 
@@ -71,12 +71,12 @@ const table = {
   INVALID_CREDENTIAL: row(403, 'account', 'The app token or the App ID is not valid.'),
   DISABLED_FOR_FREE_APP: row(403, 'account', 'This endpoint is disabled for the free app.'),
   FREE_APP_LIMITED: row(429, 'rate', 'The daily limit of the free app is reached; retry in [NAME] hours.'),
-  // Beyond the document: uploads, which answer errors at HTTP 200.
+  // Beyond the document: uploads, whose errors have HTTP status 200.
   EMPTY_FILE: row(200, 'input', 'The uploaded file is empty.'),
   LIMIT_UPLOAD_SIZE: row(200, 'input', 'The uploaded file is larger than [NAME] KB.'),
   NOT_VALID_EXTENSION: row(200, 'input', 'The file extension [NAME] is not supported.'),
   ONLY_DEVELOPMENT_FILE: row(200, 'account', 'In development only files with a registered hash are allowed.'),
-  // Beyond the document: questions about formats, answered at HTTP 200 too.
+  // Beyond the document: format queries, also with HTTP status 200.
   INVALID_FORMAT: row(200, 'input', 'The format [NAME] is not known.'),
   WRONG_FORMAT_STRUCTURE: row(200, 'input', 'The format [NAME] is not of the form format or format-type.'),
   // Beyond the document: conversion; the HTTP status is not known.
@@ -96,12 +96,12 @@ const table = {
   UNVERIFIED_DOMAIN_CALLBACK: row(400, 'account', 'The domain of the callback is not verified for the app.'),
 } satisfies Record<string, ErrorCodeRow>;
 
-/** A code that the table lists. A service may send others; they are kept verbatim. */
+/** A code in the table. A service may send others, which are kept verbatim. */
 export type KnownErrorCode = keyof typeof table;
 
 export const errorCodes: Readonly<Record<KnownErrorCode, ErrorCodeRow>> = table;
 
-/** The row of a code, or undefined for a code that is not listed. */
+/** The row of a code; undefined if it is not listed. */
 export function lookUpErrorCode(code: string): ErrorCodeRow | undefined {
   return Object.hasOwn(table, code) ? table[code as KnownErrorCode] : undefined;
 }

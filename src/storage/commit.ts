@@ -10,7 +10,7 @@ import { destinationFailure, systemCode } from './file-system-failure';
 import { syncFolder } from './folders';
 import { removeIfThere, type PartialFile } from './partial-file';
 
-/** `link(2)`; replaceable because some file systems have none. */
+/** `link(2)`; replaceable because some file systems do not support it. */
 export type Link = (existingPath: string, newPath: string) => void | Promise<void>;
 
 interface CommitOptions extends Pick<
@@ -25,15 +25,15 @@ interface CommitOptions extends Pick<
 }
 
 const maxNumber = 9999;
-/** A process that is stopped again whenever it may go on. */
+/** A process that is suspended before every commit gives up after this many checks. */
 const maxQuestions = 10;
 const linkUnsupported = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV']);
 
 /**
- * Gives the finished temporary file its final name in one step, so that nobody ever sees half a file. Answers the path it
- * has now, or undefined when the policy is `skip` and something stands there.
+ * Gives the finished temporary file its final name in one step, so that no reader ever sees a partial file. Returns the
+ * final path, or undefined if the policy is `skip` and the name is taken.
  *
- * A later attempt takes a file of the same bytes for the one that a lost attempt has finished.
+ * A later attempt accepts a file with the same bytes as the result of a lost attempt.
  */
 export async function commitPartial(options: CommitOptions): Promise<string | undefined> {
   const { filePath, onExisting, uri } = options;
@@ -66,13 +66,14 @@ export function alreadyExists(uri: string): StorageError {
 }
 
 /**
- * Runs a step that gives the final name, when this attempt may. Between the last question and the step's call of the system nothing is
- * awaited: a process that is stopped there, and wakes when another attempt has done the work, would replace newer results.
+ * Runs the step that gives the final name, if this attempt may. Nothing is awaited between the last `mayCommit` and the
+ * system call: a process that is suspended there, and resumes after another attempt has finished, would replace newer
+ * results.
  */
 async function commit<Result>(options: CommitOptions, step: () => Result | Promise<Result>): Promise<Result> {
   const { partial, signal, mayCommit, uri } = options;
   for (let questions = 0; questions < maxQuestions; questions += 1) {
-    // While the last bytes were made durable the job may have been cancelled, or the file taken away.
+    // While the last bytes were synced, the job may have been cancelled or the file taken over.
     await partial.assertOwned();
     signal?.throwIfAborted();
     const answer = mayCommit?.();
@@ -93,7 +94,7 @@ async function hasSameBytes({ bytes, sha256 }: CommitOptions, candidate: string)
   return (await describeFile(pathToFileURL(candidate).href))?.sha256 === sha256;
 }
 
-/** Unlike a rename, a link fails when the name is taken. False then. */
+/** Unlike a rename, a link fails if the name is taken; returns false then. */
 async function claim({ partial, link = linkSync }: CommitOptions, to: string): Promise<boolean> {
   try {
     const linked = link(partial.path, to);
@@ -101,14 +102,14 @@ async function claim({ partial, link = linkSync }: CommitOptions, to: string): P
   } catch (error) {
     if (linkUnsupported.has(systemCode(error))) return claimWithoutLink(partial, to);
     if (systemCode(error) !== 'EEXIST') throw error;
-    // A network file system may carry out a call whose answer is lost, and refuse its repeat.
+    // A network file system may carry out a call, lose the response, and refuse the retry.
     if (!partial.isAlso(to)) return takeOverPlaceholder(partial, to);
   }
   await removeIfThere(partial.path);
   return true;
 }
 
-/** A file that is created exclusively holds the name until the rename replaces it. */
+/** A file created exclusively reserves the name until the rename replaces it. */
 function claimWithoutLink(partial: PartialFile, to: string): boolean {
   let placeholder: number;
   try {
@@ -131,7 +132,7 @@ function claimWithoutLink(partial: PartialFile, to: string): boolean {
   return true;
 }
 
-/** What stands there may be the placeholder of an earlier attempt that was killed before its rename. */
+/** The existing file may be the placeholder of an earlier attempt that was killed before its rename. */
 function takeOverPlaceholder(partial: PartialFile, to: string): boolean {
   if (!partial.isPlaceholder(to)) return false;
   move(partial, to);
@@ -142,7 +143,7 @@ function move(partial: PartialFile, to: string): void {
   try {
     renameSync(partial.path, to);
   } catch (error) {
-    // As with a link: refused may be the repeat of a call that was carried out.
+    // As with a link: the refused call may be the retry of one that was carried out.
     if (systemCode(error) !== 'ENOENT' || !partial.isAlso(to)) throw error;
   }
 }

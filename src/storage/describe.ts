@@ -4,7 +4,7 @@ import { StorageError } from './errors';
 import { destinationFailure, systemCode } from './file-system-failure';
 import { toPath } from './file-uri';
 
-/** Size and SHA-256 of a file; undefined when there is none. */
+/** Size and SHA-256 of a file; undefined if it does not exist. */
 export async function describeFile(uri: string): Promise<{ bytes: number; sha256: string } | undefined> {
   const filePath = toPath(uri);
   const hash = createHash('sha256');

@@ -14,7 +14,7 @@ import { toPath } from './file-uri';
 
 const writable = constants.W_OK | constants.X_OK;
 
-/** Settles the output's path and proves, without writing anything, that it can be written. */
+/** Determines the output's path and checks, without writing anything, that it can be written. */
 export async function planDestination(options: {
   uri: string;
   suggestedName: string;
@@ -45,7 +45,7 @@ export async function planDestination(options: {
   }
 }
 
-/** By identity, not by name: a folder may have two names, and a file system may not tell upper from lower case. */
+/** Compares inodes, not names: a folder may have two names, and a file system may ignore case. */
 async function isSame(existing: Stats, sourceUri: string): Promise<boolean> {
   const source = await find(toPath(sourceUri), stat);
   return source?.ino === existing.ino && source.dev === existing.dev;
@@ -67,15 +67,15 @@ function isDirectory(uri: string): StorageError {
   });
 }
 
-/** Folders that do not exist yet are created by the write, in the nearest one that does, which this answers. */
+/** Returns the nearest existing folder; the write creates the missing folders in it. */
 async function findWritable(folder: string, uri: string): Promise<string> {
-  // Nearly always the folder is there. The separator at its end makes a file that stands there an error.
+  // The folder usually exists. The trailing separator makes it an error if the path is a file.
   if (await isAccessible(folder + path.sep)) return folder;
   let nearest = folder;
   let found = await find(nearest, stat);
   while (!found && path.dirname(nearest) !== nearest) {
     if (await find(nearest, lstat)) {
-      // A symbolic link that leads nowhere is no folder, and mkdir would not make one of it. Or another job has just made the folder.
+      // A dangling symbolic link is not a folder, nor can mkdir make it one. Or another job has just made the folder.
       found = await find(nearest, stat);
       break;
     }

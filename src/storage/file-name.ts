@@ -1,17 +1,14 @@
 import path from 'node:path';
 
-/** Linux, macOS and Windows all take names of this length; Linux counts bytes. */
+/** Linux, macOS and Windows all accept names of this length; Linux counts bytes. */
 export const maxNameBytes = 255;
 const maxExtensionBytes = 32;
 
-/**
- * A file name made of one that a service or another file suggests: never a path, never hidden, and a name on every system.
- * A name that is fine already comes back as it is.
- */
+/** Makes a suggested name safe: never a path, never hidden, valid on every system. Safe names stay unchanged. */
 export function makeSafeName(suggested: string): string {
   const lastSegment = suggested.split(/[/\\]/).findLast((segment) => /[^.\s]/.test(segment)) ?? '';
   const cleaned = wellFormed(lastSegment)
-    // Control characters, and the marks that make a name read other than it is.
+    // Control characters, and direction marks that make a name read differently from what it is.
     .replace(/[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu, '')
     .replace(/[<>:"|?*]/g, '_')
     .replace(/^[.\s]+|[.\s]+$/g, '');
@@ -25,7 +22,7 @@ export function numberName(name: string, number: number): string {
   return withSuffix(name, ` (${number})`);
 }
 
-/** The first `maxBytes` of a text in UTF-8, never half a character. */
+/** The first `maxBytes` of a text in UTF-8, without splitting a character. */
 export function cutToBytes(text: string, maxBytes: number): string {
   if (Buffer.byteLength(text) <= maxBytes) return text;
   let bytes = 0;
@@ -38,7 +35,7 @@ export function cutToBytes(text: string, maxBytes: number): string {
   return kept;
 }
 
-/** Puts a suffix before the extension; the stem gives way where the name would become too long. */
+/** Puts a suffix before the extension; shortens the stem if the name would be too long. */
 function withSuffix(name: string, suffix: string): string {
   const found = path.extname(name);
   const extension = Buffer.byteLength(found) <= maxExtensionBytes ? found : '';
@@ -46,7 +43,7 @@ function withSuffix(name: string, suffix: string): string {
   return cutToBytes(stem, maxNameBytes - Buffer.byteLength(suffix + extension)) + suffix + extension;
 }
 
-/** Half a surrogate pair cannot be written in UTF-8. */
+/** Replaces unpaired surrogates, which UTF-8 cannot encode. */
 function wellFormed(text: string): string {
   return Buffer.from(text).toString();
 }

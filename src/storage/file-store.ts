@@ -6,15 +6,15 @@ export interface SourceFile {
   readonly uri: string;
   readonly name: string;
   readonly size: number;
-  /** Local path, for a message; absent where the store is not a file system. */
+  /** Local path for messages; absent if the store is not a file system. */
   readonly path?: string;
-  /** As long as it stays the same nobody has written to the file; absent where the store has none. */
+  /** Stays the same until the file is written to; absent if the store has no such value. */
   readonly stamp?: string;
-  /** A new stream from the first byte; it fails with SOURCE_CHANGED when the file is not the one that `openSource` saw. */
+  /** A new stream from the first byte; fails with SOURCE_CHANGED if the file is not the one that `openSource` saw. */
   open(): Readable;
 }
 
-/** `uri` is the file's own, also where a folder was asked for. */
+/** `uri` is that of the file itself, even if a folder was requested. */
 export interface DestinationPlan {
   readonly kind: 'write' | 'skip';
   readonly uri: string;
@@ -26,7 +26,7 @@ export interface StoredFile {
   readonly bytes: number;
   /** Lower-case hex. */
   readonly sha256: string;
-  /** True when the policy was `skip` and the destination existed: the fields describe the file that was there. */
+  /** True if the policy was `skip` and the destination existed: the fields then describe the existing file. */
   readonly skipped: boolean;
 }
 
@@ -35,60 +35,62 @@ export interface WriteDestinationOptions {
   uri: string;
   /** The job's identity: names the temporary file, so that a later attempt finds what an earlier one left. */
   jobKey: string;
-  /** 1 for the first. A later one takes a file of the same bytes at the destination for what a lost attempt has finished. */
+  /** From 1. A later attempt accepts a file with the same bytes at the destination as the result of a lost attempt. */
   attempt: number;
   body: AsyncIterable<Uint8Array>;
-  /** Bytes that must arrive; fewer or more is SIZE_MISMATCH. */
+  /** Expected number of bytes; any other number fails with SIZE_MISMATCH. */
   expectedSize?: number | undefined;
   onExisting: OnExisting;
   /**
-   * Asked right before the file gets its final name: undefined when it may, now, in this very tick; a promise when it is to be asked again
-   * once that is fulfilled; a promise that is rejected when it must not, because another attempt took over. Default: it may.
+   * Called right before the file gets its final name. Returns undefined if this attempt may commit now, in this very
+   * tick; a promise to call again once it resolves; a promise that rejects if another attempt took over. Default: may
+   * commit.
    */
   mayCommit?: (() => Promise<void> | undefined) | undefined;
   signal?: AbortSignal | undefined;
   onProgress?: ((writtenBytes: number) => void) | undefined;
 }
 
-/** `uri` is the destination as the job has it: a file, or a folder that ends with `/`. */
+/** `uri` is the job's destination: a file, or a folder if it ends with `/`. */
 export interface MarkerOptions {
   uri: string;
-  /** The job's identity, the same in all its runs: a marker takes the place of one that an earlier run has left. */
+  /** The job's identity, the same in all its runs: a marker replaces one that an earlier run left. */
   jobKey: string;
-  /** What the marker says. */
+  /** The content of the marker. */
   runId: string;
 }
 
 /** How workers find out whether they see the same folder. */
 export interface FolderSharing {
-  /** Workers of the same view see the same files for certain. A short text that is the same for as long as that holds. */
+  /** A short text; workers with the same `view` are certain to see the same files. */
   readonly view: string;
-  /** Leaves something hidden in the destination's folder, which it makes where there is none; false: it can't, and nobody looks for it. */
+  /** Leaves a hidden marker in the destination's folder, made if missing. False: it cannot hold one; none is sought. */
   leaveMarker(options: MarkerOptions): Promise<boolean>;
-  /** Whether the one of this run is there. */
+  /** Whether this run's marker is there. */
   seesMarker(options: MarkerOptions): Promise<boolean>;
-  /** There may be none. */
+  /** Succeeds if there is no marker. */
   removeMarker(options: Pick<MarkerOptions, 'uri' | 'jobKey'>): Promise<void>;
 }
 
 /**
- * Where a job's files come from and go to. All failures are `StorageError`, except those of the body, the signal and `mayCommit`: any other error is
- * tried again until the step's deadline. Which code does what to a job: `docs/embedding/file-stores.md`.
+ * Where a job's files come from and go to. All failures are `StorageError`, except those of the body, the signal and
+ * `mayCommit`; any other error is retried until the step's deadline. How each code affects a job:
+ * `docs/embedding/file-stores.md`.
  */
 export interface FileStore {
-  /** Finds an input and proves that it can be read. Sources are never changed. */
+  /** Finds an input and checks that it can be read. Sources are never changed. */
   openSource(uri: string): Promise<SourceFile>;
   /**
-   * Settles the output's name and proves, without writing anything, that it can be written. A URI that ends with `/` is a
-   * folder; the file is then called `suggestedName`, made safe. Refuses a destination that is the file `source`.
+   * Determines the output's name and checks, without writing anything, that it can be written. A URI that ends with `/`
+   * is a folder; the file in it is named `suggestedName`, made safe. Refuses a destination that is the file `source`.
    */
   prepareDestination(options: {
     uri: string;
     suggestedName: string;
     onExisting: OnExisting;
-    /** The attempt that asks; a later one leaves a file that exists to `writeDestination`, as it may be the job's own. Default: 1. */
+    /** From 1. A later attempt leaves an existing file, perhaps the job's own, to `writeDestination`. Default: 1. */
     attempt?: number | undefined;
-    /** So many bytes are to come, or about as many: DESTINATION_FULL where there is evidently no room for them. Default: not looked at. */
+    /** Approximate number of bytes to come: DESTINATION_FULL if they evidently do not fit. Default: not checked. */
     expectedBytes?: number | undefined;
     source?: string | undefined;
   }): Promise<DestinationPlan>;
@@ -96,6 +98,6 @@ export interface FileStore {
   writeDestination(options: WriteDestinationOptions): Promise<StoredFile>;
   /** Removes the temporary files that any attempt of the job left beside the destination. */
   discardPartial(options: { uri: string; jobKey: string }): Promise<void>;
-  /** Absent where every worker sees the same files, as in an object store. */
+  /** Absent if every worker sees the same files, as in an object store. */
   readonly sharing?: FolderSharing | undefined;
 }

@@ -22,7 +22,7 @@ const destinationDiagnoses: Readonly<Record<string, Diagnosis>> = {
   EPERM: ['DESTINATION_NOT_WRITABLE', 'this user may not write there'],
   EROFS: ['DESTINATION_NOT_WRITABLE', 'the file system is read-only'],
   ENOTDIR: ['DESTINATION_NOT_WRITABLE', 'a part of its path is not a folder'],
-  // From mkdir, where a file stands in the place of the folder.
+  // From mkdir, if a file is in the folder's place.
   EEXIST: ['DESTINATION_NOT_WRITABLE', 'a part of its path is not a folder'],
   ENOENT: ['DESTINATION_NOT_WRITABLE', 'its folder was removed, or cannot be made'],
   ELOOP: ['DESTINATION_NOT_WRITABLE', 'its symbolic links form a loop'],
@@ -39,7 +39,6 @@ export function destinationFailure(error: unknown, uri: string): StorageError {
   return failure(error, { uri, doing: 'Cannot write', diagnoses: destinationDiagnoses });
 }
 
-/** `error.code` of a file system call. */
 export function systemCode(error: unknown): string {
   return systemErrorCode(error) ?? '';
 }
@@ -54,7 +53,7 @@ function failure(
     return new StorageError({ code: diagnosis[0], message: `${doing} ${uri}: ${diagnosis[1]}.`, uri, cause: error });
   }
   const reason = error instanceof Error ? error.message : String(error);
-  // EIO, EMFILE, ESTALE and their like: the next attempt may well succeed.
+  // EIO, EMFILE, ESTALE and others: the next attempt may succeed.
   return new StorageError({
     code: 'STORAGE_FAILED',
     message: `${doing} ${uri}: ${reason}`,

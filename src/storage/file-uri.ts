@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { StorageError } from './errors';
 
-/** The local path that a `file:` URI stands for. A trailing `/` stays. */
+/** The local path of a `file:` URI. A trailing `/` is kept. */
 export function toPath(uri: string): string {
   const url = URL.canParse(uri) ? new URL(uri) : undefined;
   if (url?.protocol !== 'file:') throw unsupported(uri, 'it is not a file: URI');

@@ -2,7 +2,7 @@ import { mkdir, stat, open } from 'node:fs/promises';
 import path from 'node:path';
 import { systemErrorCode } from '../shared/system-error';
 
-/** Makes a new name in the folder survive a power cut. Not every system lets a folder be synced; the file itself is safe by then. */
+/** Makes a new name in the folder survive a power cut, where the system can sync a folder; the file itself is safe. */
 export async function syncFolder(folder: string): Promise<void> {
   try {
     const handle = await open(folder, 'r');
@@ -16,10 +16,7 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/**
- * Makes a folder, and those above it that are missing. Node's recursive mkdir never ends on a file system that answers ENOENT to whoever makes
- * a folder in one that exists, such as /proc; this fails with ENOENT.
- */
+/** Makes a folder and its parents. Fails with ENOENT in /proc and the like, where Node's recursive mkdir hangs. */
 export async function makeFolder(folder: string): Promise<void> {
   try {
     await makeOne(folder);
@@ -31,7 +28,7 @@ export async function makeFolder(folder: string): Promise<void> {
   }
 }
 
-/** Whether it is there already, or somebody makes it at the same moment: what the call answers to that depends on the file system. */
+/** Succeeds if the folder exists or is created concurrently; the error for that depends on the file system. */
 async function makeOne(folder: string): Promise<void> {
   try {
     await mkdir(folder);

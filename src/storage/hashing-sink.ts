@@ -3,20 +3,20 @@ import type { FileHandle } from 'node:fs/promises';
 import { Writable } from 'node:stream';
 import { destinationFailure } from './file-system-failure';
 
-/** Bytes that may wait while a write is under way; they then go out in one call. */
+/** Bytes that may be buffered while a write is in progress; they are then written in one call. */
 const waitingBytes = 512 * 1024;
 
 interface SinkOptions {
   readonly handle: FileHandle;
   readonly uri: string;
-  /** Told the count as bytes arrive; what it throws fails the stream. */
+  /** Called with the total as bytes arrive; if it throws, the stream fails. */
   readonly onBytes: (bytes: number) => void;
 }
 
 /**
- * Writes a stream to a file and hashes it. Chunks go to the file as they came, without being joined first, and are hashed
- * while the system writes them: for a gigabyte that halves the processor time of reading the body with `for await`.
- * What it fails with itself is a `StorageError`, so that a failure of the body can be told from one of the file.
+ * Writes a stream to a file and hashes it. Chunks are written without being joined first, and hashed while the system
+ * writes them: for a gigabyte this halves the CPU time of reading the body with `for await`. Its own failures are
+ * `StorageError`, to distinguish them from failures of the body.
  */
 export class HashingSink extends Writable {
   readonly #options: SinkOptions;
@@ -32,7 +32,6 @@ export class HashingSink extends Writable {
     return this.#bytes;
   }
 
-  /** Once, after the stream has finished. */
   digest(): string {
     return this.#hash.digest('hex');
   }
@@ -57,13 +56,13 @@ export class HashingSink extends Writable {
       }
       onBytes(this.#bytes);
     } finally {
-      // Also when a count is refused: the file must not be closed under a write.
+      // Even if `onBytes` throws: the file must not be closed during a write.
       await writing;
     }
   }
 }
 
-/** The system may take less than it was given. */
+/** The system may write fewer bytes than it was given. */
 async function writeAll(handle: FileHandle, chunks: Buffer[]): Promise<void> {
   let { bytesWritten: skip } = await handle.writev(chunks);
   for (const chunk of chunks) {

@@ -1,4 +1,4 @@
-/** Where sources come from and results go: the interface of a store of your own, and the store of this machine's files. */
+/** Where sources come from and results go: the interface for custom stores, and the store of local files. */
 export { StorageError } from './errors';
 export type { StorageErrorCode } from './errors';
 export type {

@@ -13,7 +13,7 @@ import { writeLocalFile } from './write';
 
 export type * from './file-store';
 
-/** The store behind `file:` URIs. Replaceable are `link(2)`, which some file systems lack, and `statfs(2)`, which some answer with nothing. */
+/** The store for `file:` URIs. Some file systems lack `link(2)` or do not answer `statfs(2)`: both are replaceable. */
 export function createLocalFiles({
   link,
   freeBytes = freeBytesOf,

@@ -10,8 +10,8 @@ import { makeFolder } from './folders';
 import { markOf, removeIfThere } from './partial-file';
 
 /**
- * Folders of this machine: the marker is a symbolic link in the destination's folder, called like a temporary file of attempt 0, that leads
- * nowhere: its text is the run's id. A link takes no room, so that it is in nobody's way on a disk that is all but full.
+ * Marker for local folders: a dangling symbolic link in the destination's folder, named like a temporary file of
+ * attempt 0, whose target is the run's id. A link takes no room, so that it fits on a disk that is almost full.
  */
 export function createFolderSharing(): FolderSharing {
   return {
@@ -22,7 +22,7 @@ export function createFolderSharing(): FolderSharing {
   };
 }
 
-/** Processes of one boot and one mount namespace see the same files; where there are no such namespaces, those of one machine do. */
+/** Processes of one boot and mount namespace see the same files; without namespaces, those of one machine do. */
 function viewOfThisProcess(): string {
   let place: string;
   try {
@@ -46,10 +46,10 @@ async function atMarker<Result>(
   }
 }
 
-/** Another attempt of the upload, which was suspended, may leave its own at the same moment. */
+/** Another attempt of the upload that was suspended may leave its own marker at the same moment. */
 const linkTries = 5;
 
-/** Answers false where a folder can hold no links. */
+/** Returns false if the folder cannot hold links. */
 async function leave(markerPath: string, runId: string): Promise<boolean> {
   for (let triesLeft = linkTries; ;) {
     try {

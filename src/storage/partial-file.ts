@@ -6,23 +6,22 @@ import { StorageError } from './errors';
 import { cutToBytes, maxNameBytes } from './file-name';
 import { destinationFailure, systemCode } from './file-system-failure';
 
-/** Which destination and whose: what names a temporary file. */
+/** The destination and the attempt: together they name a temporary file. */
 export interface PartialIdentity {
   readonly uri: string;
-  /** The destination's path. */
   readonly filePath: string;
   readonly jobKey: string;
   readonly attempt: number;
 }
 
 /**
- * The temporary file of one attempt, in the destination's folder so that the final step is a rename. Its name is the same
- * whenever the attempt is, so what a killed worker left is found by the next attempt.
+ * The temporary file of one attempt, in the destination's folder so that the final step is a rename. The name depends
+ * only on job and attempt, so that the next attempt finds what a killed worker left.
  */
 export class PartialFile {
   readonly path: string;
   readonly handle: FileHandle;
-  /** Content of the file that holds the final name, for a moment, where there are no hard links. No other job's is the same. */
+  /** Content of the file that briefly reserves the final name if there are no hard links. Unique to the job. */
   readonly placeholder: string;
   readonly #uri: string;
   #isInPlace = false;
@@ -43,29 +42,26 @@ export class PartialFile {
     return new PartialFile({ path: partialPath, handle: await createAnew(partialPath), uri, mark });
   }
 
-  /** It has its final name, and no longer the temporary one. */
+  /** The file now has its final name instead of the temporary one. */
   markInPlace(): void {
     this.#isInPlace = true;
   }
 
-  /** Whether this name stands for the file too. At once, as it is asked in the middle of giving the file a name. */
+  /** Whether this name refers to the same file. Synchronous, as it is called while the file is being given its name. */
   isAlso(filePath: string): boolean {
     const mine = fstatSync(this.handle.fd, { bigint: true });
     const named = lstatSync(filePath, { bigint: true, throwIfNoEntry: false });
     return mine.ino === named?.ino && mine.dev === named.dev;
   }
 
-  /** Whether what stands there is a placeholder of this job. At once, as above. */
+  /** Whether the file is a placeholder of this job. Synchronous, as above. */
   isPlaceholder(filePath: string): boolean {
     const named = lstatSync(filePath, { throwIfNoEntry: false });
     if (named?.isFile() !== true || named.size !== this.placeholder.length) return false;
     return readFileSync(filePath, 'utf8') === this.placeholder;
   }
 
-  /**
-   * Fails when the name is gone or stands for another file: then a later attempt has taken over, and this one, a leftover
-   * of a worker that was given up, must not put its bytes in place.
-   */
+  /** Fails if the name is gone or refers to another file: a later attempt has taken over and owns the destination. */
   async assertOwned(): Promise<void> {
     if (await this.#isOwned()) return;
     throw new StorageError({
@@ -76,10 +72,7 @@ export class PartialFile {
     });
   }
 
-  /**
-   * Closes the file, and removes it unless it has its final name or belongs to another attempt by now. It never throws: by
-   * then the write has succeeded, or failed for a reason that matters more.
-   */
+  /** Closes the file; removes it unless it is in place or another attempt's. Never throws: the outcome is settled. */
   async discard(): Promise<void> {
     try {
       if (!this.#isInPlace && (await this.#isOwned())) await removeIfThere(this.path);
@@ -111,7 +104,7 @@ async function createAnew(filePath: string): Promise<FileHandle> {
   }
 }
 
-/** `rm` with `force` does the same with twice the calls. */
+/** `rm` with `force` does the same with twice the system calls. */
 export async function removeIfThere(filePath: string): Promise<void> {
   try {
     await unlink(filePath);
@@ -120,7 +113,7 @@ export async function removeIfThere(filePath: string): Promise<void> {
   }
 }
 
-/** Removes what attempts of a job left in a folder, whatever the output's name. Attempts count from 1: its marker stays. */
+/** Removes what attempts of a job left in a folder, whatever the output's name. Its marker has number 0 and stays. */
 export async function removePartials(folder: string, jobKey: string): Promise<void> {
   const ending = new RegExp(`^\\..*\\.${markOf(jobKey)}\\.[1-9]\\d*\\.part$`, 's');
   let names: string[];
@@ -134,12 +127,11 @@ export async function removePartials(folder: string, jobKey: string): Promise<vo
   await Promise.all(leftovers.map((name) => removeIfThere(path.join(folder, name))));
 }
 
-/** Whether a file is, or was, the temporary one of some job. */
 export function isPartialName(name: string): boolean {
   return /^\..*\.[0-9a-f]{12}\.\d+\.part$/s.test(name);
 }
 
-/** What names of a job's files hold, in place of its identity. */
+/** Stands for the job's identity in file names. */
 export function markOf(jobKey: string): string {
   return createHash('sha256').update(jobKey).digest('hex').slice(0, 12);
 }

@@ -1,14 +1,14 @@
 import { statfs } from 'node:fs/promises';
 import { StorageError } from './errors';
 
-/** Bytes that this user can still put into a folder; undefined where the file system does not tell. */
+/** Bytes that this user can still write to a folder; undefined if the file system does not say. */
 export type FreeBytes = (folder: string) => Promise<number | undefined>;
 
-/** Quotas are not seen: they show when the file is written. */
+/** Quotas are not included: they only show when the file is written. */
 export async function freeBytesOf(folder: string): Promise<number | undefined> {
   try {
     const { bsize, blocks, bavail, bfree } = await statfs(folder);
-    // What has no size of its own, as some network mounts and the memory of this machine, tells nothing.
+    // Some network mounts and in-memory file systems have no size of their own.
     if (blocks === 0) return undefined;
     return bsize * (process.getuid?.() === 0 ? bfree : bavail);
   } catch {
@@ -16,7 +16,7 @@ export async function freeBytesOf(folder: string): Promise<number | undefined> {
   }
 }
 
-/** @throws StorageError `DESTINATION_FULL` when so many bytes evidently do not fit. */
+/** @throws StorageError `DESTINATION_FULL` if the bytes evidently do not fit. */
 export async function assertRoom(options: {
   uri: string;
   folder: string;

@@ -7,16 +7,15 @@ import type { SourceFile } from './file-store';
 import { sourceFailure } from './file-system-failure';
 import { toPath } from './file-uri';
 
-/** Bytes asked of the file system at a time; with chunks of this order an upload runs at the speed of the connection. */
+/** Bytes per read; with chunks of this size an upload runs at the speed of the connection. */
 const chunkBytes = 512 * 1024;
 
-/** Finds a local file and proves that it can be read. */
 export async function openLocalSource(uri: string): Promise<SourceFile> {
   const filePath = toPath(uri);
   try {
     const seen = await stat(filePath, { bigint: true });
     refuseUnusable(seen, uri);
-    // access() asks for the real user where open() asks for the effective one, so only open() proves it.
+    // Only open() proves it: access() checks the real user, open() the effective one.
     await (await open(filePath, 'r')).close();
     return {
       uri,
@@ -31,7 +30,7 @@ export async function openLocalSource(uri: string): Promise<SourceFile> {
   }
 }
 
-/** Changes with every write: the time of the last change of the inode cannot be set back, unlike that of the content. */
+/** Changes with every write: unlike mtime, ctime cannot be set back. */
 export function fileStamp({ dev, ino, mtimeNs, ctimeNs }: BigIntStats): string {
   return [dev, ino, mtimeNs, ctimeNs].map((part) => part.toString(36)).join('-');
 }
@@ -57,7 +56,7 @@ function refuseUnusable(stats: BigIntStats, uri: string): void {
   }
 }
 
-/** Reads a file and fails when it is not, from first byte to last, the one that was seen. */
+/** Reads a file and fails if, at the first or last byte, it is not the file that was seen. */
 class SourceStream extends Readable {
   readonly #source: { uri: string; filePath: string; seen: BigIntStats };
   #handle: FileHandle | undefined;
@@ -89,7 +88,7 @@ class SourceStream extends Readable {
     const close = this.#handle?.close() ?? Promise.resolve();
     close.then(
       () => done(error),
-      // A file that was only read loses nothing when closing it fails.
+      // Closing a file that was only read cannot lose data.
       () => done(error),
     );
   }
@@ -97,7 +96,7 @@ class SourceStream extends Readable {
   async #readChunk(): Promise<Buffer | null> {
     const handle = this.#handle;
     if (!handle) return null;
-    // No more than there is: a large buffer for each small file would keep the collector busy.
+    // No more than the file holds: a large buffer for each small file would keep the garbage collector busy.
     const wanted = Math.min(Number(this.#source.seen.size) - this.#readBytes, chunkBytes);
     if (wanted > 0) {
       const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafeSlow(wanted), 0, wanted, null);

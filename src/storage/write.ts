@@ -19,19 +19,18 @@ interface LocalWriteOptions extends WriteDestinationOptions {
   freeBytes?: FreeBytes;
 }
 
-/** Streams a body into its destination; see `FileStore.writeDestination`. */
 export async function writeLocalFile(options: LocalWriteOptions): Promise<StoredFile> {
   const { uri, signal } = options;
-  // Closed whatever happens: an unread body would keep its connection open.
+  // Closed in every case: an unread body would keep its connection open.
   const body = options.body instanceof Readable ? options.body : Readable.from(options.body);
-  // It may fail before anybody reads from it; without a listener that would end the process.
+  // It may fail before it is read; without a listener that would end the process.
   body.on('error', () => undefined);
   try {
     const filePath = toPath(uri);
     signal?.throwIfAborted();
     const partial = await startPartial(filePath, options);
     try {
-      // Rather none of it than as much as there is room for: others write there too.
+      // Fails early rather than filling the disk that others use too.
       const folder = path.dirname(filePath);
       const { expectedSize, freeBytes = freeBytesOf } = options;
       if (expectedSize !== undefined) await assertRoom({ uri, folder, bytes: expectedSize, freeBytes });
@@ -44,7 +43,7 @@ export async function writeLocalFile(options: LocalWriteOptions): Promise<Stored
       await partial.discard();
     }
   } catch (error) {
-    // The signal destroys the body with an error of its own kind; callers look for the reason they gave.
+    // The signal destroys the body with an error of its own; callers expect the reason they gave.
     throw signal?.aborted ? signal.reason : error;
   } finally {
     body.destroy();
@@ -53,7 +52,7 @@ export async function writeLocalFile(options: LocalWriteOptions): Promise<Stored
 
 async function startPartial(filePath: string, { uri, jobKey, attempt }: WriteDestinationOptions): Promise<PartialFile> {
   try {
-    // The first attempt has no predecessor, and listing a folder of 40,000 outputs once for each would be felt.
+    // The first attempt has no predecessor, and listing a folder of 40,000 outputs once per output would be slow.
     if (attempt > 1) await removePartials(path.dirname(filePath), jobKey);
     const identity = { uri, filePath, jobKey, attempt };
     try {
@@ -68,7 +67,7 @@ async function startPartial(filePath: string, { uri, jobKey, attempt }: WriteDes
   }
 }
 
-/** Writes the body down, hashed on its way, and makes it durable. */
+/** Writes the body to the file, hashing it on the way, and syncs the file. */
 async function receive(
   body: Readable,
   handle: FileHandle,

@@ -2,7 +2,7 @@ import { endpoints, type Endpoint } from '../../contract/endpoints';
 
 export const endpointClasses = ['upload', 'submit', 'poll', 'download', 'info'] as const;
 
-/** Endpoints that are taken to share a limit; the document says only that some, such as uploads, have a stricter one. */
+/** Endpoints assumed to share a limit; the document says only that some, such as uploads, have a stricter one. */
 export type EndpointClass = (typeof endpointClasses)[number];
 
 const classes: Record<Endpoint, EndpointClass> = {

@@ -1,18 +1,18 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { parseRetryAfter } from '../../contract/retry-after';
 
-/** What an answer says about the rate limit (section "Limits"). A value that makes no sense is absent. */
+/** What a response says about the rate limit (section "Limits"). Invalid values are absent. */
 export interface RateHeaders {
   readonly limit?: number;
   readonly remaining?: number;
   readonly resetSeconds?: number;
-  /** Of a 429 only, in full. */
+  /** Only on a 429; never shortened. */
   readonly retryAfterSeconds?: number;
-  /** The request was refused. */
+  /** The request was refused with a 429. */
   readonly throttled: boolean;
 }
 
-/** A window of a day is the longest that is known; a reset beyond it is taken for a mistake. */
+/** The longest known window is a day; a larger reset is taken for a mistake. */
 const maxResetSeconds = 24 * 60 * 60;
 
 export function readRateHeaders(httpStatus: number, headers: IncomingHttpHeaders): RateHeaders {
@@ -30,13 +30,13 @@ export function readRateHeaders(httpStatus: number, headers: IncomingHttpHeaders
   };
 }
 
-/** The service's own clock tells how far away a date is: that of this machine may be days off. */
+/** A date is compared with the response's own Date header: this machine's clock may be days off. */
 export function readRetryAfter(headers: IncomingHttpHeaders): number | undefined {
   const answeredMs = Date.parse(headers.date ?? '');
   return parseRetryAfter(headers['retry-after'], Number.isNaN(answeredMs) ? Date.now() : answeredMs);
 }
 
-/** Some gateways write `10.0`, or `+10`. */
+/** Some gateways write `10.0` or `+10`. */
 function wholeNumber(header: string | string[] | undefined): number | undefined {
   const text = typeof header === 'string' ? header.trim() : '';
   return /^\+?\d{1,12}(\.0*)?$/.test(text) ? Number(text) : undefined;

@@ -1,17 +1,16 @@
 import type { EndpointClass } from './endpoint-class';
 import type { RateBucket } from './rate-bucket';
 
-/** How a request stands in line. */
 export interface Turn {
   readonly signal?: AbortSignal | undefined;
-  /** 1 is served first; default 3. Equals go by `since`. Those behind the default leave a part of each window to the others. */
+  /** 1 is served first; default 3. Ties go by `since`. Values above 3 leave part of each window to the others. */
   readonly priority?: number | undefined;
   /**
-   * When it asked for the first time: whoever was turned away comes back to its place. Milliseconds since the epoch, by whatever clock; a moment
-   * still ahead counts as now. Default: now.
+   * When the request was first made, in milliseconds since the epoch by any clock: a request that was turned away
+   * returns to its place. A moment in the future counts as now. Default: now.
    */
   readonly since?: number | undefined;
-  /** Longest time in line; a request that would wait longer is turned away at once. Default: 30,000. */
+  /** Longest wait; a request that would wait longer is turned away at once. Default: 30,000. */
   readonly maxWaitMs?: number | undefined;
 }
 
@@ -20,20 +19,19 @@ export class TurnedAway extends Error {
   override readonly name = 'TurnedAway';
 
   constructor(
-    /** About when its turn comes. */
+    /** Estimated time until its turn. */
     readonly waitMs: number,
-    /** After so long it should stand in line again; never before the end of a RETRY-AFTER. */
+    /** When to enter the line again; never before the end of a RETRY-AFTER. */
     readonly comeBackMs: number,
   ) {
     super(`The rate limit is about to let this request through in ${(waitMs / 1_000).toFixed(1)} s`);
   }
 }
 
-/** The clocks of a gate. */
 export interface Clocks {
-  /** Milliseconds of a clock that nobody sets: all waits go by it. */
+  /** Milliseconds of a monotonic clock; all waits use it. */
   readonly now: () => number;
-  /** Milliseconds since the epoch, which places in line are compared with. */
+  /** Milliseconds since the epoch; places in line are compared with it. */
   readonly wallNow: () => number;
 }
 
@@ -44,47 +42,48 @@ interface Place {
   readonly name: EndpointClass;
   readonly priority: number;
   readonly since: number;
-  /** Of those who asked at the same moment, who came first. */
+  /** Breaks ties between equal `since` values. */
   readonly arrival: number;
-  /** What it comes back with: its `since` as it was told. */
+  /** The `since` that the caller passed; identifies a request that returns. */
   readonly id: number;
 }
 
 interface Waiter<Permit> extends Place {
-  /** Lines may be joined and parted while it waits. */
+  /** Changes when lines are joined or split while the request waits. */
   line: Line<Permit>;
-  /** Ends its wait; one of the two is called, and once. */
+  /** Ends the wait; exactly one of the two is called, once. */
   readonly admit: (permit: Permit) => void;
   readonly leave: (reason: Error) => void;
 }
 
-/** Someone who was turned away and keeps its place. */
 interface Absent extends Place {
   readonly backAtMs: number;
 }
 
 /**
- * Whoever was turned away comes back this long before its turn, and at the latest after half of the wait: an estimate may be wrong, since
- * other workers come and go, and an allowance that nobody stands in line for is lost. A long wait so takes a few returns, each half as far.
+ * A request that was turned away returns this long before its turn, and at the latest after half of its wait: the
+ * estimate may be wrong, since other workers start and stop, and allowance is lost while the line is empty. A long wait
+ * therefore takes several returns, each half as far away.
  */
 const headStartMs = 3_000;
 const shortestAbsenceMs = 500;
-/** Who is taken in must expect to wait no longer than this part of what it can: the estimate may be too short. */
+/** A request is admitted only if its estimated wait is below this part of its maximum: estimates may be too short. */
 const surePart = 0.8;
-/** Temporal is up to a second late; whoever is later than this has gone to another worker or is not coming at all. */
+/** Temporal may be up to a second late; a request later than this went to another worker or is not coming back. */
 const absenceGraceMs = 2_000;
 
 const defaultPriority = 3;
 const defaultMaxWaitMs = 30_000;
 
 /**
- * Those who wait for one bucket, of one class of endpoints or of several that share it: these take turns, so that neither polls nor uploads
- * keep the others out. One timer serves all, so a thousand don't wake together.
+ * The requests that wait for one bucket, of one endpoint class or of several that share it. Classes take turns, so that
+ * neither polls nor uploads starve the others. One timer serves the whole line, so that a thousand waiters do not wake
+ * at once.
  */
 export class Line<Permit> {
   readonly #queues = new Map<EndpointClass, Waiter<Permit>[]>();
   #absent: Absent[] = [];
-  /** Classes in the order in which they were served last. */
+  /** Classes, least recently served first. */
   #served: EndpointClass[] = [];
   #timer: NodeJS.Timeout | undefined;
 
@@ -99,7 +98,7 @@ export class Line<Permit> {
     const since = turn.since ?? this.clocks.wallNow();
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
-      // A clock that ran ahead when the others asked must not put whoever asks after them before them for as long as it did.
+      // A `since` from a clock that ran ahead is capped at now; otherwise later requests would overtake this one.
       const before = this.#takeAbsence(since);
       const place = {
         name,
@@ -152,14 +151,13 @@ export class Line<Permit> {
     for (const queue of this.#queues.values()) for (const waiter of [...queue]) waiter.leave(reason);
   }
 
-  /** Takes over all who wait in the other line, and what is known of its bucket. */
+  /** Takes over all requests of the other line, and what is known of its bucket. */
   join(other: Line<Permit>): void {
     clearTimeout(other.#timer);
     this.bucket.absorb(other.bucket, this.clocks.now());
     for (const name of [...other.#queues.keys()]) this.takeOver(name, other);
   }
 
-  /** Takes over those of one class. */
   takeOver(name: EndpointClass, other: Line<Permit>): void {
     const moving = other.#queues.get(name) ?? [];
     other.#queues.delete(name);
@@ -169,7 +167,7 @@ export class Line<Permit> {
     other.#absent = other.#absent.filter((absent) => absent.name !== name);
   }
 
-  /** Lets through whoever may go, and sets the timer for the next. */
+  /** Lets through every request that may go, and sets the timer for the next. */
   advance(): void {
     clearTimeout(this.#timer);
     for (;;) {
@@ -219,7 +217,6 @@ export class Line<Permit> {
     return new TurnedAway(waitMs, comeBackMs);
   }
 
-  /** Where it stood, if it was turned away. */
   #takeAbsence(id: number): Absent | undefined {
     const now = this.clocks.now();
     const own = this.#absent.find((absent) => absent.id === id);
@@ -235,7 +232,7 @@ export class Line<Permit> {
       if (name === place.name) continue;
       const rivals = others.filter((other) => other.name === name);
       ahead += rivals.filter(({ priority }) => priority < place.priority).length;
-      // They take turns.
+      // Classes take turns.
       ahead += Math.min(rivals.filter(({ priority }) => priority === place.priority).length, own);
     }
     return this.bucket.estimateWaitMs(ahead, this.clocks.now());

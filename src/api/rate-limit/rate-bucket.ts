@@ -18,37 +18,40 @@ import {
 export type { Decision, Sent } from './rate-window';
 
 /**
- * What is known of one allowance, and whether a request may be sent now: pure, all times in milliseconds of the caller's clock.
+ * What is known of one allowance, and whether a request may be sent now. Pure; all times in milliseconds of the
+ * caller's clock.
  *
- * Nothing is sent at REMAINING 0 before RESET has passed, nor before the end of a RETRY-AFTER. RESET comes in whole seconds, so every
- * answer of a window bounds its end from above, and the lowest of these bounds counts. A window begins with one request alone, its scout: the
- * answer tells what the window allows. An answer may take minutes, as that to a long upload does. Others wait a second for it; then the window is
- * presumed to be like those before it, and where none is known, one more scout goes each second, until the first of all answers.
+ * Nothing is sent at REMAINING 0 before RESET has passed, nor before the end of a RETRY-AFTER. RESET comes in whole
+ * seconds, so every response in a window is an upper bound for its end, and the lowest bound counts. A window starts
+ * with a single request, the scout, whose response says what the window allows. A response may take minutes, for
+ * example to a long upload, so others wait only a second for it. Then the window is presumed to be like earlier ones;
+ * if none is known, one more scout is sent each second until one is answered.
  *
- * Others may spend the same allowance: REMAINING then falls by more than was sent here. From then on requests are spread: the next one is due when a
- * fair share of what remains, spread over the rest of the window, brings it. Whatever the shares add up to, that slows down before the
- * allowance is used up, so nobody is refused, and nobody needs to know how many others there are. The last tenth is always spread,
- * so that a worker that comes late finds something left, and is seen.
+ * Other workers may spend from the same allowance: REMAINING then falls by more than was sent here. From then on
+ * requests are spread: the next one is due when a fair share of what remains, spread over the rest of the window,
+ * reaches it. Whatever the shares add up to, this slows down before the allowance is used up, so that no request is
+ * refused and no worker needs to know how many others there are. The last tenth is always spread, so that a worker that
+ * joins late finds some allowance left and is noticed.
  *
- * A patient request, such as one of a batch, leaves that last part alone until the window is nearly over: an urgent one that comes in the middle of
- * a window finds something left too.
+ * A patient request, such as one of a batch, leaves that last part alone until the window is nearly over, so that an
+ * urgent request in the middle of a window still finds some allowance.
  */
 export class RateBucket {
   #window: RateWindow | undefined;
-  /** What windows are like here; the longest RESET tells how long. */
+  /** What windows are usually like; the longest RESET gives their length. */
   #usual: { limit: number; lengthMs: number; isTold: boolean } | undefined;
   #blockedUntilMs = 0;
-  /** Answers without rate-limit headers: the service has no limit, or does not tell. */
+  /** Responses have no rate-limit headers: the service has no limit or does not report it. */
   #silent = false;
-  /** Sent while no window was known, and neither answered nor part of a window by now: the oldest first. */
+  /** Requests sent while no window was known, not yet answered or assigned to a window; oldest first. */
   readonly #scouts = new Set<Sent>();
-  /** What part of the allowance is spent here, where others spend too. */
+  /** The part of the allowance spent here when other workers spend from it too. */
   #share = 0.5;
-  /** Windows for which others are still expected to spend from this allowance. */
+  /** Number of windows for which other workers are still expected to spend from this allowance. */
   #sharedFor = 0;
-  /** What the service's clock seems to be behind its own RESET. */
+  /** How much later than RESET the service's window seems to end. */
   #slackMs = 0;
-  /** 429s in a row that did not say how long to wait. */
+  /** Consecutive 429s that did not say how long to wait. */
   #mute = 0;
   readonly #random: () => number;
 
@@ -57,22 +60,19 @@ export class RateBucket {
     this.#blockedUntilMs = blockedUntilMs;
   }
 
-  /** The end of the last RETRY-AFTER. */
   get blockedUntilMs(): number {
     return this.#blockedUntilMs;
   }
 
-  /** Nobody else was seen to spend from this allowance lately. */
+  /** No other worker was recently seen to spend from this allowance. */
   get isAlone(): boolean {
     return this.#sharedFor === 0;
   }
 
-  /** Nothing is sent before this moment. */
   block(untilMs: number): void {
     this.#blockedUntilMs = Math.max(this.#blockedUntilMs, untilMs);
   }
 
-  /** Whether the next request may be sent now; else when to ask again. */
   decide(nowMs: number, { isPatient = false } = {}): Decision {
     if (nowMs < this.#blockedUntilMs) return { kind: 'wait', untilMs: this.#blockedUntilMs };
     if (this.#silent) return { kind: 'send' };
@@ -86,7 +86,7 @@ export class RateBucket {
       : decideAlone(window, request);
   }
 
-  /** A request is on its way. Exactly one of `answered`, `lost` and `unsent` follows. */
+  /** Records a request as sent. Exactly one of `answered`, `lost`, `settled` and `unsent` follows. */
   sent(nowMs: number, { isPatient = false } = {}): Sent {
     const window = this.#liveWindow(nowMs);
     const sent: Sent = { atMs: nowMs, window: undefined, isPatient };
@@ -117,7 +117,7 @@ export class RateBucket {
       lengthMs: Math.max(this.#usual?.isTold === true ? this.#usual.lengthMs : 0, told.resetMs),
       isTold: true,
     };
-    // Sent in an earlier window: what the service says of that one is of no use any more.
+    // Sent in an earlier window, so its headers are out of date.
     if (sent.window && sent.window !== window) return;
     if (!window) {
       this.#openAsTold(sent, told);
@@ -127,24 +127,23 @@ export class RateBucket {
     if (told.limit - remaining > window.own) this.#noteOtherWorkers(window);
   }
 
-  /** No answer came: the service may have counted the request. */
+  /** No response came: the service may have counted the request. */
   lost(sent: Sent): void {
     this.#settle(sent);
     if (sent.window) sent.window.remaining = Math.max(0, sent.window.remaining - 1);
   }
 
-  /** It was answered, and another bucket is told what. */
+  /** The response was passed to another bucket. */
   settled(sent: Sent): void {
     this.#settle(sent);
   }
 
-  /** It was not sent after all. */
   unsent(sent: Sent): void {
     this.#settle(sent);
     if (sent.window) sent.window.own -= 1;
   }
 
-  /** Another bucket turned out to be the same allowance. What is under way there may be counted or not: it is taken off. */
+  /** Another bucket proved to be the same allowance. Its requests in flight, counted or not, are subtracted. */
   absorb(other: RateBucket, nowMs: number): void {
     this.block(other.#blockedUntilMs);
     const mine = this.#liveWindow(nowMs);
@@ -155,11 +154,11 @@ export class RateBucket {
     this.#scouts.clear();
     this.#window = window;
     if (mine && theirs) merge(mine, theirs);
-    // What seemed to be spent by others was spent here.
+    // What other workers seemed to spend was spent here.
     if (window.limit - window.remaining <= window.own) this.#sharedFor = 0;
   }
 
-  /** About how long a request waits that has `ahead` others before it in line. */
+  /** Estimated wait of a request with `ahead` others before it in line. */
   estimateWaitMs(ahead: number, nowMs: number): number {
     const decision = this.decide(nowMs);
     const window = this.#window;
@@ -170,12 +169,12 @@ export class RateBucket {
       return (decision.kind === 'wait' ? decision.untilMs - nowMs : 0) + others;
     }
     const live = nowMs < this.#endOf(window) && nowMs >= this.#blockedUntilMs;
-    // Others may run out of work at any time; a line that is dry then is worse than one that is long.
+    // Other workers may run out of work at any time; an empty line is then worse than a long one.
     const share = this.#sharedFor > 0 ? Math.max(leastEstimatedShare, this.#share) : 1;
     const perWindow = Math.max(1, window.limit * share);
     const leftNow = live ? Math.max(0, leftOf(window) * share) : 0;
     if (ahead < leftNow) {
-      // Spread over the rest of the window, where others spend too.
+      // Spread over the rest of the window if other workers spend too.
       return this.#sharedFor > 0 ? ((this.#endOf(window) - nowMs) * ahead) / leftNow : 0;
     }
     const windows = Math.floor((ahead - leftNow) / perWindow);
@@ -198,7 +197,7 @@ export class RateBucket {
     return nowMs >= untilMs ? { kind: 'send' } : { kind: 'wait', untilMs };
   }
 
-  /** The window that the scout has begun, when its answer is late. */
+  /** The window that the scout has started, if its response is late. */
   #presume(nowMs: number): RateWindow | undefined {
     const [scout] = this.#scouts;
     if (!scout || !this.#usual || nowMs < scout.atMs + patienceMs) return undefined;
@@ -229,7 +228,6 @@ export class RateBucket {
     return window;
   }
 
-  /** All scouts belong to it. */
   #begin(fields: WindowFields): RateWindow {
     const window = createWindow(fields);
     for (const scout of this.#scouts) place(scout, window);
@@ -239,8 +237,9 @@ export class RateBucket {
   }
 
   /**
-   * A little more when the allowance went too slowly, a part less when it went fast: that way the workers' shares become alike.
-   * The beginning of a window, which is all that a worker with little to send sees of it, tells neither.
+   * Raises the share a little if the allowance was spent too slowly, and cuts it by a factor if it was spent fast, so
+   * that the workers' shares converge. The beginning of a window, all that a worker with little to send sees of it,
+   * proves neither.
    */
   #adaptShare(): void {
     const previous = this.#window;
@@ -260,7 +259,7 @@ export class RateBucket {
   }
 
   #throttled(sent: Sent, { limit, retryAfterSeconds, resetSeconds }: RateHeaders, nowMs: number): void {
-    // The first request after a reset, and the service says that it comes a moment too early.
+    // The first request after a reset was refused as slightly too early.
     const early = sent.window === undefined && (retryAfterSeconds ?? resetSeconds ?? 2) <= 1;
     if (early && this.#window && this.#window.lengthMs > 2_000) this.#slackMs = Math.min(1_000, this.#slackMs + 250);
     const seconds = retryAfterSeconds ?? resetSeconds;
@@ -269,14 +268,14 @@ export class RateBucket {
     this.block(nowMs + waitMs);
     this.#learnFromRefusal(sent, { limit, waitMs, nowMs });
     if (this.#scouts.size > 0) {
-      // Of the window that is used up.
+      // The scouts belong to the window that is used up.
       const fields = { limit: limit ?? this.#scouts.size, remaining: 0, toldMs: nowMs, endsAtMs: nowMs };
       this.#begin({ ...fields, beganMs: nowMs, lengthMs: waitMs });
     }
     this.#endWindow(sent, { limit, nowMs });
   }
 
-  /** How long windows are, where no answer has told yet, and where the first request after one that was presumed is told that it goes on. */
+  /** Learns how long windows are from a refusal, if no response has said so or a presumed window proves to go on. */
   #learnFromRefusal(refused: Sent, told: { limit: number | undefined; waitMs: number; nowMs: number }): void {
     const { limit, waitMs, nowMs } = told;
     if (limit !== undefined) this.#usual = { lengthMs: waitMs, isTold: false, ...this.#usual, limit };
@@ -286,7 +285,7 @@ export class RateBucket {
     if (goesOn) this.#usual.lengthMs = Math.max(this.#usual.lengthMs, nowMs + waitMs - window.beganMs);
   }
 
-  /** A request that was refused was not spent. */
+  /** A refused request was not spent. */
   #endWindow(refused: Sent, { limit, nowMs }: { limit: number | undefined; nowMs: number }): void {
     const window = this.#window;
     if (!window) return;
@@ -295,7 +294,7 @@ export class RateBucket {
       window.own = Math.max(0, window.own - 1);
       window.remaining = 0;
     }
-    // Whoever took the rest was not this worker.
+    // Other workers spent the rest.
     if (window.own < window.limit) this.#noteOtherWorkers(window);
     window.endsAtMs = Math.min(window.endsAtMs, nowMs);
   }
@@ -310,14 +309,14 @@ function clampShare(share: number): number {
   return Math.min(1, Math.max(0.1, share));
 }
 
-/** For so many windows after others were last seen. */
+/** How many windows other workers are expected for after they were last seen. */
 const sharedWindows = 5;
 const leastEstimatedShare = 0.35;
-/** So much of an allowance may stay unused before the shares grow. */
+/** How much of an allowance may stay unused before the share grows. */
 const unusedShare = 0.04;
-/** So long others wait for the answer to a scout. */
+/** How long other requests wait for a scout's response. */
 const patienceMs = 1_000;
-/** A guess at how long the line is, as long as nobody has answered, is no more than this. */
+/** Upper bound for the estimated wait as long as no response has come. */
 const longestGuessMs = 10_000;
-/** The service's window begins when it has received what was sent. */
+/** The service's window starts when the request arrives, up to this long after it was sent. */
 const underWayMs = 250;

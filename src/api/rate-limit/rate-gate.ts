@@ -10,19 +10,17 @@ export { TurnedAway, type Turn } from './line';
 /** A request that was let through. Exactly one of its methods must be called. */
 export interface Permit {
   answered(headers: RateHeaders): void;
-  /** It was sent, and no answer came. */
+  /** The request was sent, but no response came. */
   lost(): void;
-  /** It was not sent. */
   unsent(): void;
 }
 
-/** What outlives a process: how long the RETRY-AFTER of each class still lasts, in milliseconds. */
+/** What survives a restart: how long each class's RETRY-AFTER still lasts, in milliseconds. */
 export interface RateMemory {
   load(): Partial<Record<EndpointClass, number>>;
   save(restMs: Partial<Record<EndpointClass, number>>): void;
 }
 
-/** A request on its way. */
 interface Request {
   readonly name: EndpointClass;
   readonly bucket: RateBucket;
@@ -30,12 +28,12 @@ interface Request {
   readonly before: Before;
 }
 
-/** A class of which nobody knows whether it shares the window of one that was refused waits as long, but no longer than this. */
+/** When one class is refused, a class that may share its window waits just as long, but at most this long. */
 const longestHoldMs = 60_000;
 
 /**
- * Where the requests of one app wait until its rate limit lets them through: a line for each class of endpoints, or one for several whose
- * answers tell the same window. As long as that is not known, a 429 holds all of them back.
+ * Where the requests of one app wait until its rate limit lets them through: one line per endpoint class, or one for
+ * several classes whose responses describe the same window. As long as that is unknown, a 429 holds all of them back.
  */
 export class RateGate {
   readonly #lines = new Map<EndpointClass, Line<Permit>>();
@@ -44,7 +42,7 @@ export class RateGate {
   readonly #clocks: Clocks;
   #closed: Error | undefined;
 
-  /** The clocks are `performance.now` and `Date.now` unless others are given. */
+  /** The clocks default to `performance.now` and `Date.now`. */
   constructor({
     memory,
     now = () => performance.now(),
@@ -56,7 +54,7 @@ export class RateGate {
 
   /**
    * Resolves when the request may be sent.
-   * @throws TurnedAway when that would take longer than `maxWaitMs`; the signal's reason when it aborts.
+   * @throws TurnedAway if that takes longer than `maxWaitMs`; the reason of the signal or of `close`.
    */
   enter(endpoint: Endpoint, turn: Turn = {}): Promise<Permit> {
     if (this.#closed) return Promise.reject(this.#closed);
@@ -64,7 +62,7 @@ export class RateGate {
     return this.#lineOf(name).enter(name, turn);
   }
 
-  /** The service said, other than by a header, how long nothing of this class may be sent: that is no matter of a window. */
+  /** Blocks this class for a wait that the service gave other than in a header. It says nothing about a window. */
   block(endpoint: Endpoint, seconds: number): void {
     const name = classOf(endpoint);
     const untilMs = this.#clocks.now() + seconds * 1_000;
@@ -73,7 +71,7 @@ export class RateGate {
     this.#remember();
   }
 
-  /** Whoever stands in line, or comes later, fails with this reason. */
+  /** All waiting and later requests fail with this reason. */
   close(reason: Error): void {
     this.#closed = reason;
     for (const line of new Set(this.#lines.values())) line.close(reason);
@@ -119,7 +117,7 @@ export class RateGate {
     const { bucket: current } = this.#lineOf(name);
     if (current === bucket) bucket.answered(sent, headers, nowMs);
     else {
-      // Sent before lines were joined or parted.
+      // Sent before lines were joined or split.
       bucket.settled(sent);
       current.answered({ ...sent, window: undefined }, headers, nowMs);
     }
@@ -139,7 +137,7 @@ export class RateGate {
     const [line, others] = [this.#lineOf(name), this.#lineOf(other)];
     const now = this.#clocks.now();
     const [mineMs, theirsMs] = [line, others].map(({ bucket }) => Math.max(now, bucket.blockedUntilMs));
-    // A pause of one class alone, such as a daily limit, is no matter of the window; when it is over, the next answer tells once more.
+    // A pause of one class, such as a daily limit, says nothing about the window; after it the next response decides.
     if (line === others || mineMs !== theirsMs) return;
     const members = (of: Line<Permit>): EndpointClass[] =>
       endpointClasses.filter((each) => this.#lines.get(each) === of);
@@ -159,7 +157,7 @@ export class RateGate {
     return [...this.#lines].some(([other, each]) => other !== name && each === line);
   }
 
-  /** A request was refused: so may be those of any class that may share its window. */
+  /** After a refusal, holds back every class that may share the window. */
   #holdBack(name: EndpointClass, nowMs: number): void {
     const line = this.#lineOf(name);
     const untilMs = Math.min(line.bucket.blockedUntilMs, nowMs + longestHoldMs);

@@ -4,14 +4,14 @@ import { z } from 'zod';
 import { endpointClasses } from './endpoint-class';
 import type { RateMemory } from './rate-gate';
 
-/** The moment at which a wait ends is of the clock on the wall, which may be set; how long it lasted when it was written is not. */
+/** `untilMs` is wall-clock time, which may be adjusted; `restMs`, what was left at the time of writing, is not. */
 const waitSchema = z.object({ untilMs: z.number(), restMs: z.number() });
 const rememberedSchema = z.partialRecord(z.enum(endpointClasses), waitSchema);
 
 /**
- * Keeps the end of each RETRY-AFTER in a small file, so that a worker that starts again still waits for the rest of it: never longer than the
- * service asked, whatever clock is set meanwhile. Written on a 429 only.
- * Whatever is wrong with the file is no reason to stop working: then the service says once more how long to wait.
+ * Keeps the end of each RETRY-AFTER in a small file, so that a restarted worker waits for the rest of it, and never
+ * longer than the service asked, even if the clock was set meanwhile. Written only on a 429. A broken file stops
+ * nothing: the service then answers with the wait again.
  */
 export function createRateMemory(
   filePath: string,

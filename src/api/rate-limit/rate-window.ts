@@ -1,37 +1,35 @@
-/** One window of an allowance, as far as it is known, and how this worker spends it. All times in milliseconds of the caller's clock. */
+/** One window of an allowance, as far as known, and what is spent of it here. Times in ms of the caller's clock. */
 export interface RateWindow {
   limit: number;
-  /** As the service told last, or less. */
+  /** The value last reported by the service, or less. */
   remaining: number;
-  /** When it told. */
+  /** When `remaining` was reported. */
   toldMs: number;
   endsAtMs: number;
-  /** No answer that came at once has told its end yet: it is taken to be like those before it. */
+  /** No prompt response has reported its end yet: it is assumed to be like earlier windows. */
   isPresumed: boolean;
   /** When its first request was sent. */
   readonly beganMs: number;
   readonly lengthMs: number;
-  /** Sent here, the first included. */
+  /** Requests sent here, including the first. */
   own: number;
   underWay: number;
   lastSentMs: number;
-  /** After the last request, where others spend too. */
+  /** Pause after the last request if other workers spend too. */
   pauseMs: number;
-  /** Whether patient requests were sent in it: then others need not spread theirs. */
+  /** Whether patient requests were sent in it; then the others need not be spread. */
   hasPatient: boolean;
 }
 
 export type WindowFields = Pick<RateWindow, 'limit' | 'remaining' | 'toldMs' | 'endsAtMs' | 'beganMs' | 'lengthMs'>;
 
-/** A request on its way. */
 export interface Sent {
   readonly atMs: number;
-  /** The window it was sent in; absent as long as none is known. */
+  /** The window it was sent in; absent while none is known. */
   window: RateWindow | undefined;
   readonly isPatient: boolean;
 }
 
-/** What an answer says of the window. */
 export interface Told {
   readonly limit: number;
   readonly remaining: number;
@@ -39,14 +37,14 @@ export interface Told {
   readonly nowMs: number;
 }
 
-/** Whether the next request may be sent now; else when to ask again, at the latest: an answer may bring that moment forward. */
+/** Whether the next request may be sent now, or when to ask again at the latest: a response may bring that forward. */
 export type Decision = { readonly kind: 'send' } | { readonly kind: 'wait'; readonly untilMs: number };
 
-/** What of an allowance is spread over its window. */
+/** The part of an allowance that is spread over its window. */
 const reserveShare = 0.1;
-/** By this part of a window all of that is sent. */
+/** By this part of the window the whole reserve has been sent. */
 const lastReserved = 0.7;
-/** What of an allowance patient requests leave to others, until this part of its window. */
+/** The part of an allowance that patient requests leave to others until `patientUntil` of its window. */
 const patientReserveShare = 0.2;
 const patientUntil = 0.9;
 
@@ -55,7 +53,7 @@ interface Request {
   readonly isPatient: boolean;
 }
 
-/** An answer that takes longer may have been written at its beginning or at its end: what it says of a RESET is then vague. */
+/** A slower response may have been written at the start or at the end of the wait, so its RESET is imprecise. */
 const promptMs = 1_000;
 
 export function createWindow(fields: WindowFields): RateWindow {
@@ -63,7 +61,6 @@ export function createWindow(fields: WindowFields): RateWindow {
   return { ...fields, ...counts, isPresumed: true };
 }
 
-/** The request is one of this window. */
 export function place(sent: Sent, window: RateWindow): void {
   sent.window = window;
   window.own += 1;
@@ -72,7 +69,6 @@ export function place(sent: Sent, window: RateWindow): void {
   window.hasPatient ||= sent.isPatient;
 }
 
-/** Both turned out to be one. */
 export function merge(window: RateWindow, other: RateWindow): void {
   window.remaining = Math.max(0, Math.min(window.remaining, other.remaining) - other.underWay);
   window.endsAtMs = Math.min(window.endsAtMs, other.endsAtMs);
@@ -80,7 +76,6 @@ export function merge(window: RateWindow, other: RateWindow): void {
   window.hasPatient ||= other.hasPatient;
 }
 
-/** Takes in what the answer to a request of this window says. */
 export function update(window: RateWindow, sentMs: number, { limit, remaining, resetMs, nowMs }: Told): void {
   window.limit = limit;
   if (remaining <= window.remaining) {
@@ -93,14 +88,14 @@ export function update(window: RateWindow, sentMs: number, { limit, remaining, r
     return;
   }
   const isPrompt = nowMs - sentMs <= promptMs;
-  // Had it been written when the request was sent, and RESET been rounded up, it would end no sooner.
+  // Even if it was written when the request was sent and RESET was rounded up, the window ends no sooner than this.
   const earliestMs = sentMs + resetMs - 1_000;
   const isPossible = window.endsAtMs >= earliestMs && window.endsAtMs <= latestMs;
   if (isPrompt || !isPossible) window.endsAtMs = latestMs;
   window.isPresumed = !isPrompt;
 }
 
-/** Where nobody else spends: everything at once, but for the last tenth. */
+/** No other worker spends: sends everything at once, except for the last tenth. */
 export function decideAlone(window: RateWindow, { nowMs, isPatient }: Request): Decision {
   const { own, endsAtMs, lengthMs, hasPatient } = window;
   const mine = own + leftOf(window);
@@ -112,7 +107,7 @@ export function decideAlone(window: RateWindow, { nowMs, isPatient }: Request): 
   return sendFrom(endsAtMs - lengthMs * (1 - part), nowMs);
 }
 
-/** Where others spend too: a fair share of what remains, spread over the rest of the window. `endMs` is its end with what is allowed for. */
+/** Other workers spend too: spreads a fair share of the rest over the rest of the window. `endMs` includes slack. */
 export function decideShared(
   window: RateWindow,
   { nowMs, isPatient, share, endMs }: Request & { share: number; endMs: number },
@@ -129,17 +124,17 @@ export function decideShared(
   return sendFrom(isHurried ? nowMs : Math.min(lastSentMs + pauseMs, endMs), nowMs);
 }
 
-/** How long a fair share of what remains, spread over the rest of the window, lets the next request wait. */
+/** How long the next request waits if a fair share of what remains is spread over the rest of the window. */
 export function pauseAfter(
   window: RateWindow,
   { nowMs, share, endMs, random }: { nowMs: number; share: number; endMs: number; random: number },
 ): number {
   const mine = Math.max(0.5, share * unspent(window, share, nowMs));
-  // Some play, so that workers that began together part; much of it would let several take the last one at once.
+  // Some jitter separates workers that started together; more would let several take the last request at once.
   return (Math.max(0, endMs - nowMs) / mine) * (0.75 + random / 2);
 }
 
-/** What the service has not promised to anybody here. */
+/** What remains after the requests in flight. */
 export function leftOf({ remaining, underWay }: RateWindow): number {
   return remaining - underWay;
 }
@@ -148,13 +143,13 @@ function sendFrom(dueMs: number, nowMs: number): Decision {
   return nowMs >= dueMs ? { kind: 'send' } : { kind: 'wait', untilMs: dueMs };
 }
 
-/** What is left by now, when the others spread their part of it as this worker does. */
+/** What is left by now if other workers spread their part as this one does. */
 function unspent({ remaining, toldMs, endsAtMs, underWay }: RateWindow, share: number, nowMs: number): number {
   const passed = (nowMs - toldMs) / Math.max(1, endsAtMs - toldMs);
   return remaining * (1 - (1 - share) * Math.min(1, passed)) - underWay;
 }
 
-/** The last one or two of an allowance may be taken already by whoever sends at this very moment. */
+/** The last one or two requests of an allowance may already be taken by a worker that is sending right now. */
 function keptBack({ limit }: RateWindow): number {
   return Math.min(2, Math.max(1, limit * reserveShare));
 }

@@ -1,18 +1,17 @@
 import type { EndpointClass } from './endpoint-class';
 import type { RateHeaders } from './headers';
 
-/** What the answers of one class say of its window, and how often it was used here. */
+/** What the responses of one class say about its window, and how often it was used here. */
 interface Tally {
   readonly limit: number;
   remaining: number;
-  /** When it was told last. */
+  /** When `remaining` was last reported. */
   toldMs: number;
   endsAtMs: number;
-  /** Answers of this window: so many requests the service has counted at least. */
+  /** Responses in this window: the service has counted at least this many requests. */
   answered: number;
 }
 
-/** A tally as it was at a certain time. */
 interface Seen extends Readonly<Tally> {
   readonly tally: Tally;
 }
@@ -23,7 +22,6 @@ export interface Before {
   readonly known: ReadonlyMap<EndpointClass, Seen>;
 }
 
-/** An answer to a request of one class, and what was known before it. */
 interface Answer {
   readonly name: EndpointClass;
   readonly before: Before;
@@ -49,25 +47,27 @@ export interface Finding {
 
 interface Relation {
   state: 'unknown' | 'shared' | 'separate';
-  /** Answers in a row that fit one window for both. */
+  /** Consecutive responses that fit one window for both. */
   inRow: number;
-  /** So many make them one again. */
+  /** How many are needed to treat them as one again. */
   needed: number;
 }
 
-/** RESET is in whole seconds, and an answer takes its time. */
+/** RESET is in whole seconds, and a response takes time to arrive. */
 const vagueMs = 1_100;
-/** Of an answer that took longer nobody knows of which moment it tells. */
+/** It is unknown which moment a slower response describes. */
 const promptMs = 1_000;
 const fewestInRow = 4;
 const fewByOthers = 2;
 
 /**
- * Which classes of endpoints share one window: the document does not say, the headers do. Of one window for two classes each answer tells less than
- * all before it, of whichever class. Of two windows, each falls by what was sent of its own class alone.
+ * Finds out which endpoint classes share a window: the document does not say, the headers do. If two classes share a
+ * window, each response reports less than all before it, of either class. If they do not, each window falls only by
+ * what its own class sent.
  *
- * An answer that can't be of the window of the other class proves that they differ. One that fits proves less, where other workers spend from the same
- * allowances: so what is taken for one window is taken apart by the first answer that does not fit, and is put together ever more slowly.
+ * A response that cannot belong to the other class's window proves that they differ. One that fits proves less if other
+ * workers spend from the same allowances: what is taken for one window is therefore split by the first response that
+ * does not fit, and joined again ever more slowly.
  */
 export class WindowEvidence {
   readonly #tallies = new Map<EndpointClass, Tally>();
@@ -78,7 +78,7 @@ export class WindowEvidence {
     return this.#relation(one, other).state === 'separate';
   }
 
-  /** A request is on its way; `settled` follows when it no longer is. */
+  /** A request is in flight until `settled` is called. */
   sent(name: EndpointClass, nowMs: number): Before {
     this.#underWay.set(name, this.#underWayOf(name) + 1);
     const alive = [...this.#tallies].filter(([, tally]) => nowMs < tally.endsAtMs);
@@ -89,7 +89,7 @@ export class WindowEvidence {
     this.#underWay.set(name, this.#underWayOf(name) - 1);
   }
 
-  /** What the answer says about this class and others. `isAlone`: nobody else was seen to spend the other's allowance. */
+  /** What the response says about this class and others. `isAlone`: no other worker spends the other's allowance. */
   answered({ name, before, headers, nowMs, isAlone }: AnswerOf): Finding[] {
     const { limit, remaining, throttled, retryAfterSeconds, resetSeconds } = headers;
     const seconds = retryAfterSeconds ?? resetSeconds;
@@ -113,25 +113,25 @@ export class WindowEvidence {
     const known = before.known.get(other);
     if (!theirs || theirs !== known?.tally) return 'none';
     if (limit !== theirs.limit) return 'against';
-    // Their window may be over for the service by now.
+    // Their window may already be over for the service.
     if (nowMs + vagueMs > theirs.endsAtMs) return 'none';
     if (!endsWith(theirs, answer)) return 'against';
     const own = before.known.get(name);
     const ownBefore = own && endsWith(own.tally, answer) ? own.answered : 0;
     const most = Math.min(known.remaining, limit - known.answered - ownBefore) - 1;
     if (!throttled && remaining > most) return 'against';
-    // What was sent of its own class may be all that was counted.
+    // The requests of its own class may be all that was counted.
     if (remaining >= limit - 1 - this.#spent(name, answer)) return 'none';
     const together = [...this.#tallies.keys()].filter((each) => each === name || !this.areSeparate(name, each));
     const spent = together.reduce((total, each) => total + this.#spent(each, answer), 1);
     if (remaining >= limit - spent) return 'explains';
-    // Others took some meanwhile, but hardly so many more than would use it all up evenly.
+    // Other workers took some meanwhile, but hardly more than would use it up evenly.
     const pace = known.remaining / (theirs.endsAtMs - known.toldMs);
     const byOthers = fewByOthers + 2 * pace * (nowMs - known.toldMs);
     return known.remaining - remaining <= spent - known.answered - ownBefore + byOthers ? 'fits' : 'unlikely';
   }
 
-  /** What was sent of a class in a window that ends as this one does, as far as is known, with what is under way. */
+  /** The requests of a class, including those in flight, in a window that ends with this one as far as is known. */
   #spent(name: EndpointClass, answer: Answer): number {
     const tally = this.#tallies.get(name);
     return this.#underWayOf(name) + (tally && endsWith(tally, answer) ? tally.answered : 0);
@@ -165,7 +165,7 @@ export class WindowEvidence {
   }
 }
 
-/** Whether the window that was told of before may be the one that this answer tells of. */
+/** Whether the window reported earlier may be the one that this response reports. */
 function endsWith(tally: Tally, { nowMs, endsAtMs }: Answer): boolean {
   return nowMs < tally.endsAtMs && Math.abs(endsAtMs - tally.endsAtMs) <= vagueMs;
 }
@@ -183,5 +183,5 @@ function weigh(relation: Relation, evidence: Exclude<Evidence, 'none'>): void {
   if (isEnough || relation.inRow >= relation.needed) relation.state = 'shared';
 }
 
-/** How an answer fits one window for both classes: it can't be, hardly, it may be, or what was sent here alone makes it so. */
+/** How a response fits one window for both: impossible, unlikely, possible, or explained by our requests alone. */
 type Evidence = 'none' | 'against' | 'unlikely' | 'fits' | 'explains';

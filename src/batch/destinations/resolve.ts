@@ -7,9 +7,9 @@ export interface DestinationRules {
   /** Absolute path; absent: each result goes beside its source, or where the manifest says. */
   out: string | undefined;
   template: DestinationTemplate;
-  /** Extension of a target format's files, without the dot. */
+  /** File extension of a target format, without the dot. */
   extensionOf: (output: string) => string;
-  /** Folder of the manifest: where its relative destinations lie when there is no out folder. */
+  /** Base of the manifest's relative destinations if there is no out folder. */
   manifestFolder: string | undefined;
 }
 
@@ -18,7 +18,7 @@ export interface DestinationRequest {
   source: string;
   dir: string;
   output: string;
-  /** As the manifest names it. */
+  /** As written in the manifest. */
   destination?: string | undefined;
 }
 
@@ -28,9 +28,9 @@ export type ResolvedDestination =
 /**
  * Where a row's result goes.
  *
- * A destination that the manifest names is relative to the out folder, or without one to the manifest's folder, and must stay in there. An
- * absolute one is taken only without an out folder, since whoever names one wants everything in it, or when it lies in there. Ends it with `/`,
- * it is a folder, and the result is called as the template says.
+ * A destination in the manifest is relative to the out folder, or without one to the manifest's folder, and must stay
+ * inside. An absolute one must be inside the out folder if there is one. If it ends with `/`, it is a folder, and the
+ * template gives the file name.
  */
 export function resolveDestination(request: DestinationRequest, rules: DestinationRules): ResolvedDestination {
   const { destination } = request;
@@ -54,7 +54,7 @@ export function resolveDestination(request: DestinationRequest, rules: Destinati
   return checkNames(resolved);
 }
 
-/** Whether a path leads to something below a folder. */
+/** Whether a path is below a folder. */
 export function isInside(folder: string, file: string): boolean {
   const relative = path.relative(folder, file);
   return relative !== '' && relative !== '..' && !relative.startsWith(`..${path.sep}`) && !path.isAbsolute(relative);

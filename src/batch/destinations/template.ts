@@ -2,29 +2,23 @@ import path from 'node:path';
 import { closestName } from '../../shared/closest-name';
 import { makeSafeName } from '../../storage/file-name';
 
-/** What a template is filled with. */
 export interface TemplateValues {
   /** Folder of the source relative to the named one, with `/`; may be empty. */
   dir: string;
-  /** Name of the source without its extension. */
   name: string;
-  /** Extension of the result. */
   ext: string;
-  /** Extension of the source; empty when it has none. */
+  /** Extension of the source; empty if it has none. */
   from: string;
 }
 
-/** The result's path relative to the out folder, never outside of it. Names stay as they are where the system has such files. */
+/** The result's path relative to the out folder, never outside of it. Names are kept where the system allows them. */
 export type DestinationTemplate = (values: TemplateValues) => string;
 
 export const defaultTemplate = '{dir}/{name}.{ext}';
 const placeholders = ['dir', 'name', 'ext', 'from'] as const;
 type Part = { text: string } | { placeholder: (typeof placeholders)[number] };
 
-/**
- * Reads a template such as `{dir}/{name}.{ext}`.
- * @returns the template, or what is wrong with it.
- */
+/** Parses a template such as `{dir}/{name}.{ext}`; returns what is wrong with it if it is invalid. */
 export function parseTemplate(template: string): DestinationTemplate | { problem: string } {
   const parts: Part[] = [];
   for (const piece of template.split(/(\{[^{}]*\})/)) {

@@ -12,16 +12,16 @@ import {
   type RawRow,
 } from './manifest-row';
 
-/** Paths are at most 4 KiB: a longer record is a quote that was never closed. */
+/** Paths are at most 4 KiB: a longer record is an unclosed quote. */
 const maxRecordBytes = 64 * 1024;
 
-/** With `encoding: null` the parser leaves the bytes as they are, so that we can tell in which field they are no UTF-8. */
+/** With `encoding: null` the parser returns raw bytes, so that the field that is not UTF-8 can be named. */
 interface CsvRecord {
   record: Buffer[];
   info: Info;
 }
 
-/** Rows of a CSV manifest with a header row. Whatever is wrong becomes a finding; rows without one are yielded. */
+/** The valid rows of a CSV manifest with a header row; each error becomes a finding. */
 export async function* readCsvManifest(
   chunks: AsyncIterable<Buffer>,
   reading: ManifestReading,
@@ -42,13 +42,13 @@ export async function* readCsvManifest(
     relax_column_count: true,
     skip_empty_lines: true,
     max_record_size: maxRecordBytes,
-    // An error would take the records with it that came before and were not read yet.
+    // An error would also discard the records before it that were not read yet.
     skip_records_with_error: true,
   });
   parser.on('skip', ({ code, message, ['lines']: line }: CsvError) => {
     if (failure) return;
     failure = { code, message, line: Number(line) };
-    // Where a quote is out of place nobody knows what a record is.
+    // After a misplaced quote the boundaries of records are unknown.
     input.unpipe(parser);
     setImmediate(() => parser.end());
   });
@@ -76,7 +76,7 @@ export async function* readCsvManifest(
   if (!columns) findings.add('MANIFEST_INVALID', `${name} is empty. Its first line names the columns: source,output`);
 }
 
-/** Which column each field belongs to; undefined when rows can't be read with this header. */
+/** The column of each field; undefined if rows cannot be read with this header. */
 function readHeader(
   record: readonly Buffer[],
   { line, reading: { name, defaultOutput, findings } }: { line: number; reading: ManifestReading },
@@ -137,7 +137,7 @@ function rowOf(
   return findings.count > before ? undefined : checkRow(raw, { line, term: 'column', reading });
 }
 
-/** UTF-8, or Windows-1252, which spreadsheet programs of the West write when they are asked for CSV: a warning tells the first line of it. */
+/** Decodes UTF-8 or else Windows-1252, as Western spreadsheet programs write CSV; warns of the first such line. */
 class ValueDecoder {
   #warned = false;
 
@@ -189,7 +189,7 @@ function explain({ code, line, message }: { code: string; line: number; message:
   }
 }
 
-/** What separates the columns of a CSV manifest, and where its header stands. */
+/** The separator of a CSV manifest, and the line of its header. */
 interface CsvForm {
   readonly separator: string;
   readonly separatorName: string;
@@ -204,10 +204,10 @@ const separators = [
 ] as const;
 
 /**
- * Spreadsheet programs write semicolons where a comma is part of numbers. The header tells, whose names are known, so that nothing is
- * guessed; or a line `sep=;` before it, as those programs write it too.
+ * Spreadsheet programs write semicolons in locales with a decimal comma. The separator is not guessed: it follows from
+ * the known names in the header, or from a line `sep=;` before it, which these programs also write.
  *
- * @param head the beginning of the manifest, of two lines at least.
+ * @param head the beginning of the manifest, at least two lines.
  */
 function csvFormOf(head: string): CsvForm {
   const named = /^"?sep=([,;\t])"?[\r\n]/i.exec(head)?.[1];

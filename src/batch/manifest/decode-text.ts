@@ -3,7 +3,7 @@ import { peek } from '../peek';
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** The text that UTF-8 bytes stand for; undefined when they are none, rather than a text that is not what was meant. */
+/** Decodes UTF-8; undefined if the bytes are invalid, rather than text with replacement characters. */
 export function decodeText(bytes: Uint8Array): string | undefined {
   try {
     return decoder.decode(bytes);
@@ -12,7 +12,7 @@ export function decodeText(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** The text that the bytes stand for in Windows-1252; undefined when they have a byte that stands for nothing there. */
+/** Decodes Windows-1252; undefined if a byte is not assigned there. */
 export function decodeWindows1252(bytes: Buffer): string | undefined {
   const text = latin1ToWindows1252(bytes.toString('latin1'));
   return /[\x80-\x9f]/.test(text) ? undefined : text;
@@ -20,22 +20,18 @@ export function decodeWindows1252(bytes: Buffer): string | undefined {
 
 const utf8Mark = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Beginnings of UTF-16: a byte order mark, or a letter of ASCII, with one of which each manifest begins. */
+/** How UTF-16 starts: with a byte order mark, or with an ASCII character, as every manifest does. */
 const utf16 = [
   { encoding: 'utf-16le', isIn: ([first, second]: Buffer) => (first === 0xff && second === 0xfe) || second === 0 },
   { encoding: 'utf-16be', isIn: ([first, second]: Buffer) => (first === 0xfe && second === 0xff) || first === 0 },
 ];
 
-/** It is UTF-16 and ends within a letter, or has none where one should be. */
+/** UTF-16 text that ends within a character or holds an invalid one. */
 export class DamagedTextError extends Error {
   override readonly name = 'DamagedTextError';
 }
 
-/**
- * The text of a manifest in UTF-8 without a byte order mark, also when it is UTF-16, which spreadsheet programs call "Unicode text".
- *
- * @throws DamagedTextError
- */
+/** The text in UTF-8 without a byte order mark, also if it is UTF-16 ("Unicode text"). Throws DamagedTextError. */
 export async function* inUtf8(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const { head, all } = await peek(chunks, (seen) => seen.length >= utf8Mark.length);
   const encoding = head.length < 2 ? undefined : utf16.find(({ isIn }) => isIn(head))?.encoding;

@@ -5,7 +5,7 @@ import type { ManifestColumn, ManifestReading, ManifestRow, RawRow } from './man
 
 const maxLineBytes = 64 * 1024;
 
-/** Rows of a manifest with one JSON object a line. Whatever is wrong becomes a finding; rows without one are yielded. */
+/** The valid rows of a manifest with one JSON object per line; each error becomes a finding. */
 export async function* readJsonlManifest(
   chunks: AsyncIterable<Buffer>,
   reading: ManifestReading,

@@ -2,11 +2,11 @@ import { closestName } from '../../shared/closest-name';
 import { formatNameOf } from '../../shared/format-name';
 import type { Findings } from '../plan/findings';
 
-/** One row of a manifest that a person wrote, with all values as they stand there. */
+/** One row of a user's manifest, with all values as written. */
 export interface ManifestRow {
-  /** From 1; of a row that a quoted line break makes longer, the first. */
+  /** From 1; the first line of a row with quoted line breaks. */
   line: number;
-  /** What the form of the manifest calls a column. */
+  /** What the manifest's format calls a column. */
   term: ColumnTerm;
   source: string;
   output: string;
@@ -19,18 +19,17 @@ export type ManifestColumn = (typeof manifestColumns)[number];
 export type ColumnTerm = 'column' | 'key';
 export type RawRow = Partial<Record<ManifestColumn, string>>;
 
-/** What the readers of all forms of manifests are given. */
 export interface ManifestReading {
-  /** As it was typed. */
+  /** As typed. */
   name: string;
-  /** Target format of the rows that name none. */
+  /** Default target format. */
   defaultOutput: string | undefined;
   findings: Findings;
-  /** What a person should know of a manifest that can be run. */
+  /** For what the user should know about a manifest that can be run. */
   warnings: Findings;
 }
 
-/** The row when all of its values can be used; each that can't becomes a finding. */
+/** The row if all of its values are valid; each invalid value becomes a finding. */
 export function checkRow(
   raw: RawRow,
   { line, term, reading }: { line: number; term: ColumnTerm; reading: ManifestReading },
@@ -63,13 +62,13 @@ export function checkRow(
   };
 }
 
-/** Ends the message about a column that manifests don't have. */
+/** The end of a message about an unknown column. */
 export function suggestColumn(column: string): string {
   const closest = closestName(column, manifestColumns);
   return closest === undefined ? `Columns are ${manifestColumns.join(', ')}.` : `Did you mean ${closest}?`;
 }
 
-/** Formats don't begin or end with spaces; file names may, so those are taken as they are. */
+/** Formats do not begin or end with spaces; file names may, so they are not trimmed. */
 function valueOf(text: string | undefined): string | undefined {
   const trimmed = text?.trim();
   return trimmed === '' ? undefined : trimmed;

@@ -5,15 +5,15 @@ import { DamagedTextError, inUtf8 } from './decode-text';
 import { readJsonlManifest } from './jsonl-manifest';
 import type { ManifestReading, ManifestRow } from './manifest-row';
 
-/** Beginnings of files that people take for CSV. */
+/** How files start that users mistake for a manifest. */
 const otherKinds: readonly { bytes: Buffer; advice: string }[] = [
   { bytes: Buffer.from('PK\u0003\u0004'), advice: 'is a spreadsheet. Save it as CSV in UTF-8.' },
   { bytes: Buffer.from('['), advice: 'is one JSON array. Write one object a line instead.' },
 ];
 
 /**
- * Rows of a manifest as a person wrote it: CSV or JSON Lines, told apart by the name, and without one by the first character. In memory for
- * one row at a time. Everything that is wrong becomes a finding; a manifest with findings is not to be run.
+ * The rows of a user's manifest: CSV or JSON Lines by its extension, or else by its first character. Holds one row in
+ * memory at a time. Every error becomes a finding; a manifest with findings must not be run.
  */
 export async function* readManifest(
   chunks: AsyncIterable<Buffer>,

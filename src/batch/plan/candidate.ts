@@ -7,31 +7,29 @@ import { readManifest } from '../manifest/read-manifest';
 import { findSources, type SourceLookup, type SourceSelection } from '../sources/find-sources';
 import type { Findings } from './findings';
 
-/** What may become a row of the plan. */
 export interface Candidate {
   /** Absolute path. */
   source: string;
-  /** As it was typed, or is built from what was. */
+  /** As the user typed it, or derived from that. */
   shown: string;
-  /** What a message about another row calls this one. */
+  /** How messages about other rows refer to this one. */
   place: string;
-  /** Of a row of a manifest. */
+  /** Only for a row of a manifest. */
   term?: ColumnTerm;
-  /** Folder of the source relative to the named one; empty where they are the same. */
+  /** Folder of the source relative to the named folder; empty if they are the same. */
   dir: string;
   output: string;
   input?: string | undefined;
   destination?: string;
-  /** `row`: of a manifest; the others as in `FoundSource`. */
+  /** `row`: from a manifest; the others as in `FoundSource`. */
   how: 'row' | 'named' | 'listed' | 'found';
 }
 
-/** Begins a message about one value of a candidate: which row and column it is of, if it is of a manifest. */
+/** The start of a message about one value of a candidate: its row and column, if it comes from a manifest. */
 export function whereIs({ place, term }: Candidate, column: 'source' | 'destination'): string {
   return term === undefined ? '' : `${place}, ${term} ${column}: `;
 }
 
-/** Every file that was named or found is to be converted to one format. */
 export async function* candidatesOfSources(
   selection: SourceSelection & { to: string; input?: string },
   lookup: SourceLookup,
@@ -43,19 +41,19 @@ export async function* candidatesOfSources(
 }
 
 export interface ManifestSelection {
-  /** Absolute path, or the bytes. */
+  /** Absolute path, or the content. */
   manifest: string | AsyncIterable<Buffer>;
-  /** As it was typed; of CSV and JSON Lines it tells which, by its extension. */
+  /** As typed; its extension tells CSV from JSON Lines. */
   name: string;
-  /** Relative sources are in there. Absolute path. */
+  /** Absolute path; relative sources start from it. */
   folder: string;
-  /** Target format of the rows that name none. */
+  /** Default target format. */
   to?: string;
-  /** Input format of the rows that name none. */
+  /** Default input format. */
   input?: string;
 }
 
-/** The rows of a manifest; what is wrong with others becomes a finding. */
+/** The valid rows of a manifest; each error in another row becomes a finding. */
 export async function* candidatesOfManifest(
   { manifest, name, folder, to, input: defaultInput }: ManifestSelection,
   { problems, warnings, signal }: { problems: Findings; warnings: Findings; signal: AbortSignal | undefined },

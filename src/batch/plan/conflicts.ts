@@ -2,7 +2,6 @@ import path from 'node:path';
 import { comparablePath } from '../../shared/comparable-path';
 import { KeyTable } from './key-table';
 
-/** What of a row can be in the way of another one. */
 export interface ConflictCheck {
   row: number;
   /** Absolute path. */
@@ -10,22 +9,19 @@ export interface ConflictCheck {
   output: string;
   /** Absolute path. */
   destination: string;
-  /** Of the file, so that a link to it is known; absent where there is none. */
+  /** Device and inode of the source, to recognise links to it; absent if it does not exist. */
   sourceIdentity?: string | undefined;
-  /** Of the file that is at the destination already. */
+  /** Device and inode of the file already at the destination. */
   destinationIdentity?: string | undefined;
 }
 
-/** Two rows of which one must go. `otherRow` may be the row itself. */
+/** A conflict between two rows. `otherRow` may be the row itself. */
 export interface Conflict {
   kind: 'sameSource' | 'sameDestination' | 'destinationIsSource' | 'sourceIsDestination' | 'destinationIsFolder';
   otherRow: number;
 }
 
-/**
- * Finds rows that are in each other's way, among any number of them, and in one pass. Names are compared as file systems do that don't
- * tell upper from lower case.
- */
+/** Finds conflicts among any number of rows in one pass. Names are compared regardless of case, as some systems do. */
 export class Conflicts {
   readonly #conversions = new KeyTable();
   readonly #sources = new KeyTable();
@@ -34,7 +30,7 @@ export class Conflicts {
   readonly #existing = new KeyTable();
   #lastFolder = '';
 
-  /** Takes the row in; the first conflict is the answer. */
+  /** Adds the row and returns its first conflict. */
   add({ row, source, output, destination, sourceIdentity, destinationIdentity }: ConflictCheck): Conflict | undefined {
     const conflict = (kind: Conflict['kind'], otherRow: number | undefined): Conflict[] =>
       otherRow === undefined ? [] : [{ kind, otherRow }];
@@ -42,7 +38,7 @@ export class Conflicts {
     const destinationKey = comparablePath(destination);
     const sameSource = conflict('sameSource', this.#conversions.claim(`${output}\0${source}`, row));
     const sameDestination = conflict('sameDestination', this.#destinations.claim(destinationKey, row));
-    // A file may be converted twice, to two formats: the first row stands for both.
+    // A file may be converted to two formats: its first row stands for both.
     this.#sources.claim(sourceKey, row);
     const found = [
       ...sameSource,
@@ -55,7 +51,7 @@ export class Conflicts {
     return found[0];
   }
 
-  /** A destination that exists may be a source under another name. */
+  /** An existing destination may be a source under another name. */
   #compareIdentities(
     { row, sourceIdentity, destinationIdentity }: Pick<ConflictCheck, 'row' | 'sourceIdentity' | 'destinationIdentity'>,
     conflict: (kind: Conflict['kind'], otherRow: number | undefined) => Conflict[],
@@ -72,7 +68,7 @@ export class Conflicts {
     return found;
   }
 
-  /** A result can't stand where another one needs a folder. */
+  /** A result cannot have the name of a folder that another result needs. */
   #compareFolders(
     row: number,
     destination: string,
@@ -80,7 +76,7 @@ export class Conflicts {
   ): Conflict[] {
     const found = conflict('destinationIsFolder', this.#folders.get(comparablePath(destination)));
     let folder = path.dirname(destination);
-    // Rows come folder by folder, mostly.
+    // Rows mostly come folder by folder.
     if (folder === this.#lastFolder) return found;
     this.#lastFolder = folder;
     while (path.dirname(folder) !== folder) {

@@ -14,17 +14,17 @@ const draftRow = z.object({
   destination: z.string(),
   output: z.string(),
   input: z.string().exactOptional(),
-  /** Of the source as it was first seen; absent where it can't be read. */
+  /** Of the source when first seen; absent if it cannot be read. */
   stamp: z.string().exactOptional(),
   bytes: z.number(),
-  /** Something is at the destination. */
+  /** Something already exists at the destination. */
   exists: z.boolean(),
 });
 
-/** A row that was checked by itself, before it was compared to what earlier runs did. */
+/** A row that was checked by itself but not yet compared with earlier runs. */
 export type DraftRow = z.infer<typeof draftRow>;
 
-/** The rows between the two passes of planning, on disk since there may be any number of them. */
+/** The rows between the two passes of planning, on disk because their number is unlimited. */
 export class DraftFile {
   private constructor(
     private readonly folder: string,
@@ -45,7 +45,6 @@ export class DraftFile {
     return this.writer.write(row);
   }
 
-  /** What was written so far. */
   async *rows(signal?: AbortSignal): AsyncGenerator<DraftRow> {
     await this.writer.flush();
     const stream = createReadStream(path.join(this.folder, 'draft.jsonl'), { signal });

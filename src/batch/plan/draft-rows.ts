@@ -9,13 +9,13 @@ import type { Findings, NamedRow } from './findings';
 import { look, type FileSnapshot } from './look';
 import { mapOrdered } from './map-ordered';
 
-/** Files that were seen but are no rows, by the reason. */
+/** Number of files that were found but are not rows, by reason. */
 export interface LeftOut {
-  /** Named more than once, for example by a pattern and by the folder. */
+  /** Found more than once, for example by a pattern and in a folder. */
   repeated: number;
   /** Not changed since `modifiedSince`. */
   unmodified: number;
-  /** Changed within `settledForMs`: someone may still be writing. */
+  /** Changed within `settledForMs`, so possibly still being written. */
   unsettled: number;
   /** Results of an earlier run of this batch, found in the folder of the sources. */
   ownResults: number;
@@ -47,10 +47,9 @@ interface Seen {
 }
 
 /**
- * The first pass: each candidate is looked at and given a destination, those that can be rows are written down, in their order, and
- * everything that is in the way of a run becomes a problem.
- *
- * @returns destinations of which the latest run knows nothing, and the runs before may.
+ * The first pass: checks each candidate, resolves its destination and writes the valid rows to the draft in order.
+ * Everything that prevents a run becomes a problem.
+ * @returns destinations that the latest run does not know but older runs may.
  */
 export async function draftRows(drafting: Drafting): Promise<string[]> {
   const { candidates, rules, draft, earlier, signal } = drafting;
@@ -135,7 +134,7 @@ function toRow(
   };
 }
 
-/** Sources that can't be converted are items that fail: one lost file must not stop forty thousand. */
+/** A source that cannot be converted is an item that fails: one missing file must not stop forty thousand. */
 function warnOf({ candidate, source, destination }: Seen, planned: DraftRow, warnings: Findings): void {
   const where = whereIs(candidate, 'source') + candidate.shown;
   if (source.kind === 'none') {
@@ -198,7 +197,7 @@ function reportConflict(
   }
 }
 
-/** Why two names that a person sees as two are one. */
+/** Explains why two names that look different are the same. */
 function unlikeness(other: NamedRow, { destination }: DraftRow): string {
   return other.destination === destination
     ? ''

@@ -1,13 +1,13 @@
-/** What can be found while a batch is planned. The codes are part of `--json`: they never change. */
+/** What planning a batch can find. The codes are part of `--json`: they never change. */
 export const findingCodes = [
-  /** The manifest can't be read as CSV or JSONL, or its columns are not those of a manifest. */
+  /** The manifest cannot be read as CSV or JSONL, or its columns are wrong. */
   'MANIFEST_INVALID',
-  /** The manifest is not UTF-8, and is read as what it most likely is. */
+  /** The manifest is not UTF-8 and is read in its most likely encoding. */
   'ENCODING_GUESSED',
-  /** A value in a row of the manifest, or of a list of files, is none. */
+  /** An invalid value in a row of the manifest or of a file list. */
   'ROW_INVALID',
   'SOURCE_NOT_FOUND',
-  /** A folder, a device, an empty file. */
+  /** A folder, a device or an empty file. */
   'SOURCE_UNUSABLE',
   /** The service does not convert such files. */
   'FORMAT_UNUSABLE',
@@ -28,16 +28,15 @@ export interface Finding {
   message: string;
 }
 
-/** The first findings, and how many there are in all. */
+/** The first findings, and the total number. */
 export interface FindingList {
   count: number;
   listed: readonly Finding[];
 }
 
-/** A row of the plan, as a message about another one names it. */
 export interface NamedRow {
   row: number;
-  /** What the row is called: its source, or its line in the manifest. */
+  /** How messages name the row: its source, or its line in the manifest. */
   place: string;
   source: string;
   destination: string;
@@ -49,7 +48,7 @@ interface PendingFinding {
   describe: (other: NamedRow) => string;
 }
 
-/** Every finding is counted; only the first ones are kept. */
+/** Counts every finding, but keeps only the first ones. */
 export class Findings {
   #count = 0;
   readonly #kept: (Finding | PendingFinding)[] = [];
@@ -64,12 +63,12 @@ export class Findings {
     this.#keep({ code, message });
   }
 
-  /** Of two rows, the first of which is known by its number alone until `name` is called. */
+  /** A finding about two rows; only the number of the other one is known until `list` is called. */
   addAbout(code: FindingCode, otherRow: number, describe: (other: NamedRow) => string): void {
     this.#keep({ code, otherRow, describe });
   }
 
-  /** @param rows all rows, of which those that messages name are looked up in one go. */
+  /** @param rows all rows; those that messages refer to are looked up in one pass. */
   async list(rows: () => AsyncIterable<NamedRow>): Promise<FindingList> {
     const wanted = new Set(this.#kept.flatMap((each) => ('otherRow' in each ? [each.otherRow] : [])));
     const found = new Map<number, NamedRow>();
@@ -93,7 +92,7 @@ export class Findings {
 
 const maxTold = 5;
 
-/** A plan has problems, so there is no run. The code is that of the first; the message tells the first few of them. */
+/** A plan has problems, so there is no run. The code is that of the first; the message lists the first few. */
 export class RefusedPlanError extends Error {
   override readonly name = 'RefusedPlanError';
   readonly code: FindingCode;

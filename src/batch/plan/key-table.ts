@@ -1,24 +1,23 @@
 import { hash } from 'node:crypto';
 
-/** Of a slot: 96 bits of the key's SHA-256, and the row plus one. */
+/** A slot holds 96 bits of the key's SHA-256, and the row plus one. */
 const wordsPerSlot = 4;
 const fullAt = 0.7;
 
 /**
- * Which row holds a key, in 23 to 46 bytes a key however long the keys are: 96 bits of each are kept, so that two of a million keys are taken
- * for one with a chance of 1 in 10^17.
+ * Maps keys to rows in 23 to 46 bytes per key, however long the keys are: it keeps 96 bits of each hash, so that the
+ * chance of a collision among a million keys is 1 in 10^17.
  */
 export class KeyTable {
   #slots = new Uint32Array(1024 * wordsPerSlot);
   #size = 0;
 
-  /** The row that holds the key. */
   get(key: string): number | undefined {
     const row = this.#slots[this.#find(wordsOf(key)) + 3] ?? 0;
     return row === 0 ? undefined : row - 1;
   }
 
-  /** Gives the key to a row unless another holds it, which is then the answer. */
+  /** Assigns the key to a row, unless another row holds it, which is then returned. */
   claim(key: string, row: number): number | undefined {
     const words = wordsOf(key);
     const at = this.#find(words);
@@ -30,7 +29,7 @@ export class KeyTable {
     return undefined;
   }
 
-  /** Where the key stands, or is to stand. */
+  /** The index of the key's slot, or of the empty slot for it. */
   #find([first, second, third]: KeyWords): number {
     const slots = this.#slots;
     const mask = slots.length / wordsPerSlot - 1;

@@ -3,19 +3,18 @@ import { lstat, stat } from 'node:fs/promises';
 import { systemErrorCode } from '../../shared/system-error';
 import { fileStamp } from '../../storage/source';
 
-/** What is at a path right now. */
 export type FileSnapshot =
   | { kind: 'file'; identity: string; stamp: string; bytes: number; mtimeMs: number }
   | { kind: 'folder'; identity: string }
   | { kind: 'other'; identity: string }
-  /** Also a symbolic link that leads nowhere. */
+  /** Includes a dangling symbolic link. */
   | { kind: 'none'; reason: string; isLink: boolean };
 
-/** Looks at a file, through symbolic links. */
+/** Follows symbolic links. */
 export async function look(file: string): Promise<FileSnapshot> {
   let isLink = false;
   try {
-    // Most destinations don't exist yet: one call tells, and that they are no link to nowhere.
+    // Most destinations don't exist yet: a single lstat shows that, and that they are no dangling link.
     const named = await lstat(file, { bigint: true });
     isLink = named.isSymbolicLink();
     return snapshotOf(isLink ? await stat(file, { bigint: true }) : named);

@@ -1,4 +1,4 @@
-/** The results of an asynchronous step in the order of its inputs, with at most `concurrency` steps under way. */
+/** The results of an asynchronous step in input order, with at most `concurrency` steps in flight. */
 export async function* mapOrdered<Input, Output>(
   inputs: AsyncIterable<Input>,
   { concurrency, signal }: { concurrency: number; signal?: AbortSignal | undefined },
@@ -9,7 +9,7 @@ export async function* mapOrdered<Input, Output>(
     for await (const input of inputs) {
       signal?.throwIfAborted();
       const result = step(input);
-      // It is awaited later; until then a failure must not end the process.
+      // It is awaited later; until then a rejection must not end the process.
       result.catch(() => undefined);
       underWay.push(result);
       if (underWay.length >= concurrency) yield await next(underWay);

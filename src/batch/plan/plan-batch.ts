@@ -21,34 +21,34 @@ import { repeatRow } from './repeat-row';
 import { writeRun } from './write-run';
 
 export interface PlanBatchOptions {
-  /** What to convert: files to one format, or the rows of a manifest. */
+  /** Files to convert to one format, or a manifest. */
   what: (SourceSelection & { to: string; input?: string }) | ManifestSelection;
-  /** Folder of the batch: holds its runs. Absolute path; made when it does not exist. */
+  /** Absolute path of the batch's folder, which holds its runs; created if missing. */
   batchFolder: string;
   /** Absolute path of the current folder. */
   cwd: string;
-  /** Absolute path of the folder of the results. Default: each beside its source, or where the manifest says. */
+  /** Absolute path of the output folder. Default: beside each source, or as the manifest says. */
   out?: string | undefined;
   /** Default: `{dir}/{name}.{ext}`. */
   template?: string | undefined;
-  /** Extension of a target format's files, without the dot. Default: the format's name up to the first hyphen. */
+  /** File extension of a target format, without the dot. Default: the format's name up to the first hyphen. */
   extensionOf?: ((output: string) => string) | undefined;
-  /** Leaves out files that changed within this time, and those that change until it has passed once more. Default: takes every file. */
+  /** Leaves out files that changed within this time, or that change while planning waits this long. Default: off. */
   settledForMs?: number | undefined;
-  /** Files that are not there yet are no problem. Default: no. */
+  /** Allows sources that match no files yet. Default: no. */
   mayBeEmpty?: boolean | undefined;
-  /** What becomes of conversions that an earlier run may have been charged for. Default: `resubmit`. */
+  /** What to do with conversions that an earlier run may have been charged for. Default: `resubmit`. */
   onUnknownOutcome?: OnUnknownOutcome | undefined;
   /** Converts those in any case. Default: no. */
   resubmit?: boolean | undefined;
-  /** What is known beforehand of what the service refuses. Default: nothing. */
+  /** Asks in advance what the service would refuse. Default: not asked. */
   ask?: AskPair | undefined;
   /** Writes no run. */
   dryRun?: boolean | undefined;
-  /** Read when `-` is among the sources. */
+  /** Read if `-` is among the sources. */
   stdin?: AsyncIterable<Buffer> | undefined;
   signal?: AbortSignal | undefined;
-  /** Holds the rows while they are compared, some hundred bytes for each. Default: the system's. */
+  /** Holds the draft rows, a few hundred bytes each. Default: the system's. */
   temporaryFolder?: string | undefined;
   /** For tests. */
   clock?: PlanClock | undefined;
@@ -66,12 +66,13 @@ const systemClock: PlanClock = {
 };
 
 /**
- * Makes the plan of a batch out of what a person named, and when nothing is in its way the manifest of a new run. Safe to repeat: what
- * earlier runs did is not done again, and nothing but the new run's folder is written.
+ * Plans a batch and, if there are no problems, writes the manifest of a new run. Safe to repeat: what earlier runs did
+ * is not done again, and only the new run's folder is written.
  *
- * In bounded memory: some hundreds of bytes a row. A plan with `settledForMs` takes at least that long if there is anything to do.
+ * Uses a few hundred bytes of memory per row. With `settledForMs` it takes at least that long if there is anything to
+ * do.
  *
- * @throws DamagedRunError when the results of an earlier run can't be read; the signal's reason.
+ * @throws DamagedRunError if the results of an earlier run cannot be read; the signal's reason.
  */
 export async function planBatch(options: PlanBatchOptions): Promise<PlannedBatch> {
   const { signal } = options;
@@ -80,7 +81,7 @@ export async function planBatch(options: PlanBatchOptions): Promise<PlannedBatch
   try {
     return await new BatchPlanning(options, draft).plan();
   } catch (error) {
-    // A stream that was aborted fails with an error of its own kind.
+    // An aborted stream fails with an error of its own.
     signal?.throwIfAborted();
     throw error;
   } finally {
@@ -121,7 +122,7 @@ class BatchPlanning {
     };
   }
 
-  /** Where results go; undefined when what was asked for makes no sense. */
+  /** The rules for destinations; undefined if the options are invalid. */
   async #settleRules(): Promise<DestinationRules | undefined> {
     const { out, template: asked = defaultTemplate, extensionOf = extensionFromName, what } = this.options;
     const template = parseTemplate(asked);
@@ -136,7 +137,7 @@ class BatchPlanning {
     return { out, template, extensionOf, manifestFolder: 'manifest' in what ? what.folder : undefined };
   }
 
-  /** Both passes over everything that was named. */
+  /** Both passes over all candidates. */
   async *#rows(rules: DestinationRules): AsyncGenerator<SettledRow> {
     const { batchFolder, onUnknownOutcome, resubmit, ask, settledForMs, signal, what } = this.options;
     const earlier = await EarlierResults.read(batchFolder, signal);
@@ -175,13 +176,13 @@ class BatchPlanning {
     return candidatesOfSources(what, { cwd, stdin, skippedFolders, problems, warnings, signal });
   }
 
-  /** One pause for all rows, begun by the first that needs it. */
+  /** One pause for all rows, started by the first row that needs it. */
   #pause(ms: number): () => Promise<void> {
     let pause: Promise<void> | undefined;
     return () => (pause ??= this.#clock.sleep(ms, this.options.signal));
   }
 
-  /** A person who named something that holds nothing has most likely mistyped it. */
+  /** Sources that match nothing are most likely mistyped. */
   #refuseNothing(rows: number): void {
     const { what, mayBeEmpty } = this.options;
     const isEmpty = rows === 0 && Object.values(this.#leftOut).every((count) => count === 0);
@@ -198,7 +199,7 @@ async function* nothing(): AsyncGenerator<never> {
   // No rows.
 }
 
-/** Sources are hashed at the same time as others are looked at. */
+/** Allows hashing some sources while others are checked. */
 const comparisonsUnderWay = 8;
 
 interface Settling {
@@ -207,12 +208,12 @@ interface Settling {
   leftOut: LeftOut;
   rules: RepetitionRules;
   ask: AskPair | undefined;
-  /** Resolves when sources may be looked at a second time; absent: once is enough. */
+  /** Resolves when sources may be checked a second time; absent if once is enough. */
   secondLook: (() => Promise<void>) | undefined;
   signal: AbortSignal | undefined;
 }
 
-/** The second pass: each row is compared to what earlier runs did, and of those to do only the ones go on that nobody is writing to. */
+/** The second pass: compares each row with earlier runs, and drops rows to do whose source is still being written. */
 async function* settleRows(settling: Settling): AsyncGenerator<SettledRow> {
   const { rows, leftOut, signal } = settling;
   const settle = (row: DraftRow) => settleRow(row, settling);
@@ -222,7 +223,7 @@ async function* settleRows(settling: Settling): AsyncGenerator<SettledRow> {
   }
 }
 
-/** Undefined when the source has changed since it was drafted. */
+/** Undefined if the source has changed since it was drafted. */
 async function settleRow(
   row: DraftRow,
   { earlier, rules, ask, secondLook, signal }: Settling,

@@ -4,20 +4,18 @@ import { Findings } from './findings';
 import type { FormatCount, PlannedBatch, RefusedCount } from './planned-batch';
 import { extensionOf } from './refuse-row';
 
-/** A row of the new manifest, and what the counts need of it. */
 export interface SettledRow {
   item: Omit<BatchItem, 'item'>;
-  /** Of the source. */
+  /** Size of the source. */
   bytes: number;
-  /** Something is at the destination. */
+  /** Something already exists at the destination. */
   exists: boolean;
 }
 
-/** Counts the rows of a plan as they come. */
 export class PlanCounts {
   rows = 0;
   todo = 0;
-  /** Rows that an earlier run may have been charged for, and that are not converted again. */
+  /** Rows that an earlier run may have been charged for and that are not converted again. */
   kept = 0;
   /** Rows to do whose destination holds something that no run of this batch wrote. */
   readonly existing = new Findings();

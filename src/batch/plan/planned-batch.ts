@@ -3,9 +3,8 @@ import type { BatchRun } from '../runs/run-folders';
 import type { LeftOut } from './draft-rows';
 import type { FindingList } from './findings';
 
-/** How much of one conversion there is to do. */
 export interface FormatCount {
-  /** The named input format, or the source's extension in lower case; empty when there is neither. */
+  /** The given input format, or the source's extension in lower case; empty if there is neither. */
   input: string;
   /** Of the sources, in lower case. */
   extension: string;
@@ -14,35 +13,33 @@ export interface FormatCount {
   bytes: number;
 }
 
-/** Files of one kind that the service does not convert. */
 export interface RefusedCount extends Omit<FormatCount, 'bytes'> {
   refusal: Refusal;
 }
 
-/** What a batch would do, or is about to. */
 export interface PlannedBatch {
-  /** The new run; absent when there are problems, when nothing is to be done, and of a dry run. */
+  /** The new run; absent if there are problems or nothing to do, and for a dry run. */
   run?: BatchRun;
-  /** Rows of the manifest: `done`, `kept`, `refused` and `todo` together. */
+  /** Rows of the manifest: the sum of `done`, `kept`, `refused` and `todo`. */
   rows: number;
-  /** Converted by an earlier run from the same content, and still there. */
+  /** Converted by an earlier run from the same content; the result still exists. */
   done: number;
-  /** An earlier run may have been charged for them and brought no result: policy `fail` converts them only with `resubmit`. */
+  /** An earlier run may have been charged but brought no result: policy `fail` converts these only with `resubmit`. */
   kept: number;
-  /** Rows that fail without being sent, since the service does not convert them; the most frequent first. */
+  /** Rows that fail without being sent because the service does not convert them, most frequent first. */
   refused: RefusedCount[];
   todo: number;
-  /** Of the sources to do. */
+  /** Total size of the sources to do. */
   bytes: number;
-  /** Of the rows to do, the most frequent first. */
+  /** Of the rows to do, most frequent first. */
   formats: FormatCount[];
   /** Rows to do that replace the result of an earlier run. */
   replaced: number;
   /** Rows to do whose destination holds something that no run of this batch wrote: the batch's `onExisting` decides. */
   existing: FindingList;
   leftOut: LeftOut;
-  /** What keeps the batch from being run; no run was made. */
+  /** What prevents the batch from running; no run was written. */
   problems: FindingList;
-  /** What a person should know: files left out, and rows whose items will fail. */
+  /** Files left out, and rows whose items will fail. */
   warnings: FindingList;
 }

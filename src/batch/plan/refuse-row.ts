@@ -1,23 +1,22 @@
 import type { BatchItem, Refusal } from '../../shared/batch';
 import type { EarlierRow } from '../runs/earlier-row';
 
-/** What is asked of a row before a job is started for it. */
 export interface AskedPair {
-  /** Of the source, in lower case; empty when it has none. */
+  /** Of the source, in lower case; empty if there is none. */
   extension: string;
-  /** Input format; absent: by the extension. */
+  /** Input format; absent: decided by the extension. */
   input?: string;
   output: string;
-  /** Something is at the destination that no run of the batch put there. */
+  /** Something is at the destination that no run of the batch wrote. */
   exists: boolean;
 }
 
-/** Why the service would refuse the row; undefined when it would not, or when nobody knows. Asked for every row, so an answer has to be kept. */
+/** Why the service would refuse the row; undefined if it would not or is unknown. Asked for every row: cache it. */
 export type AskPair = (pair: AskedPair) => Promise<Refusal | undefined>;
 
 /**
- * The row, with the service's refusal where it is known beforehand: an upload would be lost on it. Rows that earlier runs may have left
- * something of, a job or a result at the service, are for a job to look into.
+ * Adds the service's refusal to the row if it is known in advance, which saves the upload. Rows for which earlier runs
+ * may have left a job or a result at the service are left to a job.
  */
 export async function refuseRow<Row extends Omit<BatchItem, 'item'>>(
   row: Row,
@@ -35,7 +34,7 @@ export async function refuseRow<Row extends Omit<BatchItem, 'item'>>(
   return refused ? { ...row, refused } : row;
 }
 
-/** Of a URI, in lower case; empty when there is none. */
+/** The extension of a URI in lower case; empty if there is none. */
 export function extensionOf(uri: string): string {
   return (/\.([^./]+)$/.exec(uri)?.[1] ?? '').toLowerCase();
 }

@@ -6,7 +6,6 @@ import { hashFile, sameContent } from '../hash-file';
 import type { ConversionOptions, Delivered, EarlierRow, Owed } from '../runs/earlier-row';
 import { look } from './look';
 
-/** A row, as far as it matters to whether it was done. */
 export interface RepeatedRow extends ConversionOptions {
   /** Absolute path. */
   source: string;
@@ -14,15 +13,15 @@ export interface RepeatedRow extends ConversionOptions {
   destination: string;
 }
 
-/** What a new run is told of a row that earlier runs know. */
+/** What a new run has to know about a row from earlier runs. */
 export type RepeatedItem = Pick<BatchItem, 'done' | 'kept' | 'earlier' | 'startedAs' | 'onExisting'>;
 
 /**
- * Compares a row to what earlier runs did at its destination.
+ * Compares a row with what earlier runs did at its destination.
  *
- * Done: asked for the same, the source has the same content, and the result is still there in its size. Replaced: not that, but the file at the
- * destination is, byte for byte, the one that a run wrote there, so no person's work is lost. What a run may have been charged for
- * without a result is decided by `decideRepetition`.
+ * Done: the options and the source's content are the same, and the result still exists with its size. Replaced: not
+ * done, but the file at the destination is, byte for byte, what a run wrote there, so that no user's work is lost.
+ * `decideRepetition` decides about conversions that may have been charged without a result.
  */
 export async function repeatRow(
   row: RepeatedRow,
@@ -41,13 +40,12 @@ export async function repeatRow(
   };
 }
 
-/** Whether the file at a destination is the very one that a run wrote there. */
 async function isOwnResult(
   { output }: Delivered,
   destination: string,
   signal: AbortSignal | undefined,
 ): Promise<boolean> {
-  // One that had to be renamed is beside somebody else's file.
+  // A result that had to be renamed is beside a file of other origin.
   if (output.uri !== destination) return false;
   const file = fileURLToPath(destination);
   const found = await look(file);
@@ -55,7 +53,7 @@ async function isOwnResult(
   return (await hashFile(file, signal))?.sha256 === output.sha256;
 }
 
-/** `earlier`: the result is gone, and the service may still have it. Nothing is owed for it, since it was delivered. */
+/** `earlier`: the result is gone, but the service may still have it. It was delivered, so nothing is owed. */
 async function compareDelivered(
   row: RepeatedRow,
   delivered: Delivered,
@@ -93,7 +91,7 @@ async function repeatOwed(
   return earlier === 'keep' ? { kept: owed.outcome ?? lostOutcome(owed) } : earlier;
 }
 
-/** Of a row that was planned to be converted again, in a run that never came to it. */
+/** For a row that was planned to be converted again, in a run that never started it. */
 function lostOutcome({ charge, possiblyChargedTwice }: Owed): KeptOutcome {
   return {
     status: 'failed',

@@ -17,13 +17,13 @@ import type { SettledRow } from './plan-counts';
 import { writeRun } from './write-run';
 
 export interface ReplanFailedOptions {
-  /** Folder of the batch. Absolute path. */
+  /** Absolute path of the batch's folder. */
   batchFolder: string;
-  /** What becomes of conversions that an earlier run may have been charged for. Default: `resubmit`. */
+  /** What to do with conversions that an earlier run may have been charged for. Default: `resubmit`. */
   onUnknownOutcome?: OnUnknownOutcome | undefined;
   /** Converts those in any case. Default: no. */
   resubmit?: boolean | undefined;
-  /** What is known beforehand of what the service refuses. Default: nothing. */
+  /** Asks in advance what the service would refuse. Default: not asked. */
   ask?: AskPair | undefined;
   /** Writes no run. */
   dryRun?: boolean | undefined;
@@ -33,21 +33,21 @@ export interface ReplanFailedOptions {
 const rowsUnderWay = 8;
 const none = { count: 0, listed: [] } as const;
 
-/** There is no run that could be tried again. */
+/** The batch has no earlier run to retry. */
 export class NoEarlierRunError extends Error {
   override readonly name = 'NoEarlierRunError';
 }
 
 /**
- * A new run with the rows of the latest: those that succeeded or were skipped are done, the rest is to do again. Rows keep their numbers.
- *
+ * A new run with the rows of the latest: rows that succeeded or were skipped are done, the rest is retried. Row numbers
+ * stay.
  * @throws NoEarlierRunError; DamagedRunError; the signal's reason.
  */
 export async function replanFailed(options: ReplanFailedOptions): Promise<PlannedBatch> {
   try {
     return await replan(options);
   } catch (error) {
-    // A stream that was aborted fails with an error of its own kind.
+    // An aborted stream fails with an error of its own.
     options.signal?.throwIfAborted();
     throw error;
   }
@@ -102,13 +102,13 @@ async function replanRow(
   const nowDone = done ?? (await outcomeOf(row, known, signal));
   if (nowDone) return { item: { ...row, done: nowDone }, ...seen };
   const repeated = known && (await repeatRow({ ...row, source: file }, known, { rules, signal }));
-  // Whether a run's own result is there is asked again: somebody may have put a file of his own there since.
+  // An `overwrite` is decided again: the run's own result may have been replaced by a user's file since.
   const asked = before !== undefined && before !== 'overwrite' && { onExisting: before };
   const again = { ...row, ...asked, ...repeated };
   return { item: await refuseRow(again, { ask, known, exists: seen.exists }), ...seen };
 }
 
-/** What the latest run made of a row; undefined when that was nothing. */
+/** How the latest run ended the row; undefined if it brought no result. */
 async function outcomeOf(
   row: Pick<BatchItem, 'source' | 'destination'>,
   known: EarlierRow | undefined,
@@ -126,7 +126,7 @@ async function outcomeOf(
     };
   }
   if (status !== 'succeeded' && status !== 'skipped') return undefined;
-  // Something was at the destination, and was to stay: both files are described as they are.
+  // Something was at the destination and was to stay: both files are described as they are now.
   const [source, output] = await Promise.all([
     hashFile(fileURLToPath(row.source), signal),
     hashFile(fileURLToPath(row.destination), signal),
@@ -135,12 +135,12 @@ async function outcomeOf(
   return { source, output: { uri: row.destination, name: lastSegment(row.destination), ...output } };
 }
 
-/** Without a stamp that is of another content now. */
+/** Drops the stamp if it no longer matches the file. */
 async function asItIsNow({ bytes, sha256, stamp }: SourceContent, uri: string): Promise<SourceContent> {
   const now = await look(fileURLToPath(uri));
   return { bytes, sha256, ...(stamp !== undefined && now.kind === 'file' && now.stamp === stamp && { stamp }) };
 }
 
 async function* noRows(): AsyncGenerator<never> {
-  // Messages here name no other rows.
+  // Messages here refer to no other rows.
 }

@@ -9,10 +9,9 @@ import { createRunFolder, type BatchRun } from '../runs/run-folders';
 import { PlanCounts, type SettledRow } from './plan-counts';
 
 /**
- * Counts the rows of a plan, and writes them down as a new run of the batch when there is anything to do.
- *
- * @param options.canRun asked for the last time when all rows have come.
- * @param options.leftOut asked then: what earlier runs left open and these rows don't take up.
+ * Counts the rows of a plan, and writes them as a new run of the batch if there is anything to do.
+ * @param options.canRun called for each row and once more after the last.
+ * @param options.leftOut called after the last row: what earlier runs left open and these rows do not take up.
  */
 export async function writeRun(
   rows: AsyncIterable<SettledRow>,
@@ -24,7 +23,7 @@ export async function writeRun(
   try {
     for await (const row of rows) {
       counts.add(row);
-      // Whatever is wrong with the rows is known before the first of them comes.
+      // Every problem is known before the first row arrives.
       if (canRun()) manifest ??= await RunManifest.create(batchFolder);
       await manifest?.write({ item: counts.rows, ...row.item });
     }
@@ -37,14 +36,14 @@ export async function writeRun(
 
 const temporaryName = `.${runFiles.manifest}.part`;
 
-/** The manifest of a new run: it is there as a whole, or not at all. */
+/** The manifest of a new run: it appears complete or not at all. */
 class RunManifest {
   private constructor(
     readonly run: BatchRun,
     private readonly writer: JsonlWriter,
   ) {}
 
-  /** Makes the folder of the next run. Without a manifest it is none yet. */
+  /** Creates the folder of the next run, which only counts as a run once it has a manifest. */
   static async create(batchFolder: string): Promise<RunManifest> {
     const run = await createRunFolder(batchFolder);
     return new RunManifest(run, await JsonlWriter.create(path.join(run.folder, temporaryName)));
@@ -54,7 +53,7 @@ class RunManifest {
     return this.writer.write(item);
   }
 
-  /** Gives the finished file its name, in a way that survives a power cut. What the rows leave out is written first. */
+  /** Gives the finished file its name so that it survives a power cut, after writing what the rows leave out. */
   async commit(leftOut: Iterable<LeftOutRow>): Promise<BatchRun> {
     const { folder } = this.run;
     const others = await JsonlWriter.create(path.join(folder, runFiles.leftOut));
@@ -69,7 +68,6 @@ class RunManifest {
     return this.run;
   }
 
-  /** Leaves nothing behind. */
   async discard(): Promise<void> {
     await this.writer.close();
     await rm(this.run.folder, { recursive: true, force: true });

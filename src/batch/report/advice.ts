@@ -1,13 +1,13 @@
 import type { ErrorClass } from '../../contract/error-codes';
 import { lookUpErrorCode } from '../../contract/error-codes';
 
-/** What an error code means to whoever runs a batch, and what to do before the items are tried again. Commands stand in backticks. */
+/** What an error code means to the user of a batch, and what to do before a retry. Commands are in backticks. */
 export interface Advice {
   readonly what: string;
   readonly toDo: string;
 }
 
-/** What to do about a failure with this code: by the code where that says more than its class. */
+/** By the code, if there is specific advice for it, else by its class. */
 export function adviceOn(code: string): Advice {
   const own = Object.hasOwn(byCode, code) ? byCode[code] : undefined;
   if (own) return own;
@@ -148,7 +148,7 @@ const byCode: Readonly<Record<string, Advice>> = {
   },
   CREDITS_DEADLINE: credits,
 
-  // The way to the service.
+  // The connection to the service.
   SERVICE_UNREACHABLE: connection,
   CONNECTION_LOST: connection,
   REQUEST_TIMEOUT: connection,
@@ -175,7 +175,7 @@ const byCode: Readonly<Record<string, Advice>> = {
   CONVERSION_DEADLINE: slow,
   DOWNLOAD_DEADLINE: slow,
 
-  // Files here.
+  // Local files.
   FILE_CHANGED: changed,
   SOURCE_CHANGED: changed,
   SOURCE_NOT_FOUND: {

@@ -5,7 +5,7 @@ import type { RunRow } from './read-run';
 import type { TemporalUi } from './workflow-link';
 import { workflowLink } from './workflow-link';
 
-/** The columns of `report.csv`. Scripts read them by name: names never change, new ones come last. */
+/** The columns of `report.csv`. Scripts read them by name: names never change, new columns come last. */
 export const csvColumns = [
   'item',
   'status',
@@ -43,12 +43,12 @@ const options = {
   escape_formulas: true,
 } as const;
 
-/** The header, after a byte order mark: without it Excel takes the text for Windows-1252. */
+/** The header, after a byte order mark: without it Excel reads the text as Windows-1252. */
 export function csvHeader(): string {
   return stringify([], { ...options, header: true, bom: true });
 }
 
-/** One line for each row, whatever the names and messages in it hold. */
+/** One line per row, whatever names and messages contain. */
 export function csvLines(rows: readonly RunRow[], ui: TemporalUi | undefined): string {
   return stringify(
     rows.map((row) => recordOf(row, ui)),
@@ -57,7 +57,7 @@ export function csvLines(rows: readonly RunRow[], ui: TemporalUi | undefined): s
 }
 
 function recordOf({ item, result }: RunRow, ui: TemporalUi | undefined): Record<Column, Cell> {
-  // A row that was skipped because it was done before has its result from then.
+  // A row that was skipped because it was done before has the result of that run.
   const output = result?.output ?? (result?.status === 'skipped' ? item.done?.output : undefined);
   const source = result?.source ?? (result?.status === 'skipped' ? item.done?.source : undefined);
   const { workflowId, runId } = result ?? {};
@@ -99,8 +99,9 @@ function allWarnings(warnings: Readonly<Record<string, string>> | undefined): st
 }
 
 /**
- * Text that stays text in any spreadsheet. The library sees to a formula at the start of a field; but a spreadsheet whose separator is
- * the semicolon, as Excel's is in much of Europe, begins a cell after each one, and one that reads line by line after each line break.
+ * Keeps text from becoming a formula in any spreadsheet. The library escapes a formula at the start of a field; but a
+ * spreadsheet with the semicolon as separator, as Excel in much of Europe, starts a cell after each semicolon, and one
+ * that reads line by line starts one after each line break.
  */
 function text(value: string | undefined): string | undefined {
   return value === undefined

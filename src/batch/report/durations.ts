@@ -1,14 +1,14 @@
-/** Neighbouring bins differ by one percent, so what is read off them is exact to half a percent: finer than people read it. */
+/** Neighbouring bins differ by one percent, so quantiles are exact to half a percent: finer than anyone reads them. */
 const ratio = Math.log(1.01);
 
-/** One bar of the chart: `fromMs` is within it, `toMs` is not. */
+/** One bar of the chart: includes `fromMs`, excludes `toMs`. */
 export interface DurationBar {
   fromMs: number;
   toMs: number;
   count: number;
 }
 
-/** How long jobs took, in memory that does not grow with their number. */
+/** A histogram of job durations, in memory that does not grow with their number. */
 export class Durations {
   readonly #bins: number[] = [];
   #count = 0;
@@ -32,7 +32,7 @@ export class Durations {
     return this.#longestMs;
   }
 
-  /** The duration that `share` (0 to 1) of the jobs did not exceed; 0 without jobs. */
+  /** The duration that a `share` (0 to 1) of the jobs did not exceed; 0 without jobs. */
   quantileMs(share: number): number {
     const rank = Math.max(1, Math.ceil(share * this.#count));
     let seen = 0;

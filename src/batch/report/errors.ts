@@ -1,14 +1,13 @@
 export const batchReportErrorCodes = [
   /** The run has no results yet: they are merged when the batch ends. */
   'RESULTS_MISSING',
-  /** The run's folder holds no manifest. */
   'MANIFEST_MISSING',
   /** A line of the run's files is not what the batch writes. */
   'RUN_UNREADABLE',
 ] as const;
 export type BatchReportErrorCode = (typeof batchReportErrorCodes)[number];
 
-/** A report that can't be made; the message names the file and says what to do. */
+/** The report cannot be made; the message names the file and says what to do. */
 export class BatchReportError extends Error {
   override readonly name = 'BatchReportError';
   readonly code: BatchReportErrorCode;

@@ -2,14 +2,14 @@ import type { BatchReport } from './report';
 import { hasEnded } from './report';
 import { counted, formatCount } from './wording';
 
-/** `good`: nothing is left to do. `bad`: something failed. `open`: not all was done, without a failure. */
+/** `good`: nothing is left to do. `bad`: something failed. `open`: no failures, but not all is done. */
 export type Verdict = 'good' | 'bad' | 'open';
 
 export interface Headline {
   verdict: Verdict;
   /** One sentence that answers "did it work?". */
   text: string;
-  /** What follows from it; empty when nothing does. */
+  /** What follows from it; may be empty. */
   detail: string;
 }
 

@@ -1,6 +1,6 @@
 import { toPath } from '../../storage/file-uri';
 
-/** What people call a file: its local path, or the URI where it has none. */
+/** A file as users know it: its local path, or the URI if it has none. */
 export function shownPath(uri: string): string {
   try {
     return toPath(uri);
@@ -9,13 +9,13 @@ export function shownPath(uri: string): string {
   }
 }
 
-/** The folder, with its slash, and the name in it. */
+/** The folder, with its slash, and the file name. */
 export function splitPath(shown: string): { folder: string; name: string } {
   const cut = shown.lastIndexOf('/') + 1;
   return { folder: shown.slice(0, cut), name: shown.slice(cut) };
 }
 
-/** The folder that all local paths lie in, with its slash; empty when there is none but the root. */
+/** The deepest folder that contains all local paths, with its slash; empty if that is the root. */
 export function commonFolder(shown: readonly string[]): string {
   const [first = '', ...others] = shown.filter((each) => each.startsWith('/'));
   let common = splitPath(first).folder;

@@ -8,7 +8,7 @@ import { readLines } from '../lines';
 import { BatchReportError } from './errors';
 import { shellWord } from './wording';
 
-/** A row of the manifest, and how it ended if it has. */
+/** A row of the manifest, with its result if it has ended. */
 export interface RunRow {
   readonly item: BatchItem;
   readonly result?: BatchItemResult;
@@ -20,14 +20,14 @@ interface FileLine extends Line {
 
 export interface OpenedRun {
   /**
-   * Every row of the manifest with its result, in order, one at a time: memory does not grow with the batch. A row without a line of
-   * results has not ended. Fails with a `BatchReportError` that names the line when one is damaged or out of order.
+   * Every row of the manifest with its result, in order, one at a time: memory does not grow with the batch. A row
+   * without a result has not ended. Throws a `BatchReportError` that names the line if one is damaged or out of order.
    */
   readonly rows: AsyncIterable<RunRow>;
   close(): Promise<void>;
 }
 
-/** Opens the files of a run's folder; a `BatchReportError` when one is missing. */
+/** Opens the files of a run's folder; throws a `BatchReportError` if one is missing. */
 export async function openRun(folder: string, batch: string): Promise<OpenedRun> {
   const manifestFile = path.join(folder, 'manifest.jsonl');
   const resultsFile = path.join(folder, 'results.jsonl');
@@ -42,7 +42,7 @@ export async function openRun(folder: string, batch: string): Promise<OpenedRun>
     });
     return {
       rows: pairRows(linesOf(manifest, manifestFile), linesOf(results, resultsFile)),
-      // Closed here and not at the rows' end: nobody may ever ask for a row.
+      // Closed here and not at the end of `rows`, which may never be read.
       async close() {
         await Promise.all([manifest.close(), results.close()]);
       },
@@ -96,7 +96,7 @@ async function openFile(
   }
 }
 
-/** Lines without empty ones. */
+/** Skips empty lines. */
 async function* linesOf(handle: FileHandle, file: string): AsyncGenerator<FileLine> {
   for await (const line of readLines(handle.createReadStream({ highWaterMark: 256 * 1024 }))) {
     if (line.bytes.length > 0) yield { ...line, file };

@@ -6,43 +6,41 @@ import { formatCount } from './wording';
 import type { TemporalUi } from './workflow-link';
 import { jobsLink, workflowLink } from './workflow-link';
 
-/** Failures of one code, and what to do about them. */
 export interface FailureGroup {
   code: string;
   count: number;
-  /** What the code means. */
   what: string;
-  /** What to do before the items are tried again. Commands stand in backticks. */
+  /** What to do before a retry. Commands are in backticks. */
   advice: string;
-  /** Not all of them in a large batch: every group has its share of the list. */
+  /** Not all items in a large batch: the groups share one limit. */
   items: (ListedItem & { link?: string })[];
 }
 
-/** What is known of a batch from its run's folder: `report.json`, and what the page and the terminal show. Times in milliseconds. */
+/** What is known of a batch from its run's folder, for `report.json`, the page and the terminal. Durations in ms. */
 export interface BatchReport {
   batch: string;
   status: BatchStatus;
-  /** Since the epoch. */
+  /** Milliseconds since the epoch. */
   startedAt: number;
   /** Until the batch ended; absent while it runs. */
   durationMs?: number;
-  /** `unfinished`: rows without a result. All but `items` add up to `items`. */
+  /** `unfinished`: rows without a result. All counts but `items` add up to `items`. */
   counts: Omit<BatchCounts, 'inFlight' | 'waiting'> & { unfinished: number };
   vcredits: number;
   requests: number;
   /** Of the items that succeeded. */
   bytes: { source: number; output: number };
-  /** Of the items that succeeded; absent when none did. Quantiles to half a percent. */
+  /** Of the items that succeeded; absent if there are none. Quantiles are exact to half a percent. */
   durations?: { medianMs: number; p95Ms: number; longestMs: number };
   /** Jobs whose convert request had an unknown outcome and was sent again. */
   possiblyChargedTwice: { count: number; items: FailureGroup['items'] };
-  /** Of the failed: items that an earlier run may have been charged for, so that nothing was sent again. */
+  /** Failed items that an earlier run may have been charged for, so that nothing was sent again. */
   kept: number;
-  /** Items that the service warned of, and how many by a warning's name: 20 names at most, the rest under `other`. */
+  /** Items with warnings from the service, and how many have each warning: at most 20 names, the rest under `other`. */
   serviceWarnings: { count: number; names: Record<string, number>; items: FailureGroup['items'] };
   /** The most frequent code first. */
   failures: FailureGroup[];
-  /** What does not fit together and should be looked at. */
+  /** Inconsistencies that need to be looked at. */
   warnings: string[];
   /** Paths. */
   files: { csv: string; json: string; html: string; results: string };
@@ -56,7 +54,6 @@ export interface ReportSources {
   ui: TemporalUi | undefined;
 }
 
-/** The report of a batch whose rows have been added up. */
 export function composeReport(tally: Tally, { batch, state, files, ui }: ReportSources): BatchReport {
   const withLinks = (items: readonly ListedItem[]) => items.map((item) => withLink(item, ui));
   return {
@@ -95,7 +92,7 @@ function describeDurations(durations: Durations): NonNullable<BatchReport['durat
   };
 }
 
-/** Of a batch that ended: what its own counts say otherwise than its files. */
+/** For a batch that ended: where its own counts differ from its files. */
 function disagreements({ items, counts }: Tally, state: BatchState): string[] {
   if (!hasEnded(state.status)) return [];
   const found = { items, ...counts };

@@ -4,10 +4,7 @@ import { counted, formatCount, formatDuration, shellWord } from './wording';
 
 const maxCodes = 5;
 
-/**
- * The end of a batch for a terminal, a line each: whether it worked, what it took, the most frequent failures with what to do, and where
- * the reports are. Holds text of the service only in codes; print it through `printable`.
- */
+/** The end of a batch, for a terminal. Holds text of the service only in codes; print it through `printable`. */
 export function summariseReport(report: BatchReport): string[] {
   const { text, detail } = headlineOf(report);
   return [
@@ -23,12 +20,12 @@ export function summariseReport(report: BatchReport): string[] {
   ];
 }
 
-/** The command that goes on from here, or undefined when nothing is left to do. */
+/** The command to continue with; undefined if nothing is left to do. */
 export function nextCommand({ batch, counts, kept }: BatchReport): string | undefined {
   return counts.failed > kept ? `fileconv batch retry ${shellWord(batch)}` : undefined;
 }
 
-/** What goes for those that a retry leaves as they are; undefined when there are none. */
+/** Advice for the items that a retry does not touch; undefined if there are none. */
 export function keptAdvice({ batch, kept }: BatchReport): { text: string; command: string } | undefined {
   if (kept === 0) return undefined;
   const text = `${formatCount(kept)} of the failed may have been charged before, so nothing was sent again. Look at the service first; this converts all the same, and may be charged twice:`;

@@ -9,18 +9,18 @@ import type { RunRow } from './read-run';
 /** `unfinished`: the row has no result yet. */
 type RowStatus = BatchItemStatus | 'unfinished';
 
-/** An item that a person has to look at. */
+/** An item that needs attention. */
 export interface ListedItem {
   item: number;
-  /** Path, or the URI where it is no local file. */
+  /** Path, or the URI if it is not a local file. */
   source: string;
   /** Target format. */
   output: string;
   destination: string;
   message?: string;
-  /** The service's: name, and what it advises. Of long ones the beginning; the CSV has all of it. */
+  /** The service's warnings, name and advice. Long ones are cut; the CSV has the whole text. */
   warnings?: Record<string, string>;
-  /** Where a job that failed or was cancelled stood. */
+  /** The phase in which a job failed or was cancelled. */
   phase?: string;
   /** The conversion task that the service accepted. */
   taskId?: string;
@@ -37,30 +37,30 @@ interface CodeTally {
   items: ListedItem[];
 }
 
-/** More than the codes of the document and ours together; a service that makes them up does not fill the memory. */
+/** More than all codes of the document and ours; a service that invents codes does not fill the memory. */
 const maxCodes = 200;
 const otherCodes = 'other';
-/** Of a failure whose result has none. */
+/** For a failure without a code. */
 const withoutCode = 'UNEXPECTED';
-/** A failure's message is at most this long in lists; the CSV has all of it. */
+/** Maximum length of a message in lists; the CSV has the whole text. */
 const maxMessageLength = 600;
 const maxListedWarnings = 10;
 
-/** Adds up the rows of a run in memory that does not grow with their number, and keeps some of those that need a person. */
+/** Tallies a run's rows in memory that does not grow with their number, and keeps some of those that need attention. */
 export class Tally {
   readonly counts: Record<RowStatus, number> = { succeeded: 0, failed: 0, skipped: 0, cancelled: 0, unfinished: 0 };
   items = 0;
   vcredits = 0;
   requests = 0;
-  /** What was converted, and what it became. */
+  /** Total sizes of the converted files and of their results. */
   sourceBytes = 0;
   outputBytes = 0;
   /** Of the items that succeeded. */
   readonly durations = new Durations();
-  /** Of the failed: nothing was sent again for them. */
+  /** Failed items for which nothing was sent again. */
   kept = 0;
   readonly chargedTwice: { count: number; items: ListedItem[] } = { count: 0, items: [] };
-  /** Items with warnings of the service, by the names of these: 20 names at most. */
+  /** Items with warnings from the service, by warning name: at most 20 names. */
   readonly warned: { count: number; names: Record<string, number>; items: ListedItem[] } = {
     count: 0,
     names: {},
@@ -70,7 +70,7 @@ export class Tally {
   readonly #maxListed: number;
   #listed = 0;
 
-  /** Lists at most `maxListed` failures, and as many possibly charged twice, and with warnings. */
+  /** Lists at most `maxListed` each of failures, items possibly charged twice, and items with warnings. */
   constructor(maxListed: number) {
     this.#maxListed = maxListed;
   }
@@ -100,12 +100,12 @@ export class Tally {
     }
   }
 
-  /** The most frequent first; those of equal number by code. */
+  /** The most frequent first; equal counts by code. */
   get failures(): readonly CodeTally[] {
     return [...this.#codes.values()].sort((a, b) => b.count - a.count || (a.code < b.code ? -1 : 1));
   }
 
-  /** Every code gets its share of the list: a rare one is not crowded out by a frequent one that came first. */
+  /** Every code gets its share of the list: frequent codes that come first do not crowd out a rare one. */
   #addFailure(row: RunRow, result: BatchItemResult): void {
     const tally = this.#codeTally(result.code ?? withoutCode);
     tally.count += 1;

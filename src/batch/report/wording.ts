@@ -1,6 +1,6 @@
 /** `12,345`. */
 export function formatCount(count: number): string {
-  // Node takes 20 ms to get its rules of languages ready.
+  // Node takes 20 ms to load its locale data.
   if (Number.isInteger(count) && Math.abs(count) < 1_000) return String(count);
   return count.toLocaleString('en-US', { maximumFractionDigits: 2 });
 }
@@ -10,7 +10,7 @@ export function counted(count: number, singular: string, plural = `${singular}s`
   return `${formatCount(count)} ${count === 1 ? singular : plural}`;
 }
 
-/** `0.85 s`, `12 s`, `3 min 20 s`, `5 h 2 min`, `2 d 4 h`: two figures are what people read. */
+/** `0.85 s`, `12 s`, `3 min 20 s`, `5 h 2 min`, `2 d 4 h`: two figures are enough. */
 export function formatDuration(ms: number): string {
   if (ms < 950) return `${Number((ms / 1_000).toPrecision(2))} s`;
   if (ms < 9_950) return `${(ms / 1_000).toFixed(1).replace(/\.0$/, '')} s`;
@@ -27,7 +27,7 @@ function pair(large: number, largeUnit: string, small: number, smallUnit: string
   return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
 }
 
-/** As one word of a command line: quoted where a shell would read it otherwise. */
+/** As one word of a command line, quoted if a shell would split or change it. */
 export function shellWord(text: string): string {
   return /^[\w.:/@%+=,-]+$/.test(text) && !text.startsWith('-') ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

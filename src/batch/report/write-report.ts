@@ -18,36 +18,36 @@ import type { TemporalUi } from './workflow-link';
 import { isWebAddress } from './workflow-link';
 
 export interface BatchReportOptions {
-  /** The batch's name, which is its workflow's id. */
+  /** The batch's name, which is its workflow id. */
   batch: string;
-  /** `file:` URI, ending with a slash, of the run's folder. Holds `manifest.jsonl` and `results.jsonl`, and takes the report. */
+  /** `file:` URI, ending with a slash, of the run's folder, which holds its files and gets the report. */
   folder: string;
-  /** Of the workflow: its result, or its state while it runs. */
+  /** The workflow's result, or its state while it runs. */
   state: BatchState | ConversionBatchResult;
-  /** Jobs are linked to their pages there. Default: no links. */
+  /** Links jobs to their pages. Default: no links. */
   ui?: TemporalUi | undefined;
-  /** Failures that page and JSON list; the CSV lists all. Default: 1,000. */
+  /** Maximum number of failures in page and JSON; the CSV lists all. Default: 1,000. */
   maxListed?: number;
-  /** Of the times on the page. Default: this machine's. */
+  /** For times on the page. Default: this machine's. */
   timeZone?: string;
-  /** Names temporary files. Default: nobody else's. */
+  /** Names the temporary files. Default: a unique key. */
   writing?: Writing;
 }
 
-/** In the order in which they are written: where there is the last one there are all. */
+/** In the order of writing: if the last one exists, all do. */
 const names = { csv: 'report.csv', html: 'report.html', json: 'report.json' } as const;
 
-/** Rows that become CSV at a time. */
+/** Rows converted to CSV at a time. */
 const rowsPerChunk = 500;
 
 /**
- * Writes `report.csv`, `report.json` and `report.html` into the run's folder, and answers what they say. Each file is replaced in one
- * step, so that nobody sees half of it; writing them again gives the same. Memory does not grow with the batch.
+ * Writes `report.csv`, `report.json` and `report.html` into the run's folder, and returns their content. Each file is
+ * replaced in one step, so that no reader sees a partial one. Safe to repeat. Memory does not grow with the batch.
  *
- * Fails with `BatchReportError` when the run's files are missing or damaged, `StorageError` when the report can't be written.
+ * Throws `BatchReportError` if the run's files are missing or damaged, `StorageError` if the report cannot be written.
  */
 export async function writeBatchReport(options: BatchReportOptions): Promise<BatchReport> {
-  // Every command that has watched the batch may write its report: none may take another's temporary file for a lost one of its own.
+  // Every command that watches the batch may write its report, so each needs temporary files of its own.
   const { timeZone, writing = { jobKey: `batch-report ${randomUUID()}`, attempt: 1 } } = options;
   const { ui, files, tally } = settle(options);
   await withRun(options, (run) => write(files.csv, csvOf(run.rows, { tally, ui }), writing));
@@ -57,7 +57,7 @@ export async function writeBatchReport(options: BatchReportOptions): Promise<Bat
   return report;
 }
 
-/** What the report says, from the rows that it was made of, when it is there; undefined when a part of it is not. */
+/** The content of an existing report, computed again from the rows; undefined if one of its files is missing. */
 export async function readBatchReport(options: BatchReportOptions): Promise<BatchReport | undefined> {
   const { ui, files, tally } = settle(options);
   const there = await Promise.all([files.csv, files.html, files.json].map(exists));
@@ -79,7 +79,7 @@ function settle({ folder: uri, ui, maxListed = 1_000 }: BatchReportOptions) {
   return { ui: ui && isWebAddress(ui.url) ? ui : undefined, files, tally: new Tally(maxListed) };
 }
 
-/** Opened before anything is written: writing makes the folder. */
+/** Opened before anything is written: writing creates the folder. */
 async function withRun(
   { folder, batch }: BatchReportOptions,
   use: (run: OpenedRun) => Promise<unknown>,
@@ -92,7 +92,7 @@ async function withRun(
   }
 }
 
-/** The CSV in pieces; every row that goes by is added up. */
+/** The CSV in pieces; tallies every row that passes. */
 async function* csvOf(
   rows: AsyncIterable<RunRow>,
   { tally, ui }: { tally: Tally; ui: TemporalUi | undefined },

@@ -5,19 +5,20 @@ import { readLeftOut } from './left-out';
 import { hasEnded, readEndedItems, readItems } from './read-run';
 import { listRuns, type BatchRun } from './run-folders';
 
-/** A batch that runs every hour has thousands of runs; what so many of them know nothing of is not looked for further. */
+/** How many older runs are searched: a batch that runs every hour has thousands. */
 export const maxOlderRuns = 20;
 
 /**
- * What earlier runs of a batch did, by destination: its latest run's manifest, where rows say what was done or left behind before, and results.
- * What rows that were to replace the result of an earlier run would have replaced is looked up in the runs before. Some 500 bytes a row.
+ * What earlier runs of a batch did, by destination. It reads the results of the latest run and its manifest, which also
+ * records what was done or left open before. Results that the latest run was to replace are looked up in older runs.
+ * Takes about 500 bytes per row.
  */
 export class EarlierResults {
   readonly #rows = new Map<string, EarlierRow>();
   #knowsLeftOut = true;
 
   private constructor(
-    /** The latest run that was planned. */
+    /** The latest run with a manifest. */
     readonly latest: BatchRun | undefined,
     private readonly older: readonly BatchRun[],
   ) {}
@@ -34,25 +35,22 @@ export class EarlierResults {
     return this.#rows.get(destination);
   }
 
-  /** Whether only the runs before the latest may know something of the row with this destination; `exists`: there is a file. */
+  /** Whether only runs before the latest may know the row with this destination. `exists`: there is a file. */
   mayBeKnownFurther(destination: string, exists: boolean): boolean {
     return this.older.length > 0 && (exists || !this.#knowsLeftOut) && !this.#rows.has(destination);
   }
 
-  /**
-   * Looks for destinations in the runs before the latest: their rows were left out of it.
-   * @throws DamagedRunError
-   */
+  /** Searches the runs before the latest for destinations that it left out. Throws DamagedRunError. */
   async lookFurther(destinations: Iterable<string>, signal?: AbortSignal): Promise<void> {
     await this.#readOlder(new Set(destinations), signal);
   }
 
-  /** The new run has a row with this destination: nothing more of it is asked here. */
+  /** Drops the row: the new run has one with this destination. */
   take(destination: string): void {
     this.#rows.delete(destination);
   }
 
-  /** Rows that the new run has not, and of which something may have been charged. */
+  /** Rows that the new run does not contain and for which something may have been charged. */
   *leftOut(): Generator<LeftOutRow> {
     for (const [destination, row] of this.#rows) {
       if (row.owed || row.startedAs.length > 0) yield { destination, ...withoutStatus(row) };
@@ -82,7 +80,7 @@ export class EarlierResults {
     await this.#readOlder(replaced, signal);
   }
 
-  /** `wanted`: destinations of which later runs know nothing, or not what is there. */
+  /** `wanted`: destinations that later runs do not know, or whose result they do not know. */
   async #readOlder(wanted: Set<string>, signal?: AbortSignal): Promise<void> {
     for (const run of this.older) {
       if (wanted.size === 0) return;
@@ -114,7 +112,7 @@ function withDelivered(row: EarlierRow, delivered: Delivered | undefined): Earli
   return delivered ? { ...row, delivered } : row;
 }
 
-/** How an older run ended it says nothing about the latest. */
+/** How an older run ended says nothing about the latest. */
 function withoutStatus(row: EarlierRow): EarlierRow {
   const { options, delivered, owed, startedAs } = row;
   return { options, ...(delivered && { delivered }), ...(owed && { owed }), startedAs };

@@ -1,40 +1,40 @@
 import type { BatchItem, BatchItemResult, BatchItemStatus, DoneBefore, KeptOutcome } from '../../shared/batch';
 import type { EarlierRuns } from '../../shared/charge';
 
-/** What a conversion was asked for; results of other options are not the same. */
+/** What a conversion was asked for; a result made with other options does not count. */
 export interface ConversionOptions {
   output: string;
   input?: string | undefined;
 }
 
-/** The file that a run put at a destination. */
+/** The file that a run wrote to a destination. */
 export interface Delivered extends DoneBefore {
   options: ConversionOptions;
 }
 
-/** A conversion that may have been charged and brought no file. */
+/** A conversion that may have been charged but brought no file. */
 export interface Owed extends EarlierRuns {
   options: ConversionOptions;
-  /** How its row ended, as far as a later run needs it. */
+  /** How the row ended, as far as a later run needs it. */
   outcome?: KeptOutcome;
 }
 
 /** What earlier runs know of the row with one destination. */
 export interface EarlierRow {
-  /** The last time. */
+  /** Of the last run. */
   options: ConversionOptions;
-  /** In the latest run; absent: it has not ended there. */
+  /** In the latest run; absent if the row has not ended there. */
   status?: BatchItemStatus;
-  /** The last time that a run wrote there. */
+  /** From the last run that wrote to the destination. */
   delivered?: Delivered;
-  /** Since then. */
+  /** Since `delivered`. */
   owed?: Owed;
-  /** Items whose jobs may be this row's, the latest first. */
+  /** Items whose jobs may belong to this row, latest first. */
   startedAs: readonly number[];
 }
 
 const none: readonly number[] = [];
-/** A batch that is terminated again and again is not told so for longer. */
+/** Bounds the list for a batch that is terminated again and again. */
 const maxStartedAs = 20;
 
 /** A row as a run was planned with it. `isOver`: the run has ended, so that a row without a result has no job. */
@@ -53,7 +53,6 @@ export function plannedRow(item: BatchItem, { isOver }: { isOver: boolean }): Ea
   };
 }
 
-/** The row when a run has told how it ended. */
 export function endedRow(row: EarlierRow, { item, ...result }: BatchItemResult): EarlierRow {
   const { options } = row;
   const { status, source, output: file, taskId, possiblyChargedTwice, workflowId, warnings } = result;
@@ -64,10 +63,10 @@ export function endedRow(row: EarlierRow, { item, ...result }: BatchItemResult):
   }
   const { delivered } = row;
   const kept = { options, status, ...(delivered && { delivered }) };
-  // It was done before, or refused; or its turn never came, and what the run was planned with holds on.
+  // Done before, refused, or never started: what the run was planned with still applies.
   if (workflowId === undefined) {
     const before = { startedAs: row.startedAs, ...(row.owed && { owed: row.owed }) };
-    // A job of an earlier run that nobody has looked at may still be open.
+    // A job of an earlier run that was not checked may still be open.
     if (status !== 'failed' || row.startedAs.length === 0) return { ...kept, ...before };
     return { options, ...(delivered && { delivered }), ...before };
   }
@@ -75,7 +74,7 @@ export function endedRow(row: EarlierRow, { item, ...result }: BatchItemResult):
   return { ...kept, startedAs: [itemOf(workflowId) ?? item], ...(owed && { owed }) };
 }
 
-/** Undefined when nothing can have been charged and nothing was marked. Runs of old versions don't tell: it may have been. */
+/** Undefined if nothing can have been charged and nothing is marked. Runs of old versions do not say: then `maybe`. */
 function owedOf(result: Omit<BatchItemResult, 'item'>, options: ConversionOptions): Owed | undefined {
   const { charge = result.status === 'skipped' ? 'no' : 'maybe', taskId, source } = result;
   const isMarked = result.possiblyChargedTwice === true;
@@ -90,7 +89,7 @@ function owedOf(result: Omit<BatchItemResult, 'item'>, options: ConversionOption
   return {
     options,
     ...left,
-    // Not what it has spent: this run spends nothing on it.
+    // Without what the row spent: this run spends nothing on it.
     outcome: {
       status: 'failed',
       ...(code !== undefined && { code }),
@@ -104,7 +103,7 @@ function owedOf(result: Omit<BatchItemResult, 'item'>, options: ConversionOption
   };
 }
 
-/** Jobs are called `<batch>/<item>`. */
+/** Jobs are named `<batch>/<item>`. */
 function itemOf(workflowId: string): number | undefined {
   const number = Number(/\/(\d+)$/.exec(workflowId)?.[1]);
   return Number.isSafeInteger(number) ? number : undefined;

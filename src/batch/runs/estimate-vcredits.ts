@@ -1,7 +1,7 @@
 import { readEndedItems } from './read-run';
 import { listRuns } from './run-folders';
 
-/** What so many files will cost if each costs what one of the latest run has cost on average; undefined when that is not known. */
+/** Estimated vCredits for so many files, by the average of the latest run with results; undefined if there is none. */
 export async function estimateVcredits(batchFolder: string, files: number): Promise<number | undefined> {
   for (const run of await listRuns(batchFolder)) {
     let paid = 0;

@@ -16,10 +16,10 @@ const leftOutSchema = z.object({
   startedAs: z.array(z.int().positive()),
 }) satisfies z.ZodType<LeftOutRow>;
 
-/** A row of earlier runs that a run was planned without, while something of it is open: who takes it up again must know. */
+/** A row of earlier runs that is not in this run although something is open; kept for a later run that has it again. */
 export type LeftOutRow = Omit<EarlierRow, 'status'> & { destination: string };
 
-/** Undefined when the run was planned by a version that did not write them down. */
+/** Undefined if the run was planned by a version that did not record these rows. */
 export async function readLeftOut(
   run: BatchRun,
   signal?: AbortSignal,

@@ -8,23 +8,22 @@ import { readLines } from '../lines';
 import { runFiles } from '../run-files';
 import { exists, type BatchRun } from './run-folders';
 
-/** What an earlier run left can't be read; says which line of which file, and what to do. */
+/** A file of an earlier run cannot be read; says which line of which file, and what to do. */
 export class DamagedRunError extends Error {
   override readonly name = 'DamagedRunError';
 }
 
-/** The rows that a run was planned with. */
 export function readItems(run: BatchRun, signal?: AbortSignal): AsyncGenerator<BatchItem> {
   const file = path.join(run.folder, runFiles.manifest);
   return readRecords(file, { run, parse: parseBatchItem, mayBeTorn: false, signal });
 }
 
-/** Whether the run has told how each of its rows ended. */
+/** Whether the run has results for all of its rows. */
 export function hasEnded(run: BatchRun): Promise<boolean> {
   return exists(path.join(run.folder, runFiles.results));
 }
 
-/** How the rows of a run ended, as far as they did; of several results of one item the last counts. */
+/** The results of a run so far; if an item has several, the last counts. */
 export async function* readEndedItems(run: BatchRun, signal?: AbortSignal): AsyncGenerator<BatchItemResult> {
   const merged = path.join(run.folder, runFiles.results);
   if (await exists(merged)) {

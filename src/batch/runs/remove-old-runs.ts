@@ -2,13 +2,12 @@ import { rm } from 'node:fs/promises';
 import { maxOlderRuns } from './earlier-results';
 import { listRuns } from './run-folders';
 
-/** Twice what a planner reads, so that one that has begun to read finds to its end what it saw. */
+/** Twice what a planner reads, so that a run is not removed while a planner reads it. */
 export const keptRuns = 2 * (maxOlderRuns + 1);
 
 /**
- * Removes the folders of runs that no planner looks at any more, their results and reports with them: a batch that runs every hour would have
- * thousands. What was converted stays known, by the runs that are kept. Not to be called while the batch runs.
- *
+ * Removes the folders of runs that no planner reads any more, with their results and reports: a batch that runs every
+ * hour would collect thousands. The kept runs still know what was converted. Do not call it while the batch runs.
  * @returns how many were removed.
  */
 export async function removeOldRuns(batchFolder: string): Promise<number> {

@@ -4,17 +4,16 @@ import { systemErrorCode } from '../../shared/system-error';
 import { makeFolder } from '../../storage/folders';
 import { runFiles } from '../run-files';
 
-/** One run of a batch. */
 export interface BatchRun {
   /** From 1. */
   number: number;
-  /** Absolute path of its folder. */
+  /** Absolute path. */
   folder: string;
 }
 
 const runName = /^run-(\d{4,})$/;
 
-/** The runs of a batch that have a manifest, the latest first; none when the folder does not exist. */
+/** The runs of a batch that have a manifest, latest first; none if the folder does not exist. */
 export async function listRuns(batchFolder: string): Promise<BatchRun[]> {
   const runs = await runFolders(batchFolder);
   const planned = await Promise.all(
@@ -23,7 +22,7 @@ export async function listRuns(batchFolder: string): Promise<BatchRun[]> {
   return planned.flat();
 }
 
-/** Makes the folder of the next run. Of two processes that do it at once each gets its own. */
+/** Creates the folder of the next run. Concurrent processes each get their own. */
 export async function createRunFolder(batchFolder: string): Promise<BatchRun> {
   await makeFolder(batchFolder);
   let number = ((await runFolders(batchFolder))[0]?.number ?? 0) + 1;
@@ -38,16 +37,13 @@ export async function createRunFolder(batchFolder: string): Promise<BatchRun> {
   }
 }
 
-/**
- * Removes a run that was planned and never started.
- * @throws TypeError when the folder is not called as that of a run.
- */
+/** Removes a run that was planned but never started. Throws a TypeError if the folder is not named like a run. */
 export async function discardRun(folder: string): Promise<void> {
   if (!runName.test(path.basename(folder))) throw new TypeError(`${folder} is not the folder of a run.`);
   await rm(folder, { recursive: true, force: true });
 }
 
-/** Also those whose planning was interrupted. */
+/** Includes runs whose planning was interrupted. */
 async function runFolders(batchFolder: string): Promise<BatchRun[]> {
   let names: string[];
   try {

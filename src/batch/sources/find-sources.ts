@@ -11,34 +11,33 @@ import { peek } from '../peek';
 import type { Findings } from '../plan/findings';
 import { createExclusion, walkFolder, type Exclusion, type FoundSource } from './walk-folder';
 
-/** What a person names on the command line. */
 export interface SourceSelection {
   /** Files, folders, patterns such as `scans/*.tif` in quotes, and `-` for a list of files on standard input. */
   sources: readonly string[];
-  /** Look into the folders of named folders too. Default: no. A pattern looks as deep as it says. */
+  /** Also search subfolders of named folders. Default: no. A pattern has its own depth. */
   recursive?: boolean;
-  /** Patterns of files and folders to leave out: of their names, or with a slash of their paths. */
+  /** Patterns of files and folders to leave out, matched against names, or against paths if they contain a slash. */
   exclude?: readonly string[];
   /** Only files changed since then, in milliseconds since the epoch. */
   modifiedSince?: number;
-  /** A file with one path a line, or with paths ended by NUL; relative ones are in the current folder. `-` for standard input. */
+  /** A file with one path per line, or NUL-terminated; relative to the current folder. `-` for standard input. */
   filesFrom?: string;
 }
 
 export interface SourceLookup {
   cwd: string;
-  /** Read when `-` is named. */
+  /** Read if `-` is named. */
   stdin?: AsyncIterable<Buffer> | undefined;
-  /** Absolute paths of folders that are not looked into unless they are named. */
+  /** Absolute paths of folders that are not searched unless they are named. */
   skippedFolders: ReadonlySet<string>;
-  /** Of what keeps the batch from being run. */
+  /** For what prevents the batch from running. */
   problems: Findings;
-  /** Of what is left out. */
+  /** For what is left out. */
   warnings: Findings;
   signal?: AbortSignal | undefined;
 }
 
-/** The files in the order in which they were named, what is in a folder by name. Some may come twice. */
+/** The files in the order in which they were named, those of a folder by name. Files may appear twice. */
 export async function* findSources(selection: SourceSelection, lookup: SourceLookup): AsyncGenerator<FoundSource> {
   const excluded = createExclusion(selection.exclude ?? []);
   const fromStdin = [selection.filesFrom ?? '', ...selection.sources].filter((name) => name === '-').length;
@@ -81,13 +80,13 @@ async function* inNamed(named: string, looking: Looking & { recursive: boolean }
   }
 }
 
-/** Files that a pattern matches; their folders are mirrored from the first part of the pattern that names no folder for certain. */
+/** Files that match a pattern; `dir` is relative to the pattern's literal beginning. */
 async function* matching(
   pattern: string,
   { base, glob, looking }: { base: string; glob: string; looking: Looking },
 ): AsyncGenerator<FoundSource> {
   const matches = picomatch(glob, { dot: false });
-  // A brace or a bracket may hold slashes.
+  // Braces and brackets may contain slashes.
   const isDeep = /\*\*|[{(]/.test(glob);
   const walked = walk(
     {
@@ -122,7 +121,7 @@ function walk(
   });
 }
 
-/** The files of a list. Those that are not there become rows that fail: a list is as long as a manifest, and one lost file must not stop the rest. */
+/** The files of a list. Missing ones become rows that fail: in a long list one lost file must not stop the rest. */
 async function* listed(name: string, looking: Looking): AsyncGenerator<FoundSource> {
   const { cwd, stdin, problems, excluded, signal } = looking;
   const shownList = name === '-' ? 'Standard input' : name;
@@ -149,7 +148,7 @@ async function* listed(name: string, looking: Looking): AsyncGenerator<FoundSour
   if (count === 0) looking.warnings.add('NO_SOURCES', `${shownList} lists no files.`);
 }
 
-/** The error's code where the path can't be looked at. */
+/** The file's stats, or the error code. */
 async function look(absolute: string): Promise<Stats | string> {
   try {
     return await stat(absolute);
@@ -159,12 +158,12 @@ async function look(absolute: string): Promise<Stats | string> {
 }
 
 const maxPathBytes = 16 * 1024;
-/** More than the longest path, so that there is a separator in it. */
+/** More than the longest path, so that it contains a separator. */
 const headBytes = 2 * maxPathBytes;
 
 /**
- * The paths of a list: one a line, or each ended by a NUL as `find -print0` writes them, which is told by the first of them. Empty
- * lines are left out; whatever is no path becomes a finding, and a name that is not UTF-8, which no row can hold, a warning.
+ * The paths of a list, one per line, or NUL-terminated (as from `find -print0`) if its beginning holds a NUL. Empty
+ * lines are skipped, an invalid path becomes a finding, and a name that is not UTF-8, which no row can hold, a warning.
  */
 async function* readPathList(
   chunks: AsyncIterable<Buffer>,

@@ -9,26 +9,26 @@ import { runFiles } from '../run-files';
 interface WalkOptions {
   /** Absolute path. */
   folder: string;
-  /** As it was typed. */
+  /** As typed. */
   shown: string;
-  /** Folders below are entered to this depth; 1 is the folder alone. */
+  /** How deep subfolders are entered; 1 is the folder alone. */
   maxDepth: number;
-  /** Files and folders whose names begin with a dot. */
+  /** Includes files and folders whose names start with a dot. */
   hidden: boolean;
-  /** Given the path relative to the folder, with `/`. Default: every file. */
+  /** Called with the path relative to the folder, with `/`. Default: every file. */
   matches?: (relative: string) => boolean;
   excluded: Exclusion;
-  /** Absolute paths of folders that are not looked into: those of results and of batches. */
+  /** Absolute paths of folders that are not entered: output folders and batch folders. */
   skippedFolders: ReadonlySet<string>;
-  /** Told of what is left out. */
+  /** Called for whatever is left out. */
   onUnreadable: (shown: string, reason: string) => void;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * The files in a folder, each folder's files before its subfolders, both by name: always the same order, with the names of one folder at a time in
- * memory. A link to a folder outside is followed once; one that leads into the tree is not, whose files have their place there. Left out: what
- * is hidden, our temporary files, folders of batches.
+ * The files of each folder before those of its subfolders, both by name, so that the order is stable; memory holds the
+ * names of one folder at a time. A link to an outside folder is followed once; a link into the tree is not, because the
+ * target is visited anyway. Leaves out hidden files, our temporary files and folders of runs.
  */
 export async function* walkFolder(options: WalkOptions): AsyncGenerator<FoundSource> {
   const root = await realpath(options.folder).catch(() => options.folder);
@@ -36,12 +36,12 @@ export async function* walkFolder(options: WalkOptions): AsyncGenerator<FoundSou
 }
 
 interface Walk extends WalkOptions {
-  /** The named folder without links. */
+  /** The named folder with links resolved. */
   root: string;
   /** Relative to the named folder. */
   dir: string;
   depth: number;
-  /** Identities of the folders that were entered, so that links neither loop nor multiply. */
+  /** Device and inode of the folders entered, so that links neither loop nor duplicate files. */
   entered: Set<string>;
 }
 
@@ -74,7 +74,7 @@ async function* walk(here: Walk): AsyncGenerator<FoundSource> {
   }
 }
 
-/** The entries by name; none when the folder can't be read, or was read under another name. */
+/** The entries by name; none if the folder cannot be read or was already entered under another name. */
 async function enter(folder: string, { shown, dir, onUnreadable }: Walk, entered: Set<string>): Promise<Dirent[]> {
   try {
     const identity = await identify(folder);
@@ -92,7 +92,7 @@ async function enter(folder: string, { shown, dir, onUnreadable }: Walk, entered
   }
 }
 
-/** A folder that is found in two ways has its results in one place: that of its real name, or else of the first link to it. */
+/** A folder reached in two ways gets one place for its results: under its real name, or else the first link to it. */
 async function reasonNotToFollow(link: string, { root, shown, entered }: Walk): Promise<string | undefined> {
   try {
     const target = await realpath(link);
@@ -102,12 +102,12 @@ async function reasonNotToFollow(link: string, { root, shown, entered }: Walk): 
     }
     return entered.has(await identify(target)) ? 'is a link to a folder that was looked into before' : undefined;
   } catch {
-    // What is wrong is told when it is entered.
+    // The error is reported when the folder is entered.
     return undefined;
   }
 }
 
-/** Also when both are one. */
+/** Also true if both are the same. */
 function isInside(inner: string, outer: string): boolean {
   return `${inner}${path.sep}`.startsWith(outer.endsWith(path.sep) ? outer : `${outer}${path.sep}`);
 }
@@ -134,7 +134,6 @@ function reasonForLost(name: string): string {
   return 'is a symbolic link that leads nowhere';
 }
 
-/** The folder of one run of a batch, wherever it lies. */
 async function isRunFolder(folder: string): Promise<boolean> {
   return /^run-\d{4,}$/.test(path.basename(folder)) && exists(path.join(folder, runFiles.manifest));
 }
@@ -156,12 +155,12 @@ function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Whether a file or folder is to be left out, by its path relative to the named folder and as messages show it. */
+/** Whether to leave out a file or folder, by its path relative to the named folder and as shown in messages. */
 export type Exclusion = (relative: string, shown: string) => boolean;
 
 /**
- * As in a .gitignore: a pattern without a slash is for the name of any file or folder, one with a slash for the path in the named
- * folder, or for the path as it was typed. A folder that is left out is not looked into.
+ * As in a .gitignore: a pattern without a slash matches the name of any file or folder; one with a slash matches the
+ * path in the named folder, or as typed. Excluded folders are not entered.
  */
 export function createExclusion(patterns: readonly string[]): Exclusion {
   const names: ((text: string) => boolean)[] = [];
@@ -176,14 +175,14 @@ export function createExclusion(patterns: readonly string[]): Exclusion {
   };
 }
 
-/** A file that somebody named, or that was found in what he named. */
+/** A file that the user named, or that was found in a named folder. */
 export interface FoundSource {
   /** Absolute path. */
   path: string;
-  /** As a message calls it: built from what was typed. */
+  /** The name in messages, derived from what was typed. */
   shown: string;
-  /** The file's folder relative to the named one, which the results' folders mirror; empty for the named folder itself. */
+  /** The file's folder relative to the named one, mirrored in the output folder; empty for the named folder itself. */
   dir: string;
-  /** `named`: on the command line; `listed`: in a list of files; `found`: by looking into folders. */
+  /** `named`: on the command line; `listed`: in a list of files; `found`: in a folder or by a pattern. */
   how: 'named' | 'listed' | 'found';
 }

@@ -7,22 +7,22 @@ const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
-/** Where people expect a line on an axis of time. */
+/** Where readers expect tick marks on a time axis. */
 const roundDurations = [
   ...[0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30].map((value) => value * second),
   ...[1, 2, 5, 10, 20, 30].map((value) => value * minute),
   ...[1, 2, 5, 12].map((value) => value * hour),
   ...[1, 2, 5, 10, 20, 50, 100].map((value) => value * day),
 ];
-/** As many labels as fit beside each other on a phone. */
+/** As many labels as fit side by side on a phone. */
 const maxTicks = 5;
 const topPx = 22;
 const axisPx = 132;
 const heightPx = 158;
 
 /**
- * A histogram on a logarithmic axis. Places across are in percent and text keeps its size, so that it is as readable on a phone as on a
- * wide screen. Undefined when all jobs took the same.
+ * A histogram on a logarithmic axis. Only positions scale with the width, so that text stays readable on a phone.
+ * Undefined if all jobs took about the same time.
  */
 export function durationChart(bars: readonly DurationBar[]): Markup | undefined {
   const [first] = bars;
@@ -74,10 +74,9 @@ function ticks(axis: { fromMs: number; toMs: number }): Markup[] {
   });
 }
 
-/** A share that is not zero stays visible, however small it is. */
+/** Every non-zero share stays visible, however small. */
 const smallestShare = 0.8;
 
-/** One bar that is divided as the items are. */
 export function shareBar(parts: readonly { name: string; className: string; count: number }[]): Markup {
   const filled = parts.filter(({ count }) => count > 0);
   const total = filled.reduce((sum, { count }) => sum + count, 0);

@@ -6,7 +6,6 @@ import { counted, formatCount } from '../wording';
 import { itemTable, ownWords, type Item } from './items';
 import { html, Markup as M, type Markup } from './markup';
 
-/** What failed, the most frequent code first, each with what to do about it. */
 export function failuresSection(report: BatchReport): Markup {
   const { failures } = report;
   if (failures.length === 0) return html``;
@@ -60,13 +59,13 @@ function groupCard(group: FailureGroup, { index, folder }: { index: number; fold
   </article> `;
 }
 
-/** When every file met the same but for its own name, it is told once. */
+/** A message that all items share but for their own file names is shown once. */
 function sharedMessage(items: readonly Item[]): string | undefined {
   const [first, ...others] = items.map(withoutNames);
   return others.length > 0 && others.every((message) => message === first) ? first : undefined;
 }
 
-/** The message with `…` in the place of the item's own files. */
+/** The message with `…` in place of the item's own files. */
 function withoutNames(item: Item): string | undefined {
   const { message, source, destination } = item;
   const names = [source, destination].flatMap((file) => [
@@ -79,7 +78,7 @@ function withoutNames(item: Item): string | undefined {
     .reduce((text, name) => text?.replaceAll(name, '…'), message && ownWords(message, item));
 }
 
-/** What the service warned of: a result that is there may still need a look. */
+/** What the service warned of: even a successful result may need a look. */
 export function warningsSection({ serviceWarnings: { count, names, items } }: BatchReport): Markup {
   if (count === 0) return html``;
   const folder = commonFolder(items.map(({ source }) => source));

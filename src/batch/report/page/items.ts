@@ -6,10 +6,10 @@ import { html, Markup as M } from './markup';
 
 export type Item = FailureGroup['items'][number];
 
-/** Rows of a table that are seen without asking for more. */
+/** Rows of a table that are visible without a click. */
 const rowsInSight = 8;
 
-/** The message without what its row says already. */
+/** The message without what its row already says. */
 export function ownWords(message: string, { source, output }: Item): string {
   const prefix = `${splitPath(source).name} → ${output}: `;
   const words = message.startsWith(prefix) ? message.slice(prefix.length) : message;
@@ -19,13 +19,13 @@ export function ownWords(message: string, { source, output }: Item): string {
 interface TableOptions {
   /** Cut off the paths. */
   folder: string;
-  /** What stands below each file: its job's message and task, the task alone, or the service's warnings. */
+  /** What is below each file: its job's message and task, the task alone, or the service's warnings. */
   tells: 'message' | 'task' | 'warnings';
-  /** For those who don't see what stands above the table. */
+  /** For screen readers. */
   caption: string;
 }
 
-/** The items, the first of them in sight and the others one click away; no script is needed for that. */
+/** A table of the items: the first ones visible, the others one click away without a script. */
 export function itemTable(items: readonly Item[], options: TableOptions): Markup {
   if (items.length === 0) return html``;
   // A click for one or two more rows would be a nuisance.
@@ -93,7 +93,7 @@ function warningList(warnings: Readonly<Record<string, string>>): Markup {
   </ul>`;
 }
 
-/** What to look for at the service; nothing where nothing was accepted and nothing can have been charged. */
+/** What to look for at the service; nothing if no task was accepted and nothing can have been charged. */
 function taskLine({ phase, taskId, charge, kept }: Item): Markup | undefined {
   if (taskId === undefined && (charge ?? 'no') === 'no') return undefined;
   const task = taskId === undefined ? html`Task not known` : html`Task <code>${taskId}</code>`;

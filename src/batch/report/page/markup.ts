@@ -8,7 +8,7 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** HTML as it may stand on the page. Only this file makes it, so that nothing gets there unescaped. */
+/** Escaped HTML. Only this file creates it, so that nothing reaches the page unescaped. */
 export class Markup {
   readonly text: string;
 
@@ -16,18 +16,18 @@ export class Markup {
     this.text = text;
   }
 
-  /** Tagged template: what is put in is escaped unless it is `Markup`; lists are joined; nothing stands for undefined and false. */
+  /** Tagged template: escapes values unless they are `Markup`, joins lists, and drops undefined and false. */
   static html = (parts: TemplateStringsArray, ...values: readonly Insertable[]): Markup => {
     const pieces = parts.map((part, index) => part + (index < values.length ? textOf(values[index]) : ''));
     return new Markup(pieces.join(''));
   };
 
-  /** Text in which what stands in backticks is code. */
+  /** Text in which backticks mark code. */
   static withCode(text: string): Markup {
     return new Markup(escape(text).replace(/`([^`]+)`/g, '<code>$1</code>'));
   }
 
-  /** Constant text of this program. */
+  /** Constant text of this program, not escaped. */
   static constant(text: string): Markup {
     return new Markup(text);
   }
@@ -44,7 +44,7 @@ function textOf(value: Insertable): string {
   return value.map(({ text }) => text).join('');
 }
 
-/** Spelt out first: a character that turns the direction of writing would let a name end in what it does not. */
+/** `printable` first: a character that changes the direction of writing could disguise the end of a name. */
 function escape(text: string): string {
   return printable(text).replace(/[&<>"']/g, (character) => entities[character] ?? '');
 }

@@ -12,19 +12,18 @@ import { html, Markup } from './markup';
 import { styles } from './styles';
 
 export interface PageOptions {
-  /** Of the chart. */
   bars: readonly DurationBar[];
   /** Default: this machine's. */
   timeZone?: string | undefined;
 }
 
-/** Nothing is loaded and nothing runs, whatever a file's name or a message smuggles in; the style sheet is known by its hash. */
+/** Nothing is loaded or executed, whatever a file name or message contains; the style sheet is allowed by its hash. */
 const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(styles).digest('base64')}'; base-uri 'none'; form-action 'none'`;
 
-/** Put together by hand: a space more, and the hash would be another's. */
+/** Built outside the page's template: one more space would change the hash. */
 const styleElement = Markup.constant(`<style>${styles}</style>`);
 
-/** One self-contained page for people. */
+/** One self-contained HTML page. */
 export function renderPage(report: BatchReport, options: PageOptions): string {
   const page = html`<!doctype html>
     <html lang="en">
@@ -57,7 +56,7 @@ function summaryCard(report: BatchReport, { timeZone }: PageOptions): Markup {
     { name: 'cancelled', className: 'cancelled', count: counts.cancelled },
     { name: 'unfinished', className: 'unfinished', count: counts.unfinished },
   ];
-  // What did not happen is left out, except for the two that everybody looks for.
+  // Zero counts are left out, except for the two that every reader looks for.
   const shown = parts.filter(({ name, count }) => count > 0 || name === 'converted' || name === 'failed');
   return html`<header class="card">
     <p class="kicker">Batch report · ${status}</p>
@@ -165,7 +164,7 @@ const timeFormat: Intl.DateTimeFormatOptions = {
   minute: '2-digit',
   timeZoneName: 'short',
 };
-/** Made when this is loaded, since it takes Node 20 ms to get its rules of languages ready. */
+/** Created on module load, since Node takes 20 ms to load its locale data. */
 const hereTime = new Intl.DateTimeFormat('en-GB', timeFormat);
 
 function formatTime(ms: number, timeZone: string | undefined): string {

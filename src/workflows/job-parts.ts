@@ -8,11 +8,10 @@ import type { OrderedWaits } from './ordered-waits';
 import type { RoomWait } from './room-wait';
 import type { ResolvedPolicies } from './policies';
 
-/** What the steps of one job work with. */
 export interface JobParts {
   readonly input: ConversionJobInput;
   readonly policies: ResolvedPolicies;
-  /** Name of the source, as people know it. */
+  /** The source's display name. */
   readonly name: string;
   readonly activities: JobActivities;
   readonly progress: JobProgress;

@@ -6,9 +6,9 @@ export type Duration = number | string;
 type Declaration =
   | {
       kind: 'duration';
-      /** As a person writes it in `fileconv.toml`. */
+      /** As written in `fileconv.toml`. */
       default: string;
-      /** What a worker has learned takes the place of the default. */
+      /** A worker's learned value takes precedence over the default. */
       isLearned?: true;
       about: string;
     }
@@ -16,8 +16,8 @@ type Declaration =
   | { kind: 'choice'; choices: readonly string[]; default: string; about: string };
 
 /**
- * Every policy of a job. From here come its type, its default, the check of requests and workflow inputs, its key in `fileconv.toml`, and its
- * line in the reference of the configuration.
+ * Every policy of a job. Its type, its default, the validation of requests and workflow inputs, its key in
+ * `fileconv.toml` and its line in the configuration reference are derived from here.
  */
 export const policies = {
   onUnknownOutcome: {
@@ -99,16 +99,14 @@ type Policies = typeof policies;
 type PolicyName = keyof Policies;
 type Kind<Name extends PolicyName> = Policies[Name]['kind'];
 
-/** The names of the policies that are durations. */
 export type DurationPolicy = { [Name in PolicyName]: Kind<Name> extends 'duration' ? Name : never }[PolicyName];
 
 type Value<Name extends PolicyName> =
   Kind<Name> extends 'duration' ? Duration : Kind<Name> extends 'count' ? number : OnUnknownOutcome;
 
-/** Deadlines and choices of one job; durations are milliseconds or text such as `'10 minutes'`. Each is told in `docs/configuration.md`. */
+/** Deadlines and choices of a job; durations are milliseconds or `'10 minutes'`. See `docs/configuration.md`. */
 export type ConversionPolicies = { [Name in PolicyName]?: Value<Name> };
 
-/** What a job does when nobody says otherwise. */
 export const defaultPolicies = Object.fromEntries(
   Object.entries(policies).map(([name, policy]) => [name, policy.default]),
 ) as { readonly [Name in PolicyName]: Policies[Name]['default'] };

@@ -8,7 +8,7 @@ import type { JobInspection } from './inspect-job';
 
 /** How a job that ended without a file can run again; see docs/repetition.md. */
 export type RetryPlan =
-  /** Waits for the existing conversion task and downloads its result. Submits nothing unless the task is gone. */
+  /** Waits for the existing task and downloads its result. Submits only if that task failed, which is free. */
   | { kind: 'fetch'; taskId: string; earlier: EarlierRuns }
   /** From the start. `isMarked`: an earlier submit was or may have been charged, and the result will say so. */
   | { kind: 'convert'; isMarked: boolean; earlier: EarlierRuns }

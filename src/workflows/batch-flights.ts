@@ -68,7 +68,6 @@ export class BatchFlights {
     return this.flights.size;
   }
 
-  /** The item in flight that this job converts. */
   itemOf(workflowId: string): number | undefined {
     const isOf = (flight: Flight) => flight.job?.workflowId === workflowId || this.idOf(flight) === workflowId;
     return [...this.flights.values()].find(isOf)?.item;

@@ -21,7 +21,7 @@ export class BatchResults {
     this.pendingCharacters = charactersOf(pending);
   }
 
-  /** Whether writing can't keep up: then the batch starts no more jobs, since unwritten results use memory. */
+  /** Whether writing can't keep up. The batch then starts no jobs: unwritten results are held in the workflow. */
   get isBehind(): boolean {
     return this.pending.length >= 2 * resultsAPart || this.pendingCharacters >= 2 * charactersAPart;
   }

@@ -50,7 +50,6 @@ export class BatchTally {
     if (outcome.status === 'failed') countCode(totals.failures, outcome.code);
   }
 
-  /** Adds the rows for which no job was started. */
   addPassedOver({ done, kept, refused = 0, failures, possiblyChargedTwice }: PassedOver): void {
     const { totals } = this;
     totals.skipped += done;

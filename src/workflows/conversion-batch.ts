@@ -190,7 +190,6 @@ class ConversionBatch {
     this.wake();
   }
 
-  /** Any payload may arrive, as above. */
   setWindow(window: unknown): void {
     if (!isWindow(window)) return;
     this.window = window;

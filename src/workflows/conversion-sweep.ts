@@ -22,8 +22,7 @@ import { sweepActivities } from './sweep-activities';
 type Plan = Extract<PlanSweepResult, { batchRunning: false }>;
 
 /**
- * Converts the files of a folder that are new or changed since earlier sweeps, in the named batch; run it by a
- * schedule.
+ * Converts the new and changed files of a folder since earlier sweeps, in the named batch; run it by a schedule.
  *
  * Completes whatever the outcome of the files, also when its cancellation has cancelled the batch. Does nothing while
  * the batch is already running. Fails when planning fails, with the code of the first problem, for example

@@ -29,7 +29,7 @@ export interface CarriedFlight {
  * - `looking`: `job` may be the row's; the jobs of the items in `others` are looked up after it.
  * - `blocked`: `job` holds this item's id but converts something else.
  * - `started`: this run started `job` and receives its completion.
- * - `awaited`: an earlier run, or another workflow, started `job`.
+ * - `awaited`: `job` was started by another run or workflow.
  * - `untold`: `job` ended with outcome `told`, which does not say what it left behind.
  */
 export type FlightStep =

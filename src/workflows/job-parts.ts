@@ -11,7 +11,6 @@ import type { ResolvedPolicies } from './policies';
 export interface JobParts {
   readonly input: ConversionJobInput;
   readonly policies: ResolvedPolicies;
-  /** The source's display name. */
   readonly name: string;
   readonly activities: JobActivities;
   readonly progress: JobProgress;

@@ -32,12 +32,10 @@ export class JobProgress {
   /** Why the job had to retry; shown until the job ends. */
   lastFailure: JobFailure | undefined;
   requests = 0;
-  /** The conversion's known cost. */
   vcredits: number | undefined;
   readonly charge: ChargeLedger;
   /** Content of the uploaded source, when the input asked for it. */
   source: SourceContent | undefined;
-  /** The service's warnings, by name; the value says how to resolve it. */
   warnings: Record<string, string> = {};
   private readonly settable = settableAttributes(workflowInfo());
   readonly phaseMs: Partial<Record<JobPhase, number>> = {};
@@ -51,7 +49,7 @@ export class JobProgress {
     this.describe('');
   }
 
-  /** `waitsFor`: what the job waits for, shown to whoever opens it in the UI. */
+  /** `waitsFor`: what the job waits for, shown in the UI. */
   enter(phase: JobPhase, waitsFor = '', errorCode?: string): void {
     if (phase !== this.phase) {
       this.list(phase, errorCode);
@@ -75,7 +73,6 @@ export class JobProgress {
     };
   }
 
-  /** Merges warnings of the upload, the conversion and the download. */
   warn(warnings: Readonly<Record<string, string>> = {}): void {
     this.warnings = boundWarnings({ ...this.warnings, ...warnings });
   }

@@ -4,7 +4,7 @@ import type { ConversionJobInput } from '../shared/job';
 import type { JobActivities } from './job-activities';
 import { readFailure } from './job-failure';
 
-/** Tracks what a job leaves in the destination's folder besides its result, and removes it when the job fails. */
+/** Tracks what a job leaves in the destination's folder besides its result; removes it when there is no result. */
 export class Leftovers {
   /** Set by the upload; a completed download removes the marker. */
   marker: FolderMarker | undefined;

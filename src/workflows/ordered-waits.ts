@@ -9,7 +9,6 @@ const leastLeftMs = 60_000;
  * out, and the deadline moves by the same time. The credits deadline bounds their sum.
  */
 export class OrderedWaits {
-  /** Total time slept so far. */
   waitedMs = 0;
 
   constructor(

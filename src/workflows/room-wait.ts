@@ -8,8 +8,7 @@ import type { JobProgress } from './job-progress';
 
 /**
  * A job's wait for free space at its destination: before the submit, when nothing has been paid, or after the
- * conversion, while the service keeps the result. The activity rechecks, which adds nothing to the history. The batch
- * starts no more jobs.
+ * conversion, while the service keeps the result. The activity rechecks, which adds nothing to the history.
  */
 export class RoomWait {
   private since: number | undefined;
@@ -63,7 +62,6 @@ export class RoomWait {
     this.tell(false);
   }
 
-  /** Ends the wait once there was room. */
   over(): void {
     if (!this.isWaiting) return;
     this.tell(true);
@@ -72,7 +70,7 @@ export class RoomWait {
     this.message = '';
   }
 
-  /** Notifies the batch; errors are ignored, since the batch may have ended. */
+  /** Notifies the batch, which then starts no more jobs; errors are ignored, since it may have ended. */
   private tell(over: boolean): void {
     const { parent, memo, workflowId } = workflowInfo();
     if (!parent || memo?.[inBatchMemo] !== true) return;

@@ -48,7 +48,6 @@ export class AppSlots {
     if (this.#apps > 1 && slots !== undefined) this.#workers.set(taskQueue, { slots, byApp: new Map() });
   }
 
-  /** Counts the running activities. */
   readonly interceptor = ({ info }: { info: WhereItRuns }): ActivityInterceptors => {
     const held = this.#workers.get(info.taskQueue);
     if (!held || info.isLocal) return {};
@@ -129,7 +128,6 @@ export class WaitSlots {
   }
 }
 
-/** The limit for a worker with this many slots. */
 export function waitSlotsOf(slots: number): number {
   return Math.floor(slots / 4);
 }

@@ -26,11 +26,9 @@ const lookAgainMsPerJob = 20;
 const maxAnswerCharacters = 400_000;
 
 /**
- * Waits without limit until at least one job has ended, by long polls; with `looksOnce`, returns the current state of
- * all jobs instead. Idempotent.
- *
- * Waiting occupies a worker slot that the jobs need: an attempt returns it after a while without news, and does not
- * wait at all when too many slots already wait.
+ * Waits without limit until a job has ended, by long polls; with `looksOnce`, returns the state of all jobs.
+ * Idempotent. Waiting occupies a slot that the jobs need: an attempt returns it when no job ends for a while, and does
+ * not wait at all when too many slots already wait.
  */
 export function createAwaitJobs(slots: WaitSlots) {
   return ({ jobs, looksOnce }: AwaitJobsInput): Promise<AwaitJobsResult> =>

@@ -7,7 +7,6 @@ interface BatchStep {
   context: Context;
   /** Aborts on cancellation, when the server drops the attempt, and at shutdown. */
   signal: AbortSignal;
-  /** Names temporary files. */
   jobKey: string;
   attempt: number;
 }

@@ -16,8 +16,7 @@ import { reportTask } from './task-report';
 const longAgeMs = 2_000;
 
 /**
- * Submits the conversion (`convert/file`). **Not idempotent**: there is no idempotency key, and a conversion costs
- * vCredits.
+ * Submits the conversion (`convert/file`). **Not idempotent**: it costs vCredits, and there is no idempotency key.
  *
  * A fence stands right before the first byte: an acknowledged heartbeat `{ phase: 'sending' }`. A worker lost without
  * it has sent nothing; with it the outcome is unknown. It is cleared when a response proves that nothing ran.

@@ -6,7 +6,6 @@ import type { ActivityDependencies } from './dependencies';
 import { planDestination } from './job-destination';
 import { assertShared, removeMarker } from './shared-folder';
 
-/** Details of this activity's heartbeats. */
 interface DownloadHeartbeat {
   /** Requests sent by all attempts so far. */
   requests: number;

@@ -32,19 +32,15 @@ export interface FailureContext {
   /** Requests sent by all attempts so far. */
   requests: number;
   taskId?: string;
-  /** The job waits for vCredits. */
   parked?: ParkedSubmit;
-  /** The request asked for a callback. */
   callback?: boolean;
   /** The task id is only a hint; the service may not know it. */
   taskIsHint?: boolean;
   /** A request that must not be repeated may have run. */
   sentUnrepeatable?: boolean;
-  /** The job waits for room at its destination. */
   isRoomAwaited?: boolean;
   /** Size of the file for the destination, where known. */
   neededBytes?: number | undefined;
-  /** The submit follows a reset of the job. */
   afterReset?: boolean;
   /** Consecutive attempts with an unreadable response, if this one has one. Default: 1. */
   unreadableInARow?: number;
@@ -325,9 +321,7 @@ interface FailureParts {
   code: string;
   /** Default: `worker`. */
   origin?: FailureOrigin;
-  /** Delay ordered by the service. */
   orderedWaitMs?: number | undefined;
-  /** Only the service knows this code. */
   unlisted?: boolean;
   message: string;
   reaction: JobReaction | 'retry';

@@ -1,7 +1,6 @@
 import { msToNumber } from '@temporalio/common/lib/time';
 import type { RetryPolicy } from '@temporalio/common';
 
-/** The backoff between failed attempts. */
 export interface RetryPauses {
   initialMs: number;
   maximumMs: number;

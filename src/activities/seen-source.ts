@@ -18,8 +18,7 @@ const activityQueue = 2 as never;
 
 /**
  * Opens the source of a job. A source missing on this host may exist on another whose worker polls the task queue: it
- * is reported missing when all hosts have looked, or after `looksAtMost` attempts. With one host, or shared files, it
- * is reported at once.
+ * is missing once all hosts have looked, or after `looksAtMost` attempts; with one host, or shared files, at once.
  */
 export async function openSource(
   files: FileStore,

@@ -59,10 +59,7 @@ async function isShared(
   return sharing.seesMarker({ uri, jobKey: run.workflowId, runId: run.runId });
 }
 
-/**
- * Removes the marker once the job no longer needs it, ignoring errors; also one that an earlier run may have left when
- * this run fetches that run's task.
- */
+/** Removes the marker once the job no longer needs it, also one that an earlier run left. Ignores errors. */
 export async function removeMarker(
   { sharing }: FileStore,
   { destination: uri, marker, mayBeDelivered }: Shared & { mayBeDelivered?: true },

@@ -49,7 +49,7 @@ export class WorkerMetrics {
     };
   }
 
-  /** Counts an attempt that ended with `error`, reported to Temporal as `told`. */
+  /** Counts an attempt that failed with `error` and reported `told` to Temporal. */
   attemptFailed(
     { step, app }: Pick<FailureContext, 'step' | 'app'>,
     { error, told }: { error: unknown; told: Error },

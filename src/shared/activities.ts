@@ -27,7 +27,6 @@ export type UploadFileResult =
   | {
       skipped: false;
       connector: string;
-      /** Size of the source. */
       bytes: number;
       source?: SourceContent;
       /** Absent: no destination, or all workers see the same files. */
@@ -50,7 +49,7 @@ export interface ConvertFileInput {
   parked?: ParkedSubmit;
   /** When credits were last reported restored, in milliseconds since the epoch. */
   restoredAt?: number;
-  /** The job was reset to before this submit, so it does not know its later submits. */
+  /** The job was reset to before this submit, so it does not know what it has submitted since. */
   afterReset?: true;
   room?: NeededRoom;
   marker?: FolderMarker;
@@ -152,7 +151,6 @@ export interface DiscardDownloadInput {
 /** Heartbeat of a submit just before its first byte: from here on its outcome may be unknown. */
 export interface SendingFence {
   phase: 'sending';
-  /** The service is asked for a callback. */
   callback?: true;
   /** As in the input. */
   afterReset?: true;
@@ -233,9 +231,8 @@ export const failureCodes = {
   batchCounts: 'BATCH_COUNTS_DIFFER',
   /** The files of an earlier run of the batch can't be read. */
   batchRunDamaged: 'BATCH_RUN_DAMAGED',
-  /** The app holds its share of the worker's activity slots. */
+  /** The app has used up its share of the worker's activity slots. */
   slotsTaken: 'SLOTS_TAKEN',
-  /** The worker has no app profile of this name. */
   unknownApp: 'UNKNOWN_APP',
   /** A bug in this library. */
   unexpected: 'UNEXPECTED',

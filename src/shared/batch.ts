@@ -44,7 +44,6 @@ export interface Refusal {
 export interface DoneBefore {
   source: SourceContent;
   output: OutputFile;
-  /** Of the conversion. */
   taskId?: string;
   /** As in that run's result; kept as long as the result exists. */
   possiblyChargedTwice?: true;
@@ -66,7 +65,6 @@ export interface ConversionBatchInput {
   onExisting?: OnExisting;
   /** For every job. Default: `async`. */
   mode?: ConversionMode;
-  /** For every job. */
   policies?: ConversionPolicies;
   /**
    * Starts no more jobs after this many failures, or at this percentage of failures among succeeded and failed items or
@@ -132,9 +130,7 @@ export type BatchStatus = 'running' | 'paused' | 'stopping' | 'completed' | 'can
 export interface NeedsAttention {
   /** For example `DESTINATION_FULL`. */
   code: string;
-  /** What to do. */
   message: string;
-  /** Number of waiting jobs. */
   jobs: number;
 }
 
@@ -151,7 +147,6 @@ export interface ItemWaits {
 export interface BatchState extends BatchCounts {
   status: BatchStatus;
   window: number;
-  /** Absent: nothing needs attention. */
   needsAttention?: NeedsAttention;
   /** Milliseconds since the epoch. */
   startedAt: number;

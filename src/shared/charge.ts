@@ -35,14 +35,12 @@ export interface EarlierRuns {
  * What to do when a job that has ended is requested again.
  *
  * `keep`: send nothing; the outcome stays. `fetch`: wait for the accepted task and download its result; if the service
- * no longer knows the task, decide as for an unknown outcome. `convert`: upload and submit; `isMarked` when this may be
- * charged in addition to an earlier submit.
+ * has lost the task, decide as for an unknown outcome. `convert`: upload and submit; `isMarked`: may be charged again.
  */
 export type Repetition = { kind: 'keep' } | { kind: 'fetch'; taskId: string } | { kind: 'convert'; isMarked: boolean };
 
 /**
- * Decides about repeating a job, for `batch run`, `batch retry`, `job retry` and sweeps; the table is in
- * docs/repetition.md.
+ * Decides about repeating a job, for `batch run`, `batch retry`, `job retry` and sweeps: see docs/repetition.md.
  *
  * @param options.isSameContent the source and the target format are those of the earlier run. A changed one is another
  * conversion, not paid for yet, so `onUnknownOutcome: 'fail'` does not block it.

@@ -27,7 +27,7 @@ export interface ConversionJobInput {
   /** Input format. Default: by the extension of the uploaded file. */
   input?: string;
   /**
-   * `file:` URI of the result, or of a folder with a trailing `/`, in which the result is named after the source.
+   * `file:` URI of the result, or of a folder when it ends with `/`: the result is then named after the source.
    * Default: the result stays at the service.
    */
   destination?: string;
@@ -81,10 +81,7 @@ export interface ConversionJobResult {
   durationSeconds?: number;
   /** The service's warnings: name, and how to resolve it. */
   warnings: Record<string, string>;
-  /**
-   * HTTP requests sent. An attempt lost with its worker counts as one; requests of a parked job before credits were
-   * restored may be missing.
-   */
+  /** HTTP requests sent. An attempt lost with its worker counts as one; requests of a parked job may be missing. */
   requests: number;
   /** A submit with an unknown outcome was sent again: the service may have charged two conversions. */
   possiblyChargedTwice: boolean;

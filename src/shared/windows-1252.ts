@@ -1,4 +1,4 @@
-/** Windows-1252 from 0x80 to 0x9f; a blank stands for an undefined character. */
+/** Windows-1252 from 0x80 to 0x9f; a blank marks an undefined character. */
 const letters = '€ ‚ƒ„…†‡ˆ‰Š‹Œ Ž  ‘’“”•–—˜™š›œ žŸ';
 
 /** Corrects Windows-1252 text decoded as Latin-1, which differs only here; Node 20's decoder mixes the two up. */

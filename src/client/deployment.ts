@@ -13,7 +13,6 @@ const statuses: readonly DeploymentVersion['status'][] = [
   'created',
 ];
 
-/** One version of the workers, as known to the server. */
 export interface DeploymentVersion {
   buildId: string;
   /**

@@ -73,8 +73,7 @@ export class FileConversionClient {
   }
 
   /**
-   * Starts a batch and returns at once. A batch that has ended may be started again: results that still exist are not
-   * converted twice.
+   * Starts a batch, again if it has ended, and returns at once. Results that still exist are not converted twice.
    * @throws InvalidRequestError, BatchRunningError
    */
   async startBatch(request: BatchRequest): Promise<BatchHandle> {

@@ -12,7 +12,6 @@ import type { PendingStep } from './pending-step';
 import { readPendingStep } from './pending-step';
 import { aliveWorkers } from './task-queue-workers';
 
-/** Status of a job, as known to Temporal. */
 export type JobStatus = 'running' | 'completed' | 'failed' | 'cancelled' | 'terminated' | 'timedOut';
 
 /** Everything that an on-call engineer needs about one job. Times are milliseconds since the epoch. */

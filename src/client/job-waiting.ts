@@ -11,11 +11,9 @@ import type { PendingStep } from './pending-step';
 export type WaitReason =
   /** No worker is alive, or none answers. */
   | 'worker'
-  /** Paused by an operator. */
   | 'paused'
   | 'credits'
   | 'rateLimit'
-  /** No room at the destination. */
   | 'room'
   /** The workers that tried do not see the folder that the upload's worker saw. */
   | 'sharedFolder'
@@ -23,7 +21,6 @@ export type WaitReason =
   | 'service'
   /** The service rejects the account for now. */
   | 'account'
-  /** The worker has no such app profile. */
   | 'appProfile'
   /** An operator has to do what the failure says. */
   | 'attention'

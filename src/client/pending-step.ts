@@ -18,7 +18,6 @@ export interface PendingStep {
   lastFailure?: string;
   lastFailureType?: string;
   lastWorker?: string;
-  /** Paused in Temporal by an operator. */
   isPaused?: true;
 }
 

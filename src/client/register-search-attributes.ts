@@ -77,8 +77,7 @@ export async function findSearchAttributes(client: Client): Promise<{ present: s
 }
 
 /**
- * Registers the search attributes of jobs in the client's namespace, and resolves when queries accept them. Idempotent:
- * existing attributes stay as they are.
+ * Registers the search attributes in the client's namespace; resolves when queries accept them. Idempotent.
  * @throws SearchAttributeRegistrationError
  */
 export async function registerSearchAttributes(client: Client): Promise<RegisteredSearchAttributes> {

@@ -14,7 +14,6 @@ export type RetryPlan =
   | { kind: 'convert'; isMarked: boolean; earlier: EarlierRuns }
   /** An earlier submit may have been charged, so another needs an explicit request. */
   | { kind: 'keep'; why: string }
-  /** Nothing to do. */
   | { kind: 'none'; why: string };
 
 /**

@@ -144,8 +144,7 @@ export class SweepSchedules {
   }
 
   /**
-   * Runs the sweeps due in a past period, by the overlap policy: `skip` and `buffer` reduce them to one or two, which
-   * still find all files.
+   * Runs the sweeps due in a past period; overlap `skip` or `buffer` makes them one or two, which find all files.
    * @throws InvalidRequestError when the period is empty.
    */
   async backfill(name: string, { start, end }: { start: Date; end: Date }): Promise<void> {

@@ -10,8 +10,7 @@ export const encodedFailuresPath = require.resolve('./failure-converter');
  * Data converter that encrypts the payloads stored by Temporal: arguments, results, memos, summaries, heartbeats and
  * failure messages. Every client and worker of a namespace needs it, with the same keys.
  *
- * @param keys `id:base64` each, 32 bytes, separated by white space, the current one first, previous ones only decrypt;
- * or parsed keys.
+ * @param keys parsed, or `id:base64` each, 32 bytes, separated by white space; the first encrypts, and all decrypt.
  * @throws EncryptionKeyError when there is no key, or an invalid one; the message never contains a key.
  */
 export function createEncryptedDataConverter(keys: string | EncryptionKeys): DataConverter {

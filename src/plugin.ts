@@ -36,8 +36,8 @@ export interface CallbackSettings {
   /** Signs the URLs; the receiver needs the same: at least 32 characters. In a key file's text, the first key signs. */
   key: string | KeyObject;
   /**
-   * The receiver's public URL, such as `https://hooks.example.com/conversion`. Default: only apps with their own
-   * request callbacks.
+   * Public URL of the receiver with any path prefix, such as `https://hooks.example.com/conversion`. Default: only apps
+   * with a `callbackBaseUrl` request callbacks.
    */
   publicBaseUrl?: string;
 }

@@ -84,9 +84,8 @@ export async function createConversionWorker(options: ConversionWorkerOptions): 
 }
 
 /**
- * Workflow code for the worker, also for `Worker.runReplayHistories`: the package's prebuilt bundle, or a new one if
- * that is missing or the installed SDK has another version. A bundle contains its converters, so there is a second one
- * for encrypted payloads.
+ * Workflow code for the worker, also for `Worker.runReplayHistories`: the prebuilt bundle, or a new one if it is
+ * missing or the SDK has another version. A bundle contains its converters: encrypted payloads have their own.
  */
 export function workflowCode({ failureConverterPath, payloadConverterPath }: DataConverter = {}):
   Pick<WorkerOptions, 'workflowBundle'> | Pick<WorkerOptions, 'workflowsPath' | 'bundlerOptions'> {

@@ -41,9 +41,7 @@ export class CreditsPark {
     return this.progress.phase === 'awaitingCredits';
   }
 
-  /**
-   * The deadline counts from the first park. `recheckAt`: milliseconds since the epoch; absent: the activity rechecks.
-   */
+  /** The deadline counts from the first park. `recheckAt`: milliseconds since the epoch; absent: by the activity. */
   enter(recheckAt?: number): void {
     const { app } = this.options;
     this.since ??= Date.now();

@@ -35,9 +35,7 @@ export class AcknowledgedHeartbeat {
     this.aliveAt = processPulse.hasWokenWithin(this.timeoutMs) ? undefined : momentNow();
   }
 
-  /**
-   * Starts the regular beat. Without it, no older beat can overtake a record, but the heartbeat timeout is the limit.
-   */
+  /** Starts the regular beat. Without it no beat can overtake a record, but the heartbeat timeout keeps running. */
   start(): void {
     this.timer ??= setInterval(() => this.context.heartbeat(this.details), this.timeoutMs / 3);
   }

@@ -33,7 +33,7 @@ export interface ActivityAttempt {
 interface EarlierAttempts {
   /** Answered with 429; not counted as attempts. */
   throttled?: number;
-  /** Not sent, because the queue was too long; not counted as attempts. */
+  /** Ended before a request: by a long queue, reserved slots or known missing vCredits; not counted either. */
   turnedAway?: number;
   /** Latest consecutive attempts that received an unreadable response. */
   unreadable?: number;

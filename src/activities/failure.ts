@@ -20,12 +20,11 @@ import { nextCreditsCheckMs } from './poll-schedule';
 import { nextPauseMs, type RetryPauses } from './retry-pauses';
 import { shortCause, shortStack } from './short-cause';
 
-/** Context of a failure: the activity's step, and values for its message and details. */
 export interface FailureContext {
   step: 'upload' | 'submit' | 'check' | 'download' | 'batch';
   app: string;
   attempt: number;
-  /** Consecutive attempts refused by a rate limit, if this one is. Default: 1. */
+  /** Attempts refused by a rate limit so far, including this one if it is. Default: 1. */
   refusals?: number;
   /** Backoff between failed attempts. Default: the server's retry policy. */
   pauses?: RetryPauses;

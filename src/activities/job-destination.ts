@@ -2,7 +2,6 @@ import type { NeededRoom } from '../shared/activities';
 import type { OnExisting } from '../shared/job';
 import type { DestinationPlan, FileStore } from '../storage/file-store';
 
-/** Where a job's result goes, as far as an activity knows. */
 export interface JobDestination {
   destination: string;
   sourceName: string;

@@ -1,8 +1,6 @@
 import type { BatchItem, BatchItemResult, BatchItemStatus, ConversionBatchResult } from './batch';
 import type { ConversionJobInput } from './job';
 
-/** Inputs and results of the batch activities. */
-
 /** A position between two lines of the manifest. */
 export interface ManifestPosition {
   byte: number;

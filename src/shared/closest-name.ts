@@ -1,4 +1,4 @@
-/** The known name closest to a misspelt one; `undefined` when none is close. */
+/** The known name closest to a misspelled one; `undefined` when none is close. */
 export function closestName(name: string, known: Iterable<string>): string | undefined {
   let best: { name: string; distance: number } | undefined;
   for (const candidate of known) {

@@ -104,7 +104,7 @@ export type DurationPolicy = { [Name in PolicyName]: Kind<Name> extends 'duratio
 type Value<Name extends PolicyName> =
   Kind<Name> extends 'duration' ? Duration : Kind<Name> extends 'count' ? number : OnUnknownOutcome;
 
-/** Deadlines and choices of a job; durations are milliseconds or `'10 minutes'`. See `docs/configuration.md`. */
+/** Deadlines and choices of a job, see `docs/configuration.md`. Durations: milliseconds or text like `'10 minutes'`. */
 export type ConversionPolicies = { [Name in PolicyName]?: Value<Name> };
 
 export const defaultPolicies = Object.fromEntries(

@@ -3,7 +3,9 @@ import type { SearchAttributePair } from '@temporalio/common';
 import type { ConversionJobInput } from './job';
 import { sourceName } from './job';
 
-/** Search attributes of jobs. Never encrypted, so never confidential; registered by `fileconv namespace init`. */
+/**
+ * Search attributes of jobs, registered by `fileconv namespace init`. Not encrypted: they hold nothing confidential.
+ */
 export const searchAttributes = {
   status: defineSearchAttributeKey('ConversionStatus', 'KEYWORD'),
   app: defineSearchAttributeKey('ConversionApp', 'KEYWORD'),

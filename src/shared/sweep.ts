@@ -1,8 +1,6 @@
 import type { ConversionBatchInput, ConversionBatchResult } from './batch';
 import type { OnUnknownOutcome } from './job';
 
-/** Inputs and results of the workflow `conversionSweep`, its activities and its schedule. */
-
 /** Which files a sweep converts, and to what. Paths are `file:` URIs that the worker can open. */
 export interface SweepPlan {
   /** Folder whose files are converted. */

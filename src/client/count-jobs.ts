@@ -67,7 +67,6 @@ function add(groups: Map<string | undefined, JobGroup>, value: string | undefine
   groups.set(value, group);
 }
 
-/** Listed statuses of open jobs. */
 export const openStatuses = ['running', 'awaitingCredits'] as const satisfies readonly ListedStatus[];
 
 /**

@@ -68,7 +68,7 @@ export async function readDeployment(client: Client, deploymentName: string): Pr
 }
 
 /**
- * Routes new work to this version, undefined: to unversioned workers. Work started on another version ends there.
+ * Routes new work to this version (undefined: unversioned workers); work started on another version ends there.
  * @throws DeploymentChangeError
  */
 export async function setCurrentVersion(

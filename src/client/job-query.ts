@@ -4,7 +4,7 @@ import { possiblyChargedTwiceCode, searchAttributes, type ListedStatus } from '.
 export interface JobFilter {
   status?: ListedStatus | undefined;
   app?: string | undefined;
-  /** Error code, with or without the mark; `POSSIBLY_CHARGED_TWICE` finds all marked jobs. */
+  /** Error code, whether or not the job is marked `POSSIBLY_CHARGED_TWICE`, a value that finds all marked jobs. */
   code?: string | undefined;
   batch?: string | undefined;
   /** Started or ended since then. */

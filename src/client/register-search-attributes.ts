@@ -10,7 +10,6 @@ export interface RegisteredSearchAttributes {
   added: string[];
 }
 
-/** Why the attributes could not be registered. */
 export type RegistrationProblem =
   /** The client may neither list nor add them; this needs an administrator. */
   | 'refused'
@@ -92,7 +91,7 @@ export async function registerSearchAttributes(client: Client): Promise<Register
       connection.operatorService
         .addSearchAttributes({ namespace, searchAttributes: Object.fromEntries(types) })
         .catch((error: unknown) => {
-          // Registered concurrently.
+          // Another client registered it concurrently.
           if (!isGrpcServiceError(error) || (error.code as number) !== alreadyExists) throw error;
         }),
     { namespace, missing: added },

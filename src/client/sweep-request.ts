@@ -11,7 +11,7 @@ export type SweepOverlap = 'skip' | 'buffer' | 'cancel';
 /** A shorter interval would end before a plan is made. */
 const minEveryMs = 10_000;
 const minute = 60_000;
-/** The sweep waits for this long before it converts its files. */
+/** Bounded, because the sweep waits for this long before it converts its files. */
 const maxSettledForMs = 12 * 60 * minute;
 
 /** When sweeps are due: at an interval in milliseconds, or by a cron expression. */

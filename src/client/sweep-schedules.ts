@@ -144,7 +144,7 @@ export class SweepSchedules {
   }
 
   /**
-   * Runs the sweeps due in a past period; overlap `skip` or `buffer` makes them one or two, which find all files.
+   * Runs the sweeps due in a past period; with overlap `skip` or `buffer` only one or two, which find all files.
    * @throws InvalidRequestError when the period is empty.
    */
   async backfill(name: string, { start, end }: { start: Date; end: Date }): Promise<void> {

@@ -69,8 +69,8 @@ async function convert(input: ConversionSweepInput, plan: PlanSweepResult): Prom
 }
 
 /**
- * Undefined when the batch was already running. The planned run is removed then, and on cancellation; after any other
- * error it stays, since the server may still have received the start.
+ * Undefined if the batch was already running: then, as after a cancellation, the planned run is removed. After any
+ * other error it stays, since the server may have received the start.
  */
 async function startBatch({ batch, settings }: ConversionSweepInput, run: { folder: string; items: number }) {
   const input = { ...settings, ...run };

@@ -12,10 +12,7 @@ interface SubmitTurn {
   deadlineMs: number;
 }
 
-/**
- * Submits the conversion once. While the job is parked for vCredits the activity retries by itself, which adds nothing
- * to the history, and retries at once when credits are restored.
- */
+/** Submits once. While the job is parked, the activity retries by itself without adding to the history. */
 export function submitConversion(job: JobParts, turn: SubmitTurn): Promise<ConvertFileResult> {
   if (job.credits.isParked) return submitUntilRestored(job, turn);
   job.credits.forgetRestored();

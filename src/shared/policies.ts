@@ -15,10 +15,7 @@ type Declaration =
   | { kind: 'count'; default: number; about: string }
   | { kind: 'choice'; choices: readonly string[]; default: string; about: string };
 
-/**
- * Every policy of a job. Its type, its default, the validation of requests and workflow inputs, its key in
- * `fileconv.toml` and its line in the configuration reference are derived from here.
- */
+/** Defines each policy once: type, default, validation, `fileconv.toml` key and reference line derive from it. */
 export const policies = {
   onUnknownOutcome: {
     kind: 'choice',

@@ -3,9 +3,7 @@ import type { SearchAttributePair } from '@temporalio/common';
 import type { ConversionJobInput } from './job';
 import { sourceName } from './job';
 
-/**
- * Search attributes of jobs, registered by `fileconv namespace init`. Not encrypted: they hold nothing confidential.
- */
+/** Search attributes of jobs, registered by `fileconv namespace init`. Unencrypted: they hold nothing confidential. */
 export const searchAttributes = {
   status: defineSearchAttributeKey('ConversionStatus', 'KEYWORD'),
   app: defineSearchAttributeKey('ConversionApp', 'KEYWORD'),

@@ -69,10 +69,7 @@ function add(groups: Map<string | undefined, JobGroup>, value: string | undefine
 
 export const openStatuses = ['running', 'awaitingCredits'] as const satisfies readonly ListedStatus[];
 
-/**
- * Number of open jobs of an app on a task queue, by listed status. Rejects when Temporal is unreachable, or the
- * namespace lacks the search attributes (`fileconv namespace init`).
- */
+/** Open jobs of an app and task queue, by listed status. Rejects without search attributes, or without Temporal. */
 export async function countOpenJobs(
   client: Client,
   { app, taskQueue }: { app: string; taskQueue: string },

@@ -11,9 +11,7 @@ const cipherName = 'aes-256-gcm';
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/**
- * A payload that this process can't decrypt. Has no stack trace: the remedy, named in the message, is in the settings.
- */
+/** A payload that this process can't decrypt. The message names a remedy in the settings; no stack trace is needed. */
 export class DecryptionError extends Error {
   override readonly name = 'DecryptionError';
   readonly code = 'DECRYPTION_FAILED';

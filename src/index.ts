@@ -1,4 +1,4 @@
-/** What a Node program imports: the client that starts jobs and the plugin that runs them. */
+/** The main entry point: the client that starts jobs and the plugin that runs them. */
 export * from './client/index';
 export { FileConversionPlugin } from './plugin';
 export type { AppProfile, CallbackSettings, FileConversionPluginOptions } from './plugin';

@@ -20,54 +20,57 @@ import type { CallbackSubmission } from './shared/callback';
 import type { FileStore } from './storage/file-store';
 import { createLocalFiles } from './storage/local-files';
 
-/** Where an app profile's service is, and how to prove who asks. Jobs name a profile; nothing of this enters a workflow. */
+/** Address and credentials of an app profile's service. Jobs name a profile; none of this enters a workflow. */
 export interface AppProfile {
   /** For example `https://api.vertopal.com`, without `/v1`. */
   baseUrl: string;
   appId: string;
-  /** The app token, or where to get it from; called for the app's first job. */
+  /** The app token, or a function that provides it, called for the app's first job. */
   token: string | (() => string | Promise<string>);
-  /** Where this app's service reaches the callback receiver. Default: `callbacks.publicBaseUrl`. Its domain must be verified for the app. */
+  /** Where this app's service reaches the receiver, at a domain verified for it. Default: `callbacks.publicBaseUrl`. */
   callbackBaseUrl?: string;
 }
 
-/** How services are asked to call back; the receiver is `fileconv callbacks`. */
+/** Callbacks from services to the receiver `fileconv callbacks`. */
 export interface CallbackSettings {
-  /** Signs the URLs: at least 32 characters, the same that the receiver has. Of a key file the text as it is: the first of two keys signs. */
+  /** Signs the URLs; the receiver needs the same: at least 32 characters. In a key file's text, the first key signs. */
   key: string | KeyObject;
-  /** Where services reach the receiver, a path prefix included, for example `https://hooks.example.com/conversion`. Default: only apps with a `callbackBaseUrl` ask. */
+  /**
+   * Public URL of the receiver with any path prefix, such as `https://hooks.example.com/conversion`. Default: only apps
+   * with a `callbackBaseUrl` request callbacks.
+   */
   publicBaseUrl?: string;
 }
 
 export interface FileConversionPluginOptions {
   apps: Readonly<Record<string, AppProfile>>;
   timeouts?: Partial<ApiTimeouts>;
-  /** Default: nobody calls back, and jobs poll. */
+  /** Default: no callbacks, jobs poll. */
   callbacks?: CallbackSettings;
-  /** Where files come from and go to. Default: `file:` URIs. */
+  /** Storage of sources and results. Default: `file:` URIs. */
   files?: FileStore;
-  /** Folder in which the end of a RETRY-AFTER outlives the process. Default: none, and a worker that starts again has to be told anew. */
+  /** Folder that preserves RETRY-AFTER times across restarts. Default: none, and they are lost on a restart. */
   stateDir?: string;
-  /** An OpenTelemetry `Tracer`: each request to a service becomes a span under the activity's. Default: no spans. */
+  /** OpenTelemetry `Tracer`: each request to a service becomes a child span of the activity's. Default: no spans. */
   tracer?: RequestTracer;
 }
 
 /**
  * Adds the activities of file conversion to a worker.
  *
- * A plugin cannot register workflows in TypeScript: add `export * from 'temporal-file-conversion/workflows'` to the workflows file of
- * your own worker. May be passed to worker, client and connection alike, and applied twice. Of a worker it changes activities
- * and activity interceptors alone: `conversionWorkerOptions` has what a worker may set for the sake of conversions. With the last worker
- * that runs with it, its connections to the conversion services are closed.
+ * A plugin cannot register workflows in TypeScript: add `export * from 'temporal-file-conversion/workflows'` to your
+ * worker's own workflows file. May be passed to worker, client and connection alike, and applied twice. It only changes
+ * a worker's activities and activity interceptors; see `conversionWorkerOptions` for options that suit conversions.
+ * Closes its connections to the services when the last worker that uses it ends.
  */
 export class FileConversionPlugin extends SimplePlugin {
   private readonly clients = new Map<string, Promise<ConversionApi>>();
   private readonly conversionActivities: ReturnType<typeof createActivities>;
   private readonly metrics: WorkerMetrics;
   private readonly slots: AppSlots;
-  /** Of the worker with the fewest: Temporal's default where nobody says. */
+  /** Of the worker with the fewest slots; initially Temporal's default. */
   private fewestSlots = 100;
-  /** Workers that run with it. */
+  /** Number of running workers that use this plugin. */
   private running = 0;
   private readonly apps: Readonly<Record<string, AppProfile>>;
   private readonly timeouts: Partial<ApiTimeouts>;
@@ -117,10 +120,10 @@ export class FileConversionPlugin extends SimplePlugin {
     this.slots.use(worker.options.taskQueue, activitySlots(worker.options.tuner.activityTaskSlotSupplier));
     this.running += 1;
     try {
-      // At once: a worker takes no notice of a `shutdown` that comes before it runs.
+      // Concurrently, because a worker ignores a `shutdown` that comes before it runs.
       await Promise.all([next(worker), this.useMeter(worker)]);
     } catch (error) {
-      // A worker that was forced to end, or can't go on, does not wait for requests that are under way; its own error is the one to tell.
+      // A worker that failed or was forced to end does not wait for requests in flight, and its own error is thrown.
       this.leave().catch(() => undefined);
       throw error;
     }
@@ -132,9 +135,9 @@ export class FileConversionPlugin extends SimplePlugin {
     if (this.running === 0) await this.close();
   }
 
-  /** Values go to the metrics of the Temporal runtime, wherever those are told; by default nowhere. */
+  /** Records metrics through the Temporal runtime, which exports them only if configured to. */
   private async useMeter({ options: { namespace, taskQueue } }: Worker): Promise<void> {
-    // Here, not above: clients use the plugin too, and have no worker.
+    // Imported here, because clients also use the plugin, and may lack the worker package.
     const { Runtime } = await import('@temporalio/worker');
     this.metrics.use(Runtime.instance().metricMeter, { namespace, taskQueue });
   }
@@ -142,7 +145,7 @@ export class FileConversionPlugin extends SimplePlugin {
   private async close(): Promise<void> {
     const clients = [...this.clients.values()];
     this.clients.clear();
-    // One that could not be made has nothing to close.
+    // A client whose creation failed has nothing to close.
     for (const client of await Promise.allSettled(clients)) {
       if (client.status === 'fulfilled') await client.value.close();
     }
@@ -183,7 +186,7 @@ export class FileConversionPlugin extends SimplePlugin {
     return createCallbackUrl(baseUrl, submission, this.callbackKey);
   }
 
-  /** The limit is the service's for the app, whatever the profile is called here. */
+  /** Named by service and app, which the rate limit belongs to, not by profile. */
   private rateMemory({ baseUrl, appId }: AppProfile): RateMemory | undefined {
     if (this.stateDir === undefined) return undefined;
     const name = createHash('sha256').update(`${baseUrl} ${appId}`).digest('hex').slice(0, 16);
@@ -191,7 +194,7 @@ export class FileConversionPlugin extends SimplePlugin {
   }
 }
 
-/** How many there are, of a supplier that tells. */
+/** Number of slots, where the supplier has a fixed maximum. */
 function activitySlots(supplier: Worker['options']['tuner']['activityTaskSlotSupplier']): number | undefined {
   switch (supplier.type) {
     case 'fixed-size':
@@ -203,12 +206,11 @@ function activitySlots(supplier: Worker['options']['tuner']['activityTaskSlotSup
   }
 }
 
-/** A plugin may be applied to a worker twice. */
 function withOnce<T>(list: readonly T[] | undefined, item: T): T[] {
   return [...(list ?? []).filter((each) => each !== item), item];
 }
 
-/** Checked here, so that a mistake ends the worker's start and not each of its jobs. */
+/** Checked at startup, so that a mistake fails the worker and not each of its jobs. */
 function callbackBaseUrls({ apps, callbacks }: FileConversionPluginOptions): Map<string, string> {
   const baseUrls = new Map<string, string>();
   for (const [app, { callbackBaseUrl }] of Object.entries(apps)) {

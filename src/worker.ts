@@ -18,49 +18,46 @@ export interface ConversionWorkerOptions {
   namespace?: string;
   /** Default: `file-conversion`. */
   taskQueue?: string;
-  /** The one that the clients have, for example `createEncryptedDataConverter(keys)`. Default: payloads as they are. */
+  /** The same as the clients', for example `createEncryptedDataConverter(keys)`. Default: unencrypted payloads. */
   dataConverter?: DataConverter;
-  /** Activities at a time, and so files in transfer at a time. Default: 100. */
+  /** Maximum concurrent activities, and so concurrent transfers. Default: 100. */
   maxConcurrentActivities?: number;
-  /** How long activities may go on after a shutdown began. Default: 30 seconds. */
+  /** How long activities may continue after a shutdown begins. Default: 30 seconds. */
   shutdownGraceMs?: number;
   /**
-   * Takes every step from the server, so that a limit set with `fileconv limit` holds for this worker too. Without it a worker begins some steps
-   * as soon as they are scheduled, which is faster and which the server does not count. Default: false.
+   * Takes every step from the server, so that a limit set with `fileconv limit` applies to this worker. Otherwise the
+   * worker starts some steps eagerly, which is faster, but not counted by the server. Default: false.
    */
   obeyCommonLimit?: boolean;
   /**
-   * For Temporal's worker versioning: what began on this version ends on it, and new work comes once the version is current
-   * (`fileconv deployment set-current`). Default: none, and the worker takes whatever there is.
+   * For Temporal's worker versioning: work finishes on the version it started on, and new work arrives once the version
+   * is current (`fileconv deployment set-current`). Default: unversioned.
    */
   version?: WorkerDeploymentVersion;
-  /** Further Temporal plugins. They may change the workflows' code, so it is bundled anew when the worker starts. Default: none. */
+  /** More Temporal plugins. They may change workflow code, so it is bundled at each start. Default: none. */
   plugins?: readonly WorkerPlugin[];
 }
 
-/**
- * What suits conversions in a worker; a worker of your own may spread it into its options. The plugin leaves it to you, since it holds for all
- * activities and workflows there.
- */
+/** Worker options for conversions, to spread into your own. They apply to the whole worker, so the plugin sets none. */
 export const conversionWorkerOptions = {
-  // Temporal's default of 0 cuts every transfer at once, and the outcome of a submit that is on its way is then unknown.
+  // Temporal's default of 0 aborts every transfer at once, and leaves the outcome of a submit in flight unknown.
   shutdownGraceTime: '30 seconds',
-  // Cancellation reaches a transfer with the answer to a heartbeat, which the SDK else holds back for 8 s. Temporal Cloud bills heartbeats.
+  // A heartbeat's response delivers cancellation; the SDK's default throttle is 8 s. Temporal Cloud bills heartbeats.
   maxHeartbeatThrottleInterval: '2 seconds',
-  // So long a job that a callback wakes waits for a worker that is gone. The default of 10 s is meant for long histories.
+  // Time that a job woken by a callback waits for a lost worker. The default of 10 s is meant for long histories.
   stickyQueueScheduleToStartTimeout: '2 seconds',
 } as const satisfies Partial<WorkerOptions>;
 
-/** Limits nothing, and is not the figure that the server lists workers with which told none. */
+/** Effectively unlimited, but not the 100,000 that the server lists for workers without a limit. */
 const noLimitPerSecond = 90_000;
 const workflowsPath = require.resolve('./workflows');
-/** Evaluated once for all workflows of a thread instead of once for each: our modules hold constants and no state. Also in the built bundle. */
+/** Loaded once per thread, not per workflow: our modules only hold constants. The built bundle does the same. */
 const bundledAnew = { workflowsPath, bundlerOptions: { preloadModules: [workflowsPath] } };
 
 /**
- * A worker that runs conversion jobs and nothing else. `run()` it; SIGTERM and SIGINT drain it.
+ * Creates a worker that only runs conversions; call `run()`. SIGTERM and SIGINT drain it.
  *
- * To run conversion beside workflows of your own, pass `FileConversionPlugin` to your own `Worker.create` instead.
+ * To run conversions next to your own workflows, pass `FileConversionPlugin` to your own `Worker.create` instead.
  */
 export async function createConversionWorker(options: ConversionWorkerOptions): Promise<Worker> {
   const { plugins = [] } = options;
@@ -72,7 +69,7 @@ export async function createConversionWorker(options: ConversionWorkerOptions): 
     plugins: [options.plugin, ...plugins],
     maxConcurrentActivityTaskExecutions: options.maxConcurrentActivities ?? 100,
     ...(options.shutdownGraceMs !== undefined && { shutdownGraceTime: options.shutdownGraceMs }),
-    // A worker with a limit of its own begins nothing by itself; the server puts the common limit in its place.
+    // A limit of its own disables eager starts; the server replaces it by the common limit.
     ...(options.obeyCommonLimit === true && { maxTaskQueueActivitiesPerSecond: noLimitPerSecond }),
     ...(options.dataConverter && { dataConverter: options.dataConverter }),
     ...(options.version && {
@@ -87,12 +84,12 @@ export async function createConversionWorker(options: ConversionWorkerOptions): 
 }
 
 /**
- * What the worker runs, also for `Worker.runReplayHistories`. The bundle that was built with the package; bundled anew when there is none, or when the SDK beside us is of another version. A bundle holds the
- * converters that its workflows use, so there is a second one for encrypted payloads.
+ * Workflow code for the worker, also for `Worker.runReplayHistories`: the prebuilt bundle, or a new one if it is
+ * missing or the SDK has another version. A bundle contains its converters: encrypted payloads have their own.
  */
 export function workflowCode({ failureConverterPath, payloadConverterPath }: DataConverter = {}):
   Pick<WorkerOptions, 'workflowBundle'> | Pick<WorkerOptions, 'workflowsPath' | 'bundlerOptions'> {
-  // src and dist lie at the same depth, so this finds the built files from both.
+  // src and dist are at the same depth, so this path works from both.
   const built = path.resolve(__dirname, '../dist');
   const builtWith = readVersion(path.join(built, 'workflow-bundle.json'), 'sdkVersion');
   const running = readVersion(require.resolve('@temporalio/worker/package.json'), 'version');

@@ -8,45 +8,43 @@ import { endedByRateLimit, isUnreadable, toFailure } from './failure';
 import { readRetryPauses } from './retry-pauses';
 import type { WorkerMetrics } from './worker-metrics';
 
-/** One attempt of an activity: its heartbeat, its count of requests, and the one way its errors leave it. */
+/** One attempt of an activity: its heartbeat, its request count, and the conversion of its errors. */
 export interface ActivityAttempt {
   /** 1 for the first. */
   readonly number: number;
-  /** Attempts so far that have sent something, this one included. */
+  /** Attempts that have sent something, including this one. */
   readonly requests: number;
   readonly heartbeat: AcknowledgedHeartbeat;
-  /** Details of the last heartbeat of an earlier attempt; not to be trusted to be of any shape. */
+  /** Details of the last heartbeat of an earlier attempt, unvalidated. */
   readonly previousDetails: unknown;
-  /** Aborts on cancellation, on loss of the attempt, and at shutdown. */
+  /** Aborts on cancellation, when the server drops the attempt, and at shutdown. */
   readonly signal: AbortSignal;
-  /** Milliseconds since this attempt began. */
   ageMs(): number;
-  /** How this attempt's requests wait for their turn at the rate limit. */
+  /** How this attempt's requests queue for the rate limit. */
   readonly turn: RequestTurn;
-  /** Identity of the job that this activity belongs to, the same in all its runs: one goes on with what another left behind. */
+  /** Identity of the job, the same in all its runs: one continues what another left behind. */
   readonly jobKey: string;
-  /** The job that this activity belongs to. */
   readonly run: { workflowId: string; runId: string } | undefined;
-  /** What failures of this attempt are told with; the activity keeps `requests` and `taskId` up to date. */
+  /** Context of this attempt's failures; the activity keeps `requests` and `taskId` up to date. */
   readonly failure: FailureContext;
 }
 
-/** What attempts before this one came to. Part of the details of every heartbeat. */
+/** Counts of earlier attempts, kept in the details of every heartbeat. */
 interface EarlierAttempts {
-  /** Answered with 429: no attempts at anything. */
+  /** Answered with 429; not counted as attempts. */
   throttled?: number;
-  /** Never sent, since their turn was too far away: no attempts either. */
+  /** Ended before a request: by a long queue, reserved slots or known missing vCredits; not counted either. */
   turnedAway?: number;
-  /** The last ones, in a row, to which something came that was no answer of the service. */
+  /** Latest consecutive attempts that received an unreadable response. */
   unreadable?: number;
 }
 
 /**
- * A longer wait gives the slot back, so that those who wait for one class of endpoints leave slots to the others. A submit does not beat before
- * its fence, and must reach it within the heartbeat time-out.
+ * A longer wait returns the slot, so that requests queued for one endpoint class leave slots to the others. A submit
+ * sends no heartbeat before its fence, and must reach it within the heartbeat timeout.
  */
 const longestWaitMs = 7_000;
-/** Of a RETRY-AFTER that is worth a line in the log. */
+/** RETRY-AFTER from which a wait is logged as a warning. */
 const longWaitSeconds = 10;
 
 interface AttemptOptions {
@@ -70,7 +68,7 @@ export async function runAttempt<T>(
   };
   const heartbeat = new AcknowledgedHeartbeat(context, { ...limited, ...(unreadable > 0 && { unreadable }) });
   const startedAtMs = performance.now();
-  // A submit begins its beat only behind its fence, which an older beat must not overtake.
+  // A submit starts its regular beat only after its fence, which an older beat must not overtake.
   if (step !== 'submit') heartbeat.start();
   const pauses = readRetryPauses(info.retryPolicy);
   const failure: FailureContext = {
@@ -81,11 +79,11 @@ export async function runAttempt<T>(
     ...(pauses && { pauses }),
     requests: info.attempt - turnedAway - 1,
     unreadableInARow: unreadable + 1,
-    // The server's clock, which the workflow's deadlines go by; this machine's may be minutes away.
+    // The workflow's deadlines use the server's clock; this machine's may be minutes off.
     serverNow: () => info.currentAttemptScheduledTimestampMs + (performance.now() - startedAtMs),
   };
   try {
-    // What earlier attempts have recorded outlives one that is not let in.
+    // Keeps what earlier attempts recorded, even if this one gets no slot.
     heartbeat.update(previousDetails ?? {});
     slots?.check(info.taskQueue, app);
     return await work({
@@ -123,13 +121,13 @@ export async function runAttempt<T>(
   }
 }
 
-/** A request is given up before Temporal gives up its attempt, so that the attempt tells why: of many, too, that end together. */
+/** Requests time out before Temporal's attempt does, which can then report why; the margin covers many at once. */
 function answerTimeoutMs(attemptTimeoutMs: number): number {
   const marginMs = Math.min(Math.max(1_000, attemptTimeoutMs / 10), 5_000);
   return Math.max(attemptTimeoutMs - marginMs, attemptTimeoutMs / 2);
 }
 
-/** A long wait is news for whoever wonders why nothing goes on; a short one is everyday. */
+/** A long wait explains why a job makes no progress; a short one is routine. */
 function logThrottled({ log }: Context, error: unknown): void {
   if (!(error instanceof ConversionApiError) || error.retryAfterSeconds === undefined) return;
   const { endpoint, code, httpStatus, retryAfterSeconds } = error;
@@ -137,7 +135,7 @@ function logThrottled({ log }: Context, error: unknown): void {
   log[level]('The service wants a pause', { code, endpoint, httpStatus, retryAfterSeconds });
 }
 
-/** Names a job's temporary files: the same for every attempt and every activity of one run. */
+/** Names a job's temporary files: the same in every attempt, activity and run of the job. */
 function currentJobKey(): string {
   const { workflowExecution, activityId } = Context.current().info;
   return workflowExecution?.workflowId ?? activityId;

@@ -2,13 +2,13 @@ import type { Context } from '@temporalio/activity';
 import type { ActivityInterceptors } from '@temporalio/worker';
 import { appOf } from './log-attributes';
 
-/** The app holds its share of the worker's slots: this attempt gives its own back, unused. */
+/** The app has used up its share of the worker's slots: the attempt returns its own slot unused. */
 export class SlotsTakenError extends Error {
   override readonly name = 'SlotsTakenError';
 
   constructor(
     message: string,
-    /** After so long it may try again. */
+    /** Delay before the next attempt. */
     readonly comeBackMs: number,
   ) {
     super(message);
@@ -19,36 +19,35 @@ type WhereItRuns = Pick<Context['info'], 'taskQueue' | 'isLocal'>;
 
 interface Held {
   readonly slots: number;
-  /** By app; '' for activities of no app, the host's own among them. */
+  /** By app; '' for activities without an app, including the host's own. */
   readonly byApp: Map<string, number>;
 }
 
-/** Part of a worker's slots that an app beyond its share leaves free. */
+/** Share of a worker's slots that an app above its fair share leaves free. */
 const freePart = 0.1;
 const shortestAbsenceMs = 1_000;
-/** Those of one app come back one after the other, so that their looks at a full worker cost little. */
+/** Staggers the returning attempts of one app, so that their checks at a full worker cost little. */
 const betweenReturnsMs = 50;
 
 /**
- * Who holds the activity slots of a worker that serves several apps. One whose service answers slowly would soon hold all of them, and the
- * jobs of the others would wait for its time-outs. So each app may take what is free, but for a tenth, and has its equal share for certain.
+ * Shares the activity slots of a worker among its apps. An app with a slow service would otherwise take all slots and
+ * block the others' jobs. Each app has its equal share guaranteed, and may use free slots beyond it, except a tenth.
  */
 export class AppSlots {
   readonly #apps: number;
   readonly #workers = new Map<string, Held>();
   readonly #lastReturnMs = new Map<string, number>();
 
-  /** @param apps how many app profiles there are; a single one has all slots. */
+  /** @param apps number of app profiles; a single one may use all slots. */
   constructor(apps: number) {
     this.#apps = apps;
   }
 
-  /** Begins to count the slots of the worker on this task queue; an unknown number of slots is not shared out. */
+  /** Starts to count the slots of the worker on this task queue. An unknown number of slots is not shared out. */
   use(taskQueue: string, slots: number | undefined): void {
     if (this.#apps > 1 && slots !== undefined) this.#workers.set(taskQueue, { slots, byApp: new Map() });
   }
 
-  /** Counts the activities under way. */
   readonly interceptor = ({ info }: { info: WhereItRuns }): ActivityInterceptors => {
     const held = this.#workers.get(info.taskQueue);
     if (!held || info.isLocal) return {};
@@ -68,8 +67,8 @@ export class AppSlots {
   };
 
   /**
-   * Asks for an activity that is counted already.
-   * @throws SlotsTakenError when its slot is kept for other apps.
+   * Checks an activity that is already counted.
+   * @throws SlotsTakenError when its slot is reserved for other apps.
    */
   check(taskQueue: string, app: string): void {
     const held = this.#workers.get(taskQueue);
@@ -77,7 +76,7 @@ export class AppSlots {
     if (!held || own <= 1) return;
     const { slots, byApp } = held;
     const others = [...byApp.keys()].filter((each) => each !== '' && each !== app).length;
-    // Each of those that hold none finds one.
+    // Each app that holds no slot finds one.
     const idle = Math.max(0, this.#apps - 1 - others);
     const isBeyondShare = own > slots / this.#apps;
     const kept = isBeyondShare ? Math.max(Math.ceil(slots * freePart), idle) : idle;
@@ -110,17 +109,14 @@ function sum(counts: Iterable<number>): number {
   return total;
 }
 
-/**
- * How many of a worker's slots steps may hold that only wait for other steps: a part of them, so that the others always find one. Shared by all
- * activities of a worker.
- */
+/** Limits the slots of activities that only wait for others, so that the others find one. Shared per worker. */
 export class WaitSlots {
   private held = 0;
 
-  /** `limit`: asked at each use, since a worker knows its slots only once it is there. */
+  /** `limit` is read at each use, because the number of slots is only known once the worker exists. */
   constructor(private readonly limit: () => number) {}
 
-  /** Runs `work`, which is told whether it may wait in its slot. */
+  /** Runs `work`; `isFree` says whether it may wait in its slot. */
   async use<T>(work: (isFree: boolean) => Promise<T>): Promise<T> {
     if (this.held >= this.limit()) return work(false);
     this.held += 1;
@@ -132,7 +128,6 @@ export class WaitSlots {
   }
 }
 
-/** Of a worker with so many slots. */
 export function waitSlotsOf(slots: number): number {
   return Math.floor(slots / 4);
 }

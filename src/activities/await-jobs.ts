@@ -7,29 +7,28 @@ import type { WaitSlots } from './app-slots';
 import { runBatchStep } from './batch-step';
 import { lookAtJob } from './look-at-job';
 
-/** Jobs end close together: to wait a moment for others costs less than to begin anew for each. Grows with their number. */
+/** Jobs often end together: waiting briefly for more costs less than a new round for each. Grows with their number. */
 const gatherMs = 200;
 const gatherMsPerJob = 3;
-/** The server limits long polls; the jobs beyond so many are looked at when these have passed. */
+/** The server limits long polls; any further jobs are polled in the next round. */
 const pollsAtATime = 100;
 const pollMs = 10_000;
 const looksAtATime = 50;
 const closeEvent = temporal.api.enums.v1.HistoryEventFilterType.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT;
 
-/** An attempt that heard of no end gives its slot back, and comes again; neither adds to the history. */
+/** An attempt during which no job ended returns its slot and retries; neither adds to the history. */
 const holdMs = 20_000;
 const backAfterMs = 500;
-/** Of one that found too many others waiting: it only looks, and the more jobs there are the more seldom. */
+/** Pause of an attempt that got no slot to wait in and only checks once; grows with the number of jobs. */
 const lookAgainMs = 2_000;
 const lookAgainMsPerJob = 20;
-/** What a workflow is told at a time; Temporal takes 2 MiB. */
+/** Limit of one result; Temporal accepts 2 MiB. */
 const maxAnswerCharacters = 400_000;
 
 /**
- * Waits until at least one of the jobs has ended, by long polls on their results, however long that takes; or looks at all of them once. Repeat-safe.
- *
- * Waiting takes a slot of the worker that the jobs need: an attempt gives it back after a while without news, and takes none where a part of the
- * slots is taken so already.
+ * Waits without limit until a job has ended, by long polls; with `looksOnce`, returns the state of all jobs.
+ * Idempotent. Waiting occupies a slot that the jobs need: an attempt returns it when no job ends for a while, and does
+ * not wait at all when too many slots already wait.
  */
 export function createAwaitJobs(slots: WaitSlots) {
   return ({ jobs, looksOnce }: AwaitJobsInput): Promise<AwaitJobsResult> =>
@@ -43,7 +42,7 @@ export function createAwaitJobs(slots: WaitSlots) {
     });
 }
 
-/** Those that have ended; none when none has in that time. */
+/** The jobs that have ended; empty when none has ended in time. */
 async function untilSomeEnd(
   client: Client,
   jobs: readonly AwaitedJob[],
@@ -63,7 +62,7 @@ async function untilSomeEnd(
   }
 }
 
-/** A job that does not exist is told of too: it is never waited for. */
+/** A job that does not exist counts as ended, since there is nothing to wait for. */
 function hasEnded({ runId, outcome }: SeenJob): boolean {
   return runId === undefined || outcome !== undefined;
 }
@@ -100,12 +99,12 @@ function stillRunning(jobs: number, nextRetryDelay: number): ApplicationFailure 
   });
 }
 
-/** Resolves when one of them may have ended, or after a while. What the polls themselves say, errors included, is looked at afterwards. */
+/** Resolves when a job may have ended, or after `pollMs`. The caller checks the jobs, so poll errors are ignored. */
 async function untilOneCloses(client: Client, jobs: readonly AwaitedJob[], signal: AbortSignal): Promise<void> {
   const { namespace } = client.options;
   const over = new AbortController();
   const deadline = Date.now() + pollMs;
-  // A worker's connection can't break a call off, so each ends by a deadline of its own.
+  // A worker's connection can't cancel a call, so each has its own deadline.
   const polls = jobs.map(({ workflowId, runId }) =>
     client.withDeadline(deadline, async () => {
       const { history } = await client.workflowService.getWorkflowExecutionHistory({

@@ -16,31 +16,31 @@ import type {
 } from '../shared/batch-activities';
 import { runBatchStep } from './batch-step';
 
-/** Reads the next items of a batch from its manifest. Repeat-safe. */
+/** Reads the next items of a batch from its manifest. Idempotent. */
 export function createReadBatchItems() {
   return (input: ReadBatchItemsInput): Promise<ReadBatchItemsResult> =>
     runBatchStep(({ signal }) => readBatchItems(input, signal));
 }
 
-/** Reads items of a batch again. Repeat-safe. */
+/** Rereads items of a batch. Idempotent. */
 export function createRereadBatchItems() {
   return (input: RereadBatchItemsInput): Promise<RereadBatchItemsResult> =>
     runBatchStep(({ signal }) => rereadBatchItems(input, signal));
 }
 
-/** Writes results of a batch down. Repeat-safe: the same part takes its own place. */
+/** Writes a part of a batch's results. Idempotent: writing the same part again replaces it. */
 export function createWriteBatchPart() {
   return (input: WriteBatchPartInput): Promise<void> =>
     runBatchStep(({ jobKey, attempt, signal }) => writeBatchPart(input, { jobKey, attempt, signal }));
 }
 
-/** Brings all results of a batch into the manifest's order. Repeat-safe. */
+/** Merges all results of a batch in the order of the manifest. Idempotent. */
 export function createMergeBatchResults() {
   return (input: MergeBatchResultsInput): Promise<MergeBatchResultsResult> =>
     runBatchStep(({ jobKey, attempt, signal }) => mergeBatchResults(input, { jobKey, attempt, signal }));
 }
 
-/** Writes the report of a batch whose results are merged. Repeat-safe: an attempt takes the place of what one before it has written. */
+/** Writes the report of a batch whose results are merged. Idempotent: a retry replaces earlier output. */
 export function createWriteBatchReport() {
   return (input: WriteBatchReportInput): Promise<WriteBatchReportResult> =>
     runBatchStep(async ({ jobKey, attempt, signal }) => {

@@ -3,17 +3,15 @@ import { AcknowledgedHeartbeat } from './acknowledged-heartbeat';
 import { toFailure } from './failure';
 import { readRetryPauses } from './retry-pauses';
 
-/** One attempt of an activity of a batch. */
 interface BatchStep {
   context: Context;
-  /** Aborts on cancellation, on loss of the attempt, and at shutdown. */
+  /** Aborts on cancellation, when the server drops the attempt, and at shutdown. */
   signal: AbortSignal;
-  /** Names temporary files. */
   jobKey: string;
   attempt: number;
 }
 
-/** Runs a step of a batch, which sends nothing to the service: heartbeats while it works, and its errors leave it one way. */
+/** Runs a batch activity, which sends no requests to the service: adds the heartbeat and converts its errors. */
 export async function runBatchStep<T>(work: (step: BatchStep) => Promise<T>): Promise<T> {
   const context = Context.current();
   const { workflowExecution, activityId, attempt, retryPolicy } = context.info;

@@ -8,23 +8,22 @@ import { notFinished } from './failure';
 import { firstCheckDelayMs, nextCheckDelayMs } from './poll-schedule';
 import { reportTask } from './task-report';
 
-/** Waits up to this long hold their slot: a retry by the server costs more, and comes up to a second late. */
+/** Waits up to this long keep their slot: a retry by the server costs more and comes up to a second late. */
 const longestWaitInsideMs = 2_000;
 
-/** Details of this activity's heartbeats. */
+/** Details of this activity's heartbeats; times are milliseconds since the submit. */
 interface CheckHeartbeat {
-  /** Requests spent by this attempt and those before it. */
+  /** Requests sent by all attempts so far. */
   requests: number;
-  /** When the service last said "not yet", after the submit. */
+  /** When the service last answered "not yet". */
   notYetMs?: number;
-  /** When it is to be asked again, after the submit. */
+  /** When the next poll is due. */
   dueMs?: number;
 }
 
 /**
- * Asks how the conversion stands until it is finished (`task/response`). Repeat-safe.
- *
- * A long "not yet" is a failure that Temporal retries after a delay of our choice, which adds nothing to the history and holds no slot.
+ * Polls the conversion task until it is finished (`task/response`). Idempotent. A long "not yet" fails the attempt, and
+ * Temporal retries it after our delay, which adds nothing to the history and holds no slot.
  */
 export function createCheckTask({ api, times, metrics, slots }: ActivityDependencies) {
   return (input: CheckTaskInput): Promise<CheckTaskResult> =>
@@ -45,7 +44,7 @@ export function createCheckTask({ api, times, metrics, slots }: ActivityDependen
         tellRequests();
         return Promise.resolve();
       };
-      // The workflow told the submit by the server's clock; that of this machine may be hours off, and either may be set meanwhile.
+      // The workflow recorded the submit by the server's clock; this machine's may be hours off, or be adjusted.
       const toldMs = failure.serverNow === undefined ? 0 : failure.serverNow() - attempt.ageMs() - input.submittedAt;
       const atStartMs = Math.max(toldMs, known.dueMs ?? notYetMs ?? 0);
       const elapsedMs = () => atStartMs + attempt.ageMs();
@@ -75,7 +74,7 @@ export function createCheckTask({ api, times, metrics, slots }: ActivityDependen
         const report = reportTask(snapshot, input.taskId, failure);
         if (report.finished) {
           const durationMs = report.durationSeconds === undefined ? undefined : report.durationSeconds * 1_000;
-          // Of a callback's task the submit is not known.
+          // The submit time of a task named by a callback is unknown.
           if (!input.fromCallback) times.observe(pair, { notYetMs: notYetMs ?? 0, doneMs: elapsedMs(), durationMs });
           return { report, requests };
         }

@@ -12,14 +12,14 @@ import { planDestination } from './job-destination';
 import { assertShared, removeMarker } from './shared-folder';
 import { reportTask } from './task-report';
 
-/** By then part of the heartbeat time-out has passed, though nobody has beaten yet. */
+/** An attempt this old sends a heartbeat at once: part of the heartbeat timeout has already passed. */
 const longAgeMs = 2_000;
 
 /**
- * Submits the conversion (`convert/file`). **Not repeat-safe**: there is no idempotency key and a conversion costs vCredits.
+ * Submits the conversion (`convert/file`). **Not idempotent**: it costs vCredits, and there is no idempotency key.
  *
- * A fence stands right before the first byte: an acknowledged heartbeat `{ phase: 'sending' }`. A worker that is lost without it has sent
- * nothing; with it the outcome is unknown. It is taken down again when an answer proves that nothing ran.
+ * A fence stands right before the first byte: an acknowledged heartbeat `{ phase: 'sending' }`. A worker lost without
+ * it has sent nothing; with it the outcome is unknown. It is cleared when a response proves that nothing ran.
  */
 export function createConvertFile({ api, files, credits, callbackUrl, metrics, slots }: ActivityDependencies) {
   return (input: ConvertFileInput): Promise<ConvertFileResult> =>
@@ -57,7 +57,7 @@ export function createConvertFile({ api, files, credits, callbackUrl, metrics, s
       failure.callback = callback !== undefined;
       const afterReset = input.afterReset === true ? { afterReset: true as const } : {};
       const raiseFence = async () => {
-        // The last question before the deadline is asked, whatever others have learned.
+        // The last attempt before the deadline is always sent, whatever other jobs have learned.
         if (!isLast) credits.probe(kind, input.restoredAt);
         const fence: SendingFence = { phase: 'sending', ...calledBack, ...afterReset };
         await heartbeat.record(fence);
@@ -68,7 +68,7 @@ export function createConvertFile({ api, files, credits, callbackUrl, metrics, s
       };
       let snapshot;
       try {
-        // The job's signal ends the wait for a turn only: a request that has begun is seen to its end, since its answer is the only proof there is.
+        // Cancellation only ends the wait in the queue; a request in flight runs on: its response is the only proof.
         snapshot = await service.convertFile({
           connector: input.connector,
           output: input.output,
@@ -112,10 +112,10 @@ function nameless(): ConversionApiError {
   });
 }
 
-/** For an answer that is on its way already. */
+/** For a response that is already in flight. */
 const lastMomentMs = 2_000;
 
-/** Aborts right after the grace time of a worker that shuts down; not when the job is cancelled. */
+/** Aborts just after the grace period of a worker that shuts down, not when the job is cancelled. */
 function whenGraceIsOver(): AbortSignal {
   const { cancellationSignal } = Context.current();
   const over = new AbortController();

@@ -1,10 +1,10 @@
-/** Another job has just learned that the app has too few vCredits for such a conversion: asking again would bring nothing. */
+/** Another job has just learned that the app has too few vCredits for such a conversion, so no request is sent. */
 export class KnownInsufficientError extends Error {
   override readonly name = 'KnownInsufficientError';
 }
 
 interface Shortage {
-  /** The newest word of an operator that a refused request knew of. */
+  /** When credits were last reported restored, as known to a refused request. */
   restoredAt: number;
   nextProbeAt: number;
   pauseMs: number;
@@ -14,8 +14,8 @@ const firstPauseMs = 20_000;
 const longestPauseMs = 5 * 60_000;
 
 /**
- * What a worker knows about missing vCredits, by app and kind of conversion: while one job asks for all, the others spend no request to learn
- * the same. An operator's word that credits were restored counts for more than what was seen before it.
+ * What a worker knows about missing vCredits, by app and kind of conversion: one job probes for all, so that the others
+ * need no request. An operator's report that credits were restored overrides older refusals.
  */
 export class CreditsWatch {
   readonly #shortages = new Map<string, Shortage>();
@@ -23,14 +23,14 @@ export class CreditsWatch {
   constructor(private readonly now: () => number = Date.now) {}
 
   /**
-   * Takes the right to ask. `restoredAt`: when an operator last said that there are credits again.
-   * @throws KnownInsufficientError when another job has asked a moment ago, or is asking.
+   * Claims the next probe. `restoredAt`: when an operator last reported restored credits.
+   * @throws KnownInsufficientError when another job has just probed, or is probing.
    */
   probe(kind: string, restoredAt = 0): void {
     const shortage = this.#shortages.get(kind);
     if (!shortage || restoredAt > shortage.restoredAt) return;
     const now = this.now();
-    // A clock that was set back must not make anybody wait longer than was meant.
+    // A clock that was set back must not make the wait longer than intended.
     const isEarly = now < shortage.nextProbeAt && shortage.nextProbeAt - now <= shortage.pauseMs;
     if (isEarly) {
       const seconds = Math.ceil((shortage.nextProbeAt - now) / 1_000);
@@ -41,7 +41,7 @@ export class CreditsWatch {
     shortage.nextProbeAt = now + shortage.pauseMs;
   }
 
-  /** The service has refused for lack of vCredits. */
+  /** Records a refusal for lack of vCredits. */
   insufficient(kind: string, restoredAt = 0): void {
     const before = this.#shortages.get(kind);
     const now = this.now();

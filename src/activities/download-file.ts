@@ -6,15 +6,14 @@ import type { ActivityDependencies } from './dependencies';
 import { planDestination } from './job-destination';
 import { assertShared, removeMarker } from './shared-folder';
 
-/** Details of this activity's heartbeats. */
 interface DownloadHeartbeat {
-  /** Requests spent by this attempt and those before it. */
+  /** Requests sent by all attempts so far. */
   requests: number;
 }
 
 /**
- * Gets a download URL and the bytes, and puts them at the destination whole or not at all (`download/url`, `download/url/get`). Repeat-safe:
- * a repeated attempt recognises the file that a lost one finished, by its bytes.
+ * Gets a download URL and the bytes, and commits the file to the destination atomically (`download/url`,
+ * `download/url/get`). Idempotent: a retry recognizes, by its bytes, the file that a lost attempt finished.
  */
 export function createDownloadFile({ api, files, metrics, slots }: ActivityDependencies) {
   return (input: DownloadFileInput): Promise<DownloadFileResult> =>
@@ -36,7 +35,7 @@ export function createDownloadFile({ api, files, metrics, slots }: ActivityDepen
       const isRoomAwaited = input.room?.isAwaited === true;
       failure.isRoomAwaited = isRoomAwaited;
       failure.neededBytes = input.room?.bytes;
-      // Whoever waits for room has been here before, and may have lost a worker then.
+      // After a wait for room, or in a later run, an earlier attempt may already have written the file.
       const attempt = isRoomAwaited || input.mayBeDelivered ? number + 1 : number;
       await assertShared(files, input, activity);
       const plan = await planDestination(files, { ...input, attempt });
@@ -74,10 +73,10 @@ function readHeartbeat(details: unknown): DownloadHeartbeat {
   return { requests: requests ?? 0 };
 }
 
-/** So often it looks for the folder of the upload; the job, which has failed or was cancelled, waits for it. */
+/** Limits the attempts to find the upload's folder: the failed or cancelled job waits for this activity. */
 const looksAtMost = 5;
 
-/** Removes the temporary file of a download that will not be finished, and the marker of the upload. Repeat-safe. */
+/** Removes the temporary file of an abandoned download, and the upload's marker. Idempotent. */
 export function createDiscardDownload({ files, metrics, slots }: ActivityDependencies) {
   return (input: DiscardDownloadInput): Promise<void> =>
     runAttempt({ step: 'download', app: input.app, metrics, slots }, async (attempt) => {

@@ -20,39 +20,34 @@ import { nextCreditsCheckMs } from './poll-schedule';
 import { nextPauseMs, type RetryPauses } from './retry-pauses';
 import { shortCause, shortStack } from './short-cause';
 
-/** What a failure is told with: the activity's step, and names for its message. */
 export interface FailureContext {
   step: 'upload' | 'submit' | 'check' | 'download' | 'batch';
   app: string;
   attempt: number;
-  /** Attempts that a rate limit refused, if this one ends so. Default: 1. */
+  /** Attempts refused by a rate limit so far, including this one if it is. Default: 1. */
   refusals?: number;
-  /** Between failed attempts. Default: as the server's retry policy has it. */
+  /** Backoff between failed attempts. Default: the server's retry policy. */
   pauses?: RetryPauses;
-  /** Requests spent so far, by this attempt and those before it. */
+  /** Requests sent by all attempts so far. */
   requests: number;
   taskId?: string;
-  /** The job waits for vCredits. */
   parked?: ParkedSubmit;
-  /** The service was asked to call back for the request. */
   callback?: boolean;
-  /** The task's id is a hint that the service may not know. */
+  /** The task id is only a hint; the service may not know it. */
   taskIsHint?: boolean;
-  /** A request that must not be repeated is on its way, and nothing has proven yet that it did not run. */
+  /** A request that must not be repeated may have run. */
   sentUnrepeatable?: boolean;
-  /** The job waits for room at its destination. */
   isRoomAwaited?: boolean;
-  /** What is to come to the destination, where that is known. */
+  /** Size of the file for the destination, where known. */
   neededBytes?: number | undefined;
-  /** The submit comes after a reset of the job. */
   afterReset?: boolean;
-  /** This attempt and those right before it, if it ends with an answer that can't be read. Default: 1. */
+  /** Consecutive attempts with an unreadable response, if this one has one. Default: 1. */
   unreadableInARow?: number;
-  /** Milliseconds since the epoch, by the clock of the Temporal server. Default: by this machine's. */
+  /** Milliseconds since the epoch by the Temporal server's clock. Default: this machine's clock. */
   serverNow?: () => number;
 }
 
-/** An earlier attempt sent a request that must not be repeated, and what became of it was not recorded. */
+/** An earlier attempt sent a request that must not be repeated, and its outcome was not recorded. */
 export class UnknownSubmitError extends Error {
   override readonly name = 'UnknownSubmitError';
 
@@ -61,15 +56,14 @@ export class UnknownSubmitError extends Error {
   }
 }
 
-/** A service that answers this often with something unreadable is not the service. */
+/** After this many consecutive unreadable responses, the peer is assumed not to be the conversion service. */
 const maxUnreadableAnswers = 5;
-/** A new download URL helps against an old one, not against a result that is gone. */
+/** A new download URL helps when the old one has expired, but not when the result is gone. */
 const maxExpiredDownloads = 3;
 
 /**
- * Turns whatever an activity met into what Temporal and the workflow understand: the only place that does.
- *
- * The failure's type is the document's error code or one of ours; its first detail is `ActivityFailureDetails`. Cancellation passes through.
+ * Maps any error of an activity to a failure for Temporal and the workflow; no other code does this. Its type is the
+ * document's error code or one of ours, its first detail `ActivityFailureDetails`. Cancellation passes through.
  */
 export function toFailure(error: unknown, context: FailureContext): Error {
   if (error instanceof CancelledFailure || error instanceof ApplicationFailure) return error;
@@ -91,7 +85,7 @@ export function toFailure(error: unknown, context: FailureContext): Error {
     });
   }
   if (error instanceof UnknownAppError) {
-    // Another worker may have it, or this one once it was started again.
+    // Another worker may have it, or this one after a restart.
     return build(context, { code: failureCodes.unknownApp, message: error.message, reaction: 'retry', cause: error });
   }
   if (error instanceof DamagedRunError) {
@@ -111,13 +105,13 @@ export function toFailure(error: unknown, context: FailureContext): Error {
   return build(context, { code: failureCodes.unexpected, message: cause.message, reaction: 'retry', cause });
 }
 
-/** Whether something came that is no answer of the service: a gateway's page, or bytes other than announced. */
+/** Whether the response was not from the service: a gateway's page, or a body of another size than announced. */
 export function isUnreadable(error: unknown): boolean {
   if (error instanceof StorageError) return error.code === 'SIZE_MISMATCH';
   return error instanceof ConversionApiError && error.code === 'UNREADABLE_RESPONSE';
 }
 
-/** Whether a rate limit, slots that are kept for others, or what is known of missing vCredits, ended an attempt before it could do anything: it does not count. */
+/** Whether a rate limit, reserved slots or known missing vCredits ended the attempt before it did anything. */
 export function endedByRateLimit(error: unknown): 'throttled' | 'turnedAway' | undefined {
   if (error instanceof KnownInsufficientError || error instanceof SlotsTakenError) return 'turnedAway';
   if (!(error instanceof ConversionApiError)) return undefined;
@@ -125,7 +119,7 @@ export function endedByRateLimit(error: unknown): 'throttled' | 'turnedAway' | u
   return lookUpErrorCode(error.code)?.class === 'rate' ? 'throttled' : undefined;
 }
 
-/** The failure of a task that the service completed with an error (section "States and transitions"): it was not charged. */
+/** A task that the service completed with an error (section "States and transitions"): it was not charged. */
 export function taskFailure(error: { code: string; message: string }, context: FailureContext): ApplicationFailure {
   const known = lookUpErrorCode(error.code);
   const reactions: Record<ErrorClass, JobReaction> = {
@@ -147,7 +141,7 @@ export function taskFailure(error: { code: string; message: string }, context: F
   });
 }
 
-/** A task that ended with an error, and yet cost something or was successful, by the service's own words: nobody converts it again unasked. */
+/** A task with an error that was charged for, or called successful: treated as lost, not as free to convert again. */
 export function chargedFailure(error: { code: string; message: string }, context: FailureContext): ApplicationFailure {
   const { code, message } = error;
   return build(context, {
@@ -167,7 +161,7 @@ export function unknownStatusFailure(status: string | undefined, context: Failur
   });
 }
 
-/** "Not yet": the next attempt follows after `delayMs` and costs no history. */
+/** "Not yet": the next attempt follows after `delayMs` and adds nothing to the history. */
 export function notFinished(message: string, delayMs: number, context: FailureContext): ApplicationFailure {
   return build(context, { code: failureCodes.notFinished, message, reaction: 'retry', delayMs, expected: true });
 }
@@ -178,15 +172,15 @@ function fromApiError(error: ConversionApiError, context: FailureContext): Error
   const unlisted = known === undefined && !isClientErrorCode(error.code);
   const { code, httpStatus, endpoint, retryAfterSeconds } = error;
   const base = { origin: 'request', code, unlisted, cause: error, httpStatus, endpoint } as const;
-  // An order to wait no time is none: the server takes a pause of 0 for the end of the attempts.
+  // Ignores a RETRY-AFTER of 0, because the Temporal server takes a delay of 0 as the end of the attempts.
   const orderedMs = retryAfterSeconds ? retryAfterSeconds * 1_000 : undefined;
   const message = withAdvice(error.message, known?.class, context);
 
-  // The callback named no task of this app, so what became of the submit is as unknown as before.
+  // The callback named no task of this app, so the submit's outcome is still unknown.
   if (context.taskIsHint === true && (known?.class === 'chain' || known?.class === 'caller')) {
     return unknown(context, message, base);
   }
-  // Nothing tells whether the conversion runs: the workflow decides, nobody retries.
+  // It is unknown whether the conversion runs: the workflow decides, nothing retries.
   if (context.step === 'submit' && error.mayHaveExecuted) {
     return outcomeUnknown(context, error.message, base);
   }
@@ -202,7 +196,7 @@ function fromApiError(error: ConversionApiError, context: FailureContext): Error
       });
     }
     case 'credits':
-      // The question was refused; the task has its vCredits.
+      // Only this poll was refused; the task has its vCredits.
       if (context.step === 'check') return build(context, { ...base, message, reaction: 'retry' });
       return awaitCredits({ ...base, message }, context);
     case 'chain':
@@ -212,12 +206,12 @@ function fromApiError(error: ConversionApiError, context: FailureContext): Error
       return build(context, { ...base, message, reaction: renewable ? 'retry' : reactionToBrokenChain(context) });
     }
     case 'server':
-      // A task that completed with this error was not charged: the workflow counts how often it is submitted again.
+      // A task that completed with this error was not charged; the workflow limits the resubmissions.
       return build(context, { ...base, message, reaction: context.step === 'submit' ? 'submitAgain' : 'retry' });
     case 'transient':
       return build(context, { ...base, message, reaction: 'retry', delayMs: orderedMs, orderedWaitMs: orderedMs });
     case 'unreadable': {
-      // The service keeps the result, which a repetition of the job fetches; every attempt costs it the file once more.
+      // The service keeps the result, and a later run of the job can fetch it; each attempt transfers the file again.
       const isFile = error.endpoint === endpoints.downloadUrlGet;
       const hopeless = (isFile || !isPaid(context)) && (context.unreadableInARow ?? 1) >= maxUnreadableAnswers;
       const advice = isFile
@@ -228,14 +222,14 @@ function fromApiError(error: ConversionApiError, context: FailureContext): Error
     case 'caller':
     case 'account':
     case 'final':
-      // A person can put it right, and then the job goes on by itself: there is money behind it.
+      // An operator can fix this, and the paid conversion then continues by itself.
       return build(context, { ...base, message, reaction: isPaid(context) ? 'retry' : 'fail' });
     case 'input':
       return build(context, { ...base, message, reaction: 'fail' });
   }
 }
 
-/** The service has accepted the conversion: nothing but its word on the task, or the deadline, ends the job. */
+/** The service has accepted the conversion: only its final answer about the task, or the deadline, ends the job. */
 function isPaid({ step }: FailureContext): boolean {
   return step === 'check' || step === 'download';
 }
@@ -245,7 +239,7 @@ function reactionToBrokenChain(context: FailureContext): JobReaction {
   return context.step === 'submit' ? 'uploadAgain' : 'fail';
 }
 
-/** A job that is parked already asks again by itself; any other parks now. */
+/** The activity of a parked job retries by itself; any other parks the job. */
 function awaitCredits(parts: Omit<FailureParts, 'reaction'>, context: FailureContext): ApplicationFailure {
   const { parked, serverNow = Date.now } = context;
   const now = serverNow();
@@ -263,7 +257,7 @@ function unknown(context: FailureContext, message: string, parts: Partial<Failur
   return build(context, { ...parts, code, unlisted: false, message, reaction: 'outcomeUnknown' });
 }
 
-/** Failures that no code of the document stands behind. */
+/** Classifies failures without a code of the document. */
 function classOfClientCode(error: ConversionApiError): 'rate' | 'transient' | 'unreadable' | 'final' {
   switch (error.code) {
     case 'RATE_LIMIT_WAIT':
@@ -292,13 +286,13 @@ function fromStorageError(error: StorageError, context: FailureContext): Applica
   return build(context, {
     code: error.code,
     message: error.message,
-    // The record of what was paid for waits for a person who makes room.
+    // The record of paid conversions waits until an operator makes room.
     reaction: error.retryable || (context.step === 'batch' && error.code !== 'UNSUPPORTED_URI') ? 'retry' : 'fail',
     cause: error,
   });
 }
 
-/** A job that waits for room already looks again by itself; any other begins to wait now. Not all that wait look in the same moment. */
+/** The activity of a job that already waits retries by itself, with jitter; any other starts the wait. */
 function awaitRoom(error: StorageError, context: FailureContext): ApplicationFailure {
   const { code, message } = error;
   const parts = { code, message, cause: error, neededBytes: context.neededBytes };
@@ -326,13 +320,11 @@ interface FailureParts {
   code: string;
   /** Default: `worker`. */
   origin?: FailureOrigin;
-  /** Of a pause that the service wants. */
   orderedWaitMs?: number | undefined;
-  /** Only the service knows this code. */
   unlisted?: boolean;
   message: string;
   reaction: JobReaction | 'retry';
-  /** Part of normal work: no error log, no failure metric. */
+  /** Routine: no error log, no failure metric. */
   expected?: boolean;
   delayMs?: number | undefined;
   httpStatus?: number | undefined;

@@ -17,11 +17,11 @@ import { processPulse } from './process-pulse';
 import { createDiscardBatchRun, createPlanBatch } from './sweep';
 import { createUploadFile } from './upload-file';
 
-/** The activities of conversion jobs, batches and sweeps, by the names they have in a history. */
+/** The activities of conversion jobs, batches and sweeps, by their names in the history. */
 export function createActivities(
   dependencies: ActivityDependencies,
 ): ConversionActivities & BatchActivities & SweepActivities {
-  // Before the first attempt: already its task may have waited for a process that stood still.
+  // Before the first attempt, whose task may already be as old as a suspension of this process.
   processPulse.start();
   return {
     'conversion.uploadFile': createUploadFile(dependencies),

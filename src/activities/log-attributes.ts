@@ -3,7 +3,7 @@ import type { ActivityInterceptors } from '@temporalio/worker';
 
 const ownPrefix = 'conversion.';
 
-/** Adds the app profile to every line that the SDK or an activity of ours writes. */
+/** Adds the app profile to every log line of our activities, including the SDK's. */
 export function logAttributes({ info }: Context): ActivityInterceptors {
   if (!info.activityType.startsWith(ownPrefix)) return {};
   let app: string | undefined;

@@ -14,7 +14,7 @@ import { describeFile } from '../storage/describe';
 
 type Seen = Omit<SeenJob, 'job'>;
 
-/** What tells whether two jobs make the same file. */
+/** The fields that decide whether two jobs make the same file. */
 const comparable = z.object({
   app: z.string(),
   source: z.object({ uri: z.string() }),
@@ -23,10 +23,10 @@ const comparable = z.object({
   destination: z.string().optional(),
 });
 
-/** Rows change their numbers between runs, and so jobs of other rows may have had an id since. */
+/** A row's number may change between runs, so one id may have been used by jobs of several rows. */
 const maxRunsBefore = 20;
 
-/** How a job stands that a batch has not started itself. */
+/** State of a job that this run of the batch did not start. */
 export async function lookAtJob(client: Client, job: AwaitedJob, signal: AbortSignal): Promise<Seen> {
   const found = await describe(client, job);
   if (!found) return {};
@@ -52,7 +52,7 @@ async function describe(
   }
 }
 
-/** The run, or one that had its id before, that does what is expected. */
+/** This run, or an earlier one under its id, that does what is expected. */
 async function runThatDoes(
   expected: ConversionJobInput,
   client: Client,
@@ -87,7 +87,7 @@ async function outcomeOf(client: Client, { workflowId, runId }: WorkflowExecutio
   }
 }
 
-/** What a job left at the service that ended without a word. */
+/** What a job left behind at the service when it ended without reporting it. */
 function leftBehind({ charge: left, source }: JobHistory): Partial<JobOutcome> {
   const { charge, taskId, possiblyChargedTwice } = left;
   return {

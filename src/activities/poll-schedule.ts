@@ -1,10 +1,10 @@
 const unlearnedFirstCheckMs = 2_000;
 const smallestDelayMs = 250;
-/** With it a conversion of 20 s costs three requests, and one of a minute four. */
+/** A conversion of 20 s then costs three requests, one of a minute four. */
 const growth = 2.3;
 const nearMiss = 0.3;
 
-/** When a conversion is first asked after, after its submit: as told, or when those like it were done, or after a guess. */
+/** Delay of the first poll after the submit: as configured, as learned from similar conversions, or a guess. */
 export function firstCheckDelayMs(options: {
   toldMs: number | undefined;
   learnedMs: number | undefined;
@@ -17,9 +17,9 @@ export function firstCheckDelayMs(options: {
 }
 
 /**
- * How long to wait before the next poll: in proportion to what the conversion has taken so far, so that the number of requests grows with the
- * logarithm of its duration. Shorter when it has just missed the time that is usual for its formats. Up to a fifth longer by chance, so that jobs
- * submitted together don't poll together; never shorter, which would cost a request.
+ * Delay before the next poll: proportional to the time elapsed, so that the number of requests grows with the logarithm
+ * of the duration. Shorter just after the usual time for these formats. Jitter of up to a fifth keeps jobs submitted
+ * together from polling together; it never shortens, which would cost a request.
  */
 export function nextCheckDelayMs(options: {
   elapsedMs: number;
@@ -37,10 +37,7 @@ export function nextCheckDelayMs(options: {
 const firstCreditsCheckMs = 60_000;
 const maxCreditsCheckMs = 3_600_000;
 
-/**
- * How long a job that is parked for vCredits waits before it asks again by itself: as long as it has been parked, at most an hour, and
- * for the last time when its deadline is reached.
- */
+/** Retry delay of a job parked for vCredits: its time parked so far, at most an hour, and never beyond its deadline. */
 export function nextCreditsCheckMs(options: { parkedMs: number; leftMs: number; random: () => number }): number {
   const base = Math.min(Math.max(options.parkedMs, firstCreditsCheckMs), maxCreditsCheckMs);
   return Math.round(Math.min(base * (0.9 + 0.2 * options.random()), options.leftMs));

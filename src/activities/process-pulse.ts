@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 
-/** A moment by both clocks: one cannot be set, the other goes on while the machine sleeps. */
+/** A moment by two clocks: the monotonic one cannot be set, the wall clock continues while the machine sleeps. */
 export interface Moment {
   readonly monotonicMs: number;
   readonly wallMs: number;
@@ -10,7 +10,7 @@ export function momentNow(): Moment {
   return { monotonicMs: performance.now(), wallMs: Date.now() };
 }
 
-/** By whichever clock says more: a clock that was set forward only makes us ask once too often. */
+/** The longer of the two: a wall clock set forward only costs an unneeded check. */
 export function elapsedMs(since: Moment, now: Moment = momentNow()): number {
   return Math.max(now.monotonicMs - since.monotonicMs, now.wallMs - since.wallMs);
 }
@@ -19,10 +19,7 @@ const beatMs = 1_000;
 /** A busy process may miss a beat or two. */
 const longestPauseMs = 3_000;
 
-/**
- * Notices when this process has stood still: stopped by a signal, asleep or paused with its machine. What it then finds in its sockets, a task
- * for one, may be as old as its sleep was long.
- */
+/** Detects that this process was suspended, by a signal or with its machine: data in its sockets may then be stale. */
 export class ProcessPulse {
   private timer: NodeJS.Timeout | undefined;
   private last: Moment;
@@ -36,7 +33,7 @@ export class ProcessPulse {
     this.timer ??= setInterval(() => this.beat(), beatMs).unref();
   }
 
-  /** Whether it woke within the last so many milliseconds; this very moment is noticed too. */
+  /** Whether the process resumed within the last `ms`; also detects a suspension that has just ended. */
   hasWokenWithin(ms: number): boolean {
     this.beat();
     return this.wokeAt !== undefined && elapsedMs(this.wokeAt, this.last) < ms;
@@ -49,5 +46,5 @@ export class ProcessPulse {
   }
 }
 
-/** That of the worker's process; counts once it was started. */
+/** The worker process's own; active once started. */
 export const processPulse = new ProcessPulse();

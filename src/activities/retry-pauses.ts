@@ -1,17 +1,15 @@
 import { msToNumber } from '@temporalio/common/lib/time';
 import type { RetryPolicy } from '@temporalio/common';
 
-/** The pauses between attempts that failed by themselves. */
 export interface RetryPauses {
   initialMs: number;
   maximumMs: number;
 }
 
 /**
- * The pauses that an activity asks for when its policy does not grow by itself; undefined when it does, and the server sees to them.
- *
- * The server would double the pause with every attempt, also with those that were no failures ("not yet", a turn that is far away). Whoever then loses
- * its worker would wait for the longest pause beside the heartbeat time-out, though nothing speaks against going on at once.
+ * The backoff of an activity with a constant interval in its retry policy; otherwise undefined: the server backs off.
+ * The server would double the pause after every attempt, including those that are no failures ("not yet", a full
+ * queue), and a retry after a lost worker would then wait for the longest pause as well as the heartbeat timeout.
  */
 export function readRetryPauses(policy: RetryPolicy | undefined): RetryPauses | undefined {
   if (policy?.backoffCoefficient !== 1 || policy.initialInterval === undefined) return undefined;
@@ -21,12 +19,12 @@ export function readRetryPauses(policy: RetryPolicy | undefined): RetryPauses | 
   return { initialMs, maximumMs };
 }
 
-/** The pause after this attempt, 1 for the first: twice as long after each. */
+/** The pause after this attempt, 1 for the first; doubles each time. */
 export function nextPauseMs({ initialMs, maximumMs }: RetryPauses, attempt: number): number {
   return Math.min(initialMs * 2 ** (attempt - 1), maximumMs);
 }
 
-/** For what another worker may be able to do at once: the first pauses, whoever has none, and short ones. */
+/** Caps the pauses for a failure where another worker may succeed at once; without pauses, uses the caps. */
 export function soonTaken({ initialMs, maximumMs }: RetryPauses = longest): RetryPauses {
   return { initialMs: Math.min(initialMs, longest.initialMs), maximumMs: Math.min(maximumMs, longest.maximumMs) };
 }

@@ -8,7 +8,7 @@ import { soonTaken } from './retry-pauses';
 /** Details of the heartbeats of an upload whose source was not found. */
 interface Looks {
   looks?: number;
-  /** Machines that have looked. */
+  /** Hosts that have looked for the source. */
   missingOn?: string[];
 }
 
@@ -17,8 +17,8 @@ const looksAtMost = 8;
 const activityQueue = 2 as never;
 
 /**
- * Opens the source of a job. One that is not there on this machine may be on another whose worker polls the task queue: it is
- * missing when all have looked, or none did for some seconds. Where there is one machine, or all see the same files, that is at once.
+ * Opens the source of a job. A source missing on this host may exist on another whose worker polls the task queue: it
+ * is missing once all hosts have looked, or after `looksAtMost` attempts; with one host, or shared files, at once.
  */
 export async function openSource(
   files: FileStore,
@@ -49,10 +49,7 @@ export async function openSource(
   }
 }
 
-/**
- * Of the workers that poll this task queue, as far as the server knows, by the end of their identities. One alone is this one,
- * whatever it is called.
- */
+/** Hosts of the workers on this task queue, by their identities; empty if there is one, which is this host. */
 async function pollingHosts(): Promise<string[]> {
   const { client, info } = Context.current();
   const { pollers } = await client.workflowService.describeTaskQueue({

@@ -13,8 +13,9 @@ interface Shared {
 type Attempt = Pick<ActivityAttempt, 'run' | 'failure'>;
 
 /**
- * After the upload: whoever takes the job's later steps must see this folder. Answers nothing where all workers see the same
- * files, and where there is no room for one more name: the submit waits for room, and the upload is not repeated for it.
+ * After the upload: leaves a marker in the destination's folder, by which the job's later steps verify that they see
+ * the same folder. Undefined where all workers see the same files, and where not even a marker has room: the submit
+ * then waits for room, so the upload is not repeated.
  */
 export async function leaveMarker(
   { sharing }: FileStore,
@@ -32,9 +33,8 @@ export async function leaveMarker(
 }
 
 /**
- * Before anything is spent or written. A marker that is gone, because somebody has removed it, holds up nobody on the machine of
- * the upload.
- * @throws StorageError DESTINATION_NOT_SHARED when this worker does not see the folder of the upload; it is to be retried soon.
+ * Called before anything is spent or written. A marker that was deleted does not block the upload's own host.
+ * @throws StorageError DESTINATION_NOT_SHARED, retried soon, when this worker does not see the upload's folder.
  */
 export async function assertShared(files: FileStore, shared: Shared, { run, failure }: Attempt): Promise<void> {
   if (await isShared(files, shared, run)) return;
@@ -54,15 +54,12 @@ async function isShared(
   run: Attempt['run'],
 ): Promise<boolean> {
   if (!sharing || !marker || marker.view === sharing.view) return true;
-  // The run before a reset may have taken its marker away.
+  // The run before a reset may have removed its marker.
   if (run?.runId !== marker.runId) return true;
   return sharing.seesMarker({ uri, jobKey: run.workflowId, runId: run.runId });
 }
 
-/**
- * When the job needs it no longer. By then there is nothing that it could fail. A run that uploaded nothing, since an earlier one was accepted,
- * takes away what that one may have left.
- */
+/** Removes the marker once the job no longer needs it, also one that an earlier run left. Ignores errors. */
 export async function removeMarker(
   { sharing }: FileStore,
   { destination: uri, marker, mayBeDelivered }: Shared & { mayBeDelivered?: true },

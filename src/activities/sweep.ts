@@ -11,9 +11,8 @@ import { isOpen } from '../shared/workflow-status';
 const maxWarnings = 20;
 
 /**
- * Makes a run of what is new or changed in a folder, unless the batch is running: what that run has converted is not known before its end.
- *
- * Repeat-safe: an attempt that was cut off has at most left a run that did nothing, which the planner takes for what it is.
+ * Plans a run of the new or changed files of a folder, unless the batch is running and its results still unknown.
+ * Idempotent: an interrupted attempt at most leaves a run that never started, which the planner recognizes.
  */
 export function createPlanBatch() {
   return ({ batch, plan, onUnknownOutcome }: PlanSweepInput): Promise<PlanSweepResult> =>
@@ -61,7 +60,7 @@ async function isRunning(client: Client, workflowId: string): Promise<boolean> {
   }
 }
 
-/** Removes a run that was planned and could not be started: it would be taken for one that did nothing. Repeat-safe. */
+/** Removes a run that could not be started, which the planner would take for one that did nothing. Idempotent. */
 export function createDiscardBatchRun() {
   return ({ folder }: DiscardBatchRunInput): Promise<void> => runBatchStep(() => discardRun(fileURLToPath(folder)));
 }

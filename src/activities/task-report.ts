@@ -4,10 +4,9 @@ import type { FailureContext } from './failure';
 import { chargedFailure, taskFailure, unknownStatusFailure } from './failure';
 
 /**
- * Reads a task's state for the job: completed is not successful (section "States and transitions"), and only a completed task's error is
- * final. A result that is not there yet (`null`, `{}`) is waited for.
- *
- * After a submit whatever is no success is left to the next question: by then the task is known, and what it cost is not lost.
+ * Converts a task's state for the job: completed does not mean successful (section "States and transitions"), and only
+ * a completed task's error is final. A missing result (`null`, `{}`) means "not yet". After a submit, anything but
+ * success is left to the next poll: the task id is then known, so its cost is recorded.
  *
  * @throws ApplicationFailure when the task completed with an error, or with an output status other than `successful`.
  */

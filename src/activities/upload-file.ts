@@ -9,7 +9,7 @@ import { planDestination } from './job-destination';
 import { openSource } from './seen-source';
 import { assertShared, leaveMarker, removeMarker } from './shared-folder';
 
-/** Stores the source at the service (`upload/file`). Repeat-safe: a second upload costs a request and nothing else. */
+/** Uploads the source to the service (`upload/file`). Idempotent: a second upload only costs a request. */
 export function createUploadFile({ api, files, metrics, slots }: ActivityDependencies) {
   return (input: UploadFileInput): Promise<UploadFileResult> =>
     runAttempt({ step: 'upload', app: input.app, metrics, slots }, async (attempt) => {
@@ -17,7 +17,7 @@ export function createUploadFile({ api, files, metrics, slots }: ActivityDepende
       const source = await openSource(files, input.uri, attempt);
       const { destination } = input;
       if (destination !== undefined) {
-        // Before anything is spent: a conversion whose result has no place to go is not begun.
+        // Before anything is spent: a conversion whose result can't be stored is not started.
         const place = { ...input, destination, sourceName: lastSegment(input.uri) };
         await assertShared(files, place, attempt);
         const plan = await planDestination(files, place);
@@ -46,7 +46,7 @@ export function createUploadFile({ api, files, metrics, slots }: ActivityDepende
       });
       const { connector, warnings } = receipt;
       const { size: bytes, stamp } = source;
-      // The last thing that it does: an attempt that fails leaves none.
+      // The last step, so that a failed attempt leaves no marker.
       const marker = destination === undefined ? undefined : await leaveMarker(files, destination, attempt);
       const uploaded = {
         skipped: false as const,
@@ -64,7 +64,7 @@ export function createUploadFile({ api, files, metrics, slots }: ActivityDepende
     });
 }
 
-/** Opened once an attempt, so one hash sees the file once. */
+/** The source is opened once per attempt, so each hash sees the file once. */
 async function* hashed(body: AsyncIterable<Uint8Array>, hash: Hash): AsyncGenerator<Uint8Array> {
   for await (const chunk of body) {
     hash.update(chunk);

@@ -9,10 +9,9 @@ import { jobEnds, noCode, otherValue, unknownOutcomeDecisions, workerMetrics } f
 import { conversionJobType } from '../shared/names';
 import type { FailureContext } from './failure';
 
-/** Where values go; see `workerMetrics` for what each is. */
 type Instruments = ReturnType<typeof createInstruments>;
 
-/** What the activities of a worker tell its metrics. Nothing is counted before `use`. */
+/** The metrics of a worker's activities. Nothing is recorded before `use`. */
 export class WorkerMetrics {
   readonly #apps: ReadonlySet<string>;
   #instruments: Instruments | undefined;
@@ -22,13 +21,10 @@ export class WorkerMetrics {
     this.#apps = new Set(apps);
   }
 
-  /**
-   * From now on values go to this meter. What should never happen is there from the start, with 0: by the count of Prometheus, what begins at 1 has
-   * not grown.
-   */
+  /** Records to this meter from now on. Rare counters start at 0: Prometheus misses a series' first increase. */
   use(meter: MetricMeter, { namespace, taskQueue }: { namespace: string; taskQueue: string }): void {
     this.#instruments = createInstruments(meter);
-    // The labels that the SDK gives to what workflows tell.
+    // The labels that the SDK adds to metrics of workflows.
     const workflow = { namespace, taskQueue, workflowType: conversionJobType };
     const counter = ({ name, description }: MetricDefinition) => meter.createCounter(name, undefined, description);
     for (const decision of unknownOutcomeDecisions) {
@@ -40,7 +36,6 @@ export class WorkerMetrics {
     counter(workerMetrics.jobsParked).add(0, workflow);
   }
 
-  /** Observes the requests of one app profile. */
   observer(appName: string): RequestObserver {
     const app = this.#label(appName);
     return {
@@ -54,7 +49,7 @@ export class WorkerMetrics {
     };
   }
 
-  /** An attempt has ended with `error`, and Temporal is told `told`. */
+  /** Counts an attempt that failed with `error` and reported `told` to Temporal. */
   attemptFailed(
     { step, app }: Pick<FailureContext, 'step' | 'app'>,
     { error, told }: { error: unknown; told: Error },
@@ -86,7 +81,7 @@ function createInstruments(meter: MetricMeter) {
   };
 }
 
-/** A service may answer with any three digits. */
+/** A service may answer with any three-digit status. */
 function statusLabel(status: number | string): string {
   if (typeof status === 'string') return status;
   return status >= 100 && status <= 599 ? String(status) : otherValue;

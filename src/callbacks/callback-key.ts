@@ -4,22 +4,22 @@ import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { systemErrorCode } from '../shared/system-error';
 
-/** What callback URLs are signed with. A `KeyObject` shows nothing of itself when it is printed, logged or serialised. */
+/** Keys that sign callback URLs. A `KeyObject` reveals nothing when printed, logged or serialized. */
 export interface CallbackKeys {
   /** Signs new URLs. */
   current: KeyObject;
-  /** Signed the URLs of submits before the last rotation, which are still valid. */
+  /** Signed URLs before the last rotation, which are still valid. */
   previous?: KeyObject;
 }
 
-/** A text from which no callback key can be made; the message never holds it. */
+/** A text without a valid callback key; the message never contains it. */
 export class CallbackKeyError extends Error {
   override readonly name = 'CallbackKeyError';
 }
 
 const minKeyLength = 32;
 
-/** @throws CallbackKeyError when it is too short. */
+/** @throws CallbackKeyError when the text is too short. */
 function createCallbackKey(text: string): KeyObject {
   if (text.length < minKeyLength) {
     throw new CallbackKeyError(`a callback key has at least ${minKeyLength} characters, not ${text.length}`);
@@ -28,10 +28,10 @@ function createCallbackKey(text: string): KeyObject {
 }
 
 /**
- * The keys in a text: the current one and, after white space, the previous one, if there is one. To rotate: put a new key before the
- * old one, start receiver and workers anew, and take the old one away when no older job runs any more.
+ * Parses the current key and, after white space, an optional previous one. To rotate: put a new key before the old one,
+ * restart receiver and workers, and remove the old one once no older job is running.
  *
- * @throws CallbackKeyError when there is none, or more than two.
+ * @throws CallbackKeyError when there is no key, or more than two.
  */
 export function parseCallbackKeys(text: string): CallbackKeys {
   const [current, previous, ...others] = text.split(/\s+/).filter(Boolean);
@@ -43,7 +43,7 @@ export function parseCallbackKeys(text: string): CallbackKeys {
   };
 }
 
-/** The content of the key file; the first of several processes to come makes it, readable by its owner only. */
+/** The content of the key file. The first of several processes creates it, readable by its owner only. */
 export async function ensureCallbackKeyFile(file: string): Promise<string> {
   const existing = await readIfExists(file);
   if (existing !== undefined) return existing;
@@ -57,7 +57,7 @@ export async function ensureCallbackKeyFile(file: string): Promise<string> {
     await handle.close();
   }
   try {
-    // Unlike a rename, this leaves the key of whoever came first.
+    // Unlike a rename, a link keeps the key of the process that came first.
     await link(part, file);
   } catch (error) {
     if (systemErrorCode(error) !== 'EEXIST') throw error;

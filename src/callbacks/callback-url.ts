@@ -3,33 +3,32 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { CallbackSubmission } from '../shared/callback';
 import type { CallbackKeys } from './callback-key';
 
-/** Separates these signatures from whatever else a key might ever sign. */
+/** Separates these signatures from any other use of the key. */
 const purpose = 'temporal-file-conversion callback 1\n';
 
 /**
- * Where the service calls back for one submit: `<base>/<base64url(workflow id)>.<nonce>.<HMAC-SHA256>`.
- *
- * Whoever has it can wake the job, and nothing else. It goes to the service and nowhere else: no payload, log or error holds it.
+ * Callback URL of a submit: `<base>/<base64url(workflow id)>.<nonce>.<HMAC-SHA256>`. It only permits waking the job,
+ * and is given to the service alone: no payload, log or error contains it.
  */
 export function createCallbackUrl(publicBaseUrl: string, submission: CallbackSubmission, key: KeyObject): string {
   const signed = `${Buffer.from(submission.workflowId).toString('base64url')}.${submission.nonce}`;
   return `${publicBaseUrl}/${signed}.${sign(signed, key).toString('base64url')}`;
 }
 
-/** The submit that the last segment of a callback URL names; undefined when we did not sign it. */
+/** The submit named by the last segment of a callback URL; undefined without a valid signature. */
 export function readCallbackToken(token: string, keys: CallbackKeys): CallbackSubmission | undefined {
   const [id, nonce, signature, ...others] = token.split('.');
   if (!id || !nonce || !signature || others.length > 0) return undefined;
   const given = Buffer.from(signature, 'base64url');
-  // Decoding is tolerant; one URL has one spelling.
+  // Decoding is lenient; only the canonical spelling is accepted.
   if (given.toString('base64url') !== signature) return undefined;
   const isOurs = [keys.current, keys.previous].some((key) => key && isEqual(given, sign(`${id}.${nonce}`, key)));
   return isOurs ? { workflowId: Buffer.from(id, 'base64url').toString(), nonce } : undefined;
 }
 
 /**
- * The URL without a slash at its end.
- * @throws TypeError that calls it by `name`.
+ * The URL without trailing slashes.
+ * @throws TypeError that refers to it by `name`.
  */
 export function checkBaseUrl(baseUrl: string, name: string): string {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;

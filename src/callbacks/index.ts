@@ -1,4 +1,4 @@
-/** Takes the callbacks of conversion services and wakes the jobs they belong to. */
+/** Receives the callbacks of conversion services and wakes their jobs. */
 export { parseCallbackKeys } from './callback-key';
 export type { CallbackKeys } from './callback-key';
 export { startCallbackReceiver } from './receiver';

@@ -9,12 +9,12 @@ import type { CallbackKeys } from './callback-key';
 import { readCallbackToken } from './callback-url';
 import { createSignalOnce, type SignalJob } from './signal-job';
 
-/** Told of everything the receiver does. */
+/** Observer of the receiver. */
 export interface ReceiverMetrics {
-  /** `inFlight`: callbacks that are worked on, as often as somebody looks. */
+  /** `inFlight` returns the number of callbacks in progress, and may be called at any time. */
   watch(inFlight: () => number): void;
   answered(answer: { status: number; seconds: number }): void;
-  /** What Temporal said to a signal; `refused`: it could not be reached, or did not take it. */
+  /** Temporal's response to a signal; `refused`: it was unreachable, or rejected the signal. */
   signalled(outcome: 'accepted' | 'jobOver' | 'refused'): void;
 }
 
@@ -25,32 +25,32 @@ export interface CallbackReceiverOptions {
   host?: string;
   /** Default: 0, any free port. */
   port?: number;
-  /** Path of the public base URL, which a proxy may leave in or take away. Default: none. */
+  /** Path of the public base URL, whether or not a proxy strips it. Default: none. */
   pathPrefix?: string;
-  /** Callbacks that are worked on at a time; others are answered with 429. Default: 500. */
+  /** Maximum callbacks in progress; others are answered with 429. Default: 500. */
   maxInFlight?: number;
-  /** Longest time for a request to arrive whole. Default: 10 seconds. */
+  /** Time limit for receiving a whole request. Default: 10 seconds. */
   requestTimeoutMs?: number;
-  /** What an operator should know. Never a URL, a key, a nonce or a body. */
+  /** Receives messages for operators; never a URL, a key, a nonce or a body. */
   log?: Log;
-  /** Default: nobody counts. */
+  /** Default: no metrics. */
   metrics?: ReceiverMetrics;
 }
 
 export interface CallbackReceiver {
-  /** Where it listens, without the path prefix. */
+  /** Listening address, without the path prefix. */
   readonly url: string;
-  /** Finishes the callbacks under way; new ones are refused. */
+  /** Finishes the callbacks in progress; new ones are refused. */
   close(): Promise<void>;
 }
 
 const maxBodyBytes = 1024 * 1024;
-/** Connections that say nothing hold nothing but themselves, up to this number. */
+/** Limit on connections, including idle ones, which cost little. */
 const maxConnections = 5_000;
 const quietBetweenComplaintsMs = 10_000;
 
 /**
- * Takes the callbacks of conversion services and wakes the jobs they belong to.
+ * Receives the callbacks of conversion services and wakes their jobs.
  *
  * | Answer | When |
  * |---|---|
@@ -59,9 +59,9 @@ const quietBetweenComplaintsMs = 10_000;
  * | 404, 405 | another path, another method |
  * | 408, 413 | the request does not arrive in time, or is larger than 1 MiB |
  * | 429 | too many callbacks at a time |
- * | 503 | Temporal can't be reached, or the receiver ends: send it again |
+ * | 503 | Temporal can't be reached, or the receiver is closing: retry |
  *
- * `GET /healthz` answers 200. Works behind a proxy that keeps its path prefix and behind one that takes it away.
+ * `GET /healthz` answers 200. Works behind proxies that keep or strip the path prefix.
  */
 export async function startCallbackReceiver(options: CallbackReceiverOptions): Promise<CallbackReceiver> {
   const { keys, maxInFlight = 500, requestTimeoutMs = 10_000, log = () => undefined } = options;
@@ -80,7 +80,7 @@ export async function startCallbackReceiver(options: CallbackReceiverOptions): P
     },
     (request, response) => {
       const receivedAt = performance.now();
-      // Everything that the head of a request can decide is decided before its body is read.
+      // Everything that the request head decides is decided before the body is read.
       const admitted = admit(request);
       const submission = typeof admitted === 'number' ? undefined : admitted;
       response.once('close', () => {
@@ -96,7 +96,7 @@ export async function startCallbackReceiver(options: CallbackReceiverOptions): P
       handle(request, admitted).then(
         (status) => answer(response, status),
         (error: unknown) => {
-          // Who went away before all had arrived is owed no answer.
+          // A client that disconnected early gets no response.
           if (!request.complete) response.destroy();
           else answer(response, 500);
           if (request.complete) complain(`A callback could not be handled: ${nameOf(error)}.`);
@@ -107,7 +107,7 @@ export async function startCallbackReceiver(options: CallbackReceiverOptions): P
   server.maxConnections = maxConnections;
   metrics?.watch(() => inFlight);
 
-  /** The status of a refusal, or of the health check; the submission when this is a callback of ours. */
+  /** The status of a refusal or of the health check; the submission if this is a valid callback. */
   function admit(request: IncomingMessage): number | CallbackSubmission {
     const path = pathOf(request, prefix);
     if (path === '/healthz') return request.method === 'GET' || request.method === 'HEAD' ? 200 : 405;
@@ -133,17 +133,17 @@ export async function startCallbackReceiver(options: CallbackReceiverOptions): P
   }
 
   function tell(status: number, elapsedMs: number, submission: CallbackSubmission | undefined): void {
-    // The only answer with 200 is that of the health check.
+    // Only the health check is answered with 200.
     if (status === 200) return;
     metrics?.answered({ status, seconds: elapsedMs / 1_000 });
     const ofJob = submission ? { workflowId: submission.workflowId } : {};
     log('Callback answered', { level: 'debug', status, durationMs: Math.round(elapsedMs), ...ofJob });
   }
 
-  /** The body of an answer repeats nothing of the request. */
+  /** The response body never repeats any part of the request. */
   function answer(response: ServerResponse, status: number): void {
     if (status === 429 || status === 503) response.setHeader('retry-after', '1');
-    // The rest of what is refused is not read; and a connection that is kept alive would keep a receiver alive that ends.
+    // The rest of a refused request is not read; and a keep-alive connection would delay `close`.
     if (status >= 400 || closing) response.setHeader('connection', 'close');
     if (status === 200) response.setHeader('content-type', 'application/json');
     response.writeHead(status).end(status === 200 ? '{"status":"ok"}' : undefined);
@@ -162,7 +162,7 @@ export async function startCallbackReceiver(options: CallbackReceiverOptions): P
   };
 }
 
-/** Undefined when there is more of it than `maxBodyBytes`. Bytes, whatever they claim to be. */
+/** Undefined when the body exceeds `maxBodyBytes`. Ignores the content type. */
 async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   if (Number(request.headers['content-length']) > maxBodyBytes) return undefined;
   const chunks: Buffer[] = [];
@@ -193,12 +193,12 @@ function pathOf({ url }: IncomingMessage, prefix: string): string {
   return prefix !== '' && path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path;
 }
 
-/** What an error is called. Its message might quote the request. */
+/** The error's name only, because its message may quote the request. */
 function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : 'unknown error';
 }
 
-/** A flood of refused callbacks is one line now and then. */
+/** Limits the log to one line per interval. */
 function rarely(log: Log): (line: string) => void {
   let lastAt = -Infinity;
   return (line) => {
@@ -218,8 +218,8 @@ const bodySchema = z.looseObject({
 });
 
 /**
- * The task's id in a callback's body, where the answers of the document have it. The body is neither documented nor signed: this is a
- * hint for a job that has no other, and nothing else of the body is kept.
+ * The task id in a callback's body, where the document's responses have it. The body is neither documented nor signed:
+ * the id is only a hint for a job without one, and the rest is discarded.
  */
 function readTaskHint(body: Buffer): string | undefined {
   let json: unknown;

@@ -2,7 +2,7 @@ import { WorkflowNotFoundError, type Client } from '@temporalio/client';
 import type { CallbackArrival, CallbackSubmission } from '../shared/callback';
 import { conversionCallbackSignal } from '../shared/names';
 
-/** Wakes a job: resolves once Temporal has accepted the signal, or has said that there is nobody to wake. */
+/** Wakes a job: resolves once Temporal has accepted the signal, or reported that the job has ended. */
 export type SignalJob = (workflowId: string, arrival: CallbackArrival) => Promise<'accepted' | 'jobOver'>;
 
 /** @param timeoutMs for one signal, after which Temporal counts as unreachable. */
@@ -26,8 +26,8 @@ const rememberedForMs = 10_000;
 const maxRemembered = 10_000;
 
 /**
- * Signals once for all the callbacks of a submit that come within seconds of each other: a thousand duplicates are one event in the job's
- * history. One that names a task is not a duplicate of one that names none.
+ * Deduplicates the callbacks of a submit that arrive within seconds, so that a thousand of them add one event to the
+ * job's history. A callback that names a task does not duplicate one that names none.
  */
 export function createSignalOnce(signalJob: SignalJob, now: () => number = Date.now) {
   const recent = new Map<string, { at: number; outcome: Outcome }>();
@@ -48,7 +48,7 @@ export function createSignalOnce(signalJob: SignalJob, now: () => number = Date.
     const arrival: CallbackArrival = { nonce, arrivedAt: at, ...(taskId !== undefined && { taskId }) };
     const outcome = signalJob(workflowId, arrival);
     recent.set(key, { at, outcome });
-    // What Temporal did not accept has to be tried again by whoever sends it again.
+    // After a failure, the next callback must signal again.
     outcome.catch(() => recent.delete(key));
     return outcome;
   };

@@ -11,7 +11,7 @@ import { checkCancel, checkWindow } from './batch-request';
 import { endOf } from './conversion-handle';
 import { InvalidRequestError } from './job-request';
 
-/** A batch of this name is running: watch it, or cancel it before it is started anew. */
+/** A batch with this name is already running: wait for it, or cancel it, before starting it again. */
 export class BatchRunningError extends Error {
   override readonly name = 'BatchRunningError';
 
@@ -23,7 +23,7 @@ export class BatchRunningError extends Error {
   }
 }
 
-/** A batch that could not do its work; failed items are no such case. `code` is one of ours. */
+/** The batch itself failed; failed items do not cause this error. `code` is one of ours. */
 export class BatchFailedError extends Error {
   override readonly name = 'BatchFailedError';
 
@@ -37,7 +37,6 @@ export class BatchFailedError extends Error {
   }
 }
 
-/** One batch, running or ended. */
 export class BatchHandle {
   constructor(private readonly workflow: WorkflowHandle) {}
 
@@ -46,8 +45,8 @@ export class BatchHandle {
   }
 
   /**
-   * Waits for the batch to end, however long that takes. Failed items are part of the result.
-   * @throws BatchFailedError when the batch itself could not go on, or was terminated (`TERMINATED`) or timed out (`TIMED_OUT`).
+   * Waits without limit for the batch to end. Failed items are part of the result.
+   * @throws BatchFailedError when the batch itself failed, was terminated (`TERMINATED`) or timed out (`TIMED_OUT`).
    */
   async result(): Promise<ConversionBatchResult> {
     try {
@@ -59,17 +58,17 @@ export class BatchHandle {
     }
   }
 
-  /** How many items stand where. Needs a worker that is alive. */
+  /** Status and counts of the batch. Needs a running worker. */
   async state(): Promise<BatchState> {
     return this.workflow.query<BatchState>(batchStateQuery);
   }
 
-  /** What Temporal knows of the batch. Needs no worker. */
+  /** Temporal's description of the batch. Needs no worker. */
   async describe() {
     return this.workflow.describe();
   }
 
-  /** Starts no more jobs until `resume`; those in flight go on. */
+  /** Starts no more jobs until `resume`; jobs in flight continue. */
   async pause(): Promise<void> {
     await this.workflow.signal(batchPauseSignal);
   }
@@ -79,7 +78,7 @@ export class BatchHandle {
   }
 
   /**
-   * Starts no more jobs; the batch ends with a result once those in flight have ended.
+   * Starts no more jobs, and cancels those in flight unless `inFlight` is `finish`; completes once they have ended.
    * @throws InvalidRequestError
    */
   async cancel(request: BatchCancel = {}): Promise<void> {
@@ -88,7 +87,7 @@ export class BatchHandle {
   }
 
   /**
-   * From now on so many jobs at a time, 1 to 500; of more, those in flight go on.
+   * Sets the maximum number of jobs in flight, 1 to 500; any excess jobs finish normally.
    * @throws InvalidRequestError
    */
   async setWindow(window: number): Promise<void> {
@@ -97,13 +96,13 @@ export class BatchHandle {
   }
 }
 
-/** gRPC's statuses that the server answers with instead of doing what it was asked; all others may have come after it. */
+/** gRPC status codes with which the server rejects a request; after any other, it may have executed it. */
 const refusals: readonly number[] = [3, 5, 6, 7, 9, 12, 16];
 
-/** Whether it is certain that a batch was not started. */
+/** Whether the batch was certainly not started. */
 export function isRefusedStart(error: unknown): boolean {
   if (error instanceof BatchRunningError || error instanceof InvalidRequestError) return true;
   const cause = error instanceof Error ? (error.cause ?? error) : error;
-  // The enum of gRPC's statuses belongs to a package that is not ours to import.
+  // The enum of gRPC statuses is in a package that we do not depend on.
   return isGrpcServiceError(cause) && refusals.includes(cause.code);
 }

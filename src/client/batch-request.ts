@@ -10,7 +10,7 @@ const requestSchema = z.strictObject({
   name: z
     .string()
     .max(200)
-    // A slash stands between a batch and its items.
+    // Job ids put a slash between batch and item.
     .regex(/^[^\s/\p{Cc}]([^/\p{Cc}]*[^\s/\p{Cc}])?$/u, 'must be text without slashes, such as invoices-2026'),
   app: z.string().min(1).optional(),
   folder: z.string().min(1),
@@ -29,18 +29,15 @@ const requestSchema = z.strictObject({
 
 const cancelSchema = z.strictObject({ inFlight: z.enum(['cancel', 'finish']).optional() });
 
-/** A batch as a program asks for it: the workflow's input, where a path may stand for a `file:` URI. */
+/** A program's request for a batch: the workflow's input, with paths allowed in place of `file:` URIs. */
 export interface BatchRequest extends Omit<ConversionBatchInput, 'app'> {
-  /** The batch's name, and its workflow's id; its jobs are called `<name>/<item>`. */
+  /** The batch's name and workflow id; its jobs are named `<name>/<item>`. */
   name: string;
   /** Default: the client's app profile. */
   app?: string;
 }
 
-/**
- * Checks a request and makes it the workflow's input.
- * @throws InvalidRequestError
- */
+/** @throws InvalidRequestError */
 export function toBatchInput(request: BatchRequest, defaultApp: string): ConversionBatchInput {
   check(requestSchema, request, "This batch can't be started.");
   const {
@@ -72,7 +69,7 @@ export function toBatchInput(request: BatchRequest, defaultApp: string): Convers
   };
 }
 
-/** What Temporal is told, everybody can read there. */
+/** Anyone with access to Temporal can read the workflow's input. */
 function withoutCredentials(url: string): string {
   const { origin, pathname } = new URL(url);
   return `${origin}${pathname}`;

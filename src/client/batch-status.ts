@@ -3,18 +3,18 @@ import { WorkflowNotFoundError } from '@temporalio/common';
 import { conversionBatchType } from '../shared/names';
 import { isOpen } from '../shared/workflow-status';
 
-/** What Temporal tells of a batch, whether or not a worker is alive. */
+/** What Temporal itself knows of a batch; needs no worker. */
 export interface ListedBatch {
   name: string;
   runId: string;
-  /** `RUNNING`, `PAUSED`, `COMPLETED`, `FAILED`, `CANCELED`, `TERMINATED`, `TIMED_OUT` or `CONTINUED_AS_NEW`. */
+  /** `RUNNING`, `PAUSED`, `COMPLETED`, `FAILED`, `CANCELLED`, `TERMINATED`, `TIMED_OUT` or `CONTINUED_AS_NEW`. */
   status: string;
-  /** Of its first run's start, where it is one of several. */
+  /** Start of the listed run. */
   startedAt: Date;
   endedAt?: Date;
 }
 
-/** Whether the batch of this name is under way; undefined when there is none, or when the workflow of this name is no batch. */
+/** Whether this batch is running; undefined when there is no such workflow, or when it is not a batch. */
 export async function isBatchRunning(client: Client, name: string): Promise<boolean | undefined> {
   try {
     const description = await client.workflow.getHandle(name).describe();
@@ -25,7 +25,7 @@ export async function isBatchRunning(client: Client, name: string): Promise<bool
   }
 }
 
-/** The newest batches; of one that went on as new, its newest run. */
+/** The latest batches; of one that continued as new, only the latest run. */
 export async function listBatches(client: Client, limit: number): Promise<ListedBatch[]> {
   const query = `WorkflowType = '${conversionBatchType}' AND ExecutionStatus != 'ContinuedAsNew'`;
   const batches: ListedBatch[] = [];

@@ -8,18 +8,17 @@ import { aliveWorkers } from './task-queue-workers';
 
 export interface BatchWaiting {
   waiting: Waiting;
-  /** Milliseconds since the epoch, as far as it is known. */
+  /** Milliseconds since the epoch, if known. */
   since?: number;
-  /** Of the jobs that wait. */
   app?: string;
 }
 
-/** So many jobs in flight are looked at: what one waits for, most others do. */
+/** Number of jobs in flight to look at: most wait for the same. */
 const lookedAt = 5;
-/** A worker that is alive answers at once. */
+/** A live worker answers at once. */
 const queryTimeoutMs = 3_000;
 
-/** How a batch stands, when a worker tells, and what it waits for, when anything is in its way. */
+/** The state of a batch, if a worker answers, and what blocks it, if anything does. */
 export async function readBatchWaiting(
   client: Client,
   name: string,
@@ -54,7 +53,7 @@ async function waitingJobs(client: Client, batch: WorkflowExecutionDescription):
   return found.filter((job) => job !== undefined);
 }
 
-/** Those that this run of the batch has started; of one that has just gone on as new, those that the server lists. */
+/** Jobs started by this run of the batch; right after continue-as-new, jobs listed by the server. */
 async function jobsInFlight(client: Client, { raw, workflowId }: WorkflowExecutionDescription): Promise<string[]> {
   const children = (raw.pendingChildren ?? []).filter(({ workflowTypeName }) => workflowTypeName === conversionJobType);
   const ids = children.slice(0, lookedAt).flatMap(({ workflowId: id }) => id ?? []);
@@ -66,7 +65,7 @@ async function jobsInFlight(client: Client, { raw, workflowId }: WorkflowExecuti
   return ids;
 }
 
-/** Of that which most of them wait for, the one that has waited longest. */
+/** Of the jobs with the most common reason, the one that has waited longest. */
 function mostFrequent(jobs: readonly BatchWaiting[]): BatchWaiting | undefined {
   const alike = ({ waiting }: BatchWaiting) => jobs.filter((job) => job.waiting.reason === waiting.reason).length;
   return [...jobs].sort((one, other) => alike(other) - alike(one) || (one.since ?? 0) - (other.since ?? 0))[0];

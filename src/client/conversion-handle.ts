@@ -24,7 +24,6 @@ export class ConversionFailedError extends Error {
   }
 }
 
-/** One conversion job, running or ended. */
 export class ConversionHandle {
   constructor(private readonly workflow: WorkflowHandle) {}
 
@@ -33,8 +32,8 @@ export class ConversionHandle {
   }
 
   /**
-   * Waits for the job to end, however long that takes.
-   * @throws ConversionFailedError when the job failed, or was cancelled (`CANCELLED`), terminated (`TERMINATED`) or timed out (`TIMED_OUT`).
+   * Waits without limit for the job to end.
+   * @throws ConversionFailedError when the job failed, was `CANCELLED` or `TERMINATED`, or timed out (`TIMED_OUT`).
    */
   async result(): Promise<ConversionJobResult> {
     try {
@@ -44,22 +43,22 @@ export class ConversionHandle {
     }
   }
 
-  /** Where the job stands now. Needs a worker that is alive. */
+  /** Current state of the job. Needs a running worker. */
   async state(): Promise<ConversionJobState> {
     return this.workflow.query<ConversionJobState>(conversionStateQuery);
   }
 
-  /** What Temporal knows of the job: status, start, pending activities. Needs no worker. */
+  /** Temporal's description of the job: status, start, pending activities. Needs no worker. */
   async describe() {
     return this.workflow.describe();
   }
 
-  /** Stops waiting and cleans up; a conversion that the service has accepted goes on there. */
+  /** Stops waiting and cleans up; a conversion that the service has accepted continues there. */
   async cancel(): Promise<void> {
     await this.workflow.cancel();
   }
 
-  /** Tells a job that is parked for vCredits to go on now. */
+  /** Tells a job parked for vCredits to retry now. */
   async creditsRestored(): Promise<void> {
     const word: CreditsWord = { saidAt: Date.now() };
     await this.workflow.signal(creditsRestoredSignal, word);
@@ -76,7 +75,7 @@ function toConversionFailed(error: WorkflowFailedError, workflowId: string): Con
   return new ConversionFailedError({ code, message: `job ${workflowId} ${message}`, workflowId, cause: error });
 }
 
-/** How a workflow ended that has no result: the code of its own failure, or `CANCELLED`, `TERMINATED` or `TIMED_OUT`. */
+/** How a workflow without a result ended: its failure's code, or `CANCELLED`, `TERMINATED` or `TIMED_OUT`. */
 export function endOf({ cause, message }: WorkflowFailedError): { code: string; message: string } {
   if (cause instanceof ApplicationFailure) return { code: cause.type ?? 'FAILED', message: cause.message };
   const ended = `ended without a result: ${cause?.message ?? message}`;

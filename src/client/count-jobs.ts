@@ -5,23 +5,22 @@ import { quoted, SearchAttributesMissingError, toJobQuery, type JobFilter } from
 import { readListing, type ListedJob } from './list-jobs';
 import { presentSearchAttributes } from './search-attribute-support';
 
-/** What jobs can be counted by. */
 export type CountedBy = 'status' | 'code' | 'app' | 'batch';
 
-/** The jobs that have one value in common. */
+/** Jobs that share one value. */
 export interface JobGroup {
-  /** Absent: the jobs without a value, for example those of no batch. */
+  /** Absent: jobs without a value, for example those of no batch. */
   value?: string;
   jobs: number;
-  /** As far as they are known: those of jobs that succeeded. */
+  /** Sum over the jobs whose cost is known, which are those that succeeded. */
   vcredits: number;
   possiblyChargedTwice: number;
-  /** Workflow id of one of them, the newest. */
+  /** Workflow id of the newest of these jobs. */
   newest: string;
 }
 
 export interface JobCounts {
-  /** The largest first. */
+  /** Largest first. */
   groups: JobGroup[];
   total: number;
 }
@@ -30,8 +29,8 @@ const pageSize = 1_000;
 const attributeOf = { code: searchAttributes.errorCode, app: searchAttributes.app, batch: searchAttributes.batchId };
 
 /**
- * How many jobs there are of each kind, and what they cost. The server groups by its own states only, so this reads the list, a thousand jobs at a time.
- * Without the search attributes only `status` can be counted by.
+ * Counts jobs and their cost by group, from the whole list, 1,000 jobs per page: the server can only group by its own
+ * statuses. Without the search attributes, only `status` works.
  * @throws SearchAttributesMissingError
  */
 export async function countJobs(client: Client, filter: JobFilter, by: CountedBy): Promise<JobCounts> {
@@ -49,7 +48,7 @@ export async function countJobs(client: Client, filter: JobFilter, by: CountedBy
   return { groups: [...groups.values()].sort((one, other) => other.jobs - one.jobs), total };
 }
 
-/** Whom Temporal ended had no time to say why. */
+/** A job ended by Temporal cannot report a code. */
 function endWithoutCode(status: string): string | undefined {
   return status === 'TERMINATED' || status === 'TIMED_OUT' ? status : undefined;
 }
@@ -68,14 +67,9 @@ function add(groups: Map<string | undefined, JobGroup>, value: string | undefine
   groups.set(value, group);
 }
 
-/** What a job that is not over can be listed as. */
 export const openStatuses = ['running', 'awaitingCredits'] as const satisfies readonly ListedStatus[];
 
-/**
- * How many jobs of an app on a task queue are not over, by what they are listed as.
- *
- * Needs the search attributes in the namespace (`fileconv namespace init`); rejects without them, and when Temporal can't be reached.
- */
+/** Open jobs of an app and task queue, by listed status. Rejects without search attributes, or without Temporal. */
 export async function countOpenJobs(
   client: Client,
   { app, taskQueue }: { app: string; taskQueue: string },

@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import { isGrpcServiceError } from '@temporalio/client';
 import { toMilliseconds } from '../history/timestamp';
 
-/** By their numbers in `temporal.api.enums.v1.WorkerDeploymentVersionStatus`. */
+/** Indexed by `temporal.api.enums.v1.WorkerDeploymentVersionStatus`. */
 const statuses: readonly DeploymentVersion['status'][] = [
   'unknown',
   'inactive',
@@ -13,33 +13,32 @@ const statuses: readonly DeploymentVersion['status'][] = [
   'created',
 ];
 
-/** One version of the workers, as the server knows it. */
 export interface DeploymentVersion {
   buildId: string;
   /**
-   * `current`: gets new work; `ramping`: gets a share of it; `draining`: gets none, but work that began there goes on; `drained`: nothing
-   * is left, its workers can go; `inactive`: has not got any.
+   * `current`: gets new work; `ramping`: gets a share of it; `draining`: gets none, but continues its own; `drained`:
+   * has none left, so its workers can be stopped; `inactive`: has never had any.
    */
   status: 'unknown' | 'inactive' | 'current' | 'ramping' | 'draining' | 'drained' | 'created';
   /** Milliseconds since the epoch. */
   firstSeenAt?: number;
 }
 
-/** The workers of one name, and which of their versions gets new work. */
+/** A worker deployment, and the versions that get its new work. */
 export interface Deployment {
-  /** Absent: workers without a version get it. */
+  /** Absent: unversioned workers get new work. */
   current?: string;
   ramping?: { buildId: string; percent: number };
-  /** The newest first. */
+  /** Newest first. */
   versions: DeploymentVersion[];
 }
 
-/** The server refuses a change, for example to a version that no worker polls for. */
+/** The server rejected a change, for example to a version that no worker polls for. */
 export class DeploymentChangeError extends Error {
   override readonly name = 'DeploymentChangeError';
 }
 
-/** Undefined when no worker of a version of it has ever polled. */
+/** Undefined when no versioned worker of it has ever polled. */
 export async function readDeployment(client: Client, deploymentName: string): Promise<Deployment | undefined> {
   const { namespace } = client.options;
   const described = await client.workflowService
@@ -69,7 +68,7 @@ export async function readDeployment(client: Client, deploymentName: string): Pr
 }
 
 /**
- * New work goes to the workers of this version from now on; an absent one stands for workers without a version. What began on another one ends there.
+ * Routes new work to this version (undefined: unversioned workers); work started on another version ends there.
  * @throws DeploymentChangeError
  */
 export async function setCurrentVersion(
@@ -83,7 +82,7 @@ export async function setCurrentVersion(
 }
 
 /**
- * So many percent of new work go to the workers of this version, the rest to the current one. 0 ends that.
+ * Routes this percentage of new work to the version, and the rest to the current one; 0 ends the ramp.
  * @throws DeploymentChangeError
  */
 export async function rampVersion(

@@ -23,16 +23,16 @@ export interface FileConversionClientOptions {
 }
 
 export interface StartOptions {
-  /** Default: a new id made of the source's name; of nothing but chance where the client's payloads are encrypted. */
+  /** Default: a new id with the source's name, or a random one when the client encrypts payloads. */
   workflowId?: string;
-  /** The batch that it is listed with. */
+  /** The batch that the job is listed with. */
   batchId?: string;
 }
 
-/** After this a search attribute that was missing may have been registered. */
+/** Time until missing search attributes are looked up again. */
 const incompleteForMs = 60_000;
 
-/** Starts, awaits and finds conversion jobs. */
+/** Starts conversion jobs and batches, and returns handles to them. */
 export class FileConversionClient {
   private readonly client: Client;
   private readonly taskQueue: string;
@@ -55,7 +55,7 @@ export class FileConversionClient {
   }
 
   /**
-   * Starts a job and returns at once. From then on it needs no client: it ends even if this process does not live to see it.
+   * Starts a job and returns at once. The job needs no client to finish.
    * @throws InvalidRequestError; WorkflowExecutionAlreadyStartedError when a job with this id is running.
    */
   async start(request: ConversionRequest, options: StartOptions = {}): Promise<ConversionHandle> {
@@ -73,8 +73,7 @@ export class FileConversionClient {
   }
 
   /**
-   * Starts a batch and returns at once. One of this name that has ended may run again: what it has converted and what still stands is not
-   * converted twice.
+   * Starts a batch, again if it has ended, and returns at once. Results that still exist are not converted twice.
    * @throws InvalidRequestError, BatchRunningError
    */
   async startBatch(request: BatchRequest): Promise<BatchHandle> {
@@ -96,7 +95,7 @@ export class FileConversionClient {
     }
   }
 
-  /** The batch of this name; asking it costs nothing until one of its methods is called. */
+  /** The batch with this name; no request is sent before a method of it is called. */
   getBatch(name: string): BatchHandle {
     return new BatchHandle(this.client.workflow.getHandle(name));
   }
@@ -106,8 +105,8 @@ export class FileConversionClient {
   }
 
   /**
-   * What the namespace has: a server that does not know an attribute would refuse the workflow. Asked once, and again a minute later while some
-   * are missing. Where the server does not tell, those who run jobs have registered them.
+   * The namespace's attributes, since the server rejects a workflow with an unknown one. Looked up once, and again
+   * after a minute while some are missing. If the server does not tell, all are assumed to be registered.
    */
   private settableAttributes(): Promise<ReadonlySet<string>> {
     if (!this.listing || this.listing.validUntil < Date.now()) {
@@ -123,7 +122,7 @@ export class FileConversionClient {
     return this.listing.attributes.catch(() => new Set(searchAttributeNames));
   }
 
-  /** The job with this id; asking it costs nothing until one of its methods is called. */
+  /** The job with this id; no request is sent before a method of it is called. */
   get(workflowId: string): ConversionHandle {
     return new ConversionHandle(this.client.workflow.getHandle(workflowId));
   }

@@ -1,4 +1,4 @@
-/** What a program imports that starts conversions and runs none: it needs no worker. */
+/** For programs that start conversions but run none; needs no worker package. */
 export { FileConversionClient } from './file-conversion-client';
 export type { FileConversionClientOptions, StartOptions } from './file-conversion-client';
 export { ConversionFailedError, ConversionHandle } from './conversion-handle';

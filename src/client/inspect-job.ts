@@ -12,10 +12,9 @@ import type { PendingStep } from './pending-step';
 import { readPendingStep } from './pending-step';
 import { aliveWorkers } from './task-queue-workers';
 
-/** How a job stands as Temporal knows it. */
 export type JobStatus = 'running' | 'completed' | 'failed' | 'cancelled' | 'terminated' | 'timedOut';
 
-/** Everything about one job that a person on call asks for. Times are milliseconds since the epoch. */
+/** Everything that an on-call engineer needs about one job. Times are milliseconds since the epoch. */
 export interface JobInspection {
   workflowId: string;
   runId: string;
@@ -24,24 +23,24 @@ export interface JobInspection {
   taskQueue: string;
   batchId?: string;
   status: JobStatus;
-  /** Where a running job stands. */
+  /** Present while the job runs. */
   phase?: JobPhase;
-  /** Since when it stands there; of a job that has ended, when it did. */
+  /** Start of the current phase, or the end of the job. */
   since: number;
   startedAt: number;
   endedAt?: number;
   /** What a running job waits for: completes "waits for". */
   waitsFor?: string;
-  /** The same, and why, and until when. */
+  /** The same, with the reason and the time limit. */
   waiting?: Waiting;
   pending?: PendingStep;
-  /** Whether a worker answers for a running job: without one everything here is told by the history alone. */
+  /** Whether a worker answers for a running job; without one, everything here comes from the history. */
   worker?: 'answers' | 'silent' | 'none';
   timeline: TimelineEntry[];
   taskId?: string;
   requests: number;
   vcredits?: number;
-  /** What the service may have charged for it. */
+  /** What the service may have charged for the job. */
   charge: Charge;
   possiblyChargedTwice: boolean;
   output?: OutputFile;
@@ -49,7 +48,6 @@ export interface JobInspection {
   history: JobHistory;
 }
 
-/** The workflow is no conversion job. */
 export class NotAConversionJobError extends Error {
   override readonly name = 'NotAConversionJobError';
   constructor(
@@ -63,7 +61,7 @@ export class NotAConversionJobError extends Error {
 const queryTimeoutMs = 3_000;
 
 /**
- * Reads a job from its history, its pending activity and, where a worker is alive, its own answer.
+ * Reads a job from its history, its pending activity and, when a worker is alive, a query.
  * @throws WorkflowNotFoundError, NotAConversionJobError
  */
 export async function inspectJob(client: Client, workflowId: string, runId?: string): Promise<JobInspection> {
@@ -116,13 +114,13 @@ export async function inspectJob(client: Client, workflowId: string, runId?: str
 async function readJob(client: Client, workflowId: string, runId?: string) {
   const description = await client.workflow.getHandle(workflowId, runId).describe();
   if (description.type !== conversionJobType) throw new NotAConversionJobError(workflowId, description.type);
-  // Of this very run: another may have begun meanwhile.
+  // By run id, because another run may have started meanwhile.
   const { events } = await client.workflow.getHandle(workflowId, description.runId).fetchHistory();
   return { description, history: await readJobHistory(events, client.options.loadedDataConverter) };
 }
 
 /**
- * What a job waits for, and of which app it is; undefined when it has ended. Asks no worker.
+ * What a job waits for, and its app; undefined when it has ended. Queries no worker.
  * @throws WorkflowNotFoundError, NotAConversionJobError
  */
 export async function readJobWaiting(
@@ -154,7 +152,7 @@ async function askWorker(
   }
 }
 
-/** Where a running job stands by its history alone. */
+/** Phase of a running job, derived from its history alone. */
 function standOf(
   { lastStep, input }: JobHistory,
   pending: PendingStep | undefined,

@@ -4,14 +4,14 @@ import { possiblyChargedTwiceCode, searchAttributes, type ListedStatus } from '.
 export interface JobFilter {
   status?: ListedStatus | undefined;
   app?: string | undefined;
-  /** The error code, whether or not the job may have been charged twice; `POSSIBLY_CHARGED_TWICE` finds all that may. */
+  /** Error code, whether or not the job is marked `POSSIBLY_CHARGED_TWICE`, a value that finds all marked jobs. */
   code?: string | undefined;
   batch?: string | undefined;
   /** Started or ended since then. */
   since?: Date | undefined;
 }
 
-/** A filter asks for what the namespace has no search attribute for. */
+/** A filter needs a search attribute that the namespace lacks. */
 export class SearchAttributesMissingError extends Error {
   override readonly name = 'SearchAttributesMissingError';
   constructor(readonly filters: readonly string[]) {
@@ -28,8 +28,6 @@ const executionStatus: Readonly<Record<ListedStatus, string>> = {
 };
 
 /**
- * What finds the jobs of a filter.
- *
  * @param present names of the search attributes that the namespace has
  * @throws SearchAttributesMissingError
  */
@@ -66,7 +64,6 @@ export function toJobQuery({ status, app, code, batch, since }: JobFilter, prese
   return conditions.join(' AND ');
 }
 
-/** A text as visibility queries take it. */
 export function quoted(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 }

@@ -14,7 +14,6 @@ const duration = z.union([
   z.string().regex(/^\d+(\.\d+)?\s*(ms|s|m|h|d|w|[a-z]+)$/i, "must be milliseconds or text such as '10 minutes'"),
 ]);
 
-/** What a policy may be. */
 function policyValue(policy: (typeof policies)[keyof typeof policies]): z.ZodType {
   switch (policy.kind) {
     case 'duration':
@@ -26,7 +25,7 @@ function policyValue(policy: (typeof policies)[keyof typeof policies]): z.ZodTyp
   }
 }
 
-/** Of every job, alone or in a batch. */
+/** Options of every job, single or in a batch. */
 export const jobOptions = {
   onExisting: z.enum(onExistingChoices).optional(),
   mode: z.enum(conversionModes).optional(),
@@ -59,21 +58,21 @@ const requestSchema = z.strictObject({
   earlier: earlierRuns.optional(),
 });
 
-/** A job as a program asks for it: the workflow's input, where a path may stand for a `file:` URI. */
+/** A program's request for a job: the workflow's input, with paths allowed in place of `file:` URIs. */
 export interface ConversionRequest extends Omit<ConversionJobInput, 'app' | 'source'> {
   /** Default: the client's app profile. */
   app?: string;
-  /** A path or a `file:` URI, or what `ConversionJobInput.source` takes. */
+  /** A path or a `file:` URI, or what `ConversionJobInput.source` accepts. */
   source: string | ConversionSource;
 }
 
-/** A request that cannot become a job; names the field. */
+/** A request that is invalid; the message names the field. */
 export class InvalidRequestError extends Error {
   override readonly name = 'InvalidRequestError';
 }
 
 /**
- * Checks a request and makes it the workflow's input. Paths are resolved against the current folder, since the worker has another.
+ * Resolves paths here, because the worker has another working directory.
  * @throws InvalidRequestError
  */
 export function toJobInput(request: ConversionRequest, defaultApp: string): ConversionJobInput {
@@ -83,7 +82,7 @@ export function toJobInput(request: ConversionRequest, defaultApp: string): Conv
     throw new InvalidRequestError(`This conversion can't be started. ${problems.join('; ')}`);
   }
   const { app, source, destination, ...rest } = request;
-  // In the order in which a person reads it in the Temporal UI.
+  // In the order to be shown in the Temporal UI.
   return {
     app: app ?? defaultApp,
     source: typeof source === 'string' ? { uri: toUri(source) } : source,
@@ -92,7 +91,7 @@ export function toJobInput(request: ConversionRequest, defaultApp: string): Conv
   };
 }
 
-/** An id that people can read and type: `convert/report.md-1f3a9c02`. Ids are never encrypted: `isHidden` leaves the name out. */
+/** A readable id: `convert/report.md-1f3a9c02`. Ids are never encrypted: `isHidden` leaves the name out. */
 export function newWorkflowId(source: ConversionSource, { isHidden }: { isHidden: boolean }): string {
   if (isHidden) return `convert/${randomBytes(8).toString('hex')}`;
   const name = sourceName(source)
@@ -101,7 +100,7 @@ export function newWorkflowId(source: ConversionSource, { isHidden }: { isHidden
   return `convert/${name}-${randomBytes(4).toString('hex')}`;
 }
 
-/** A path becomes a URI; a trailing slash, which means a folder, stays. */
+/** Converts a path to a URI, and keeps a trailing slash, which marks a folder. */
 export function toUri(pathOrUri: string): string {
   if (/^[a-z][a-z0-9+.-]+:/i.test(pathOrUri) && !/^[a-z]:[\\/]/i.test(pathOrUri)) return pathOrUri;
   const uri = pathToFileURL(path.resolve(pathOrUri)).href;

@@ -7,47 +7,44 @@ import { defaultPolicies } from '../shared/policies';
 import { activityNames } from '../shared/names';
 import type { PendingStep } from './pending-step';
 
-/** Why a job or a batch does not go on. The words are part of `--json`: they never change. */
+/** Why a job or a batch makes no progress. The values are part of `--json` and never change. */
 export type WaitReason =
-  /** Nobody executes it: no worker is alive, or none answers. */
+  /** No worker is alive, or none answers. */
   | 'worker'
-  /** A person has paused it. */
   | 'paused'
   | 'credits'
   | 'rateLimit'
-  /** There is no room at the destination. */
   | 'room'
-  /** The workers that took it do not see the destination's folder as the upload's did. */
+  /** The workers that tried do not see the folder that the upload's worker saw. */
   | 'sharedFolder'
-  /** The service does not answer, or says that it is broken. */
+  /** The service is unreachable, or reports an internal error. */
   | 'service'
-  /** The service refuses the account for now. */
+  /** The service rejects the account for now. */
   | 'account'
-  /** The worker has no such app profile. */
   | 'appProfile'
-  /** A person has to do what the failure says. */
+  /** An operator has to do what the failure says. */
   | 'attention'
-  /** All is well: the service converts. */
+  /** Normal: the service is converting. */
   | 'conversion'
   | 'callback'
-  /** Every worker is busy, or a limit holds them back. */
+  /** All workers are busy, or a limit throttles them. */
   | 'slot'
-  /** A step is under way. */
+  /** An attempt is in progress. */
   | 'attempt'
-  /** A step has failed, and is tried again. */
+  /** A step has failed, and will be retried. */
   | 'retry';
 
 export interface Waiting {
   reason: WaitReason;
   /** Completes "waits for". */
   waitsFor: string;
-  /** What the last failure said, or what an attempt under way lacks. */
+  /** The last failure's message, or what the current attempt waits for. */
   because?: string;
-  /** Milliseconds since the epoch: when it goes on, at the latest, or tries again. */
+  /** Time of the next attempt, or of the deadline, in milliseconds since the epoch. */
   until?: number;
 }
 
-/** Other codes that wait for something in particular; the rest goes by the class of the error table. */
+/** Codes with a specific reason; the others follow the class in the error table. */
 const reasonOfCode: Readonly<Record<string, WaitReason>> = {
   [failureCodes.notFinished]: 'conversion',
   RATE_LIMIT_WAIT: 'rateLimit',
@@ -61,7 +58,7 @@ const reasonOfCode: Readonly<Record<string, WaitReason>> = {
   UNKNOWN_APP: 'appProfile',
 };
 
-/** By the step that is under way: what the service has not done yet. */
+/** What the service has not done yet, by current step. */
 const unanswered: Readonly<Record<string, string>> = {
   uploading: 'The service has not answered yet.',
   submitting: 'The service has not answered yet.',
@@ -69,7 +66,7 @@ const unanswered: Readonly<Record<string, string>> = {
   downloading: 'The service has not sent the whole result yet.',
 };
 
-/** What a running job waits for, by all that Temporal knows of it. */
+/** What a running job waits for, from everything that Temporal knows. */
 export function waitingOf({
   history,
   description,
@@ -79,7 +76,7 @@ export function waitingOf({
   history: Pick<JobHistory, 'lastStep' | 'input'>;
   description: Pick<WorkflowExecutionDescription, 'status' | 'taskQueue'>;
   pending: PendingStep | undefined;
-  /** Absent: nobody has asked whether one is alive. */
+  /** Absent: not checked. */
   worker: 'answers' | 'silent' | 'none' | undefined;
 }): Waiting {
   const { app } = history.input;
@@ -112,7 +109,7 @@ export function withoutWorker(worker: 'silent' | 'none', taskQueue: string): Wai
 
 function waitingOfStep(pending: PendingStep, app: string): Waiting {
   const { step, underWay, nextAttemptAt, lastFailure, lastFailureType: code } = pending;
-  // A time-out has no code.
+  // A timeout has no code.
   if (code === undefined && (underWay || lastFailure === undefined)) {
     if (underWay) {
       const because = unanswered[step];

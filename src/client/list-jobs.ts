@@ -7,16 +7,15 @@ import { toJobQuery } from './job-query';
 import { readPendingStep } from './pending-step';
 import { presentSearchAttributes } from './search-attribute-support';
 
-/** One job of a list. */
 export interface ListedJob {
   workflowId: string;
   runId: string;
   status: ListedStatus;
-  /** What a running job does now: `uploading`, `submitting`, `converting`, `downloading`, or `waiting`. */
+  /** Current step of a running job: `uploading`, `submitting`, `converting`, `downloading`, or `waiting`. */
   step?: string;
   /** `report.md → pdf` */
   summary: string;
-  /** When it ended, else when it started. */
+  /** End of the job, or its start while it runs. */
   since: Date;
   startedAt: Date;
   app?: string;
@@ -29,18 +28,18 @@ export interface ListedJob {
 
 export interface JobList {
   jobs: ListedJob[];
-  /** All that fit the filter. */
+  /** Number of all jobs that match the filter. */
   total: number;
   query: string;
-  /** Whether the namespace has all search attributes; without them code and vCredits may not be known. */
+  /** Whether the namespace has all search attributes; without them, code and vCredits may be missing. */
   hasSearchAttributes: boolean;
 }
 
 const describedAtATime = 20;
 
 /**
- * The newest jobs that fit the filter. Without the search attributes what still works is: `status` but for `awaitingCredits`, `batch` by the
- * ids of its jobs, and `since`.
+ * The newest jobs that match the filter. Without the search attributes, only these filters work: `status` except
+ * `awaitingCredits`, `batch` (by job ids) and `since`.
  * @throws SearchAttributesMissingError
  */
 export async function listJobs(client: Client, filter: JobFilter, limit: number): Promise<JobList> {
@@ -64,7 +63,7 @@ export async function listJobs(client: Client, filter: JobFilter, limit: number)
   };
 }
 
-/** What visibility does not hold, the job's own description does. */
+/** Adds what visibility lacks from the job's own description. */
 async function describeListed(client: Client, info: WorkflowExecutionInfo): Promise<ListedJob> {
   const job = readListing(info);
   const described = await describe(client, job);
@@ -75,7 +74,7 @@ async function describeListed(client: Client, info: WorkflowExecutionInfo): Prom
   };
 }
 
-/** What visibility holds of a job. */
+/** The part of a job that visibility holds. */
 export function readListing(info: WorkflowExecutionInfo): ListedJob {
   const { workflowId, runId, typedSearchAttributes: attributes } = info;
   const [app, batch, vcredits, taskId, listedCode] = [
@@ -110,7 +109,7 @@ async function describe(client: Client, { workflowId, runId }: { workflowId: str
     const description = await client.workflow.getHandle(workflowId, runId).describe();
     return { summary: await description.staticSummary(), step: readPendingStep(description)?.step };
   } catch (error) {
-    // Visibility may be a moment behind what has been deleted.
+    // Visibility may still list a deleted job.
     if (error instanceof WorkflowNotFoundError) return undefined;
     throw error;
   }

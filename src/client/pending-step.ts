@@ -6,26 +6,25 @@ type Failure = NonNullable<
   NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number]['lastFailure']
 >;
 
-/** The activity that a job waits for. Times are milliseconds since the epoch. */
+/** The pending activity of a job. Times are milliseconds since the epoch. */
 export interface PendingStep {
   /** `uploading`, `submitting`, `converting`, `downloading` or `cleaning up`. */
   step: string;
   attempt: number;
-  /** Whether an attempt is under way now; else the next one waits for its time or for a worker. */
+  /** Whether an attempt is running; otherwise the next one waits for its time or for a worker. */
   underWay: boolean;
-  /** Of the attempt that is not under way. */
+  /** Only between attempts. */
   nextAttemptAt?: number;
   lastFailure?: string;
   lastFailureType?: string;
   lastWorker?: string;
-  /** Somebody has paused it in Temporal. */
   isPaused?: true;
 }
 
-/** The numbers of `PendingActivityState`: started, or asked to cancel or to pause while it runs. */
+/** Values of `PendingActivityState`: started, cancel requested, pause requested. */
 const statesUnderWay: readonly unknown[] = [2, 3, 5];
 
-/** Reads the pending activity of a job; undefined when there is none: the job waits for a signal or a timer, or has ended. */
+/** The pending activity of a job; undefined when the job waits for a signal or a timer, or has ended. */
 export function readPendingStep({ raw }: Pick<WorkflowExecutionDescription, 'raw'>): PendingStep | undefined {
   const activity = raw.pendingActivities?.[0];
   if (!activity) return undefined;
@@ -45,7 +44,7 @@ export function readPendingStep({ raw }: Pick<WorkflowExecutionDescription, 'raw
   };
 }
 
-/** What is too large for it Temporal puts, cut, into a failure of its own. */
+/** Temporal wraps a truncated copy of an oversized failure in a failure of its own. */
 function asTold(failure: Failure | null | undefined): Failure | undefined {
   return (failure?.serverFailureInfo ? failure.cause : undefined) ?? failure ?? undefined;
 }

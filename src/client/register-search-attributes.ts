@@ -4,26 +4,25 @@ import { isGrpcServiceError } from '@temporalio/client';
 import { searchAttributeNames, searchAttributeTypes } from '../shared/search-attributes';
 import { presentSearchAttributes } from './search-attribute-support';
 
-/** Names of the attributes, by what became of them. */
+/** Names of the attributes, by outcome. */
 export interface RegisteredSearchAttributes {
   present: string[];
   added: string[];
 }
 
-/** Why the attributes could not be registered. */
 export type RegistrationProblem =
-  /** The server lets this client neither see nor add them; somebody with more rights has to. */
+  /** The client may neither list nor add them; this needs an administrator. */
   | 'refused'
-  /** One of the names is taken by an attribute of another type. */
+  /** A name is already used for an attribute of another type. */
   | 'wrongType'
   | 'namespaceUnknown'
-  /** The server says why in its own words: too many attributes, for example. */
+  /** Any other error of the server: too many attributes, for example. */
   | 'failed';
 
 export class SearchAttributeRegistrationError extends Error {
   override readonly name = 'SearchAttributeRegistrationError';
   readonly problem: RegistrationProblem;
-  /** Not registered, as far as is known. */
+  /** Not registered, as far as known. */
   readonly missing: readonly string[];
 
   constructor(
@@ -36,17 +35,17 @@ export class SearchAttributeRegistrationError extends Error {
   }
 }
 
-/** `temporal.api.enums.v1.IndexedValueType`. */
+/** Indexed by `temporal.api.enums.v1.IndexedValueType`. */
 const typeNames = ['Unspecified', 'Text', 'Keyword', 'Int', 'Double', 'Bool', 'Datetime', 'KeywordList'];
 const usableWithinMs = 30_000;
 const checkIntervalMs = 100;
-/** gRPC's UNIMPLEMENTED, PERMISSION_DENIED and UNAUTHENTICATED. */
+/** gRPC UNIMPLEMENTED, PERMISSION_DENIED and UNAUTHENTICATED. */
 const refusals = [12, 7, 16];
 const notFound = 5;
 const alreadyExists = 6;
 
 /**
- * Which attributes the client's namespace has.
+ * The attributes that the client's namespace has and lacks.
  * @throws SearchAttributeRegistrationError `wrongType`, `namespaceUnknown`, or when the server does not tell.
  */
 export async function findSearchAttributes(client: Client): Promise<{ present: string[]; missing: string[] }> {
@@ -56,7 +55,7 @@ export async function findSearchAttributes(client: Client): Promise<{ present: s
   const names = Object.keys(searchAttributeTypes);
   const known = await asked(() => connection.operatorService.listSearchAttributes({ namespace }), { namespace }).catch(
     async (error: unknown) => {
-      // Who may not look at the list may still use what is on it.
+      // A client without the right to list attributes may still use them.
       if (await areUsable(client)) return undefined;
       throw error;
     },
@@ -77,7 +76,7 @@ export async function findSearchAttributes(client: Client): Promise<{ present: s
 }
 
 /**
- * Registers what jobs are listed by, in the client's namespace. Repeat-safe: what is there stays as it is. Resolves when queries accept them.
+ * Registers the search attributes in the client's namespace; resolves when queries accept them. Idempotent.
  * @throws SearchAttributeRegistrationError
  */
 export async function registerSearchAttributes(client: Client): Promise<RegisteredSearchAttributes> {
@@ -92,12 +91,12 @@ export async function registerSearchAttributes(client: Client): Promise<Register
       connection.operatorService
         .addSearchAttributes({ namespace, searchAttributes: Object.fromEntries(types) })
         .catch((error: unknown) => {
-          // Somebody else was quicker.
+          // Another client registered it concurrently.
           if (!isGrpcServiceError(error) || (error.code as number) !== alreadyExists) throw error;
         }),
     { namespace, missing: added },
   );
-  // The server's own caches learn of them a moment later; a job that sets them would be refused until then.
+  // The server's caches lag behind, and until then it rejects jobs that set them.
   const usableBy = Date.now() + usableWithinMs;
   while (!(await areUsable(client)) && Date.now() < usableBy) await sleep(checkIntervalMs);
   return { present, added };

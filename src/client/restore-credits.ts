@@ -9,21 +9,20 @@ import { quoted } from './job-query';
 import { presentSearchAttributes } from './search-attribute-support';
 
 export interface RestoredCredits {
-  /** Jobs that were told. */
   signalled: number;
-  /** Jobs that could not be told, for example because they ended meanwhile. */
+  /** Number of jobs not signalled, for example because they had just ended. */
   failed: number;
-  /** What the server selected them by. */
+  /** The visibility query that selected the jobs. */
   query: string;
 }
 
-/** Of `temporal.api.enums.v1.BatchOperationState`: not known yet, and running. */
+/** Of `temporal.api.enums.v1.BatchOperationState`: unspecified and running. */
 const unfinished = [0, 1];
 const checkIntervalMs = 200;
 
 /**
- * Lets every job of an app that is parked for vCredits go on at once: one operation that the Temporal server runs, however many jobs there
- * are. Running jobs that are not listed, such as children of a workflow of somebody's own, are told too: those that are not parked ignore it.
+ * Resumes every job of an app that is parked for vCredits, by one batch operation of the server. Also signals running
+ * jobs without search attributes, such as children of a user's workflow; those that are not parked ignore it.
  */
 export async function restoreCredits(client: Client, { app }: { app: string }): Promise<RestoredCredits> {
   const { namespace, identity } = client.options;
@@ -34,9 +33,9 @@ export async function restoreCredits(client: Client, { app }: { app: string }): 
   ].join(' AND ');
   if ((await client.workflow.count(query)).count === 0) return { signalled: 0, failed: 0, query };
   const jobId = randomUUID();
-  // One word for all of them: once it has proved wrong for one, the others of its kind spend no request on it.
+  // One timestamp for all jobs: after one job is refused again, similar ones send no request.
   const word: CreditsWord = { saidAt: Date.now() };
-  // Not encrypted: jobs that are not listed may be anybody's, and one that can't read the word could not go on at all.
+  // Not encrypted: unlisted jobs may have other keys, and a job that can't decode a signal is stuck.
   const payload = defaultPayloadConverter.toPayload(word);
   await client.workflowService.startBatchOperation({
     namespace,
@@ -55,7 +54,7 @@ export async function restoreCredits(client: Client, { app }: { app: string }): 
   }
 }
 
-/** Whether Temporal knows of any job of the app; undefined where it lists none by their app. */
+/** Whether Temporal knows any job of the app; undefined without the search attribute. */
 export async function hasJobs(client: Client, app: string): Promise<boolean | undefined> {
   const by = searchAttributes.app.name;
   if (!(await presentSearchAttributes(client)).has(by)) return undefined;

@@ -8,18 +8,17 @@ import type { JobInspection } from './inspect-job';
 
 /** How a job that ended without a file can run again; see docs/repetition.md. */
 export type RetryPlan =
-  /** Goes on with the conversion task that there is: awaits it and downloads its result. Nothing is submitted while the service has it. */
+  /** Waits for the existing task and downloads its result. Submits only if that task failed, which is free. */
   | { kind: 'fetch'; taskId: string; earlier: EarlierRuns }
-  /** From the beginning. `isMarked`: an earlier submit may have been charged, or was, and the result will say so. */
+  /** From the start. `isMarked`: an earlier submit was or may have been charged, and the result will say so. */
   | { kind: 'convert'; isMarked: boolean; earlier: EarlierRuns }
-  /** An earlier submit may have been charged, so it runs again on request only. */
+  /** An earlier submit may have been charged, so another needs an explicit request. */
   | { kind: 'keep'; why: string }
-  /** There is nothing to do. */
   | { kind: 'none'; why: string };
 
 /**
- * Decides what is safe, by the history of the job's last run. Without `resubmit` nothing is converted that may have been paid, whatever
- * the job's own policy says: a person is there who can look.
+ * Decides what is safe from the history of the job's last run. Without `resubmit`, nothing that may have been charged
+ * is converted again, whatever the job's policy: an operator can check first.
  */
 export function planRetry(
   { status, history, workflowId }: JobInspection,
@@ -29,7 +28,7 @@ export function planRetry(
   if (status === 'completed') return { kind: 'none', why: `job ${workflowId} has completed` };
   const { charge: earlier } = history;
   const onUnknownOutcome: OnUnknownOutcome = 'fail';
-  // The file may have changed: then `resubmit` says that the new one is meant.
+  // If the file has changed, `resubmit` means that the new one is wanted.
   const repetition = decideRepetition(earlier, { onUnknownOutcome, isSameContent: true, resubmit });
   switch (repetition.kind) {
     case 'fetch':
@@ -44,7 +43,7 @@ export function planRetry(
   }
 }
 
-/** What may have been charged stays known, and is not waited for. */
+/** Keeps the charge, but drops the task, so that the new run does not wait for it. */
 function withoutTask({ charge, possiblyChargedTwice }: EarlierRuns): EarlierRuns {
   return {
     charge: charge === 'yes' ? 'maybe' : charge,
@@ -52,7 +51,7 @@ function withoutTask({ charge, possiblyChargedTwice }: EarlierRuns): EarlierRuns
   };
 }
 
-/** A new run of the job, with the same id and all that is known of its earlier runs. */
+/** Starts a new run of the job, with the same id and the record of its earlier runs. */
 export function runAgain(
   client: Client,
   { workflowId, taskQueue, batchId, history }: JobInspection,
@@ -60,7 +59,7 @@ export function runAgain(
 ): Promise<ConversionHandle> {
   const conversions = new FileConversionClient({ client, taskQueue });
   const { policies, ...input } = history.input;
-  // Nobody has asked to pay again if the service has lost the task.
+  // If the service has lost the task, paying again needs an explicit request.
   const decided = kind === 'fetch' ? { ...policies, onUnknownOutcome: 'fail' as const } : policies;
   const request = { ...input, ...(decided && { policies: decided }), earlier };
   return conversions.start(request, { workflowId, ...(batchId !== undefined && { batchId }) });

@@ -2,15 +2,13 @@ import type { Client } from '@temporalio/client';
 import { isGrpcServiceError } from '@temporalio/client';
 import { searchAttributeNames } from '../shared/search-attributes';
 
-/** gRPC's INVALID_ARGUMENT, and the UNIMPLEMENTED of servers without any listing, such as the one that skips time in tests. */
+/** gRPC INVALID_ARGUMENT, and UNIMPLEMENTED of servers without visibility, such as the time-skipping test server. */
 const saysNo: readonly number[] = [3, 12];
 const timeoutMs = 10_000;
 
 /**
- * Which search attributes of this library are registered in the client's namespace, and the server takes already: it may know new ones only a
- * minute later. Jobs run without them too, and are harder to find.
- *
- * Rejects when the server does not tell: that says nothing about the namespace.
+ * The search attributes of this library that the client's namespace accepts, which takes up to a minute after their
+ * registration. Jobs also run without them, but are harder to find. Rejects when the server does not tell.
  */
 export async function presentSearchAttributes(client: Client): Promise<ReadonlySet<string>> {
   if (await isTaken(client, searchAttributeNames)) return new Set(searchAttributeNames);
@@ -18,7 +16,7 @@ export async function presentSearchAttributes(client: Client): Promise<ReadonlyS
   return new Set(searchAttributeNames.filter((_, index) => taken[index]));
 }
 
-/** A query is refused when it names an attribute that is not registered. To have them listed is a right of administrators on some servers. */
+/** The server rejects a query with an unregistered attribute. Listing attributes may need administrator rights. */
 async function isTaken(client: Client, names: readonly string[]): Promise<boolean> {
   const areNull = names.map((name) => `${name} IS NULL`).join(' AND ');
   try {

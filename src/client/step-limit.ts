@@ -2,23 +2,23 @@ import type { Client } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
 import { alivePollers } from './task-queue-workers';
 
-/** How fast all workers of a task queue together may begin steps of jobs. */
+/** Limit on how many job steps all workers of a task queue together may start per second. */
 export interface StepLimit {
   perSecond: number;
-  /** Why it was set, and by whom, as far as the server knows. */
+  /** Why and by whom it was set, if the server knows. */
   reason?: string;
   setBy?: string;
   /** Milliseconds since the epoch. */
   setAt?: number;
-  /** Identities of the workers that poll now and do not obey it. */
+  /** Identities of the current workers that do not obey the limit. */
   disobeyedBy: string[];
 }
 
-/** What the server lists workers with that told it no limit of their own: such begin steps without asking it. */
+/** Listed by the server for workers without a limit of their own, which start steps without asking it. */
 const untoldPerSecond = 100_000;
 const activityTasks = temporal.api.enums.v1.TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY;
 
-/** The limit that the server keeps for the task queue; undefined when nobody has set one. */
+/** The server's limit for the task queue; undefined when none is set. */
 export async function readStepLimit(client: Client, taskQueue: string): Promise<StepLimit | undefined> {
   const { config, pollers } = await client.workflowService.describeTaskQueue({
     namespace: client.options.namespace,
@@ -41,8 +41,8 @@ export async function readStepLimit(client: Client, taskQueue: string): Promise<
 }
 
 /**
- * Sets one limit for all workers together, at once and also for those that start later; undefined removes it. The server keeps it. It
- * counts steps: an upload, a submit, a wait for a conversion and a download each are one, whatever app they are for.
+ * Sets one limit for all workers, current and future ones, stored by the server; undefined removes it. It counts steps:
+ * an upload, a submit, a wait for a conversion and a download are one each, for any app.
  */
 export async function setStepLimit(
   client: Client,

@@ -5,21 +5,21 @@ import type { ConversionSweepInput } from '../shared/sweep';
 import { toBatchInput } from './batch-request';
 import { InvalidRequestError, toUri } from './job-request';
 
-/** What happens when a sweep is due and the one before still runs. */
+/** What happens when a sweep is due while the previous one still runs. */
 export type SweepOverlap = 'skip' | 'buffer' | 'cancel';
 
-/** Shorter ones would begin again before a plan is made. */
+/** A shorter interval would end before a plan is made. */
 const minEveryMs = 10_000;
 const minute = 60_000;
-/** A sweep waits so long before it converts what it has found. */
+/** Bounded, because the sweep waits for this long before it converts its files. */
 const maxSettledForMs = 12 * 60 * minute;
 
-/** When sweeps are due: every so many milliseconds, or as a cron expression says. */
+/** When sweeps are due: at an interval in milliseconds, or by a cron expression. */
 export type SweepTimes = { everyMs: number } | { cron: string; timeZone?: string };
 
-/** Recurring work as a program asks for it; paths or `file:` URIs. */
+/** A program's request for a sweep schedule, with paths or `file:` URIs. */
 export interface SweepScheduleRequest extends Omit<ConversionBatchInput, 'app' | 'folder' | 'items'> {
-  /** Of the schedule and of the batch that converts; its jobs are called `<name>/<item>`. */
+  /** Name of the schedule and of its batch, whose jobs are named `<name>/<item>`. */
   name: string;
   times: SweepTimes;
   /** Folder whose files are converted. */
@@ -28,16 +28,16 @@ export interface SweepScheduleRequest extends Omit<ConversionBatchInput, 'app' |
   to: string;
   /** Folder for the results. */
   out: string;
-  /** Folder that holds the runs of the batch. */
+  /** Folder of the batch's runs. */
   batchFolder: string;
-  /** Of the results' files, without the dot. Default: the format's name up to the first hyphen. */
+  /** Extension of the result files, without the dot. Default: the format's name up to the first hyphen. */
   extension?: string;
   recursive?: boolean;
-  /** Patterns of files and folders to leave out. */
+  /** Patterns of files and folders to exclude. */
   exclude?: readonly string[];
-  /** A file that changed within this time is left to the next sweep. Default: one minute. */
+  /** A file modified within this time is left to the next sweep. Default: one minute. */
   settledForMs?: number;
-  /** `skip`: the new sweep is left out; `buffer`: one waits; `cancel`: the running one is cancelled first. Default: `skip`. */
+  /** `skip`: drop the new sweep; `buffer`: queue one; `cancel`: cancel the running one first. Default: `skip`. */
   overlap?: SweepOverlap;
   /** Default: the client's app profile. */
   app?: string;
@@ -59,10 +59,7 @@ const requestSchema = z.object({
   overlap: z.enum(['skip', 'buffer', 'cancel']).optional(),
 });
 
-/**
- * Checks a request and makes it the workflow's input.
- * @throws InvalidRequestError
- */
+/** @throws InvalidRequestError */
 export function toSweepInput(request: SweepScheduleRequest, defaultApp: string): ConversionSweepInput {
   const { name, times, from, to, out, batchFolder, extension, recursive, exclude, settledForMs, overlap, ...rest } =
     request;
@@ -72,7 +69,7 @@ export function toSweepInput(request: SweepScheduleRequest, defaultApp: string):
     const problems = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'request'}: ${issue.message}`);
     throw new InvalidRequestError(`This schedule can't be made. ${problems.join('; ')}`);
   }
-  // The batch is checked as one that is started now.
+  // Validates the batch settings like those of a batch.
   const { folder, ...checked } = toBatchInput({ name, folder: batchFolder, items: 0, ...rest }, defaultApp);
   const settings: ConversionSweepInput['settings'] & { items?: number } = checked;
   delete settings.items;

@@ -8,7 +8,7 @@ import { presentSearchAttributes } from './search-attribute-support';
 import type { SweepOverlap, SweepScheduleRequest, SweepTimes } from './sweep-request';
 import { toSweepInput } from './sweep-request';
 
-/** What was missed while Temporal was down is made up for by one sweep, unless it is older than this. */
+/** Sweeps missed while Temporal was down are replaced by one, unless they are older than this. */
 const catchupWindow = '1 day';
 
 const overlapPolicies = {
@@ -17,7 +17,7 @@ const overlapPolicies = {
   cancel: ScheduleOverlapPolicy.CANCEL_OTHER,
 } as const satisfies Record<SweepOverlap, ScheduleOverlapPolicy>;
 
-/** Kept beside each schedule, for lists: the server turns a cron expression into something else, and lists no input. */
+/** Memo of each schedule, for lists: the server rewrites cron expressions, and does not list the input. */
 const memoKey = 'conversionSweep';
 const memoSchema = z.object({
   from: z.string(),
@@ -28,28 +28,28 @@ const memoSchema = z.object({
   timeZone: z.string().optional(),
 });
 
-/** There is a schedule of this name, whoever made it. */
+/** A schedule with this name already exists, of any kind. */
 export class ScheduleTakenError extends Error {
   override readonly name = 'ScheduleTakenError';
 }
 
-/** There is no schedule of this name that converts files. */
+/** There is no sweep schedule with this name. */
 export class NoSuchScheduleError extends Error {
   override readonly name = 'NoSuchScheduleError';
 }
 
 export interface ListedSweepSchedule {
   name: string;
-  /** What it was made with: URIs; undefined when it was not made by this library. */
+  /** The request's values, as URIs; undefined for a schedule that this library did not create. */
   work: z.infer<typeof memoSchema> | undefined;
   isPaused: boolean;
-  /** Why it is paused, or who has changed it. */
+  /** Why it is paused, or who changed it. */
   note?: string;
   lastRunAt?: Date;
   nextRunAt?: Date;
 }
 
-/** Recurring work: Temporal Schedules that start the workflow `conversionSweep`. */
+/** Manages Temporal Schedules that start the workflow `conversionSweep`. */
 export class SweepSchedules {
   private readonly client: Client;
   private readonly taskQueue: string;
@@ -63,8 +63,8 @@ export class SweepSchedules {
   }
 
   /**
-   * Makes a schedule, which from then on needs no client.
-   * @throws InvalidRequestError also for a cron expression or a time zone that the server does not know; ScheduleTakenError
+   * Creates a schedule, which then needs no client.
+   * @throws InvalidRequestError, also for a cron expression or time zone unknown to the server; ScheduleTakenError
    */
   async create(request: SweepScheduleRequest): Promise<void> {
     const input = toSweepInput(request, this.app);
@@ -97,7 +97,7 @@ export class SweepSchedules {
       if (error instanceof ScheduleAlreadyRunning) {
         throw new ScheduleTakenError(`There is a schedule ${name} already.`, { cause: error });
       }
-      // What the SDK makes of a refused specification.
+      // The SDK's error for a rejected specification.
       if (error instanceof TypeError) {
         throw new InvalidRequestError(`This schedule can't be made. times: ${error.message}`, { cause: error });
       }
@@ -105,7 +105,7 @@ export class SweepSchedules {
     }
   }
 
-  /** Those of this library's workflow, as far as the server lists them: a new one is listed a moment after it was made. */
+  /** The sweep schedules that the server lists; a new one may be missing for a moment. */
   async list(): Promise<ListedSweepSchedule[]> {
     const listed: ListedSweepSchedule[] = [];
     for await (const { scheduleId: name, action, memo, state, info } of this.client.schedule.list()) {
@@ -123,12 +123,12 @@ export class SweepSchedules {
     return listed.sort((one, other) => (one.name < other.name ? -1 : 1));
   }
 
-  /** @throws NoSuchScheduleError, as do all below. */
+  /** @throws NoSuchScheduleError, like all methods below. */
   async describe(name: string): Promise<ScheduleDescription> {
     return (await this.find(name)).description;
   }
 
-  /** No sweep begins any more until `resume`; one that runs goes on. */
+  /** Starts no sweep until `resume`; a running one continues. */
   async pause(name: string, note = 'paused'): Promise<void> {
     await (await this.find(name)).handle.pause(note);
   }
@@ -137,15 +137,15 @@ export class SweepSchedules {
     await (await this.find(name)).handle.unpause(note);
   }
 
-  /** A sweep now, paused or not; while one runs the schedule's overlap policy decides. */
+  /** Starts a sweep now, even when paused; the overlap policy applies while one runs. */
   async trigger(name: string): Promise<void> {
     const { handle, description } = await this.find(name);
     await handle.trigger(description.policies.overlap);
   }
 
   /**
-   * Sweeps for the times in a period of the past, by the schedule's overlap policy: with `skip` and `buffer` it comes to one or two, which find
-   * all that there is.
+   * Runs the sweeps due in a past period; with overlap `skip` or `buffer` only one or two, which find all files.
+   * @throws InvalidRequestError when the period is empty.
    */
   async backfill(name: string, { start, end }: { start: Date; end: Date }): Promise<void> {
     if (!(start < end)) throw new InvalidRequestError('This period is none: its start must be before its end.');
@@ -153,12 +153,12 @@ export class SweepSchedules {
     await handle.backfill({ start, end, overlap: description.policies.overlap });
   }
 
-  /** A sweep that runs goes on; what was converted stays, and so do the runs of the batch. */
+  /** Deletes the schedule. A running sweep continues; results and the batch's runs remain. */
   async delete(name: string): Promise<void> {
     await (await this.find(name)).handle.delete();
   }
 
-  /** Somebody's other schedule of this name is none of ours to change. */
+  /** Ignores schedules of other workflows. */
   private async find(name: string): Promise<{ handle: ScheduleHandle; description: ScheduleDescription }> {
     const handle = this.client.schedule.getHandle(name);
     try {

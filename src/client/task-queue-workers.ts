@@ -3,16 +3,16 @@ import type { Client } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
 import { toMilliseconds } from '../history/timestamp';
 
-/** A worker asks for work again once a minute at the latest; the server lists it for five minutes after it has died. */
+/** A worker polls at least once a minute; the server lists it for five minutes after it has died. */
 const pollerIsAliveMs = 75_000;
 
-/** Identities of the workers that poll a task queue for workflows now, as far as the server knows. */
+/** Identities of the workers that currently poll a task queue for workflows, as far as the server knows. */
 export async function aliveWorkers(client: Client, taskQueue: string): Promise<string[]> {
   const { identities } = await readTaskQueue(client, taskQueue);
   return identities;
 }
 
-/** Who polls a task queue, and for whom the server keeps its new work. Of versions the build ids; undefined stands for workers without one. */
+/** The pollers of a task queue, and the version for new work. Build ids; undefined: unversioned workers. */
 export interface TaskQueueWorkers {
   identities: string[];
   builds: (string | undefined)[];
@@ -46,8 +46,8 @@ const clockChecks = 20;
 const clockCheckIntervalMs = 50;
 
 /**
- * The server's clock beside this machine's, in milliseconds since the epoch; undefined when the server does not tell. No call answers the time,
- * but a queue says when it was last polled: this polls one that nobody uses.
+ * The server's and this machine's clock, in milliseconds since the epoch; undefined when the server does not tell. No
+ * API returns the time, but a task queue shows when it was last polled: this polls an unused one.
  */
 export async function serverClock(client: Client): Promise<{ theirsMs: number; oursMs: number } | undefined> {
   const { namespace } = client.options;

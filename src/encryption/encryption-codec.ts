@@ -3,7 +3,7 @@ import type { Payload, PayloadCodec } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import type { EncryptionKeys } from './encryption-keys';
 
-/** Those of Temporal's own samples, so that tools which know them recognise these payloads. */
+/** The names used in Temporal's own samples, which other tools recognize. */
 const encodingName = 'binary/encrypted';
 const metadataKeys = { encoding: 'encoding', keyId: 'encryption-key-id' } as const;
 
@@ -11,10 +11,7 @@ const cipherName = 'aes-256-gcm';
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/**
- * An encrypted payload that the keys of this process don't open. The message names the key and what to do; there is no stack, since whoever reads it
- * has keys to configure and no code to mend.
- */
+/** A payload that this process can't decrypt. The message names a remedy in the settings; no stack trace is needed. */
 export class DecryptionError extends Error {
   override readonly name = 'DecryptionError';
   readonly code = 'DECRYPTION_FAILED';
@@ -29,11 +26,11 @@ export class DecryptionError extends Error {
 }
 
 /**
- * Encrypts payloads with AES-256-GCM under the current key, and decrypts them with whichever key encrypted them. A payload that was written before
- * encryption was turned on is read as it is. Without keys it encrypts nothing, and says of what is encrypted why it can't be read.
+ * Encrypts payloads with AES-256-GCM under the current key, and decrypts them with the key that encrypted them; passes
+ * unencrypted ones through. Without keys it encrypts nothing, and explains why it can't decrypt.
  *
- * Data of an encrypted payload: nonce (12 random bytes), the encrypted protobuf of the whole original payload, tag (16 bytes). No additional
- * data is authenticated: a codec server is asked for payloads alone, without the workflow that they belong to.
+ * Data of an encrypted payload: nonce (12 random bytes), the encrypted protobuf of the whole original payload, tag (16
+ * bytes). No additional data is authenticated, because a codec server receives payloads without their workflow.
  */
 export class EncryptionCodec implements PayloadCodec {
   constructor(private readonly keys: EncryptionKeys | undefined) {}
@@ -110,7 +107,7 @@ function unreadable(id: string): DecryptionError {
   );
 }
 
-/** Whoever writes to the server writes this too. */
+/** Sanitized: anyone who may write to the server controls this text. */
 function printableId(id: string): string {
   return id.replace(/[^A-Za-z0-9._-]/g, '?').slice(0, 64);
 }

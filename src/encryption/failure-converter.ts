@@ -1,7 +1,7 @@
 import { DefaultFailureConverter } from '@temporalio/common';
 
 /**
- * Puts the message and the stack trace of every failure into a payload, where the codec encrypts them: messages name files and formats. Named by
- * its path in a data converter, and part of the workflow bundle.
+ * Encodes message and stack trace of every failure as a payload, for the codec: messages name files and formats. Data
+ * converters refer to it by path, and the workflow bundle contains it.
  */
 export const failureConverter = new DefaultFailureConverter({ encodeCommonAttributes: true });

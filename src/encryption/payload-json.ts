@@ -7,7 +7,7 @@ const payloadsSchema = z.object({
   payloads: z.array(z.object({ metadata: z.record(z.string(), base64).optional(), data: base64.nullish() })),
 });
 
-/** Payloads as protobuf's JSON spells them: bytes in base64. Undefined when they are none. */
+/** Parses payloads from protobuf JSON, with bytes in base64. Undefined when the body is not valid. */
 export function readPayloads(body: unknown): Payload[] | undefined {
   const parsed = payloadsSchema.safeParse(body);
   return parsed.data?.payloads.map(({ metadata, data }) => ({

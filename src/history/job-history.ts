@@ -18,7 +18,7 @@ import { ChargeLedger, type EarlierRuns } from '../shared/charge';
 import { activityNames, conversionCallbackSignal, creditsRestoredSignal } from '../shared/names';
 import { toMilliseconds } from './timestamp';
 
-/** What a job's step is called, by the activity that it is. */
+/** Name of a job's step, by activity. */
 export const stepOfActivity: Readonly<Record<string, string>> = {
   [activityNames.uploadFile]: 'uploading',
   [activityNames.convertFile]: 'submitting',
@@ -27,31 +27,31 @@ export const stepOfActivity: Readonly<Record<string, string>> = {
   [activityNames.discardDownload]: 'cleaning up',
 };
 
-/** One step of a job, or something that happened to it. Times are milliseconds since the epoch. */
+/** One step of a job, or an event. Times are milliseconds since the epoch. */
 export interface TimelineEntry {
   at: number;
-  /** `uploading`, `submitting`, `awaitingCredits`, `converting`, `downloading`, `cleaning up`, or what happened. */
+  /** `uploading`, `submitting`, `awaitingCredits`, `converting`, `downloading`, `cleaning up`, or the event. */
   what: string;
-  /** Absent while the step is open, and for what takes no time. */
+  /** Absent for an open step and for an event. */
   endedAt?: number;
   outcome?: 'open' | 'done' | 'failed' | 'cancelled';
-  /** The code of a failure, and what it means. */
+  /** Error code and message of a failure. */
   code?: string;
   message?: string;
-  /** Attempts that the server counted, where it says so. */
+  /** Attempts counted by the server, if known. */
   attempts?: number;
   requests?: number;
 }
 
-/** What a job's history tells, whether or not any worker is alive. */
+/** What a job's history tells; needs no worker. */
 export interface JobHistory {
   input: ConversionJobInput;
   timeline: TimelineEntry[];
-  /** Of the last step that is not a clean-up. */
+  /** The last step other than a cleanup. */
   lastStep?: { activity: string; entry: TimelineEntry; failure?: StepFailure; hasCallback: boolean };
   /** The conversion task that the job knows. */
   task?: { taskId: string; finished: boolean; vcredits?: number };
-  /** What the service may have charged, by this run and by those that its input tells of. */
+  /** What the service may have charged, in this run and in the earlier ones named in its input. */
   charge: EarlierRuns;
   /** What was uploaded, when the job's input asked for it. */
   source?: SourceContent;
@@ -61,12 +61,11 @@ export interface JobHistory {
   failure?: { code: string; message: string; details?: unknown };
 }
 
-/** Why a step failed. */
 export interface StepFailure {
   code: string;
   message: string;
   reaction: ActivityFailureDetails['reaction'];
-  /** The task itself failed at the service, which does not charge for it. */
+  /** The task failed at the service, which is free. */
   isOfTask: boolean;
   /** The service refused the request. */
   isOfRequest: boolean;
@@ -105,7 +104,7 @@ class HistoryReader {
 
   history(): JobHistory {
     if (!this.input) throw new TypeError('a history without its first event');
-    // A submit that was open when the job was ended from outside may be under way.
+    // A submit may be in flight if it was open when the job was ended from outside.
     const submit = [...this.open.values()].find(({ activity }) => activity === activityNames.convertFile);
     const isOver = this.result !== undefined || this.failure !== undefined;
     if (submit && isOver) this.submitted(submit, undefined);
@@ -141,7 +140,7 @@ class HistoryReader {
       this.cancelRequested ??= { at, eventId: id };
       this.happened(at, 'cancel requested');
     }
-    // A reset: what the run before it did after this point is not part of this history.
+    // A reset: this history lacks what the previous run did after this point.
     if (event.workflowTaskFailedEventAttributes?.newRunId) this.charge.foundOpen();
     await this.readActivity(event, at, id);
     await this.readEnd(event, at);
@@ -204,7 +203,7 @@ class HistoryReader {
     return step;
   }
 
-  /** As the workflow's own ledger has it. `taskId`: absent when the outcome is unknown. */
+  /** Mirrors the workflow's own ledger. `taskId` is absent when the outcome is unknown. */
   private submitted({ input }: Step, taskId: string | undefined): void {
     if ((input as ConvertFileInput).afterReset) this.charge.foundOpen();
     if (taskId === undefined) this.charge.unknown();
@@ -296,7 +295,7 @@ interface ReadFailure {
   hasCallback: boolean;
 }
 
-/** As the workflow itself reads it: what proves that nothing ran, and what does not. */
+/** Mirrors the workflow's own reading of failures: which ones prove that nothing ran. */
 function readStepFailure(error: Error | undefined): ReadFailure {
   if (error instanceof TimeoutFailure) {
     const fence = error.lastHeartbeatDetails as Partial<SendingFence> | null | undefined;

@@ -1,12 +1,12 @@
 import type { OnExisting, OutputFile, SourceContent } from './job';
 
-/** What the activities take and give. Types only, shared by the workflows that call them and the code that implements them. */
+/** Inputs and results of the job activities, shared by the workflows and the implementations. */
 
-/** What an upload left in the destination's folder, by which workers of later steps find out whether they see the same folder. */
+/** Marks the destination's folder after an upload, so that later workers can check that they see the same folder. */
 export interface FolderMarker {
-  /** Of the worker that left it: those of the same view need not look. */
+  /** View of the worker that left it; workers with the same view need not check. */
   view: string;
-  /** Of the run that left it; one that Temporal's reset began does without. */
+  /** Run that left it; the marker does not apply to a run started by a reset. */
   runId: string;
 }
 
@@ -16,9 +16,9 @@ export interface UploadFileInput {
   output: string;
   destination?: string;
   onExisting: OnExisting;
-  /** Hash what is uploaded. */
+  /** Hash the uploaded content. */
   describeSource?: true;
-  /** Of the job's first upload. */
+  /** From the job's first upload. */
   marker?: FolderMarker;
 }
 
@@ -27,12 +27,10 @@ export type UploadFileResult =
   | {
       skipped: false;
       connector: string;
-      /** Size of the source. */
       bytes: number;
       source?: SourceContent;
-      /** Absent: there is no destination, or all workers see the same. */
+      /** Absent: no destination, or all workers see the same files. */
       marker?: FolderMarker;
-      /** Absent: none. */
       warnings?: Record<string, string>;
       requests: number;
     };
@@ -45,41 +43,41 @@ export interface ConvertFileInput {
   input?: string;
   destination?: string;
   onExisting: OnExisting;
-  /** Without it the request is answered when the conversion was accepted. */
+  /** Absent: the service responds once it has accepted the conversion. */
   mode?: 'sync';
-  /** The job is parked for vCredits: too few of them is "not yet" until the deadline. */
+  /** Set while the job is parked for vCredits: too few vCredits then means "not yet" until the deadline. */
   parked?: ParkedSubmit;
-  /** When an operator has last said that credits were restored. Milliseconds since the epoch. */
+  /** When credits were last reported restored, in milliseconds since the epoch. */
   restoredAt?: number;
-  /** The job was reset to before this submit: what it had submitted since is not known to it. */
+  /** The job was reset to before this submit, so it does not know what it has submitted since. */
   afterReset?: true;
   room?: NeededRoom;
   marker?: FolderMarker;
-  /** Of the callback URL, if this worker asks for a callback. The URL itself never enters a history. */
+  /** Nonce of the callback URL, if this worker requests a callback. The URL itself never enters a history. */
   nonce?: string;
 }
 
-/** The room that a result takes up at its destination. */
+/** Space that a result needs at its destination. */
 export interface NeededRoom {
-  /** An estimate before the conversion. Absent: not known. */
+  /** An estimate before the conversion. Absent: unknown. */
   bytes?: number;
-  /** The job waits for room: too little of it is "not yet" until the deadline. */
+  /** The job waits for room: too little of it then means "not yet" until the deadline. */
   isAwaited?: true;
 }
 
-/** A submit that waits for vCredits. Milliseconds since the epoch. */
+/** A submit that waits for vCredits. Times are milliseconds since the epoch. */
 export interface ParkedSubmit {
   since: number;
-  /** The credits deadline: the last attempt comes then. */
+  /** The credits deadline, and time of the last attempt. */
   until: number;
-  /** There is reason to think that there are credits again. */
+  /** Credits have probably been restored. */
   askAtOnce: boolean;
 }
 
-/** The state of a conversion task as the service last told it. */
+/** The state of a conversion task, as last reported by the service. */
 export interface TaskReport {
   taskId: string;
-  /** Connector for the download; the same as the task's id by the document. */
+  /** Connector for the download; by the document, the same as the task id. */
   connector: string;
   finished: boolean;
   vcredits?: number;
@@ -93,7 +91,7 @@ export type ConvertFileResult =
       skipped: false;
       report: TaskReport;
       requests: number;
-      /** The service was asked to call back. */
+      /** The service was asked for a callback. */
       callback?: true;
       /** As in the input. */
       afterReset?: true;
@@ -107,10 +105,10 @@ export interface CheckTaskInput {
   output: string;
   /** Milliseconds since the epoch. */
   submittedAt: number;
-  /** After the submit; absent: as learned from conversions of the same formats. */
+  /** After the submit; absent: learned from conversions of the same formats. */
   firstCheckAfterMs?: number;
   maxCheckIntervalMs: number;
-  /** The task's id came with a callback, so the service may not know it. */
+  /** The task id came from a callback, so the service may not know it. */
   fromCallback?: true;
 }
 
@@ -127,7 +125,7 @@ export interface DownloadFileInput {
   destination: string;
   onExisting: OnExisting;
   room?: NeededRoom;
-  /** An earlier run of the job may have delivered it: a file of the same bytes is taken for its result. */
+  /** An earlier run may have delivered the result: a file with the same bytes counts as this job's. */
   mayBeDelivered?: true;
   marker?: FolderMarker;
 }
@@ -137,30 +135,28 @@ export type DownloadFileResult =
   | {
       skipped: false;
       file: OutputFile;
-      /** Absent: none. */
       warnings?: Record<string, string>;
       requests: number;
     };
 
 export interface DiscardDownloadInput {
   app: string;
-  /** As in the job's input: the folder that it names or lies in is searched. */
+  /** As in the job's input: a folder, or a file whose folder is searched. */
   destination: string;
   marker?: FolderMarker;
-  /** No download has begun, so there is no temporary file to look for. */
+  /** No download has begun, so there is no temporary file. */
   markerOnly?: true;
 }
 
-/** Heartbeat of a submit whose first byte is about to be sent: from here on its outcome may be unknown. */
+/** Heartbeat of a submit just before its first byte: from here on its outcome may be unknown. */
 export interface SendingFence {
   phase: 'sending';
-  /** The service is asked to call back. */
   callback?: true;
   /** As in the input. */
   afterReset?: true;
 }
 
-/** The fence in the details of a heartbeat, which are not to be trusted to be of any shape; undefined when there is none. */
+/** The fence in unvalidated heartbeat details; undefined when there is none. */
 export function readFence(details: unknown): SendingFence | undefined {
   const fence = details as Partial<SendingFence> | null | undefined;
   return fence?.phase === 'sending' ? { ...fence, phase: 'sending' } : undefined;
@@ -175,7 +171,7 @@ export interface ConversionActivities {
   'conversion.discardDownload'(input: DiscardDownloadInput): Promise<void>;
 }
 
-/** What a job does about a failed activity; decided by the activity, which knows the error table. */
+/** How a job reacts to a failed activity; decided by the activity, which knows the error table. */
 export const jobReactions = [
   'fail',
   'uploadAgain',
@@ -189,38 +185,37 @@ export const jobReactions = [
 ] as const;
 export type JobReaction = (typeof jobReactions)[number];
 
-/** Who says so: the service of the task itself, the service of a request, or nobody but the worker. */
+/** Source of the failure: the task itself, a request that the service answered, or only the worker. */
 export type FailureOrigin = 'task' | 'request' | 'worker';
 
-/** First detail of the `ApplicationFailure` of every activity. */
+/** First detail of every activity's `ApplicationFailure`. */
 export interface ActivityFailureDetails {
   code: string;
-  /** The code is neither the document's nor one of ours: there may be any number of such. */
+  /** The code is neither the document's nor one of ours; such codes are unbounded. */
   unlisted?: true;
   reaction: JobReaction;
   origin: FailureOrigin;
-  /** The service ordered a wait of so many milliseconds. */
+  /** Wait ordered by the service, in milliseconds. */
   orderedWaitMs?: number;
-  /** As in the submit's input. */
   afterReset?: true;
   httpStatus?: number;
   endpoint?: string;
   taskId?: string;
-  /** Of a destination without room: what was to come there. */
+  /** Size of what did not fit at the destination. */
   neededBytes?: number;
-  /** Requests that all attempts have spent. */
+  /** Requests sent by all attempts. */
   requests?: number;
-  /** The service was asked to call back. */
+  /** The service was asked for a callback. */
   callback?: true;
 }
 
-/** Codes of ours: types of failures that no answer of the service stands behind. */
+/** Our own codes: types of failures that do not come from a response of the service. */
 export const failureCodes = {
-  /** The submit may have been executed, and no answer tells. */
+  /** The submit may have run, and no response tells. */
   outcomeUnknown: 'OUTCOME_UNKNOWN',
-  /** The service says "not yet". */
+  /** The service answers "not yet". */
   notFinished: 'CONVERSION_NOT_FINISHED',
-  /** A completed task without an error whose output is not successful. */
+  /** The task completed without an error, but its output is not successful. */
   unknownOutputStatus: 'UNKNOWN_OUTPUT_STATUS',
   uploadDeadline: 'UPLOAD_DEADLINE',
   submitDeadline: 'SUBMIT_DEADLINE',
@@ -230,16 +225,15 @@ export const failureCodes = {
   invalidJob: 'INVALID_JOB',
   invalidBatch: 'INVALID_BATCH',
   invalidSweep: 'INVALID_SWEEP',
-  /** A job that was started is not known to Temporal any more. */
+  /** Temporal no longer knows a job that was started. */
   jobLost: 'JOB_LOST',
-  /** What a batch counted is not what its files say. */
+  /** A batch's counts differ from those of its files. */
   batchCounts: 'BATCH_COUNTS_DIFFER',
-  /** What an earlier run of a batch left can't be read. */
+  /** The files of an earlier run of the batch can't be read. */
   batchRunDamaged: 'BATCH_RUN_DAMAGED',
-  /** The app holds its share of the worker's activity slots. */
+  /** The app has used up its share of the worker's activity slots. */
   slotsTaken: 'SLOTS_TAKEN',
-  /** The worker has no app profile of this name. */
   unknownApp: 'UNKNOWN_APP',
-  /** A defect of ours. */
+  /** A bug in this library. */
   unexpected: 'UNEXPECTED',
 } as const;

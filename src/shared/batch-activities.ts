@@ -1,28 +1,25 @@
 import type { BatchItem, BatchItemResult, BatchItemStatus, ConversionBatchResult } from './batch';
 import type { ConversionJobInput } from './job';
 
-/** What the activities of a batch take and give. Types only. */
-
-/** A place between two lines of the manifest. */
+/** A position between two lines of the manifest. */
 export interface ManifestPosition {
   byte: number;
-  /** The last item before it; 0 at the start. */
+  /** Number of the item before it; 0 at the start. */
   item: number;
 }
 
 export interface ReadBatchItemsInput {
   folder: string;
   from: ManifestPosition;
-  /** Items to run; rows that no job is to be started for are passed over and don't count. */
+  /** Number of items to return, not counting the rows that are passed over. */
   limit: number;
-  /** Check every row of the manifest from here on, which must be so many. */
+  /** Check all rows from here on; their number must be this. */
   checkRows?: number;
 }
 
-/** A row to be run. */
 export interface PlacedItem {
   item: BatchItem;
-  /** Of its line, and behind it. */
+  /** Byte offset of its line; `next`: that of the following line. */
   byte: number;
   next: number;
 }
@@ -31,19 +28,19 @@ export interface ReadBatchItemsResult {
   items: PlacedItem[];
   next: ManifestPosition;
   isEnd: boolean;
-  /** Of the whole manifest, when all rows were checked. */
+  /** For the whole manifest, when all rows were checked. */
   passedOver?: PassedOver;
 }
 
-/** Rows that no job is started for. */
+/** Rows for which no job is started. */
 export interface PassedOver {
-  /** Done before. */
+  /** Already converted. */
   done: number;
-  /** Failed before, which stays so. */
+  /** Still failed: not sent again, since an earlier run may have been charged. */
   kept: number;
-  /** Refused by the service beforehand. Absent: none. */
+  /** Known to be refused by the service. Absent: none. */
   refused?: number;
-  /** The kept and the refused ones by code. */
+  /** Of `kept` and `refused`, by code. */
   failures: Record<string, number>;
   /** Of all of them, those that may have been charged twice. */
   possiblyChargedTwice: number;
@@ -51,12 +48,12 @@ export interface PassedOver {
 
 export interface RereadBatchItemsInput {
   folder: string;
-  /** Bytes at which rows begin. */
+  /** Byte offsets of rows. */
   bytes: number[];
 }
 
 export interface RereadBatchItemsResult {
-  /** The first of them, as many as fit into an answer. */
+  /** The first ones, as many as fit into one result. */
   items: BatchItem[];
 }
 
@@ -69,9 +66,9 @@ export interface WriteBatchPartInput {
 
 export interface MergeBatchResultsInput {
   folder: string;
-  /** Part files written. */
+  /** Number of part files written. */
   parts: number;
-  /** Results that no part file holds yet: they become the next one. */
+  /** Results that are in no part file yet; written as the next part. */
   rest: BatchItemResult[];
 }
 
@@ -83,56 +80,54 @@ export interface MergeBatchResultsResult {
 
 export interface WriteBatchReportInput {
   folder: string;
-  /** The batch's name. */
   batch: string;
   state: ConversionBatchResult;
-  /** Where the report's links lead to. */
+  /** For links to the Temporal UI. */
   ui?: { url: string; namespace: string };
 }
 
 export interface WriteBatchReportResult {
-  /** `file:` URI of the report's page. */
+  /** `file:` URI of the report page. */
   report: string;
 }
 
-/** How a job of a batch ended, without what its batch knows anyway. */
+/** How a job of a batch ended, without the fields that the batch itself adds. */
 export type JobOutcome = Omit<BatchItemResult, 'item' | 'workflowId' | 'runId' | 'startedAt' | 'durationMs'>;
 
-/** A job that this run of the batch has not started itself. */
+/** A job that this run of the batch did not start. */
 export interface AwaitedJob {
   workflowId: string;
-  /** Default: the newest. */
+  /** Default: the latest. */
   runId?: string;
-  /** The job is not known to be ours: it is told whether it did what this asks for. */
+  /** Set for a job that may be another's: the result then says whether it does what this input asks for. */
   expected?: ConversionJobInput;
 }
 
 export interface AwaitJobsInput {
   jobs: AwaitedJob[];
-  /** Tells of all jobs at once how they stand. Default: waits until one of them has ended, and tells only of those that have. */
+  /** Returns the current state of all jobs. Default: waits until one has ended, and returns those that have. */
   looksOnce?: true;
 }
 
-/** How a job stands. */
 export interface SeenJob {
-  /** Its place in the input. */
+  /** Index in the input. */
   job: number;
   /** Absent: the server knows no such job. */
   runId?: string;
-  /** Of an expected job: it does, or did, what was expected. */
+  /** With `expected`: whether the job does, or did, what was expected. */
   isSame?: boolean;
-  /** Absent while it runs. */
+  /** Absent while the job runs. */
   outcome?: JobOutcome;
   /** Milliseconds since the epoch. */
   endedAt?: number;
-  /** Of an expected job that has ended: its result is where it put it. */
+  /** With `expected`, once ended: the result is still where the job wrote it. */
   isDelivered?: boolean;
-  /** Of an expected job that has ended: the source is what it converted, as far as that is known. */
+  /** With `expected`, once ended: the source is still what the job converted, as far as known. */
   isSameContent?: boolean;
 }
 
 export interface AwaitJobsResult {
-  /** At least one; as many as fit into an answer. */
+  /** At least one, as many as fit into one result. */
   seen: SeenJob[];
 }
 

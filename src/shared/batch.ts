@@ -2,89 +2,87 @@ import type { Charge, EarlierRuns } from './charge';
 import type { ConversionMode, ConversionPolicies, JobPhase, OnExisting, OutputFile, SourceContent } from './job';
 
 /**
- * One row of a checked manifest: `manifest.jsonl` in the folder of a batch's run holds one a line, by rising `item`. Every row has been
- * checked before: no two have one destination, and none leaves the folder that it was given.
+ * One row of a checked manifest. `manifest.jsonl` in the folder of a batch's run holds one per line, by ascending
+ * `item`. No two rows have the same destination, and no destination is outside the folder given for it.
  */
 export interface BatchItem {
-  /** Row number from 1; the item's workflow is `<batch>/<item>`. */
+  /** Row number from 1; the item's workflow id is `<batch>/<item>`. */
   item: number;
-  /** A `file:` URI that the worker can read. */
+  /** `file:` URI that the worker can read. */
   source: string;
   /** Target format. */
   output: string;
-  /** Input format; absent: by the source's extension. */
+  /** Input format. Default: by the source's extension. */
   input?: string;
   /** `file:` URI of the result. */
   destination: string;
-  /** In place of the batch's own: `overwrite` where an earlier run of this batch wrote the destination. */
+  /** Overrides the batch's: `overwrite` where an earlier run of this batch wrote the destination. */
   onExisting?: OnExisting;
   /** What earlier runs of this batch left behind at the service for this item. */
   earlier?: EarlierRuns;
-  /** An earlier run may have been charged for it, and policy `onUnknownOutcome: fail` sends nothing again: it stays failed as it was. */
+  /** Stays failed: an earlier run may have been charged, and with `onUnknownOutcome: fail` nothing is sent again. */
   kept?: KeptOutcome;
-  /** The service has said beforehand that it does not convert this: nothing is sent, and it fails so. */
+  /** The service is known not to convert this: the item fails, and nothing is sent. */
   refused?: Refusal;
-  /** Items that this row was in earlier runs, the latest first: their jobs are looked at before another one is started. */
+  /** Numbers that this row had in earlier runs, latest first: their jobs are looked up before a new one starts. */
   startedAs?: number[];
-  /** An earlier run converted the same content with the same options and its result is still there: skipped. */
+  /** An earlier run converted the same content with the same options, and its result still exists: skipped. */
   done?: DoneBefore;
 }
 
-/** Of an item that no job is started for: how the job of an earlier run ended. */
+/** How the job of an earlier run ended, for an item that gets no new job. */
 export type KeptOutcome = Omit<BatchItemResult, 'item' | 'status' | 'kept'> & { status: 'failed' };
 
-/** Why the service would refuse a file, in the words that a job would fail with. */
+/** Why the service would refuse a file, with the message of a job that fails for it. */
 export interface Refusal {
   /** The document's error code. */
   code: string;
   message: string;
 }
 
-/** What an earlier run converted, and what became of it. */
+/** What an earlier run converted, and its result. */
 export interface DoneBefore {
   source: SourceContent;
   output: OutputFile;
-  /** Of the conversion. */
   taskId?: string;
-  /** As that run's result told; it stays for as long as the result does. */
+  /** As in that run's result; kept as long as the result exists. */
   possiblyChargedTwice?: true;
-  /** The service's, of that conversion. */
+  /** The service's warnings about that conversion. */
   warnings?: Record<string, string>;
 }
 
-/** Input of the workflow `conversionBatch`, whose workflow id is the batch's name. Small, however large the batch is. */
+/** Input of the workflow `conversionBatch`, whose id is the batch's name. Its size is independent of the batch's. */
 export interface ConversionBatchInput {
   /** Name of the app profile in the worker's configuration. */
   app: string;
-  /** `file:` URI, ending with a slash, of the folder of this run: holds `manifest.jsonl`, and takes the results. */
+  /** `file:` URI with a trailing slash: the folder of this run, with `manifest.jsonl` and the results. */
   folder: string;
-  /** Rows of the manifest. */
+  /** Number of rows in the manifest. */
   items: number;
-  /** Jobs in flight at a time, 1 to 500. Default: 50. */
+  /** Maximum jobs in flight, 1 to 500. Default: 50. */
   window?: number;
   /** Default: `fail`. */
   onExisting?: OnExisting;
-  /** Of every job. Default: `async`. */
+  /** For every job. Default: `async`. */
   mode?: ConversionMode;
-  /** Of every job. */
   policies?: ConversionPolicies;
   /**
-   * Starts no more jobs after this many failures, or this share of the items that succeeded or failed, in percent, which is looked at once there
-   * are 20 of them. Default: never.
+   * Starts no more jobs after this many failures, or at this percentage of failures among succeeded and failed items or
+   * above, once there are 20 of them. Default: never.
    */
   stopAfter?: { failures?: number; percent?: number };
-  /** Base URL of the Temporal UI, for the links of the report. Default: no links. */
+  /** Base URL of the Temporal UI, for links in the report. Default: no links. */
   uiUrl?: string;
-  /** Converts also what an earlier run may have been charged for and has not delivered; marked. Default: no. */
+  /** Also converts undelivered items that an earlier run may have been charged for, and marks them. Default: no. */
   resubmit?: true;
-  /** Events after which the batch goes on as a new run. Default: when the server suggests it. */
+  /** Number of events after which the batch continues as new. Default: when the server suggests it. */
   historyLimit?: number;
 }
 
 /** Every item ends in exactly one of these. */
 export type BatchItemStatus = 'succeeded' | 'failed' | 'skipped' | 'cancelled';
 
-/** How one item ended: a line of the part files, and of the `results.jsonl` that they are merged to. */
+/** How one item ended: a line of the part files and of the merged `results.jsonl`. */
 export interface BatchItemResult {
   item: number;
   status: BatchItemStatus;
@@ -94,28 +92,28 @@ export interface BatchItemResult {
   /** Of a failure: the document's error code, or one of ours. */
   code?: string;
   message?: string;
-  /** Where a job that failed or was cancelled stood. */
+  /** Phase in which a job failed or was cancelled. */
   phase?: JobPhase;
   /** The conversion task that the service accepted. */
   taskId?: string;
-  /** Absent when no job was started, in this run or an earlier one; `no` of what the service had refused beforehand. */
+  /** Absent when no job was started in any run; `no` when the service was known to refuse the item. */
   charge?: Charge;
   /** The service's warnings: name, and how to resolve it. */
   warnings?: Record<string, string>;
-  /** What was converted, or uploaded. */
+  /** The content that was converted or uploaded. */
   source?: SourceContent;
   output?: OutputFile;
   vcredits?: number;
   requests?: number;
   possiblyChargedTwice?: boolean;
-  /** Nothing was sent again, since an earlier job may have been charged: it stays failed as that one was. */
+  /** Not sent again, since an earlier job may have been charged: the item fails as that job did. */
   kept?: true;
   /** Milliseconds since the epoch. */
   startedAt?: number;
   durationMs?: number;
 }
 
-/** How many items stand where. `succeeded + failed + skipped + cancelled + inFlight + waiting` is always `items`. */
+/** Item counts. `succeeded + failed + skipped + cancelled + inFlight + waiting` always equals `items`. */
 export interface BatchCounts {
   items: number;
   succeeded: number;
@@ -128,60 +126,55 @@ export interface BatchCounts {
 
 export type BatchStatus = 'running' | 'paused' | 'stopping' | 'completed' | 'cancelled' | 'stopped';
 
-/** Why a batch that nobody has paused starts no more jobs: some of those in flight wait for a person. It goes on by itself when none does. */
+/** Why a batch that is not paused starts no jobs: some jobs in flight wait for an operator. Resumes when none does. */
 export interface NeedsAttention {
   /** For example `DESTINATION_FULL`. */
   code: string;
-  /** What to do. */
   message: string;
-  /** So many jobs wait. */
   jobs: number;
 }
 
 /** Argument of the signal `conversionItemWaits`. */
 export interface ItemWaits {
-  /** Of the job. */
   workflowId: string;
   code: string;
   message: string;
-  /** It waits no longer. A job that has ended need not say so. */
+  /** The wait is over. A job that has ended need not signal it. */
   over: boolean;
 }
 
-/** Answer of the query `batchState`. */
+/** Result of the query `batchState`. */
 export interface BatchState extends BatchCounts {
   status: BatchStatus;
   window: number;
-  /** Absent: nothing is in the way. */
   needsAttention?: NeedsAttention;
   /** Milliseconds since the epoch. */
   startedAt: number;
   vcredits: number;
   requests: number;
-  /** Items of which more than one conversion may have been charged, in this run or earlier ones. */
+  /** Items for which more than one conversion may have been charged, in this run or earlier ones. */
   possiblyChargedTwice: number;
-  /** Of the failed: items that an earlier run may have been charged for, so that nothing was sent again. */
+  /** Of the failed: not sent again, since an earlier run may have been charged. */
   kept: number;
-  /** Of the failed: items that the service had refused beforehand, so that nothing was sent. Absent: none. */
+  /** Of the failed: not sent, since the service was known to refuse them. Absent: none. */
   refused?: number;
-  /** Failures by error code, of 20 codes at most; the rest under `other`. */
+  /** Failures by error code, at most 20 codes; the rest are under `other`. */
   failures: Record<string, number>;
 }
 
-/** Result of the workflow `conversionBatch`. A batch with failed items is a result, not a failure. */
+/** Result of the workflow `conversionBatch`. A batch with failed items still completes with a result. */
 export interface ConversionBatchResult extends BatchState {
-  /** `cancelled`: by a person; `stopped`: by `stopAfter`. */
+  /** `cancelled`: by request; `stopped`: by `stopAfter`. */
   status: 'completed' | 'cancelled' | 'stopped';
-  /** `file:` URI of `results.jsonl`: one `BatchItemResult` a line for every row of the manifest, in its order. */
+  /** `file:` URI of `results.jsonl`: one `BatchItemResult` per line for every row, in the manifest's order. */
   results: string;
   durationMs: number;
-  /** `file:` URI of the report's page; absent when it could not be written. */
+  /** `file:` URI of the report page; absent when it could not be written. */
   report?: string;
-  /** Why there is no report: `fileconv batch report` writes it. */
+  /** Why there is no report; `fileconv batch report` writes it later. */
   reportFailure?: string;
 }
 
-/** Bounds of the window of a batch. */
 export const defaultWindow = 50;
 export const maxWindow = 500;
 
@@ -191,6 +184,6 @@ export function isWindow(value: unknown): value is number {
 
 /** Argument of the signal `batchCancel`. */
 export interface BatchCancel {
-  /** What becomes of the jobs in flight. Default: `cancel`. */
+  /** What happens to the jobs in flight. Default: `cancel`. */
   inFlight?: 'cancel' | 'finish';
 }

@@ -5,15 +5,15 @@ export interface SourceContent {
   bytes: number;
   /** Lower-case hexadecimal. */
   sha256: string;
-  /** Of the file as it was then: as long as its stamp is the same, nobody has written to it. Absent where the store has none. */
+  /** Stamp of the file at that time; the file is unmodified while it is the same. Absent where the store has none. */
   stamp?: string;
 }
 
 /**
- * What the service may have charged for the conversion that a job stands for.
+ * What the service may have charged for a job's conversion.
  *
- * `no`: nothing was submitted, or the service refused it, or said that the task failed, which is free. `maybe`: a submit's outcome is
- * unknown. `yes`: the service accepted a task and has not said that it failed.
+ * `no`: nothing was submitted, or the service refused it or reported the task as failed, which is free. `maybe`: a
+ * submit's outcome is unknown. `yes`: the service accepted a task and has not reported it as failed.
  */
 export const charges = ['no', 'maybe', 'yes'] as const;
 export type Charge = (typeof charges)[number];
@@ -21,31 +21,30 @@ export type Charge = (typeof charges)[number];
 /** What earlier runs of a job left behind at the service. */
 export interface EarlierRuns {
   charge: Charge;
-  /** The accepted task, always there with `charge: 'yes'` and only then: it is awaited and fetched before anything is submitted. */
+  /** The accepted task, present exactly when `charge` is `yes`: it is fetched before anything is submitted. */
   taskId?: string;
-  /** What was uploaded for that task, where it is known. */
+  /** What was uploaded for that task, where known. */
   source?: SourceContent;
-  /** The task's result was delivered, and is gone since: nothing is open when the service does not have it any more. */
+  /** The task's result was delivered and has since gone: if the service no longer has it, no charge is open. */
   delivered?: true;
-  /** A conversion was submitted again although an earlier one may have been charged. It stays with the job for good. */
+  /** A conversion was resubmitted although an earlier one may have been charged. Never cleared. */
   possiblyChargedTwice?: true;
 }
 
 /**
- * What to do with a job that ended before and is asked for again.
+ * What to do when a job that has ended is requested again.
  *
- * `keep`: nothing is sent, and the outcome stays what it was. `fetch`: the accepted task is awaited and its result downloaded; when the
- * service no longer knows the task, the policy decides as for an unknown outcome. `convert`: uploaded and submitted; `isMarked` when that
- * may be charged on top of an earlier submit.
+ * `keep`: send nothing; the outcome stays. `fetch`: wait for the accepted task and download its result; if the service
+ * has lost the task, decide as for an unknown outcome. `convert`: upload and submit; `isMarked`: may be charged again.
  */
 export type Repetition = { kind: 'keep' } | { kind: 'fetch'; taskId: string } | { kind: 'convert'; isMarked: boolean };
 
 /**
- * The one decision about repeating a job, for `batch run`, `batch retry`, `job retry` and sweeps: the table in docs/repetition.md.
+ * Decides about repeating a job, for `batch run`, `batch retry`, `job retry` and sweeps: see docs/repetition.md.
  *
- * @param options.isSameContent the source and the target format are those of the earlier run. What has changed is another conversion,
- * which nobody has paid yet, so `onUnknownOutcome: 'fail'` does not hold it back.
- * @param options.resubmit somebody asked to convert in any case.
+ * @param options.isSameContent the source and the target format are those of the earlier run. A changed one is another
+ * conversion, not paid for yet, so `onUnknownOutcome: 'fail'` does not block it.
+ * @param options.resubmit convert in any case, by request.
  */
 export function decideRepetition(
   { charge, taskId }: EarlierRuns,
@@ -57,9 +56,9 @@ export function decideRepetition(
   return options.onUnknownOutcome === 'fail' ? { kind: 'keep' } : { kind: 'convert', isMarked: true };
 }
 
-/** Follows what the submits of a job may have cost, over all its runs. */
+/** Tracks what the submits of a job may have cost, over all its runs. */
 export class ChargeLedger {
-  /** A submit before the current one may have been charged, and there is nothing to fetch of it. */
+  /** An earlier submit may have been charged, and has nothing to fetch. */
   private isPastOpen = false;
   private current: Charge = 'no';
   private task: string | undefined;
@@ -78,7 +77,7 @@ export class ChargeLedger {
     return this.current === 'no' && this.isPastOpen ? 'maybe' : this.current;
   }
 
-  /** The accepted task that there is something to fetch of. */
+  /** The accepted task, if its result can be fetched. */
   get taskId(): string | undefined {
     return this.task;
   }
@@ -87,35 +86,34 @@ export class ChargeLedger {
     return this.isMarked;
   }
 
-  /** The service accepted a submit. */
   accepted(taskId: string): void {
     this.submit('yes');
     this.task = taskId;
   }
 
-  /** A submit was sent, and no answer tells what became of it. */
+  /** A submit was sent, and its outcome is unknown. */
   unknown(): void {
     this.submit('maybe');
   }
 
-  /** The service refused a submit: nothing ran, but it was asked for again what may have been charged before. */
+  /** The service refused a submit: nothing ran, but it repeated one that may have been charged. */
   refused(): void {
     this.isMarked ||= this.charge !== 'no';
   }
 
-  /** A callback and the service's own answer told what became of the last submit. */
+  /** A callback and the service's answer resolved the last submit. */
   resolved(taskId: string): void {
     this.current = 'yes';
     this.task = taskId;
   }
 
-  /** The service says that the task failed, which is free. */
+  /** The service reported the task as failed, which is free. */
   failedAtService(): void {
     this.current = 'no';
     this.task = undefined;
   }
 
-  /** The service does not know the task any more: it was charged, and there is nothing to fetch. */
+  /** The service no longer knows the task: it was charged, and there is nothing to fetch. */
   lost(): void {
     this.isPastOpen ||= this.current !== 'no' && !this.isDelivered;
     this.isDelivered = false;
@@ -123,7 +121,7 @@ export class ChargeLedger {
     this.task = undefined;
   }
 
-  /** Something that this ledger has not seen may have submitted before. */
+  /** A submit that this ledger has not seen may have been charged. */
   foundOpen(): void {
     this.isPastOpen = true;
   }

@@ -1,15 +1,15 @@
-/** The known name that a misspelt one most likely stands for; `undefined` when none is near. */
+/** The known name closest to a misspelled one; `undefined` when none is close. */
 export function closestName(name: string, known: Iterable<string>): string | undefined {
   let best: { name: string; distance: number } | undefined;
   for (const candidate of known) {
     const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
     if (distance < (best?.distance ?? Infinity)) best = { name: candidate, distance };
   }
-  // More than a third of the letters wrong is a guess, not a hint.
+  // With more than a third of the letters wrong, a suggestion is only a guess.
   return best !== undefined && best.distance <= Math.max(1, Math.floor(name.length / 3)) ? best.name : undefined;
 }
 
-/** The fewest letters to insert, remove, change or swap with their neighbour. */
+/** The fewest letters to insert, remove, replace or swap with a neighbor. */
 function editDistance(from: string, to: string): number {
   let before: number[] = [];
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);

@@ -1,6 +1,4 @@
-/**
- * The same for paths that some file system takes for one: it may not tell upper from lower case, nor two encodings of one accented letter.
- */
+/** Equal for paths that some file systems treat as one: by case, or by encodings of an accented letter. */
 export function comparablePath(path: string): string {
   return path.normalize().toLowerCase();
 }

@@ -3,10 +3,10 @@ import type { JobOutcome } from './batch-activities';
 import type { EarlierRuns } from './charge';
 import type { ConversionFailureDetails, ConversionJobResult } from './job';
 
-/** Results are kept by the thousand: a longer message is cut. */
+/** Longer messages are cut, because results are kept by the thousand. */
 const longestMessage = 1_000;
 
-/** What a batch keeps of a job's result. */
+/** The part of a job's result that a batch keeps. */
 export function outcomeOfResult(result: ConversionJobResult): JobOutcome {
   const { status, source, output, vcredits, requests, possiblyChargedTwice, taskId, charge, warnings } = result;
   return {
@@ -22,10 +22,7 @@ export function outcomeOfResult(result: ConversionJobResult): JobOutcome {
   };
 }
 
-/**
- * What a batch keeps of a job that ended without a result; `cause` is what Temporal says of it. Without `charge` the job had no chance to tell what
- * it left behind: its history does.
- */
+/** The part of a failed job's end that a batch keeps. Without `charge`, only the history tells what may be charged. */
 export function outcomeOfFailure(cause: unknown): JobOutcome {
   if (cause instanceof ApplicationFailure) {
     const details = (cause.details?.[0] ?? {}) as Partial<ConversionFailureDetails>;
@@ -57,7 +54,7 @@ export function outcomeOfFailure(cause: unknown): JobOutcome {
   return { status: 'failed', code: 'UNEXPECTED', message: cut(message) };
 }
 
-/** What the row of a job tells that was never started, of those before it. */
+/** What the row of a job that was never started reports about earlier jobs. */
 export function rowOfEarlier({
   charge,
   taskId,

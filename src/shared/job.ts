@@ -4,43 +4,43 @@ import type { ConversionPolicies, Duration } from './policies';
 
 export type { ConversionMode, ConversionPolicies, Duration, OnExisting, OnUnknownOutcome, SourceContent };
 
-/** Where the input comes from: a file, or a task that ran before. */
+/** The input: a file, or an earlier task. */
 export type ConversionSource =
   | {
-      /** A `file:` URI that the worker can read. */
+      /** `file:` URI that the worker can read. */
       uri: string;
     }
   | {
-      /** The connector of an upload or conversion task of the same app. */
+      /** Connector of an upload or conversion task of the same app. */
       connector: string;
-      /** The name the result is called after, for example `report.md`; default: the connector. */
+      /** Name from which the result's is derived, for example `report.md`. Default: the connector. */
       name?: string;
     };
 
-/** Input of the workflow `conversionJob`. It is stored in the history: it never holds a token or file contents. */
+/** Input of the workflow `conversionJob`. Stored in the history, so it never holds a token or file contents. */
 export interface ConversionJobInput {
   /** Name of the app profile in the worker's configuration. */
   app: string;
   source: ConversionSource;
   /** Target format, `format` or `format-type`, for example `pdf` or `txt-markdown`. */
   output: string;
-  /** Input format; without it the extension of the uploaded file decides. */
+  /** Input format. Default: by the extension of the uploaded file. */
   input?: string;
   /**
-   * A `file:` URI of the result, or of a folder when it ends with `/`: the result is then named after the source. Without it the result
-   * stays at the service.
+   * `file:` URI of the result, or of a folder when it ends with `/`: the result is then named after the source.
+   * Default: the result stays at the service.
    */
   destination?: string;
   /** Default: `fail`. */
   onExisting?: OnExisting;
   /**
-   * `sync`: the answer of the convert request is the result, so the job needs no poll: four requests in all. For conversions that are known to
-   * take less than `policies.submitTimeout`: beyond it the outcome is unknown. Default: `async`.
+   * `sync`: the convert request returns the result, so the job does not poll: four requests in all. For conversions
+   * known to take less than `policies.submitTimeout`; beyond it the outcome is unknown. Default: `async`.
    */
   mode?: ConversionMode;
-  /** The result tells size and SHA-256 of what was uploaded. Costs the time to hash it; batches ask for it. Default: no. */
+  /** Adds size and SHA-256 of the upload to the result, at the cost of hashing. Batches set it. Default: false. */
   describeSource?: boolean;
-  /** What earlier runs of this job left behind at the service. Default: there were none. */
+  /** What earlier runs of this job left behind at the service. Default: nothing. */
   earlier?: EarlierRuns;
   policies?: ConversionPolicies;
 }
@@ -48,9 +48,9 @@ export interface ConversionJobInput {
 export type JobPhase =
   'uploading' | 'submitting' | 'awaitingCredits' | 'converting' | 'downloading' | 'completed' | 'failed' | 'cancelled';
 
-/** Somebody's word that there are vCredits again. */
+/** Argument of the signal `creditsRestored`. */
 export interface CreditsWord {
-  /** Milliseconds since the epoch; the same for every job that is told by one command. */
+  /** Milliseconds since the epoch; the same for every job signalled by one command. */
   saidAt: number;
 }
 
@@ -69,24 +69,21 @@ export interface ConversionJobResult {
   status: 'succeeded' | 'skipped';
   /** Id of the conversion task, the document's `entity.id`. */
   taskId?: string;
-  /** Connector of the conversion task: the `source` of a job that goes on from here. */
+  /** Connector of the conversion task; use it as the `source` of a follow-up job. */
   connector?: string;
-  /** When the job's input asked for it. */
+  /** Present when the job's input asked for it. */
   source?: SourceContent;
-  /** Absent when no destination was asked for. */
+  /** Absent without a destination. */
   output?: OutputFile;
-  /** vCredits that the service says the task consumed. */
+  /** vCredits consumed by the task, as reported by the service. */
   vcredits?: number;
-  /** The service's own figure, in seconds. */
+  /** As reported by the service, in seconds. */
   durationSeconds?: number;
   /** The service's warnings: name, and how to resolve it. */
   warnings: Record<string, string>;
-  /**
-   * HTTP requests spent. An attempt that ended with its worker counts as one; what a parked job asked before it was told that there are vCredits
-   * again is not known any more, and not counted.
-   */
+  /** HTTP requests sent. An attempt lost with its worker counts as one; requests of a parked job may be missing. */
   requests: number;
-  /** A submit had an unknown outcome and was sent again: the service may have charged two conversions. */
+  /** A submit with an unknown outcome was sent again: the service may have charged two conversions. */
   possiblyChargedTwice: boolean;
   /** `no` when nothing was converted, else `yes`. */
   charge: Charge;
@@ -94,7 +91,7 @@ export interface ConversionJobResult {
   phaseMs: Partial<Record<JobPhase, number>>;
 }
 
-/** Answer of the query `conversionState`. */
+/** Result of the query `conversionState`. */
 export interface ConversionJobState {
   phase: JobPhase;
   /** Milliseconds since the epoch. */
@@ -113,20 +110,19 @@ export interface ConversionFailureDetails {
   endpoint?: string;
   /** Id and connector of the conversion task, when one was accepted. */
   taskId?: string;
-  /** vCredits that the conversion is known to have cost, when what came after it failed. */
+  /** Known cost of the conversion, when a later step failed. */
   vcredits?: number;
   /** What was uploaded, when the job's input asked for it. */
   source?: SourceContent;
   /** The service's warnings up to the failure: name, and how to resolve it. */
   warnings: Record<string, string>;
-  /** Requests sent to the service. */
   requests: number;
-  /** Of the last conversion that was submitted. */
+  /** Of the last conversion submitted. */
   charge: Charge;
   possiblyChargedTwice: boolean;
 }
 
-/** The last segment of a file URI or a path-like name, decoded where it can be. */
+/** The last segment of a file URI or a path-like name, decoded where possible. */
 export function lastSegment(uri: string): string {
   const segment = uri.replace(/\/+$/, '').split('/').pop() ?? uri;
   try {
@@ -136,12 +132,12 @@ export function lastSegment(uri: string): string {
   }
 }
 
-/** The name of a job's source as people know it. */
+/** The display name of a job's source. */
 export function sourceName(source: ConversionSource): string {
   return 'uri' in source ? lastSegment(source.uri) : (source.name ?? `task ${source.connector}`);
 }
 
-/** One line that tells a job from the others: `invoice-17.docx → pdf`. */
+/** One line that identifies a job: `invoice-17.docx → pdf`. */
 export function jobSummary(input: Pick<ConversionJobInput, 'source' | 'output'>): string {
   return `${sourceName(input.source)} → ${input.output}`;
 }

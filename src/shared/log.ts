@@ -1,8 +1,7 @@
-/** From the rarest to the most talkative, as `log.level` of the configuration has them. */
+/** From least to most verbose, the values of `log.level` in the configuration. */
 export const logLevels = ['error', 'warn', 'info', 'debug', 'trace'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** An error as a line of the log tells it. */
 export interface LoggedError {
   readonly type: string;
   readonly message: string;
@@ -10,11 +9,10 @@ export interface LoggedError {
   readonly cause?: LoggedError;
 }
 
-/** What a line says beside its message: ids, codes, numbers. Never a token, a URL or what is in a file. */
+/** Fields of a log line: ids, codes, numbers. Never a token, a URL or file contents. */
 export type LogFields = Readonly<Record<string, string | number | boolean | LoggedError | undefined>>;
 
-/** Writes one line of the log; without a level it is `info`. */
+/** Writes one log line; the default level is `info`. */
 export type Log = (message: string, details?: LogFields & { level?: LogLevel }) => void;
 
-/** The line of a job that failed. */
 export const jobFailedMessage = 'Job failed';

@@ -1,12 +1,12 @@
-/** A metric as it is told: its name, and what a person who sees the name only must know. */
+/** The description must be clear to a reader who only sees the name. */
 export interface MetricDefinition {
   readonly name: string;
   readonly description: string;
 }
 
 /**
- * Metrics of a worker. They come out of the Temporal runtime beside the SDK's own. Labels are few and bounded, and hold no name of a file, no id
- * and no secret. What each is for: `docs/operations/metrics.md`.
+ * Metrics of a worker, exported by the Temporal runtime next to the SDK's own; see `docs/operations/metrics.md`. Labels
+ * are few and bounded, and hold no file name, id or secret.
  */
 export const workerMetrics = {
   jobsEnded: {
@@ -51,16 +51,16 @@ export const workerMetrics = {
   },
 } as const satisfies Record<string, MetricDefinition>;
 
-/** What became of a submit of which nobody knew whether it ran. */
+/** How a submit with an unknown outcome was resolved. */
 export const unknownOutcomeDecisions = ['resubmitted', 'failed', 'resolvedByCallback', 'cancelled'] as const;
 export type UnknownOutcomeDecision = (typeof unknownOutcomeDecisions)[number];
 
-/** How a job ends, as its metric says it. */
+/** Values of a job's `status` label. */
 export const jobEnds = ['succeeded', 'skipped', 'failed', 'cancelled'] as const;
 export type JobEnd = (typeof jobEnds)[number];
 
-/** Label `code` of what has none. */
+/** Value of label `code` without a code. */
 export const noCode = 'none';
 
-/** Label in place of a value that is not one of a known few. */
+/** Label value that replaces anything outside a known set. */
 export const otherValue = 'other';

@@ -1,8 +1,8 @@
-/** Names that Temporal stores: they are part of every history, so they never change. */
+/** Names that Temporal stores in every history: they never change. */
 
 export const defaultTaskQueue = 'file-conversion';
 
-/** Of the workers as one deployment, whose versions Temporal knows apart by their build ids. */
+/** The workers' deployment; Temporal tells its versions apart by build id. */
 export const defaultDeploymentName = 'file-conversion';
 
 export const conversionJobType = 'conversionJob';
@@ -21,26 +21,26 @@ export const activityNames = {
 
 export const conversionStateQuery = 'conversionState';
 
-/** Signal: the service has called back for one of the job's submits; its argument is a `CallbackArrival`. */
+/** The service has called back for one of the job's submits; the argument is a `CallbackArrival`. */
 export const conversionCallbackSignal = 'conversionCallback';
 
-/** Signal: vCredits were added; a parked job goes on at once. Its argument is a `CreditsWord`, or none. */
+/** vCredits were added, so a parked job resumes at once; the argument is a `CreditsWord`, or none. */
 export const creditsRestoredSignal = 'creditsRestored';
 
 export const batchStateQuery = 'batchState';
 
-/** Signals of a batch: no job is started until it is resumed. */
+/** A paused batch starts no job until it is resumed. */
 export const batchPauseSignal = 'batchPause';
 export const batchResumeSignal = 'batchResume';
 
-/** Signal: no more jobs are started, and the batch ends; its argument is a `BatchCancel`. */
+/** Starts no more jobs, and ends the batch; the argument is a `BatchCancel`. */
 export const batchCancelSignal = 'batchCancel';
 
-/** Signal of a job in flight to its batch: it waits for a person, or no longer does; its argument is an `ItemWaits`. */
+/** From a job to its batch: it waits for an operator, or no longer does; the argument is an `ItemWaits`. */
 export const conversionItemWaitsSignal = 'conversionItemWaits';
 
-/** Memo of a job: it is one of a batch, its parent, which wants to hear that it waits. */
+/** Memo of a job whose parent is a batch, which expects `conversionItemWaits`. */
 export const inBatchMemo = 'conversionInBatch';
 
-/** Signal: from now on so many jobs at a time. */
+/** Changes the maximum number of jobs in flight. */
 export const batchWindowSignal = 'batchWindow';

@@ -6,19 +6,16 @@ export type Duration = number | string;
 type Declaration =
   | {
       kind: 'duration';
-      /** As a person writes it in `fileconv.toml`. */
+      /** As written in `fileconv.toml`. */
       default: string;
-      /** What a worker has learned takes the place of the default. */
+      /** A worker's learned value takes precedence over the default. */
       isLearned?: true;
       about: string;
     }
   | { kind: 'count'; default: number; about: string }
   | { kind: 'choice'; choices: readonly string[]; default: string; about: string };
 
-/**
- * Every policy of a job. From here come its type, its default, the check of requests and workflow inputs, its key in `fileconv.toml`, and its
- * line in the reference of the configuration.
- */
+/** Defines each policy once: type, default, validation, `fileconv.toml` key and reference line derive from it. */
 export const policies = {
   onUnknownOutcome: {
     kind: 'choice',
@@ -99,16 +96,14 @@ type Policies = typeof policies;
 type PolicyName = keyof Policies;
 type Kind<Name extends PolicyName> = Policies[Name]['kind'];
 
-/** The names of the policies that are durations. */
 export type DurationPolicy = { [Name in PolicyName]: Kind<Name> extends 'duration' ? Name : never }[PolicyName];
 
 type Value<Name extends PolicyName> =
   Kind<Name> extends 'duration' ? Duration : Kind<Name> extends 'count' ? number : OnUnknownOutcome;
 
-/** Deadlines and choices of one job; durations are milliseconds or text such as `'10 minutes'`. Each is told in `docs/configuration.md`. */
+/** Deadlines and choices of a job, see `docs/configuration.md`. Durations: milliseconds or text like `'10 minutes'`. */
 export type ConversionPolicies = { [Name in PolicyName]?: Value<Name> };
 
-/** What a job does when nobody says otherwise. */
 export const defaultPolicies = Object.fromEntries(
   Object.entries(policies).map(([name, policy]) => [name, policy.default]),
 ) as { readonly [Name in PolicyName]: Policies[Name]['default'] };

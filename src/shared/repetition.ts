@@ -2,7 +2,7 @@ import type { EarlierRuns } from './charge';
 import { decideRepetition } from './charge';
 import type { OnUnknownOutcome } from './job';
 
-/** What decides about conversions that an earlier run may have been charged for. */
+/** Rules for conversions that an earlier run may have been charged for. */
 export interface RepetitionRules {
   onUnknownOutcome: OnUnknownOutcome;
   /** Convert them in any case. */
@@ -10,9 +10,9 @@ export interface RepetitionRules {
 }
 
 /**
- * What a new job of a row is told of earlier ones, by `decideRepetition`; `keep`: there is to be no new job.
+ * The `earlier` input for a row's next job, by `decideRepetition`; `keep`: there must be no next job.
  *
- * @param left by a job that brought no result, or, when it says so, one whose result was delivered and is gone since.
+ * @param left by a job without a result or, with `delivered`, by one whose delivered result has since gone.
  */
 export function earlierOfNext(
   left: EarlierRuns,
@@ -20,7 +20,7 @@ export function earlierOfNext(
 ): EarlierRuns | 'keep' | undefined {
   const { charge, source, delivered, possiblyChargedTwice } = left;
   const mark = possiblyChargedTwice && { possiblyChargedTwice };
-  // A task whose source is not known may have been made of another content.
+  // A task with an unknown source may be for other content.
   const task = source && left.taskId !== undefined ? { taskId: left.taskId, source } : undefined;
   if (delivered) {
     if (!isSameContent) return undefined;

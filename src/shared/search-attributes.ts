@@ -3,7 +3,7 @@ import type { SearchAttributePair } from '@temporalio/common';
 import type { ConversionJobInput } from './job';
 import { sourceName } from './job';
 
-/** What jobs can be listed by. Never encrypted, so nothing confidential; registered by `fileconv namespace init`. */
+/** Search attributes of jobs, registered by `fileconv namespace init`. Unencrypted: they hold nothing confidential. */
 export const searchAttributes = {
   status: defineSearchAttributeKey('ConversionStatus', 'KEYWORD'),
   app: defineSearchAttributeKey('ConversionApp', 'KEYWORD'),
@@ -20,24 +20,24 @@ export const searchAttributeNames: readonly string[] = Object.values(searchAttri
 /** Values of `ConversionStatus`. */
 export type ListedStatus = 'running' | 'awaitingCredits' | 'completed' | 'failed' | 'cancelled';
 
-/** Name and type, as the Temporal CLI takes them. */
+/** Types as the Temporal CLI takes them, by name. */
 export const searchAttributeTypes: Readonly<Record<string, 'Keyword' | 'Int'>> = Object.fromEntries(
   Object.values(searchAttributes).map(({ name, type }) => [name, type === 'INT' ? 'Int' : 'Keyword'] as const),
 );
 
 /**
- * Begins the `ConversionErrorCode` of every job that may have been charged twice, whatever became of it: alone when the job succeeded, else
- * followed by `+` and the failure's code. Found by `ConversionErrorCode STARTS_WITH 'POSSIBLY_CHARGED_TWICE'`.
+ * Prefix of `ConversionErrorCode` for every job that may have been charged twice: alone when the job succeeded,
+ * otherwise followed by `+` and the failure's code. Query: `ConversionErrorCode STARTS_WITH 'POSSIBLY_CHARGED_TWICE'`.
  */
 export const possiblyChargedTwiceCode = 'POSSIBLY_CHARGED_TWICE';
 
-/** Memo of a workflow in a namespace that has other search attributes than those of 0.1: the names of all that it may set. */
+/** Memo for a namespace whose search attributes differ from those of 0.1: the names that the workflow may set. */
 const listedByMemo = 'conversionListedBy';
 
-/** Those of 0.1. One that is added later is named by the memo alone: the namespaces of jobs that run then may not have it. */
+/** Those of 0.1. Later ones are only named in the memo, because namespaces of running jobs may lack them. */
 const usualNames = searchAttributeNames;
 
-/** Names of the search attributes that a workflow may set, by what it was started with: one that its namespace lacks would let it hang. */
+/** The attributes that a workflow may set, by its start options: one that the namespace lacks would block it. */
 export function settableAttributes(workflow: {
   memo?: Readonly<Record<string, unknown>> | undefined;
   typedSearchAttributes: { get(key: typeof searchAttributes.app): string | undefined };
@@ -47,7 +47,7 @@ export function settableAttributes(workflow: {
   return new Set(workflow.typedSearchAttributes.get(searchAttributes.app) === undefined ? [] : usualNames);
 }
 
-/** What starts a workflow that is listed by all of these that its namespace has, and lets it set the others later. */
+/** Start options that set those of the attributes the namespace has, and let the workflow set the others later. */
 export function listingOptions(
   attributes: readonly SearchAttributePair[],
   settable: ReadonlySet<string>,
@@ -67,7 +67,7 @@ export function settableOf(
   return attributes.filter(({ key }) => settable.has(key.name));
 }
 
-/** Memo of a batch's job that has taken over the id of one that did something else: the run that had it before. */
+/** Memo of a batch's job: the previous run under its id, which was another job's or an earlier one of its row. */
 export const runBeforeMemo = 'conversionRunBefore';
 
 /** The value of `ConversionErrorCode`; undefined: none. */
@@ -76,7 +76,6 @@ export function listedErrorCode(code: string | undefined, possiblyChargedTwice: 
   return code === undefined ? possiblyChargedTwiceCode : `${possiblyChargedTwiceCode}+${code}`;
 }
 
-/** What a job is listed by from its start on: for whoever starts one, in a namespace that has the attributes. */
 export function startingAttributes(
   input: Pick<ConversionJobInput, 'app' | 'source' | 'input' | 'output'>,
   { batchId }: { batchId?: string } = {},
@@ -91,7 +90,6 @@ export function startingAttributes(
   ];
 }
 
-/** What a batch is listed by from its start on. */
 export function batchAttributes(app: string, batchId: string): SearchAttributePair[] {
   return [
     { key: searchAttributes.app, value: app },
@@ -100,7 +98,7 @@ export function batchAttributes(app: string, batchId: string): SearchAttributePa
   ];
 }
 
-/** Of `Report.DOCX` it is `docx`. What does not look like a format is part of a name, and names are not listed. */
+/** `docx` for `Report.DOCX`. Anything that is not like a format may be part of a name, and names are not listed. */
 function extensionOf(name: string): string | undefined {
   return /[^.]\.([a-z0-9]{1,10})$/i.exec(name)?.[1]?.toLowerCase();
 }

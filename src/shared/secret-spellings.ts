@@ -1,8 +1,8 @@
-/** What is shorter would mask half of a text, and is no secret. */
+/** Anything shorter would mask half of a text, and is no secret. */
 const shortestSecret = 6;
-/** Of one character: `&amp;#x0002b;`, `\\u002b`, `%252b`. */
+/** The longest spelling of one character: `&amp;#x0002b;`, `\\u002b`, `%252b`. */
 const longestSpelling = 14;
-/** An escape may be escaped again, and that again. */
+/** Escapes may be nested. */
 const maxLayers = 6;
 
 const named: Readonly<Record<string, string>> = {
@@ -16,7 +16,7 @@ const control: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r
 const escapes =
   /%([\da-f]{2})|\\x([\da-f]{2})|\\u([\da-f]{4})|&#x0{0,6}([\da-f]{1,6});?|&#0{0,6}(\d{1,7});?|&([a-z]{2,6});|\\([bfnrt])|\\([^a-z\d])/gi;
 
-/** The bytes of a text, each as a character, and where in the text the character stands that each is from. */
+/** The bytes of a text as characters, each with the range of the text that it comes from. */
 interface Reading {
   bytes: string;
   from: readonly number[];
@@ -24,11 +24,11 @@ interface Reading {
 }
 
 /**
- * Finds secrets in text however somebody has spelled them: as they are, in upper or lower case, percent-encoded, escaped for JSON or HTML, several of
- * that one inside the other, in hexadecimal, or anywhere inside a text in base64, such as that of `Bearer TOKEN`.
+ * Finds secrets in text in any spelling: in either case, percent-encoded, escaped for JSON or HTML, in nested escapes,
+ * in hexadecimal, or anywhere inside a base64 text such as that of `Bearer TOKEN`.
  */
 export class SecretSpellings {
-  /** No spelling of a secret has more characters. */
+  /** Upper bound for the length of a spelling. */
   readonly longest: number;
   readonly #forms: readonly string[];
 
@@ -38,7 +38,7 @@ export class SecretSpellings {
     this.#forms = [...new Set(known.flatMap(formsOf))];
   }
 
-  /** The text with the mask in the place of every secret. */
+  /** The text with every secret masked. */
   hide(text: string, mask: string): string {
     if (this.#forms.length === 0) return text;
     const found: [from: number, to: number][] = [];
@@ -58,7 +58,7 @@ function replaceAll(text: string, ranges: [from: number, to: number][], mask: st
   let safe = '';
   let copied = 0;
   for (const [from, to] of ranges.sort(([one], [other]) => one - other)) {
-    // Within the one before it, or overlapping it: one mask for both.
+    // Nested or overlapping ranges share one mask.
     if (from >= copied) safe += text.slice(copied, from) + mask;
     copied = Math.max(copied, to);
   }
@@ -71,7 +71,7 @@ function formsOf(secret: string): string[] {
   return [...readings, bytes.toString('hex'), ...base64Forms(bytes)].map(toComparable);
 }
 
-/** The characters of a base64 text that only the secret decides, for each of the three places where it may begin. */
+/** For each of the three alignments, the base64 characters that depend on the secret alone. */
 function base64Forms(secret: Buffer): string[] {
   return [0, 1, 2].map((offset) => {
     const bytes = Buffer.concat([Buffer.alloc(offset), secret]);
@@ -79,12 +79,12 @@ function base64Forms(secret: Buffer): string[] {
   });
 }
 
-/** Of the two alphabets of base64 one. */
+/** Maps both base64 alphabets to one. */
 function toComparable(bytes: string): string {
   return bytes.toLowerCase().replaceAll('-', '+').replaceAll('_', '/');
 }
 
-/** The text as it stands, then with its escapes undone, then with those that this has brought to light undone, and so on. */
+/** The text, followed by the results of undoing its escapes repeatedly. */
 function layersOf(text: string): Reading[] {
   const layers = [readBytes(text)];
   for (let layer = layers[0]; layer && layers.length <= maxLayers; layers.push(layer)) {

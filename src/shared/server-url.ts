@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 
-/** Where a server that listens is reached: an address of IPv6 stands in brackets. */
+/** URL of a listening server, with an IPv6 address in brackets. */
 export function serverUrl({ address, family, port }: AddressInfo): string {
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }

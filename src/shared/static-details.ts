@@ -1,10 +1,7 @@
 import type { ConversionBatchInput } from './batch';
 import type { ConversionJobInput } from './job';
 
-/*
- * What the UI shows of a workflow under "Details", in markdown: what it was asked to do, which never changes. What it does now is in its
- * current details.
- */
+/* A workflow's request in markdown, shown under "Details" in the UI; it never changes, unlike the current details. */
 
 export function jobDetails({ app, source, output, input, destination, mode }: ConversionJobInput): string {
   const from = 'uri' in source ? code(source.uri) : `the upload or task ${code(source.connector)}`;
@@ -35,7 +32,7 @@ function list(rows: Record<string, string>): string {
     .join('\n');
 }
 
-/** As markdown shows it word for word, also with backticks in it. */
+/** Inline code in markdown, also for text with backticks. */
 function code(text: string): string {
   const longest = Math.max(0, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
   const fence = '`'.repeat(longest + 1);

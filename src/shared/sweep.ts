@@ -1,59 +1,56 @@
 import type { ConversionBatchInput, ConversionBatchResult } from './batch';
 import type { OnUnknownOutcome } from './job';
 
-/** What the workflow `conversionSweep`, its activities and its schedule take and give. Types only. */
-
-/** Which files a sweep looks at, and what they are to become. Paths are `file:` URIs that the worker can open. */
+/** Which files a sweep converts, and to what. Paths are `file:` URIs that the worker can open. */
 export interface SweepPlan {
-  /** Of the folder whose files are converted. */
+  /** Folder whose files are converted. */
   from: string;
   /** Target format. */
   to: string;
-  /** Of the folder for the results, which mirror the folders of the sources. Made when it is missing. */
+  /** Folder for the results; mirrors the source folders, and is created when missing. */
   out: string;
-  /** Of the results' files, without the dot. Default: the format's name up to the first hyphen. */
+  /** Extension of the result files, without the dot. Default: the format's name up to the first hyphen. */
   extension?: string;
-  /** Look into the folders of the folder too. Default: no. */
+  /** Include subfolders. Default: no. */
   recursive?: boolean;
-  /** Patterns of files and folders to leave out: of their names, or with a slash of their paths. */
+  /** Patterns of files and folders to exclude, matched against names, or against paths if they contain a slash. */
   exclude?: string[];
-  /** A file that changed within this time is left to the next sweep, and so is one that changes until it has passed once more. */
+  /** A file modified within this time, or while the sweep waits for this time once more, is left to the next sweep. */
   settledForMs: number;
-  /** Of the folder that holds the runs of the batch, which tell what was converted already. */
+  /** Folder of the batch's runs, which show what was already converted. */
   batchFolder: string;
 }
 
 /** Input of the workflow `conversionSweep`. */
 export interface ConversionSweepInput {
-  /** Name of the batch that converts, and its workflow's id. */
+  /** Name and workflow id of the batch that converts the files. */
   batch: string;
   plan: SweepPlan;
-  /** How the batch does its work. */
   settings: Omit<ConversionBatchInput, 'folder' | 'items'>;
 }
 
-/** What the files of one sweep came to. */
+/** How the files of one sweep ended. */
 export interface SweepCounts {
-  /** New or changed files. `succeeded + failed + cancelled`, and those that were skipped because a result was there that no run of the batch wrote. */
+  /** New or changed: `succeeded + failed + cancelled`, plus those skipped for a file that no run of the batch wrote. */
   todo: number;
   succeeded: number;
   failed: number;
   cancelled: number;
-  /** Not converted: an earlier run may have been charged for them and brought no result, and policy `fail` leaves them to a person. */
+  /** Not converted: an earlier run may have been charged without a result, and policy `fail` needs an operator. */
   kept: number;
-  /** Converted by an earlier run from the same content. */
+  /** Already converted from the same content. */
   done: number;
-  /** Left to the next sweep: somebody may still be writing. */
+  /** Left to the next sweep, since they may still be being written. */
   unsettled: number;
 }
 
-/** Result of the workflow `conversionSweep`. Failed files are counted; they are tried again by the next sweep. */
+/** Result of the workflow `conversionSweep`. Failed files are counted; the next sweep retries them. */
 export interface ConversionSweepResult extends SweepCounts {
-  /** That of the batch; `batchRunning`: the batch ran already, started by somebody else, and nothing was done. */
+  /** The batch's status; `batchRunning`: the batch was already running, and nothing was done. */
   status: ConversionBatchResult['status'] | 'batchRunning';
-  /** `file:` URI of the results; absent when nothing was to be done. */
+  /** `file:` URI of the results; absent when there was nothing to do. */
   results?: string;
-  /** What a person should know, such as a folder that can't be read: the first of them. */
+  /** The first warnings, for example about unreadable folders. */
   warnings: string[];
 }
 
@@ -68,7 +65,7 @@ export type PlanSweepResult =
   | { batchRunning: true }
   | {
       batchRunning: false;
-      /** The new run, as the batch takes it; absent when there is nothing to do. */
+      /** The new run; absent when there is nothing to do. */
       run?: { folder: string; items: number };
       todo: number;
       kept: number;
@@ -78,7 +75,7 @@ export type PlanSweepResult =
     };
 
 export interface DiscardBatchRunInput {
-  /** `file:` URI of the folder of a run that was planned and never started. */
+  /** `file:` URI of the folder of a planned run that was never started. */
   folder: string;
 }
 

@@ -1,11 +1,11 @@
-/** Warnings are kept in histories, rows and reports: no more of one job than this. */
+/** Limit per job, because warnings are kept in histories, rows and reports. */
 export const maxWarnings = 50;
 const maxTotalBytes = 16 * 1024;
 
-/** The name under which it stands how many warnings were left out. */
+/** Key for the number of warnings that were left out. */
 const leftOutName = 'MORE_WARNINGS';
 
-/** As many warnings as fit; what was left out, here or before, is counted in a warning of its own. */
+/** As many warnings as fit, plus one that counts those left out, here or before. */
 export function boundWarnings(warnings: Readonly<Record<string, string>>, leftOutBefore = 0): Record<string, string> {
   const kept: Record<string, string> = {};
   let leftOut = leftOutBefore;
@@ -26,7 +26,7 @@ export function boundWarnings(warnings: Readonly<Record<string, string>>, leftOu
   return kept;
 }
 
-/** At most: workflow code has no `Buffer`, and a character of UTF-16 is three bytes of UTF-8 or fewer. */
+/** An upper bound: workflow code has no `Buffer`, and a UTF-16 code unit is at most three bytes of UTF-8. */
 function utf8Bytes(text: string): number {
   let bytes = 0;
   for (let at = 0; at < text.length; at += 1) {

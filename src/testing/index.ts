@@ -3,18 +3,18 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { StorageError, type FileStore, type StorageErrorCode, type WriteDestinationOptions } from '../storage/index';
 
-/** A store as the contract meets it: empty, and for one rule only. */
+/** A fresh, empty store for one rule of the contract. */
 export interface FileStoreUnderTest {
   readonly store: FileStore;
-  /** URI of a name in one and the same folder of the store; of the folder itself where the name is empty. */
+  /** URI of a name in a fixed folder of the store; of the folder itself when the name is empty. */
   readonly uriOf: (name: string) => string;
-  /** Puts a file there by other ways than the store's. */
+  /** Creates a file without using the store. */
   readonly put: (name: string, content: string) => Promise<void>;
-  /** Content by name of all that is in the folder, temporary files too. */
+  /** Contents by name of all files in the folder, including temporary ones. */
   readonly contents: () => Promise<Record<string, string>>;
 }
 
-/** What jobs rely on in a `FileStore`. Bound to no test runner: a rule is kept when `check` resolves. */
+/** A rule that jobs rely on in a `FileStore`. Independent of any test runner: it holds when `check` resolves. */
 export interface FileStoreRule {
   readonly title: string;
   readonly check: (subject: FileStoreUnderTest) => Promise<void>;

@@ -8,20 +8,19 @@ import { readFailure } from './job-failure';
 import { countUnknownOutcome } from './job-metrics';
 import type { JobParts } from './job-parts';
 
-/** How the job knows of the task that it waits for. */
 interface Knowledge {
   taskId: string;
-  /** A callback is on its way, or has come. */
+  /** A callback was requested, or has already arrived. */
   callback: boolean;
-  /** Only a callback names the task: the service may not know it. */
+  /** Only a callback named the task, so the service may not know it. */
   fromCallback?: true;
-  /** Accepted by an earlier run of the job. */
+  /** An earlier run of the job submitted the task. */
   isEarlier?: true;
 }
 
 /**
- * Waits until the service has finished a conversion. Polls by activity retries, which add nothing to the history. With a callback that is on
- * its way the first poll waits for it, or for `pollAfter`.
+ * Waits until the service has finished a conversion. Polls through activity retries, which add nothing to the history.
+ * When a callback is expected, the first poll waits for it, at most `pollAfter`.
  */
 export async function awaitConversion(
   { input, policies, name, activities, progress, callbacks, waits }: JobParts,
@@ -60,8 +59,8 @@ export async function awaitConversion(
 }
 
 /**
- * Waits for a callback after a submit with an unknown outcome: it proves that the submit was executed, and names its task. Only what the
- * service then says about that task counts: one that it does not know leaves the outcome as unknown as it was.
+ * Waits for a callback after a submit with an unknown outcome: it proves that the submit was executed, and names its
+ * task. If the service does not know that task, the outcome stays unknown.
  */
 export async function awaitProof(job: JobParts, failure: JobFailure): Promise<Proof> {
   const tell = (decision: UnknownOutcomeDecision) => {
@@ -70,7 +69,7 @@ export async function awaitProof(job: JobParts, failure: JobFailure): Promise<Pr
   };
   try {
     const proof = await seekProof(job, failure);
-    // What is as unknown as before is counted by what is decided about it.
+    // A submit that is still unknown is counted by the decision made next.
     if (proof.report || proof.failure.reaction !== 'outcomeUnknown') tell('resolvedByCallback');
     return proof;
   } catch (error) {

@@ -3,14 +3,14 @@ import type { BatchActivities } from '../shared/batch-activities';
 
 const common = {
   heartbeatTimeout: '10 seconds',
-  // The activities let the pause between failures grow by themselves; a lost worker is replaced at once, however many attempts there were.
+  // The activities back off by themselves (nextRetryDelay); after a lost worker the retry starts at once.
   retry: { initialInterval: '1 second', maximumInterval: '60 seconds', backoffCoefficient: 1 },
 } as const;
 
-/** Tries for ever what a person can put right, such as a full disk: the UI shows the pending activity and why. */
+/** Retries without limit what an operator can fix, such as a full disk: the UI shows the pending activity. */
 const files = proxyActivities<BatchActivities>({ ...common, startToCloseTimeout: '1 hour' });
 
-/** Results don't wait for their report: what keeps it from being written has to end soon. */
+/** The batch result must not wait long for its report, so the attempts are limited. */
 const report = proxyActivities<BatchActivities>({
   ...common,
   startToCloseTimeout: '1 hour',
@@ -23,7 +23,6 @@ const waits = proxyActivities<BatchActivities>({
   cancellationType: ActivityCancellationType.TRY_CANCEL,
 });
 
-/** The activities of a batch, each with the time-outs and retries that fit it. */
 export const batchActivities: BatchActivities = {
   'conversion.readBatchItems': (input) => files['conversion.readBatchItems'](input),
   'conversion.rereadBatchItems': (input) => files['conversion.rereadBatchItems'](input),

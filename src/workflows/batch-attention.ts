@@ -1,11 +1,11 @@
 import type { NeedsAttention } from '../shared/batch';
 
 /**
- * Jobs in flight that wait for a person, as they told it themselves. As long as there is one the batch starts no more: those would come to wait
- * for the same, and what they were paid for lies at the service until it expires there.
+ * Jobs in flight that have reported that they wait for an operator. While there is one, the batch starts no more jobs:
+ * they would wait for the same thing, while their paid results could expire at the service.
  */
 export class BatchAttention {
-  /** Items. */
+  /** Item numbers. */
   private readonly waiting: Set<number>;
   private reason: Reason | undefined;
 
@@ -14,12 +14,11 @@ export class BatchAttention {
     this.reason = carried?.reason;
   }
 
-  /** Undefined: nobody waits. */
   get needed(): NeedsAttention | undefined {
     return this.reason && this.waiting.size > 0 ? { ...this.reason, jobs: this.waiting.size } : undefined;
   }
 
-  /** The last one to tell is shown: what the first one waited for may be there by now. */
+  /** Shows the latest reason: the cause of an earlier one may already be fixed. */
   waits(item: number, reason: Reason): void {
     this.waiting.add(item);
     this.reason = reason;
@@ -29,14 +28,14 @@ export class BatchAttention {
     this.waiting.delete(item);
   }
 
-  /** For the next run; small, however many wait. */
+  /** State for the next run; its size is bounded by the window. */
   carry(): CarriedAttention | undefined {
     return this.needed && this.reason && { items: [...this.waiting], reason: this.reason };
   }
 }
 
 export interface CarriedAttention {
-  /** As many as the window, at most. */
+  /** At most as many as the window. */
   items: number[];
   reason: Reason;
 }

@@ -2,7 +2,7 @@ import type { BatchState } from '../shared/batch';
 import { shownTime } from '../shared/shown-time';
 import { batchJobsPath } from '../shared/ui-path';
 
-/** What a person who opens a batch in the UI wants to know, in markdown. `isListed`: the namespace has the search attributes. */
+/** Details of a batch for the Temporal UI, in markdown. `isListed`: the namespace has the search attributes. */
 export function describeBatch(
   {
     workflowId,

@@ -28,14 +28,14 @@ import type { conversionJob } from './conversion-job';
 import type { CarriedFlight, Flight, FlightStep } from './flight';
 import { carriedFlight, leftBy } from './flight';
 
-/** Behind single jobs, which somebody waits for; Temporal's default is 3. */
+/** Lower than single jobs, which have a user waiting; Temporal's default is 3. */
 const batchPriority = { priorityKey: 4 };
 
 /**
- * The items of a batch that are under way. Jobs that this run has started report by Temporal's own completion of a child, however they end; those
- * of earlier runs are waited for by one activity. Starts are never awaited one by one, which would halve the speed.
+ * The items of a batch in flight. Jobs started by this run report through child workflow completion; one activity waits
+ * for jobs of earlier runs. Starts are not awaited one by one, which would halve the throughput.
  *
- * No job is started where one of the row exists already: that one is waited for, or what it left behind decides. See docs/repetition.md.
+ * A row whose job already exists gets no new one unless what that job left behind asks for it: see docs/repetition.md.
  */
 export class BatchFlights {
   private readonly flights = new Map<number, Flight>();
@@ -49,11 +49,10 @@ export class BatchFlights {
   );
   private readonly rows: BatchRows;
   private readonly rules;
-  /** Starts and cancellations whose answer is still to come. */
+  /** Starts and cancellations that Temporal has not confirmed yet. */
   private unconfirmed = 0;
   private isCancelling = false;
   private readonly batchId = workflowInfo().workflowId;
-  /** Whoever started the batch knew which search attributes the namespace has. */
   private readonly settable = settableAttributes(workflowInfo());
 
   constructor(
@@ -69,18 +68,16 @@ export class BatchFlights {
     return this.flights.size;
   }
 
-  /** The item in flight that this job stands for. */
   itemOf(workflowId: string): number | undefined {
     const isOf = (flight: Flight) => flight.job?.workflowId === workflowId || this.idOf(flight) === workflowId;
     return [...this.flights.values()].find(isOf)?.item;
   }
 
-  /** What the next run has to know. */
   carry(): CarriedFlight[] {
     return [...this.flights.values()].map(carriedFlight);
   }
 
-  /** Goes on with items of the run before. */
+  /** Continues items of the previous run. */
   adopt(flights: readonly CarriedFlight[]): void {
     for (const flight of flights) {
       this.flights.set(flight.item, flight);
@@ -102,16 +99,14 @@ export class BatchFlights {
     this.lookFurther(flight, others);
   }
 
-  /** Ends every job under way, and those whose start is still to be confirmed. */
+  /** Cancels every job in flight, including those whose start is not confirmed yet. */
   cancel(): void {
     if (this.isCancelling) return;
     this.isCancelling = true;
     for (const flight of this.flights.values()) this.cancelOne(flight);
   }
 
-  /**
-   * Resolves when the batch can go on as a new run. A child whose start is not confirmed by then would silently never be started.
-   */
+  /** Resolves when the batch can continue as new: a child whose start is not confirmed by then would never start. */
   async rest(): Promise<void> {
     await Promise.all([this.looks.rest(), this.waits.rest()]);
     await condition(() => this.unconfirmed === 0);
@@ -136,7 +131,7 @@ export class BatchFlights {
     }
   }
 
-  /** Looks whether one of these items had the row's job; then starts it. */
+  /** Looks for the row's job under the ids of these items; starts a new job when there is none. */
   private lookFurther(flight: Flight, [item, ...others]: readonly number[]): void {
     delete flight.job;
     if (item === undefined) {
@@ -152,7 +147,7 @@ export class BatchFlights {
     if (expected) this.looks.ask(flight, { ...this.jobOf(flight), expected });
   }
 
-  /** `after`: the id's last run, which is over and did something else, or whose row is converted anew. */
+  /** `after`: the last run under this id, closed; it was a different job, or the row has to be converted again. */
   private async launch(flight: Flight, after: string | undefined): Promise<void> {
     this.unconfirmed += 1;
     const child = await this.startJob(flight, after).finally(() => (this.unconfirmed -= 1));
@@ -169,7 +164,7 @@ export class BatchFlights {
     }
   }
 
-  /** Undefined when there is none: the flight has ended, or goes on otherwise. */
+  /** Undefined when no job was started: the flight has ended, or has moved to another step. */
   private async startJob(flight: Flight, after: string | undefined) {
     const input = await this.jobInput(flight);
     if (!input) return undefined;
@@ -202,7 +197,7 @@ export class BatchFlights {
     const { step } = flight;
     switch (step.kind) {
       case 'untold':
-        // Without a history nothing proves that nothing ran.
+        // Without a history nothing proves that no conversion ran.
         this.end(flight, seen.outcome ?? { ...step.told, charge: 'maybe' });
         return;
       case 'started':
@@ -235,12 +230,12 @@ export class BatchFlights {
     const { runId, outcome, endedAt = 0, isDelivered = false, isSameContent = true } = seen;
     const isOwnId = flight.job?.workflowId === this.idOf(flight);
     if (flight.job) flight.job.runId = runId;
-    // It was running when this batch came to it; or it has done what there was to do.
+    // It was still running when the batch reached this row, or it has already delivered the result.
     if (endedAt >= flight.startedAt || (isDelivered && isSameContent)) this.end(flight, outcome);
     else this.repeat(flight, outcome, { endedAt, isSameContent, after: isOwnId ? runId : undefined });
   }
 
-  /** By what a job of the row left behind: another one, or none. */
+  /** Starts the row's next job, or ends the flight, depending on what the ended job left behind. */
   private repeat(
     flight: Flight,
     outcome: JobOutcome,
@@ -266,7 +261,7 @@ export class BatchFlights {
   ): EarlierRuns | 'keep' | undefined {
     const left = leftBy(outcome);
     const wasDelivered = outcome.status === 'succeeded';
-    // What is known already is of a later job, or this one has nothing to add.
+    // What is already known is from a later job, or this job adds nothing.
     if (earlier && (wasDelivered || left.charge === 'no' || (foundAt !== undefined && foundAt > endedAt)))
       return earlier;
     const mark = earlier?.possiblyChargedTwice && { possiblyChargedTwice: true as const };
@@ -288,7 +283,7 @@ export class BatchFlights {
     if (this.flights.has(flight.item)) this.goOn(flight);
   }
 
-  /** A job that has ended meanwhile needs no cancellation; one that is still looked for is cancelled when it is found. */
+  /** A job that has already ended needs no cancellation; one still being looked up is cancelled when found. */
   private cancelOne(flight: Flight): void {
     const { step, job } = flight;
     if (step.kind === 'blocked') {
@@ -309,7 +304,7 @@ export class BatchFlights {
     const isOurs = step.kind !== 'blocked' && job?.runId !== undefined;
     this.onEnded({
       item,
-      // Whatever became of this job: what was left behind before it stays.
+      // However this job ended, the charge of earlier jobs still counts.
       ...(outcome.charge === undefined && earlier && rowOfEarlier(earlier)),
       ...outcome,
       ...(earlier?.possiblyChargedTwice && { possiblyChargedTwice: true }),
@@ -327,7 +322,7 @@ export class BatchFlights {
     return job ?? { workflowId: `${this.batchId}/${item}` };
   }
 
-  /** Undefined when the flight has ended, since its row can't be read. */
+  /** Undefined when the row can't be read; the flight has ended then. */
   private async jobInput(flight: Flight): Promise<ConversionJobInput | undefined> {
     try {
       flight.row ??= await this.rows.at(flight.byte);
@@ -339,7 +334,7 @@ export class BatchFlights {
   }
 }
 
-/** Its start was confirmed, and the server no longer knows it. */
+/** The job's start was confirmed, but the server no longer knows it. */
 const lost: JobOutcome = {
   status: 'failed',
   code: failureCodes.jobLost,
@@ -351,7 +346,7 @@ interface Repeating {
   /** Milliseconds since the epoch. */
   endedAt?: number;
   isSameContent?: boolean;
-  /** The last run of the item's own id. */
+  /** The last run under the item's own id. */
   after?: string | undefined;
 }
 

@@ -5,9 +5,9 @@ import { isWindow, maxWindow } from '../shared/batch';
 import { resolvePolicies } from './policies';
 
 /**
- * Checks what a caller wrote, before any job is started with it. The client has checked it before; a schedule may not have.
+ * Checks the input before any job is started. The client has already checked it, but a schedule may bypass the client.
  *
- * @throws ApplicationFailure of type `INVALID_BATCH`, or `INVALID_JOB` for what concerns every job, that names the field.
+ * @throws ApplicationFailure of type `INVALID_BATCH`, or `INVALID_JOB` for settings of every job, that names the field.
  */
 export function checkBatchInput(input: ConversionBatchInput | null | undefined): asserts input is ConversionBatchInput {
   if (typeof input !== 'object' || input === null) throw invalid('its input', 'must be an object');

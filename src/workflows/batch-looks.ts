@@ -1,10 +1,10 @@
 import type { AwaitedJob, SeenJob } from '../shared/batch-activities';
 import { batchActivities } from './batch-activities';
 
-/** Each may be asked for with a whole job's input. */
+/** Bounded because each request may carry a whole job input. */
 const looksAtATime = 50;
 
-/** Looks at jobs, many at a time; what is asked for meanwhile comes next. */
+/** Looks up jobs in chunks; requests that arrive during a lookup go into the next one. */
 export class BatchLooks<Asker> {
   private readonly asked = new Map<Asker, AwaitedJob>();
   private isResting = false;
@@ -20,14 +20,14 @@ export class BatchLooks<Asker> {
     this.looking ??= this.look();
   }
 
-  /** Resolves when nothing is under way; what has not been looked at by then never is. */
+  /** Resolves when no lookup is in flight; pending requests are dropped. */
   async rest(): Promise<void> {
     this.isResting = true;
     await this.looking;
   }
 
   private async look(): Promise<void> {
-    // What else is asked for in this moment goes with it.
+    // Lets the other requests of this workflow task join the first chunk.
     await Promise.resolve();
     while (this.asked.size > 0 && !this.isResting) {
       const askers = [...this.asked.keys()].slice(0, looksAtATime);

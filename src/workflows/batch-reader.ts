@@ -3,24 +3,23 @@ import { batchActivities } from './batch-activities';
 
 const itemsAtATime = 200;
 
-/** The items that still have to be started, read from the manifest as they are needed. */
+/** Reads the items that still have to be started from the manifest, as they are needed. */
 export class BatchReader {
-  /** Why the manifest can't be read any further. */
   failure: unknown;
-  /** Before the next item that was not taken. */
+  /** Position of the next item that was not taken. */
   position: ManifestPosition;
   private items: PlacedItem[] = [];
   private readTo: ManifestPosition;
   private isEnd = false;
   private reading: Promise<void> | undefined;
 
-  /** `from`: where an earlier run of the batch came to; without it the whole manifest is checked first. */
+  /** `from`: where the previous run stopped reading; without it the first read checks the whole manifest. */
   constructor(
     private readonly options: {
       folder: string;
       rows: number;
       from: ManifestPosition | undefined;
-      /** `passedOver`: rows that no job is started for; all of them come with the first read. */
+      /** `passedOver`: rows for which no job is started; the first read reports all of them. */
       onRead: (passedOver: PassedOver | undefined) => void;
     },
   ) {
@@ -28,19 +27,18 @@ export class BatchReader {
     this.readTo = this.position;
   }
 
-  /** Whether no item is left to take, now or later. */
   get isExhausted(): boolean {
     return this.isEnd && this.items.length === 0;
   }
 
-  /** The next item; undefined when there is none, or none yet. */
+  /** The next item; undefined when there is none, or when it is not read yet. */
   take(): PlacedItem | undefined {
     const entry = this.items.shift();
     if (entry) this.position = { byte: entry.next, item: entry.item.item };
     return entry;
   }
 
-  /** Begins to read on before the items run out. */
+  /** Starts the next read before the items run out. */
   prefetch(): void {
     if (this.reading || this.isEnd || this.failure || this.items.length > itemsAtATime / 2) return;
     this.reading = this.read()
@@ -54,12 +52,12 @@ export class BatchReader {
       });
   }
 
-  /** Resolves when nothing is being read. */
+  /** Resolves when no read is in flight. */
   async rest(): Promise<void> {
     await this.reading;
   }
 
-  /** Resolves when every row that no job is started for has been told of. */
+  /** Resolves when all rows for which no job is started have been reported. */
   async countAll(): Promise<void> {
     if (this.isUnread) this.prefetch();
     await this.reading;

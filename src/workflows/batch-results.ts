@@ -2,12 +2,11 @@ import type { BatchItemResult } from '../shared/batch';
 import { batchActivities } from './batch-activities';
 
 const resultsAPart = 200;
-/** A part may hold fewer: what the service warns of, and names, can be long, and Temporal takes 2 MiB at a time. */
+/** A part may hold fewer results: warnings and paths can be long, and Temporal accepts 2 MiB per payload. */
 const charactersAPart = 400_000;
 
-/** Results on their way to the part files, a part at a time. */
+/** Buffers results and writes them to part files, one part at a time. */
 export class BatchResults {
-  /** Why they can't be written. */
   failure: Error | undefined;
   private writing: Promise<void> | undefined;
   private pendingCharacters: number;
@@ -22,7 +21,7 @@ export class BatchResults {
     this.pendingCharacters = charactersOf(pending);
   }
 
-  /** Whether writing can't keep up: no more jobs should be started, since what is not written is held in the workflow. */
+  /** Whether writing can't keep up. The batch then starts no jobs: unwritten results are held in the workflow. */
   get isBehind(): boolean {
     return this.pending.length >= 2 * resultsAPart || this.pendingCharacters >= 2 * charactersAPart;
   }
@@ -33,12 +32,11 @@ export class BatchResults {
     if (this.isPart) this.write();
   }
 
-  /** Whether there is enough for one. */
   private get isPart(): boolean {
     return this.pending.length >= resultsAPart || this.pendingCharacters >= charactersAPart;
   }
 
-  /** Resolves when fewer than a part are left. */
+  /** Resolves when less than one part is left unwritten. */
   async rest(): Promise<void> {
     for (;;) {
       await this.writing;

@@ -1,14 +1,14 @@
 import type { BatchItem } from '../shared/batch';
 import { batchActivities } from './batch-activities';
 
-/** Reads rows of the manifest again, for items that began in an earlier run of the workflow; those that are asked for at once together. */
+/** Rereads manifest rows for items that an earlier run of the workflow started; concurrent requests share one read. */
 export class BatchRows {
   private readonly asked = new Map<number, { resolve: (row: BatchItem) => void; reject: (error: unknown) => void }>();
   private reading = false;
 
   constructor(private readonly folder: string) {}
 
-  /** The row that begins there. */
+  /** The row that begins at this byte of the manifest. */
   at(byte: number): Promise<BatchItem> {
     return new Promise((resolve, reject) => {
       this.asked.set(byte, { resolve, reject });

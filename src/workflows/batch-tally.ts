@@ -2,22 +2,22 @@ import type { BatchItemResult, BatchItemStatus, ConversionBatchInput } from '../
 import type { JobOutcome, PassedOver } from '../shared/batch-activities';
 import { countCode } from '../shared/failure-counts';
 
-/** What a batch has come to so far; carried from run to run. */
+/** Totals of a batch so far; carried from run to run. */
 export interface BatchTotals extends Record<BatchItemStatus, number> {
   vcredits: number;
   requests: number;
   possiblyChargedTwice: number;
-  /** Of the failed: those that an earlier run may have been charged for, so that nothing was sent again. */
+  /** Of the failed: not sent again, since an earlier run may have been charged for them. */
   kept: number;
-  /** Of the failed: those that the service had refused beforehand. */
+  /** Of the failed: nothing was sent, since the service was known to refuse them. */
   refused?: number;
   failures: Record<string, number>;
 }
 
-/** A share of fewer says nothing: the first item alone is 0 or 100 percent. */
+/** Below this number a percentage means nothing: the first item alone gives 0 or 100 percent. */
 const fewestForPercent = 20;
 
-/** Counts how the items of a batch ended. Its size does not depend on how many there are. */
+/** Counts how the items of a batch ended. Its size does not depend on the number of items. */
 export class BatchTally {
   readonly totals: BatchTotals;
 
@@ -35,7 +35,6 @@ export class BatchTally {
     };
   }
 
-  /** Items that have ended. */
   get ended(): number {
     const { succeeded, failed, skipped, cancelled } = this.totals;
     return succeeded + failed + skipped + cancelled;
@@ -51,7 +50,6 @@ export class BatchTally {
     if (outcome.status === 'failed') countCode(totals.failures, outcome.code);
   }
 
-  /** Rows that no job was started for. */
   addPassedOver({ done, kept, refused = 0, failures, possiblyChargedTwice }: PassedOver): void {
     const { totals } = this;
     totals.skipped += done;
@@ -62,10 +60,10 @@ export class BatchTally {
     for (const [code, count] of Object.entries(failures)) countCode(totals.failures, code, count);
   }
 
-  /** Whether so many have failed that no more jobs should be started. */
+  /** Whether the failures have reached the limit at which the batch starts no more jobs. */
   exceeds(stopAfter: ConversionBatchInput['stopAfter']): boolean {
     const { succeeded, kept, refused = 0 } = this.totals;
-    // What nobody tried tells nothing new.
+    // Items that were not tried are no evidence.
     const failed = this.totals.failed - kept - refused;
     const { failures, percent } = stopAfter ?? {};
     if (failures !== undefined && failed >= failures) return true;

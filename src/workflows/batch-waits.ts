@@ -2,7 +2,7 @@ import { CancellationScope, isCancellation } from '@temporalio/workflow';
 import type { AwaitedJob, SeenJob } from '../shared/batch-activities';
 import { batchActivities } from './batch-activities';
 
-/** Waits for jobs that this run has not started, all by one activity. */
+/** Waits for jobs that this run did not start, all in one activity. */
 export class BatchWaits<Waiter> {
   private readonly jobs = new Map<Waiter, AwaitedJob>();
   private isResting = false;
@@ -23,14 +23,14 @@ export class BatchWaits<Waiter> {
     if (this.jobs.delete(waiter)) this.restart();
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no wait is in flight. */
   async rest(): Promise<void> {
     this.isResting = true;
     this.scope?.cancel();
     await this.waiting;
   }
 
-  /** An activity that may wait for days must not keep another job from being noticed. */
+  /** Cancels a wait that may take days, so that the next one includes the current set of jobs. */
   private restart(): void {
     if (this.waiting) this.scope?.cancel();
     else this.waiting = this.wait();

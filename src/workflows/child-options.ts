@@ -4,10 +4,11 @@ import { startingAttributes } from '../shared/search-attributes';
 import { jobDetails } from '../shared/static-details';
 
 /**
- * What a workflow of yours starts a job with: `executeChild(conversionJob, { ...conversionChildOptions(input), workflowId })`. The job is then listed
- * as every other (`fileconv job list`, `job count`), and named in the Temporal UI.
+ * Starts a job from your own workflow: `executeChild(conversionJob, { ...conversionChildOptions(input), workflowId })`.
+ * The job is listed like any other (`fileconv job list`, `job count`) and named in the Temporal UI.
  *
- * `isListed: false` where the namespace lacks the search attributes (`fileconv namespace init`): your workflow would wait until it has them.
+ * Set `isListed` (default true) to false in a namespace without the search attributes (`fileconv namespace init`): your
+ * workflow would wait for them.
  */
 export function conversionChildOptions(input: ConversionJobInput, { isListed = true }: { isListed?: boolean } = {}) {
   return {

@@ -53,7 +53,7 @@ const cancel = defineSignal<[BatchCancel | undefined]>(batchCancelSignal);
 const setWindow = defineSignal<[number]>(batchWindowSignal);
 const itemWaits = defineSignal<[ItemWaits]>(conversionItemWaitsSignal);
 
-/** What one run of the workflow hands to the next. Nothing in it grows with the batch. */
+/** State handed from one run of the workflow to the next. Its size does not depend on the size of the batch. */
 export interface CarriedBatch {
   startedAt: number;
   window: number;
@@ -63,25 +63,25 @@ export interface CarriedBatch {
   isCancelling: boolean;
   position: ManifestPosition;
   totals: BatchTotals;
-  /** As many as the window, at most. */
+  /** At most as many as the window. */
   inFlight: CarriedFlight[];
-  /** Fewer than a part. */
+  /** Less than one part. */
   results: BatchItemResult[];
   parts: number;
 }
 
-/** No job has ended for so long: none will in the moment that it takes to go on as new. */
+/** When no job has ended for this long, none is expected to end while the run continues as new. */
 const quietMs = 500;
 const longestDrainMs = 10_000;
 
 type StopReason = 'cancelled' | 'stopped';
 
 /**
- * Converts the items of a manifest, so many at a time, each by a `conversionJob` called `<workflow id>/<item>`.
+ * Converts the items of a manifest, a window of them at a time, each in a `conversionJob` named `<workflow id>/<item>`.
  *
- * Ends with a result when every item is in one state, however many failed; also when it is cancelled, by its signal or by Temporal's own
- * cancellation. Fails only when it can't do its own work: a wrong input (`INVALID_BATCH`, `INVALID_JOB`), or files of the run that
- * are missing or damaged (`BATCH_MANIFEST_MISSING`, `BATCH_MANIFEST_DAMAGED`, `BATCH_PART_DAMAGED`, `BATCH_COUNTS_DIFFER`).
+ * Completes when every item has a final state, however many failed, also when cancelled by its signal or by Temporal.
+ * Fails only when the batch itself can't work: an invalid input (`INVALID_BATCH`, `INVALID_JOB`), or run files that are
+ * missing or damaged (`BATCH_MANIFEST_MISSING`, `BATCH_MANIFEST_DAMAGED`, `BATCH_PART_DAMAGED`, `BATCH_COUNTS_DIFFER`).
  */
 export async function conversionBatch(
   input: ConversionBatchInput,
@@ -112,12 +112,11 @@ class ConversionBatch {
   private isCancelling: boolean;
   private final: ConversionBatchResult['status'] | undefined;
   private reportFailure: string | undefined;
-  /** Something happened that the loop has to look at. */
+  /** Something has changed since the loop's last iteration. */
   private isAwake = false;
-  /** Items that this run has started or seen end. */
+  /** Number of items that this run has started, plus those that ended in it. */
   private progress = 0;
   private listedAs: BatchStatus;
-  /** Whoever started the batch knew whether the namespace has the search attribute. */
   private readonly isListed = settableAttributes(workflowInfo()).has(searchAttributes.status.name);
 
   constructor(
@@ -146,7 +145,7 @@ class ConversionBatch {
     this.listedAs = this.isPaused ? 'paused' : 'running';
   }
 
-  /** The one place that acts; everything else notes what happened and wakes it. */
+  /** The main loop, and the only place that acts; everything else records what happened and wakes it. */
   async run(): Promise<ConversionBatchResult> {
     this.flights.adopt(this.carried?.inFlight ?? []);
     for (;;) {
@@ -181,7 +180,7 @@ class ConversionBatch {
     this.wake();
   }
 
-  /** Anybody who may signal the workflow can send anything. */
+  /** Anyone who may signal the workflow can send any payload. */
   itemWaits(word: Partial<ItemWaits> | undefined): void {
     const { workflowId, code = '', message = '', over = false } = word ?? {};
     const item = workflowId === undefined ? undefined : this.flights.itemOf(workflowId);
@@ -191,14 +190,13 @@ class ConversionBatch {
     this.wake();
   }
 
-  /** As above. */
   setWindow(window: unknown): void {
     if (!isWindow(window)) return;
     this.window = window;
     this.wake();
   }
 
-  /** A second request may ask for more than the first. */
+  /** A later request may widen the first one. */
   cancel(inFlightToo: boolean): void {
     this.stop ??= 'cancelled';
     this.isCancelling ||= inFlightToo;
@@ -235,7 +233,7 @@ class ConversionBatch {
     this.reader.prefetch();
   }
 
-  /** Why the batch can't do its work. The jobs under way are seen to their end. */
+  /** Why the batch can't continue. Jobs in flight are still awaited. */
   private failure(): unknown {
     return this.reader.failure ?? this.results.failure;
   }
@@ -245,11 +243,11 @@ class ConversionBatch {
     return isLastStarted && this.flights.count === 0;
   }
 
-  /** A run that has come to nothing yet would only make place for the next one like it. */
+  /** A run without progress does not continue as new: its successor would be in the same state. */
   private hasRunLongEnough(): boolean {
     if (this.progress === 0 || this.failure() !== undefined) return false;
     const { continueAsNewSuggested, historyLength, targetWorkerDeploymentVersionChanged } = workflowInfo();
-    // Old workers can go the sooner, and new jobs are of the new version: those of a run are of the run's.
+    // A new run lets old workers drain sooner, and its jobs, pinned like the run itself, use the new version.
     if (continueAsNewSuggested || targetWorkerDeploymentVersionChanged) return true;
     return historyLength >= (this.input.historyLimit ?? Number.POSITIVE_INFINITY);
   }
@@ -274,14 +272,14 @@ class ConversionBatch {
       results: this.results.pending,
       parts: this.results.parts,
     };
-    // A run stays on the version of the workers that it began on; the next one is the current version's.
+    // A run stays pinned to its deployment version; the next run starts on the current one.
     const goOn = makeContinueAsNewFunc<typeof conversionBatch>({ initialVersioningBehavior: 'AUTO_UPGRADE' });
     await goOn(this.input, carried);
   }
 
   /**
-   * The server refuses to go on as new when anything has happened meanwhile, and the whole run is then replayed, in which time more happens. So
-   * quick jobs are let end first; slow ones, which seldom end, are carried over.
+   * The server rejects continue-as-new when a new event has arrived meanwhile, and the whole run is then replayed,
+   * during which more events arrive. So quick jobs may end first; slow ones, which seldom end, are carried over.
    */
   private async untilQuiet(): Promise<void> {
     for (let waitedMs = 0; waitedMs < longestDrainMs && this.flights.count > 0; waitedMs += quietMs) {
@@ -292,7 +290,7 @@ class ConversionBatch {
   }
 
   private async finish(): Promise<ConversionBatchResult> {
-    // Cancelled in its first moments it may not have read anything.
+    // A batch that was cancelled at once may not have read anything yet.
     await this.reader.countAll();
     const failure = this.failure();
     if (failure !== undefined) throw unwrap(failure);
@@ -316,7 +314,7 @@ class ConversionBatch {
     return { ...result, ...written };
   }
 
-  /** Whoever watches may have gone long ago. A batch ends without a report rather than never. */
+  /** A batch completes without a report rather than never: there may be no client left that waits for it. */
   private async writeReport(
     state: ConversionBatchResult,
   ): Promise<Pick<ConversionBatchResult, 'report' | 'reportFailure'>> {
@@ -331,7 +329,7 @@ class ConversionBatch {
     }
   }
 
-  /** What was counted job by job, and what the files say, were come to on two ways. */
+  /** Compares two independent counts: that of the jobs' results and that of the files. */
   private compare(counts: Record<BatchItemStatus, number>): void {
     const names = ['succeeded', 'failed', 'skipped', 'cancelled'] as const;
     if (names.every((name) => counts[name] === this.tally.totals[name])) return;
@@ -342,7 +340,7 @@ class ConversionBatch {
     );
   }
 
-  /** The details cost no event; an upsert costs one, so only what people look for is listed. */
+  /** Setting the details adds no event, but each upsert does: only statuses that users search for are upserted. */
   private describe(): void {
     const state = this.state();
     const { workflowId, namespace } = workflowInfo();
@@ -355,7 +353,7 @@ class ConversionBatch {
   }
 }
 
-/** The activity's own failure tells what is wrong. */
+/** The activity's own failure says what is wrong. */
 function unwrap(error: unknown): unknown {
   return error instanceof ActivityFailure ? (error.cause ?? error) : error;
 }

@@ -35,10 +35,10 @@ import { SourceUpload } from './upload-source';
 const stateQuery = defineQuery<ConversionJobState>(conversionStateQuery);
 
 /**
- * Converts one file: upload, convert, wait, download, each a step that survives the loss of any process.
+ * Converts one file: upload, convert, wait, download. Each step survives the loss of any process.
  *
- * Never submits a conversion blindly again: see `policies.onUnknownOutcome`. Fails with an `ApplicationFailure` whose type is the
- * document's error code (section "Errors") or one of ours, and whose first detail is a `ConversionFailureDetails`.
+ * Never blindly submits a conversion twice: see `policies.onUnknownOutcome`. Fails with an `ApplicationFailure`: its
+ * type is the document's error code (section "Errors") or one of ours, its first detail a `ConversionFailureDetails`.
  */
 export async function conversionJob(input: ConversionJobInput): Promise<ConversionJobResult> {
   const job = new ConversionJob(input);
@@ -97,7 +97,7 @@ class ConversionJob implements JobParts {
     return fetched === 'lost' ? this.convertFile() : fetched;
   }
 
-  /** Awaits and fetches what an earlier run of the job was accepted as. */
+  /** Waits for the task that an earlier run of the job submitted, and downloads its result. */
   private async fetchEarlier(taskId: string): Promise<ConversionJobResult | 'lost'> {
     this.progress.taskId = taskId;
     let report: TaskReport;
@@ -107,7 +107,7 @@ class ConversionJob implements JobParts {
       if (isCancellation(error)) throw error;
       const failure = readFailure(error, failureCodes.conversionDeadline);
       noteFailure(this, failure);
-      // The task failed, in a way that submitting again is good for, and it was free.
+      // The task failed without a charge, and submitting again can succeed.
       if (failure.reaction === 'submitAgain' || failure.reaction === 'uploadAgain') return 'lost';
       if (failure.reaction === 'awaitCredits') return 'lost';
       return this.giveUpTask(failure);
@@ -115,10 +115,10 @@ class ConversionJob implements JobParts {
     return this.deliver(report, (failure) => this.giveUpTask(failure));
   }
 
-  /** What becomes of a job whose accepted task failed for good, or is gone: only what is gone may be converted again. */
+  /** Decides about an accepted task that failed for good or is gone: only one that is gone may be converted again. */
   private giveUpTask(failure: JobFailure): 'lost' {
     if (failure.reaction !== 'taskLost') throw this.progress.failed(failure);
-    // Not so when nothing is owed for it: its result was delivered once.
+    // With charge "no" its result was already delivered once, so nothing is lost.
     if (this.policies.onUnknownOutcome === 'fail' && this.progress.charge.charge !== 'no') {
       throw this.progress.failed(
         failure,
@@ -137,7 +137,7 @@ class ConversionJob implements JobParts {
     });
   }
 
-  /** `onLost`: what to do when the service no longer has the result. */
+  /** `onLost` is called when the service no longer has the result. */
   private deliver<Lost>(
     report: TaskReport,
     onLost: (failure: JobFailure) => Lost,
@@ -148,7 +148,7 @@ class ConversionJob implements JobParts {
     return this.download(report, this.input.destination, onLost);
   }
 
-  /** Leaves nothing behind, and says what can't be undone. */
+  /** Removes what the job left behind, and notes what can't be undone. */
   async cancelled(): Promise<void> {
     const { taskId, phase } = this.progress;
     const leftOver = phase === 'downloading' ? await this.leftovers.discard() : await this.leftovers.discardMarker();

@@ -22,11 +22,11 @@ import { sweepActivities } from './sweep-activities';
 type Plan = Extract<PlanSweepResult, { batchRunning: false }>;
 
 /**
- * Converts what is new or changed in a folder since the sweeps before, by the batch of the name given; meant to be started by a schedule.
+ * Converts the new and changed files of a folder since earlier sweeps, in the named batch; run it by a schedule.
  *
- * Ends with a result whatever became of the files, also when its cancellation has cancelled the batch. While the batch runs by somebody
- * else's hand it does nothing. Fails when there is no plan: the code of the first problem, for example `SOURCE_NOT_FOUND`; and with the
- * batch's code when the batch can't do its work.
+ * Completes whatever the outcome of the files, also when its cancellation has cancelled the batch. Does nothing while
+ * the batch is already running. Fails when planning fails, with the code of the first problem, for example
+ * `SOURCE_NOT_FOUND`, or with the batch's code when the batch can't work.
  */
 export async function conversionSweep(input: ConversionSweepInput): Promise<ConversionSweepResult> {
   checkSweepInput(input);
@@ -45,7 +45,7 @@ async function planning({ batch, plan, settings }: ConversionSweepInput): Promis
       ...(onUnknownOutcome && { onUnknownOutcome }),
     });
   } catch (error) {
-    // The activity's own failure tells what is wrong.
+    // The activity's own failure says what is wrong.
     throw error instanceof ActivityFailure ? (error.cause ?? error) : error;
   }
 }
@@ -68,18 +68,20 @@ async function convert(input: ConversionSweepInput, plan: PlanSweepResult): Prom
   }
 }
 
-/** Undefined when somebody was faster: the run is removed then. After any other error its start may have been received all the same. */
+/**
+ * Undefined if the batch was already running: then, as after a cancellation, the planned run is removed. After any
+ * other error it stays, since the server may have received the start.
+ */
 async function startBatch({ batch, settings }: ConversionSweepInput, run: { folder: string; items: number }) {
   const input = { ...settings, ...run };
   try {
     return await startChild<typeof conversionBatch>(conversionBatchType, {
       workflowId: batch,
       args: [input],
-      // As the jobs of a batch: what is under way ends, whatever becomes of the sweep. Cancelling the sweep cancels it.
+      // Like the jobs of a batch, the batch outlives its parent. Cancelling the sweep still cancels it.
       parentClosePolicy: ParentClosePolicy.ABANDON,
       staticSummary: `${run.items} items`,
       staticDetails: batchDetails(input),
-      // Whoever made the schedule knew which search attributes the namespace has.
       ...listingOptions(batchAttributes(settings.app, batch), settableAttributes(workflowInfo())),
     });
   } catch (error) {
@@ -95,7 +97,7 @@ function countsOf(plan: Plan, ended?: ConversionBatchResult) {
   const { done, unsettled } = plan;
   const none = { succeeded: 0, failed: plan.kept, cancelled: 0, kept: plan.kept };
   const { succeeded, failed, cancelled, kept } = ended ?? none;
-  // Those that nobody tried again are counted by themselves, and some are known only when the batch comes to them.
+  // Items kept from earlier runs are counted separately, and some are only recognized while the batch runs.
   const todo = plan.todo - (kept - plan.kept);
   return { todo, succeeded, failed: failed - kept, cancelled, kept, done, unsettled };
 }
@@ -109,7 +111,6 @@ function batchRunning(): ConversionSweepResult {
   return { status: 'batchRunning', ...none, warnings: [] };
 }
 
-/** What a person who opens a sweep in the UI wants to know, in markdown. */
 function describeSweep({ batch }: ConversionSweepInput, result: ConversionSweepResult): string {
   const { status, todo, succeeded, failed, cancelled, kept, unsettled, warnings } = result;
   if (status === 'batchRunning') return `**Skipped**: batch \`${batch}\` was running already.`;
@@ -128,7 +129,7 @@ function describeSweep({ batch }: ConversionSweepInput, result: ConversionSweepR
   ].join('\n\n');
 }
 
-/** The client has checked it before; whoever writes a schedule by hand may not have, and a plain error would be tried for ever. */
+/** The client has already checked this, but a hand-written schedule may not; a plain error would be retried forever. */
 function checkSweepInput(input: Partial<ConversionSweepInput> | null | undefined): void {
   if (typeof input !== 'object' || input === null) throw invalid('its input', 'must be an object');
   const { batch, plan, settings } = input;

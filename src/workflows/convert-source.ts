@@ -9,7 +9,7 @@ import type { JobParts } from './job-parts';
 import { submitConversion } from './submit-conversion';
 import type { SourceUpload } from './upload-source';
 
-/** Uploads, and submits until a conversion is done; every way round the loop has its own limit. */
+/** Uploads, then submits until a conversion is done. Each reason to submit again has its own limit. */
 export async function convertSource(job: JobParts, upload: SourceUpload): Promise<TaskReport | 'skipped'> {
   const { policies, progress, waits, credits, room } = job;
   const resubmissions = new Resubmissions(job);
@@ -52,7 +52,7 @@ export async function convertSource(job: JobParts, upload: SourceUpload): Promis
   }
 }
 
-/** Writes down what a failure says about what was charged. */
+/** Records what a failure says about charges. */
 export function noteFailure({ progress }: JobParts, failure: JobFailure): void {
   const { charge } = progress;
   progress.requests += failure.requests;
@@ -63,7 +63,6 @@ export function noteFailure({ progress }: JobParts, failure: JobFailure): void {
   else if (failure.reaction === 'taskLost') charge.lost();
 }
 
-/** One submit, and the wait for what it began. */
 async function submitOnce(
   job: JobParts,
   turn: { connector: string; sourceBytes: number | undefined; deadlineMs: number },
@@ -97,7 +96,7 @@ function readConvertFailure({ progress, credits, room }: JobParts, error: unknow
   return failure.code === failureCodes.creditsDeadline ? credits.outOfCredits(failure) : failure;
 }
 
-/** Submits after a conversion that failed, or may have run: `policies.maxResubmissions` at most, with growing pauses. */
+/** Resubmits after a conversion that failed or may have run: up to `policies.maxResubmissions` times, with backoff. */
 class Resubmissions {
   private count = 0;
 

@@ -14,10 +14,10 @@ const firstRecheckMs = 60_000;
 const maxRecheckMs = 3_600_000;
 const shortestPauseMs = 1_000;
 
-/** A job's wait for vCredits: until its deadline, with a recheck now and then, and over at once when somebody says that there are some. */
+/** A job's wait for vCredits: rechecks with backoff until its deadline; a signal from an operator ends it at once. */
 export class CreditsPark {
   private since: number | undefined;
-  /** Words of an operator that there are credits again; those that a question was asked with are no news any more. */
+  /** Signals received that credits were restored. Those counted in `heard` came before the current attempt. */
   private words = 0;
   private heard = 0;
   private lastWordAt: number | undefined;
@@ -28,7 +28,7 @@ export class CreditsPark {
     private readonly progress: JobProgress,
   ) {}
 
-  /** Before anything is awaited: the signal may come at any time. */
+  /** Called before the first await: the signal may arrive at any time. */
   listen(): void {
     setHandler(creditsRestored, (word) => {
       this.words += 1;
@@ -41,7 +41,7 @@ export class CreditsPark {
     return this.progress.phase === 'awaitingCredits';
   }
 
-  /** Parks, or stays parked. The time begins with the first park and goes on over later ones. `recheckAt`: when no activity tells. */
+  /** The deadline counts from the first park. `recheckAt`: milliseconds since the epoch; absent: by the activity. */
   enter(recheckAt?: number): void {
     const { app } = this.options;
     this.since ??= Date.now();
@@ -56,7 +56,7 @@ export class CreditsPark {
     );
   }
 
-  /** Parks until the next submit. A job that is parked already pauses, whatever brought it here, so that it never asks in a circle. */
+  /** Parks until the next submit. A job that is already parked pauses first, to avoid a tight retry loop. */
   async park(): Promise<void> {
     const wasParked = this.isParked;
     this.enter();
@@ -74,7 +74,7 @@ export class CreditsPark {
     return this.since !== undefined && Date.now() >= this.deadline;
   }
 
-  /** Parks a step that can be run again: resolves when it is time to try, or throws when the deadline has passed. */
+  /** Parks a step that is safe to repeat: resolves when it is time to retry, throws when the deadline has passed. */
   async wait(failure: JobFailure): Promise<void> {
     this.since ??= Date.now();
     if (this.isRestored() && !this.isOverdue) return;
@@ -86,12 +86,12 @@ export class CreditsPark {
     await condition(() => this.isRestored(), recheckMs, { summary: 'asks for vCredits again' });
   }
 
-  /** Before each attempt: word that comes while it is under way is news, even when it is still refused. */
+  /** Called before each attempt, so that a signal that arrives during the attempt triggers another one. */
   forgetRestored(): void {
     this.heard = this.words;
   }
 
-  /** A call, since control flow analysis takes a signal that has not come for one that never will. */
+  /** A method, because control flow analysis would narrow a property and assume that no signal can change it. */
   isRestored(): boolean {
     return this.words > this.heard;
   }
@@ -100,12 +100,12 @@ export class CreditsPark {
     await condition(() => this.isRestored());
   }
 
-  /** When an operator last said that there are credits again; the service's refusals that came before say nothing then. */
+  /** When credits were last reported restored, in milliseconds since the epoch; earlier refusals are outdated. */
   get restoredAt(): number | undefined {
     return this.lastWordAt;
   }
 
-  /** What a submit of a parked job must know to ask again by itself; undefined when the job is not parked. */
+  /** What the submit of a parked job needs to retry by itself; undefined when the job is not parked. */
   submitDetails(askAtOnce: boolean): ParkedSubmit | undefined {
     if (!this.isParked || this.since === undefined) return undefined;
     return { since: this.since, until: this.deadline, askAtOnce };

@@ -2,42 +2,45 @@ import type { BatchItem } from '../shared/batch';
 import type { EarlierRuns } from '../shared/charge';
 import type { JobOutcome } from '../shared/batch-activities';
 
-/** An item whose turn has come and that has not ended. */
+/** An item that has been started and has not ended. */
 export interface Flight extends CarriedFlight {
-  /** Of flights that began in an earlier run it is read again when it is needed. */
+  /** For flights from an earlier run it is reread when it is needed. */
   row?: BatchItem;
 }
 
-/** What is carried from run to run. Small, however long the item's paths are: there may be 500 of them. */
+/** State carried from run to run. It excludes the row, whose paths may be long: there may be 500 flights. */
 export interface CarriedFlight {
   item: number;
-  /** Where its row begins in the manifest. */
+  /** Byte offset of its row in the manifest. */
   byte: number;
   /** Milliseconds since the epoch. */
   startedAt: number;
   step: FlightStep;
-  /** The job that it stands for, or that it looks at. */
+  /** The item's job, or the job that is being looked up. */
   job?: { workflowId: string; runId?: string };
   /** What earlier jobs of the row left behind at the service. */
   earlier?: EarlierRuns;
-  /** When the one ended that this was found out from, in milliseconds since the epoch. */
+  /** When the job that `earlier` comes from ended, in milliseconds since the epoch. */
   foundAt?: number;
 }
 
 /**
- * `starting`: no job is known yet. `looking`: `job` may be the row's; those of `others` are looked at after it. `blocked`: `job` does something else
- * under the id of this item. `started`: `job` was started by this run, which hears of its end. `awaited`: it was not. `untold`: it has ended, as
- * `told` says, without a word about what it left behind.
+ * - `starting`: no job is known yet.
+ * - `looking`: `job` may be the row's; the jobs of the items in `others` are looked up after it.
+ * - `blocked`: `job` holds this item's id but converts something else.
+ * - `started`: this run started `job` and receives its completion.
+ * - `awaited`: `job` was started by another run or workflow.
+ * - `untold`: `job` ended with outcome `told`, which does not say what it left behind.
  */
 export type FlightStep =
-  | { kind: 'starting'; /** Run of another job that had the id before. */ after?: string }
+  | { kind: 'starting'; /** Last run under this id: another job's, or an earlier one of this row. */ after?: string }
   | { kind: 'looking'; others: number[] }
   | { kind: 'blocked' }
   | { kind: 'started' }
   | { kind: 'awaited' }
   | { kind: 'untold'; told: JobOutcome };
 
-/** What an outcome says about money, for whoever repeats the row. */
+/** The part of an outcome that is about charges, for the next job of the row. */
 export function leftBy({ charge = 'maybe', taskId, source, possiblyChargedTwice }: JobOutcome): EarlierRuns {
   return {
     charge,
@@ -47,7 +50,7 @@ export function leftBy({ charge = 'maybe', taskId, source, possiblyChargedTwice 
   };
 }
 
-/** The next run has not started it. */
+/** The next run did not start the job, so it has to wait for it. */
 export function carriedFlight({ item, byte, startedAt, step, job, earlier, foundAt }: Flight): CarriedFlight {
   return {
     item,

@@ -24,12 +24,11 @@ import type {
 import type { OrderedWaits } from './ordered-waits';
 import type { ResolvedPolicies } from './policies';
 
-/** A lost worker is noticed after this long without a heartbeat. */
+/** A lost worker is detected after this long without a heartbeat. */
 const heartbeatTimeout = '10 seconds';
-/** An answer that takes as long as the conversion outlives a short absence of Temporal; a lost worker is noticed so much later. */
+/** Longer: a sync request must survive a short outage of Temporal. A lost worker is detected that much later. */
 const syncHeartbeatTimeout = '1 minute';
 
-/** The calls of the document as activities, each with the time-outs and retries that fit it. */
 export interface JobActivities {
   uploadFile(input: UploadFileInput, summary: string): Promise<UploadFileResult>;
   convertFile(input: ConvertFileInput, options: { summary: string; deadlineMs: number }): Promise<ConvertFileResult>;
@@ -42,10 +41,10 @@ export function createJobActivities(policies: ResolvedPolicies, waits: OrderedWa
   const retry = {
     initialInterval: policies.retryInitialIntervalMs,
     maximumInterval: Math.max(policies.retryMaximumIntervalMs, policies.retryInitialIntervalMs),
-    // The activities let the pause between failures grow by themselves; a lost worker is replaced at once, however many attempts there were.
+    // The activities back off by themselves (nextRetryDelay); after a lost worker the retry starts at once.
     backoffCoefficient: 1,
   };
-  // A cancelled job waits for it: an upload tells what it has left in the destination's folder, a download removes its temporary file.
+  // A cancelled job waits: an upload still reports its marker, a download removes its temporary file.
   const cancellationType = ActivityCancellationType.WAIT_CANCELLATION_COMPLETED;
   const transfer = { heartbeatTimeout, retry, cancellationType };
 
@@ -67,9 +66,9 @@ export function createJobActivities(policies: ResolvedPolicies, waits: OrderedWa
             heartbeatTimeout: input.mode === 'sync' ? syncHeartbeatTimeout : heartbeatTimeout,
             startToCloseTimeout: policies.submitTimeoutMs,
             scheduleToCloseTimeout,
-            // A lost worker or a time-out may have sent the request: the workflow decides, the server does not retry.
+            // A lost worker may have sent the request: the workflow decides, the server must not retry.
             retry: { ...retry, nonRetryableErrorTypes: ['TemporalTimeout:StartToClose', 'TemporalTimeout:Heartbeat'] },
-            // A request that has begun is seen to its end, so that a cancelled job still knows its task.
+            // A request in flight is completed, so that a cancelled job still knows its task.
             cancellationType,
           })['conversion.convertFile'](input),
         (error) => asCancellation(error, { isRepeatSafe: false }),
@@ -97,7 +96,7 @@ export function createJobActivities(policies: ResolvedPolicies, waits: OrderedWa
   };
 }
 
-/** The server gives a job's priority to its activities too, but only one that is named reaches the worker, whose line at the rate limit asks for it. */
+/** The server propagates a job's priority, but the worker's rate limit queue sees only one that is set explicitly. */
 function activities(options: ActivityOptions): ConversionActivities {
   const { priorityKey = 0 } = workflowInfo().priority ?? {};
   return proxyActivities<ConversionActivities>({
@@ -108,8 +107,8 @@ function activities(options: ActivityOptions): ConversionActivities {
 }
 
 /**
- * A cancelled activity whose last attempt failed is not retried, and Temporal then tells of the failure. One that would have been retried
- * is no failure of the job: its end is the cancellation. So is a lost worker, where it matters to nobody what it had done.
+ * Temporal does not retry a cancelled activity whose last attempt failed, but reports that failure. If it was
+ * retryable, or a lost worker whose step is safe to repeat, the job was cancelled and has not failed.
  */
 function asCancellation(error: unknown, { isRepeatSafe }: { isRepeatSafe: boolean }): unknown {
   if (!(error instanceof ActivityFailure) || !CancellationScope.current().consideredCancelled) return error;

@@ -7,21 +7,18 @@ const conversionCallback = defineSignal<[Partial<CallbackArrival> | undefined]>(
 
 const idPattern = /^[0-9a-f-]{36}$/i;
 
-/**
- * The callbacks of one job. They wake it and decide nothing: only one for the submit that the job now waits for counts, once, and all it
- * brings about is a question to the service.
- */
+/** The callbacks of one job. A callback only triggers a poll, counts once, and must belong to the current submit. */
 export class JobCallbacks {
   private nonce: string | undefined;
   private arrived = false;
   private taskId: string | undefined;
 
-  /** Before anything is awaited: a callback may come before the submit's own answer. */
+  /** Called before the first await: a callback may arrive before the submit's own response. */
   listen(): void {
     setHandler(conversionCallback, (arrival) => this.take(arrival));
   }
 
-  /** The nonce of the submit that begins now. What still comes for earlier ones changes nothing. */
+  /** Returns the nonce of the next submit. Callbacks for earlier submits are ignored from now on. */
   next(): string {
     this.nonce = uuid4();
     this.arrived = false;
@@ -29,20 +26,17 @@ export class JobCallbacks {
     return this.nonce;
   }
 
-  /** Resolves when the submit's callback is there, or after this long: whether it is there. */
+  /** Resolves with true when the submit's callback arrives, with false after the timeout. */
   async wait(timeoutMs: number): Promise<boolean> {
     return this.arrived || (await condition(() => this.arrived, timeoutMs, { summary: 'waits for the callback' }));
   }
 
-  /** The task that the callback names, for a job that does not know it. */
+  /** The task that the callback names, for a job that does not know its task. */
   get namedTask(): string | undefined {
     return this.taskId;
   }
 
-  /**
-   * Polls, and asks at once when the callback comes after all. Happens once: later ones say nothing new. The poll that it cuts short counts
-   * as one request.
-   */
+  /** Polls, and once more when the first callback cuts that poll short; the cancelled poll counts as one request. */
   async race(poll: () => Promise<CheckTaskResult>): Promise<CheckTaskResult> {
     if (this.arrived) return poll();
     const scope = new CancellationScope();
@@ -65,7 +59,7 @@ export class JobCallbacks {
     return 'arrived';
   }
 
-  /** Anybody who may signal the workflow can send anything. */
+  /** Anyone who may signal the workflow can send any payload. */
   private take(arrival: Partial<CallbackArrival> | undefined): void {
     if (this.nonce === undefined || arrival?.nonce !== this.nonce) return;
     this.arrived = true;

@@ -2,10 +2,9 @@ import { ActivityFailure, ApplicationFailure, TimeoutFailure, rootCause } from '
 import type { ActivityFailureDetails, FailureOrigin, JobReaction } from '../shared/activities';
 import { failureCodes, jobReactions, readFence } from '../shared/activities';
 
-/** A failed activity as the job sees it. */
 export interface JobFailure {
   code: string;
-  /** The code is one that only the service knows. */
+  /** The code is only known to the service. */
   unlisted?: boolean;
   message: string;
   /** `submitAfterLoss`: the worker was lost before it sent anything. */
@@ -14,17 +13,17 @@ export interface JobFailure {
   httpStatus?: number;
   endpoint?: string;
   taskId?: string;
-  /** Of a destination without room. */
+  /** Of a destination without enough free space. */
   neededBytes?: number;
   requests: number;
-  /** The service was asked to call back for the request. */
+  /** The request asked the service for a callback. */
   callback?: true;
-  /** The job was reset to before this submit. */
+  /** The job was reset to a point before this submit. */
   afterReset?: true;
   error?: Error;
 }
 
-/** Reads what an activity threw; `deadlineCode` names the deadline that this activity runs under. */
+/** Converts what an activity threw; `deadlineCode` names the deadline of this activity. */
 export function readFailure(error: unknown, deadlineCode: string, { isSubmit = false } = {}): JobFailure {
   const failure = error instanceof ActivityFailure ? error.cause : error;
   if (failure instanceof TimeoutFailure) return readTimeout(failure, deadlineCode, isSubmit);
@@ -47,7 +46,7 @@ export function readFailure(error: unknown, deadlineCode: string, { isSubmit = f
   };
 }
 
-/** A lost worker or a time-out: whether a convert request was on its way then is told by the fence that the activity left. */
+/** A lost worker or a timeout: the fence in the heartbeat tells whether a convert request may have been sent. */
 function readTimeout(failure: TimeoutFailure, deadlineCode: string, isSubmit: boolean): JobFailure {
   const base = { code: deadlineCode, origin: 'worker', requests: 0, error: failure } as const;
   if (isSubmit) {
@@ -94,7 +93,7 @@ function readDetails(failure: ApplicationFailure): Omit<JobFailure, 'message' | 
   return {
     code: details.code ?? failure.type ?? 'UNEXPECTED',
     ...((details.unlisted === true || details.code === undefined) && { unlisted: true }),
-    // A newer worker may know reactions that this one does not: then the job ends instead of doing something that costs money.
+    // A newer worker may send reactions unknown to this one: failing is safer than an action that costs money.
     reaction: jobReactions.find((reaction) => reaction === details.reaction) ?? 'fail',
     origin: details.origin ?? 'worker',
     requests: details.requests ?? 0,

@@ -5,10 +5,7 @@ import { jobFailedMessage } from '../shared/log';
 import type { UnknownOutcomeDecision } from '../shared/metrics';
 import type { JobFailure } from './job-failure';
 
-/**
- * What a job tells the log of its worker: what a person on call wants to know of it, and nothing that it does as planned. Ids come with every
- * line. Not told again when the history is replayed, and no part of it.
- */
+/** What a job logs on its worker: what an on-call engineer needs, no routine progress. Silent on replay. */
 export class JobLog {
   private readonly always: LogFields;
 

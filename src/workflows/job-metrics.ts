@@ -4,10 +4,7 @@ import type { JobEnd, MetricDefinition, UnknownOutcomeDecision } from '../shared
 import { noCode, otherValue, workerMetrics } from '../shared/metrics';
 import type { JobFailure } from './job-failure';
 
-/*
- * What jobs tell a worker's metrics. Not told again when a history is replayed. The app is no label here: it is what somebody wrote into the
- * job's input, so there may be any number of them.
- */
+/* Job metrics of a worker, silent on replay. The app is not a label: a job's input can name any app. */
 
 export function countEnd(status: JobEnd, failure?: Pick<JobFailure, 'code' | 'unlisted'>): void {
   const code = failure === undefined ? noCode : failure.unlisted === true ? otherValue : failure.code;
@@ -16,7 +13,7 @@ export function countEnd(status: JobEnd, failure?: Pick<JobFailure, 'code' | 'un
 
 export function recordPhase(phase: JobPhase, durationMs: number): void {
   const { name, description } = workerMetrics.jobPhase;
-  // A clock that was set back is no reason for a job to fail.
+  // The clock may have been set back, which must not fail the job.
   const seconds = Math.max(durationMs, 0) / 1_000;
   metricMeter.createHistogram(name, 'float', undefined, description).record(seconds, { phase });
 }

@@ -8,11 +8,9 @@ import type { OrderedWaits } from './ordered-waits';
 import type { RoomWait } from './room-wait';
 import type { ResolvedPolicies } from './policies';
 
-/** What the steps of one job work with. */
 export interface JobParts {
   readonly input: ConversionJobInput;
   readonly policies: ResolvedPolicies;
-  /** Name of the source, as people know it. */
   readonly name: string;
   readonly activities: JobActivities;
   readonly progress: JobProgress;

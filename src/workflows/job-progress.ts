@@ -22,24 +22,21 @@ import type { JobFailure } from './job-failure';
 import { JobLog } from './job-log';
 import { countEnd, recordPhase } from './job-metrics';
 
-/** Where a job stands: what the query answers, what the UI shows, and what the result tells about time and requests. */
+/** Tracks the state of a job for the query, the UI, and the times and requests in the result. */
 export class JobProgress {
   readonly summary: string;
   readonly log: JobLog;
   phase: JobPhase;
   since = Date.now();
   taskId: string | undefined;
-  /** Why it had to try again; shown as long as it does. */
+  /** Why the job had to retry; shown until the job ends. */
   lastFailure: JobFailure | undefined;
   requests = 0;
-  /** vCredits that the conversion is known to have cost. */
   vcredits: number | undefined;
   readonly charge: ChargeLedger;
-  /** What was uploaded, when the job's input asked for it. */
+  /** Content of the uploaded source, when the input asked for it. */
   source: SourceContent | undefined;
-  /** The service's warnings: name, and how to resolve it. */
   warnings: Record<string, string> = {};
-  /** Whoever started the job knew which search attributes the namespace has. */
   private readonly settable = settableAttributes(workflowInfo());
   readonly phaseMs: Partial<Record<JobPhase, number>> = {};
 
@@ -52,7 +49,7 @@ export class JobProgress {
     this.describe('');
   }
 
-  /** `waitsFor` is what a person who opens the job wants to know next. */
+  /** `waitsFor`: what the job waits for, shown in the UI. */
   enter(phase: JobPhase, waitsFor = '', errorCode?: string): void {
     if (phase !== this.phase) {
       this.list(phase, errorCode);
@@ -76,12 +73,11 @@ export class JobProgress {
     };
   }
 
-  /** Told by the upload, the conversion and the download. */
   warn(warnings: Readonly<Record<string, string>> = {}): void {
     this.warnings = boundWarnings({ ...this.warnings, ...warnings });
   }
 
-  /** The job's own failure: its type is the error code, its message names the file and says what to do. */
+  /** The job's own failure: its type is the error code; its message names the file and says what to do. */
   failed(failure: JobFailure, advice = ''): ApplicationFailure {
     const phase = this.phase;
     this.ownUp();
@@ -113,14 +109,14 @@ export class JobProgress {
     });
   }
 
-  /** Before the job ends without a result of its own: what the run before a reset may have submitted since then may have been charged. */
+  /** Called before a job ends without a result: after a reset, the previous run may have submitted and been charged. */
   ownUp(): void {
     if (wasReset()) this.charge.foundOpen();
   }
 
   /**
-   * As seldom as possible: each costs an event and a write. One when the job ends, with all that it is looked for by; one when it parks and one
-   * when it goes on, since whoever restores credits signals what is listed as parked.
+   * Upserts as rarely as possible, since each costs an event and a write: once when the job ends, with everything users
+   * search for, and when it parks and resumes, since `credits restored` signals the jobs listed as parked.
    */
   private list(next: JobPhase, errorCode: string | undefined): void {
     const status = listedStatus(next);
@@ -151,7 +147,7 @@ export class JobProgress {
   }
 }
 
-/** A run that Temporal's reset began: what the run before did after that point is not part of its history. */
+/** Whether a reset started this run: its history lacks what the previous run did after the reset point. */
 export function wasReset(): boolean {
   const { runId, originalExecutionRunId } = workflowInfo();
   return runId !== originalExecutionRunId;
@@ -173,15 +169,15 @@ function listedStatus(phase: JobPhase): ListedStatus {
   }
 }
 
-/** What is known of a job when its details are written. Times are milliseconds since the epoch. */
+/** Input of `describeJob`. Times are milliseconds since the epoch. */
 interface JobDetails {
   workflowId: string;
   namespace: string;
-  /** The workflow that started it: a batch, or one of somebody's own. */
+  /** The workflow that started the job: a batch, or one of the user's own. */
   parent: { workflowId: string; namespace: string } | undefined;
   phase: JobPhase;
   since: number;
-  /** Default: what every job of this phase waits for. */
+  /** When empty, the default text of the phase is shown. */
   waitsFor: string;
   lastFailure: { code: string; message: string } | undefined;
   taskId: string | undefined;
@@ -195,7 +191,6 @@ const usualWaits: Partial<Record<JobPhase, string>> = {
   downloading: 'Waits for the download.',
 };
 
-/** What a person who opens a job in the UI wants to know, in markdown. */
 function describeJob(job: JobDetails): string {
   const { workflowId, phase, since, lastFailure, taskId, parent } = job;
   const isOver = phase === 'completed' || phase === 'failed' || phase === 'cancelled';

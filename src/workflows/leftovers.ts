@@ -4,9 +4,9 @@ import type { ConversionJobInput } from '../shared/job';
 import type { JobActivities } from './job-activities';
 import { readFailure } from './job-failure';
 
-/** What a job has left in the destination's folder besides its result, and who removes it when there is no result. */
+/** Tracks what a job leaves in the destination's folder besides its result; removes it when there is no result. */
 export class Leftovers {
-  /** Of the upload; a download that has ended has removed it. */
+  /** Set by the upload; a completed download removes the marker. */
   marker: FolderMarker | undefined;
 
   constructor(
@@ -14,17 +14,16 @@ export class Leftovers {
     private readonly activities: JobActivities,
   ) {}
 
-  /** Of an activity's input. */
   get marked(): { marker?: FolderMarker } {
     return this.marker ? { marker: this.marker } : {};
   }
 
-  /** Of a job that has begun no download. Returns as below. */
+  /** For a job that has not begun its download. Returns the same as `discard`. */
   async discardMarker(): Promise<string> {
     return this.marker ? this.discard({ markerOnly: true }) : '';
   }
 
-  /** Returns what a person should know when it could not be done. */
+  /** Returns a note for the user when the cleanup failed, otherwise an empty string. */
   async discard(only: Pick<DiscardDownloadInput, 'markerOnly'> = {}): Promise<string> {
     const { app, destination } = this.input;
     if (destination === undefined) return '';

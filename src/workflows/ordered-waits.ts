@@ -1,15 +1,14 @@
 import { ActivityFailure, ApplicationFailure, sleep } from '@temporalio/workflow';
 import type { ActivityFailureDetails } from '../shared/activities';
 
-/** After a wait that came at the very end of its deadline a step still has the time for an attempt. */
+/** Time that is left for an attempt when a wait ended at the very end of the deadline. */
 const leastLeftMs = 60_000;
 
 /**
- * Waits that the service orders (section "Limits") and that are longer than the step's deadline: the job sleeps them out, and the deadline moves by
- * as much. All of them together are bounded by the credits deadline.
+ * Waits that the service orders (section "Limits") and that are longer than the step's deadline: the job sleeps them
+ * out, and the deadline moves by the same time. The credits deadline bounds their sum.
  */
 export class OrderedWaits {
-  /** Milliseconds slept out so far. */
   waitedMs = 0;
 
   constructor(
@@ -21,8 +20,8 @@ export class OrderedWaits {
   ) {}
 
   /**
-   * Runs a step within its deadline, and again after each wait that did not fit into it. `explain`: the error that a failure ends it with.
-   * Each promise of a workflow costs the SDK a stack trace, so the steps have as few layers of them as they can.
+   * Runs a step within its deadline, and again after each ordered wait that did not fit into it. `explain` maps the
+   * error that is thrown. Each promise in a workflow costs the SDK a stack trace, so the steps use few layers of them.
    */
   async obey<T>(
     deadlineMs: number,
@@ -47,7 +46,7 @@ export class OrderedWaits {
   }
 }
 
-/** The server ended the step because its next attempt would come after the deadline. */
+/** The server ended the step because its next attempt would have come after the deadline. */
 function readOrder(error: unknown): { waitMs: number; message: string } | undefined {
   if (!(error instanceof ActivityFailure) || error.retryState !== 'TIMEOUT') return undefined;
   const { cause } = error;

@@ -6,7 +6,7 @@ import { conversionModes, onExistingChoices } from '../shared/choices';
 import type { ConversionJobInput, OnExisting } from '../shared/job';
 import { defaultOnExisting, policies, type ConversionPolicies, type DurationPolicy } from '../shared/policies';
 
-/** The policies of a job with every default filled in; durations in milliseconds, undefined where the worker has learned better. */
+/** A job's policies with all defaults; durations in milliseconds, undefined when the worker uses a learned value. */
 export type ResolvedPolicies = {
   [Name in DurationPolicy as `${Name}Ms`]: (typeof policies)[Name] extends { isLearned: true }
     ? number | undefined
@@ -14,10 +14,8 @@ export type ResolvedPolicies = {
 } & Required<Pick<ConversionPolicies, Exclude<keyof ConversionPolicies, DurationPolicy>>> & { onExisting: OnExisting };
 
 /**
- * Checks what a caller wrote and fills in the defaults.
- *
- * The client has checked it before; another workflow that starts the job as its child may not have, and a plain error here would
- * retry the workflow task for ever.
+ * Checks a job's input and fills in the defaults. The client has already checked it, but a workflow that starts the job
+ * as its child may not have, and a plain error would retry the workflow task forever.
  *
  * @throws ApplicationFailure of type `INVALID_JOB` that names the field.
  */
@@ -72,7 +70,7 @@ function durationMs(value: unknown, field: string): number {
   return milliseconds;
 }
 
-/** Takes `unknown`: the type promises more than an untyped caller keeps. */
+/** Takes `unknown`, because an untyped caller may violate the type. */
 function requireOneSource(source: unknown): void {
   const { uri, connector, name } = isRecord(source) ? source : {};
   if ((typeof uri === 'string') === (typeof connector === 'string')) {

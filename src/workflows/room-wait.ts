@@ -7,14 +7,14 @@ import type { JobFailure } from './job-failure';
 import type { JobProgress } from './job-progress';
 
 /**
- * A job's wait for room at its destination: before the submit nothing has been paid, after the conversion the service keeps the result. The
- * activity itself looks again and again, which adds nothing to the history. A batch is told, so that it starts no more jobs meanwhile.
+ * A job's wait for free space at its destination: before the submit, when nothing has been paid, or after the
+ * conversion, while the service keeps the result. The activity rechecks, which adds nothing to the history.
  */
 export class RoomWait {
   private since: number | undefined;
   private message = '';
   private code = '';
-  /** What did not fit, where that is known. */
+  /** Size of what did not fit, where known. */
   private bytes: number | undefined;
 
   constructor(
@@ -31,23 +31,22 @@ export class RoomWait {
     return (this.since ?? Date.now()) + this.options.deadlineMs;
   }
 
-  /** What a person who opens the job should know. */
   get waitsFor(): string {
     return this.message;
   }
 
-  /** What a step that still has no room fails with at its deadline. */
+  /** The error code of a step that still has no room at its deadline. */
   deadlineCode(otherwise: string): string {
     return this.isWaiting ? this.code : otherwise;
   }
 
-  /** Says what is to be done, also when nobody could look a last time. */
+  /** Adds what to do, even if the deadline passed without a last check. */
   explain(failure: JobFailure): JobFailure {
     if (!this.isWaiting || failure.code !== this.code) return failure;
     return { ...failure, message: `no room at ${this.options.destination}. Make room there. ${failure.message}` };
   }
 
-  /** Of an activity's input. `bytes`: what the result is likely to have; default: what did not fit. */
+  /** Input for an activity. `bytes`: the expected size of the result; default: the size of what did not fit. */
   needed(bytes = this.bytes): { room?: NeededRoom } {
     if (bytes === undefined && !this.isWaiting) return {};
     return { room: { ...(bytes !== undefined && { bytes }), ...(this.isWaiting && { isAwaited: true }) } };
@@ -63,7 +62,6 @@ export class RoomWait {
     this.tell(false);
   }
 
-  /** There was room. */
   over(): void {
     if (!this.isWaiting) return;
     this.tell(true);
@@ -72,7 +70,7 @@ export class RoomWait {
     this.message = '';
   }
 
-  /** When the batch is gone nobody needs to know. */
+  /** Notifies the batch, which then starts no more jobs; errors are ignored, since it may have ended. */
   private tell(over: boolean): void {
     const { parent, memo, workflowId } = workflowInfo();
     if (!parent || memo?.[inBatchMemo] !== true) return;

@@ -5,13 +5,13 @@ import { readFailure } from './job-failure';
 import type { JobParts } from './job-parts';
 
 interface StepOptions<Lost> {
-  /** After a failure that ends the job: returns what a person should know. */
+  /** Called after a failure that ends the job; returns a note for the user. */
   cleanUp?: () => Promise<string>;
-  /** What to do when the service no longer has the task. */
+  /** Called when the service no longer has the task. */
   onLost?: (failure: JobFailure) => Lost;
 }
 
-/** Runs a step that is safe to repeat; while the app lacks vCredits for it, or the destination lacks room, the job waits and runs it again. */
+/** Runs a step that is safe to repeat; waits and repeats it while the app lacks vCredits or the destination room. */
 export async function runStep<T, Lost = never>(
   { progress, credits, room }: JobParts,
   { phase, deadlineCode }: { phase: JobPhase; deadlineCode: string },

@@ -6,24 +6,20 @@ import type { JobParts } from './job-parts';
 import { wasReset } from './job-progress';
 
 interface SubmitTurn {
-  /** Of the upload. */
   connector: string;
-  /** Size of what was uploaded, where this job did it. */
+  /** Size of the source, when this job uploaded it. */
   sourceBytes: number | undefined;
   deadlineMs: number;
 }
 
-/**
- * Submits the conversion once. While the job is parked for vCredits the activity asks as often as it takes, which adds nothing to the history,
- * and asks at once when they were restored.
- */
+/** Submits once. While the job is parked, the activity retries by itself without adding to the history. */
 export function submitConversion(job: JobParts, turn: SubmitTurn): Promise<ConvertFileResult> {
   if (job.credits.isParked) return submitUntilRestored(job, turn);
   job.credits.forgetRestored();
   return submit(job, { ...turn, askAtOnce: false });
 }
 
-/** While the job is parked: begins anew, asking at once, whenever credits were restored. */
+/** While the job is parked: restarts the activity, which then submits at once, whenever credits are restored. */
 async function submitUntilRestored(job: JobParts, turn: SubmitTurn): Promise<ConvertFileResult> {
   const { credits } = job;
   for (let askAtOnce = credits.isRestored(); ; askAtOnce = true) {
@@ -35,7 +31,7 @@ async function submitUntilRestored(job: JobParts, turn: SubmitTurn): Promise<Con
       () => undefined,
     );
     await Promise.race([settled, credits.untilRestored().catch(() => undefined)]);
-    // Between two attempts it ends at once; an attempt under way is seen to its end.
+    // Cancels an activity between two attempts at once; a running attempt is completed.
     if (credits.isRestored()) scope.cancel();
     try {
       return await submitted;
@@ -62,12 +58,12 @@ async function submit(
     ...(input.mode === 'sync' && { mode: 'sync' }),
     ...(input.destination !== undefined && { destination: input.destination }),
     onExisting: policies.onExisting,
-    // The result is likely to be of the order of the source.
+    // The result is assumed to be about as large as the source.
     ...room.needed(input.destination === undefined ? undefined : sourceBytes),
     ...leftovers.marked,
     ...(parked && { parked }),
     ...(credits.restoredAt !== undefined && { restoredAt: credits.restoredAt }),
-    // One that was scheduled before the reset is part of this run's history, and was not told so.
+    // An activity scheduled before the reset is part of this run's history, but its input lacks the flag.
     ...(wasReset() && { afterReset: true }),
     nonce: callbacks.next(),
   };
@@ -84,7 +80,7 @@ async function submit(
   return accepted;
 }
 
-/** What the attempts of an activity had sent that was cut short right after a refusal. Those of one that was cut between two are not told. */
+/** Requests of an activity that was cancelled right after a refusal; unknown when cancelled between two attempts. */
 function requestsOfCut(error: unknown): number {
   const last = error instanceof CancelledFailure ? error.cause : undefined;
   return last ? readFailure(last, failureCodes.submitDeadline).requests : 0;

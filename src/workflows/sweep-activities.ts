@@ -3,11 +3,11 @@ import type { SweepActivities } from '../shared/sweep';
 
 const retry = { initialInterval: '1 second', maximumInterval: '60 seconds' } as const;
 
-/** Hashes what was touched, and waits until files have settled. What can't be put right in a day is left to the next sweep. */
+/** Hashes changed files and waits until files have settled. What a day can't fix is left to the next sweep. */
 const planning = proxyActivities<SweepActivities>({
   heartbeatTimeout: '10 seconds',
   scheduleToCloseTimeout: '1 day',
-  // A run that was written down must be known of, so that it can be removed.
+  // The result is needed even after a cancellation, so that a run that was written can be removed.
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
   retry,
 });
@@ -18,7 +18,6 @@ const tidying = proxyActivities<SweepActivities>({
   retry,
 });
 
-/** The activities of a sweep, each with the time-outs and retries that fit it. */
 export const sweepActivities: SweepActivities = {
   'conversion.planBatch': (input) => planning['conversion.planBatch'](input),
   'conversion.discardBatchRun': (input) => tidying['conversion.discardBatchRun'](input),

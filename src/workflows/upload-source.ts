@@ -2,28 +2,26 @@ import { failureCodes } from '../shared/activities';
 import type { JobParts } from './job-parts';
 import { runStep } from './run-step';
 
-/** What is converted. */
 export interface Uploaded {
   connector: string;
   /** Absent when another job uploaded it. */
   bytes?: number;
 }
 
-/** A lost upload is made good once: a second loss has another reason. */
+/** A lost upload is repeated once: a second loss has another cause. */
 const uploadsAtMost = 2;
 
-/** The uploads of one job. */
 export class SourceUpload {
   private left = uploadsAtMost;
 
   constructor(private readonly job: JobParts) {}
 
-  /** What the service lost, or let expire, can be uploaded again. */
+  /** An upload that the service lost or let expire can be repeated. */
   get isRepeatable(): boolean {
     return this.left > 0 && 'uri' in this.job.input.source;
   }
 
-  /** The service is not to blame for an upload that expires while the job waits for a person. */
+  /** Resets the limit: an upload that expires while the job waits for an operator is not the service's fault. */
   forgive(): void {
     this.left = uploadsAtMost;
   }

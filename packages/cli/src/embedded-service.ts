@@ -22,7 +22,7 @@ export async function embeddedServiceUrl(context: CommandContext): Promise<strin
   const { values, origins } = context.config;
   const running =
     (await readLiveStack(values.state.dir))?.service.url ?? (await readRecord(values.service.dataDir))?.url;
-  const isSpelledOut = ['service.host', 'service.port'].some((key) => origins[key]?.source !== 'default');
+  const isSpelledOut = ['service.host', 'service.port'].some((key) => origins[key] !== undefined);
   return running ?? (isSpelledOut ? configuredServiceUrl(context) : undefined);
 }
 

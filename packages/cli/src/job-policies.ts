@@ -9,9 +9,7 @@ export function chosenPolicies(
 ): ConversionPolicies {
   const chosen = Object.entries(values.policies).filter(([name]) => {
     // Not a policy of the workflow but a part of the job itself.
-    if (name === 'onExisting') return false;
-    const origin = origins[`policies.${snakeCase(name)}`];
-    return origin !== undefined && origin.source !== 'default';
+    return name !== 'onExisting' && origins[`policies.${snakeCase(name)}`] !== undefined;
   });
   return { ...Object.fromEntries(chosen), ...flags };
 }

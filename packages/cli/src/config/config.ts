@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { camelCase } from './key-spelling';
 import type { FileValues } from './schema';
-import { sectionSchemas } from './schema';
+import { isPath, sectionSchemas } from './schema';
 
 /** Where the token of an app comes from. The token itself is never part of the configuration. */
 export type TokenSource = { from: 'environment'; variable: string } | { from: 'file'; file: string };
@@ -38,8 +38,4 @@ export function toConfig(values: FileValues, apps: Record<string, AppProfile>, r
   const config = { ...Object.fromEntries(sections), defaultApp: values.default_app, apps } as Config;
   const dataDir = config.service.dataDir as string | undefined;
   return { ...config, service: { ...config.service, dataDir: dataDir ?? path.join(config.state.dir, 'service') } };
-}
-
-function isPath(key: string): boolean {
-  return key === 'dir' || key.endsWith('_dir') || key.endsWith('_file');
 }

@@ -3,9 +3,10 @@ import { types } from 'node:util';
 import { parse, TomlError } from 'smol-toml';
 import { z } from 'zod';
 import { ConfigError } from './errors';
-import { appKeys, appNamePattern, didYouMean, keysOfSection, topLevelNames, variablePartOf } from './known-keys';
+import { appKeys, didYouMean, keysOfSection, topLevelNames, variablePartOf } from './known-keys';
 import { emptyLayer } from './layers';
 import type { Layer, Origin } from './layers';
+import { appNamePattern } from './schema';
 
 const tableSchema = z.record(z.string(), z.unknown());
 
@@ -22,7 +23,7 @@ export async function readConfigFile(file: string): Promise<Layer> {
     throw new ConfigError([`${file}: the configuration file cannot be read: ${reasonOf(error)}`], { cause: error });
   }
   try {
-    return layerOf(parse(content), { source: 'file', where: file });
+    return layerOf(parse(content), file);
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
     // The rest of the message draws the line itself, and that line may hold a token that somebody pasted.
@@ -33,10 +34,10 @@ export async function readConfigFile(file: string): Promise<Layer> {
   }
 }
 
-/** The layer of a table that is spelt like the file. */
-export function layerOf(document: object, origin: Origin): Layer {
+function layerOf(document: object, file: string): Layer {
+  const origin: Origin = { source: 'file', where: file };
   const layer = emptyLayer();
-  const refuse = (message: string) => layer.problems.push(`${origin.where}: ${message}`);
+  const refuse = (message: string) => layer.problems.push(`${file}: ${message}`);
   const take = (value: unknown, prefix: string, known: readonly string[]) => {
     const table = tableSchema.safeParse(value);
     if (!table.success) {

@@ -1,12 +1,9 @@
 import { closestName } from 'temporal-file-conversion/internal/shared/closest-name';
 import { appSchema, sectionSchemas } from './schema';
 
-/** Letters that a shell variable can hold once it is upper-cased; a dot would read as a key of its own. */
-export const appNamePattern = /^[a-z0-9][a-z0-9_-]*$/i;
-
 /** Keys of each section, by its name. */
 export const keysOfSection: ReadonlyMap<string, readonly string[]> = new Map(
-  Object.entries(sectionSchemas).map(([name, schema]) => [name, Object.keys(schema.shape)]),
+  Object.entries(sectionSchemas).map(([name, schema]) => [name, Object.keys(schema.unwrap().shape)]),
 );
 
 export const appKeys: readonly string[] = Object.keys(appSchema.shape);

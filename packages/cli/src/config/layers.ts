@@ -1,7 +1,7 @@
 /** Where a value came from. */
 export interface Origin {
-  source: 'default' | 'file' | 'environment';
-  /** `default`, the path of the file, or the name of the variable. */
+  source: 'file' | 'environment';
+  /** The path of the file, or the name of the variable. */
   where: string;
 }
 
@@ -17,7 +17,7 @@ export function emptyLayer(): Layer {
 }
 
 /** Values by dotted key as the nested table that the schema checks. */
-export function toTable(values: Layer['values'], sections: readonly string[]): Record<string, unknown> {
+export function toTable(values: Layer['values']): Record<string, unknown> {
   const table: Record<string, unknown> = {};
   const tables = new Map<string, Record<string, unknown>>([['', table]]);
   const tableAt = (path: readonly string[]): Record<string, unknown> => {
@@ -29,7 +29,6 @@ export function toTable(values: Layer['values'], sections: readonly string[]): R
     tableAt(path.slice(0, -1))[path.at(-1) ?? ''] = created;
     return created;
   };
-  for (const section of sections) tableAt([section]);
   for (const [key, { value }] of values) {
     const path = key.split('.');
     tableAt(path.slice(0, -1))[path.at(-1) ?? ''] = value;

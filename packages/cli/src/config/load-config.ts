@@ -5,11 +5,11 @@ import { toConfig } from './config';
 import { readEnvironment } from './environment-layer';
 import type { Environment } from './environment-layer';
 import { ConfigError } from './errors';
-import { layerOf, readConfigFile } from './file-layer';
-import { appNamePattern, didYouMean, keysOfSection } from './known-keys';
+import { readConfigFile } from './file-layer';
+import { didYouMean } from './known-keys';
 import { emptyLayer, toTable } from './layers';
 import type { Layer, Origin } from './layers';
-import { defaultValues, embeddedApp, fileSchema } from './schema';
+import { appNamePattern, embeddedApp, fileSchema } from './schema';
 import type { FileValues } from './schema';
 import { resolveTokenSources } from './token-source';
 import { isLoopbackAddress } from './value-types';
@@ -24,7 +24,7 @@ export interface LoadConfigOptions {
 
 export interface LoadedConfig {
   values: Config;
-  /** By dotted key in the file's spelling: `worker.task_queue`. A key without a value has no origin. */
+  /** By dotted key in the file's spelling: `worker.task_queue`. A key that nobody has set has no origin. */
   origins: Record<string, Origin>;
   warnings: string[];
   /** The file that was read. */
@@ -40,16 +40,15 @@ export interface LoadedConfig {
  */
 export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConfig> {
   const file = await findFile(options);
-  const fromDefaults = layerOf(defaultValues(), { source: 'default', where: 'default' });
   const fromFile = file === undefined ? emptyLayer() : await readConfigFile(file);
   const fromEnvironment = readEnvironment(options.env, appNamesOf(fromFile.values));
   const problems = [...fromFile.problems, ...fromEnvironment.problems];
   const warnings = [...fromEnvironment.warnings];
-  const values: Layer['values'] = new Map([...fromDefaults.values, ...fromFile.values, ...fromEnvironment.values]);
+  const values: Layer['values'] = new Map([...fromFile.values, ...fromEnvironment.values]);
   const tokens = resolveTokenSources(values, appNamesOf(values));
   problems.push(...tokens.problems);
 
-  const checked = fileSchema.safeParse(toTable(values, [...keysOfSection.keys(), 'apps']));
+  const checked = fileSchema.safeParse(toTable(values));
   if (!checked.success) {
     problems.push(...checked.error.issues.map((issue) => problemLine(issue.path.join('.'), issue.message, values)));
   }

@@ -29,7 +29,7 @@ export async function claimPorts(context: Pick<CommandContext, 'config' | 'env' 
   const choose = (wellKnown: number) => (lock && wellKnown !== 0 ? portNear(wellKnown) : freePort());
   const choosePart = (part: 'service' | 'callbacks' | 'codec') => {
     const configured = config.values[part].port;
-    const mustBe = config.origins[`${part}.port`]?.source !== 'default' && configured !== 0;
+    const mustBe = config.origins[`${part}.port`] !== undefined && configured !== 0;
     return mustBe ? configured : choose(configured);
   };
   try {

@@ -165,7 +165,7 @@ async function startService(context: CommandContext, port: number, logs: string)
   } catch (error) {
     // Another program may have taken the port before the service could.
     const free = await portNear(port);
-    const mustBe = config.values.service.port === port && config.origins['service.port']?.source !== 'default';
+    const mustBe = config.values.service.port === port && config.origins['service.port'] !== undefined;
     if (mustBe || free === port) throw error;
     return startServiceAt(free);
   }
@@ -213,7 +213,7 @@ async function startReceiver(
       return await openReceiver(context, { target, port, log });
     } catch (error) {
       // Another program may have taken the port meanwhile.
-      const mustBe = config.values.callbacks.port === port && config.origins['callbacks.port']?.source !== 'default';
+      const mustBe = config.values.callbacks.port === port && config.origins['callbacks.port'] !== undefined;
       if (mustBe || systemErrorCode(error) !== 'EADDRINUSE') throw error;
       return openReceiver(context, { target, port: 0, log });
     }
@@ -230,7 +230,7 @@ async function startCodecServer(
     return await openCodecServer(context, { port, ownUiUrl: uiUrl });
   } catch (error) {
     // Another program may have taken the port meanwhile.
-    const mustBe = config.values.codec.port === port && config.origins['codec.port']?.source !== 'default';
+    const mustBe = config.values.codec.port === port && config.origins['codec.port'] !== undefined;
     if (mustBe || systemErrorCode(error) !== 'EADDRINUSE') throw error;
     return openCodecServer(context, { port: 0, ownUiUrl: uiUrl });
   }

@@ -3,18 +3,18 @@ import path from 'node:path';
 import { shellWord } from 'temporal-file-conversion/internal/batch/report/wording';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import { z } from 'zod';
-import type { AppProfile, TokenSource } from './config';
-import { temporalTarget } from './config/temporal-connection';
 import type { CommandContext } from './command-context';
 import { CommandError } from './command-error';
-import { configuredServiceUrl } from './embedded-service';
-import { isLoopback, isLoopbackAddress } from './loopback';
+import type { AppProfile, TokenSource } from './config/config';
+import { temporalTarget } from './config/temporal-connection';
+import { configuredServiceUrl } from './service/embedded-service';
+import { isLoopback, isLoopbackAddress } from './stack/stack-record';
 import type { StackRecord } from './stack/stack-record';
 
 const schema = z.array(z.object({ file: z.string(), origin: z.string(), what: z.string() }));
 
 /** A person has said: this configuration file may send this there. */
-export type AllowedOrigin = z.infer<typeof schema>[number];
+type AllowedOrigin = z.infer<typeof schema>[number];
 
 /** Where something goes that is not for everybody, and which key of the configuration says so. */
 interface Recipient {

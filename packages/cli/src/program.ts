@@ -1,12 +1,10 @@
 import { CommanderError } from 'commander';
-import { CommandError } from './command-error';
-import type { ProcessContext } from './command-context';
 import { openContext } from './command-context';
+import type { ProcessContext } from './command-context';
+import { CommandError, exitCodes, reportFailure } from './command-error';
+import type { ExitCode } from './command-error';
 import { buildCommands } from './command-tree';
-import type { ExitCode } from './exit';
-import { exitCodes } from './exit';
-import { reportFailure } from './failure-report';
-import { createOutput } from './output';
+import { createOutput } from './output/output';
 
 /** Runs one command line; whatever goes wrong becomes one clear message and an exit code. */
 export async function runCommandLine(argv: readonly string[], host: ProcessContext): Promise<ExitCode> {

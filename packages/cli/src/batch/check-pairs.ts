@@ -4,8 +4,7 @@ import type { AskedPair, AskPair } from 'temporal-file-conversion/internal/batch
 import { counted } from 'temporal-file-conversion/internal/batch/report/wording';
 import type { Refusal } from 'temporal-file-conversion/internal/shared/batch';
 import type { CommandContext } from '../command-context';
-import { capitalised, whyNot } from '../convert/formats-check';
-import { withFormats } from '../formats/with-formats';
+import { capitalised, whyNot, withFormats } from '../formats/check';
 
 /** Asks the service once for each pair of formats of a plan, one after the other; when it can't be asked, that is said once. */
 export function askPairs(

@@ -5,11 +5,11 @@ import { summariseReport } from 'temporal-file-conversion/internal/batch/report/
 import { readBatchReport, writeBatchReport } from 'temporal-file-conversion/internal/batch/report/write-report';
 import type { ConversionBatchResult } from 'temporal-file-conversion/internal/shared/batch';
 import type { CommandContext } from '../command-context';
-import type { ExitCode } from '../exit';
-import { exitCodes } from '../exit';
+import { exitCodes } from '../command-error';
+import type { ExitCode } from '../command-error';
+import { printable } from '../output/text';
 import type { StackInUse } from '../stack/stack-in-use';
-import { printable } from '../terminal-text';
-import { folderUri } from './folder-uri';
+import { folderUri } from './settings';
 
 interface EndedBatch {
   stack: Pick<StackInUse, 'client' | 'uiUrl'>;

@@ -1,6 +1,6 @@
 import { formatCount } from 'temporal-file-conversion/internal/batch/report/wording';
 import type { BatchState } from 'temporal-file-conversion/internal/shared/batch';
-import type { Output } from '../output';
+import type { Output } from '../output/output';
 
 const barCells = 24;
 /** The rate is that of the last half minute: what a batch did hours ago says nothing about its end. */

@@ -1,16 +1,38 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { PlanBatchOptions } from 'temporal-file-conversion/internal/batch/plan/plan-batch';
-import { isEmbedded } from '../app-profiles';
+import type { ConversionMode, OnExisting, OnUnknownOutcome } from 'temporal-file-conversion/internal/shared/job';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
-import type { RunFlags } from './run-flags';
-import { isEncrypting } from '../encryption-settings';
-import { embeddedFormats } from '../formats/embedded-formats';
-import { extensionFromName, nameOf } from '../formats/format-lookup';
+import { embeddedFormats, extensionFromName, nameOf } from '../formats/lookup';
+import { isEncrypting } from '../keys/encryption-settings';
+import { isEmbedded } from '../service/app-profiles';
+
+/** Options of `batch run`, as they are typed. */
+export interface RunFlags {
+  to?: string;
+  from?: string;
+  out?: string;
+  name?: string;
+  manifest?: string;
+  recursive?: boolean;
+  exclude: string[];
+  modifiedSince?: Date;
+  filesFrom?: string;
+  template?: string;
+  window?: number;
+  stopAfter?: { failures?: number; percent?: number };
+  onExisting?: OnExisting;
+  onUnknownOutcome?: OnUnknownOutcome;
+  resubmit?: boolean;
+  mode?: ConversionMode;
+  app?: string;
+  dryRun?: boolean;
+}
 
 /** What a `batch run` is about, once its arguments make sense. */
-export interface BatchSettings {
+interface BatchSettings {
   name: string;
   app: string;
   plan: PlanBatchOptions;
@@ -146,4 +168,9 @@ async function knownExtensions(): Promise<Map<string, string>> {
 
 function usage(problem: string): CommandError {
   return new CommandError('USAGE', [`${problem} See: fileconv batch --help`]);
+}
+
+/** A run's folder as the workflow takes it. */
+export function folderUri(folder: string): string {
+  return `${pathToFileURL(folder).href}/`;
 }

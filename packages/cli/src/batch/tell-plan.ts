@@ -4,8 +4,7 @@ import { counted, formatCount } from 'temporal-file-conversion/internal/batch/re
 import type { OnExisting } from 'temporal-file-conversion/internal/shared/job';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
-import { fileSize, formatTable } from '../table';
-import { printable } from '../terminal-text';
+import { fileSize, formatTable, printable } from '../output/text';
 
 const maxShown = 100;
 

@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { shellWord } from 'temporal-file-conversion/internal/batch/report/wording';
+import { BatchFailedError } from 'temporal-file-conversion/internal/client/batch-handle';
 import type { BatchHandle } from 'temporal-file-conversion/internal/client/batch-handle';
 import type { ConversionBatchResult } from 'temporal-file-conversion/internal/shared/batch';
 import type { CommandContext } from '../command-context';
+import { CommandError } from '../command-error';
 import { aborted } from '../stack/parent-process';
 import type { StackInUse } from '../stack/stack-in-use';
 import { createStallReader } from '../waiting/explain-stall';
+import { StallNews } from '../waiting/stall';
 import type { Stall } from '../waiting/stall';
-import { StallNews } from '../waiting/stall-news';
-import { explainBatchFailure } from './batch-failed';
 import { BatchProgress, endedOf } from './progress';
 
 const askEveryMs = 1_000;
@@ -89,4 +91,16 @@ async function showUntil(
     else progress.showSilence();
     await untilNext();
   }
+}
+
+/** Of a workflow that somebody ended, or that ran out of time: what it had not come to is still to do. */
+const endedFromOutside: readonly string[] = ['TERMINATED', 'TIMED_OUT', 'CANCELLED'];
+
+/** What to throw when a batch has no result; any other error comes back as it is. */
+export function explainBatchFailure(error: unknown): unknown {
+  if (!(error instanceof BatchFailedError)) return error;
+  const { batch, code, message } = error;
+  const next = `Jobs in flight go on. What is left is done by: fileconv batch retry ${shellWord(batch)}`;
+  const text = endedFromOutside.includes(code) ? `${message.replace(/\.?$/, '.')} ${next}` : message;
+  return new CommandError('BATCH_FAILED', [text], { cause: error });
 }

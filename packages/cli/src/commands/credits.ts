@@ -1,9 +1,8 @@
 import { hasJobs, restoreCredits } from 'temporal-file-conversion/internal/client/restore-credits';
-import { embeddedApp } from '../config';
 import type { CommandContext } from '../command-context';
-import { CommandError } from '../command-error';
-import type { ExitCode } from '../exit';
-import { exitCodes } from '../exit';
+import { CommandError, exitCodes } from '../command-error';
+import type { ExitCode } from '../command-error';
+import { embeddedApp } from '../config/schema';
 import { withTemporal } from '../stack/open-temporal';
 
 /** `fileconv credits restored`: every job of an app that is parked for vCredits goes on at once. */

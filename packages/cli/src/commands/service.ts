@@ -9,14 +9,12 @@ import {
 } from 'temporal-file-conversion-service';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import type { CommandContext } from '../command-context';
-import { CommandError } from '../command-error';
-import type { ExitCode } from '../exit';
-import { exitCodes } from '../exit';
-import { removeServiceRecord, writeServiceRecord } from '../embedded-service';
-import { openLog } from '../observability/logs/open-log';
-import { openHealth } from '../observability/health/open-health';
-import { openMetrics } from '../observability/metrics/open-metrics';
-import { explainFolder, explainStateFolder } from '../stack/state-folder';
+import { CommandError, exitCodes, explainFolder, explainStateFolder } from '../command-error';
+import type { ExitCode } from '../command-error';
+import { openHealth } from '../observability/health';
+import { openLog } from '../observability/log';
+import { openMetrics } from '../observability/metrics';
+import { removeServiceRecord, writeServiceRecord } from '../service/embedded-service';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
 
 /** `fileconv service`: the embedded conversion service until it is asked to end. */

@@ -1,7 +1,7 @@
 import path from 'node:path';
-import { camelCase } from './key-spelling';
-import type { FileValues } from './schema';
+import { camelCase } from './keys';
 import { isPath, sectionSchemas } from './schema';
+import type { FileValues } from './schema';
 
 /** Where the token of an app comes from. The token itself is never part of the configuration. */
 export type TokenSource = { from: 'environment'; variable: string } | { from: 'file'; file: string };

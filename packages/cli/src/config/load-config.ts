@@ -1,20 +1,18 @@
 import { access } from 'node:fs/promises';
 import path from 'node:path';
-import type { AppProfile, Config } from './config';
+import type { ConversionPolicies } from 'temporal-file-conversion/internal/shared/job';
+import { resolveTokenSources } from './app-token';
 import { toConfig } from './config';
-import { readEnvironment } from './environment-layer';
-import type { Environment } from './environment-layer';
+import type { AppProfile, Config } from './config';
 import { ConfigError } from './errors';
-import { readConfigFile } from './file-layer';
-import { didYouMean } from './known-keys';
-import { emptyLayer, toTable } from './layers';
-import type { Layer, Origin } from './layers';
+import { didYouMean, snakeCase } from './keys';
+import { emptyLayer, readConfigFile, readEnvironment, toTable } from './layers';
+import type { Environment, Layer, Origin } from './layers';
 import { appNamePattern, embeddedApp, fileSchema } from './schema';
 import type { FileValues } from './schema';
-import { resolveTokenSources } from './token-source';
 import { isLoopbackAddress } from './value-types';
 
-export interface LoadConfigOptions {
+interface LoadConfigOptions {
   /** Relative paths start here, unless they stand in the file: those start at the file's folder. */
   cwd: string;
   env: Environment;
@@ -156,4 +154,16 @@ function isUnprotected(baseUrl: string): boolean {
   const { protocol, hostname } = new URL(baseUrl);
   const loopback = hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
   return protocol === 'http:' && !loopback;
+}
+
+/** The policies that somebody set. The defaults are the workflow's own, so that a job's input shows only what is special about it. */
+export function chosenPolicies(
+  { values, origins }: LoadedConfig,
+  flags: Partial<ConversionPolicies>,
+): ConversionPolicies {
+  const chosen = Object.entries(values.policies).filter(([name]) => {
+    // Not a policy of the workflow but a part of the job itself.
+    return name !== 'onExisting' && origins[`policies.${snakeCase(name)}`] !== undefined;
+  });
+  return { ...Object.fromEntries(chosen), ...flags };
 }

@@ -2,7 +2,7 @@ import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { ConnectionOptions } from '@temporalio/client';
 import { ConfigError } from './errors';
 
-export interface TemporalConnectionSettings {
+interface TemporalConnectionSettings {
   /** `host:port`; wins over the profile's. */
   address?: string | undefined;
   namespace?: string | undefined;

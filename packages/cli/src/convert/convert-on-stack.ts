@@ -1,26 +1,37 @@
 import { ConversionApiError } from 'temporal-file-conversion/internal/api/errors';
 import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
-import type { OnExisting } from 'temporal-file-conversion/internal/shared/job';
-import { isEmbedded } from '../app-profiles';
+import type { ConversionMode, OnExisting, OnUnknownOutcome } from 'temporal-file-conversion/internal/shared/job';
 import type { CommandContext } from '../command-context';
-import type { ConvertFlags } from './convert-flags';
-import type { ExitCode } from '../exit';
-import { chosenPolicies } from '../job-policies';
-import { openApi } from '../open-api';
-import { embeddedServiceUrl } from '../embedded-service';
-import { explainServiceFailure, explainSilence } from '../service-problem';
+import type { ExitCode } from '../command-error';
+import { chosenPolicies } from '../config/load-config';
+import { isEmbedded } from '../service/app-profiles';
+import { embeddedServiceUrl } from '../service/embedded-service';
+import { openApi } from '../service/open-api';
+import { explainServiceFailure, explainSilence } from '../service/service-problem';
 import { useStack } from '../stack/use-stack';
-import type { StallReader } from '../waiting/explain-stall';
 import { createStallReader } from '../waiting/explain-stall';
+import type { StallReader } from '../waiting/explain-stall';
+import { StallNews } from '../waiting/stall';
 import type { Stall } from '../waiting/stall';
-import { StallNews } from '../waiting/stall-news';
-import type { PlannedJob } from './destinations';
+import type { PlannedJob } from './plan';
 import { showProgress } from './progress';
 import { announce, report } from './report';
 import { runJobs } from './run-jobs';
 
+/** Options of `convert`, as they are typed. */
+export interface ConvertFlags {
+  to: string;
+  from?: string;
+  out?: string;
+  onExisting?: OnExisting;
+  onUnknownOutcome?: OnUnknownOutcome;
+  mode?: ConversionMode;
+  app?: string;
+  parallel: number;
+}
+
 /** The flags of `convert`, with what the configuration says where they are silent; the signal ends the command's wait. */
-export type ConvertSettings = ConvertFlags & { app: string; onExisting: OnExisting; signal: AbortSignal };
+type ConvertSettings = ConvertFlags & { app: string; onExisting: OnExisting; signal: AbortSignal };
 
 /** Runs the jobs on the stack that runs already, or on one for this command, and tells how they end. */
 export async function convertOnStack(

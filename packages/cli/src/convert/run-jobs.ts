@@ -12,11 +12,11 @@ import type {
   OutputFile,
 } from 'temporal-file-conversion/internal/shared/job';
 import { aborted } from '../stack/parent-process';
-import type { PlannedJob } from './destinations';
-import { shownPath } from './destinations';
-import { currentStep } from './job-watch';
-import type { FileOutcome } from './outcome';
+import { shownPath } from './plan';
+import type { PlannedJob } from './plan';
+import { currentStep } from './progress';
 import type { JobProgress } from './progress';
+import type { FileOutcome } from './report';
 
 export interface RunOptions {
   client: FileConversionClient;

@@ -3,11 +3,11 @@ import { parseCallbackKeys } from 'temporal-file-conversion/internal/callbacks/c
 import { createCallbackUrl } from 'temporal-file-conversion/internal/callbacks/callback-url';
 import { request } from 'undici';
 import { requireCallbacksAllowed } from '../allowed-origins';
-import { callbackSettings } from '../callback-settings';
 import type { CommandContext } from '../command-context';
+import { callbackSettings } from '../keys/callback-settings';
 import { readLiveStack } from '../stack/stack-record';
-import type { Finding } from './finding';
 import { broken, ok, reasonOf } from './finding';
+import type { Finding } from './finding';
 
 const part = 'callbacks';
 const timeoutMs = 10_000;

@@ -1,9 +1,9 @@
 import { access, constants, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import type { CommandContext } from '../command-context';
-import { fileSize } from '../table';
-import type { Finding } from './finding';
+import { fileSize } from '../output/text';
 import { broken, ok, reasonOf } from './finding';
+import type { Finding } from './finding';
 
 /** The folder of everything that is kept here: whether it can be written, and has the room that the service leaves free. */
 export async function checkDisk({ config }: CommandContext): Promise<Finding> {

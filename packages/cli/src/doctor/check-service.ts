@@ -4,15 +4,15 @@ import { createServiceAddress } from 'temporal-file-conversion/internal/api/addr
 import { findRefusal, parseJson } from 'temporal-file-conversion/internal/api/answer';
 import { frameData } from 'temporal-file-conversion/internal/api/multipart';
 import { createQuote } from 'temporal-file-conversion/internal/api/quote';
-import type { RateHeaders } from 'temporal-file-conversion/internal/api/rate-limit/headers';
 import { readRateHeaders } from 'temporal-file-conversion/internal/api/rate-limit/headers';
+import type { RateHeaders } from 'temporal-file-conversion/internal/api/rate-limit/headers';
 import { request } from 'undici';
 import type { CommandContext } from '../command-context';
-import type { ServiceProfile } from '../open-api';
-import { readProfile } from '../open-api';
-import { explainServiceFailure } from '../service-problem';
-import type { Finding } from './finding';
+import { readProfile } from '../service/open-api';
+import type { ServiceProfile } from '../service/open-api';
+import { explainServiceFailure } from '../service/service-problem';
 import { broken, compareClocks, ok, reasonOf, skipped } from './finding';
+import type { Finding } from './finding';
 
 const configShow = 'fileconv config show';
 

@@ -1,10 +1,10 @@
 import { setMaxListeners } from 'node:events';
-import { Client, Connection } from '@temporalio/client';
-import type { TemporalTarget } from '../config/temporal-connection';
+import { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
+import type { ConnectionOptions } from '@temporalio/client';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
-import { openDataConverter } from '../encryption-settings';
-import { retriesThatEndQuietly } from './end-quietly';
+import type { TemporalTarget } from '../config/temporal-connection';
+import { openDataConverter } from '../keys/encryption-settings';
 import { openTracing } from '../observability/tracing/open-tracing';
 import { readLiveStack } from './stack-record';
 
@@ -106,3 +106,36 @@ async function unreachable(
       : `The stack of ${dir} was ended from outside. Start it again: fileconv up`,
   );
 }
+
+type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];
+type Call = ReturnType<Interceptor>;
+
+/**
+ * The SDK's retries, for a connection that is closed while Temporal is away: a retry that comes due afterwards would throw where nothing catches it,
+ * and end the command with an error that is none of its own.
+ */
+export function retriesThatEndQuietly(): Interceptor[] {
+  return [makeGrpcRetryInterceptor(defaultGrpcRetryOptions()), endQuietly];
+}
+
+const endQuietly: Interceptor = (options, nextCall) => {
+  const next: (options: Parameters<Interceptor>[0]) => unknown = nextCall;
+  try {
+    return next(options) as Call;
+  } catch {
+    const nobody: unknown = neverAnswered;
+    return nobody as Call;
+  }
+};
+
+/** Whoever asked has gone. */
+const neverAnswered = {
+  start: () => undefined,
+  sendMessage: () => undefined,
+  sendMessageWithContext: () => undefined,
+  startRead: () => undefined,
+  halfClose: () => undefined,
+  cancelWithStatus: () => undefined,
+  getPeer: () => '',
+  getAuthContext: () => null,
+};

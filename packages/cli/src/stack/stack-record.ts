@@ -1,7 +1,6 @@
-import { open, readFile, rename, rm } from 'node:fs/promises';
+import { open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
-import { isLoopback } from '../loopback';
 import { isAlive } from './parent-process';
 
 /**
@@ -10,7 +9,7 @@ import { isAlive } from './parent-process';
  */
 const ownUrl = z.url({ protocol: /^http$/ }).refine((url) => isLoopback(new URL(url).hostname));
 
-const schema = z.object({
+const recordSchema = z.object({
   /** The process that started the stack and stops it. */
   pid: z.int(),
   /** `up`: others may use it; `command`: it ends with the command that started it. */
@@ -24,14 +23,14 @@ const schema = z.object({
 });
 
 /** A running stack, as it tells other processes where it is: `<state>/stack.json`. */
-export type StackRecord = z.infer<typeof schema>;
+export type StackRecord = z.infer<typeof recordSchema>;
 
-function fileOf(stateDir: string): string {
+function recordFile(stateDir: string): string {
   return path.join(stateDir, 'stack.json');
 }
 
 export async function writeStackRecord(stateDir: string, record: StackRecord): Promise<void> {
-  const temporary = `${fileOf(stateDir)}.${record.pid}.tmp`;
+  const temporary = `${recordFile(stateDir)}.${record.pid}.tmp`;
   const file = await open(temporary, 'w');
   try {
     await file.writeFile(`${JSON.stringify(record, undefined, 2)}\n`);
@@ -39,13 +38,13 @@ export async function writeStackRecord(stateDir: string, record: StackRecord): P
   } finally {
     await file.close();
   }
-  await rename(temporary, fileOf(stateDir));
+  await rename(temporary, recordFile(stateDir));
 }
 
 /** What stands there may be left over from a crash: only who holds the stack's lock is alive. */
 export async function readStackRecord(stateDir: string): Promise<StackRecord | undefined> {
   try {
-    return schema.parse(JSON.parse(await readFile(fileOf(stateDir), 'utf8')));
+    return recordSchema.parse(JSON.parse(await readFile(recordFile(stateDir), 'utf8')));
   } catch {
     return undefined;
   }
@@ -58,5 +57,46 @@ export async function readLiveStack(stateDir: string): Promise<StackRecord | und
 }
 
 export async function removeStackRecord(stateDir: string): Promise<void> {
-  await rm(fileOf(stateDir), { force: true });
+  await rm(recordFile(stateDir), { force: true });
+}
+
+const holderSchema = z.object({ pid: z.int(), startedBy: z.enum(['up', 'command']), since: z.iso.datetime() });
+
+/** Who holds the lock of a stack, also while it still starts: `<state>/stack-holder.json`. */
+type StackHolder = z.infer<typeof holderSchema>;
+
+function holderFile(stateDir: string): string {
+  return path.join(stateDir, 'stack-holder.json');
+}
+
+/** To be called by whoever has just got the lock. */
+export async function writeStackHolder(stateDir: string, startedBy: StackHolder['startedBy']): Promise<void> {
+  const holder: StackHolder = { pid: process.pid, startedBy, since: new Date().toISOString() };
+  const temporary = `${holderFile(stateDir)}.${process.pid}.tmp`;
+  await writeFile(temporary, `${JSON.stringify(holder)}\n`);
+  await rename(temporary, holderFile(stateDir));
+}
+
+/** Undefined when nobody has said so, or when who has is dead. */
+export async function readStackHolder(stateDir: string): Promise<StackHolder | undefined> {
+  try {
+    const holder = holderSchema.parse(JSON.parse(await readFile(holderFile(stateDir), 'utf8')));
+    return isAlive(holder.pid) ? holder : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export async function removeStackHolder(stateDir: string): Promise<void> {
+  await rm(holderFile(stateDir), { force: true });
+}
+
+/** Whether a host name, as in a URL, means this machine. */
+export function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
+}
+
+/** Whether a `host:port` does, however whoever connects to it may read it. */
+export function isLoopbackAddress(address: string): boolean {
+  return isLoopback(address.replace(/:\d{1,5}$/, ''));
 }

@@ -5,27 +5,25 @@ import type { CallbackReceiver } from 'temporal-file-conversion/internal/callbac
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import { makeFolder } from 'temporal-file-conversion/internal/storage/make-folder';
-import type { ProcessLock } from '../dev-server';
-import { acquireProcessLock, portNear } from '../dev-server';
 import { requireCallbacksAllowed, requireTemporalAllowed } from '../allowed-origins';
 import type { CommandContext } from '../command-context';
-import type { CodecServer } from '../codec-server';
+import { explainStateFolder } from '../command-error';
 import type { Config } from '../config/config';
 import { temporalTarget } from '../config/temporal-connection';
-import { openReceiver } from '../callback-settings';
-import { openLog } from '../observability/logs/open-log';
-import { mainFile } from '../main-file';
-import { openCodecServer } from '../codec-settings';
-import { isEncrypting } from '../encryption-settings';
+import { acquireProcessLock, portNear } from '../dev-server';
+import type { ProcessLock } from '../dev-server';
+import { openReceiver } from '../keys/callback-settings';
+import type { CodecServer } from '../keys/codec-server';
+import { openCodecServer } from '../keys/codec-settings';
+import { isEncrypting } from '../keys/encryption-settings';
+import { openLog } from '../observability/log';
 import { claimPorts } from './stack-ports';
-import { removeStackHolder, writeStackHolder } from './stack-holder';
+import { removeStackHolder, removeStackRecord, writeStackHolder, writeStackRecord } from './stack-record';
 import type { StackRecord } from './stack-record';
-import { removeStackRecord, writeStackRecord } from './stack-record';
-import { explainStateFolder } from './state-folder';
-import type { SupervisedProcess } from './supervised-process';
 import { superviseProcess } from './supervised-process';
-import type { TemporalPart } from './supervised-temporal';
+import type { SupervisedProcess } from './supervised-process';
 import { superviseTemporal } from './supervised-temporal';
+import type { TemporalPart } from './supervised-temporal';
 
 /** Temporal, the conversion service and a worker, running for as long as this process does. */
 export interface Stack {
@@ -34,7 +32,7 @@ export interface Stack {
   stop(): Promise<void>;
 }
 
-export interface StartStackOptions {
+interface StartStackOptions {
   startedBy: StackRecord['startedBy'];
   /** `false`: throw when another process runs the stack. Default: wait until it has ended. */
   wait?: boolean;
@@ -42,6 +40,9 @@ export interface StartStackOptions {
   onStart?: () => void;
   signal?: AbortSignal;
 }
+
+/** What a command starts for each process of a stack: compiled code, also when a test runs the source. */
+const mainFile = path.resolve(__dirname, '../../dist/main.js');
 
 /** Longer than a service takes to end (10 s for the answers under way). */
 const leftOverServiceTimeoutMs = 15_000;

@@ -1,10 +1,10 @@
-import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CommandError } from '../command-error';
 
-export interface SupervisedProcessOptions {
+interface SupervisedProcessOptions {
   /** For messages: `worker`. */
   name: string;
   /** A JavaScript file and its arguments. */

@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { searchAttributeTypes } from 'temporal-file-conversion/internal/shared/search-attributes';
+import type { CommandContext } from '../command-context';
 import { temporalTarget } from '../config/temporal-connection';
-import type { RunningTemporalServer, StartOptions } from '../dev-server';
 import {
-  TemporalServerError,
   adoptTemporalServer,
   defaultCacheDir,
   obtainTemporalCli,
   portNear,
   readServerRecord,
   startTemporalServer,
+  TemporalServerError,
 } from '../dev-server';
-import type { CommandContext } from '../command-context';
+import type { RunningTemporalServer, StartOptions } from '../dev-server';
 import { aborted } from './parent-process';
 
 /** The Temporal of a stack: somebody's, or a dev server of our own. */
@@ -22,7 +22,7 @@ export interface TemporalPart {
   stop(): Promise<void>;
 }
 
-export interface SuperviseTemporalOptions {
+interface SuperviseTemporalOptions {
   dbFilename: string;
   logFile: string;
   /** Of a server that has to be started; one that is left over has its own. */

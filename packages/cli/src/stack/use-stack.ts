@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { aliveWorkers } from 'temporal-file-conversion/internal/client/task-queue-workers';
-import type { TemporalTarget } from '../config/temporal-connection';
-import { temporalTarget } from '../config/temporal-connection';
-import { TemporalServerError } from '../dev-server';
 import { requireStackAllowed, requireTemporalAllowed } from '../allowed-origins';
 import type { CommandContext } from '../command-context';
 import { interrupted } from '../command-error';
-import type { StackRecord } from './stack-record';
-import { readLiveStack } from './stack-record';
-import type { StackInUse } from './stack-in-use';
+import { temporalTarget } from '../config/temporal-connection';
+import type { TemporalTarget } from '../config/temporal-connection';
+import { TemporalServerError } from '../dev-server';
 import { connect } from './stack-in-use';
-import type { Stack } from './start-stack';
+import type { StackInUse } from './stack-in-use';
+import { readLiveStack } from './stack-record';
+import type { StackRecord } from './stack-record';
 import { startStack } from './start-stack';
+import type { Stack } from './start-stack';
 
 const lockRetryMs = 200;
 

@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { describeConfig } from '../../src/config';
-import type { Environment } from '../../src/config';
+import { describeConfig } from '../../src/commands/config';
+import type { Environment } from '../../src/config/layers';
 import { mainApp, useConfigFolder } from './config-folder';
 
 const folder = useConfigFolder();

@@ -3,17 +3,15 @@ import type { Waiting } from 'temporal-file-conversion/internal/client/job-waiti
 import { planRetry } from 'temporal-file-conversion/internal/client/retry-job';
 import type { TimelineEntry } from 'temporal-file-conversion/internal/history/job-history';
 import type { CommandContext } from '../../command-context';
-import type { ExitCode } from '../../exit';
-import { exitCodes } from '../../exit';
-import { fileSize, formatTable } from '../../table';
-import { printable } from '../../terminal-text';
-import { bothTimes, timeCells, timeHeads } from '../../shown-time';
+import { exitCodes } from '../../command-error';
+import type { ExitCode } from '../../command-error';
+import { fileSize, formatTable, printable } from '../../output/text';
+import { bothTimes, timeCells, timeHeads } from '../../output/times';
 import type { OpenTemporal } from '../../stack/open-temporal';
-import { nextStep } from '../../waiting/next-step';
-import type { NextStep } from '../../waiting/stall';
+import { nextStep } from '../../waiting/explain-stall';
 import { untilText } from '../../waiting/stall';
+import type { NextStep } from '../../waiting/stall';
 import { typed, uiLink, withJob } from './open-job';
-import { shownDuration } from './shown-duration';
 
 /** `fileconv job show`: what a job did, what it waits for, and what to type next. Needs no worker. */
 export async function jobShow(context: CommandContext, workflowId: string): Promise<ExitCode> {
@@ -140,4 +138,20 @@ function nextCommand(job: JobInspection, { isLocal }: Pick<OpenTemporal, 'isLoca
     case 'none':
       return undefined;
   }
+}
+
+/** `350 ms`, `4.2 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`. */
+function shownDuration(ms: number): string {
+  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
+  const seconds = ms / 1_000;
+  if (seconds < 59.95) return `${seconds.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  if (whole < 3_600) return two(whole, [60, 'min'], [1, 's']);
+  if (whole < 86_400) return two(whole, [3_600, 'h'], [60, 'min']);
+  return two(whole, [86_400, 'd'], [3_600, 'h']);
+}
+
+function two(seconds: number, [large, largeName]: [number, string], [small, smallName]: [number, string]): string {
+  const rest = Math.floor((seconds % large) / small);
+  return `${Math.floor(seconds / large)} ${largeName}${rest === 0 ? '' : ` ${rest} ${smallName}`}`;
 }

@@ -1,7 +1,7 @@
 import { packageVersion } from 'temporal-file-conversion/internal/api/package-version';
-import type { Environment } from '../../config';
-import type { Tracing } from './start-tracing';
 import { CommandError } from '../../command-error';
+import type { Environment } from '../../config/layers';
+import type { Tracing } from './start-tracing';
 
 /** Optional packages: whoever wants traces installs them. */
 const packages =

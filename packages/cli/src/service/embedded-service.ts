@@ -1,0 +1,64 @@
+import { readlinkSync } from 'node:fs';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { z } from 'zod';
+import type { CommandContext } from '../command-context';
+import { isAlive } from '../stack/parent-process';
+import { isLoopback, readLiveStack } from '../stack/stack-record';
+
+const schema = z.object({
+  pid: z.int(),
+  /** In which the id means that process: containers may share a data folder. */
+  pidNamespace: z.string(),
+  url: z.url().refine((url) => isLoopback(new URL(url).hostname)),
+});
+
+/**
+ * Where the embedded service of this configuration is: what runs on its folders says so, whichever Temporal is used; otherwise only what somebody has
+ * spelt out. Undefined when neither is: at the port that it would have by default, somebody else's may listen.
+ */
+export async function embeddedServiceUrl(context: CommandContext): Promise<string | undefined> {
+  const { values, origins } = context.config;
+  const running =
+    (await readLiveStack(values.state.dir))?.service.url ?? (await readRecord(values.service.dataDir))?.url;
+  const isSpelledOut = ['service.host', 'service.port'].some((key) => origins[key] !== undefined);
+  return running ?? (isSpelledOut ? configuredServiceUrl(context) : undefined);
+}
+
+/** Where the configuration would have it. */
+export function configuredServiceUrl({ config }: Pick<CommandContext, 'config'>): string {
+  const { host, port } = config.values.service;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** To be called by a service that listens: `<data>/service.json`. */
+export async function writeServiceRecord(dataDir: string, url: string): Promise<void> {
+  const temporary = `${fileOf(dataDir)}.${process.pid}.tmp`;
+  await writeFile(temporary, `${JSON.stringify({ pid: process.pid, pidNamespace: pidNamespace(), url })}\n`);
+  await rename(temporary, fileOf(dataDir));
+}
+
+export async function removeServiceRecord(dataDir: string): Promise<void> {
+  await rm(fileOf(dataDir), { force: true });
+}
+
+async function readRecord(dataDir: string): Promise<z.infer<typeof schema> | undefined> {
+  try {
+    const record = schema.parse(JSON.parse(await readFile(fileOf(dataDir), 'utf8')));
+    return record.pidNamespace !== pidNamespace() || isAlive(record.pid) ? record : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function fileOf(dataDir: string): string {
+  return path.join(dataDir, 'service.json');
+}
+
+function pidNamespace(): string {
+  try {
+    return readlinkSync('/proc/self/ns/pid');
+  } catch {
+    return '';
+  }
+}

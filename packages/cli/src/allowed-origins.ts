@@ -1,7 +1,8 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { shellWord } from 'temporal-file-conversion/internal/batch/report/wording';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
+import { replaceFile } from 'temporal-file-conversion/internal/storage/replace-file';
 import { z } from 'zod';
 import type { CommandContext } from './command-context';
 import { CommandError } from './command-error';
@@ -138,9 +139,7 @@ export async function allow(context: CommandContext, more: readonly AllowedOrigi
   const file = fileOf(context);
   const others = (await readAllowed(context)).filter((each) => !more.some((one) => one.file === each.file));
   await mkdir(path.dirname(file), { recursive: true });
-  const temporary = `${file}.${process.pid}.new`;
-  await writeFile(temporary, `${JSON.stringify([...others, ...more], undefined, 2)}\n`, { mode: 0o600 });
-  await rename(temporary, file);
+  await replaceFile(file, `${JSON.stringify([...others, ...more], undefined, 2)}\n`, { mode: 0o600 });
 }
 
 async function readAllowed(context: CommandContext): Promise<AllowedOrigin[]> {

@@ -1,4 +1,4 @@
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { shellWord } from 'temporal-file-conversion/internal/batch/report/wording';
@@ -10,6 +10,7 @@ import {
 } from 'temporal-file-conversion/internal/shared/choices';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import { makeFolder } from 'temporal-file-conversion/internal/storage/make-folder';
+import { replaceFile } from 'temporal-file-conversion/internal/storage/replace-file';
 import { z } from 'zod';
 import { CommandError } from '../command-error';
 import type { RunFlags } from './settings';
@@ -40,11 +41,7 @@ const fileName = 'settings.json';
 /** Kept beside the runs, so that `batch retry` does as the run before it did. */
 export async function saveSettings(batchFolder: string, settings: JobSettings): Promise<void> {
   await makeFolder(batchFolder);
-  const file = path.join(batchFolder, fileName);
-  // Two commands may start the same batch at once.
-  const temporary = `${file}.${process.pid}.new`;
-  await writeFile(temporary, `${JSON.stringify(settings, undefined, 2)}\n`);
-  await rename(temporary, file);
+  await replaceFile(path.join(batchFolder, fileName), `${JSON.stringify(settings, undefined, 2)}\n`);
 }
 
 /** Undefined when no run has been started. @throws CommandError when the file is damaged. */

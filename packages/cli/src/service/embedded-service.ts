@@ -1,6 +1,7 @@
 import { readlinkSync } from 'node:fs';
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { replaceFile } from 'temporal-file-conversion/internal/storage/replace-file';
 import { z } from 'zod';
 import type { CommandContext } from '../command-context';
 import { isAlive } from '../stack/parent-process';
@@ -33,9 +34,7 @@ export function configuredServiceUrl({ config }: Pick<CommandContext, 'config'>)
 
 /** To be called by a service that listens: `<data>/service.json`. */
 export async function writeServiceRecord(dataDir: string, url: string): Promise<void> {
-  const temporary = `${fileOf(dataDir)}.${process.pid}.tmp`;
-  await writeFile(temporary, `${JSON.stringify({ pid: process.pid, pidNamespace: pidNamespace(), url })}\n`);
-  await rename(temporary, fileOf(dataDir));
+  await replaceFile(fileOf(dataDir), `${JSON.stringify({ pid: process.pid, pidNamespace: pidNamespace(), url })}\n`);
 }
 
 export async function removeServiceRecord(dataDir: string): Promise<void> {

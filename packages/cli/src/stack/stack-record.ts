@@ -1,5 +1,6 @@
-import { open, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { replaceFile } from 'temporal-file-conversion/internal/storage/replace-file';
 import { z } from 'zod';
 import { isAlive } from './parent-process';
 
@@ -30,15 +31,7 @@ function recordFile(stateDir: string): string {
 }
 
 export async function writeStackRecord(stateDir: string, record: StackRecord): Promise<void> {
-  const temporary = `${recordFile(stateDir)}.${record.pid}.tmp`;
-  const file = await open(temporary, 'w');
-  try {
-    await file.writeFile(`${JSON.stringify(record, undefined, 2)}\n`);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(temporary, recordFile(stateDir));
+  await replaceFile(recordFile(stateDir), `${JSON.stringify(record, undefined, 2)}\n`);
 }
 
 /** What stands there may be left over from a crash: only who holds the stack's lock is alive. */
@@ -72,9 +65,7 @@ function holderFile(stateDir: string): string {
 /** To be called by whoever has just got the lock. */
 export async function writeStackHolder(stateDir: string, startedBy: StackHolder['startedBy']): Promise<void> {
   const holder: StackHolder = { pid: process.pid, startedBy, since: new Date().toISOString() };
-  const temporary = `${holderFile(stateDir)}.${process.pid}.tmp`;
-  await writeFile(temporary, `${JSON.stringify(holder)}\n`);
-  await rename(temporary, holderFile(stateDir));
+  await replaceFile(holderFile(stateDir), `${JSON.stringify(holder)}\n`);
 }
 
 /** Undefined when nobody has said so, or when who has is dead. */

@@ -4,7 +4,7 @@ import { CommandError, exitCodes } from '../command-error';
 import type { ExitCode } from '../command-error';
 import { mask } from '../config/app-token';
 import type { Config } from '../config/config';
-import { formatDuration } from '../config/duration';
+import { writtenDuration } from '../config/duration';
 import { camelCase, keysOfSection } from '../config/keys';
 import type { LoadedConfig } from '../config/load-config';
 import { formatTable } from '../output/text';
@@ -50,7 +50,7 @@ export function describeConfig(loaded: LoadedConfig): ConfigRow[] {
     for (const key of keys) {
       const value = table.get(camelCase(key));
       const isDuration = section === 'policies' && typeof value === 'number' && key !== 'max_resubmissions';
-      add(`${section}.${key}`, isDuration ? formatDuration(value) : value);
+      add(`${section}.${key}`, isDuration ? writtenDuration(value) : value);
     }
   }
   for (const app of Object.values(values.apps)) {

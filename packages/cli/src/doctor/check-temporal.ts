@@ -18,7 +18,10 @@ import { broken, compareClocks, ok, reasonOf, skipped } from './finding';
 import type { Finding } from './finding';
 
 const parts = ['namespace', 'search attributes', 'workers', 'clock beside Temporal'] as const;
+const encryptionPart = 'encryption';
 const callTimeoutMs = 10_000;
+/** gRPC's `NOT_FOUND`, which the SDK exports no name of. */
+const grpcNotFound = 5;
 
 /** Temporal, and what a conversion needs of it. */
 export async function checkTemporal(context: CommandContext): Promise<Finding[]> {
@@ -60,7 +63,7 @@ async function checkNamespace(client: Client): Promise<Finding> {
     await client.workflowService.describeNamespace({ namespace });
     return ok('namespace', namespace);
   } catch (error) {
-    const isUnknown = isGrpcServiceError(error) && (error.code as number) === 5;
+    const isUnknown = isGrpcServiceError(error) && (error.code as number) === grpcNotFound;
     const says = isUnknown ? `Temporal has no namespace ${namespace}` : `${namespace}: ${reasonOf(error)}`;
     const cure = `Correct TEMPORAL_NAMESPACE, or create it: temporal operator namespace create --namespace ${namespace}`;
     return broken('namespace', says, cure);
@@ -114,8 +117,6 @@ async function checkClock(client: Client): Promise<Finding> {
     : skipped('clock beside Temporal', 'the server does not tell');
 }
 
-const part = 'encryption';
-
 /** Undefined when there are keys, or none are asked for. */
 async function unusableKeys(context: CommandContext): Promise<Finding | undefined> {
   try {
@@ -123,7 +124,7 @@ async function unusableKeys(context: CommandContext): Promise<Finding | undefine
     return undefined;
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
-    return broken(part, error.message, 'Correct encryption.key_file or key_env: fileconv config show');
+    return broken(encryptionPart, error.message, 'Correct encryption.key_file or key_env: fileconv config show');
   }
 }
 
@@ -139,7 +140,7 @@ async function checkEncryption(context: CommandContext, client: Client): Promise
     }
   } catch (error) {
     if (!(error instanceof DecryptionError)) throw error;
-    return [broken(part, `the newest job: ${error.problem}`, capitalised(error.cure))];
+    return [broken(encryptionPart, `the newest job: ${error.problem}`, capitalised(error.cure))];
   }
   const keys = await readEncryptionKeys(context);
   if (!keys) return [];
@@ -149,7 +150,7 @@ async function checkEncryption(context: CommandContext, client: Client): Promise
     ...(others.length > 0 ? [`also reads ${others.join(', ')}`] : []),
     ...(isSeen ? ['the newest job can be read'] : []),
   ];
-  return [ok(part, says.join('; '))];
+  return [ok(encryptionPart, says.join('; '))];
 }
 
 function capitalised(text: string): string {

@@ -5,7 +5,7 @@ import type { ListedSweepSchedule } from 'temporal-file-conversion/internal/clie
 import type { CommandContext } from '../../command-context';
 import { CommandError, exitCodes } from '../../command-error';
 import type { ExitCode } from '../../command-error';
-import { formatDuration } from '../../config/duration';
+import { writtenDuration } from '../../config/duration';
 import { formatTable, printable } from '../../output/text';
 import { bothTimes, timeCells, timeHeads } from '../../output/times';
 import { withTemporal } from '../../stack/open-temporal';
@@ -26,7 +26,7 @@ export async function listSchedules(context: CommandContext): Promise<ExitCode> 
 }
 
 function toRow({ name, work, isPaused, lastRunAt, nextRunAt }: ListedSweepSchedule): string[] {
-  const every = work?.everyMs === undefined ? '' : `every ${formatDuration(work.everyMs)}`;
+  const every = work?.everyMs === undefined ? '' : `every ${writtenDuration(work.everyMs)}`;
   const zone = work?.timeZone === undefined ? '' : ` ${work.timeZone}`;
   return [
     name,

@@ -14,10 +14,10 @@ import type { StackRecord } from './stack/stack-record';
 
 const schema = z.array(z.object({ file: z.string(), origin: z.string(), what: z.string() }));
 
-/** A person has said: this configuration file may send this there. */
+/** A person's permission for a configuration file to send something somewhere. */
 type AllowedOrigin = z.infer<typeof schema>[number];
 
-/** Where something goes that is not for everybody, and which key of the configuration says so. */
+/** Where something confidential would be sent, and the configuration key that says so. */
 interface Recipient {
   key: string;
   origin: string;
@@ -36,7 +36,7 @@ export function requireServiceAllowed(context: CommandContext, url: string): Pro
 }
 
 /**
- * Temporal: a stranger's would learn of files and give our worker jobs of its own, which read and write what they please.
+ * A stranger's Temporal would learn about files, and could give our worker jobs that read and write any file.
  * @throws CommandError `ORIGIN_NOT_ALLOWED`
  */
 export async function requireTemporalAllowed(context: CommandContext): Promise<void> {
@@ -45,7 +45,7 @@ export async function requireTemporalAllowed(context: CommandContext): Promise<v
 }
 
 /**
- * The receiver of callbacks: a stranger's would learn of jobs and of their results.
+ * A stranger's callback receiver would learn about jobs and their results.
  * @throws CommandError `ORIGIN_NOT_ALLOWED`
  */
 export async function requireCallbacksAllowed(context: CommandContext): Promise<void> {
@@ -53,8 +53,8 @@ export async function requireCallbacksAllowed(context: CommandContext): Promise<
 }
 
 /**
- * A stack that runs for one of this machine's Temporals is on this machine. The record of one may have come with the folder, as a configuration does, and
- * one that runs for somebody's Temporal is used by whoever names that.
+ * The record of a stack may have come with the folder, as a configuration may. A record whose Temporal is on another machine is
+ * therefore refused; whoever wants that Temporal names it.
  * @throws CommandError `ORIGIN_NOT_ALLOWED`
  */
 export function requireStackAllowed({ config }: CommandContext, { temporal: { address } }: StackRecord): void {
@@ -66,8 +66,8 @@ export function requireStackAllowed({ config }: CommandContext, { temporal: { ad
 }
 
 /**
- * Refuses to send anything where a configuration file wants it that nobody has named: it lay in the folder, which may be somebody else's. This machine
- * is no stranger.
+ * Refuses recipients beyond this machine when the configuration file was found in the folder, which may be somebody else's, and not
+ * named by the user.
  */
 async function requireAllowed(context: CommandContext, recipient: Recipient): Promise<void> {
   const { file, isFound } = context.config;
@@ -153,7 +153,7 @@ async function readAllowed(context: CommandContext): Promise<AllowedOrigin[]> {
   }
 }
 
-/** In the user's own folder: what lies beside the configuration would come with it. */
+/** In the user's own folder: a file beside the configuration could come along with it. */
 function fileOf({ env, homeDir }: CommandContext): string {
   const { XDG_CONFIG_HOME: chosen } = env;
   const folder = chosen === undefined || chosen === '' ? path.join(homeDir, '.config') : chosen;

@@ -24,24 +24,24 @@ export interface CommonOptions {
 export interface CommandContext extends ProcessContext {
   output: Output;
   config: LoadedConfig;
-  /** What no line of a log may hold; whoever reads a secret tells it. */
+  /** Masks secrets in logs; whoever reads a secret adds it here. */
   secrets: SecretMask;
 }
 
 /** Reads the configuration and settles where output goes. */
 export async function openContext(host: ProcessContext, options: CommonOptions): Promise<CommandContext> {
   const output = createOutput({ ...host, json: options.json === true });
-  // Here, not above: neither help nor a misspelt option should wait for it to load.
+  // Loaded here: neither help nor a misspelt option should wait for it.
   const { loadConfig } = await import('./config/load-config.js');
   const config = await loadConfig({ cwd: host.cwd, env: host.env, file: options.config });
   for (const warning of config.warnings) output.warn(warning);
   return { ...host, output, config, secrets: new SecretMask() };
 }
 
-/** Runs a command with what its common options stand for. */
+/** Runs a command with the context that its common options describe. */
 export type Runner = (options: CommonOptions, run: (context: CommandContext) => Promise<ExitCode>) => Promise<void>;
 
-/** What the folders of commands build theirs with. */
+/** What the register functions build commands with. */
 export interface CommandTools {
   common: (command: Command) => Command;
   examples: (...lines: string[]) => string;

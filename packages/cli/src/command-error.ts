@@ -3,7 +3,7 @@ import { ConfigError } from './config/errors';
 import type { Output } from './output/output';
 import { printable } from './output/text';
 
-/** What a shell sees. */
+/** Exit codes. */
 export const exitCodes = {
   ok: 0,
   /** Something could not be done. */
@@ -58,7 +58,7 @@ export class CommandError extends Error {
   }
 }
 
-/** Of a command that was asked to end before it had begun anything. */
+/** For a command that was interrupted before it started anything. */
 export function interrupted(cause: unknown): CommandError {
   return new CommandError('INTERRUPTED', ['Interrupted before any job was started.'], { cause });
 }
@@ -97,7 +97,7 @@ function readFailure(error: unknown): CommandFailure {
   };
 }
 
-/** Told by its name: most commands never load Temporal's client. */
+/** Recognised by name: most commands never load Temporal's client. */
 function isOfTemporal(error: unknown): error is Error {
   return error instanceof Error && error.name === 'ServiceError';
 }
@@ -118,7 +118,7 @@ const reasons: Readonly<Record<string, string>> = {
   ENOSPC: 'no space is left on the device',
 };
 
-/** What to throw when the state folder could not be used; any other error comes back as it is. */
+/** The error to throw when the state folder can't be used; other errors are returned unchanged. */
 export function explainStateFolder(stateDir: string, error: unknown): unknown {
   return explainFolder(error, {
     problem: `The state folder ${stateDir} cannot be written to`,
@@ -126,7 +126,7 @@ export function explainStateFolder(stateDir: string, error: unknown): unknown {
   });
 }
 
-/** The same for any folder that keeps state, or for a file in it. */
+/** The same for any folder with state, or a file in it. */
 export function explainFolder(error: unknown, { problem, advice }: { problem: string; advice: string }): unknown {
   const reason = reasons[systemErrorCode(error) ?? ''];
   if (reason === undefined) return error;

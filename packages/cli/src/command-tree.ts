@@ -19,7 +19,7 @@ export function buildCommands(output: Output, run: Runner): Command {
     .description('Durable file conversion: every file is a Temporal workflow that survives crashes.')
     .version(packageVersion())
     .exitOverride()
-    // Complaints are told by whoever catches them: in one line, or as JSON.
+    // Errors are reported where they are caught: in one line, or as JSON.
     .configureOutput({
       writeOut: (text) => output.print(text.trimEnd()),
       writeErr: (text) => {

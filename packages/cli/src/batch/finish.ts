@@ -15,11 +15,11 @@ interface EndedBatch {
   stack: Pick<StackInUse, 'client' | 'uiUrl'>;
   name: string;
   result: ConversionBatchResult;
-  /** Write the report also where there is one. */
+  /** Write the report even if there is one. */
   anew?: boolean;
 }
 
-/** Says how a run went that has ended, and writes its report where the batch itself has not. */
+/** Reports how a run ended, and writes its report if the batch has not done so. */
 export async function finishBatch(
   { output }: CommandContext,
   { stack, name, result, anew = false }: EndedBatch,

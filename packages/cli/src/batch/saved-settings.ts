@@ -15,7 +15,7 @@ import { z } from 'zod';
 import { CommandError } from '../command-error';
 import type { RunFlags } from './settings';
 
-/** How the jobs of a batch are to be done: all of the workflow's input but what a plan says. */
+/** Settings of a batch's jobs: the workflow's input without what comes from the plan. */
 export type JobSettings = Omit<ConversionBatchInput, 'folder' | 'items' | 'historyLimit' | 'resubmit'>;
 
 const duration = z.union([z.number(), z.string()]);
@@ -38,7 +38,7 @@ const schema = z.object({
 
 const fileName = 'settings.json';
 
-/** Kept beside the runs, so that `batch retry` does as the run before it did. */
+/** Kept beside the runs, for `batch retry`. */
 export async function saveSettings(batchFolder: string, settings: JobSettings): Promise<void> {
   await makeFolder(batchFolder);
   await replaceFile(path.join(batchFolder, fileName), `${JSON.stringify(settings, undefined, 2)}\n`);
@@ -69,10 +69,10 @@ interface JoinedBatch {
   earlier: JobSettings | undefined;
 }
 
-/** Of a batch that runs already: which of the flags it takes no notice of, and what to type. Undefined when there is none. */
+/** Which flags have no effect on a batch that already runs, and what to type instead. Undefined when all have. */
 export function tellUnheeded({ name, flags, settings, earlier }: JoinedBatch): string | undefined {
   const typed = [
-    // Nobody has kept whether the batch under way has it.
+    // Whether the running batch has it is not recorded.
     flags.resubmit === true && '--resubmit',
     flags.window !== undefined && settings.window !== earlier?.window && '--window',
     flags.mode && settings.mode !== earlier?.mode && '--mode',

@@ -51,7 +51,7 @@ export async function settleBatch(
   const name = flags.name ?? defaultName(sources, { ...flags, cwd, out, isHidden: isEncrypting(context) });
   checkName(name);
   const { template } = flags;
-  // Any other service is asked once the files are known, for each pair of formats.
+  // Any other service is asked for each pair of formats once the files are known.
   const extensions = isEmbedded(context, app) ? await knownExtensions() : new Map<string, string>();
   return {
     name,
@@ -119,8 +119,8 @@ function whatToConvert(
 }
 
 /**
- * The same for the same command in the same folder, and readable: `letters-pdf-3f9a1c`. Names of batches are never encrypted: `isHidden` makes it
- * `batch-3f9a1c0e82d7`.
+ * The same for the same command in the same folder, and readable: `letters-pdf-3f9a1c`. Names of batches are not encrypted; with
+ * `isHidden` it is `batch-3f9a1c0e82d7`.
  */
 export function defaultName(
   sources: readonly string[],
@@ -146,7 +146,7 @@ export function defaultName(
   return [readable, to, digest.slice(0, 6)].filter((part) => part !== undefined).join('-');
 }
 
-/** @throws CommandError: it becomes a folder's name and the workflow's id. */
+/** @throws CommandError when it can't be the name of a folder and the id of a workflow. */
 export function checkName(name: string): void {
   if (/^[\p{L}\p{N}][\p{L}\p{N}._ -]{0,99}$/u.test(name) && !/[. ]$/.test(name)) return;
   throw usage(

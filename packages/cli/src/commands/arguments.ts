@@ -8,7 +8,7 @@ import {
 import { formatNameOf } from 'temporal-file-conversion/internal/shared/format-name';
 import { parseDurationMs } from '../config/duration';
 
-/** Ends with a complaint about what is empty: nothing has an empty id, name or path, but a variable of a script may be unset. */
+/** Refuses empty arguments and options: they come from unset variables of scripts. */
 export function refuseEmpty(command: Command): void {
   const { args, registeredArguments, options } = command;
   const argument = args.indexOf('');
@@ -31,7 +31,7 @@ export function collect(value: string, before: string[]): string[] {
   return [...before, value];
 }
 
-/** How long ago, or when. Days begin in UTC, in which times are shown. */
+/** A duration ago, or a time. Days begin in UTC. */
 export function pointInTime(text: string): Date {
   if (text === 'today') return new Date(new Date().setUTCHours(0, 0, 0, 0));
   const ago = parseDurationMs(text);

@@ -5,7 +5,7 @@ import type { ExitCode } from '../command-error';
 import { embeddedApp } from '../config/schema';
 import { withTemporal } from '../stack/open-temporal';
 
-/** `fileconv credits restored`: every job of an app that is parked for vCredits goes on at once. */
+/** `fileconv credits restored`: resumes every job of an app that is parked for vCredits. */
 export async function creditsRestored(context: CommandContext, flags: { app?: string }): Promise<ExitCode> {
   const { config, output } = context;
   const app = flags.app ?? config.values.defaultApp;

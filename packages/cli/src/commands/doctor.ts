@@ -8,7 +8,7 @@ import { checkTemporal } from '../doctor/check-temporal';
 import type { Finding } from '../doctor/finding';
 import { printable } from '../output/text';
 
-/** `fileconv doctor`: looks at every part, and says of a broken one what to do. Exit code 1 when any is. */
+/** `fileconv doctor`: checks every part, and says how to fix what is broken. Exit code 1 when anything is. */
 export async function doctor(context: CommandContext, flags: { app?: string }): Promise<ExitCode> {
   const { output, config } = context;
   const { apps, defaultApp } = config.values;

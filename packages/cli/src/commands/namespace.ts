@@ -81,7 +81,7 @@ async function register(
   }
 }
 
-/** What somebody with more rights types to register search attributes. Temporal Cloud has a tool of its own for this. */
+/** Commands that register search attributes, for somebody with more rights. Temporal Cloud has its own tool for this. */
 export function registrationCommands(
   { address, namespace }: { address: string; namespace: string },
   missing: readonly string[],

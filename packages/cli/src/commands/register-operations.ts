@@ -107,7 +107,7 @@ export function addLimit(program: Command, { common, examples, run }: CommandToo
     );
 }
 
-/** 0 would stop every job, which nobody who types a limit wants to find out by waiting. */
+/** 0 is refused: it would stop every job. */
 function perSecond(text: string): number {
   const value = Number(text);
   if (!Number.isFinite(value) || value <= 0) throw new InvalidArgumentError('It must be a number above 0.');

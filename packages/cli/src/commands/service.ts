@@ -31,7 +31,7 @@ export async function service(context: CommandContext): Promise<ExitCode> {
     await metrics?.endpoint.close();
     throw notStarted(error, { ...settings, stateDir: config.values.state.dir });
   });
-  // One after the other: a fault may be for an app that the accounts file has just been given.
+  // In this order: a fault may name an app that was just added to the accounts file.
   reload = () => void running.reloadAccounts().then(() => running.reloadFaults());
   health?.begin(() => Promise.resolve(running.isUsable() ? undefined : 'its database does not answer'));
   await writeServiceRecord(settings.dataDir, running.url);
@@ -83,7 +83,7 @@ export async function service(context: CommandContext): Promise<ExitCode> {
   }
 }
 
-/** With lines to paste into another terminal. The token itself is for a person who looks: what is no terminal may be a log. */
+/** With lines to paste into another terminal. The token is shown only on a terminal: anything else may be a log. */
 async function describeService(
   { url, appId, tokenFile }: { url: string; appId: string; tokenFile: string },
   isTerminal: boolean,
@@ -112,7 +112,7 @@ function inMilliseconds(seconds: number): number {
   return Math.ceil(seconds * 1_000);
 }
 
-/** One line for whoever starts it, with the key or the file to change. */
+/** One line that names the key or the file to change. */
 function notStarted(error: unknown, { host, port, dataDir, stateDir }: NotStarted): CommandError {
   if (error instanceof AccountsFileError || error instanceof FaultsFileError) {
     return new CommandError('INPUT_UNUSABLE', [error.message], { cause: error });
@@ -125,7 +125,7 @@ function notStarted(error: unknown, { host, port, dataDir, stateDir }: NotStarte
   return new CommandError('SERVICE_UNUSABLE', [`The conversion service can't start: ${reason}`], { cause: error });
 }
 
-/** A data folder that is there, or was put elsewhere, is not mended by another state folder. */
+/** Another state folder does not help when the data folder itself can't be used, or is configured elsewhere. */
 function explainDataFolder(error: unknown, { dataDir, stateDir }: { dataDir: string; stateDir: string }): unknown {
   const isOwn = existsSync(dataDir) || path.relative(stateDir, dataDir).startsWith('..');
   if (!isOwn) return explainStateFolder(stateDir, error);

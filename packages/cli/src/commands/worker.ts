@@ -49,7 +49,7 @@ export async function worker(context: CommandContext, flags: { unversioned?: boo
   const dataConverter = await openDataConverter(context);
   const { deploymentName, buildId } = values.worker;
   const version = buildId === undefined || flags.unversioned ? undefined : { deploymentName, buildId };
-  // Not before all else is settled: once it is there, only a connection that is closed lets this process end.
+  // After all that may fail: once the runtime is there, the process ends only when its connection is closed.
   installWorkerRuntime({ log, level: values.log.level, metricsAddress });
   const connection = await connect(target);
   const conversionWorker = await createConversionWorker({
@@ -117,7 +117,7 @@ export async function worker(context: CommandContext, flags: { unversioned?: boo
   return exitCodes.ok;
 }
 
-/** Also one that was asked to end while it started: it takes no notice of that until it runs. */
+/** A worker that is asked to end while it starts ignores that until it runs. */
 async function drain(worker: Worker): Promise<void> {
   while (worker.getState() === 'INITIALIZED') await sleep(startCheckMs);
   if (worker.getState() === 'RUNNING') worker.shutdown();
@@ -128,7 +128,7 @@ async function embeddedApps(context: CommandContext) {
   if (!isEmbedded(context, embeddedApp)) return {};
   const running = await embeddedServiceUrl(context);
   if (running === undefined && context.config.values.defaultApp !== embeddedApp) return {};
-  // One that does not run yet begins where the configuration says.
+  // A service that does not run yet will listen where the configuration says.
   return { [embeddedApp]: await embeddedProfile(context, running ?? configuredServiceUrl(context)) };
 }
 

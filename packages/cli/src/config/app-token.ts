@@ -8,7 +8,7 @@ import type { Environment, Layer } from './layers';
 const tokenKeys = ['token_env', 'token_file'] as const;
 
 /**
- * Leaves one source of the token for each app: a variable's choice replaces the file's, whichever key each used.
+ * Leaves one source of the token for each app: the environment's replaces the file's, whichever key each used.
  * More than one in the same place, or none at all, is a problem.
  */
 export function resolveTokenSources(values: Layer['values'], appNames: readonly string[]): { problems: string[] } {
@@ -58,7 +58,7 @@ export async function readAppToken(
   if (content === undefined) throw refuse('is not set', 'export it where this runs');
   const token = content.trim();
   if (token === '') throw refuse('is empty', 'put the token there');
-  // A line break in it would reach fetch's own error message, token and all.
+  // With a line break, fetch would quote the token in its error message.
   if (!/^[\x21-\x7e]+$/.test(token)) throw refuse('holds more than one word of ASCII', 'put only the token there');
   if (source.from === 'file') await warnWhenShared(app.name, source.file, onWarning);
   return new Secret(token);
@@ -78,7 +78,7 @@ async function readTokenFile(name: string, file: string): Promise<string> {
 }
 
 async function warnWhenShared(name: string, file: string, onWarning: (message: string) => void): Promise<void> {
-  // Windows keeps no such bits.
+  // Windows has no such permission bits.
   if (process.platform === 'win32') return;
   const { mode } = await stat(file);
   if ((mode & 0o077) !== 0) {

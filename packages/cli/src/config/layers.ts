@@ -48,7 +48,7 @@ export function toTable(values: Layer['values']): Record<string, unknown> {
 const tableSchema = z.record(z.string(), z.unknown());
 
 /**
- * The values of a configuration file, with a problem for each name that means nothing.
+ * The values of a configuration file, with a problem for each unknown name.
  *
  * @throws ConfigError when the file cannot be read or is no TOML.
  */
@@ -63,7 +63,7 @@ export async function readConfigFile(file: string): Promise<Layer> {
     return layerOf(parse(content), file);
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
-    // The rest of the message draws the line itself, and that line may hold a token that somebody pasted.
+    // The rest of the message quotes the line, which may hold a pasted token.
     const reason = error.message.split('\n')[0]?.replace('Invalid TOML document: ', '') ?? 'unreadable';
     throw new ConfigError([
       `${file}:${error.line}:${error.column}: not valid TOML: ${reason}; correct that line, or name another file with --config`,
@@ -139,7 +139,7 @@ function reasonOf(error: unknown): string {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const prefix = 'FILECONV_';
-/** Read by the lookup of the file, not a key of it. */
+/** Names the file itself; no key. */
 const notKeys = ['FILECONV_CONFIG'];
 const appVariable = /^FILECONV_APPS_(.+)_(BASE_URL|APP_ID|TOKEN_ENV|TOKEN_FILE|TOKEN)$/;
 
@@ -165,7 +165,7 @@ export function readEnvironment(env: Environment, appNamesInFile: readonly strin
   function takeApp(part: string, suffix: string, content: string, origin: Origin): void {
     const name =
       appNamesInFile.find((each) => variablePartOf(each) === part) ?? part.toLowerCase().replaceAll('_', '-');
-    // The token itself is not taken over: what is kept is the name of the variable that holds it.
+    // Only the name of the variable is kept, not the token.
     if (suffix === 'TOKEN')
       layer.values.set(`apps.${name}.token_env`, { value: new EnvironmentText(origin.where), origin });
     else layer.values.set(`apps.${name}.${suffix.toLowerCase()}`, { value: new EnvironmentText(content), origin });

@@ -27,7 +27,7 @@ export interface LoadedConfig {
   warnings: string[];
   /** The file that was read. */
   file?: string;
-  /** Nobody has named the file: it lay in the folder. */
+  /** The file was found in the folder; nobody named it. */
   isFound?: true;
 }
 
@@ -50,7 +50,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConf
   if (!checked.success) {
     problems.push(...checked.error.issues.map((issue) => problemLine(issue.path.join('.'), issue.message, values)));
   }
-  // What a half-read file says about its apps would only mislead.
+  // With other problems, a message about missing apps could mislead.
   if (checked.success && problems.length === 0) {
     const defaultApp = checked.data.default_app;
     if (defaultApp !== embeddedApp && !Object.hasOwn(checked.data.apps, defaultApp)) {
@@ -128,7 +128,7 @@ function appsOf(values: FileValues, resolvePath: (key: string, value: string) =>
   return apps;
 }
 
-/** Metrics tell how much is converted for whom: other machines are told only when the configuration says so a second time. */
+/** Metrics show how much is converted for whom: serving them to other machines needs a second setting. */
 function ownAddressProblems(checked: FileValues, values: Layer['values']): string[] {
   if (checked.metrics.remote === 'on') return [];
   return (['worker', 'service', 'callbacks'] as const).flatMap((section) =>
@@ -141,7 +141,7 @@ function ownAddressProblems(checked: FileValues, values: Layer['values']): strin
   );
 }
 
-/** A codec server tells everything: other machines are answered only when they know a token. */
+/** A codec server decrypts everything: other machines need a token. */
 function codecProblems({ codec }: FileValues, values: Layer['values']): string[] {
   const hasToken = codec.token_env !== undefined || codec.token_file !== undefined;
   if (hasToken || /^(127(\.\d{1,3}){3}|::1|localhost)$/.test(codec.host)) return [];
@@ -156,7 +156,7 @@ function isUnprotected(baseUrl: string): boolean {
   return protocol === 'http:' && !loopback;
 }
 
-/** The policies that somebody set. The defaults are the workflow's own, so that a job's input shows only what is special about it. */
+/** Policies that were set explicitly. Defaults are the workflow's own, so that a job's input shows only what is special about it. */
 export function chosenPolicies(
   { values, origins }: LoadedConfig,
   flags: Partial<ConversionPolicies>,

@@ -2,7 +2,7 @@ import { BlockList, SocketAddress, isIP } from 'node:net';
 import { z } from 'zod';
 import { parseDurationMs } from './duration';
 
-/** A value out of an environment variable: a text, whatever the key's type is. A TOML value has its own type. */
+/** The value of an environment variable: always a text, whereas a TOML value has a type. */
 export class EnvironmentText {
   constructor(readonly text: string) {}
 }
@@ -22,8 +22,8 @@ declare module 'zod' {
 type Read<T> = (value: unknown) => T | undefined;
 
 /**
- * A key whose value must be what `read` accepts; `expected` completes "must be ...". `meta` says the same in JSON Schema, for a value in
- * the file: a text of the environment is none there.
+ * A key whose value must be what `read` accepts; `expected` completes "must be ...". `meta` says the same in JSON Schema, for values
+ * in the file.
  */
 function valueOf<T>(expected: string, meta: z.GlobalMeta, read: Read<T>) {
   const schema = z.unknown().transform((value, context): T => {
@@ -42,7 +42,7 @@ export function text() {
   });
 }
 
-/** The server puts a dot between it and a build id, and has names of its own. */
+/** The server joins it to a build id with a dot, and reserves names that begin with "__". */
 export function deploymentName() {
   return valueOf(
     'a text without dots and colons, not beginning with "__"',
@@ -103,7 +103,7 @@ export function listenAddress() {
   return valueOf('an IP address and a port, for example "127.0.0.1:9464"', meta, (value) => {
     const [, host = '', port = ''] = /^\[?([^[\]]+)\]?:(\d{1,5})$/.exec(textOf(value)?.trim() ?? '') ?? [];
     const family = isIP(host);
-    // Without brackets nobody can tell where an IPv6 address ends.
+    // Without brackets the end of an IPv6 address is ambiguous.
     if (family === 0 || (family === 6 && !/^\[.*\]:/.test(textOf(value)?.trim() ?? ''))) return undefined;
     if (Number(port) < 1 || Number(port) > 65_535) return undefined;
     return family === 6 ? `[${host}]:${Number(port)}` : `${host}:${Number(port)}`;
@@ -114,7 +114,7 @@ const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8);
 loopback.addAddress('::1', 'ipv6');
 
-/** Whether nobody beyond this machine can reach it; of an address that `listenAddress` has accepted. */
+/** Whether only this machine can reach an address that `listenAddress` accepted. */
 export function isLoopbackAddress(address: string): boolean {
   const host = address.slice(0, address.lastIndexOf(':')).replace(/[[\]]/g, '');
   return loopback.check(new SocketAddress({ address: host, family: isIP(host) === 6 ? 'ipv6' : 'ipv4' }));
@@ -132,7 +132,7 @@ export function baseUrl() {
     if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
       return refuse('must be an http or https URL, for example "https://api.example.com"');
     }
-    // The value itself is not repeated from here on: it may hold a password.
+    // From here on messages do not repeat the value: it may hold a password.
     if (url.username !== '' || url.password !== '') {
       return refuse('must not hold a user name or password: the token comes from token_env or token_file');
     }

@@ -30,10 +30,10 @@ export interface ConvertFlags {
   parallel: number;
 }
 
-/** The flags of `convert`, with what the configuration says where they are silent; the signal ends the command's wait. */
+/** The flags of `convert`, completed from the configuration; the signal ends the command's wait. */
 type ConvertSettings = ConvertFlags & { app: string; onExisting: OnExisting; signal: AbortSignal };
 
-/** Runs the jobs on the stack that runs already, or on one for this command, and tells how they end. */
+/** Runs the jobs on the running stack, or on one for this command, and reports how they end. */
 export async function convertOnStack(
   context: CommandContext,
   jobs: readonly PlannedJob[],
@@ -80,7 +80,7 @@ export async function convertOnStack(
   }
 }
 
-/** What the job waits for that was started first; while it does, others may wait for the same. */
+/** What the oldest job waits for; others may wait for the same. */
 async function explainOldest(
   reader: StallReader,
   inFlight: ReadonlyMap<string, string>,
@@ -93,7 +93,7 @@ async function explainOldest(
   return stall && { who: others === 0 ? file : `${file} (and ${others} more under way)`, stall };
 }
 
-/** One request tells a service that is down, or does not know us, before a job waits for it. That of workers elsewhere is theirs to know. */
+/** Asks the embedded service once, so that one that is down or refuses the token is noticed before a job waits for it. */
 async function proveReachable(
   context: CommandContext,
   { app, to, signal }: { app: string; to: string; signal: AbortSignal },

@@ -70,7 +70,7 @@ interface DestinationOptions {
 }
 
 /**
- * Settles where each result goes, and finds what would keep it from going there before anything is started.
+ * Decides where each result goes, and finds what would prevent that, before anything is started.
  * @throws CommandError with a line for each problem.
  */
 export async function planJobs(inputs: readonly ConvertInput[], options: DestinationOptions): Promise<PlannedJob[]> {
@@ -85,7 +85,7 @@ export async function planJobs(inputs: readonly ConvertInput[], options: Destina
   return jobs;
 }
 
-/** Two inputs with one result. File systems differ in whether case tells names apart; what some of them confuse is too close. */
+/** Two inputs with one result. Names that differ only in case count as one: some file systems confuse them. */
 function collisions(jobs: readonly PlannedJob[], cwd: string): string[] {
   const takenBy = new Map<string, ConvertInput>();
   return jobs.flatMap(({ input, destination }) => {
@@ -112,7 +112,7 @@ async function folderProblems(jobs: readonly PlannedJob[], options: DestinationO
   return problems.flat();
 }
 
-/** A folder that does not exist yet is made, in the nearest one that does. */
+/** A folder that does not exist yet will be made, so the nearest existing one is checked. */
 async function folderProblem(folder: string, writtenByUs: boolean): Promise<string | undefined> {
   let nearest = folder;
   try {
@@ -140,7 +140,7 @@ async function existingProblems(jobs: readonly PlannedJob[], options: Destinatio
     try {
       const found = await find(destination);
       if (!found) continue;
-      // Also by way of a link: inputs are never changed.
+      // Also through a link: inputs are never changed.
       const source = inputOf.get(identity(await stat(destination, { bigint: true }).catch(() => found)));
       if (source && onExisting !== 'rename') {
         const what = source === input ? `${input.file} would be replaced by its own result` : '';

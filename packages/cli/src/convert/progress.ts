@@ -71,7 +71,7 @@ export function showProgress(output: Output, total: number): JobProgress {
   };
 }
 
-/** Slow answers neither pile up nor hold up the drawing. */
+/** Slow answers neither pile up nor delay the drawing. */
 async function ask(line: Line): Promise<void> {
   if (!line.askStep || line.asking) return;
   line.asking = true;
@@ -84,7 +84,7 @@ async function ask(line: Line): Promise<void> {
   }
 }
 
-/** The file gives way first: what the job does, and for how long, is what changes. */
+/** The file name is shortened first: the step and the time are what changes. */
 function drawLine({ file, to, startedAt, step }: Line, columns: number): string {
   const seconds = Math.floor((Date.now() - startedAt) / 1_000);
   const before = `${String(seconds).padStart(5)} s  `;
@@ -98,7 +98,7 @@ export async function currentStep(handle: ConversionHandle): Promise<string> {
   const pending = readPendingStep(await handle.describe());
   if (!pending) return 'waiting';
   const { step, attempt, lastFailure } = pending;
-  // A poll that is not finished is no news; what keeps a step from working is.
+  // That a conversion is not finished is no failure worth showing.
   if (lastFailure === undefined || step === 'converting') return step;
   return `${step} (attempt ${attempt}: ${lastFailure})`;
 }

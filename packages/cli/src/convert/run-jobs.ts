@@ -39,7 +39,7 @@ export interface RunOptions {
   signal: AbortSignal;
 }
 
-/** Starts a job for each file, as many at a time as asked for, and waits for them. The outcomes come in the order of the files. */
+/** Starts a job for each file, `parallel` at a time, and waits for them. Outcomes are in the order of the files. */
 export async function runJobs(jobs: readonly PlannedJob[], options: RunOptions): Promise<FileOutcome[]> {
   const { parallel, signal, onOutcome } = options;
   const interrupted = aborted(signal);

@@ -5,7 +5,7 @@ import { fileSize } from '../output/text';
 import { broken, ok, reasonOf } from './finding';
 import type { Finding } from './finding';
 
-/** The folder of everything that is kept here: whether it can be written, and has the room that the service leaves free. */
+/** Whether the state folder can be written, and has the free space that the service requires. */
 export async function checkDisk({ config }: CommandContext): Promise<Finding> {
   const { state, service } = config.values;
   const part = 'disk';

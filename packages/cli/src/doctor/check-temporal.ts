@@ -128,7 +128,7 @@ async function unusableKeys(context: CommandContext): Promise<Finding | undefine
   }
 }
 
-/** Whether the newest job can be read with the keys here. Nothing to tell when encryption is off and nobody encrypts. */
+/** Whether the newest job can be read with the keys of this machine. No finding when nothing is encrypted. */
 async function checkEncryption(context: CommandContext, client: Client): Promise<Finding[]> {
   let isSeen = false;
   try {

@@ -9,7 +9,7 @@ import { explainServiceFailure, explainSilence } from '../service/service-proble
 import { embeddedFormats, extensionFromName, nameOf, serviceFormats } from './lookup';
 import type { FormatLookup, FormatPair, PairProblem } from './lookup';
 
-/** The extension of the results, once it is clear that every file converts, as far as that can be known. */
+/** The extension of the results, after a check that every file converts, as far as that can be known. */
 export async function settleFormats(
   context: CommandContext,
   app: string,
@@ -22,12 +22,12 @@ export async function settleFormats(
 }
 
 /**
- * Asks what an app's service converts. The embedded one is known without asking it; any other one is asked, which also shows that it is
- * there and knows us.
+ * Asks what an app's service converts. What the embedded one converts is known without a request; any other is asked, which also
+ * shows that it is reachable and accepts the token.
  *
  * @param options.signal ends the questions.
- * @param options.mayBeAway nothing is to be sent to it yet: that it can't be reached is a warning. Default: no.
- * @returns what `ask` does; undefined, with a warning, when nothing could be found out: the jobs will, for themselves.
+ * @param options.mayBeAway a service that can't be reached is only a warning, since nothing is sent to it yet. Default: no.
+ * @returns what `ask` returns; undefined, after a warning, when nothing could be found out: the jobs will find out themselves.
  * @throws CommandError, of which `INTERRUPTED` when the signal aborts; whatever `ask` throws.
  */
 export async function withFormats<T>(

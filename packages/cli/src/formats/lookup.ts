@@ -43,7 +43,7 @@ export function extensionFromName(format: string): string {
   return format.split('-', 1)[0] ?? format;
 }
 
-/** What the embedded service converts. It comes with this package, so that nothing has to run to answer. */
+/** What the embedded service converts. Its tables come with this package, so no service has to run. */
 export function embeddedFormats(): FormatLookup {
   const catalog = new FormatCatalog();
   return {
@@ -73,7 +73,7 @@ export function embeddedFormats(): FormatLookup {
   };
 }
 
-/** Answers that mean: there is no such format. Which of them an endpoint gives differs from service to service. */
+/** Codes that mean "no such format". Services differ in which of them an endpoint answers. */
 const unknownOutput = ['INVALID_OUTPUT_FORMAT', 'WRONG_OUTPUT_FORMAT_STRUCTURE'];
 const unknownFormat = [
   'INVALID_FORMAT',

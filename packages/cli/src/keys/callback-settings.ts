@@ -18,7 +18,7 @@ import { openDataConverter } from './encryption-settings';
 import { keySource, placeOf, readKeySource } from './key-source';
 
 /**
- * What a worker asks services to call back with; undefined when the configuration names no place to call.
+ * Key and URL of the callbacks that a worker asks services for; undefined when the configuration names no URL.
  * @throws CommandError `ORIGIN_NOT_ALLOWED`
  */
 export async function callbackSettings(context: CommandContext): Promise<CallbackSettings | undefined> {
@@ -29,14 +29,14 @@ export async function callbackSettings(context: CommandContext): Promise<Callbac
   return { key: current, ...(publicBaseUrl !== undefined && { publicBaseUrl }) };
 }
 
-/** A receiver that signals the jobs of one Temporal. It starts, and answers 503, also while that can't be reached. */
+/** A receiver that signals the jobs of one Temporal. While that can't be reached it runs and answers 503. */
 export async function openReceiver(
   context: CommandContext,
   { target, port, log }: { target: TemporalTarget; port: number; log: Log },
 ): Promise<CallbackReceiver> {
   const { host, publicBaseUrl, metricsAddress } = context.config.values.callbacks;
   const keys = await readKeys(context);
-  // Here, not above: a worker needs neither.
+  // Loaded here: a worker needs neither.
   const { Client, Connection } = await import('@temporalio/client');
   const { startCallbackReceiver } = await import('temporal-file-conversion/internal/callbacks/receiver');
   const { createSignalJob } = await import('temporal-file-conversion/internal/callbacks/signal-job');

@@ -57,7 +57,7 @@ export async function startCodecServer(options: CodecServerOptions): Promise<Cod
   const server = fastify({ logger: false, bodyLimit: maxBodyBytes, requestTimeout: requestTimeoutMs });
   let closing = false;
 
-  // Where a name that points here is all that a foreign page needs (DNS rebinding), the browser asks for no permission: it still says who asks.
+  // With DNS rebinding a foreign page needs no CORS permission, but the browser still sends its origin.
   server.addHook('onRequest', (request, reply, done) => {
     const { origin } = request.headers;
     if (origin === undefined || isAllowed(origin)) done();

@@ -5,7 +5,7 @@ import { readEncryptionKeys } from './encryption-settings';
 import { keySource, placeOf, readKeySource } from './key-source';
 
 /**
- * A codec server with the keys of the configuration, for the UI of the configuration and the one that a stack has.
+ * A codec server with the configured keys, for the configured UI and that of a stack.
  * @throws CommandError also when encryption is off.
  */
 export async function openCodecServer(
@@ -20,7 +20,7 @@ export async function openCodecServer(
     ]);
   }
   const token = await readToken(context);
-  // Here, not above: most commands serve nothing.
+  // Loaded here: most commands serve nothing.
   const { EncryptionCodec } = await import('temporal-file-conversion/internal/encryption/encryption-codec');
   const { startCodecServer } = await import('./codec-server.js');
   return startCodecServer({

@@ -18,8 +18,7 @@ export function isEncrypting({ config }: CommandContext): boolean {
 }
 
 /**
- * How payloads look in Temporal. Every client and every worker of a command is given it; without keys it still says why an encrypted payload can't
- * be read.
+ * The data converter of every client and worker. Without keys it still says why an encrypted payload can't be read.
  * @throws CommandError
  */
 export async function openDataConverter(context: CommandContext): Promise<DataConverter> {
@@ -27,7 +26,7 @@ export async function openDataConverter(context: CommandContext): Promise<DataCo
   return keys ? createEncryptedDataConverter(keys) : createPlainDataConverter();
 }
 
-/** Read once a process, so that a file which others can read is warned about once. */
+/** Cached, so that the warning about a file that others can read appears once. */
 const known = new WeakMap<CommandContext['config'], Promise<EncryptionKeys | undefined>>();
 
 /**

@@ -36,7 +36,8 @@ export function placeOf({ from }: KeySource): string {
 }
 
 /**
- * The text there, which no line of a log holds from then on; of a file that others can read, a warning says so. `cure`: what to do when there is no such file.
+ * The secret's text, which is masked in logs from then on. Warns about a file that others can read.
+ * @param cure what to do when there is no such file.
  * @throws CommandError
  */
 export async function readKeySource(context: CommandContext, source: KeySource, cure: string): Promise<string> {
@@ -54,7 +55,7 @@ async function read({ env, output }: CommandContext, source: KeySource, cure: st
   }
   const { file } = from;
   try {
-    // Windows keeps no such bits.
+    // Windows has no such permission bits.
     if (process.platform !== 'win32' && ((await stat(file)).mode & 0o077) !== 0) {
       output.warn(`${what}: others can read the file ${file}; run: chmod 600 ${file}`);
     }

@@ -18,7 +18,7 @@ export async function openHealth(
   }
 }
 
-/** Resolves with what keeps a process from taking work, in a few words; undefined: nothing does. */
+/** What keeps a process from taking work, in a few words; undefined when nothing does. */
 type FindObstacle = () => Promise<string | undefined>;
 
 export interface HealthEndpoint {
@@ -32,8 +32,9 @@ export interface HealthEndpoint {
 }
 
 /**
- * Tells whoever watches a process how it is, at an address of its own. `/healthz` answers 200 as long as the process lives; `/readyz` 200 while it can
- * take work, and 503 with the reason while it starts, while it is drained, and while something that it needs is away. The endpoint keeps no process alive.
+ * Serves liveness and readiness at an address of its own. `/healthz` answers 200 as long as the process lives; `/readyz` answers 200
+ * while it can take work, and 503 with the reason while it starts, drains, or lacks something that it needs. The endpoint does not
+ * keep the process alive.
  *
  * @param address `127.0.0.1:9470` or `[::1]:9470`; port 0: any free one. Whether others may reach it was checked before.
  */
@@ -66,7 +67,7 @@ export async function startHealthEndpoint({ address }: { address: string }): Pro
 
   async function answerReadiness(response: ServerResponse): Promise<void> {
     const found = await look();
-    // Whatever was found meanwhile: it may have been asked to end while it looked.
+    // It may have been asked to end meanwhile.
     const because = isDraining ? 'it is draining' : found;
     if (because === undefined) answer(response, 200, { status: 'ready' });
     else answer(response, 503, { status: 'notReady', because });
@@ -93,7 +94,7 @@ function answer(response: ServerResponse, status: number, body: Record<string, s
 const timeoutMs = 2_000;
 const validForMs = 1_000;
 
-/** Whether Temporal answers. It is asked once a second at most, however many probe. */
+/** Whether Temporal answers. It is asked at most once a second, however many probes come. */
 export function createTemporalObstacle(
   connection: ConnectionLike,
   now: () => number = () => performance.now(),

@@ -10,7 +10,7 @@ interface LogPlace {
 
 /** The log of a process that runs until it is asked to end, as `[log]` of the configuration wants it. */
 export async function openLog(context: CommandContext, { process, stream }: LogPlace): Promise<Log> {
-  // Here, not above: a command that ends by itself keeps none.
+  // Loaded here: a command that ends by itself writes no log.
   const { createProcessLog } = await import('./process-log.js');
   const { level } = context.config.values.log;
   const { secrets, stderr } = context;
@@ -19,8 +19,8 @@ export async function openLog(context: CommandContext, { process, stream }: LogP
 }
 
 /**
- * What a process says to a person once it runs. Its log is the only thing on stderr then, unless that is a terminal: who reads it line by
- * line finds nothing else in between.
+ * What a running process says to a person. Unless stderr is a terminal, this goes into the log, so that stderr holds nothing but log
+ * lines.
  */
 export function runningOutput(context: CommandContext, log: Log): RunningOutput {
   const { output } = context;

@@ -11,7 +11,7 @@ export async function openMetrics({
   section: 'service' | 'callbacks';
   address: string;
 }): Promise<{ registry: Registry; endpoint: MetricsEndpoint }> {
-  // Here, not above: most processes tell nothing.
+  // Loaded here: most processes serve no metrics.
   const { createProcessRegistry } = await import('./registries.js');
   const registry = createProcessRegistry();
   try {
@@ -28,7 +28,7 @@ interface MetricsEndpoint {
 }
 
 /**
- * Serves a registry's metrics at `/metrics` of an address of its own, so that who may send callbacks or conversions need not be who may look.
+ * Serves a registry at `/metrics` of an address of its own, so that those who may send callbacks or conversions need not see it.
  *
  * @param address `127.0.0.1:9465` or `[::1]:9465`; port 0: any free one. Whether others may reach it was checked before.
  */

@@ -19,7 +19,7 @@ export async function listenAt(server: Server, address: string): Promise<string>
   return `http://${hostname}:${bound}`;
 }
 
-/** Cuts the connections that are left: whoever looks asks again. */
+/** Closes open connections too: a scraper simply asks again. */
 export function closeAtOnce(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
@@ -27,7 +27,7 @@ export function closeAtOnce(server: Server): Promise<void> {
   });
 }
 
-/** A process can't listen where its configuration says: which key to change. */
+/** Says which key to change when a process can't listen where its configuration says. */
 export function addressUnusable(
   error: unknown,
   {

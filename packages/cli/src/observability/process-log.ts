@@ -8,7 +8,7 @@ import type { SecretMask } from './secret-mask';
 interface ProcessLogOptions {
   /** Which process it is: `worker`, `service` or `callbacks`. */
   process: string;
-  /** What is less important is not written. */
+  /** The lowest level that is written. */
   level: LogLevel;
   /** `json`: a line of JSON for each event; `text`: a line for people. */
   format: 'json' | 'text';
@@ -28,7 +28,7 @@ export function createProcessLog({ process: name, level, format, secrets, stream
     },
     {
       write(json: string) {
-        // Once more, over the whole line: a message may quote what no field's name gives away.
+        // The whole line once more: a message may quote a secret that is in no field of that kind.
         const line = secrets.apply(json);
         stream.write(format === 'json' ? line : textLine(line));
       },
@@ -42,7 +42,7 @@ export function createProcessLog({ process: name, level, format, secrets, stream
 
 const lineSchema = z.looseObject({ level: z.string(), time: z.string(), msg: z.string() });
 
-/** What says nothing to whoever looks at one process. */
+/** Fields that are the same in every line of a process. */
 const untold = ['pid', 'process', 'namespace', 'taskQueue', 'sdkComponent'];
 
 /** A line of the log for people: time, level, message, and the fields behind it. */

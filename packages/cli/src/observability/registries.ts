@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { ReceiverMetrics } from 'temporal-file-conversion/internal/callbacks/receiver';
 
-/** A registry that tells of this process already: memory, CPU, event loop. */
+/** A registry with the metrics of the process itself: memory, CPU, event loop. */
 export function createProcessRegistry(): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -29,7 +29,7 @@ export function createReceiverMetrics(registry: Registry): ReceiverMetrics {
     labelNames: ['outcome'],
     registers,
   });
-  // Known from the start: what begins at 1 has not grown by the count of Prometheus.
+  // Every label starts at 0: Prometheus sees no increase in a series that begins at 1.
   for (const status of ['204', '401', '429', '503']) answers.inc({ status }, 0);
   for (const outcome of ['accepted', 'jobOver', 'refused']) signals.inc({ outcome }, 0);
   return {

@@ -2,7 +2,7 @@ import { SecretSpellings } from 'temporal-file-conversion/internal/shared/secret
 
 const mask = '********';
 
-/** Where a secret may stand, whatever its value is: each keeps what comes before it. */
+/** Places that hold secrets, whatever their values. Each pattern keeps what comes before the secret. */
 const usualPlaces: readonly RegExp[] = [
   // Of an Authorization header.
   /(\bbearer\s+)[^\s"'\\,;<>]+/gi,
@@ -13,7 +13,7 @@ const usualPlaces: readonly RegExp[] = [
   /(https?:\/\/)[^\s"'\\/@]+(?=@)/gi,
 ];
 
-/** Keeps secrets out of lines of JSON: those that it was told of, and what looks like one. */
+/** Masks secrets in lines of JSON: those that it was given, and what looks like one. */
 export class SecretMask {
   readonly #secrets = new Set<string>();
   #spellings = new SecretSpellings([]);

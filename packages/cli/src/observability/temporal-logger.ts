@@ -8,11 +8,11 @@ const timestamp = Symbol.for('log_timestamp');
 /**
  * What the Temporal SDK, its native part, workflows and activities say, as lines of a log.
  *
- * Of their fields only ids, numbers and errors are kept: at level `trace` the SDK also shows whole activations, payloads included, which hold
- * what belongs to a job and to nobody else.
+ * Of their fields only ids, numbers and errors are kept: at level `trace` the SDK also logs whole activations with the payloads of
+ * jobs.
  */
 export function createTemporalLogger(write: Log): Logger {
-  /** Runs that have said themselves that they failed, and more than the SDK is about to say of them. */
+  /** Runs that logged their failure themselves, in more detail than the SDK will. */
   const toldRuns = new Set<unknown>();
   const log = (level: TemporalLevel, message: string, meta: LogMetadata = {}): void => {
     const { runId } = meta;
@@ -59,7 +59,7 @@ function fieldsOf(meta: LogMetadata): LogFields {
 
 const deepestCause = 5;
 
-/** What is known of an error that may be of any kind, and of any copy of a package. */
+/** Properties that an error of any class, from any copy of a package, may have. */
 interface ErrorParts {
   name?: unknown;
   message?: unknown;
@@ -71,7 +71,7 @@ interface ErrorParts {
   nonRetryable?: unknown;
 }
 
-/** An error's names and messages, and those of its causes. The stack only of what nobody expected: a failure with a code says what happened. */
+/** Names and messages of an error and its causes. The stack only of unexpected errors: a failure with a code says what happened. */
 function toLoggedError(error: unknown, depth = 0): LoggedError {
   if (typeof error !== 'object' || error === null) return { type: typeof error, message: String(error) };
   const { name, message, stack, cause, type }: ErrorParts = error;
@@ -86,14 +86,14 @@ function toLoggedError(error: unknown, depth = 0): LoggedError {
   };
 }
 
-/** The code that a failure or one of its causes was given; undefined for what nobody expected. */
+/** The code of a failure or of one of its causes; undefined for an unexpected error. */
 function codeOf(error: unknown): string | undefined {
   const failure = applicationFailureOf(error);
   const code = textOf(failure?.type);
   return code === 'UNEXPECTED' || code === 'Error' ? undefined : code;
 }
 
-/** What the activity told beside the code, as far as a line has room for it. */
+/** Details that the activity gave besides the code, as far as they fit into a line. */
 function detailsOf(error: unknown): { httpStatus?: number; endpoint?: string; taskId?: string } {
   const { details } = applicationFailureOf(error) ?? {};
   const first: unknown = Array.isArray(details) ? details[0] : undefined;
@@ -106,7 +106,7 @@ function detailsOf(error: unknown): { httpStatus?: number; endpoint?: string; ta
   };
 }
 
-/** The outermost: by its name, since one that comes out of the workflows' sandbox is of another copy of the class. */
+/** The outermost one. By name, since a failure from the workflow sandbox is of another copy of the class. */
 function applicationFailureOf(error: unknown): ErrorParts | undefined {
   let each: unknown = error;
   for (let depth = 0; depth <= deepestCause && typeof each === 'object' && each !== null; depth += 1) {

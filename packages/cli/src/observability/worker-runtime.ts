@@ -21,11 +21,11 @@ interface WorkerRuntimeOptions {
 }
 
 /**
- * Installs the Temporal runtime of this process, which writes to `log` and tells its metrics and ours at `metricsAddress` (`/metrics`). Once, and
- * before anything else of the SDK is used.
+ * Installs the Temporal runtime of this process: it writes to `log` and serves its metrics and ours at `metricsAddress`
+ * (`/metrics`). Call it once, before anything else of the SDK is used.
  */
 export function installWorkerRuntime({ log, level, metricsAddress }: WorkerRuntimeOptions): void {
-  // More than this the native part does not say of its own work, but of what is in it.
+  // Below this level the native part logs what it processes, not what it does.
   const core = level === 'debug' || level === 'trace' ? 'INFO' : 'WARN';
   try {
     Runtime.install({
@@ -36,7 +36,7 @@ export function installWorkerRuntime({ log, level, metricsAddress }: WorkerRunti
       },
     });
   } catch (error) {
-    // Of the native part, which has nothing but a message.
+    // The native part throws errors with nothing but a message.
     const reason = error instanceof Error ? error.message : String(error);
     if (metricsAddress === undefined) throw error;
     throw new CommandError(
@@ -68,14 +68,14 @@ interface WatchOptions {
   client: Client;
   meter: MetricMeter;
   taskQueue: string;
-  /** App profiles, which the numbers are told for. */
+  /** App profiles that are counted. */
   apps: readonly string[];
   signal: AbortSignal;
 }
 
 /**
- * Keeps the number of jobs that are not over in a gauge, as the server counts them: a worker knows only of those that it has just worked on. While the
- * server can't tell, the gauge stays as it is; without the search attributes there is none.
+ * Keeps the number of open jobs in a gauge, as the server counts them: a worker knows only those that it has just worked on.
+ * While the server can't tell, the gauge keeps its value; without the search attributes there is no gauge.
  */
 export async function watchJobs({ client, meter, taskQueue, apps, signal }: WatchOptions): Promise<void> {
   const { name, description } = workerMetrics.jobs;

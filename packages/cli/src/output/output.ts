@@ -42,7 +42,7 @@ export function createOutput({ json, stdout, stderr, env }: OutputOptions): Outp
   const stderrColors = createColors(stderr.isTTY === true && mayColor);
   let shown: readonly string[] = [];
 
-  /** What goes before any other text: it takes the live lines away. */
+  /** Written before any other text: removes the live lines. */
   function clearing(): string {
     const up = shown.length;
     shown = [];
@@ -91,7 +91,7 @@ export function createOutput({ json, stdout, stderr, env }: OutputOptions): Outp
   };
 }
 
-/** A pseudo terminal that nobody gave a size says 0. */
+/** A pseudo terminal without a size reports 0. */
 function sizeOr(usual: number, told: number | undefined): number {
   return told === undefined || told === 0 ? usual : told;
 }

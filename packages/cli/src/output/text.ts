@@ -10,7 +10,7 @@ export function printableLines(text: string): string {
 
 let segmenter: Intl.Segmenter | undefined;
 
-/** What a reader takes for one character each. */
+/** The characters as a reader sees them. */
 function graphemesOf(text: string): string[] {
   segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' });
   return Array.from(segmenter.segment(text), ({ segment }) => segment);
@@ -19,7 +19,7 @@ function graphemesOf(text: string): string[] {
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
 
-/** Columns that a text takes; close enough for cutting lines, since terminals themselves disagree on the rest. */
+/** Columns that a text takes. Close enough to cut lines: terminals themselves disagree on the rest. */
 export function columnsOf(text: string): number {
   let columns = 0;
   for (const grapheme of graphemesOf(text)) columns += wide.test(grapheme) ? 2 : 1;
@@ -48,7 +48,7 @@ export function fitMiddle(text: string, columns: number): string {
   return fit(head.join(''), columns - columnsOf(tail)) + tail;
 }
 
-/** A table without lines: it can be read, copied and cut into columns. A cell may have several lines. */
+/** A table without borders, easy to copy or to cut into columns. A cell may have several lines. */
 export function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [head, ...rows].flatMap(linesOf);
   const widths = head.map((_, column) =>

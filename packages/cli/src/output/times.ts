@@ -1,8 +1,8 @@
 import { shownTime } from 'temporal-file-conversion/internal/shared/shown-time';
 
 /**
- * A time for a person, in the time of this machine and in UTC, in which files and `--json` tell it: `2026-11-21 10:25:18 (09:25:18 UTC)`. One time
- * where both are the same. `isBrief` leaves out the date of today.
+ * A time for a person, local and in UTC (as in files and `--json`): `2026-11-21 10:25:18 (09:25:18 UTC)`. Only one where both are
+ * the same. `isBrief` leaves out today's date.
  */
 export function bothTimes(at: number | Date, { isBrief = false }: { isBrief?: boolean } = {}): string {
   const [here, utc] = [localTime(at), shownTime(at)];

@@ -55,7 +55,7 @@ export async function embeddedProfile(context: CommandContext, serviceUrl: strin
   };
 }
 
-/** The token itself; no log of this process shows it from now on. */
+/** Reads the token, and keeps it out of this process's logs from now on. */
 async function readToken(
   { env, secrets }: CommandContext,
   app: Pick<AppProfile, 'name' | 'token'>,

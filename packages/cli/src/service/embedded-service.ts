@@ -9,14 +9,14 @@ import { isLoopback, readLiveStack } from '../stack/stack-record';
 
 const schema = z.object({
   pid: z.int(),
-  /** In which the id means that process: containers may share a data folder. */
+  /** Process ids are unique only within it, and containers may share a data folder. */
   pidNamespace: z.string(),
   url: z.url().refine((url) => isLoopback(new URL(url).hostname)),
 });
 
 /**
- * Where the embedded service of this configuration is: what runs on its folders says so, whichever Temporal is used; otherwise only what somebody has
- * spelt out. Undefined when neither is: at the port that it would have by default, somebody else's may listen.
+ * The URL of the embedded service of this configuration: as recorded by what runs on its folders, otherwise as configured
+ * explicitly. Undefined without either: another user's service may listen at the default port.
  */
 export async function embeddedServiceUrl(context: CommandContext): Promise<string | undefined> {
   const { values, origins } = context.config;
@@ -26,13 +26,13 @@ export async function embeddedServiceUrl(context: CommandContext): Promise<strin
   return running ?? (isSpelledOut ? configuredServiceUrl(context) : undefined);
 }
 
-/** Where the configuration would have it. */
+/** Its URL by the configuration. */
 export function configuredServiceUrl({ config }: Pick<CommandContext, 'config'>): string {
   const { host, port } = config.values.service;
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** To be called by a service that listens: `<data>/service.json`. */
+/** Call it once the service listens. Writes `<data>/service.json`. */
 export async function writeServiceRecord(dataDir: string, url: string): Promise<void> {
   await replaceFile(fileOf(dataDir), `${JSON.stringify({ pid: process.pid, pidNamespace: pidNamespace(), url })}\n`);
 }

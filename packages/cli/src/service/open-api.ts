@@ -7,7 +7,7 @@ import { embeddedApp } from '../config/schema';
 import { configuredApps, embeddedProfile, isEmbedded } from './app-profiles';
 import { embeddedServiceUrl } from './embedded-service';
 
-/** Longer no person waits for the answer to a question: a service that is stopped takes the connection, and says nothing. */
+/** A service that is suspended accepts connections and never answers; no person waits longer than this. */
 const answerWithinMs = 10_000;
 
 /** Where an app's service is, and what it is asked with. */

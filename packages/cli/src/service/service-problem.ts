@@ -3,7 +3,7 @@ import type { ConversionApiError } from 'temporal-file-conversion/internal/api/e
 import { shellWord } from 'temporal-file-conversion/internal/batch/report/wording';
 import { CommandError } from '../command-error';
 
-/** What a person can do about a failed request; undefined for one that says nothing about the next: a busy service, a time-out. */
+/** What a person can do about a failed request; undefined for failures that may pass: a busy service, a time-out. */
 export function explainServiceFailure(
   error: ConversionApiError,
   { app, baseUrl }: { app: string; baseUrl: string },
@@ -35,7 +35,7 @@ export function explainServiceFailure(
   return undefined;
 }
 
-/** What is told about a question that a service has not answered in time; undefined for any other failure. */
+/** The warning about a request that was not answered in time; undefined for any other failure. */
 export function explainSilence(
   error: ConversionApiError,
   { app, baseUrl }: { app: string; baseUrl: string },
@@ -44,7 +44,7 @@ export function explainSilence(
   return `The conversion service of app ${app} does not answer the question about formats (${baseUrl}); conversions wait until it answers. What is broken: fileconv doctor --app ${shellWord(app)}`;
 }
 
-/** A web server that is no conversion service answers with a status of its own, and without the document's error. */
+/** A web server that is no conversion service answers with a bare status, without an error of the API. */
 function isPageNotThere({ code, httpStatus = 0 }: ConversionApiError): boolean {
   return code === `HTTP_${httpStatus}` && httpStatus >= 400 && httpStatus < 500 && ![408, 429].includes(httpStatus);
 }

@@ -1,13 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { aborted } from './parent-process';
 
-/** How a part of a stack is started again, be it a process of ours or Temporal: after pauses that double. */
-
 const firstDelayMs = 250;
 export const maxDelayMs = 10_000;
 const startAttempts = 5;
 
-/** Starts a part for the first time. What kills parts may hit one while it starts: then, as `isWorthAnother` says, it is tried again. */
+/** Starts a part for the first time; a start that fails is repeated, after growing pauses, as long as `isWorthAnother` says so. */
 export async function startPersistently<Part>(
   start: () => Promise<Part>,
   {
@@ -29,20 +27,20 @@ export async function startPersistently<Part>(
 
 interface KeptPart<Part> {
   exited: (part: Part) => Promise<unknown>;
-  /** Undefined when it could not be started: that is tried again. */
+  /** Undefined when it could not be started; it is then tried again. */
   startAgain: () => Promise<Part | undefined>;
   /** Called once for each part that has ended. */
   onRestart: () => void;
-  /** A part that ran for so long is no reason for longer pauses. */
+  /** After a part ran for so long, pauses begin at their shortest again. */
   provenAfterMs: number;
-  /** Ends this; it ends no part. */
+  /** Ends the supervision, not the part. */
   signal: AbortSignal;
 }
 
-/** Starts a part again whenever it ends unasked. */
+/** Starts a part again whenever it ends unasked, after pauses that double. */
 export async function keepRunning<Part>(first: Part, options: KeptPart<Part>): Promise<void> {
   const { exited, startAgain, onRestart, provenAfterMs, signal } = options;
-  // A call, since control flow analysis takes a signal that was not aborted for one that never will be.
+  // A function, since TypeScript would otherwise narrow `aborted` to false for good.
   const isOver = () => signal.aborted;
   let current: Part | undefined = first;
   let delayMs = firstDelayMs;
@@ -61,7 +59,6 @@ export async function keepRunning<Part>(first: Part, options: KeptPart<Part>): P
   }
 }
 
-/** What a person is told when a part is started again. */
 export function restartNews(part: string, logFile: string): string {
   return `${part} ended unasked; it is started again (log: ${logFile}).`;
 }

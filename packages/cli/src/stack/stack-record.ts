@@ -5,8 +5,8 @@ import { z } from 'zod';
 import { isAlive } from './parent-process';
 
 /**
- * The parts of a stack are on its machine, whatever a file that came with a folder says. One that listens for others too is left out where
- * commands do without it.
+ * The parts of a stack are on its own machine; a record that came with a folder must not lead elsewhere. Optional parts with another
+ * URL are left out.
  */
 const ownUrl = z.url({ protocol: /^http$/ }).refine((url) => isLoopback(new URL(url).hostname));
 
@@ -15,7 +15,7 @@ const recordSchema = z.object({
   pid: z.int(),
   /** `up`: others may use it; `command`: it ends with the command that started it. */
   startedBy: z.enum(['up', 'command']),
-  /** It may be somebody's, and elsewhere, when the stack was started for that one: `requireStackAllowed`. */
+  /** May be on another machine, if the stack was started for that Temporal: see `requireStackAllowed`. */
   temporal: z.object({ address: z.string(), namespace: z.string(), uiUrl: ownUrl.optional() }),
   service: z.object({ url: ownUrl }),
   callbacks: z.object({ url: ownUrl }).optional().catch(undefined),
@@ -34,7 +34,7 @@ export async function writeStackRecord(stateDir: string, record: StackRecord): P
   await replaceFile(recordFile(stateDir), `${JSON.stringify(record, undefined, 2)}\n`);
 }
 
-/** What stands there may be left over from a crash: only who holds the stack's lock is alive. */
+/** May be left over from a crash: only the holder of the stack's lock is certainly alive. */
 export async function readStackRecord(stateDir: string): Promise<StackRecord | undefined> {
   try {
     return recordSchema.parse(JSON.parse(await readFile(recordFile(stateDir), 'utf8')));
@@ -62,13 +62,13 @@ function holderFile(stateDir: string): string {
   return path.join(stateDir, 'stack-holder.json');
 }
 
-/** To be called by whoever has just got the lock. */
+/** Call it right after the lock was acquired. */
 export async function writeStackHolder(stateDir: string, startedBy: StackHolder['startedBy']): Promise<void> {
   const holder: StackHolder = { pid: process.pid, startedBy, since: new Date().toISOString() };
   await replaceFile(holderFile(stateDir), `${JSON.stringify(holder)}\n`);
 }
 
-/** Undefined when nobody has said so, or when who has is dead. */
+/** Undefined when there is no record, or its process is dead. */
 export async function readStackHolder(stateDir: string): Promise<StackHolder | undefined> {
   try {
     const holder = holderSchema.parse(JSON.parse(await readFile(holderFile(stateDir), 'utf8')));
@@ -87,7 +87,7 @@ export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
 }
 
-/** Whether a `host:port` does, however whoever connects to it may read it. */
+/** The same for `host:port`. */
 export function isLoopbackAddress(address: string): boolean {
   return isLoopback(address.replace(/:\d{1,5}$/, ''));
 }

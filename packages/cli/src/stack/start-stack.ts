@@ -41,7 +41,7 @@ interface StartStackOptions {
   signal?: AbortSignal;
 }
 
-/** What a command starts for each process of a stack: compiled code, also when a test runs the source. */
+/** Program of each process of a stack: compiled code, also when a test runs the source. */
 const mainFile = path.resolve(__dirname, '../../dist/main.js');
 
 /** Longer than a service takes to end (10 s for the answers under way). */
@@ -49,7 +49,7 @@ const leftOverServiceTimeoutMs = 15_000;
 const stopMarginMs = 10_000;
 
 /**
- * Starts what a conversion needs on this machine. All state is in `<state>/`: what was running when everything was killed goes on.
+ * Starts what conversions need on this machine. All state is in `<state>/`, so that jobs go on after everything was killed.
  * @throws TemporalServerError `LOCK_HELD` with `wait: false`, or whatever keeps a part from starting.
  */
 export async function startStack(context: CommandContext, options: StartStackOptions): Promise<Stack> {
@@ -71,7 +71,7 @@ export async function startStack(context: CommandContext, options: StartStackOpt
       lock.release();
       return Promise.resolve();
     });
-    // What a killed stack left would lead others astray until ours is written.
+    // The record of a killed stack would mislead others until ours is written.
     await removeStackRecord(stateDir);
     await writeStackHolder(stateDir, options.startedBy);
     started.push(() => removeStackHolder(stateDir));
@@ -135,8 +135,8 @@ export async function startStack(context: CommandContext, options: StartStackOpt
 }
 
 /**
- * The service of a stack whose own process was killed ends by itself, but first it finishes the answers under way, and its folder is
- * taken until then.
+ * After the process of a stack was killed, its service ends by itself, but finishes open requests first. Until then it holds the
+ * lock of its folder.
  */
 async function awaitLeftOverService({ config, output }: CommandContext, signal?: AbortSignal): Promise<void> {
   const file = path.join(config.values.service.dataDir, 'service.lock');
@@ -149,7 +149,7 @@ async function awaitLeftOverService({ config, output }: CommandContext, signal?:
     });
     lock.release();
   } catch (error) {
-    // Somebody runs it on purpose, then: the service that starts now finds out, and says so.
+    // Somebody runs it on purpose, then: the service that starts now reports that.
     if (!limit.aborted) throw error;
   }
 }
@@ -183,7 +183,7 @@ async function startService(context: CommandContext, port: number, logs: string)
   }
 }
 
-/** In this process: without it there is no stack, and a callback that finds nobody is sent again. */
+/** Runs in this process: a service repeats a callback that it could not deliver, so a restart loses none. */
 async function startReceiver(
   context: CommandContext,
   { temporal, port, logs }: { temporal: TemporalPart; port: number; logs: string },
@@ -221,7 +221,7 @@ async function startReceiver(
   }
 }
 
-/** In this process, as the receiver. Before Temporal, whose UI is told where it is. */
+/** Runs in this process, and is started before Temporal, whose UI needs its address. */
 async function startCodecServer(
   context: CommandContext,
   { port, uiUrl }: { port: number; uiUrl: () => string | undefined },
@@ -245,7 +245,7 @@ async function startWorker(
   const embedded = await ensureEmbeddedApp(config.values.service.dataDir);
   return superviseProcess({
     name: 'worker',
-    // Nobody would make its version the current one.
+    // With a version nobody would make it the current one.
     args: [mainFile, 'worker', '--unversioned', ...configArgs(context)],
     env: {
       ...env,
@@ -270,7 +270,7 @@ async function startWorker(
   });
 }
 
-/** Its grace time, then the answer to a submit that has begun, and a margin: killed before, it would leave an outcome unknown. */
+/** Grace time, plus the time of a submit that has begun, plus a margin: killed earlier, the worker could leave an unknown outcome. */
 function workerStopTimeoutMs({ worker, timeouts, policies }: Config): number {
   const submitMs = Math.max(timeouts.headersSeconds * 1_000, policies.submitTimeout);
   return worker.shutdownGraceSeconds * 1_000 + submitMs + stopMarginMs;
@@ -278,6 +278,6 @@ function workerStopTimeoutMs({ worker, timeouts, policies }: Config): number {
 
 /** What makes a part read the configuration that we have read. */
 export function configArgs({ config }: Pick<CommandContext, 'config'>): string[] {
-  // What nobody has named a part finds by itself, so that it trusts it no more than we do.
+  // A file that was found, not named, each part finds itself, and so trusts it no more than this process does.
   return config.file === undefined || config.isFound ? [] : ['--config', config.file];
 }

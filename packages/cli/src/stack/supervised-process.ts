@@ -15,7 +15,7 @@ interface SupervisedProcessOptions {
   onRestart: (message: string) => void;
   /** How long it may take to end once it was asked to; then it is killed. Default: 40 seconds. */
   stopTimeoutMs?: number;
-  /** Started again also when it ends by itself with exit code 1 while it starts: what it needs may just be started again too. Default: no. */
+  /** Also retry a start that ends with exit code 1: what the process needs may be restarting too. Default: no. */
   isPatient?: boolean;
 }
 
@@ -31,7 +31,7 @@ const defaultStopTimeoutMs = 40_000;
 /**
  * A child process of ours that reports when it is ready, and is started again whenever it ends unasked.
  *
- * The channel between the two also tells the child when this process dies, however it dies: it then ends by itself.
+ * The IPC channel also tells the child when this process dies, however it dies: the child then ends by itself.
  */
 export async function superviseProcess(options: SupervisedProcessOptions): Promise<SupervisedProcess> {
   const stopping = new AbortController();
@@ -85,7 +85,7 @@ async function start(options: SupervisedProcessOptions): Promise<ChildProcess> {
 class StartFailure extends CommandError {
   readonly isWorthAnother: boolean;
 
-  /** @param isTransient of one that ended: what it says itself keeps it from starting counts. */
+  /** @param isTransient whether a process that ended may start at the next attempt. */
   constructor(outcome: 'ended' | 'late', isTransient: boolean, { name, logFile }: SupervisedProcessOptions) {
     const why = outcome === 'late' ? `was not ready after ${startTimeoutMs / 1_000} s` : 'ended while it started';
     super('STACK_FAILED', [`The ${name} ${why}: ${lastLine(logFile)} (log: ${logFile})`]);
@@ -120,7 +120,7 @@ async function endChild(
   await exited;
 }
 
-/** What the process said last is why it ended. */
+/** The last line of the log says why the process ended. */
 function lastLine(file: string): string {
   const line = readFileSync(file, 'utf8').trimEnd().split('\n').at(-1) ?? '';
   return line.replace(/^error: /, '');

@@ -13,7 +13,7 @@ import {
 import type { RunningTemporalServer, StartOptions } from '../dev-server';
 import { keepRunning, restartNews, startPersistently } from './restarting';
 
-/** The Temporal of a stack: somebody's, or a dev server of our own. */
+/** The Temporal of a stack: one that the user named, or a dev server of our own. */
 export interface TemporalPart {
   readonly address: string;
   readonly namespace: string;
@@ -24,10 +24,10 @@ export interface TemporalPart {
 interface SuperviseTemporalOptions {
   dbFilename: string;
   logFile: string;
-  /** Of a server that has to be started; one that is left over has its own. */
+  /** For a server that is started; a left-over one keeps its own. */
   port: number;
   uiPort: number;
-  /** Of the UI; a server that is left over keeps what it was started with. */
+  /** For the UI; a left-over server keeps what it was started with. */
   uiCodecEndpoint?: string | undefined;
   /** Ends the start; not what has started. */
   signal?: AbortSignal | undefined;
@@ -39,7 +39,7 @@ interface Ports {
 }
 
 /**
- * Temporal for a stack. A server of our own is started again, at the same address, whenever it ends unasked: its database has all it knew.
+ * Temporal for a stack. A server of our own is started again at the same address, with its database, whenever it ends unasked.
  * @throws TemporalServerError when it can't be obtained or started.
  */
 export async function superviseTemporal(
@@ -81,7 +81,7 @@ class OwnTemporal implements TemporalPart {
     const server =
       (await this.adoptLeftOver()) ??
       (await startPersistently(() => this.startFirst(), {
-        // Whoever kills it may hit it while it starts.
+        // It may be killed while it starts, too.
         isWorthAnother: (error) => error instanceof TemporalServerError && error.code === 'START_KILLED',
         onRestart,
         signal: this.options.signal,
@@ -95,7 +95,7 @@ class OwnTemporal implements TemporalPart {
       exited: ({ exited }) => exited,
       startAgain: () => this.startAgain(ports),
       onRestart,
-      // Whoever could be started has all that it needs.
+      // A server that could be started has all that it needs.
       provenAfterMs: 0,
       signal: this.stopping.signal,
     });
@@ -120,7 +120,7 @@ class OwnTemporal implements TemporalPart {
     try {
       return await startTemporalServer({ ...startOptions, port, uiPort });
     } catch (error) {
-      // Another program may take a port before the server does; any two free ones will do then.
+      // Another program may take a port before the server does; then any two free ports will do.
       const [portNow, uiPortNow] = [await portNear(port), await portNear(uiPort)];
       if (!(error instanceof TemporalServerError) || (portNow === port && uiPortNow === uiPort)) throw error;
       return startTemporalServer(startOptions);

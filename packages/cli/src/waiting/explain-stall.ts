@@ -11,7 +11,7 @@ import type { NextStep, Stall } from './stall';
 
 const answerWithinMs = 6_000;
 
-/** Reads why something does not go on, whatever is broken: it never fails. No stall: nothing is in the way. */
+/** Finds out why something does not progress. It never throws, whatever is broken; without a stall nothing is in the way. */
 export interface StallReader {
   job(workflowId: string): Promise<{ stall?: Stall }>;
   batch(name: string): Promise<{ stall?: Stall; state?: BatchState }>;
@@ -26,7 +26,7 @@ export function createStallReader(context: CommandContext, client: Client): Stal
     return { stall: { ...stall, ...(next && { next }) } };
   };
   const unlessBroken = async <T>(read: () => Promise<T>): Promise<T | { stall: Stall }> => {
-    // The server lists a worker for a minute after it has died: whether a stack of this machine runs is known better here.
+    // The server lists a worker for a minute after it died; whether a stack runs on this machine is known better here.
     if (isLocal && !(await readStackHolder(values.state.dir))) {
       return withNext({ reason: 'stack', waitsFor: `a stack: none runs in ${values.state.dir}` }, {});
     }
@@ -63,7 +63,7 @@ function stallOf({ waiting, since }: JobInspection): Stall | undefined {
   return waiting && { ...waiting, since };
 }
 
-/** What a person types about a stall; undefined when there is nothing to do but wait. */
+/** The command that helps with a stall; undefined when one can only wait. */
 export function nextStep(
   reason: Stall['reason'],
   { app, isLocal, batch, workflowId = '' }: { isLocal: boolean; app?: string; batch?: string; workflowId?: string },

@@ -2,7 +2,7 @@ import type { Waiting, WaitReason } from 'temporal-file-conversion/internal/clie
 import type { Output } from '../output/output';
 import { bothTimes } from '../output/times';
 
-/** What keeps a job or a batch from going on, and what to type. Times are milliseconds since the epoch. */
+/** What a job or a batch waits for, and which command helps. Times are milliseconds since the epoch. */
 export interface Stall extends Omit<Waiting, 'reason'> {
   /** `stack`: none runs here; `temporal`: it can't be reached. */
   reason: WaitReason | 'stack' | 'temporal';
@@ -60,20 +60,20 @@ function asSentence(text: string): string {
 }
 
 const checkEveryMs = 1_000;
-/** What does not move for so long is looked at: with the time that this takes, a person knows within 15 s. */
+/** After so long without progress the reason is looked up; with the time that this takes, a person knows it within 15 s. */
 const stillMs = 8_000;
-/** Part of normal work, which a terminal shows anyway. */
+/** Normal waits, which a terminal shows anyway. */
 const everyday: readonly Stall['reason'][] = ['conversion', 'callback', 'attempt'];
 
 interface StallNewsOptions {
   output: Output;
   /** Undefined: nothing is in the way, or nothing waits. */
   explain: () => Promise<{ who: string; stall: Stall } | undefined>;
-  /** What somebody else tells. */
+  /** Reasons that are shown elsewhere. */
   toldElsewhere?: readonly Stall['reason'][];
 }
 
-/** Tells why nothing moves, once for each reason. Runs until it is closed. */
+/** Says why nothing progresses, once for each reason, until it is closed. */
 export class StallNews {
   /** What was found when it was last looked at; undefined while things move. */
   last: Stall | undefined;

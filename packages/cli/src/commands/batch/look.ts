@@ -80,7 +80,7 @@ export async function batchReport(context: CommandContext, name: string): Promis
   });
 }
 
-/** How a batch stands, and what is in its way. */
+/** State of a batch, and what it waits for. */
 async function readState(
   context: CommandContext,
   temporal: OpenTemporal,

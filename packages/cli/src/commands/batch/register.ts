@@ -156,7 +156,7 @@ function addControls(batch: Command, { common, examples, run }: CommandTools): v
     );
 }
 
-/** In these commands 1 means that files failed: what kept the command itself from its work is 3. */
+/** In these commands exit code 1 means that files failed; a command that could not do its work ends with 3. */
 async function tellingApart(context: CommandContext, run: () => Promise<ExitCode>): Promise<ExitCode> {
   try {
     return await run();

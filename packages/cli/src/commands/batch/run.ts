@@ -128,7 +128,7 @@ async function undertake(context: CommandContext, { name, settings, flags, plan 
   });
   try {
     const client = clientOf(stack, settings.app);
-    // One that can't be read is about to be replaced.
+    // Unreadable settings are about to be replaced.
     const earlier = await readSettings(batchFolder(context, name)).catch(() => undefined);
     const start = async (run: BatchRun): Promise<BatchHandle | undefined> => {
       try {
@@ -149,7 +149,7 @@ async function undertake(context: CommandContext, { name, settings, flags, plan 
           }),
         );
       } catch (error) {
-        // The start may have been received all the same: what a run that did nothing leaves is known for what it is.
+        // The start may have been received all the same; a run that did nothing is recognised as such later.
         const isRefused = isRefusedStart(error);
         if (isRefused) await discardRun(run.folder);
         if (error instanceof BatchRunningError) {
@@ -206,20 +206,20 @@ async function planOrRefuse(
 ): Promise<PlannedBatch> {
   const { app, onExisting } = settings;
   const askPair = askPairs(context, { app, signal, isDry });
-  // What is skipped anyway is nothing to ask about.
+  // Items that are skipped anyway need no check.
   const ask: AskPair = (pair) => (pair.exists && onExisting === 'skip' ? Promise.resolve(undefined) : askPair(pair));
   const planned = await plan({ signal, ask }).catch((error: unknown) => {
     if (!signal.aborted) throw error;
     throw interrupted(error);
   });
-  // What is left of a batch that has just ended is in its report, whatever the service refuses of it.
+  // After a watched end the report already says what is left.
   const checked = isJoined && planned.todo === 0 ? planned : withRefused(planned);
   refuseProblems(checked);
   tellWarnings(context, checked);
   return checked;
 }
 
-/** What writes the report. */
+/** Loads what writes the report. */
 function loadFinish() {
   return import('../../batch/finish.js');
 }
@@ -228,7 +228,7 @@ async function watchToEnd(
   context: CommandContext,
   watched: { stack: StackInUse; batch: BatchHandle; name: string; signal: AbortSignal },
 ): Promise<ExitCode> {
-  // Now, while there is nothing to do but wait.
+  // Loaded now, while the command only waits.
   const finish = loadFinish();
   const { result, stall } = await watchBatch(context, watched);
   return result

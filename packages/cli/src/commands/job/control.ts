@@ -35,8 +35,8 @@ export async function jobCancel(context: CommandContext, workflowId: string): Pr
 }
 
 /**
- * `fileconv job retry`: a new run of a job that ended without a file, from where it is safe. What may have been charged is submitted again only with
- * `--resubmit`.
+ * `fileconv job retry`: a new run of a job that ended without a file, from the last safe step. What may have been charged is submitted
+ * again only with `--resubmit`.
  */
 export async function jobRetry(
   context: CommandContext,

@@ -84,7 +84,7 @@ function totalRow(groups: readonly JobGroup[], isTwice: boolean): string[] {
   return ['together', String(sum(({ jobs }) => jobs)), String(sum(({ vcredits }) => vcredits)), ...twice, ''];
 }
 
-/** Which jobs, as it is typed. */
+/** Options that select jobs, as they are typed. */
 export interface FilterFlags {
   status?: ListedStatus;
   app?: string;
@@ -93,7 +93,7 @@ export interface FilterFlags {
   since?: Date;
 }
 
-/** Asks Temporal for jobs that fit, and says what to type where it lacks what they are found by. */
+/** Runs a query for jobs, and says what to type when search attributes are missing. */
 async function withFilter(
   context: CommandContext,
   ask: (temporal: OpenTemporal) => Promise<ExitCode>,

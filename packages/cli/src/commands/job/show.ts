@@ -113,7 +113,7 @@ function timelineRow(
   ];
 }
 
-/** What a person types next; undefined when there is nothing to do. */
+/** The next command to type; undefined when there is nothing to do. */
 function nextCommand(job: JobInspection, { isLocal }: Pick<OpenTemporal, 'isLocal'>): NextStep | undefined {
   const { workflowId, app, waiting } = job;
   const id = typed(workflowId);
@@ -141,7 +141,7 @@ function nextCommand(job: JobInspection, { isLocal }: Pick<OpenTemporal, 'isLoca
   }
 }
 
-/** Of clocks that differ, nothing has lasted less than no time. */
+/** Clocks may differ: a negative time counts as none. */
 function shownDuration(ms: number): string {
   return formatDuration(Math.max(0, ms));
 }

@@ -12,7 +12,7 @@ import { createStallReader } from '../../waiting/explain-stall';
 import { stallJson, StallNews, stallText } from '../../waiting/stall';
 import { typed, withJob } from './open-job';
 
-/** `fileconv job watch`: waits for a job and tells how it ended, with the exit code that `convert` has. Ctrl-C ends the command, not the job. */
+/** `fileconv job watch`: waits for a job and reports its end, with the exit code of `convert`. Ctrl-C ends the command, not the job. */
 export async function jobWatch(context: CommandContext, workflowId: string): Promise<ExitCode> {
   const { output } = context;
   const signal = untilAskedToEnd();

@@ -4,7 +4,7 @@ import type { CommandTools, CommonOptions } from '../../command-context';
 
 /** Builds the commands of `fileconv service ...` for operators; what they do is loaded only when one runs. */
 export function addServiceAdmin(service: Command, tools: CommandTools): void {
-  // `service` and the commands below it know --json and --config: what stands behind a command is that command's.
+  // Both `service` and its subcommands have --json and --config: options after a subcommand belong to that.
   for (const command of [service.parent, service]) command?.enablePositionalOptions();
   addCredits(service, tools);
   addApps(service, tools);

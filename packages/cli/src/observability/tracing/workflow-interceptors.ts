@@ -13,15 +13,14 @@ import { SpanExporter } from '@temporalio/interceptors-opentelemetry/lib/workflo
 import { ContinueAsNew, workflowInfo } from '@temporalio/workflow';
 import type { WorkflowInterceptors } from '@temporalio/workflow';
 
-// Runs in the workflows' sandbox of a worker that traces, and is part of no other worker's bundle. The import patches that sandbox, so it is first.
+// Runs in the workflow sandbox, and is bundled only by workers that trace.
 
 /**
  * Spans of a run and of its steps, in the trace of whoever started it.
  *
- * Fewer than Temporal's own interceptors make, of whose parts these are built. A query must leave no span: it stands in no history, and the next
- * replay would count its ids differently. A batch does not draw its jobs into its own trace, which could then be as large as the batch: each
- * job has a trace of its own. And nothing here waits where a workflow without traces does not, so that a history is replayed with and
- * without them.
+ * Built from parts of Temporal's interceptors, with fewer spans than those make (decision 0030). A query makes none: it is in no
+ * history, so a replay would number later spans differently. Each job of a batch has a trace of its own, so that none is as large as
+ * the batch. Nothing here awaits what a workflow without traces does not, so that histories replay with and without tracing.
  */
 export function interceptors(): WorkflowInterceptors {
   const { tracer, contextManager } = startTracer();
@@ -83,8 +82,8 @@ function isContinueAsNew(error: unknown): boolean {
 }
 
 /**
- * Ids for the spans of one run of a workflow: the same whenever its history is replayed, and none of the random numbers that belong to the
- * workflow itself, so that it decides the same with traces and without.
+ * Span ids for one run of a workflow: the same in every replay, and not drawn from the workflow's own random numbers, so that it
+ * decides the same with and without traces.
  */
 export class RunSpanIds implements IdGenerator {
   readonly #runId: string;
@@ -95,11 +94,11 @@ export class RunSpanIds implements IdGenerator {
     this.#runId = runId.replaceAll('-', '').toLowerCase();
     const word = (index: number) => Number.parseInt(this.#runId.slice(index * 8, index * 8 + 8), 16) | 0;
     this.#state = [word(0), word(1), word(2), word(3)];
-    // Runs that began in the same moment share the first half of their ids.
+    // Ids of runs that began at the same moment share their first half.
     for (let round = 0; round < 16; round += 1) this.#next();
   }
 
-  /** Of a run that nobody's trace led to: its trace is called like the run. */
+  /** A run that is part of no other trace has its run id as the trace id. */
   generateTraceId = (): string => this.#runId;
 
   generateSpanId = (): string => {

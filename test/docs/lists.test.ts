@@ -4,7 +4,7 @@ import { exitCodes } from '../../packages/cli/src/command-error';
 import { keysOfSection, variableOf } from '../../packages/cli/src/config/keys';
 import { commandNames } from '../support/command-lines';
 import { namesInFirstCells, pages, root, sectionOf, textOf } from './pages';
-import { appSchema, fileSchema } from '../../packages/service/src/accounts/accounts-schema';
+import { appSchema, fileSchema } from '../../packages/service/src/accounts/accounts-file';
 import { clientErrorCodes } from '../../src/api/errors';
 import { findingCodes } from '../../src/batch/plan/findings';
 import { csvColumns } from '../../src/batch/report/csv';

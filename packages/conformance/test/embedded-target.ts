@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Capabilities, Credentials, Target } from '../src';
-import { hashToken } from '../../service/src/authentication';
+import { hashToken } from '../../service/src/accounts/account';
 import { type ServiceApp, startConversionService } from '../../service/src';
 import { sample } from '../src/samples';
 import { createCallbackApp, startReceiver } from '../../service/test/callbacks/receiver';

@@ -103,7 +103,7 @@ async function describeService(
 }
 
 async function openServiceMetrics(address: string) {
-  const { createServiceMetrics } = await import('temporal-file-conversion-service/internal/service-metrics');
+  const { createServiceMetrics } = await import('temporal-file-conversion-service/internal/shared/service-metrics');
   const { registry, endpoint } = await openMetrics({ section: 'service', address });
   return { service: createServiceMetrics(registry), endpoint };
 }

@@ -1,4 +1,4 @@
-import { describeFormat, FormatCatalog } from 'temporal-file-conversion-service/internal/formats';
+import { describeFormat, FormatCatalog } from 'temporal-file-conversion-service/internal/engines/formats';
 import type { Format } from 'temporal-file-conversion/contract';
 import type { ConversionApi } from 'temporal-file-conversion/internal/api/conversion-api';
 import { ConversionApiError } from 'temporal-file-conversion/internal/api/errors';

@@ -1,4 +1,4 @@
-import { ensureEmbeddedApp } from 'temporal-file-conversion-service/internal/embedded-app';
+import { ensureEmbeddedApp } from 'temporal-file-conversion-service/internal/accounts/embedded-app';
 import type { AppProfile as PluginAppProfile } from 'temporal-file-conversion/internal/plugin';
 import { requireAppAllowed, requireServiceAllowed } from '../allowed-origins';
 import type { CommandContext } from '../command-context';

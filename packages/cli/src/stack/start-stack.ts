@@ -1,6 +1,6 @@
 import { createWriteStream, existsSync } from 'node:fs';
 import path from 'node:path';
-import { ensureEmbeddedApp } from 'temporal-file-conversion-service/internal/embedded-app';
+import { ensureEmbeddedApp } from 'temporal-file-conversion-service/internal/accounts/embedded-app';
 import type { CallbackReceiver } from 'temporal-file-conversion/internal/callbacks/receiver';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';

@@ -4,12 +4,11 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'smol-toml';
-import { hashToken } from '../authentication';
-import { inspectError } from '../caught';
-import { tryLockFile } from '../database';
-import { embeddedAppName } from '../embedded-app';
-import type { Plan } from './account';
+import { inspectError } from '../shared/caught';
+import { tryLockFile } from '../shared/database';
+import { hashToken, type Plan } from './account';
 import { AccountsFileError, parseAccountsFile } from './accounts-file';
+import { embeddedAppName } from './embedded-app';
 
 /**
  * Changes to an accounts file, made so that comments and layout stay. A running service sees the old file or the new one, never

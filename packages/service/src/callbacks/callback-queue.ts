@@ -2,18 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseRetryAfter } from 'temporal-file-conversion/contract';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
 import type { Account } from '../accounts/account';
-import { errorIn, responseJson } from '../answer';
-import { inspectError, messageOf } from '../caught';
 import type { CallbackFault } from '../faults/fault-rules';
-import { includeOf } from '../request-data';
-import type { ServiceMetrics } from '../service-metrics';
-import { TaskError } from '../task-error';
-import type { Task, TaskStore } from '../task-store';
-import { RefusedAddressError } from './callback-address';
-import { requireVerifiedCallback } from './callback-domain';
-import type { CallbackSettings } from './callback-options';
-import type { PendingCallback } from './callback-store';
-import { planRetry } from './retry-schedule';
+import { inspectError, messageOf } from '../shared/caught';
+import type { ServiceMetrics } from '../shared/service-metrics';
+import { TaskError } from '../shared/task-error';
+import { errorIn, responseJson } from '../tasks/answer';
+import type { PendingCallback } from '../tasks/callback-store';
+import { includeOf } from '../tasks/request-data';
+import type { Task, TaskStore } from '../tasks/task-store';
+import { RefusedAddressError, requireVerifiedCallback } from './callback-address';
+import { type CallbackSettings, planRetry } from './callback-options';
 import { type CallbackAnswer, type CallbackRequest, sendCallback } from './send-callback';
 
 interface QueueOptions {

@@ -15,7 +15,7 @@ import { FileStore } from './files/file-store';
 import { createServer } from './http/server';
 import { documentVersion } from './shared/api-version';
 import { lockDataDir, openDatabase } from './shared/database';
-import { checkLimits, type ServiceLimits } from './shared/limits';
+import { checkLimits, serviceLimits, type ServiceLimits } from './shared/limits';
 import type { ServiceMetrics } from './shared/service-metrics';
 import { Cleanup } from './tasks/cleanup';
 import { ConversionQueue } from './tasks/conversion-queue';
@@ -166,7 +166,7 @@ function checkOptions(options: ConversionServiceOptions) {
     host,
     port: options.port ?? 0,
     dataDir: path.resolve(options.dataDir),
-    limits: checkLimits(options),
+    limits: checkLimits(serviceLimits, options),
     callbackSettings: checkCallbackOptions(options.callbacks),
     metrics: options.metrics,
     log: options.log ?? (() => undefined),

@@ -7,10 +7,12 @@ import {
   FaultsFileError,
   startConversionService,
 } from 'temporal-file-conversion-service';
+import { callbackLimits, optionsOf, serviceLimits } from 'temporal-file-conversion-service/internal/shared/limits';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import type { CommandContext } from '../command-context';
 import { CommandError, exitCodes, explainFolder, explainStateFolder } from '../command-error';
 import type { ExitCode } from '../command-error';
+import { snakeCase } from '../config/keys';
 import { openHealth } from '../observability/health';
 import { openLog } from '../observability/log';
 import { openMetrics } from '../observability/metrics';
@@ -48,6 +50,8 @@ export async function service(context: CommandContext): Promise<ExitCode> {
   return exitCodes.ok;
 
   async function start() {
+    const bySpelling = new Map(Object.entries(settings).map(([name, value]) => [snakeCase(name), value]));
+    const settingOf = (key: string) => bySpelling.get(key);
     const app = await ensureEmbeddedApp(settings.dataDir);
     const started = await startConversionService({
       dataDir: settings.dataDir,
@@ -56,26 +60,8 @@ export async function service(context: CommandContext): Promise<ExitCode> {
       apps: [app.app],
       accountsFile: settings.accountsFile,
       faultsFile: settings.faultsFile,
-      conversionTimeoutMs: inMilliseconds(settings.conversionTimeoutSeconds),
-      conversionConcurrency: settings.conversionConcurrency,
-      maxConversionMemoryBytes: settings.maxConversionMemoryBytes,
-      maxUploadBytes: settings.maxUploadBytes,
-      callbacks: {
-        timeoutMs: Math.round(settings.callbackTimeoutSeconds * 1_000),
-        maxAttempts: settings.callbackMaxAttempts,
-        firstRetryMs: Math.round(settings.callbackFirstRetrySeconds * 1_000),
-        maxRetryMs: Math.round(settings.callbackMaxRetrySeconds * 1_000),
-        maxAgeMs: settings.callbackDeadlineSeconds * 1_000,
-      },
-      maxDataBytes: settings.maxDataBytes,
-      maxFormFields: settings.maxFormFields,
-      maxDataDepth: settings.maxDataDepth,
-      headersTimeoutMs: inMilliseconds(settings.headersTimeoutSeconds),
-      bodyTimeoutMs: inMilliseconds(settings.bodyTimeoutSeconds),
-      maxStoredBytes: settings.maxStoredBytes,
-      minFreeBytes: settings.minFreeBytes,
-      cleanupIntervalMs: inMilliseconds(settings.cleanupIntervalSeconds),
-      taskRetentionMs: inMilliseconds(settings.taskRetentionDays * 24 * 60 * 60),
+      ...optionsOf(serviceLimits, settingOf),
+      callbacks: optionsOf(callbackLimits, settingOf),
       metrics: metrics?.service,
       log,
     });
@@ -106,10 +92,6 @@ async function openServiceMetrics(address: string) {
   const { createServiceMetrics } = await import('temporal-file-conversion-service/internal/shared/service-metrics');
   const { registry, endpoint } = await openMetrics({ section: 'service', address });
   return { service: createServiceMetrics(registry), endpoint };
-}
-
-function inMilliseconds(seconds: number): number {
-  return Math.ceil(seconds * 1_000);
 }
 
 /** One line that names the key or the file to change. */

@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { onExistingChoices, onUnknownOutcomeChoices } from 'temporal-file-conversion/internal/shared/choices';
 import {
   defaultOnExisting,
@@ -6,6 +5,12 @@ import {
 } from 'temporal-file-conversion/internal/shared/default-policies';
 import { logLevels } from 'temporal-file-conversion/internal/shared/log';
 import { defaultDeploymentName, defaultTaskQueue } from 'temporal-file-conversion/internal/shared/names';
+import {
+  callbackLimits,
+  type Limit,
+  type LimitKey,
+  serviceLimits,
+} from 'temporal-file-conversion-service/internal/shared/limits';
 import { z } from 'zod';
 import { baseUrl, bytes, choice, deploymentName, duration, integer, listenAddress, seconds, text } from './value-types';
 
@@ -23,6 +28,11 @@ const ownAddresses = {
     see: '[deploy](operations/deploy.md#health-and-readiness)',
   }),
 };
+
+/** The keys of the service's limits, which the service declares itself. */
+const limitKeys = Object.fromEntries(
+  Object.values<Limit>({ ...serviceLimits, ...callbackLimits }).map((limit) => [limit.key, limitSchema(limit)]),
+) as Record<LimitKey, ReturnType<typeof limitSchema>>;
 
 /**
  * Keys by section, as they are written in the file. The variable of a key is FILECONV_<SECTION>_<KEY>. Secrets are never part of the
@@ -92,44 +102,7 @@ export const sectionSchemas = {
       absent: '`faults.toml` in `service.data_dir`',
       see: '[faults](service/faults.md)',
     }),
-    conversion_timeout_seconds: seconds().prefault(120).describe('limit of one conversion; its process is then killed'),
-    conversion_concurrency: integer(1, 256)
-      .prefault(() => Math.min(256, availableParallelism()))
-      .meta({ description: 'conversions at a time', absent: 'one a core' }),
-    max_conversion_memory_bytes: bytes(128 * 1024 ** 2)
-      .prefault(2 * 1024 ** 3)
-      .describe('memory of one conversion with its engine; documents need at least 512 MiB'),
-    max_upload_bytes: bytes(1)
-      .prefault(256 * 1024 ** 2)
-      .describe('size of one file; the engines read no more'),
-    callback_timeout_seconds: seconds().prefault(15).describe('one attempt to deliver a callback'),
-    callback_max_attempts: integer(1, 1_000).prefault(15).describe('attempts to deliver a callback, in all'),
-    callback_first_retry_seconds: seconds()
-      .prefault(10)
-      .describe('pause after the first failed attempt; it doubles each time. A RETRY-AFTER is waited for in full'),
-    callback_max_retry_seconds: seconds().prefault(3_600).describe('longest pause between two attempts'),
-    callback_deadline_seconds: integer(1, 30 * 86_400)
-      .prefault(86_400)
-      .describe('from the end of the task to the last attempt'),
-    max_data_bytes: bytes(1)
-      .prefault(1024 ** 2)
-      .describe('size of a form without its file'),
-    max_form_fields: integer(1, 1_000).prefault(20).describe('fields of a form'),
-    max_data_depth: integer(3, 1_000).prefault(32).describe('nesting of the JSON in the field `data`'),
-    headers_timeout_seconds: seconds().prefault(20).describe('time for the headers of a request'),
-    body_timeout_seconds: seconds()
-      .prefault(60)
-      .describe('time for the body of a request, and for each further 64 KiB of it'),
-    max_stored_bytes: bytes(1)
-      .prefault(50 * 1024 ** 3)
-      .describe(
-        'all uploads and outputs together; beyond it requests get `INTERNAL_SERVER_ERROR`, which clients retry',
-      ),
-    min_free_bytes: bytes(0)
-      .prefault(256 * 1024 ** 2)
-      .describe('space that uploads and outputs leave free on the disk'),
-    cleanup_interval_seconds: seconds().prefault(300).describe('between two removals of expired files and old tasks'),
-    task_retention_days: integer(1, 36_500).prefault(30).describe('how long a completed task can be queried'),
+    ...limitKeys,
     ...ownAddresses,
   }).meta({ see: '[the embedded service](service/README.md)' }),
   callbacks: section('The callback receiver.', {
@@ -273,6 +246,12 @@ function section<Shape extends z.ZodRawShape>(description: string, shape: Shape)
     .strictObject(shape)
     .prefault({} as z.input<z.ZodObject<Shape, z.core.$strict>>)
     .describe(description);
+}
+
+function limitSchema({ key, description, default: byDefault, least = 1, most, absent }: Limit) {
+  const whole = most === undefined ? bytes(least) : integer(least, most);
+  const type = most === undefined && key.endsWith('_seconds') ? seconds() : whole;
+  return type.prefault(byDefault).meta({ description, ...(absent !== undefined && { absent }) });
 }
 
 /** A path is made absolute, by the place where it was written. */

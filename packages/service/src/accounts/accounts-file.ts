@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { documentVersion, taskPathOf } from '../shared/api-version';
 import { inspectError, messageOf } from '../shared/caught';
 import { checkToml } from '../shared/checked-toml';
-import { plans, type ServiceApp } from './account';
+import { plans, type RateClass, rateClasses, type ServiceApp } from './account';
 import { embeddedAppName } from './embedded-app';
 import { createPriceList } from './vcredits';
 
@@ -147,13 +147,10 @@ const prices = z.record(z.string(), count).superRefine((value, context) => {
   }
 });
 
+const ofEachClass = Object.fromEntries(rateClasses.map((rateClass) => [rateClass, positive.optional()]));
 const rateLimits = z.strictObject({
   window_seconds: positive.optional(),
-  upload: positive.optional(),
-  submit: positive.optional(),
-  poll: positive.optional(),
-  download: positive.optional(),
-  info: positive.optional(),
+  ...(ofEachClass as Record<RateClass, z.ZodOptional<typeof positive>>),
 });
 
 export const appSchema = z.strictObject({

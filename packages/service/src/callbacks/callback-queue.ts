@@ -31,6 +31,10 @@ type Outcome =
   | { kind: 'refused'; problem: string; sent: boolean }
   | { kind: 'unanswered'; problem: string; retryAfterSeconds?: number | undefined };
 
+/** Attempts under way at a time, a quarter of them to one host. */
+const concurrency = 16;
+const concurrencyOfHost = 4;
+
 /** The longest sleep of a timer, so that a clock that is set is noticed. */
 const maxSleepMs = 60_000;
 
@@ -102,8 +106,8 @@ export class CallbackQueue {
   }
 
   #fillSlots(now: number): void {
-    const { store, settings } = this.#options;
-    while (this.#underWay.size < settings.concurrency) {
+    const { store } = this.#options;
+    while (this.#underWay.size < concurrency) {
       const callback = store.callbacks.findDue(now, [...this.#underWay.keys()], this.#busyHosts());
       if (!callback) return;
       const delivery = this.#deliver(callback).finally(() => {
@@ -115,10 +119,9 @@ export class CallbackQueue {
   }
 
   #busyHosts(): string[] {
-    const perHost = Math.max(1, Math.floor(this.#options.settings.concurrency / 4));
     const counts = new Map<string, number>();
     for (const { host } of this.#underWay.values()) counts.set(host, (counts.get(host) ?? 0) + 1);
-    return [...counts].flatMap(([host, count]) => (count >= perHost ? [host] : []));
+    return [...counts].flatMap(([host, count]) => (count >= concurrencyOfHost ? [host] : []));
   }
 
   async #deliver(callback: PendingCallback): Promise<void> {

@@ -1,5 +1,7 @@
+import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import path from 'node:path';
 import formbody from '@fastify/formbody';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
@@ -16,8 +18,7 @@ import { fieldProblem, tooManyFields, tooMuchData, unreadableForm } from '../tas
 import { Admission } from './admission';
 import type { ServiceContext } from './endpoints/endpoint';
 import { MultipartForm, readMultipartForm } from './form';
-import { addDescriptionRoute } from './openapi/route';
-import { sendRefusal } from './reply';
+import { sendJson, sendRefusal } from './reply';
 import { addTaskRoutes, addUploadRoute } from './task-routes';
 import {
   describeSlowBody,
@@ -27,6 +28,9 @@ import {
   watchBody,
 } from './unreadable-request';
 import { registerUploadForms } from './upload-route';
+
+/** The build makes it of `openapi/description.ts`; `src` and `dist` lie equally deep, so that this path is right from both. */
+const descriptionFile = path.resolve(__dirname, '../../dist/openapi.json');
 
 interface ServerOptions {
   context: ServiceContext;
@@ -96,7 +100,10 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     return sendRefusal(reply, new TaskError('INTERNAL_SERVER_ERROR'), context);
   });
   await addFormParsers(server, maxDataBytes);
-  addDescriptionRoute(server);
+  // The one thing that the service tells without a token.
+  server.get('/openapi.json', { config: { open: true } }, async (_request, reply) =>
+    sendJson(reply, 200, await readFile(descriptionFile, 'utf8')),
+  );
   const latest = latestOf(versions);
   for (const version of versions) addTaskRoutes(server, { version, latest, admission, context });
   await server.register(async (scope) => {
@@ -131,8 +138,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
       socket.destroy();
       return;
     }
-    const path = pathOfUnknownMethod(error);
-    const reason = path === undefined ? undefined : (unknownPath(path) ?? new TaskError('POST_METHOD_ALLOWED'));
+    const asked = pathOfUnknownMethod(error);
+    const reason = asked === undefined ? undefined : (unknownPath(asked) ?? new TaskError('POST_METHOD_ALLOWED'));
     refuse(socket, reason ?? describeUnreadable(error, limits.headersTimeoutMs));
   }
 

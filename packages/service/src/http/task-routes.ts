@@ -20,6 +20,8 @@ import { receiveUpload } from './upload-route';
 declare module 'fastify' {
   interface FastifyContextConfig {
     asked?: AskedEndpoint;
+    /** Anybody may ask, with GET and without a token. */
+    open?: boolean;
   }
 }
 

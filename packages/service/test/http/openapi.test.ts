@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { endpoints } from '../../../../src/contract/endpoints';
 import { errorCodes } from '../../../../src/contract/error-codes';
 import { outputs, refusalWith, taskResponseOf } from '../../src/http/openapi/answer-schemas';
+import { describeService } from '../../src/http/openapi/description';
 import { startTestService, type TestClient, tinyPng } from '../support';
 
 /** `/openapi.json`: a valid description, without a token, that the service's answers keep to. */
@@ -32,6 +33,10 @@ async function readDescription() {
   const text = await response.text();
   return { text, description: descriptionSchema.parse(JSON.parse(text)) };
 }
+
+it('is what the build made of the schemas as they are now', async () => {
+  expect((await readDescription()).text).toBe(JSON.stringify(describeService()));
+});
 
 it('is valid OpenAPI 3.1', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'fileconv-openapi-'));

@@ -57,7 +57,7 @@ const rateHeaders: Json = {
   'X-RATELIMIT-RESET': integerHeader('Seconds until the limit resets.'),
 };
 
-/** The description as JSON, for `/openapi.json`. */
+/** The description as JSON: the build writes it to the file that `/openapi.json` serves. */
 export function describeService(): Json {
   return {
     openapi: '3.1.0',

@@ -11,7 +11,7 @@ const arrows = {
   storage: ['shared'],
   batch: ['storage', 'contract', 'shared'],
   activities: ['api', 'contract', 'storage', 'batch', 'history', 'shared'],
-  callbacks: ['shared'],
+  callbacks: ['storage', 'shared'],
   history: ['shared'],
   client: ['contract', 'batch', 'encryption', 'history', 'shared'],
   encryption: ['shared'],
@@ -33,7 +33,7 @@ function boundary(folder, refused) {
 /** What each package may import of the others: nothing that is not named here, and nothing by a path. */
 const packageArrows = {
   conformance: 'temporal-file-conversion/(contract$|internal/shared/secret-spellings$)',
-  service: 'temporal-file-conversion/(contract$|internal/shared/(log|windows-1252)$)',
+  service: 'temporal-file-conversion/(contract$|internal/(shared/(log|windows-1252)|storage/replace-file)$)',
   cli: 'temporal-file-conversion',
 };
 

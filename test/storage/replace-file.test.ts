@@ -1,7 +1,7 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { replaceFile } from '../../src/storage/replace-file';
+import { readOrCreateFile, replaceFile } from '../../src/storage/replace-file';
 
 let folder: string;
 
@@ -33,4 +33,15 @@ it('leaves nothing behind when the file cannot be replaced', async () => {
 
   await expect(replaceFile(file, 'text')).rejects.toThrow(/EISDIR|EPERM|EEXIST/);
   expect(await readdir(folder)).toEqual(['taken']);
+});
+
+it('of several that would create a file the first does, for all of them and for its owner only', async () => {
+  const file = path.join(folder, 'key');
+  const read = await Promise.all(['a', 'b', 'c', 'd'].map((content) => readOrCreateFile(file, () => content)));
+  expect(new Set(read).size).toBe(1);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  expect(await readdir(folder)).toEqual(['key']);
+
+  await writeFile(file, 'another');
+  expect(await readOrCreateFile(file, () => 'a')).toBe('another');
 });

@@ -1,8 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { link, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
+import { readOrCreateFile, replaceFile } from 'temporal-file-conversion/internal/storage/replace-file';
 import { z } from 'zod';
-import { inspectError, messageOf } from '../shared/caught';
+import { messageOf } from '../shared/caught';
 import { hashToken, type ServiceApp } from './account';
 
 /** The name of that app; no other may have it. */
@@ -32,16 +33,17 @@ export async function ensureEmbeddedApp(dataDir: string): Promise<EmbeddedApp> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const tokenFile = path.join(folder, 'embedded-app.token');
   const appFile = path.join(folder, 'embedded-app.json');
-  const token = (await readOrCreate(tokenFile, () => `${randomBytes(32).toString('base64url')}\n`)).trim();
+  const token = (await readOrCreateFile(tokenFile, () => `${randomBytes(32).toString('base64url')}\n`)).trim();
   if (token === '') {
     throw new Error(`${tokenFile}: is empty; write a token into it, or remove it and a new one is made`);
   }
   const tokenSha256 = hashToken(token);
   const created: ServiceApp = { name: embeddedAppName, appId: randomUUID(), tokenSha256 };
-  const stored = parseApp(await readOrCreate(appFile, () => `${JSON.stringify(created, null, 2)}\n`), appFile);
+  const stored = parseApp(await readOrCreateFile(appFile, () => `${JSON.stringify(created, null, 2)}\n`), appFile);
   // Whoever replaces the token keeps the app and its files.
   const app = { ...stored, tokenSha256 };
-  if (stored.tokenSha256 !== tokenSha256) await replaceFile(appFile, `${JSON.stringify(app, null, 2)}\n`);
+  if (stored.tokenSha256 !== tokenSha256)
+    await replaceFile(appFile, `${JSON.stringify(app, null, 2)}\n`, { mode: 0o600 });
   return { app, appId: app.appId, tokenFile };
 }
 
@@ -55,44 +57,4 @@ function parseApp(text: string, file: string): z.infer<typeof appSchema> {
     problem = `not valid JSON: ${messageOf(error)}`;
   }
   throw new Error(`${file}: ${problem}; restore it, or remove it and the service begins with a new app`);
-}
-
-/** The content of a file; the first of several processes to come writes it, whole or not at all. */
-async function readOrCreate(file: string, create: () => string): Promise<string> {
-  const existing = await readIfExists(file);
-  if (existing !== undefined) return existing;
-  const part = await writePart(file, create());
-  try {
-    await link(part, file);
-  } catch (error) {
-    if (inspectError(error).code !== 'EEXIST') throw error;
-  } finally {
-    await rm(part, { force: true });
-  }
-  return readFile(file, 'utf8');
-}
-
-async function replaceFile(file: string, content: string): Promise<void> {
-  await rename(await writePart(file, content), file);
-}
-
-async function writePart(file: string, content: string): Promise<string> {
-  const part = `${file}.${randomUUID()}.part`;
-  const handle = await open(part, 'wx', 0o600);
-  try {
-    await handle.writeFile(content);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  return part;
-}
-
-async function readIfExists(file: string): Promise<string | undefined> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    if (inspectError(error).code === 'ENOENT') return undefined;
-    throw error;
-  }
 }

@@ -11,7 +11,7 @@ const arrows = {
   storage: ['shared'],
   batch: ['storage', 'contract', 'shared'],
   activities: ['api', 'contract', 'storage', 'batch', 'history', 'shared'],
-  callbacks: ['shared'],
+  callbacks: ['storage', 'shared'],
   history: ['shared'],
   client: ['contract', 'batch', 'encryption', 'history', 'shared'],
   encryption: ['shared'],
@@ -19,9 +19,11 @@ const arrows = {
 };
 const folders = [...Object.keys(arrows), 'plugin', 'worker', 'index'];
 
+/** The folders of the service's src; each may import those below it. */
+const serviceFolders = ['http', 'callbacks', 'faults', 'tasks', 'accounts', 'engines', 'files', 'shared'];
+
 /** Refuses every relative import of a sibling folder that the arrow does not allow. */
-function boundary(folder, allowed) {
-  const refused = folders.filter((name) => name !== folder && !allowed.includes(name));
+function boundary(folder, refused) {
   return refused.map((name) => ({
     regex: `^(\\.\\./)+${name}(/|\\.js$|$)`,
     message: `src/${folder} must not depend on src/${name}.`,
@@ -31,7 +33,7 @@ function boundary(folder, allowed) {
 /** What each package may import of the others: nothing that is not named here, and nothing by a path. */
 const packageArrows = {
   conformance: 'temporal-file-conversion/(contract$|internal/shared/secret-spellings$)',
-  service: 'temporal-file-conversion/(contract$|internal/shared/(log|windows-1252)$)',
+  service: 'temporal-file-conversion/(contract$|internal/(shared/(log|windows-1252)|storage/replace-file)$)',
   cli: 'temporal-file-conversion',
 };
 
@@ -84,7 +86,10 @@ export default tseslint.config(
         'error',
         {
           patterns: [
-            ...boundary(folder, allowed),
+            ...boundary(
+              folder,
+              folders.filter((name) => name !== folder && !allowed.includes(name)),
+            ),
             ...(['workflows', 'shared'].includes(folder) ? noNodeInWorkflows : []),
           ],
         },
@@ -95,6 +100,20 @@ export default tseslint.config(
     files: [`packages/${name}/src/**/*.ts`],
     rules: {
       '@typescript-eslint/no-restricted-imports': ['error', { patterns: packageBoundary(name, allowed) }],
+    },
+  })),
+  ...serviceFolders.map((folder, index) => ({
+    files: [`packages/service/src/${folder}/**/*.ts`],
+    rules: {
+      '@typescript-eslint/no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            ...packageBoundary('service', packageArrows.service),
+            ...boundary(folder, [...serviceFolders.slice(0, index), 'service', 'administration', 'index']),
+          ],
+        },
+      ],
     },
   })),
   ...ownParts.map((part) => ({

@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promis
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs, promisify } from 'node:util';
-import { ensureEmbeddedApp } from '../packages/service/src/embedded-app';
+import { ensureEmbeddedApp } from '../packages/service/src/accounts/embedded-app';
 import { freePort } from '../packages/cli/src/dev-server/free-port';
 
 /**

@@ -1,4 +1,5 @@
-// Compiles each package's src to its dist, then bundles the workflows, so that a worker starts without webpack.
+// Compiles each package's src to its dist, writes the description of the service's API, and bundles the workflows, so that a worker
+// starts without webpack.
 import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -16,6 +17,10 @@ export async function build({ check = true } = {}) {
   const compiler = require.resolve('typescript/bin/tsc');
   const options = ['-b', path.join(root, 'packages/cli'), ...(check ? [] : ['--noCheck'])];
   execFileSync(process.execPath, [compiler, ...options], { stdio: 'inherit' });
+
+  const service = path.join(root, 'packages/service/dist');
+  const { describeService } = require(path.join(service, 'http/openapi/description.js'));
+  writeFileSync(path.join(service, 'openapi.json'), JSON.stringify(describeService()));
 
   const { bundleWorkflowCode } = require('@temporalio/worker');
   const workflowsPath = path.join(root, 'dist/workflows/index.js');

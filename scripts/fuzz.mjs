@@ -1,4 +1,4 @@
-// Fuzzing of the embedded service, bounded in time: requests made by fast-check (packages/service/test/fuzz.test.ts, with more runs than
+// Fuzzing of the embedded service, bounded in time: requests made by fast-check (packages/service/test/http/fuzz.test.ts, with more runs than
 // `npm test` gives it), and requests made by schemathesis from the service's own OpenAPI description.
 //
 //   npm run fuzz                      90 s of schemathesis, 2,000 requests of fast-check
@@ -37,7 +37,7 @@ function fuzzWithFastCheck() {
   const options = { cwd: root, env, stdio: 'inherit', timeout: 600_000 };
   const { status } = spawnSync(
     process.execPath,
-    [jest, 'packages/service/test/fuzz.test.ts', '--testTimeout=540000'],
+    [jest, 'packages/service/test/http/fuzz.test.ts', '--testTimeout=540000'],
     options,
   );
   return status === 0;

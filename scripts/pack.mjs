@@ -47,7 +47,8 @@ function pack(name, destination) {
       copyPublished(name, path.join(stage, 'lib'));
       for (const each of needed)
         copyPublished(each, path.join(stage, 'lib/node_modules', each), ['LICENSE', 'package.json', 'dist']);
-      for (const file of ['README.md', 'LICENSE']) renameSync(path.join(stage, 'lib', file), path.join(stage, file));
+      for (const file of ['README.md', 'LICENSE', ...dataFiles(manifest)])
+        renameSync(path.join(stage, 'lib', file), path.join(stage, file));
     }
     writeFileSync(path.join(stage, 'package.json'), `${JSON.stringify(withinLib(manifest, needed), undefined, 2)}\n`);
     const options = ['--ignore-scripts', '--json', '--pack-destination', destination];
@@ -93,10 +94,15 @@ function withinLib(manifest, needed) {
   );
   return {
     ...manifest,
-    ...{ main, types, bin, exports, files: ['lib'] },
+    ...{ main, types, bin, exports, files: ['lib', ...dataFiles(manifest)] },
     ...merged('dependencies'),
     ...merged('optionalDependencies'),
   };
+}
+
+/** What others read by its path in the package. */
+function dataFiles({ files }) {
+  return files.filter((file) => file.endsWith('.json'));
 }
 
 /** What npm sets for the script that it runs would make an npm in there work on this repository. */

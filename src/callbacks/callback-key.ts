@@ -1,8 +1,8 @@
 import type { KeyObject } from 'node:crypto';
-import { createSecretKey, randomBytes, randomUUID } from 'node:crypto';
-import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
+import { createSecretKey, randomBytes } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { systemErrorCode } from '../shared/system-error';
+import { readIfExists, readOrCreateFile } from '../storage/replace-file';
 
 /** Keys that sign callback URLs. A `KeyObject` reveals nothing when printed, logged or serialized. */
 export interface CallbackKeys {
@@ -48,30 +48,5 @@ export async function ensureCallbackKeyFile(file: string): Promise<string> {
   const existing = await readIfExists(file);
   if (existing !== undefined) return existing;
   await mkdir(path.dirname(file), { recursive: true });
-  const part = `${file}.${randomUUID()}.part`;
-  const handle = await open(part, 'wx', 0o600);
-  try {
-    await handle.writeFile(`${randomBytes(32).toString('base64url')}\n`);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  try {
-    // Unlike a rename, a link keeps the key of the process that came first.
-    await link(part, file);
-  } catch (error) {
-    if (systemErrorCode(error) !== 'EEXIST') throw error;
-  } finally {
-    await rm(part, { force: true });
-  }
-  return readFile(file, 'utf8');
-}
-
-async function readIfExists(file: string): Promise<string | undefined> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    if (systemErrorCode(error) === 'ENOENT') return undefined;
-    throw error;
-  }
+  return readOrCreateFile(file, () => `${randomBytes(32).toString('base64url')}\n`);
 }

@@ -1,6 +1,6 @@
-import type { PendingStep } from '../../src/client/pending-step';
 import { stallText } from '../../packages/cli/src/waiting/stall';
 import { waitingOf } from '../../src/client/job-waiting';
+import type { PendingStep } from '../../src/client/pending-step';
 
 const at = 1_800_000_000_000;
 

@@ -1,9 +1,10 @@
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import { appKeys, keysOfSection, variableOf } from '../../packages/cli/src/config/known-keys';
-import { defaultValues } from '../../packages/cli/src/config/schema';
-import { exitCodes } from '../../packages/cli/src/exit';
-import { appSchema, fileSchema } from '../../packages/service/src/accounts/accounts-schema';
+import { exitCodes } from '../../packages/cli/src/command-error';
+import { keysOfSection, variableOf } from '../../packages/cli/src/config/keys';
+import { commandNames } from '../support/command-lines';
+import { namesInFirstCells, pages, root, sectionOf, textOf } from './pages';
+import { appSchema, fileSchema } from '../../packages/service/src/accounts/accounts-file';
 import { clientErrorCodes } from '../../src/api/errors';
 import { findingCodes } from '../../src/batch/plan/findings';
 import { csvColumns } from '../../src/batch/report/csv';
@@ -12,55 +13,10 @@ import { runFileErrorCodes } from '../../src/batch/run-files';
 import { errorCodes } from '../../src/contract/error-codes';
 import { failureCodes } from '../../src/shared/activities';
 import { storageErrorCodes } from '../../src/storage/errors';
-import { commandNames } from '../support/command-lines';
-import { namesInFirstCells, pages, root, sectionOf, textOf } from './pages';
 
-/** Tables of the pages against the lists of the code. */
+/** Tables of the pages against the lists of the code; those of docs/configuration.md are made from it. */
 
-const configuration = 'docs/configuration.md';
 const errors = 'docs/errors.md';
-
-/** Every key but policies by its dotted name, and its default in the file's spelling. */
-const keys = new Map<string, unknown>([
-  ['default_app', defaultValues()['default_app']],
-  ...appKeys.map((key) => [`apps.NAME.${key}`, undefined] as const),
-  ...[...keysOfSection]
-    .filter(([section]) => section !== 'policies')
-    .flatMap(([section, names]) => names.map((key) => [`${section}.${key}`, defaultOf(section, key)] as const)),
-]);
-
-function defaultOf(section: string, key: string): unknown {
-  return (defaultValues()[section] as Record<string, unknown> | undefined)?.[key];
-}
-
-/** The default column of a table by the name in the first one. */
-function defaultsIn(text: string): Map<string, string> {
-  const rows = [...text.matchAll(/^\| `([\w.]+)` \| (.*?) ?\| /gm)];
-  return new Map(rows.map(([, name = '', cell = '']) => [name, cell.replaceAll(/[`"]/g, '')]));
-}
-
-/** As a person writes it: sizes in MiB and GiB. */
-function spelt(value: unknown): string {
-  if (typeof value !== 'number' || value < 1024 ** 2) return String(value);
-  return value >= 1024 ** 3 ? `${value / 1024 ** 3} GiB` : `${value / 1024 ** 2} MiB`;
-}
-
-it('docs/configuration.md explains every key, and no other', () => {
-  expect(namesInFirstCells(sectionOf(configuration, '## Keys')).sort()).toEqual([...keys.keys()].sort());
-  const policies = keysOfSection.get('policies') ?? [];
-  expect(namesInFirstCells(sectionOf(configuration, '## Policies')).sort()).toEqual([...policies].sort());
-});
-
-it('docs/configuration.md tells the defaults of the code', () => {
-  const told = defaultsIn(sectionOf(configuration, '## Keys'));
-  const policies = defaultsIn(sectionOf(configuration, '## Policies'));
-  const values = [...keys].map(([key, value]) => [key, value, told.get(key)] as const);
-  const all = [...values, ...[...policies].map(([key, cell]) => [key, defaultOf('policies', key), cell] as const)];
-  // As many as the machine has cores.
-  const fixed = all.filter(([key, value]) => value !== undefined && key !== 'service.conversion_concurrency');
-  expect(fixed.length).toBeGreaterThan(40);
-  expect(fixed.filter(([, value, cell]) => cell !== spelt(value))).toEqual([]);
-});
 
 it('docs/errors.md lists every code of the service with its status and class', () => {
   const listed = [...textOf(errors).matchAll(/^\| `(\w+)` \| (\d+) \| (\w+) \|$/gm)].map(

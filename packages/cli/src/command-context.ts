@@ -1,7 +1,10 @@
-import type { Environment, LoadedConfig } from './config';
-import { SecretMask } from './observability/logs/secret-mask';
-import type { Output, OutputStream } from './output';
-import { createOutput } from './output';
+import type { Command } from 'commander';
+import type { ExitCode } from './command-error';
+import type { Environment } from './config/layers';
+import type { LoadedConfig } from './config/load-config';
+import { SecretMask } from './observability/secret-mask';
+import { createOutput } from './output/output';
+import type { Output, OutputStream } from './output/output';
 
 /** What every command gets from the process it runs in. */
 export interface ProcessContext {
@@ -21,16 +24,26 @@ export interface CommonOptions {
 export interface CommandContext extends ProcessContext {
   output: Output;
   config: LoadedConfig;
-  /** What no line of a log may hold; whoever reads a secret tells it. */
+  /** Masks secrets in logs; whoever reads a secret adds it here. */
   secrets: SecretMask;
 }
 
 /** Reads the configuration and settles where output goes. */
 export async function openContext(host: ProcessContext, options: CommonOptions): Promise<CommandContext> {
   const output = createOutput({ ...host, json: options.json === true });
-  // Here, not above: neither help nor a misspelt option should wait for it to load.
-  const { loadConfig } = await import('./config/index.js');
+  // Loaded here: neither help nor a misspelt option should wait for it.
+  const { loadConfig } = await import('./config/load-config.js');
   const config = await loadConfig({ cwd: host.cwd, env: host.env, file: options.config });
   for (const warning of config.warnings) output.warn(warning);
   return { ...host, output, config, secrets: new SecretMask() };
+}
+
+/** Runs a command with the context that its common options describe. */
+export type Runner = (options: CommonOptions, run: (context: CommandContext) => Promise<ExitCode>) => Promise<void>;
+
+/** What the register functions build commands with. */
+export interface CommandTools {
+  common: (command: Command) => Command;
+  examples: (...lines: string[]) => string;
+  run: Runner;
 }

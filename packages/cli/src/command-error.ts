@@ -1,6 +1,22 @@
-import type { ExitCode } from './exit';
-import { exitCodes } from './exit';
-import { printable } from './terminal-text';
+import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
+import { ConfigError } from './config/errors';
+import type { Output } from './output/output';
+import { printable } from './output/text';
+
+/** Exit codes. */
+export const exitCodes = {
+  ok: 0,
+  /** Something could not be done. */
+  failed: 1,
+  /** The command, its arguments, its input or the configuration is wrong; nothing was started. */
+  usage: 2,
+  /** Of `fileconv batch`, where 1 means that files failed: the command could not do its work. */
+  couldNotRun: 3,
+  /** Ended by Ctrl-C. */
+  interrupted: 130,
+} as const;
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
 /** What can be wrong with a command, and what the shell is told then. The codes are part of `--json`: they never change. */
 const exitCodeOf = {
@@ -22,7 +38,7 @@ const exitCodeOf = {
   INTERRUPTED: exitCodes.interrupted,
 } as const satisfies Record<string, ExitCode>;
 
-export type CommandErrorCode = keyof typeof exitCodeOf;
+type CommandErrorCode = keyof typeof exitCodeOf;
 
 /** Ends a command; says in one line for each problem what is wrong, where, and what to type next. */
 export class CommandError extends Error {
@@ -42,7 +58,7 @@ export class CommandError extends Error {
   }
 }
 
-/** Of a command that was asked to end before it had begun anything. */
+/** For a command that was interrupted before it started anything. */
 export function interrupted(cause: unknown): CommandError {
   return new CommandError('INTERRUPTED', ['Interrupted before any job was started.'], { cause });
 }
@@ -51,4 +67,68 @@ export function interrupted(cause: unknown): CommandError {
 export function throwIfAny(code: CommandErrorCode, problems: readonly string[]): void {
   const [first, ...others] = problems;
   if (first !== undefined) throw new CommandError(code, [first, ...others]);
+}
+
+interface CommandFailure {
+  code: string;
+  problems: readonly string[];
+  exitCode: ExitCode;
+}
+
+/** Tells a person, or with `--json` a program, why the command ended. Never a stack trace. */
+export function reportFailure(output: Output, error: unknown): ExitCode {
+  const { code, problems, exitCode } = readFailure(error);
+  for (const problem of problems) output.fail(problem);
+  if (output.json) output.printJson({ error: { code, message: problems.join('\n') } });
+  return exitCode;
+}
+
+function readFailure(error: unknown): CommandFailure {
+  if (error instanceof CommandError) return error;
+  if (error instanceof ConfigError) {
+    return { code: error.code, problems: error.problems, exitCode: exitCodes.usage };
+  }
+  if (isOfTemporal(error)) return new CommandError('TEMPORAL_UNREACHABLE', [lostTemporal(error)], { cause: error });
+  const { code } = (error ?? {}) as { code?: unknown };
+  return {
+    code: typeof code === 'string' ? code : 'UNEXPECTED',
+    problems: [error instanceof Error ? error.message : String(error)],
+    exitCode: exitCodes.failed,
+  };
+}
+
+/** Recognised by name: most commands never load Temporal's client. */
+function isOfTemporal(error: unknown): error is Error {
+  return error instanceof Error && error.name === 'ServiceError';
+}
+
+function lostTemporal({ message, cause }: Error): string {
+  const { details } = (cause ?? {}) as { details?: unknown };
+  const reason = typeof details === 'string' && details !== '' ? details : message;
+  return `Temporal does not answer as it should (${reason.split('\n')[0] ?? ''}). What it runs goes on when it is back. What is broken: fileconv doctor`;
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  ENOENT: 'no folder can be made there',
+  EEXIST: 'it is a file',
+  ENOTDIR: 'it is a file, or in one',
+  ENOSPC: 'no space is left on the device',
+};
+
+/** The error to throw when the state folder can't be used; other errors are returned unchanged. */
+export function explainStateFolder(stateDir: string, error: unknown): unknown {
+  return explainFolder(error, {
+    problem: `The state folder ${stateDir} cannot be written to`,
+    advice: 'Change to a folder of yours, or name another with FILECONV_STATE_DIR.',
+  });
+}
+
+/** The same for any folder with state, or a file in it. */
+export function explainFolder(error: unknown, { problem, advice }: { problem: string; advice: string }): unknown {
+  const reason = reasons[systemErrorCode(error) ?? ''];
+  if (reason === undefined) return error;
+  return new CommandError('STATE_UNUSABLE', [`${problem}: ${reason}. ${advice}`], { cause: error });
 }

@@ -1,18 +1,15 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { packageVersion } from 'temporal-file-conversion/internal/api/package-version';
-import { formatName, refuseEmpty, modeOption, onExistingOption, onUnknownOutcomeOption } from './arguments';
-import type { CommonOptions } from './command-context';
-import type { Runner } from './command-tools';
-import type { ConvertFlags } from './convert/convert-flags';
+import type { CommonOptions, Runner } from './command-context';
+import { formatName, modeOption, onExistingOption, onUnknownOutcomeOption, refuseEmpty } from './commands/arguments';
 import { addBatch } from './commands/batch/register';
 import { addJob } from './commands/job/register';
-import { addLimit } from './commands/limit/register';
-import { addDeployment } from './commands/deployment/register';
-import { addDoctor, addNamespace } from './commands/register-operations';
+import { addDeployment, addDoctor, addLimit, addNamespace } from './commands/register-operations';
 import { addSchedule } from './commands/schedule/register';
 import { addServiceAdmin } from './commands/service-admin/register';
-import type { TargetFlags } from './commands/service-check-target';
-import type { Output } from './output';
+import type { TargetFlags } from './commands/service-check';
+import type { ConvertFlags } from './convert/convert-on-stack';
+import type { Output } from './output/output';
 
 const appOption = ['--app <name>', 'app profile; default: default_app of the configuration'] as const;
 
@@ -22,7 +19,7 @@ export function buildCommands(output: Output, run: Runner): Command {
     .description('Durable file conversion: every file is a Temporal workflow that survives crashes.')
     .version(packageVersion())
     .exitOverride()
-    // Complaints are told by whoever catches them: in one line, or as JSON.
+    // Errors are reported where they are caught: in one line, or as JSON.
     .configureOutput({
       writeOut: (text) => output.print(text.trimEnd()),
       writeErr: (text) => {
@@ -141,9 +138,7 @@ export function buildCommands(output: Output, run: Runner): Command {
       ),
     )
     .action((options: CommonOptions & TargetFlags) =>
-      run(options, async (context) =>
-        (await import('./commands/service-check-command.js')).serviceCheck(context, options),
-      ),
+      run(options, async (context) => (await import('./commands/service-check.js')).serviceCheck(context, options)),
     );
 
   const config = program
@@ -154,14 +149,14 @@ export function buildCommands(output: Output, run: Runner): Command {
     .description('print every effective value and where it came from; secrets are masked')
     .addHelpText('after', examples('fileconv config show', 'fileconv config show --config other.toml'))
     .action((options: CommonOptions) =>
-      run(options, async (context) => (await import('./commands/config-show.js')).configShow(context)),
+      run(options, async (context) => (await import('./commands/config.js')).configShow(context)),
     );
 
   common(config.command('allow'))
     .description('allow the configuration file of this folder to send tokens to the services that it names')
     .addHelpText('after', examples('fileconv config allow'))
     .action((options: CommonOptions) =>
-      run(options, async (context) => (await import('./commands/config-allow.js')).configAllow(context)),
+      run(options, async (context) => (await import('./commands/config.js')).configAllow(context)),
     );
 
   return program;

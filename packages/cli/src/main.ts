@@ -5,8 +5,8 @@ import { homedir } from 'node:os';
 // From Node 22.1 on: a command loads some 460 modules, and compiling them is a third of its start.
 (nodeModule as { enableCompileCache?: () => void }).enableCompileCache?.();
 
-// A reader that has seen enough (`fileconv formats | head -1`) is no failure of ours, and jobs under way go on. Nor is a terminal that was closed:
-// whatever runs has to be stopped in its order.
+// A reader that has seen enough (`fileconv formats | head -1`) is no error, and jobs under way go on. Nor is a closed terminal: what
+// runs must still be stopped in order.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     const isGone = error.code === 'EPIPE' || (error.code === 'EIO' && stream.isTTY);

@@ -1,17 +1,15 @@
 import { CommanderError } from 'commander';
-import { CommandError } from './command-error';
-import type { ProcessContext } from './command-context';
 import { openContext } from './command-context';
+import type { ProcessContext } from './command-context';
+import { CommandError, exitCodes, reportFailure } from './command-error';
+import type { ExitCode } from './command-error';
 import { buildCommands } from './command-tree';
-import type { ExitCode } from './exit';
-import { exitCodes } from './exit';
-import { reportFailure } from './failure-report';
-import { createOutput } from './output';
+import { createOutput } from './output/output';
 
 /** Runs one command line; whatever goes wrong becomes one clear message and an exit code. */
 export async function runCommandLine(argv: readonly string[], host: ProcessContext): Promise<ExitCode> {
   let exitCode: ExitCode = exitCodes.ok;
-  // Needed before the options are known to be right: an error about them goes where they ask for it.
+  // Read before the options are parsed: an error about them honours --json too.
   const options = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
   const output = createOutput({ ...host, json: options.includes('--json') });
   const program = buildCommands(output, async (commonOptions, run) => {

@@ -1,6 +1,6 @@
-import { pointInTime } from '../src/arguments';
 import { buildCommands } from '../src/command-tree';
-import { createOutput } from '../src/output';
+import { pointInTime } from '../src/commands/arguments';
+import { createOutput } from '../src/output/output';
 
 async function parse(args: readonly string[]): Promise<string> {
   const stream = { write: () => true };

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { defaultPayloadConverter } from '@temporalio/common';
-import type { CodecServer, CodecServerOptions } from '../src/codec-server';
-import { startCodecServer } from '../src/codec-server';
+import { startCodecServer } from '../src/keys/codec-server';
+import type { CodecServer, CodecServerOptions } from '../src/keys/codec-server';
 import { EncryptionCodec } from '../../../src/encryption/encryption-codec';
 import { parseEncryptionKeys } from '../../../src/encryption/encryption-keys';
 import { writePayloads } from '../../../src/encryption/payload-json';

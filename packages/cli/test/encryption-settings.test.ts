@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import os from 'node:os';
 import { PassThrough } from 'node:stream';
-import { readEncryptionKeys } from '../src/encryption-settings';
-import { createOutput } from '../src/output';
-import { loadConfig } from '../src/config';
-import { SecretMask } from '../src/observability/logs/secret-mask';
+import { loadConfig } from '../src/config/load-config';
+import { readEncryptionKeys } from '../src/keys/encryption-settings';
+import { SecretMask } from '../src/observability/secret-mask';
+import { createOutput } from '../src/output/output';
 
 const cwd = os.tmpdir();
 const streams = { stdout: new PassThrough(), stderr: new PassThrough() };

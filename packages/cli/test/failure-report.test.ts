@@ -1,7 +1,6 @@
 import { ServiceError } from '@temporalio/client';
-import { exitCodes } from '../src/exit';
-import { reportFailure } from '../src/failure-report';
-import { createOutput } from '../src/output';
+import { exitCodes, reportFailure } from '../src/command-error';
+import { createOutput } from '../src/output/output';
 
 it('a Temporal that goes away is one line with its reason and what to type', () => {
   let text = '';

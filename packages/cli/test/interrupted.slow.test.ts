@@ -3,11 +3,11 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { buildCommands } from '../src/command-tree';
-import { createOutput } from '../src/output';
+import { createOutput } from '../src/output/output';
 import { newFolder, removeFolders } from './fileconv';
 import { escape, hasScript, openTerminal, screenOf } from './pseudo-terminal';
-import type { RunningStack } from './running-stack';
 import { startStack } from './running-stack';
+import type { RunningStack } from './running-stack';
 import { noisyPng } from './samples';
 
 /** Ctrl-C at whatever moment: the terminal is left as it was found. */

@@ -1,10 +1,10 @@
 import type { Client } from '@temporalio/client';
-import { registrationCommands } from '../src/commands/namespace/registration-commands';
-import { searchAttributeTypes } from '../../../src/shared/search-attributes';
 import { newNamespace } from '../../../test/support/namespace';
 import { testClient, testTemporalAddress } from '../../../test/support/temporal';
 import { startTemporalProxy } from '../../../test/support/temporal-proxy';
+import { registrationCommands } from '../src/commands/namespace';
 import { fileconv, linesOf, newFolder, parseJson, removeFolders } from './fileconv';
+import { searchAttributeTypes } from '../../../src/shared/search-attributes';
 
 const names = Object.keys(searchAttributeTypes);
 const refusal = { status: 7, message: 'Request unauthorized.' };

@@ -1,5 +1,5 @@
-import type { OutputStream } from '../src/output';
-import { createOutput } from '../src/output';
+import { createOutput } from '../src/output/output';
+import type { OutputStream } from '../src/output/output';
 import { screenOf } from './pseudo-terminal';
 
 function stream(terminal: Partial<OutputStream> = {}) {

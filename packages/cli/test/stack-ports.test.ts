@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { StackPorts } from '../src/stack/stack-ports';
-import { claimPorts } from '../src/stack/stack-ports';
-import { loadConfig } from '../src/config';
+import { loadConfig } from '../src/config/load-config';
 import { acquireProcessLock } from '../src/dev-server';
+import { claimPorts } from '../src/stack/stack-ports';
+import type { StackPorts } from '../src/stack/stack-ports';
 
 describe('the ports of a stack', () => {
   let homeDir: string;

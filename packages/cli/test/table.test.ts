@@ -1,4 +1,4 @@
-import { formatTable } from '../src/table';
+import { formatTable } from '../src/output/text';
 
 /** Tables as a person reads them and as `awk` cuts them. */
 

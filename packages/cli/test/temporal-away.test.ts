@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { buildCommands } from '../src/command-tree';
-import { createOutput } from '../src/output';
+import { createOutput } from '../src/output/output';
 import { commandEnv, mainFile, newFolder, parseJson, removeFolders } from './fileconv';
 
 /** What the shell learns of each command when Temporal can't be reached. */

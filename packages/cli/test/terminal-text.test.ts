@@ -1,4 +1,4 @@
-import { columnsOf, fit, fitMiddle, printable } from '../src/terminal-text';
+import { columnsOf, fit, fitMiddle, printable } from '../src/output/text';
 
 describe('printable', () => {
   it('spells out what a terminal would act on', () => {

@@ -1,7 +1,7 @@
-import type { BatchHandle } from '../../../src/client/batch-handle';
 import { watchBatch } from '../src/batch/watch';
 import type { CommandContext } from '../src/command-context';
 import type { StackInUse } from '../src/stack/stack-in-use';
+import type { BatchHandle } from '../../../src/client/batch-handle';
 
 const output = { isLive: false, live: () => undefined, say: () => undefined } as unknown as CommandContext['output'];
 const stack = { untilClosed: (run: () => Promise<unknown>) => run() } as unknown as StackInUse;

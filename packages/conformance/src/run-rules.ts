@@ -1,14 +1,14 @@
 import { lookUpErrorCode } from 'temporal-file-conversion/contract';
 import { SecretSpellings } from 'temporal-file-conversion/internal/shared/secret-spellings';
 import { isBeyond, type Rule, type Section, sections, type Source } from './rule';
+import { beyondConvertRules, beyondDownloadRules, beyondFormatRules, beyondUploadRules } from './rules/beyond';
 import {
+  authenticationRules,
   beyondAuthenticationRules,
-  beyondConvertRules,
-  beyondDownloadRules,
-  beyondFormatRules,
-  beyondUploadRules,
-} from './rules/beyond';
-import { authenticationRules, beyondVersionRules, endpointRules, versioningRules } from './rules/endpoints';
+  beyondVersionRules,
+  endpointRules,
+  versioningRules,
+} from './rules/endpoints';
 import { beyondErrorRules, errorRules } from './rules/errors';
 import { beyondCallbackRules, eventRules } from './rules/events';
 import { limitRules } from './rules/limits';

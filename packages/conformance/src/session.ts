@@ -1,10 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endpoints } from 'temporal-file-conversion/contract';
-import { createForm, RawHttp, type RawRequest } from './http';
-import { exchangeRaw } from './raw-exchange';
+import { createForm, exchangeRaw, RawHttp, type RawRequest } from './http';
 import { isObject, type Reply } from './reply';
-import { brokenSample, lossyOutput, sample, sampleOutput, slowOutput, slowSample } from './samples';
-import type { Capabilities, Capability, Credentials, SampleFile, Target } from './target';
+import {
+  brokenSample,
+  type Capabilities,
+  type Capability,
+  type Credentials,
+  lossyOutput,
+  sample,
+  type SampleFile,
+  sampleOutput,
+  slowOutput,
+  slowSample,
+  type Target,
+} from './target';
 import { ensure, Undecided } from './verdict';
 
 export interface Asked {

@@ -1,5 +1,5 @@
-import { runRules } from '../src';
 import { accountApp, accountToken, startAccountService } from '../../../test/support/account-service';
+import { runRules } from '../src';
 
 /** The suite against a service that answers as the document and the public pages say, and that shares nothing with ours. */
 

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Agent, request } from 'undici';
-import { exchangeRaw } from '../src/raw-exchange';
+import { exchangeRaw } from '../src/http';
 import { isObject } from '../src/reply';
 
 /** A server in front of the service that changes its answers, to see whether the suite notices. */

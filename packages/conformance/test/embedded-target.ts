@@ -1,13 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Capabilities, Credentials, Target } from '../src';
-import { hashToken } from '../../service/src/authentication';
+import { until } from '../../../test/support/until';
 import { type ServiceApp, startConversionService } from '../../service/src';
-import { sample } from '../src/samples';
+import { hashToken } from '../../service/src/accounts/account';
 import { createCallbackApp, startReceiver } from '../../service/test/callbacks/receiver';
 import { createDataDir } from '../../service/test/support';
-import { until } from '../../../test/support/until';
+import type { Capabilities, Credentials, Target } from '../src';
+import { sample } from '../src/target';
 
 /** The embedded service with an account for everything that a rule may need. */
 

@@ -4,11 +4,11 @@ import { z } from 'zod';
 import type { Account } from './accounts/account';
 import { Accounts } from './accounts/accounts';
 import { addApp, type NewToken, rotateToken } from './accounts/edit-accounts-file';
-import type { CallbackDelivery } from './callbacks/callback-store';
-import { openDatabase, type ServiceDatabase } from './database';
-import { ensureEmbeddedApp } from './embedded-app';
-import { type Balance, seedBalances } from './ledger';
-import { TaskStore } from './task-store';
+import { ensureEmbeddedApp } from './accounts/embedded-app';
+import { type Balance, seedBalances } from './accounts/vcredits';
+import { openDatabase, type ServiceDatabase } from './shared/database';
+import type { CallbackDelivery } from './tasks/callback-store';
+import { TaskStore } from './tasks/task-store';
 
 /**
  * What an operator does with a data folder, whether a service runs on it or not: SQLite lets both write, and the service reads

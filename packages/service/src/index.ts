@@ -1,11 +1,11 @@
 /** The embedded conversion service: the document's server side. */
 export { AccountsFileError } from './accounts/accounts-file';
 export { openAdministration, type ServiceAdministration, type TaskRow } from './administration';
-export { formatTime } from './answer';
+export { formatTime } from './tasks/answer';
 export type { ServiceApp } from './accounts/account';
 export type { CallbackOptions } from './callbacks/callback-options';
-export { type EmbeddedApp, ensureEmbeddedApp } from './embedded-app';
+export { type EmbeddedApp, ensureEmbeddedApp } from './accounts/embedded-app';
 export { FaultsFileError } from './faults/faults';
-export { listEmbeddedFormats } from './formats';
-export type { ServiceMetrics } from './service-metrics';
+export { listEmbeddedFormats } from './engines/formats';
+export type { ServiceMetrics } from './shared/service-metrics';
 export { type ConversionService, type ConversionServiceOptions, startConversionService } from './service';

@@ -2,26 +2,25 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
+import { downloadLifetimeMs, type ServiceApp } from './accounts/account';
 import { Accounts } from './accounts/accounts';
-import { documentVersion } from './api-version';
-import type { ServiceApp } from './accounts/account';
+import { seedBalances } from './accounts/vcredits';
 import { type CallbackOptions, checkCallbackOptions } from './callbacks/callback-options';
 import { CallbackQueue } from './callbacks/callback-queue';
-import { Cleanup } from './cleanup';
-import { ConversionPool } from './conversion-pool';
-import { ConversionQueue } from './conversion-queue';
-import { lockDataDir, openDatabase } from './database';
+import { ConversionPool } from './engines/conversion-pool';
+import { FormatCatalog } from './engines/formats';
+import type { FaultsOptions } from './faults/fault-rules';
 import { Faults } from './faults/faults';
-import type { FaultsOptions } from './faults/faults-schema';
-import { FileStore } from './file-store';
-import { FormatCatalog } from './formats';
-import { seedBalances } from './ledger';
-import { downloadLifetimeMs } from './lifetimes';
-import { checkLimits, type ServiceLimits } from './limits';
-import { EphemeralTasks } from './ephemeral-tasks';
-import { createServer } from './server';
-import type { ServiceMetrics } from './service-metrics';
-import { TaskStore } from './task-store';
+import { FileStore } from './files/file-store';
+import { createServer } from './http/server';
+import { documentVersion } from './shared/api-version';
+import { lockDataDir, openDatabase } from './shared/database';
+import { checkLimits, serviceLimits, type ServiceLimits } from './shared/limits';
+import type { ServiceMetrics } from './shared/service-metrics';
+import { Cleanup } from './tasks/cleanup';
+import { ConversionQueue } from './tasks/conversion-queue';
+import { EphemeralTasks } from './tasks/ephemeral-tasks';
+import { TaskStore } from './tasks/task-store';
 
 /** Where the service runs and for whom, and any of its limits. */
 export interface ConversionServiceOptions extends Partial<ServiceLimits> {
@@ -167,7 +166,7 @@ function checkOptions(options: ConversionServiceOptions) {
     host,
     port: options.port ?? 0,
     dataDir: path.resolve(options.dataDir),
-    limits: checkLimits(options),
+    limits: checkLimits(serviceLimits, options),
     callbackSettings: checkCallbackOptions(options.callbacks),
     metrics: options.metrics,
     log: options.log ?? (() => undefined),

@@ -4,10 +4,9 @@ import type { AskedPair, AskPair } from 'temporal-file-conversion/internal/batch
 import { counted } from 'temporal-file-conversion/internal/batch/report/wording';
 import type { Refusal } from 'temporal-file-conversion/internal/shared/batch';
 import type { CommandContext } from '../command-context';
-import { capitalised, whyNot } from '../convert/formats-check';
-import { withFormats } from '../formats/with-formats';
+import { capitalised, whyNot, withFormats } from '../formats/check';
 
-/** Asks the service once for each pair of formats of a plan, one after the other; when it can't be asked, that is said once. */
+/** Asks the service once for each pair of formats of a plan, one after the other; one warning when it can't be asked. */
 export function askPairs(
   context: CommandContext,
   { app, signal, isDry }: { app: string; signal: AbortSignal; isDry: boolean },
@@ -39,7 +38,7 @@ export function askPairs(
   };
 }
 
-/** The plan, with what the service does not convert among its warnings, or, when that is all there is to do, among its problems. */
+/** The plan with unsupported pairs among its warnings or, when there is nothing else to do, among its problems. */
 export function withRefused(plan: PlannedBatch): PlannedBatch {
   const { refused, todo, warnings, problems } = plan;
   if (refused.length === 0) return plan;

@@ -5,21 +5,21 @@ import { summariseReport } from 'temporal-file-conversion/internal/batch/report/
 import { readBatchReport, writeBatchReport } from 'temporal-file-conversion/internal/batch/report/write-report';
 import type { ConversionBatchResult } from 'temporal-file-conversion/internal/shared/batch';
 import type { CommandContext } from '../command-context';
-import type { ExitCode } from '../exit';
-import { exitCodes } from '../exit';
+import { exitCodes } from '../command-error';
+import type { ExitCode } from '../command-error';
+import { printable } from '../output/text';
 import type { StackInUse } from '../stack/stack-in-use';
-import { printable } from '../terminal-text';
-import { folderUri } from './folder-uri';
+import { folderUri } from './settings';
 
 interface EndedBatch {
   stack: Pick<StackInUse, 'client' | 'uiUrl'>;
   name: string;
   result: ConversionBatchResult;
-  /** Write the report also where there is one. */
+  /** Write the report even if there is one. */
   anew?: boolean;
 }
 
-/** Says how a run went that has ended, and writes its report where the batch itself has not. */
+/** Reports how a run ended, and writes its report if the batch has not done so. */
 export async function finishBatch(
   { output }: CommandContext,
   { stack, name, result, anew = false }: EndedBatch,

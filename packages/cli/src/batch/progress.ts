@@ -1,6 +1,6 @@
-import { formatCount } from 'temporal-file-conversion/internal/batch/report/wording';
+import { formatCount, formatDuration } from 'temporal-file-conversion/internal/batch/report/wording';
 import type { BatchState } from 'temporal-file-conversion/internal/shared/batch';
-import type { Output } from '../output';
+import type { Output } from '../output/output';
 
 const barCells = 24;
 /** The rate is that of the last half minute: what a batch did hours ago says nothing about its end. */
@@ -62,7 +62,7 @@ export function progressText(state: BatchState, perSecond: number | undefined): 
     perSecond === undefined ? '' : `${perSecond.toFixed(1)} files/s`,
     perSecond === undefined || perSecond <= 0 || left === 0 || status !== 'running'
       ? ''
-      : `${duration(left / perSecond)} left`,
+      : `${formatDuration(Math.ceil(left / perSecond) * 1_000)} left`,
     vcredits > 0 ? `${formatCount(vcredits)} vCredits` : '',
   ];
   return parts.filter((part) => part !== '').join(', ');
@@ -76,10 +76,4 @@ export function endedOf({ succeeded, failed, skipped, cancelled }: BatchState): 
 function bar(ended: number, items: number): string {
   const full = items === 0 ? barCells : Math.floor((ended / items) * barCells);
   return `[${'█'.repeat(full)}${'░'.repeat(barCells - full)}]`;
-}
-
-function duration(seconds: number): string {
-  if (seconds < 90) return `${Math.ceil(seconds)} s`;
-  if (seconds < 5_400) return `${Math.round(seconds / 60)} min`;
-  return `${(seconds / 3_600).toFixed(1)} h`;
 }

@@ -1,5 +1,7 @@
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { shellWord } from 'temporal-file-conversion/internal/batch/report/wording';
 import type { ConversionBatchInput } from 'temporal-file-conversion/internal/shared/batch';
 import {
   conversionModes,
@@ -8,10 +10,12 @@ import {
 } from 'temporal-file-conversion/internal/shared/choices';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import { makeFolder } from 'temporal-file-conversion/internal/storage/folders';
+import { replaceFile } from 'temporal-file-conversion/internal/storage/replace-file';
 import { z } from 'zod';
 import { CommandError } from '../command-error';
+import type { RunFlags } from './settings';
 
-/** How the jobs of a batch are to be done: all of the workflow's input but what a plan says. */
+/** Settings of a batch's jobs: the workflow's input without what comes from the plan. */
 export type JobSettings = Omit<ConversionBatchInput, 'folder' | 'items' | 'historyLimit' | 'resubmit'>;
 
 const duration = z.union([z.number(), z.string()]);
@@ -34,14 +38,10 @@ const schema = z.object({
 
 const fileName = 'settings.json';
 
-/** Kept beside the runs, so that `batch retry` does as the run before it did. */
+/** Kept beside the runs, for `batch retry`. */
 export async function saveSettings(batchFolder: string, settings: JobSettings): Promise<void> {
   await makeFolder(batchFolder);
-  const file = path.join(batchFolder, fileName);
-  // Two commands may start the same batch at once.
-  const temporary = `${file}.${process.pid}.new`;
-  await writeFile(temporary, `${JSON.stringify(settings, undefined, 2)}\n`);
-  await rename(temporary, file);
+  await replaceFile(path.join(batchFolder, fileName), `${JSON.stringify(settings, undefined, 2)}\n`);
 }
 
 /** Undefined when no run has been started. @throws CommandError when the file is damaged. */
@@ -57,4 +57,36 @@ export async function readSettings(batchFolder: string): Promise<JobSettings | u
       { cause: error },
     );
   }
+}
+
+interface JoinedBatch {
+  name: string;
+  /** As they were typed. */
+  flags: Partial<RunFlags>;
+  /** What the flags come to. */
+  settings: JobSettings;
+  /** What the batch under way was started with, as far as that is known. */
+  earlier: JobSettings | undefined;
+}
+
+/** Which flags have no effect on a batch that already runs, and what to type instead. Undefined when all have. */
+export function tellUnheeded({ name, flags, settings, earlier }: JoinedBatch): string | undefined {
+  const typed = [
+    // Whether the running batch has it is not recorded.
+    flags.resubmit === true && '--resubmit',
+    flags.window !== undefined && settings.window !== earlier?.window && '--window',
+    flags.mode && settings.mode !== earlier?.mode && '--mode',
+    flags.app !== undefined && settings.app !== earlier?.app && '--app',
+    flags.onExisting && settings.onExisting !== earlier?.onExisting && '--on-existing',
+    flags.stopAfter && !isDeepStrictEqual(settings.stopAfter, earlier?.stopAfter) && '--stop-after',
+    flags.onUnknownOutcome &&
+      settings.policies?.onUnknownOutcome !== earlier?.policies?.onUnknownOutcome &&
+      '--on-unknown-outcome',
+  ].filter((flag) => typeof flag === 'string');
+  if (typed.length === 0) return undefined;
+  const now =
+    typed[0] === '--window' && typed.length === 1
+      ? `fileconv batch window ${shellWord(name)} ${settings.window}`
+      : `fileconv batch cancel ${shellWord(name)} --finish, and then this command again`;
+  return `It goes on as it was started: ${typed.join(', ')} ${typed.length === 1 ? 'holds' : 'hold'} only for what is left to do afterwards, while this command watches. To have that now: ${now}`;
 }

@@ -1,16 +1,38 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { PlanBatchOptions } from 'temporal-file-conversion/internal/batch/plan/plan-batch';
-import { isEmbedded } from '../app-profiles';
+import type { ConversionMode, OnExisting, OnUnknownOutcome } from 'temporal-file-conversion/internal/shared/job';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
-import type { RunFlags } from './run-flags';
-import { isEncrypting } from '../encryption-settings';
-import { embeddedFormats } from '../formats/embedded-formats';
-import { extensionFromName, nameOf } from '../formats/format-lookup';
+import { embeddedFormats, extensionFromName, nameOf } from '../formats/lookup';
+import { isEncrypting } from '../keys/encryption-settings';
+import { isEmbedded } from '../service/app-profiles';
+
+/** Options of `batch run`, as they are typed. */
+export interface RunFlags {
+  to?: string;
+  from?: string;
+  out?: string;
+  name?: string;
+  manifest?: string;
+  recursive?: boolean;
+  exclude: string[];
+  modifiedSince?: Date;
+  filesFrom?: string;
+  template?: string;
+  window?: number;
+  stopAfter?: { failures?: number; percent?: number };
+  onExisting?: OnExisting;
+  onUnknownOutcome?: OnUnknownOutcome;
+  resubmit?: boolean;
+  mode?: ConversionMode;
+  app?: string;
+  dryRun?: boolean;
+}
 
 /** What a `batch run` is about, once its arguments make sense. */
-export interface BatchSettings {
+interface BatchSettings {
   name: string;
   app: string;
   plan: PlanBatchOptions;
@@ -29,7 +51,7 @@ export async function settleBatch(
   const name = flags.name ?? defaultName(sources, { ...flags, cwd, out, isHidden: isEncrypting(context) });
   checkName(name);
   const { template } = flags;
-  // Any other service is asked once the files are known, for each pair of formats.
+  // Any other service is asked for each pair of formats once the files are known.
   const extensions = isEmbedded(context, app) ? await knownExtensions() : new Map<string, string>();
   return {
     name,
@@ -97,8 +119,8 @@ function whatToConvert(
 }
 
 /**
- * The same for the same command in the same folder, and readable: `letters-pdf-3f9a1c`. Names of batches are never encrypted: `isHidden` makes it
- * `batch-3f9a1c0e82d7`.
+ * The same for the same command in the same folder, and readable: `letters-pdf-3f9a1c`. Names of batches are not encrypted; with
+ * `isHidden` it is `batch-3f9a1c0e82d7`.
  */
 export function defaultName(
   sources: readonly string[],
@@ -124,7 +146,7 @@ export function defaultName(
   return [readable, to, digest.slice(0, 6)].filter((part) => part !== undefined).join('-');
 }
 
-/** @throws CommandError: it becomes a folder's name and the workflow's id. */
+/** @throws CommandError when it can't be the name of a folder and the id of a workflow. */
 export function checkName(name: string): void {
   if (/^[\p{L}\p{N}][\p{L}\p{N}._ -]{0,99}$/u.test(name) && !/[. ]$/.test(name)) return;
   throw usage(
@@ -146,4 +168,9 @@ async function knownExtensions(): Promise<Map<string, string>> {
 
 function usage(problem: string): CommandError {
   return new CommandError('USAGE', [`${problem} See: fileconv batch --help`]);
+}
+
+/** A run's folder as the workflow takes it. */
+export function folderUri(folder: string): string {
+  return `${pathToFileURL(folder).href}/`;
 }

@@ -4,8 +4,7 @@ import { counted, formatCount } from 'temporal-file-conversion/internal/batch/re
 import type { OnExisting } from 'temporal-file-conversion/internal/shared/job';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
-import { fileSize, formatTable } from '../table';
-import { printable } from '../terminal-text';
+import { fileSize, formatTable, printable } from '../output/text';
 
 const maxShown = 100;
 
@@ -16,7 +15,7 @@ const fates: Record<OnExisting, string> = {
   rename: 'the new ones would get another name',
 };
 
-/** What keeps the batch from being run is told line by line. @throws CommandError when there is any. */
+/** @throws CommandError with a line for each problem that prevents the run. */
 export function refuseProblems({ problems }: PlannedBatch): void {
   const [first, ...others] = lines(problems);
   if (first !== undefined) throw new CommandError('INPUT_UNUSABLE', [first, ...others]);

@@ -1,22 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { shellWord } from 'temporal-file-conversion/internal/batch/report/wording';
+import { BatchFailedError } from 'temporal-file-conversion/internal/client/batch-handle';
 import type { BatchHandle } from 'temporal-file-conversion/internal/client/batch-handle';
 import type { ConversionBatchResult } from 'temporal-file-conversion/internal/shared/batch';
 import type { CommandContext } from '../command-context';
+import { CommandError } from '../command-error';
 import { aborted } from '../stack/parent-process';
 import type { StackInUse } from '../stack/stack-in-use';
 import { createStallReader } from '../waiting/explain-stall';
+import { StallNews } from '../waiting/stall';
 import type { Stall } from '../waiting/stall';
-import { StallNews } from '../waiting/stall-news';
-import { explainBatchFailure } from './batch-failed';
 import { BatchProgress, endedOf } from './progress';
 
 const askEveryMs = 1_000;
-/** Where only a line now and then is written. Each look is a task for a worker. */
+/** Without a terminal, where a line is written now and then. Each look costs a worker a task. */
 const askQuietlyEveryMs = 10_000;
 
 /**
- * Shows a batch until it ends, and tells why nothing moves when nothing does.
- * @returns no result when the signal ended the watching before the batch did; then what stood in the batch's way.
+ * Shows a batch until it ends, and says why when nothing progresses.
+ * @returns no result when the signal came before the end of the batch; the stall is what it waited for then.
  * @throws CommandError `BATCH_FAILED`
  */
 export async function watchBatch(
@@ -40,7 +42,7 @@ export async function watchBatch(
     const shown = new AbortController();
     await Promise.race([
       showing.finally(() => shown.abort()),
-      // Ended with it: a timer that is left behind keeps the process, and whoever waits for the command, for its whole time.
+      // Aborted afterwards: a timer that is left keeps the process alive.
       sleep(askEveryMs, undefined, { signal: shown.signal }).catch(() => undefined),
     ]);
   }
@@ -50,14 +52,14 @@ function tellStalls(context: CommandContext, { stack, batch }: { stack: StackInU
   let endedBefore = -1;
   const news = new StallNews({
     output: context.output,
-    // With how far it is.
+    // The progress line shows these.
     toldElsewhere: ['room', 'attention'],
     async explain() {
       const { stall, state } = await createStallReader(context, stack.client).batch(batch.name);
       const ended = state ? endedOf(state) : endedBefore;
       const moved = ended > endedBefore;
       endedBefore = ended;
-      // At the first look nothing is known of before.
+      // The first look has nothing to compare with.
       if (moved && ended > 0) news.moved();
       else if (stall) return { who: `Batch ${batch.name}`, stall };
       return undefined;
@@ -80,7 +82,7 @@ async function showUntil(
   const hasEnded = () => isOver;
   const untilNext = () =>
     sleep(isLive ? askEveryMs : askQuietlyEveryMs, undefined, { signal: over }).catch(() => undefined);
-  // A bar is there at once; nothing is written of a batch that is over before the first line is due.
+  // A bar is shown at once; a batch that ends before the first line is due writes none.
   if (!isLive) await untilNext();
   while (!hasEnded()) {
     const state = await stack.untilClosed(() => batch.state()).catch(() => undefined);
@@ -89,4 +91,16 @@ async function showUntil(
     else progress.showSilence();
     await untilNext();
   }
+}
+
+/** The workflow was ended from outside, or ran out of time: the rest is still to do. */
+const endedFromOutside: readonly string[] = ['TERMINATED', 'TIMED_OUT', 'CANCELLED'];
+
+/** The error to throw when a batch has no result; other errors are returned unchanged. */
+export function explainBatchFailure(error: unknown): unknown {
+  if (!(error instanceof BatchFailedError)) return error;
+  const { batch, code, message } = error;
+  const next = `Jobs in flight go on. What is left is done by: fileconv batch retry ${shellWord(batch)}`;
+  const text = endedFromOutside.includes(code) ? `${message.replace(/\.?$/, '.')} ${next}` : message;
+  return new CommandError('BATCH_FAILED', [text], { cause: error });
 }

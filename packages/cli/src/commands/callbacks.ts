@@ -1,10 +1,9 @@
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
-import { openReceiver } from '../callback-settings';
 import type { CommandContext } from '../command-context';
-import { CommandError } from '../command-error';
-import type { ExitCode } from '../exit';
-import { exitCodes } from '../exit';
-import { openLog, runningOutput } from '../observability/logs/open-log';
+import { CommandError, exitCodes } from '../command-error';
+import type { ExitCode } from '../command-error';
+import { openReceiver } from '../keys/callback-settings';
+import { openLog, runningOutput } from '../observability/log';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
 import { findTemporal } from '../stack/temporal-in-use';
 

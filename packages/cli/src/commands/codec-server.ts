@@ -1,9 +1,8 @@
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
-import { openCodecServer } from '../codec-settings';
 import type { CommandContext } from '../command-context';
-import { CommandError } from '../command-error';
-import type { ExitCode } from '../exit';
-import { exitCodes } from '../exit';
+import { CommandError, exitCodes } from '../command-error';
+import type { ExitCode } from '../command-error';
+import { openCodecServer } from '../keys/codec-settings';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
 
 /** `fileconv codec-server`: decrypts payloads for the Temporal UI until it is asked to end. */

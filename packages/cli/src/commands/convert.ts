@@ -1,10 +1,9 @@
-import { temporalTarget } from '../config/temporal-connection';
 import type { CommandContext } from '../command-context';
-import type { ConvertFlags } from '../convert/convert-flags';
-import { planJobs } from '../convert/destinations';
-import { checkInputs } from '../convert/inputs';
-import { settleFormats } from '../convert/settle-formats';
-import type { ExitCode } from '../exit';
+import type { ExitCode } from '../command-error';
+import { temporalTarget } from '../config/temporal-connection';
+import type { ConvertFlags } from '../convert/convert-on-stack';
+import { checkInputs, planJobs } from '../convert/plan';
+import { settleFormats } from '../formats/check';
 import { untilAskedToEnd } from '../stack/parent-process';
 
 /**

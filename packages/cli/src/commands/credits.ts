@@ -1,12 +1,11 @@
 import { hasJobs, restoreCredits } from 'temporal-file-conversion/internal/client/restore-credits';
-import { embeddedApp } from '../config';
 import type { CommandContext } from '../command-context';
-import { CommandError } from '../command-error';
-import type { ExitCode } from '../exit';
-import { exitCodes } from '../exit';
+import { CommandError, exitCodes } from '../command-error';
+import type { ExitCode } from '../command-error';
+import { embeddedApp } from '../config/schema';
 import { withTemporal } from '../stack/open-temporal';
 
-/** `fileconv credits restored`: every job of an app that is parked for vCredits goes on at once. */
+/** `fileconv credits restored`: resumes every job of an app that is parked for vCredits. */
 export async function creditsRestored(context: CommandContext, flags: { app?: string }): Promise<ExitCode> {
   const { config, output } = context;
   const app = flags.app ?? config.values.defaultApp;

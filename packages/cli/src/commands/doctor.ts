@@ -1,14 +1,14 @@
 import type { CommandContext } from '../command-context';
+import { exitCodes } from '../command-error';
+import type { ExitCode } from '../command-error';
 import { checkCallbacks } from '../doctor/check-callbacks';
 import { checkDisk } from '../doctor/check-disk';
 import { checkService } from '../doctor/check-service';
 import { checkTemporal } from '../doctor/check-temporal';
 import type { Finding } from '../doctor/finding';
-import type { ExitCode } from '../exit';
-import { exitCodes } from '../exit';
-import { printable } from '../terminal-text';
+import { printable } from '../output/text';
 
-/** `fileconv doctor`: looks at every part, and says of a broken one what to do. Exit code 1 when any is. */
+/** `fileconv doctor`: checks every part, and says how to fix what is broken. Exit code 1 when anything is. */
 export async function doctor(context: CommandContext, flags: { app?: string }): Promise<ExitCode> {
   const { output, config } = context;
   const { apps, defaultApp } = config.values;

@@ -1,16 +1,13 @@
 import type { Format } from 'temporal-file-conversion/contract';
 import { ConversionApiError } from 'temporal-file-conversion/internal/api/errors';
-import { isEmbedded } from '../app-profiles';
 import type { CommandContext } from '../command-context';
-import { CommandError } from '../command-error';
-import type { ExitCode } from '../exit';
-import { exitCodes } from '../exit';
-import { embeddedFormats } from '../formats/embedded-formats';
-import type { FormatLookup } from '../formats/format-lookup';
-import { nameOf } from '../formats/format-lookup';
-import { serviceFormats } from '../formats/service-formats';
-import { explainServiceFailure } from '../service-problem';
-import { formatTable } from '../table';
+import { CommandError, exitCodes } from '../command-error';
+import type { ExitCode } from '../command-error';
+import { embeddedFormats, nameOf, serviceFormats } from '../formats/lookup';
+import type { FormatLookup } from '../formats/lookup';
+import { formatTable } from '../output/text';
+import { isEmbedded } from '../service/app-profiles';
+import { explainServiceFailure } from '../service/service-problem';
 
 interface FormatsQuery {
   /** Only what this format converts to. */
@@ -25,7 +22,7 @@ export async function formats(context: CommandContext, query: FormatsQuery): Pro
     await list(context, embeddedFormats(), query.format);
     return exitCodes.ok;
   }
-  const { openApi } = await import('../open-api.js');
+  const { openApi } = await import('../service/open-api.js');
   const { api, baseUrl } = await openApi(context, app);
   try {
     await list(context, serviceFormats(api), query.format);

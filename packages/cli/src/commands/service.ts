@@ -7,16 +7,16 @@ import {
   FaultsFileError,
   startConversionService,
 } from 'temporal-file-conversion-service';
+import { callbackLimits, optionsOf, serviceLimits } from 'temporal-file-conversion-service/internal/shared/limits';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import type { CommandContext } from '../command-context';
-import { CommandError } from '../command-error';
-import type { ExitCode } from '../exit';
-import { exitCodes } from '../exit';
-import { removeServiceRecord, writeServiceRecord } from '../embedded-service';
-import { openLog } from '../observability/logs/open-log';
-import { openHealth } from '../observability/health/open-health';
-import { openMetrics } from '../observability/metrics/open-metrics';
-import { explainFolder, explainStateFolder } from '../stack/state-folder';
+import { CommandError, exitCodes, explainFolder, explainStateFolder } from '../command-error';
+import type { ExitCode } from '../command-error';
+import { snakeCase } from '../config/key-spelling';
+import { openHealth } from '../observability/health';
+import { openLog } from '../observability/log';
+import { openMetrics } from '../observability/metrics';
+import { removeServiceRecord, writeServiceRecord } from '../service/embedded-service';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
 
 /** `fileconv service`: the embedded conversion service until it is asked to end. */
@@ -33,7 +33,7 @@ export async function service(context: CommandContext): Promise<ExitCode> {
     await metrics?.endpoint.close();
     throw notStarted(error, { ...settings, stateDir: config.values.state.dir });
   });
-  // One after the other: a fault may be for an app that the accounts file has just been given.
+  // In this order: a fault may name an app that was just added to the accounts file.
   reload = () => void running.reloadAccounts().then(() => running.reloadFaults());
   health?.begin(() => Promise.resolve(running.isUsable() ? undefined : 'its database does not answer'));
   await writeServiceRecord(settings.dataDir, running.url);
@@ -50,6 +50,8 @@ export async function service(context: CommandContext): Promise<ExitCode> {
   return exitCodes.ok;
 
   async function start() {
+    const bySpelling = new Map(Object.entries(settings).map(([name, value]) => [snakeCase(name), value]));
+    const settingOf = (key: string) => bySpelling.get(key);
     const app = await ensureEmbeddedApp(settings.dataDir);
     const started = await startConversionService({
       dataDir: settings.dataDir,
@@ -58,26 +60,8 @@ export async function service(context: CommandContext): Promise<ExitCode> {
       apps: [app.app],
       accountsFile: settings.accountsFile,
       faultsFile: settings.faultsFile,
-      conversionTimeoutMs: inMilliseconds(settings.conversionTimeoutSeconds),
-      conversionConcurrency: settings.conversionConcurrency,
-      maxConversionMemoryBytes: settings.maxConversionMemoryBytes,
-      maxUploadBytes: settings.maxUploadBytes,
-      callbacks: {
-        timeoutMs: Math.round(settings.callbackTimeoutSeconds * 1_000),
-        maxAttempts: settings.callbackMaxAttempts,
-        firstRetryMs: Math.round(settings.callbackFirstRetrySeconds * 1_000),
-        maxRetryMs: Math.round(settings.callbackMaxRetrySeconds * 1_000),
-        maxAgeMs: settings.callbackDeadlineSeconds * 1_000,
-      },
-      maxDataBytes: settings.maxDataBytes,
-      maxFormFields: settings.maxFormFields,
-      maxDataDepth: settings.maxDataDepth,
-      headersTimeoutMs: inMilliseconds(settings.headersTimeoutSeconds),
-      bodyTimeoutMs: inMilliseconds(settings.bodyTimeoutSeconds),
-      maxStoredBytes: settings.maxStoredBytes,
-      minFreeBytes: settings.minFreeBytes,
-      cleanupIntervalMs: inMilliseconds(settings.cleanupIntervalSeconds),
-      taskRetentionMs: inMilliseconds(settings.taskRetentionDays * 24 * 60 * 60),
+      ...optionsOf(serviceLimits, settingOf),
+      callbacks: optionsOf(callbackLimits, settingOf),
       metrics: metrics?.service,
       log,
     });
@@ -85,7 +69,7 @@ export async function service(context: CommandContext): Promise<ExitCode> {
   }
 }
 
-/** With lines to paste into another terminal. The token itself is for a person who looks: what is no terminal may be a log. */
+/** With lines to paste into another terminal. The token is shown only on a terminal: anything else may be a log. */
 async function describeService(
   { url, appId, tokenFile }: { url: string; appId: string; tokenFile: string },
   isTerminal: boolean,
@@ -105,16 +89,12 @@ async function describeService(
 }
 
 async function openServiceMetrics(address: string) {
-  const { createServiceMetrics } = await import('temporal-file-conversion-service/internal/service-metrics');
+  const { createServiceMetrics } = await import('temporal-file-conversion-service/internal/shared/service-metrics');
   const { registry, endpoint } = await openMetrics({ section: 'service', address });
   return { service: createServiceMetrics(registry), endpoint };
 }
 
-function inMilliseconds(seconds: number): number {
-  return Math.ceil(seconds * 1_000);
-}
-
-/** One line for whoever starts it, with the key or the file to change. */
+/** One line that names the key or the file to change. */
 function notStarted(error: unknown, { host, port, dataDir, stateDir }: NotStarted): CommandError {
   if (error instanceof AccountsFileError || error instanceof FaultsFileError) {
     return new CommandError('INPUT_UNUSABLE', [error.message], { cause: error });
@@ -127,7 +107,7 @@ function notStarted(error: unknown, { host, port, dataDir, stateDir }: NotStarte
   return new CommandError('SERVICE_UNUSABLE', [`The conversion service can't start: ${reason}`], { cause: error });
 }
 
-/** A data folder that is there, or was put elsewhere, is not mended by another state folder. */
+/** Another state folder does not help when the data folder itself can't be used, or is configured elsewhere. */
 function explainDataFolder(error: unknown, { dataDir, stateDir }: { dataDir: string; stateDir: string }): unknown {
   const isOwn = existsSync(dataDir) || path.relative(stateDir, dataDir).startsWith('..');
   if (!isOwn) return explainStateFolder(stateDir, error);

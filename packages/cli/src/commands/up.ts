@@ -1,13 +1,11 @@
-import { TemporalServerError } from '../dev-server';
 import type { CommandContext } from '../command-context';
-import { CommandError } from '../command-error';
-import type { ExitCode } from '../exit';
-import { exitCodes } from '../exit';
-import { bothTimes } from '../shown-time';
+import { CommandError, exitCodes } from '../command-error';
+import type { ExitCode } from '../command-error';
+import { TemporalServerError } from '../dev-server';
+import { bothTimes } from '../output/times';
 import { aborted, untilAskedToEnd } from '../stack/parent-process';
+import { readStackHolder, readStackRecord } from '../stack/stack-record';
 import type { StackRecord } from '../stack/stack-record';
-import { readStackHolder } from '../stack/stack-holder';
-import { readStackRecord } from '../stack/stack-record';
 import { startStack } from '../stack/start-stack';
 
 /** `fileconv up`: the whole stack in the foreground. */

@@ -1,26 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Worker } from '@temporalio/worker';
 import { NativeConnection, Runtime } from '@temporalio/worker';
+import type { Worker } from '@temporalio/worker';
 import { FileConversionPlugin } from 'temporal-file-conversion/internal/plugin';
 import { createConversionWorker } from 'temporal-file-conversion/internal/worker';
-import type { TemporalTarget } from '../config/temporal-connection';
-import { embeddedApp } from '../config';
-import { callbackSettings } from '../callback-settings';
-import { configuredApps, embeddedProfile, isEmbedded } from '../app-profiles';
 import type { CommandContext } from '../command-context';
-import { CommandError } from '../command-error';
-import { configuredServiceUrl, embeddedServiceUrl } from '../embedded-service';
-import { openDataConverter } from '../encryption-settings';
-import type { ExitCode } from '../exit';
-import { exitCodes } from '../exit';
-import { openLog, runningOutput } from '../observability/logs/open-log';
-import { openHealth } from '../observability/health/open-health';
-import { createTemporalObstacle } from '../observability/health/temporal-obstacle';
-import { watchJobs } from '../observability/metrics/watch-jobs';
+import { CommandError, exitCodes } from '../command-error';
+import type { ExitCode } from '../command-error';
+import { embeddedApp } from '../config/schema';
+import type { TemporalTarget } from '../config/temporal-connection';
+import { callbackSettings } from '../keys/callback-settings';
+import { openDataConverter } from '../keys/encryption-settings';
+import { createTemporalObstacle, openHealth } from '../observability/health';
+import { openLog, runningOutput } from '../observability/log';
+import { openTracing } from '../observability/tracing/open-tracing';
+import { installWorkerRuntime, watchJobs } from '../observability/worker-runtime';
+import { configuredApps, embeddedProfile, isEmbedded } from '../service/app-profiles';
+import { configuredServiceUrl, embeddedServiceUrl } from '../service/embedded-service';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
 import { findTemporal } from '../stack/temporal-in-use';
-import { openTracing } from '../observability/tracing/open-tracing';
-import { installWorkerRuntime } from '../worker-runtime';
 
 const startCheckMs = 20;
 
@@ -52,7 +49,7 @@ export async function worker(context: CommandContext, flags: { unversioned?: boo
   const dataConverter = await openDataConverter(context);
   const { deploymentName, buildId } = values.worker;
   const version = buildId === undefined || flags.unversioned ? undefined : { deploymentName, buildId };
-  // Not before all else is settled: once it is there, only a connection that is closed lets this process end.
+  // After all that may fail: once the runtime is there, the process ends only when its connection is closed.
   installWorkerRuntime({ log, level: values.log.level, metricsAddress });
   const connection = await connect(target);
   const conversionWorker = await createConversionWorker({
@@ -120,7 +117,7 @@ export async function worker(context: CommandContext, flags: { unversioned?: boo
   return exitCodes.ok;
 }
 
-/** Also one that was asked to end while it started: it takes no notice of that until it runs. */
+/** A worker that is asked to end while it starts ignores that until it runs. */
 async function drain(worker: Worker): Promise<void> {
   while (worker.getState() === 'INITIALIZED') await sleep(startCheckMs);
   if (worker.getState() === 'RUNNING') worker.shutdown();
@@ -131,7 +128,7 @@ async function embeddedApps(context: CommandContext) {
   if (!isEmbedded(context, embeddedApp)) return {};
   const running = await embeddedServiceUrl(context);
   if (running === undefined && context.config.values.defaultApp !== embeddedApp) return {};
-  // One that does not run yet begins where the configuration says.
+  // A service that does not run yet will listen where the configuration says.
   return { [embeddedApp]: await embeddedProfile(context, running ?? configuredServiceUrl(context)) };
 }
 

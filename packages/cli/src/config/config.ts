@@ -1,7 +1,7 @@
 import path from 'node:path';
-import { camelCase } from './key-spelling';
+import { camelCase, type CamelCase } from './key-spelling';
+import { isPath, sectionSchemas } from './schema';
 import type { FileValues } from './schema';
-import { sectionSchemas } from './schema';
 
 /** Where the token of an app comes from. The token itself is never part of the configuration. */
 export type TokenSource = { from: 'environment'; variable: string } | { from: 'file'; file: string };
@@ -14,7 +14,6 @@ export interface AppProfile {
   token: TokenSource;
 }
 
-type CamelCase<Key> = Key extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : Key;
 type Section<Values> = { [Key in keyof Values as CamelCase<Key>]: Exclude<Values[Key], undefined> };
 
 /** The effective configuration, its keys spelt as the code spells them. Paths are absolute; durations are milliseconds. */
@@ -38,8 +37,4 @@ export function toConfig(values: FileValues, apps: Record<string, AppProfile>, r
   const config = { ...Object.fromEntries(sections), defaultApp: values.default_app, apps } as Config;
   const dataDir = config.service.dataDir as string | undefined;
   return { ...config, service: { ...config.service, dataDir: dataDir ?? path.join(config.state.dir, 'service') } };
-}
-
-function isPath(key: string): boolean {
-  return key === 'dir' || key.endsWith('_dir') || key.endsWith('_file');
 }

@@ -17,8 +17,8 @@ export function parseDurationMs(text: string): number | undefined {
   return ms > 0 && Number.isSafeInteger(ms) ? ms : undefined;
 }
 
-/** The longest unit that divides the time evenly: `7 days`, `90 seconds`. */
-export function formatDuration(ms: number): string {
+/** What `parseDurationMs` reads, in the longest unit that divides the time evenly: `7 days`, `90 seconds`. */
+export function writtenDuration(ms: number): string {
   for (const unit of units) {
     const [singular = '', plural = ''] = unit.names;
     if (ms % unit.ms === 0) return ms === unit.ms ? `1 ${singular}` : `${ms / unit.ms} ${plural}`;

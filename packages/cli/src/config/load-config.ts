@@ -1,20 +1,19 @@
 import { access } from 'node:fs/promises';
 import path from 'node:path';
-import type { AppProfile, Config } from './config';
+import type { ConversionPolicies } from 'temporal-file-conversion/internal/shared/job';
+import { resolveTokenSources } from './app-token';
 import { toConfig } from './config';
-import { readEnvironment } from './environment-layer';
-import type { Environment } from './environment-layer';
+import type { AppProfile, Config } from './config';
 import { ConfigError } from './errors';
-import { layerOf, readConfigFile } from './file-layer';
-import { appNamePattern, didYouMean, keysOfSection } from './known-keys';
-import { emptyLayer, toTable } from './layers';
-import type { Layer, Origin } from './layers';
-import { defaultValues, embeddedApp, fileSchema } from './schema';
+import { snakeCase } from './key-spelling';
+import { didYouMean } from './keys';
+import { emptyLayer, readConfigFile, readEnvironment, toTable } from './layers';
+import type { Environment, Layer, Origin } from './layers';
+import { appNamePattern, embeddedApp, fileSchema } from './schema';
 import type { FileValues } from './schema';
-import { resolveTokenSources } from './token-source';
 import { isLoopbackAddress } from './value-types';
 
-export interface LoadConfigOptions {
+interface LoadConfigOptions {
   /** Relative paths start here, unless they stand in the file: those start at the file's folder. */
   cwd: string;
   env: Environment;
@@ -24,12 +23,12 @@ export interface LoadConfigOptions {
 
 export interface LoadedConfig {
   values: Config;
-  /** By dotted key in the file's spelling: `worker.task_queue`. A key without a value has no origin. */
+  /** By dotted key in the file's spelling: `worker.task_queue`. A key that nobody has set has no origin. */
   origins: Record<string, Origin>;
   warnings: string[];
   /** The file that was read. */
   file?: string;
-  /** Nobody has named the file: it lay in the folder. */
+  /** The file was found in the folder; nobody named it. */
   isFound?: true;
 }
 
@@ -40,20 +39,19 @@ export interface LoadedConfig {
  */
 export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConfig> {
   const file = await findFile(options);
-  const fromDefaults = layerOf(defaultValues(), { source: 'default', where: 'default' });
   const fromFile = file === undefined ? emptyLayer() : await readConfigFile(file);
   const fromEnvironment = readEnvironment(options.env, appNamesOf(fromFile.values));
   const problems = [...fromFile.problems, ...fromEnvironment.problems];
   const warnings = [...fromEnvironment.warnings];
-  const values: Layer['values'] = new Map([...fromDefaults.values, ...fromFile.values, ...fromEnvironment.values]);
+  const values: Layer['values'] = new Map([...fromFile.values, ...fromEnvironment.values]);
   const tokens = resolveTokenSources(values, appNamesOf(values));
   problems.push(...tokens.problems);
 
-  const checked = fileSchema.safeParse(toTable(values, [...keysOfSection.keys(), 'apps']));
+  const checked = fileSchema.safeParse(toTable(values));
   if (!checked.success) {
     problems.push(...checked.error.issues.map((issue) => problemLine(issue.path.join('.'), issue.message, values)));
   }
-  // What a half-read file says about its apps would only mislead.
+  // With other problems, a message about missing apps could mislead.
   if (checked.success && problems.length === 0) {
     const defaultApp = checked.data.default_app;
     if (defaultApp !== embeddedApp && !Object.hasOwn(checked.data.apps, defaultApp)) {
@@ -131,7 +129,7 @@ function appsOf(values: FileValues, resolvePath: (key: string, value: string) =>
   return apps;
 }
 
-/** Metrics tell how much is converted for whom: other machines are told only when the configuration says so a second time. */
+/** Metrics show how much is converted for whom: serving them to other machines needs a second setting. */
 function ownAddressProblems(checked: FileValues, values: Layer['values']): string[] {
   if (checked.metrics.remote === 'on') return [];
   return (['worker', 'service', 'callbacks'] as const).flatMap((section) =>
@@ -144,7 +142,7 @@ function ownAddressProblems(checked: FileValues, values: Layer['values']): strin
   );
 }
 
-/** A codec server tells everything: other machines are answered only when they know a token. */
+/** A codec server decrypts everything: other machines need a token. */
 function codecProblems({ codec }: FileValues, values: Layer['values']): string[] {
   const hasToken = codec.token_env !== undefined || codec.token_file !== undefined;
   if (hasToken || /^(127(\.\d{1,3}){3}|::1|localhost)$/.test(codec.host)) return [];
@@ -157,4 +155,16 @@ function isUnprotected(baseUrl: string): boolean {
   const { protocol, hostname } = new URL(baseUrl);
   const loopback = hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
   return protocol === 'http:' && !loopback;
+}
+
+/** Policies that were set explicitly. Defaults are the workflow's own, so that a job's input shows only what is special about it. */
+export function chosenPolicies(
+  { values, origins }: LoadedConfig,
+  flags: Partial<ConversionPolicies>,
+): ConversionPolicies {
+  const chosen = Object.entries(values.policies).filter(([name]) => {
+    // Not a policy of the workflow but a part of the job itself.
+    return name !== 'onExisting' && origins[`policies.${snakeCase(name)}`] !== undefined;
+  });
+  return { ...Object.fromEntries(chosen), ...flags };
 }

@@ -1,192 +1,250 @@
-import { availableParallelism } from 'node:os';
-import { onExistingChoices, onUnknownOutcomeChoices } from 'temporal-file-conversion/internal/shared/choices';
-import { defaultOnExisting, defaultPolicies } from 'temporal-file-conversion/internal/shared/policies';
+import { onExistingChoices, type OnUnknownOutcome } from 'temporal-file-conversion/internal/shared/choices';
 import { logLevels } from 'temporal-file-conversion/internal/shared/log';
 import { defaultDeploymentName, defaultTaskQueue } from 'temporal-file-conversion/internal/shared/names';
+import {
+  defaultOnExisting,
+  policies,
+  type DurationPolicy,
+  type Policy,
+  type PolicyName,
+} from 'temporal-file-conversion/internal/shared/policies';
+import {
+  callbackLimits,
+  type Limit,
+  type LimitKey,
+  serviceLimits,
+} from 'temporal-file-conversion-service/internal/shared/limits';
 import { z } from 'zod';
-import { snakeCase } from './key-spelling';
-import { baseUrl, choice, deploymentName, duration, integer, listenAddress, seconds, text } from './value-types';
+import { snakeCase, type SnakeCase } from './key-spelling';
+import { baseUrl, bytes, choice, deploymentName, duration, integer, listenAddress, seconds, text } from './value-types';
 
 /** The profile of the embedded conversion service; it needs no entry under `[apps]`. */
 export const embeddedApp = 'embedded';
 
+/** Of every process that runs until it is asked to end. */
+const ownAddresses = {
+  metrics_address: listenAddress().optional().meta({
+    description: 'where the process serves Prometheus metrics, for example `127.0.0.1:9464`; without it nowhere',
+    see: '[metrics](operations/metrics.md)',
+  }),
+  health_address: listenAddress().optional().meta({
+    description: 'where it serves `/healthz` and `/readyz`, for example `127.0.0.1:9470`; without it nowhere',
+    see: '[deploy](operations/deploy.md#health-and-readiness)',
+  }),
+};
+
+/** The keys of the service's limits, which the service declares itself. */
+const limitKeys = Object.fromEntries(
+  Object.values<Limit>({ ...serviceLimits, ...callbackLimits }).map((limit) => [limit.key, limitSchema(limit)]),
+) as Record<LimitKey, ReturnType<typeof limitSchema>>;
+
+type PolicySchema<Name extends PolicyName> = Name extends DurationPolicy
+  ? ReturnType<typeof duration>
+  : Name extends 'maxResubmissions'
+    ? ReturnType<typeof integer>
+    : z.ZodType<OnUnknownOutcome>;
+
+const policyKeys = Object.fromEntries(
+  Object.entries<Policy>(policies).map(([name, policy]) => [snakeCase(name), policySchema(policy)]),
+) as { [Name in PolicyName as SnakeCase<Name>]: PolicySchema<Name> };
+
 /**
- * Keys by section, as they are written in the file. The variable of a key is FILECONV_<SECTION>_<KEY>. A key that ends with `dir` or `_file` is
- * a path. Secrets are never part of the configuration, only where they are found.
+ * Keys by section, as they are written in the file. The variable of a key is FILECONV_<SECTION>_<KEY>. Secrets are never part of the
+ * configuration, only where they are found.
+ *
+ * This is the one place that tells what a key means: `scripts/config-reference.mjs` makes fileconv.schema.json and the tables of
+ * docs/configuration.md from it.
  */
 export const sectionSchemas = {
-  /** What to tell `@temporalio/envconfig`; absent: Temporal's own variables and files decide. */
-  temporal: z.strictObject({
-    address: text().optional(),
-    namespace: text().optional(),
-    profile: text().optional(),
-    config_file: text().optional(),
-    /** Absent: that of the stack, or of Temporal Cloud. */
-    ui_url: baseUrl().optional(),
+  temporal: section(
+    "Your Temporal server. Without a value here, Temporal's own variables and profiles apply; a value here overrides them.",
+    {
+      address: text().optional().meta({
+        description: '`host:port` of the server',
+        absent: "Temporal's own variables and files; without those `fileconv up` runs a server",
+      }),
+      namespace: text()
+        .optional()
+        .meta({ description: 'namespace of jobs and batches', absent: 'that of the profile, else `default`' }),
+      profile: text().optional().meta({
+        description: "profile of Temporal's own configuration file: address, namespace, mTLS, API key",
+        absent: '`TEMPORAL_PROFILE`, else `default`',
+        see: "[Temporal's page](https://docs.temporal.io/develop/environment-configuration)",
+      }),
+      config_file: text().optional().describe('that configuration file, if it is not at its usual place'),
+      ui_url: baseUrl().optional().meta({
+        description: 'base URL of the Temporal UI, for the links in `job show`, `doctor` and batch reports',
+        absent: 'UI of `fileconv up`, or of Temporal Cloud',
+      }),
+    },
+  ),
+  worker: section('The worker.', {
+    task_queue: text().prefault(defaultTaskQueue).describe('task queue of workers and of the jobs that are started'),
+    max_concurrent_activities: integer(1, 1_000)
+      .prefault(50)
+      .describe('activities at a time in one worker, and so files in transfer'),
+    shutdown_grace_seconds: seconds().prefault(30).meta({
+      description: 'how long an activity may continue after SIGTERM',
+      see: '[drain](operations/drain-and-scale.md)',
+    }),
+    common_limit: choice('on', 'off')
+      .prefault('off')
+      .describe('`"on"`: the worker obeys `fileconv limit`, at the cost of a little speed'),
+    ...ownAddresses,
+    deployment_name: deploymentName()
+      .prefault(defaultDeploymentName)
+      .describe("name of the worker deployment, for Temporal's worker versioning"),
+    build_id: text().optional().meta({
+      description: 'version of the worker in that deployment; without it the worker takes work of every version',
+      see: '[upgrade](operations/upgrade.md)',
+    }),
   }),
-  worker: z.strictObject({
-    task_queue: text(),
-    max_concurrent_activities: integer(1, 1_000),
-    shutdown_grace_seconds: seconds(),
-    common_limit: choice('on', 'off'),
-    /** Where Prometheus finds the metrics of the process; absent: nowhere. */
-    metrics_address: listenAddress().optional(),
-    /** Where the process tells whether it is ready; absent: nowhere. */
-    health_address: listenAddress().optional(),
-    deployment_name: deploymentName(),
-    /** Absent: the worker has no version. */
-    build_id: text().optional(),
+  service: section('The embedded conversion service.', {
+    host: text().prefault('127.0.0.1').describe('where the service listens; loopback addresses only'),
+    port: integer(0, 65_535).prefault(8465).describe('its port; 0: any free one'),
+    data_dir: text().optional().meta({
+      description: 'folder for tasks, uploads and outputs',
+      absent: '`service` in `state.dir`',
+    }),
+    accounts_file: text().optional().meta({
+      description: 'further apps',
+      absent: '`accounts.toml` in `service.data_dir`',
+      see: '[accounts](service/accounts.md)',
+    }),
+    faults_file: text().optional().meta({
+      description: 'faults to inject',
+      absent: '`faults.toml` in `service.data_dir`',
+      see: '[faults](service/faults.md)',
+    }),
+    ...limitKeys,
+    ...ownAddresses,
+  }).meta({ see: '[the embedded service](service/README.md)' }),
+  callbacks: section('The callback receiver.', {
+    embedded: choice('on', 'off').prefault('on').describe('`"off"`: jobs of `fileconv up` poll, and no receiver runs'),
+    host: text().prefault('127.0.0.1').describe('where the receiver listens'),
+    port: integer(0, 65_535).prefault(8466).describe('its port; 0: any free one'),
+    public_base_url: baseUrl()
+      .optional()
+      .describe('where services reach the receiver; without it only the embedded service is asked to call back'),
+    embedded_base_url: baseUrl().optional().meta({
+      description: 'where the embedded service reaches it',
+      absent: 'set by `fileconv up`',
+    }),
+    key_env: text().optional().describe('variable that holds the key'),
+    key_file: text().optional().meta({
+      description: 'file that holds the key; the default file is created if it is missing',
+      absent: '`callbacks.key` in `state.dir`',
+    }),
+    ...ownAddresses,
+  }).meta({ see: '[callbacks](callbacks.md)' }),
+  metrics: section('Metrics and health of every process.', {
+    remote: choice('on', 'off')
+      .prefault('off')
+      .describe('`"on"`: metrics and health addresses need not be loopback addresses'),
   }),
-  service: z.strictObject({
-    host: text(),
-    /** 0: any free port. */
-    port: integer(0, 65_535),
-    /** Absent: `service` in the state folder. */
-    data_dir: text().optional(),
-    /** Absent: `accounts.toml` in `data_dir`, if there is one. */
-    accounts_file: text().optional(),
-    /** Absent: `faults.toml` in `data_dir`, if there is one. */
-    faults_file: text().optional(),
-    conversion_timeout_seconds: seconds(),
-    conversion_concurrency: integer(1, 256),
-    max_conversion_memory_bytes: integer(128 * 1024 ** 2, Number.MAX_SAFE_INTEGER),
-    max_upload_bytes: integer(1, Number.MAX_SAFE_INTEGER),
-    callback_timeout_seconds: seconds(),
-    callback_max_attempts: integer(1, 1_000),
-    callback_first_retry_seconds: seconds(),
-    callback_max_retry_seconds: seconds(),
-    callback_deadline_seconds: integer(1, 30 * 86_400),
-    max_data_bytes: integer(1, Number.MAX_SAFE_INTEGER),
-    max_form_fields: integer(1, 1_000),
-    max_data_depth: integer(3, 1_000),
-    headers_timeout_seconds: seconds(),
-    body_timeout_seconds: seconds(),
-    max_stored_bytes: integer(1, Number.MAX_SAFE_INTEGER),
-    min_free_bytes: integer(0, Number.MAX_SAFE_INTEGER),
-    cleanup_interval_seconds: seconds(),
-    task_retention_days: integer(1, 36_500),
-    metrics_address: listenAddress().optional(),
-    health_address: listenAddress().optional(),
+  log: section('The log of worker, receiver and service.', {
+    level: choice(...logLevels)
+      .prefault('info')
+      .meta({ description: 'least level that is logged', see: '[logs](operations/logs-and-traces.md)' }),
+    format: choice('auto', 'json', 'text')
+      .prefault('auto')
+      .describe(
+        '`"json"`: a line of JSON for each event; `"text"`: for people; `"auto"`: text on a terminal, otherwise JSON',
+      ),
   }),
-  callbacks: z.strictObject({
-    /** Whether jobs of `fileconv up` wait for a callback of the embedded service before they poll. */
-    embedded: choice('on', 'off'),
-    host: text(),
-    port: integer(0, 65_535),
-    /** Where services reach the receiver; absent: only the embedded one is asked to call back, and only when the next is there. */
-    public_base_url: baseUrl().optional(),
-    /** Where the embedded service reaches it; `fileconv up` sets it. */
-    embedded_base_url: baseUrl().optional(),
-    /** Without either: a file in the state folder, made when it is missing. */
-    key_env: text().optional(),
-    key_file: text().optional(),
-    metrics_address: listenAddress().optional(),
-    health_address: listenAddress().optional(),
+  encryption: section('Encryption of payloads in Temporal; off without either key.', {
+    key_env: text().optional().describe('variable that holds the keys'),
+    key_file: text().optional().describe('file that holds the keys'),
+  }).meta({ see: '[encryption](operations/encryption.md)' }),
+  codec: section('The codec server, which decrypts payloads for the Temporal UI.', {
+    host: text()
+      .prefault('127.0.0.1')
+      .describe('where the codec server listens; other addresses than loopback need a token'),
+    port: integer(0, 65_535).prefault(8467).describe('its port; 0: any free one'),
+    ui_origin: baseUrl().optional().meta({
+      description: 'origin of the Temporal UI that may use the codec server',
+      absent: 'UI of `fileconv up`',
+    }),
+    token_env: text().optional().describe('variable that holds the token that requests must have'),
+    token_file: text().optional().describe('file that holds that token'),
+  }).meta({ see: '[encryption](operations/encryption.md)' }),
+  timeouts: section('Requests of workers to a conversion service.', {
+    connect_seconds: seconds().prefault(10).describe('time to connect to a service'),
+    headers_seconds: seconds().prefault(60).describe('time until the head of an answer'),
+    body_seconds: seconds()
+      .prefault(60)
+      .describe('of a download: time without a byte; of any other answer: time until it is complete'),
+    stall_seconds: seconds().prefault(60).describe('time without progress of an upload'),
   }),
-  /** Whether metrics and health may be told to other machines: without it each of these addresses must be this machine's own. */
-  metrics: z.strictObject({ remote: choice('on', 'off') }),
-  /** Of the processes that run until they are asked to end. `auto`: text on a terminal, else JSON. */
-  log: z.strictObject({ level: choice(...logLevels), format: choice('auto', 'json', 'text') }),
-  /** Of the payloads in Temporal; off without a source of keys. */
-  encryption: z.strictObject({
-    key_env: text().optional(),
-    key_file: text().optional(),
+  policies: section(
+    'Policies of every job. In `policies` of a request, in camel case (`uploadDeadline`), they apply to one job.',
+    {
+      on_existing: choice(...onExistingChoices)
+        .prefault(defaultOnExisting)
+        .describe(
+          'what to do if the destination exists; `"rename"` writes `report (2).pdf`. In a request it stands beside `policies`',
+        ),
+      ...policyKeys,
+    },
+  ),
+  state: section('The state folder.', {
+    dir: text().prefault('.fileconv').describe('folder for everything that `fileconv up` and batches keep'),
   }),
-  /** The codec server, which decrypts payloads for the Temporal UI. */
-  codec: z.strictObject({
-    host: text(),
-    port: integer(0, 65_535),
-    /** Where the UI that may ask is opened; only its origin counts. */
-    ui_origin: baseUrl().optional(),
-    /** Whoever asks must know the token; without either nobody needs one. */
-    token_env: text().optional(),
-    token_file: text().optional(),
-  }),
-  timeouts: z.strictObject({
-    connect_seconds: seconds(),
-    headers_seconds: seconds(),
-    body_seconds: seconds(),
-    stall_seconds: seconds(),
-  }),
-  policies: z.strictObject({
-    on_unknown_outcome: choice(...onUnknownOutcomeChoices),
-    on_existing: choice(...onExistingChoices),
-    max_resubmissions: integer(0, 100),
-    upload_deadline: duration(),
-    submit_timeout: duration(),
-    submit_deadline: duration(),
-    conversion_deadline: duration(),
-    poll_after: duration(),
-    unknown_outcome_wait: duration(),
-    download_deadline: duration(),
-    credits_deadline: duration(),
-    first_check_after: duration(),
-    max_check_interval: duration(),
-    retry_initial_interval: duration(),
-    retry_maximum_interval: duration(),
-  }),
-  state: z.strictObject({ dir: text() }),
 };
+
+/** Letters that a shell variable can hold once it is upper-cased; a dot would read as a key of its own. */
+export const appNamePattern = /^[A-Za-z0-9][\w-]*$/;
 
 /** One entry under `[apps]`. Which of the token's keys are given is checked afterwards: it depends on their origins. */
 export const appSchema = z.strictObject({
-  base_url: baseUrl(),
-  app_id: text(),
-  token_env: text().optional(),
-  token_file: text().optional(),
+  base_url: baseUrl().describe('base URL of the service, without `/v1`'),
+  app_id: text().describe('App ID'),
+  token_env: text().optional().describe('variable that holds the app token'),
+  token_file: text().optional().describe('file that holds the app token; if others can read it, there is a warning'),
 });
 
 export const fileSchema = z.strictObject({
-  default_app: text(),
+  default_app: text()
+    .prefault(embeddedApp)
+    .describe('app profile of jobs that name none; `embedded` is the service of `fileconv up`'),
   ...sectionSchemas,
-  apps: z.record(z.string(), appSchema),
+  apps: z
+    .record(z.string().meta({ pattern: appNamePattern.source }), appSchema)
+    .prefault({})
+    .describe('App profiles by name: accounts of conversion services. The token itself never stands in the file.'),
 });
 
 export type FileValues = z.infer<typeof fileSchema>;
 
-/** The defaults, as one would write them in the file. Those of the policies are the workflow's own. */
-export function defaultValues(): Record<string, unknown> {
-  return {
-    default_app: embeddedApp,
-    worker: {
-      task_queue: defaultTaskQueue,
-      max_concurrent_activities: 50,
-      shutdown_grace_seconds: 30,
-      common_limit: 'off',
-      deployment_name: defaultDeploymentName,
-    },
-    service: {
-      host: '127.0.0.1',
-      port: 8465,
-      conversion_timeout_seconds: 120,
-      conversion_concurrency: Math.min(256, availableParallelism()),
-      max_conversion_memory_bytes: 2 * 1024 ** 3,
-      max_upload_bytes: 256 * 1024 ** 2,
-      callback_timeout_seconds: 15,
-      callback_max_attempts: 15,
-      callback_first_retry_seconds: 10,
-      callback_max_retry_seconds: 3_600,
-      callback_deadline_seconds: 86_400,
-      max_data_bytes: 1024 ** 2,
-      max_form_fields: 20,
-      max_data_depth: 32,
-      headers_timeout_seconds: 20,
-      body_timeout_seconds: 60,
-      max_stored_bytes: 50 * 1024 ** 3,
-      min_free_bytes: 256 * 1024 ** 2,
-      cleanup_interval_seconds: 300,
-      task_retention_days: 30,
-    },
-    callbacks: { embedded: 'on', host: '127.0.0.1', port: 8466 },
-    metrics: { remote: 'off' },
-    log: { level: 'info', format: 'auto' },
-    codec: { host: '127.0.0.1', port: 8467 },
-    timeouts: { connect_seconds: 10, headers_seconds: 60, body_seconds: 60, stall_seconds: 60 },
-    policies: { on_existing: defaultOnExisting, ...inFileSpelling(defaultPolicies) },
-    state: { dir: '.fileconv' },
-  };
+function section<Shape extends z.ZodRawShape>(description: string, shape: Shape) {
+  // Every key can be left out, and so can the section. The cast is of an empty table, whatever the keys are.
+  return z
+    .strictObject(shape)
+    .prefault({} as z.input<z.ZodObject<Shape, z.core.$strict>>)
+    .describe(description);
 }
 
-function inFileSpelling(values: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(values).map(([key, value]) => [snakeCase(key), value]));
+function limitSchema({ key, description, default: byDefault, least = 1, most, absent }: Limit) {
+  const whole = most === undefined ? bytes(least) : integer(least, most);
+  const type = most === undefined && key.endsWith('_seconds') ? seconds() : whole;
+  return type.prefault(byDefault).meta({ description, ...(absent !== undefined && { absent }) });
+}
+
+function policySchema(policy: Policy): z.ZodType {
+  const { description } = policy;
+  switch (policy.kind) {
+    case 'duration':
+      return duration().prefault(policy.default).describe(description);
+    case 'count':
+      return integer(0, 100).prefault(policy.default).describe(description);
+    case 'choice':
+      return choice(...policy.choices)
+        .prefault(policy.default)
+        .meta({ description, see: policy.see });
+  }
+}
+
+/** A path is made absolute, by the place where it was written. */
+export function isPath(key: string): boolean {
+  return key === 'dir' || key.endsWith('_dir') || key.endsWith('_file');
 }

@@ -2,7 +2,7 @@ import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { ConnectionOptions } from '@temporalio/client';
 import { ConfigError } from './errors';
 
-export interface TemporalConnectionSettings {
+interface TemporalConnectionSettings {
   /** `host:port`; wins over the profile's. */
   address?: string | undefined;
   namespace?: string | undefined;
@@ -16,7 +16,7 @@ export interface TemporalTarget {
   /** For a client's `Connection.connect` and a worker's `NativeConnection.connect` alike. */
   connection: Pick<ConnectionOptions, 'address' | 'tls' | 'metadata'> & { apiKey?: string };
   namespace: string;
-  /** Whether somebody's Temporal is named: by an address, or by a profile. Otherwise it is one of this machine. */
+  /** Whether a Temporal is named, by an address or a profile. Otherwise it is one of this machine. */
   isNamed: boolean;
 }
 
@@ -52,7 +52,7 @@ function load(settings: TemporalConnectionSettings, env: Variables) {
       ...(settings.configFile !== undefined && { configSource: { path: settings.configFile } }),
     });
   } catch (error) {
-    // What follows the first line quotes the file, which may hold an API key.
+    // The lines after the first quote the file, which may hold an API key.
     const reason = (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
     const file = settings.configFile ?? env['TEMPORAL_CONFIG_FILE'];
     const where = file ? `Temporal's configuration file ${file}` : "Temporal's own configuration file";

@@ -2,48 +2,74 @@ import { BlockList, SocketAddress, isIP } from 'node:net';
 import { z } from 'zod';
 import { parseDurationMs } from './duration';
 
-/** A value out of an environment variable: a text, whatever the key's type is. A TOML value has its own type. */
+/** The value of an environment variable: always a text, whereas a TOML value has a type. */
 export class EnvironmentText {
   constructor(readonly text: string) {}
 }
 
+declare module 'zod' {
+  /** What scripts/config-reference.mjs makes of a key, beside what JSON Schema has words for. */
+  interface GlobalMeta {
+    /** The type as the page names it. */
+    shown?: string;
+    /** What applies without a value, when that is no fixed default. */
+    absent?: string;
+    /** A link of the page. */
+    see?: string;
+  }
+}
+
 type Read<T> = (value: unknown) => T | undefined;
 
-/** A key whose value must be what `read` accepts; `expected` completes "must be ...". */
-function valueOf<T>(expected: string, read: Read<T>) {
-  return z.unknown().transform((value, context): T => {
+/**
+ * A key whose value must be what `read` accepts; `expected` completes "must be ...". `meta` says the same in JSON Schema, for values
+ * in the file.
+ */
+function valueOf<T>(expected: string, meta: z.GlobalMeta, read: Read<T>) {
+  const schema = z.unknown().transform((value, context): T => {
     const result = read(value);
     if (result !== undefined) return result;
     context.addIssue({ code: 'custom', message: `must be ${expected}${seen(value)}` });
     return z.NEVER;
   });
+  return schema.meta(meta);
 }
 
 export function text() {
-  return valueOf('a text that is not empty', (value) => {
+  return valueOf('a text that is not empty', { type: 'string', pattern: '\\S', shown: 'text' }, (value) => {
     const found = textOf(value)?.trim();
     return found === '' ? undefined : found;
   });
 }
 
-/** The server puts a dot between it and a build id, and has names of its own. */
+/** The server joins it to a build id with a dot, and reserves names that begin with "__". */
 export function deploymentName() {
-  return valueOf('a text without dots and colons, not beginning with "__"', (value) => {
-    const found = textOf(value)?.trim();
-    return found !== undefined && /^(?!__)[^.:]+$/.test(found) ? found : undefined;
-  });
+  return valueOf(
+    'a text without dots and colons, not beginning with "__"',
+    { type: 'string', pattern: '^(?!__)[^.:]+$', shown: 'text' },
+    (value) => {
+      const found = textOf(value)?.trim();
+      return found !== undefined && /^(?!__)[^.:]+$/.test(found) ? found : undefined;
+    },
+  );
 }
 
 export function integer(least: number, most: number) {
-  return valueOf(`a whole number from ${least} to ${most}`, (value) => {
+  const meta: z.GlobalMeta = { type: 'integer', minimum: least, maximum: most, shown: `${least} to ${most}` };
+  return valueOf(`a whole number from ${least} to ${most}`, meta, (value) => {
     const number = numberOf(value);
     return number !== undefined && Number.isInteger(number) && number >= least && number <= most ? number : undefined;
   });
 }
 
+export function bytes(least: number) {
+  return integer(least, Number.MAX_SAFE_INTEGER).meta({ shown: 'bytes' });
+}
+
 /** A time in seconds; a part of a second is allowed. */
 export function seconds() {
-  return valueOf('a number of seconds from 0.001 to 86400', (value) => {
+  const meta: z.GlobalMeta = { type: 'number', minimum: 0.001, maximum: 86_400, shown: 'seconds' };
+  return valueOf('a number of seconds from 0.001 to 86400', meta, (value) => {
     const number = numberOf(value);
     return number !== undefined && number >= 0.001 && number <= 86_400 ? number : undefined;
   });
@@ -51,7 +77,14 @@ export function seconds() {
 
 /** A time with its unit, read as milliseconds. */
 export function duration() {
-  return valueOf('a time with its unit, for example "10 minutes" or "7 days"', (value) => {
+  const examples = ['90 seconds', '10 minutes', '7 days'];
+  const meta: z.GlobalMeta = {
+    type: 'string',
+    pattern: '^\\s*\\d+(\\.\\d+)? *[A-Za-z]+\\s*$',
+    examples,
+    shown: 'duration',
+  };
+  return valueOf('a time with its unit, for example "10 minutes" or "7 days"', meta, (value) => {
     const found = textOf(value);
     return found === undefined ? undefined : parseDurationMs(found);
   });
@@ -59,15 +92,18 @@ export function duration() {
 
 export function choice<const T extends string>(...choices: T[]) {
   const expected = `one of ${choices.map((each) => `"${each}"`).join(', ')}`;
-  return valueOf(expected, (value) => choices.find((each) => each === textOf(value)));
+  const meta: z.GlobalMeta = { enum: choices, shown: choices.map((each) => `\`"${each}"\``).join(', ') };
+  return valueOf(expected, meta, (value) => choices.find((each) => each === textOf(value)));
 }
 
 /** Where to listen: `127.0.0.1:9464` or `[::1]:9464`. */
 export function listenAddress() {
-  return valueOf('an IP address and a port, for example "127.0.0.1:9464"', (value) => {
+  const examples = ['127.0.0.1:9464'];
+  const meta: z.GlobalMeta = { type: 'string', pattern: ':\\d{1,5}\\s*$', examples, shown: '`IP:PORT`' };
+  return valueOf('an IP address and a port, for example "127.0.0.1:9464"', meta, (value) => {
     const [, host = '', port = ''] = /^\[?([^[\]]+)\]?:(\d{1,5})$/.exec(textOf(value)?.trim() ?? '') ?? [];
     const family = isIP(host);
-    // Without brackets nobody can tell where an IPv6 address ends.
+    // Without brackets the end of an IPv6 address is ambiguous.
     if (family === 0 || (family === 6 && !/^\[.*\]:/.test(textOf(value)?.trim() ?? ''))) return undefined;
     if (Number(port) < 1 || Number(port) > 65_535) return undefined;
     return family === 6 ? `[${host}]:${Number(port)}` : `${host}:${Number(port)}`;
@@ -78,7 +114,7 @@ const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8);
 loopback.addAddress('::1', 'ipv6');
 
-/** Whether nobody beyond this machine can reach it; of an address that `listenAddress` has accepted. */
+/** Whether only this machine can reach an address that `listenAddress` accepted. */
 export function isLoopbackAddress(address: string): boolean {
   const host = address.slice(0, address.lastIndexOf(':')).replace(/[[\]]/g, '');
   return loopback.check(new SocketAddress({ address: host, family: isIP(host) === 6 ? 'ipv6' : 'ipv4' }));
@@ -86,7 +122,7 @@ export function isLoopbackAddress(address: string): boolean {
 
 /** The base URL of a service, without a slash at its end. */
 export function baseUrl() {
-  return z.unknown().transform((value, context): string => {
+  const schema = z.unknown().transform((value, context): string => {
     const found = textOf(value);
     const url = found !== undefined && URL.canParse(found) ? new URL(found) : undefined;
     const refuse = (message: string) => {
@@ -96,13 +132,14 @@ export function baseUrl() {
     if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
       return refuse('must be an http or https URL, for example "https://api.example.com"');
     }
-    // The value itself is not repeated from here on: it may hold a password.
+    // From here on messages do not repeat the value: it may hold a password.
     if (url.username !== '' || url.password !== '') {
       return refuse('must not hold a user name or password: the token comes from token_env or token_file');
     }
     if (url.search !== '' || url.hash !== '') return refuse('must end with its path, without "?" or "#"');
     return url.href.replace(/\/+$/, '');
   });
+  return schema.meta({ type: 'string', format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?:', shown: 'URL' });
 }
 
 function textOf(value: unknown): string | undefined {

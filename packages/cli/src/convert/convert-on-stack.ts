@@ -1,28 +1,39 @@
 import { ConversionApiError } from 'temporal-file-conversion/internal/api/errors';
 import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
-import type { OnExisting } from 'temporal-file-conversion/internal/shared/job';
-import { isEmbedded } from '../app-profiles';
+import type { ConversionMode, OnExisting, OnUnknownOutcome } from 'temporal-file-conversion/internal/shared/job';
 import type { CommandContext } from '../command-context';
-import type { ConvertFlags } from './convert-flags';
-import type { ExitCode } from '../exit';
-import { chosenPolicies } from '../job-policies';
-import { openApi } from '../open-api';
-import { embeddedServiceUrl } from '../embedded-service';
-import { explainServiceFailure, explainSilence } from '../service-problem';
+import type { ExitCode } from '../command-error';
+import { chosenPolicies } from '../config/load-config';
+import { isEmbedded } from '../service/app-profiles';
+import { embeddedServiceUrl } from '../service/embedded-service';
+import { openApi } from '../service/open-api';
+import { explainServiceFailure, explainSilence } from '../service/service-problem';
 import { useStack } from '../stack/use-stack';
-import type { StallReader } from '../waiting/explain-stall';
 import { createStallReader } from '../waiting/explain-stall';
+import type { StallReader } from '../waiting/explain-stall';
+import { StallNews } from '../waiting/stall';
 import type { Stall } from '../waiting/stall';
-import { StallNews } from '../waiting/stall-news';
-import type { PlannedJob } from './destinations';
+import type { PlannedJob } from './plan';
 import { showProgress } from './progress';
 import { announce, report } from './report';
 import { runJobs } from './run-jobs';
 
-/** The flags of `convert`, with what the configuration says where they are silent; the signal ends the command's wait. */
-export type ConvertSettings = ConvertFlags & { app: string; onExisting: OnExisting; signal: AbortSignal };
+/** Options of `convert`, as they are typed. */
+export interface ConvertFlags {
+  to: string;
+  from?: string;
+  out?: string;
+  onExisting?: OnExisting;
+  onUnknownOutcome?: OnUnknownOutcome;
+  mode?: ConversionMode;
+  app?: string;
+  parallel: number;
+}
 
-/** Runs the jobs on the stack that runs already, or on one for this command, and tells how they end. */
+/** The flags of `convert`, completed from the configuration; the signal ends the command's wait. */
+type ConvertSettings = ConvertFlags & { app: string; onExisting: OnExisting; signal: AbortSignal };
+
+/** Runs the jobs on the running stack, or on one for this command, and reports how they end. */
 export async function convertOnStack(
   context: CommandContext,
   jobs: readonly PlannedJob[],
@@ -69,7 +80,7 @@ export async function convertOnStack(
   }
 }
 
-/** What the job waits for that was started first; while it does, others may wait for the same. */
+/** What the oldest job waits for; others may wait for the same. */
 async function explainOldest(
   reader: StallReader,
   inFlight: ReadonlyMap<string, string>,
@@ -82,7 +93,7 @@ async function explainOldest(
   return stall && { who: others === 0 ? file : `${file} (and ${others} more under way)`, stall };
 }
 
-/** One request tells a service that is down, or does not know us, before a job waits for it. That of workers elsewhere is theirs to know. */
+/** Asks the embedded service once, so that one that is down or refuses the token is noticed before a job waits for it. */
 async function proveReachable(
   context: CommandContext,
   { app, to, signal }: { app: string; to: string; signal: AbortSignal },

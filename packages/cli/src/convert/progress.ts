@@ -1,5 +1,7 @@
-import type { Output } from '../output';
-import { columnsOf, fitMiddle, printable } from '../terminal-text';
+import type { ConversionHandle } from 'temporal-file-conversion/internal/client/conversion-handle';
+import { readPendingStep } from 'temporal-file-conversion/internal/client/pending-step';
+import type { Output } from '../output/output';
+import { columnsOf, fitMiddle, printable } from '../output/text';
 
 /** Shows a line for each job under way, on a terminal; elsewhere it does nothing. */
 export interface JobProgress {
@@ -7,7 +9,7 @@ export interface JobProgress {
   close(): void;
 }
 
-export interface ShownJob {
+interface ShownJob {
   /** The job runs: from now on `askStep` is asked what it does, in a few words. */
   started(askStep: () => Promise<string>): void;
   end(): void;
@@ -69,7 +71,7 @@ export function showProgress(output: Output, total: number): JobProgress {
   };
 }
 
-/** Slow answers neither pile up nor hold up the drawing. */
+/** Slow answers neither pile up nor delay the drawing. */
 async function ask(line: Line): Promise<void> {
   if (!line.askStep || line.asking) return;
   line.asking = true;
@@ -82,11 +84,21 @@ async function ask(line: Line): Promise<void> {
   }
 }
 
-/** The file gives way first: what the job does, and for how long, is what changes. */
+/** The file name is shortened first: the step and the time are what changes. */
 function drawLine({ file, to, startedAt, step }: Line, columns: number): string {
   const seconds = Math.floor((Date.now() - startedAt) / 1_000);
   const before = `${String(seconds).padStart(5)} s  `;
   const after = ` → ${to}  ${step}`;
   const room = Math.max(12, columns - columnsOf(before) - columnsOf(after));
   return `${before}${fitMiddle(file, room)}${after}`;
+}
+
+/** What a job does now, in a few words. Asks Temporal alone, so that it works without a worker. */
+export async function currentStep(handle: ConversionHandle): Promise<string> {
+  const pending = readPendingStep(await handle.describe());
+  if (!pending) return 'waiting';
+  const { step, attempt, lastFailure } = pending;
+  // That a conversion is not finished is no failure worth showing.
+  if (lastFailure === undefined || step === 'converting') return step;
+  return `${step} (attempt ${attempt}: ${lastFailure})`;
 }

@@ -1,13 +1,28 @@
+import type { OutputFile } from 'temporal-file-conversion/internal/shared/job';
 import type { CommandContext } from '../command-context';
-import type { ExitCode } from '../exit';
-import { exitCodes } from '../exit';
-import type { Output } from '../output';
-import { fileSize } from '../table';
-import { printable } from '../terminal-text';
-import type { Stall } from '../waiting/stall';
+import { exitCodes } from '../command-error';
+import type { ExitCode } from '../command-error';
+import type { Output } from '../output/output';
+import { fileSize, printable } from '../output/text';
 import { stallJson, stallText } from '../waiting/stall';
-import { shownPath } from './destinations';
-import type { FileOutcome } from './outcome';
+import type { Stall } from '../waiting/stall';
+import { shownPath } from './plan';
+
+/** How one file ended; part of `--json`. */
+export interface FileOutcome {
+  /** As it was typed. */
+  file: string;
+  /** `unfinished`: the job was started and goes on without the command. `notStarted`: the command was interrupted before. */
+  status: 'converted' | 'skipped' | 'failed' | 'unfinished' | 'notStarted';
+  workflowId?: string;
+  output?: OutputFile & { path: string };
+  /** From the start of the job until its end, or until the command's. */
+  seconds: number;
+  possiblyChargedTwice?: boolean;
+  /** The service's warnings: name, and how to resolve it. */
+  warnings?: Record<string, string>;
+  error?: { code: string; message: string };
+}
 
 /** Tells a person how one file ended, as soon as it has. */
 export function announce(

@@ -12,11 +12,11 @@ import type {
   OutputFile,
 } from 'temporal-file-conversion/internal/shared/job';
 import { aborted } from '../stack/parent-process';
-import type { PlannedJob } from './destinations';
-import { shownPath } from './destinations';
-import { currentStep } from './job-watch';
-import type { FileOutcome } from './outcome';
+import { shownPath } from './plan';
+import type { PlannedJob } from './plan';
+import { currentStep } from './progress';
 import type { JobProgress } from './progress';
+import type { FileOutcome } from './report';
 
 export interface RunOptions {
   client: FileConversionClient;
@@ -39,7 +39,7 @@ export interface RunOptions {
   signal: AbortSignal;
 }
 
-/** Starts a job for each file, as many at a time as asked for, and waits for them. The outcomes come in the order of the files. */
+/** Starts a job for each file, `parallel` at a time, and waits for them. Outcomes are in the order of the files. */
 export async function runJobs(jobs: readonly PlannedJob[], options: RunOptions): Promise<FileOutcome[]> {
   const { parallel, signal, onOutcome } = options;
   const interrupted = aborted(signal);

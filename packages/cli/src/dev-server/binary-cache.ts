@@ -1,10 +1,21 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { chmod, open, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
+import type { Environment } from './processes';
 import type { Release } from './releases';
+
+/** Where downloaded binaries are kept by default: the user's cache, shared by all projects. */
+export function defaultCacheDir(env: Environment, homeDir: string, platform: string = process.platform): string {
+  const name = 'temporal-file-conversion';
+  // The XDG specification ignores a relative path.
+  const xdg = env['XDG_CACHE_HOME'];
+  if (xdg && path.isAbsolute(xdg)) return path.join(xdg, name);
+  if (platform === 'darwin') return path.join(homeDir, 'Library', 'Caches', name);
+  return path.join(homeDir, '.cache', name);
+}
 
 /** Stands beside the binary: what was installed, so that damage is noticed. */
 const recordSchema = z.object({

@@ -1,4 +1,4 @@
-export type TemporalServerErrorCode =
+type TemporalServerErrorCode =
   /** No Temporal binary could be found or downloaded; the message lists what was tried. */
   | 'BINARY_UNAVAILABLE'
   /** The binary that a variable names does not run or is too old. */

@@ -1,16 +1,12 @@
 /** Finds, obtains and runs a Temporal dev server, so that nothing has to be installed first. */
-export { adoptTemporalServer } from './adopt-server';
-export type { AdoptOptions } from './adopt-server';
-export { defaultCacheDir } from './default-cache-dir';
+export { defaultCacheDir } from './binary-cache';
 export { TemporalServerError } from './errors';
-export type { TemporalServerErrorCode } from './errors';
 export { freePort, portNear } from './free-port';
 export { obtainTemporalCli, obtainTestServer } from './obtain';
-export type { BinaryOrigin, ObtainedBinary, ObtainOptions } from './obtain';
+export type { ObtainOptions } from './obtain';
 export { acquireProcessLock } from './process-lock';
-export type { ProcessLock, ProcessLockOptions } from './process-lock';
-export type { RunningTemporalServer, ServerExit } from './running-server';
-export { readServerRecord } from './server-record';
-export type { ServerRecord } from './server-record';
+export type { ProcessLock } from './process-lock';
+export { adoptTemporalServer, readServerRecord } from './running-server';
+export type { RunningTemporalServer, ServerRecord } from './running-server';
 export { startTemporalServer } from './start-server';
 export type { StartOptions } from './start-server';

@@ -11,7 +11,7 @@ export interface ProcessLock {
   release(): void;
 }
 
-export interface ProcessLockOptions {
+interface ProcessLockOptions {
   /** Ends the wait; the promise rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
   /** `false`: throw `LOCK_HELD` at once instead of waiting. Default `true`. */

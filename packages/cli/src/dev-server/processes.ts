@@ -1,7 +1,69 @@
+import { execFile } from 'node:child_process';
+import type { ExecFileException } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { types } from 'node:util';
-import { CommandError, runCommand } from './run-command';
+
+/** Environment variables as they are handed in by an entry point. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+interface CommandOptions {
+  env: Environment;
+  timeoutMs: number;
+  signal?: AbortSignal | undefined;
+}
+
+/** The command could not be started, ended with another code than 0, or took too long; `message` is one line. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
+
+  constructor(
+    message: string,
+    /** No such command. */
+    readonly missing: boolean,
+    readonly stderr: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** What the command printed. No shell; the command is killed when the signal fires. */
+export async function runCommand(file: string, args: string[], options: CommandOptions): Promise<string> {
+  options.signal?.throwIfAborted();
+  return await new Promise((resolve, reject) => {
+    execFile(
+      file,
+      args,
+      {
+        env: { ...options.env },
+        timeout: options.timeoutMs,
+        killSignal: 'SIGKILL',
+        windowsHide: true,
+        ...(options.signal && { signal: options.signal }),
+      },
+      (error, stdout, stderr) => {
+        if (error === null) resolve(stdout);
+        else if (options.signal?.aborted) reject(asError(options.signal.reason));
+        else reject(new CommandError(explain(file, error, stderr), error.code === 'ENOENT', stderr, { cause: error }));
+      },
+    );
+  });
+}
+
+function explain(file: string, error: ExecFileException, stderr: string): string {
+  if (error.code === 'ENOENT') return `${file} not found`;
+  if (typeof error.code === 'string') return `${file} could not be started (${error.code})`;
+  if (error.killed) return `${file} did not finish in time`;
+  const lines = stderr.trim().split('\n');
+  const line = lines.findLast((each) => /error/i.test(each)) ?? lines.at(-1) ?? '';
+  const ending = error.signal ? `was killed by ${error.signal}` : `ended with code ${error.code ?? 'unknown'}`;
+  return `${file} ${ending}${line ? `: ${line.trim()}` : ''}`;
+}
+
+function asError(reason: unknown): Error {
+  return types.isNativeError(reason) ? reason : new Error(String(reason));
+}
 
 /** The command line of a process; `undefined` when there is no such process, or only its zombie. */
 export async function commandLineOf(pid: number): Promise<string | undefined> {

@@ -1,4 +1,5 @@
 import { Connection } from '@temporalio/client';
+import { temporal } from '@temporalio/proto';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -12,15 +13,15 @@ interface Readiness {
 const probeDelayMs = 20;
 const callTimeoutMs = 5_000;
 
-/** `temporal.api.enums.v1.IndexedValueType`. */
-const attributeTypes: Readonly<Record<string, number>> = {
-  Text: 1,
-  Keyword: 2,
-  Int: 3,
-  Double: 4,
-  Bool: 5,
-  Datetime: 6,
-  KeywordList: 7,
+const { IndexedValueType } = temporal.api.enums.v1;
+const attributeTypes: Readonly<Record<string, temporal.api.enums.v1.IndexedValueType>> = {
+  Text: IndexedValueType.INDEXED_VALUE_TYPE_TEXT,
+  Keyword: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
+  Int: IndexedValueType.INDEXED_VALUE_TYPE_INT,
+  Double: IndexedValueType.INDEXED_VALUE_TYPE_DOUBLE,
+  Bool: IndexedValueType.INDEXED_VALUE_TYPE_BOOL,
+  Datetime: IndexedValueType.INDEXED_VALUE_TYPE_DATETIME,
+  KeywordList: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD_LIST,
 };
 
 /** Resolves when the server answers gRPC and the namespace with its search attributes is there. */
@@ -74,11 +75,11 @@ async function registerMissing(connection: Connection, wanted: Readiness, signal
   };
   const toAdd = await missing();
   if (toAdd.length === 0) return;
-  const searchAttributes: Record<string, number> = {};
+  const searchAttributes: Record<string, temporal.api.enums.v1.IndexedValueType> = {};
   for (const [name, type] of toAdd) {
-    const number = attributeTypes[type];
-    if (number === undefined) throw new Error(`${type} is no type of a search attribute (${name})`);
-    searchAttributes[name] = number;
+    const value = attributeTypes[type];
+    if (value === undefined) throw new Error(`${type} is no type of a search attribute (${name})`);
+    searchAttributes[name] = value;
   }
   await connection.withDeadline(Date.now() + callTimeoutMs, () =>
     connection.operatorService.addSearchAttributes({ namespace, searchAttributes }),

@@ -1,3 +1,10 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { commandLineOf, endProcess } from './processes';
+import { answers } from './readiness';
+
 /** A Temporal server that runs on this machine, started or adopted by this process. */
 export interface RunningTemporalServer {
   /** Where clients and workers connect: `127.0.0.1:7233`. */
@@ -21,3 +28,69 @@ export interface ServerExit {
 
 /** The server closes its database within about a second (measured: 1.1 s); a busy machine gets more. */
 export const stopGraceMs = 10_000;
+
+interface AdoptOptions {
+  pid: number;
+  address: string;
+  uiUrl?: string | undefined;
+  dbFilename: string;
+  /** Default `default`. */
+  namespace?: string | undefined;
+}
+
+const answerTimeoutMs = 5_000;
+const watchDelayMs = 250;
+
+/**
+ * The server that an earlier process started on this database and left behind when it was killed; `undefined` when that
+ * process is gone, is another program by now, or does not answer.
+ */
+export async function adoptTemporalServer(options: AdoptOptions): Promise<RunningTemporalServer | undefined> {
+  const { pid, address, uiUrl } = options;
+  const dbFilename = path.resolve(options.dbFilename);
+  const stillRuns = async () => (await commandLineOf(pid))?.includes(dbFilename) ?? false;
+  if (!(await stillRuns())) return undefined;
+  if (!(await answers(address, options.namespace ?? 'default', answerTimeoutMs))) return undefined;
+
+  let stopping = false;
+  const exited = (async (): Promise<ServerExit> => {
+    // Not our child: nobody tells us when it ends.
+    while (await stillRuns()) await sleep(watchDelayMs, undefined, { ref: false });
+    removeServerRecord(dbFilename);
+    return { code: null, signal: null, expected: stopping };
+  })();
+  const stop = async () => {
+    stopping = true;
+    await endProcess(pid, { graceMs: stopGraceMs, stillRuns });
+    removeServerRecord(dbFilename);
+  };
+  return { address, ...(uiUrl && { uiUrl }), pid, stop, exited };
+}
+
+const recordSchema = z.object({ pid: z.number().int().positive(), address: z.string(), uiUrl: z.string().optional() });
+
+/** Which process serves a database file, where. It stands beside the file, for whoever comes after a crash. */
+export type ServerRecord = z.infer<typeof recordSchema>;
+
+/** What the last server on this database wrote down; its process may be long gone. */
+export function readServerRecord(dbFilename: string): ServerRecord | undefined {
+  try {
+    return recordSchema.parse(JSON.parse(readFileSync(recordFile(dbFilename), 'utf8')));
+  } catch {
+    // Never written, or cut short by a crash: there is nothing to adopt then.
+    return undefined;
+  }
+}
+
+/** Synchronous: between the server's start and this line no other code may run, else a crash could lose the process. */
+export function writeServerRecord(dbFilename: string, record: ServerRecord): void {
+  writeFileSync(recordFile(dbFilename), `${JSON.stringify(record)}\n`);
+}
+
+export function removeServerRecord(dbFilename: string): void {
+  rmSync(recordFile(dbFilename), { force: true });
+}
+
+function recordFile(dbFilename: string): string {
+  return `${path.resolve(dbFilename)}.server.json`;
+}

@@ -3,17 +3,17 @@ import { parseCallbackKeys } from 'temporal-file-conversion/internal/callbacks/c
 import { createCallbackUrl } from 'temporal-file-conversion/internal/callbacks/callback-url';
 import { request } from 'undici';
 import { requireCallbacksAllowed } from '../allowed-origins';
-import { callbackSettings } from '../callback-settings';
 import type { CommandContext } from '../command-context';
+import { callbackSettings } from '../keys/callback-settings';
 import { readLiveStack } from '../stack/stack-record';
-import type { Finding } from './finding';
 import { broken, ok, reasonOf } from './finding';
+import type { Finding } from './finding';
 
 const part = 'callbacks';
 const timeoutMs = 10_000;
 const nobody = { workflowId: 'fileconv-doctor', nonce: '00000000-0000-4000-8000-000000000000' };
 
-/** The receiver at its public URL: a signed callback for a job that does not exist must be accepted. Seen from this machine, not from the service's. */
+/** Sends a signed callback for a job that does not exist to the receiver's public URL: from this machine, not from the service's. */
 export async function checkCallbacks(context: CommandContext): Promise<Finding> {
   const { callbacks, state } = context.config.values;
   if (callbacks.publicBaseUrl === undefined) {

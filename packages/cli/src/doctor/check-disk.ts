@@ -1,11 +1,11 @@
 import { access, constants, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import type { CommandContext } from '../command-context';
-import { fileSize } from '../table';
-import type { Finding } from './finding';
+import { fileSize } from '../output/text';
 import { broken, ok, reasonOf } from './finding';
+import type { Finding } from './finding';
 
-/** The folder of everything that is kept here: whether it can be written, and has the room that the service leaves free. */
+/** Whether the state folder can be written, and has the free space that the service requires. */
 export async function checkDisk({ config }: CommandContext): Promise<Finding> {
   const { state, service } = config.values;
   const part = 'disk';

@@ -4,19 +4,19 @@ import { createServiceAddress } from 'temporal-file-conversion/internal/api/addr
 import { findRefusal, parseJson } from 'temporal-file-conversion/internal/api/answer';
 import { frameData } from 'temporal-file-conversion/internal/api/multipart';
 import { createQuote } from 'temporal-file-conversion/internal/api/quote';
-import type { RateHeaders } from 'temporal-file-conversion/internal/api/rate-limit/headers';
 import { readRateHeaders } from 'temporal-file-conversion/internal/api/rate-limit/headers';
+import type { RateHeaders } from 'temporal-file-conversion/internal/api/rate-limit/headers';
 import { request } from 'undici';
 import type { CommandContext } from '../command-context';
-import type { ServiceProfile } from '../open-api';
-import { readProfile } from '../open-api';
-import { explainServiceFailure } from '../service-problem';
-import type { Finding } from './finding';
+import { readProfile } from '../service/open-api';
+import type { ServiceProfile } from '../service/open-api';
+import { explainServiceFailure } from '../service/service-problem';
 import { broken, compareClocks, ok, reasonOf, skipped } from './finding';
+import type { Finding } from './finding';
 
 const configShow = 'fileconv config show';
 
-/** An app's service: whether it answers, knows the token, and what its rate limit is. Spends one request, for a task that does not exist. */
+/** Whether an app's service answers and accepts the token, and its rate limit. Sends one request, for a task that does not exist. */
 export async function checkService(context: CommandContext, app: string): Promise<Finding[]> {
   const [part, limit, clock] = [`service of app ${app}`, `rate limit of app ${app}`, `clock beside service of ${app}`];
   const others = (why: string) => [skipped(limit, why), skipped(clock, why)];
@@ -66,13 +66,13 @@ export async function checkService(context: CommandContext, app: string): Promis
   return [ok(part, `${baseUrl} answers and accepts the token`), ...found];
 }
 
-/** `NOT_FOUND` says of the address that it is wrong, every other of these that the request itself was understood. */
+/** `NOT_FOUND` means that the address is wrong; each of the others, that the request was understood. */
 function isAboutTask(code: string): boolean {
   const errorClass = lookUpErrorCode(code)?.class;
   return errorClass === 'chain' || (errorClass === 'caller' && code !== 'NOT_FOUND');
 }
 
-/** What is no App ID at all is refused before anybody looks at the token. */
+/** A malformed App ID is refused before the token is checked. */
 function isAboutApp({ code, message }: { code: string; message: string }): boolean {
   return code.endsWith('_DATA_KEY') && /\bdata key app\b/i.test(message);
 }

@@ -1,22 +1,27 @@
 import { isGrpcServiceError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import {
-  SearchAttributeRegistrationError,
   findSearchAttributes,
+  SearchAttributeRegistrationError,
 } from 'temporal-file-conversion/internal/client/register-search-attributes';
 import { readStepLimit } from 'temporal-file-conversion/internal/client/step-limit';
 import { readTaskQueue, serverClock } from 'temporal-file-conversion/internal/client/task-queue-workers';
+import { DecryptionError } from 'temporal-file-conversion/internal/encryption/encryption-codec';
+import { conversionJobType } from 'temporal-file-conversion/internal/shared/names';
 import type { CommandContext } from '../command-context';
-import { whyUnheld } from '../commands/limit/limit';
 import { CommandError } from '../command-error';
-import type { OpenTemporal } from '../stack/open-temporal';
+import { whyUnheld } from '../commands/limit';
+import { readEncryptionKeys } from '../keys/encryption-settings';
 import { openTemporal } from '../stack/open-temporal';
-import type { Finding } from './finding';
-import { checkEncryption, unusableKeys } from './check-encryption';
+import type { OpenTemporal } from '../stack/open-temporal';
 import { broken, compareClocks, ok, reasonOf, skipped } from './finding';
+import type { Finding } from './finding';
 
 const parts = ['namespace', 'search attributes', 'workers', 'clock beside Temporal'] as const;
+const encryptionPart = 'encryption';
 const callTimeoutMs = 10_000;
+/** gRPC's `NOT_FOUND`, which the SDK exports no name of. */
+const grpcNotFound = 5;
 
 /** Temporal, and what a conversion needs of it. */
 export async function checkTemporal(context: CommandContext): Promise<Finding[]> {
@@ -58,7 +63,7 @@ async function checkNamespace(client: Client): Promise<Finding> {
     await client.workflowService.describeNamespace({ namespace });
     return ok('namespace', namespace);
   } catch (error) {
-    const isUnknown = isGrpcServiceError(error) && (error.code as number) === 5;
+    const isUnknown = isGrpcServiceError(error) && (error.code as number) === grpcNotFound;
     const says = isUnknown ? `Temporal has no namespace ${namespace}` : `${namespace}: ${reasonOf(error)}`;
     const cure = `Correct TEMPORAL_NAMESPACE, or create it: temporal operator namespace create --namespace ${namespace}`;
     return broken('namespace', says, cure);
@@ -110,4 +115,44 @@ async function checkClock(client: Client): Promise<Finding> {
   return clocks
     ? compareClocks('clock beside Temporal', clocks)
     : skipped('clock beside Temporal', 'the server does not tell');
+}
+
+/** Undefined when there are keys, or none are asked for. */
+async function unusableKeys(context: CommandContext): Promise<Finding | undefined> {
+  try {
+    await readEncryptionKeys(context);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    return broken(encryptionPart, error.message, 'Correct encryption.key_file or key_env: fileconv config show');
+  }
+}
+
+/** Whether the newest job can be read with the keys of this machine. No finding when nothing is encrypted. */
+async function checkEncryption(context: CommandContext, client: Client): Promise<Finding[]> {
+  let isSeen = false;
+  try {
+    const query = `WorkflowType = '${conversionJobType}'`;
+    for await (const { workflowId, runId } of client.workflow.list({ query, pageSize: 1 })) {
+      await (await client.workflow.getHandle(workflowId, runId).describe()).staticSummary();
+      isSeen = true;
+      break;
+    }
+  } catch (error) {
+    if (!(error instanceof DecryptionError)) throw error;
+    return [broken(encryptionPart, `the newest job: ${error.problem}`, capitalised(error.cure))];
+  }
+  const keys = await readEncryptionKeys(context);
+  if (!keys) return [];
+  const others = [...keys.byId.keys()].filter((id) => id !== keys.current.id);
+  const says = [
+    `on, with the key ${keys.current.id}`,
+    ...(others.length > 0 ? [`also reads ${others.join(', ')}`] : []),
+    ...(isSeen ? ['the newest job can be read'] : []),
+  ];
+  return [ok(encryptionPart, says.join('; '))];
+}
+
+function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -27,7 +27,7 @@ export function reasonOf(error: unknown): string {
 
 const toleratedSkewMs = 30_000;
 
-/** This machine's clock beside another's. Waits and deadlines are told in points of time, so the clocks must agree. */
+/** Compares this machine's clock with another's: waits and deadlines are points of time, so they must agree. */
 export function compareClocks(part: string, { theirsMs, oursMs }: { theirsMs: number; oursMs: number }): Finding {
   const skewMs = oursMs - theirsMs;
   const seconds = Math.round(Math.abs(skewMs) / 1_000);

@@ -1,7 +1,7 @@
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
-import type { StackInUse } from './stack-in-use';
 import { connect } from './stack-in-use';
+import type { StackInUse } from './stack-in-use';
 import { findTemporal } from './temporal-in-use';
 
 /** A connection to the Temporal of this configuration, for a command that starts none. */

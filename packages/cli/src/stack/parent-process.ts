@@ -14,7 +14,7 @@ export function untilAskedToEnd({ onHangUp }: { onHangUp?: () => void } = {}): A
   const end = () => controller.abort();
   process.once('SIGTERM', end);
   process.once('SIGINT', () => {
-    // The terminal has echoed `^C`, which what is written next must not follow.
+    // Overwrites the `^C` that the terminal has echoed.
     if (process.stderr.isTTY) process.stderr.write('\r  \r');
     end();
   });
@@ -22,7 +22,7 @@ export function untilAskedToEnd({ onHangUp }: { onHangUp?: () => void } = {}): A
   else process.once('SIGHUP', end);
   if (process.send) {
     process.once('disconnect', end);
-    // It may have died while this process still loaded its code: nobody listened to the event then.
+    // The parent may have died while this process was loading, before anything listened to the event.
     if (!process.connected) end();
   }
   return controller.signal;

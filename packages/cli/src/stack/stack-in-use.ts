@@ -1,10 +1,10 @@
 import { setMaxListeners } from 'node:events';
-import { Client, Connection } from '@temporalio/client';
-import type { TemporalTarget } from '../config/temporal-connection';
+import { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
+import type { ConnectionOptions } from '@temporalio/client';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
-import { openDataConverter } from '../encryption-settings';
-import { retriesThatEndQuietly } from './end-quietly';
+import type { TemporalTarget } from '../config/temporal-connection';
+import { openDataConverter } from '../keys/encryption-settings';
 import { openTracing } from '../observability/tracing/open-tracing';
 import { readLiveStack } from './stack-record';
 
@@ -12,11 +12,11 @@ import { readLiveStack } from './stack-record';
 export interface StackInUse {
   client: Client;
   taskQueue: string;
-  /** Of the Temporal UI, without a slash at its end; undefined where nobody has said where that is. */
+  /** Base URL of the Temporal UI, without a slash at its end; undefined when it is not known. */
   uiUrl?: string | undefined;
-  /** Jobs that are not finished: whether they go on when this command ends. */
+  /** Whether unfinished jobs go on when this command ends. */
   outlivesCommand: boolean;
-  /** Runs what asks Temporal. Requests that are still waiting when the stack is closed, such as for a job's result, end with it. */
+  /** Runs requests to Temporal; those that still wait when the stack is closed, such as for a job's result, are aborted. */
   untilClosed<T>(run: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
@@ -59,19 +59,19 @@ export async function connect(
     outlivesCommand: true,
     async untilClosed(run) {
       const ending = new AbortController();
-      // The SDK adds a listener for each request and removes none: what runs for long is given an `untilClosed` of its own.
+      // The SDK adds a listener for each request and removes none; long-running work gets an `untilClosed` of its own.
       setMaxListeners(0, ending.signal);
       running.add(ending);
       try {
         return await connection.withAbortSignal(ending.signal, run);
       } finally {
-        // What is still waiting then, such as for the result of a job that nobody awaits any more, must not wait on.
+        // Ends requests whose answer nobody awaits any more, such as for a job's result.
         ending.abort();
         running.delete(ending);
       }
     },
     async close() {
-      // A request that outlives its connection is sent again when the server ends, and then throws where nothing catches it.
+      // A request that outlives its connection would be retried when the server ends, and throw where nothing catches it.
       for (const ending of running) ending.abort();
       await connection.close();
       await tracing?.close();
@@ -106,3 +106,36 @@ async function unreachable(
       : `The stack of ${dir} was ended from outside. Start it again: fileconv up`,
   );
 }
+
+type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];
+type Call = ReturnType<Interceptor>;
+
+/**
+ * The SDK's retries, for a connection that may be closed while Temporal is away: a retry that comes due afterwards would throw where
+ * nothing catches it, and end the command with an unrelated error.
+ */
+export function retriesThatEndQuietly(): Interceptor[] {
+  return [makeGrpcRetryInterceptor(defaultGrpcRetryOptions()), endQuietly];
+}
+
+const endQuietly: Interceptor = (options, nextCall) => {
+  const next: (options: Parameters<Interceptor>[0]) => unknown = nextCall;
+  try {
+    return next(options) as Call;
+  } catch {
+    const nobody: unknown = neverAnswered;
+    return nobody as Call;
+  }
+};
+
+/** A call that never answers: its caller has gone. */
+const neverAnswered = {
+  start: () => undefined,
+  sendMessage: () => undefined,
+  sendMessageWithContext: () => undefined,
+  startRead: () => undefined,
+  halfClose: () => undefined,
+  cancelWithStatus: () => undefined,
+  getPeer: () => '',
+  getAuthContext: () => null,
+};

@@ -1,7 +1,7 @@
 import path from 'node:path';
-import type { ProcessLock } from '../dev-server';
-import { acquireProcessLock, defaultCacheDir, freePort, portNear } from '../dev-server';
 import type { CommandContext } from '../command-context';
+import { acquireProcessLock, defaultCacheDir, freePort, portNear } from '../dev-server';
+import type { ProcessLock } from '../dev-server';
 
 /** Where the parts of a stack listen. */
 export interface StackPorts {
@@ -20,8 +20,8 @@ const temporalUiPort = 8233;
 /**
  * The well-known ports, as far as they are free, or others when another stack of this user has them.
  *
- * They are held for as long as the stack runs, also while one of its parts is down: two stacks that both believed that a port is theirs
- * would hand each other's jobs to their workers.
+ * They are held as long as the stack runs, also while a part is down: two stacks that share a port would hand each other's jobs to
+ * their workers.
  */
 export async function claimPorts(context: Pick<CommandContext, 'config' | 'env' | 'homeDir'>): Promise<StackPorts> {
   const { config, env, homeDir } = context;
@@ -29,7 +29,7 @@ export async function claimPorts(context: Pick<CommandContext, 'config' | 'env' 
   const choose = (wellKnown: number) => (lock && wellKnown !== 0 ? portNear(wellKnown) : freePort());
   const choosePart = (part: 'service' | 'callbacks' | 'codec') => {
     const configured = config.values[part].port;
-    const mustBe = config.origins[`${part}.port`]?.source !== 'default' && configured !== 0;
+    const mustBe = config.origins[`${part}.port`] !== undefined && configured !== 0;
     return mustBe ? configured : choose(configured);
   };
   try {
@@ -51,7 +51,7 @@ async function holdWellKnownPorts(file: string): Promise<ProcessLock | undefined
   try {
     return await acquireProcessLock(file, { wait: false });
   } catch {
-    // Held by another stack, or in a folder that can't be written: any other ports do as well.
+    // Held by another stack, or in a folder that can't be written: any other ports will do.
     return undefined;
   }
 }

@@ -1,27 +1,29 @@
 import { createWriteStream, existsSync } from 'node:fs';
 import path from 'node:path';
-import { ensureEmbeddedApp } from 'temporal-file-conversion-service/internal/embedded-app';
+import { ensureEmbeddedApp } from 'temporal-file-conversion-service/internal/accounts/embedded-app';
 import type { CallbackReceiver } from 'temporal-file-conversion/internal/callbacks/receiver';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import { makeFolder } from 'temporal-file-conversion/internal/storage/folders';
 import { requireCallbacksAllowed, requireTemporalAllowed } from '../allowed-origins';
-import { openReceiver } from '../callback-settings';
-import type { CodecServer } from '../codec-server';
-import { openCodecServer } from '../codec-settings';
 import type { CommandContext } from '../command-context';
+import { explainStateFolder } from '../command-error';
 import type { Config } from '../config/config';
 import { temporalTarget } from '../config/temporal-connection';
-import { acquireProcessLock, portNear, type ProcessLock } from '../dev-server';
-import { isEncrypting } from '../encryption-settings';
-import { mainFile } from '../main-file';
-import { openLog } from '../observability/logs/open-log';
-import { removeStackHolder, writeStackHolder } from './stack-holder';
+import { acquireProcessLock, portNear } from '../dev-server';
+import type { ProcessLock } from '../dev-server';
+import { openReceiver } from '../keys/callback-settings';
+import type { CodecServer } from '../keys/codec-server';
+import { openCodecServer } from '../keys/codec-settings';
+import { isEncrypting } from '../keys/encryption-settings';
+import { openLog } from '../observability/log';
 import { claimPorts } from './stack-ports';
-import { removeStackRecord, writeStackRecord, type StackRecord } from './stack-record';
-import { explainStateFolder } from './state-folder';
-import { superviseProcess, type SupervisedProcess } from './supervised-process';
-import { superviseTemporal, type TemporalPart } from './supervised-temporal';
+import { removeStackHolder, removeStackRecord, writeStackHolder, writeStackRecord } from './stack-record';
+import type { StackRecord } from './stack-record';
+import { superviseProcess } from './supervised-process';
+import type { SupervisedProcess } from './supervised-process';
+import { superviseTemporal } from './supervised-temporal';
+import type { TemporalPart } from './supervised-temporal';
 
 /** Temporal, the conversion service and a worker, running for as long as this process does. */
 export interface Stack {
@@ -30,7 +32,7 @@ export interface Stack {
   stop(): Promise<void>;
 }
 
-export interface StartStackOptions {
+interface StartStackOptions {
   startedBy: StackRecord['startedBy'];
   /** `false`: throw when another process runs the stack. Default: wait until it has ended. */
   wait?: boolean;
@@ -39,12 +41,15 @@ export interface StartStackOptions {
   signal?: AbortSignal;
 }
 
+/** Program of each process of a stack: compiled code, also when a test runs the source. */
+const mainFile = path.resolve(__dirname, '../../dist/main.js');
+
 /** Longer than a service takes to end (10 s for the answers under way). */
 const leftOverServiceTimeoutMs = 15_000;
 const stopMarginMs = 10_000;
 
 /**
- * Starts what a conversion needs on this machine. All state is in `<state>/`: what was running when everything was killed goes on.
+ * Starts what conversions need on this machine. All state is in `<state>/`, so that jobs go on after everything was killed.
  * @throws TemporalServerError `LOCK_HELD` with `wait: false`, or whatever keeps a part from starting.
  */
 export async function startStack(context: CommandContext, options: StartStackOptions): Promise<Stack> {
@@ -66,7 +71,7 @@ export async function startStack(context: CommandContext, options: StartStackOpt
       lock.release();
       return Promise.resolve();
     });
-    // What a killed stack left would lead others astray until ours is written.
+    // The record of a killed stack would mislead others until ours is written.
     await removeStackRecord(stateDir);
     await writeStackHolder(stateDir, options.startedBy);
     started.push(() => removeStackHolder(stateDir));
@@ -130,8 +135,8 @@ export async function startStack(context: CommandContext, options: StartStackOpt
 }
 
 /**
- * The service of a stack whose own process was killed ends by itself, but first it finishes the answers under way, and its folder is
- * taken until then.
+ * After the process of a stack was killed, its service ends by itself, but finishes open requests first. Until then it holds the
+ * lock of its folder.
  */
 async function awaitLeftOverService({ config, output }: CommandContext, signal?: AbortSignal): Promise<void> {
   const file = path.join(config.values.service.dataDir, 'service.lock');
@@ -144,7 +149,7 @@ async function awaitLeftOverService({ config, output }: CommandContext, signal?:
     });
     lock.release();
   } catch (error) {
-    // Somebody runs it on purpose, then: the service that starts now finds out, and says so.
+    // Somebody runs it on purpose, then: the service that starts now reports that.
     if (!limit.aborted) throw error;
   }
 }
@@ -161,7 +166,7 @@ async function startService(context: CommandContext, port: number, logs: string)
   } catch (error) {
     // Another program may have taken the port before the service could.
     const free = await portNear(port);
-    const mustBe = config.values.service.port === port && config.origins['service.port']?.source !== 'default';
+    const mustBe = config.values.service.port === port && config.origins['service.port'] !== undefined;
     if (mustBe || free === port) throw error;
     return startServiceAt(free);
   }
@@ -178,7 +183,7 @@ async function startService(context: CommandContext, port: number, logs: string)
   }
 }
 
-/** In this process: without it there is no stack, and a callback that finds nobody is sent again. */
+/** Runs in this process: a service repeats a callback that it could not deliver, so a restart loses none. */
 async function startReceiver(
   context: CommandContext,
   { temporal, port, logs }: { temporal: TemporalPart; port: number; logs: string },
@@ -209,14 +214,14 @@ async function startReceiver(
       return await openReceiver(context, { target, port, log });
     } catch (error) {
       // Another program may have taken the port meanwhile.
-      const mustBe = config.values.callbacks.port === port && config.origins['callbacks.port']?.source !== 'default';
+      const mustBe = config.values.callbacks.port === port && config.origins['callbacks.port'] !== undefined;
       if (mustBe || systemErrorCode(error) !== 'EADDRINUSE') throw error;
       return openReceiver(context, { target, port: 0, log });
     }
   }
 }
 
-/** In this process, as the receiver. Before Temporal, whose UI is told where it is. */
+/** Runs in this process, and is started before Temporal, whose UI needs its address. */
 async function startCodecServer(
   context: CommandContext,
   { port, uiUrl }: { port: number; uiUrl: () => string | undefined },
@@ -226,7 +231,7 @@ async function startCodecServer(
     return await openCodecServer(context, { port, ownUiUrl: uiUrl });
   } catch (error) {
     // Another program may have taken the port meanwhile.
-    const mustBe = config.values.codec.port === port && config.origins['codec.port']?.source !== 'default';
+    const mustBe = config.values.codec.port === port && config.origins['codec.port'] !== undefined;
     if (mustBe || systemErrorCode(error) !== 'EADDRINUSE') throw error;
     return openCodecServer(context, { port: 0, ownUiUrl: uiUrl });
   }
@@ -240,7 +245,7 @@ async function startWorker(
   const embedded = await ensureEmbeddedApp(config.values.service.dataDir);
   return superviseProcess({
     name: 'worker',
-    // Nobody would make its version the current one.
+    // With a version nobody would make it the current one.
     args: [mainFile, 'worker', '--unversioned', ...configArgs(context)],
     env: {
       ...env,
@@ -265,7 +270,7 @@ async function startWorker(
   });
 }
 
-/** Its grace time, then the answer to a submit that has begun, and a margin: killed before, it would leave an outcome unknown. */
+/** Grace time, plus the time of a submit that has begun, plus a margin: killed earlier, the worker could leave an unknown outcome. */
 function workerStopTimeoutMs({ worker, timeouts, policies }: Config): number {
   const submitMs = Math.max(timeouts.headersSeconds * 1_000, policies.submitTimeout);
   return worker.shutdownGraceSeconds * 1_000 + submitMs + stopMarginMs;
@@ -273,6 +278,6 @@ function workerStopTimeoutMs({ worker, timeouts, policies }: Config): number {
 
 /** What makes a part read the configuration that we have read. */
 export function configArgs({ config }: Pick<CommandContext, 'config'>): string[] {
-  // What nobody has named a part finds by itself, so that it trusts it no more than we do.
+  // A file that was found, not named, each part finds itself, and so trusts it no more than this process does.
   return config.file === undefined || config.isFound ? [] : ['--config', config.file];
 }

@@ -1,10 +1,11 @@
-import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CommandError } from '../command-error';
+import { keepRunning, maxDelayMs, restartNews, startPersistently } from './restarting';
 
-export interface SupervisedProcessOptions {
+interface SupervisedProcessOptions {
   /** For messages: `worker`. */
   name: string;
   /** A JavaScript file and its arguments. */
@@ -14,7 +15,7 @@ export interface SupervisedProcessOptions {
   onRestart: (message: string) => void;
   /** How long it may take to end once it was asked to; then it is killed. Default: 40 seconds. */
   stopTimeoutMs?: number;
-  /** Started again also when it ends by itself with exit code 1 while it starts: what it needs may just be started again too. Default: no. */
+  /** Also retry a start that ends with exit code 1: what the process needs may be restarting too. Default: no. */
   isPatient?: boolean;
 }
 
@@ -25,42 +26,33 @@ export interface SupervisedProcess {
 }
 
 const startTimeoutMs = 30_000;
-const startAttempts = 5;
 const defaultStopTimeoutMs = 40_000;
-const firstRestartDelayMs = 250;
-const maxRestartDelayMs = 10_000;
 
 /**
  * A child process of ours that reports when it is ready, and is started again whenever it ends unasked.
  *
- * The channel between the two also tells the child when this process dies, however it dies: it then ends by itself.
+ * The IPC channel also tells the child when this process dies, however it dies: the child then ends by itself.
  */
 export async function superviseProcess(options: SupervisedProcessOptions): Promise<SupervisedProcess> {
-  let stopping = false;
-  let child = await start(options);
-
-  const restarts = (async () => {
-    for (let failures = 0; ; failures += 1) {
-      const startedAt = Date.now();
-      await exitOf(child);
-      if (isStopping()) return;
-      if (Date.now() - startedAt > maxRestartDelayMs) failures = 0;
-      const delayMs = Math.min(firstRestartDelayMs * 2 ** failures, maxRestartDelayMs);
-      options.onRestart(restartNews(options));
-      await sleep(delayMs);
-      if (isStopping()) return;
-      child = launch(options);
-    }
-  })();
-  function isStopping(): boolean {
-    return stopping;
-  }
+  const stopping = new AbortController();
+  const onRestart = () => options.onRestart(restartNews(`The ${options.name}`, options.logFile));
+  let child = await startPersistently(() => start(options), {
+    isWorthAnother: (error) => error instanceof StartFailure && error.isWorthAnother,
+    onRestart,
+  });
+  const restarts = keepRunning(child, {
+    exited: exitOf,
+    startAgain: () => Promise.resolve((child = launch(options))),
+    onRestart,
+    provenAfterMs: maxDelayMs,
+    signal: stopping.signal,
+  });
   return {
     get pid() {
       return child.pid;
     },
     async stop() {
-      stopping = true;
+      stopping.abort();
       await endChild(child, options);
       await restarts;
     },
@@ -81,18 +73,23 @@ function launch({ args, env, logFile }: SupervisedProcessOptions): ChildProcess 
   }
 }
 
-/** What kills a part may hit it while it starts: it is started again then, as it is later. What it says itself keeps it from starting counts. */
 async function start(options: SupervisedProcessOptions): Promise<ChildProcess> {
-  for (let attempt = 1; ; attempt += 1) {
-    const child = launch(options);
-    const outcome = await untilReady(child);
-    if (outcome === 'ready') return child;
-    const wasKilled = child.signalCode !== null;
-    if (outcome === 'late') await endChild(child, options);
-    const isWorthAnother = outcome === 'ended' && (wasKilled || (options.isPatient === true && child.exitCode === 1));
-    if (!isWorthAnother || attempt === startAttempts) throw startFailure(outcome, options);
-    options.onRestart(restartNews(options));
-    await sleep(firstRestartDelayMs * 2 ** (attempt - 1));
+  const child = launch(options);
+  const outcome = await untilReady(child);
+  if (outcome === 'ready') return child;
+  const wasKilled = child.signalCode !== null;
+  if (outcome === 'late') await endChild(child, options);
+  throw new StartFailure(outcome, wasKilled || (options.isPatient === true && child.exitCode === 1), options);
+}
+
+class StartFailure extends CommandError {
+  readonly isWorthAnother: boolean;
+
+  /** @param isTransient whether a process that ended may start at the next attempt. */
+  constructor(outcome: 'ended' | 'late', isTransient: boolean, { name, logFile }: SupervisedProcessOptions) {
+    const why = outcome === 'late' ? `was not ready after ${startTimeoutMs / 1_000} s` : 'ended while it started';
+    super('STACK_FAILED', [`The ${name} ${why}: ${lastLine(logFile)} (log: ${logFile})`]);
+    this.isWorthAnother = outcome === 'ended' && isTransient;
   }
 }
 
@@ -102,15 +99,6 @@ async function untilReady(child: ChildProcess): Promise<'ready' | 'ended' | 'lat
     exitOf(child).then(() => 'ended' as const),
     sleep(startTimeoutMs, 'late' as const, { ref: false }),
   ]);
-}
-
-function startFailure(outcome: 'ended' | 'late', { name, logFile }: SupervisedProcessOptions): CommandError {
-  const why = outcome === 'late' ? `was not ready after ${startTimeoutMs / 1_000} s` : 'ended while it started';
-  return new CommandError('STACK_FAILED', [`The ${name} ${why}: ${lastLine(logFile)} (log: ${logFile})`]);
-}
-
-function restartNews({ name, logFile }: SupervisedProcessOptions): string {
-  return `The ${name} ended unasked; it is started again (log: ${logFile}).`;
 }
 
 function exitOf(child: ChildProcess): Promise<void> {
@@ -132,7 +120,7 @@ async function endChild(
   await exited;
 }
 
-/** What the process said last is why it ended. */
+/** The last line of the log says why the process ended. */
 function lastLine(file: string): string {
   const line = readFileSync(file, 'utf8').trimEnd().split('\n').at(-1) ?? '';
   return line.replace(/^error: /, '');

@@ -1,20 +1,19 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { searchAttributeTypes } from 'temporal-file-conversion/internal/shared/search-attributes';
+import type { CommandContext } from '../command-context';
 import { temporalTarget } from '../config/temporal-connection';
-import type { RunningTemporalServer, StartOptions } from '../dev-server';
 import {
-  TemporalServerError,
   adoptTemporalServer,
   defaultCacheDir,
   obtainTemporalCli,
   portNear,
   readServerRecord,
   startTemporalServer,
+  TemporalServerError,
 } from '../dev-server';
-import type { CommandContext } from '../command-context';
-import { aborted } from './parent-process';
+import type { RunningTemporalServer, StartOptions } from '../dev-server';
+import { keepRunning, restartNews, startPersistently } from './restarting';
 
-/** The Temporal of a stack: somebody's, or a dev server of our own. */
+/** The Temporal of a stack: one that the user named, or a dev server of our own. */
 export interface TemporalPart {
   readonly address: string;
   readonly namespace: string;
@@ -22,13 +21,13 @@ export interface TemporalPart {
   stop(): Promise<void>;
 }
 
-export interface SuperviseTemporalOptions {
+interface SuperviseTemporalOptions {
   dbFilename: string;
   logFile: string;
-  /** Of a server that has to be started; one that is left over has its own. */
+  /** For a server that is started; a left-over one keeps its own. */
   port: number;
   uiPort: number;
-  /** Of the UI; a server that is left over keeps what it was started with. */
+  /** For the UI; a left-over server keeps what it was started with. */
   uiCodecEndpoint?: string | undefined;
   /** Ends the start; not what has started. */
   signal?: AbortSignal | undefined;
@@ -39,12 +38,8 @@ interface Ports {
   uiPort: number | false;
 }
 
-const firstRestartDelayMs = 250;
-const maxRestartDelayMs = 10_000;
-const startAttempts = 5;
-
 /**
- * Temporal for a stack. A server of our own is started again, at the same address, whenever it ends unasked: its database has all it knew.
+ * Temporal for a stack. A server of our own is started again at the same address, with its database, whenever it ends unasked.
  * @throws TemporalServerError when it can't be obtained or started.
  */
 export async function superviseTemporal(
@@ -81,8 +76,29 @@ class OwnTemporal implements TemporalPart {
   }
 
   async start(): Promise<void> {
-    this.server = (await this.adoptLeftOver()) ?? (await this.startPersistently());
-    this.restarts = this.keepRunning(this.server);
+    const { output } = this.context;
+    const onRestart = () => output.warn(restartNews('Temporal', this.options.logFile));
+    const server =
+      (await this.adoptLeftOver()) ??
+      (await startPersistently(() => this.startFirst(), {
+        // It may be killed while it starts, too.
+        isWorthAnother: (error) => error instanceof TemporalServerError && error.code === 'START_KILLED',
+        onRestart,
+        signal: this.options.signal,
+      }));
+    this.server = server;
+    const ports: Ports = {
+      port: portOf(`http://${server.address}`),
+      uiPort: server.uiUrl === undefined ? false : portOf(server.uiUrl),
+    };
+    this.restarts = keepRunning(server, {
+      exited: ({ exited }) => exited,
+      startAgain: () => this.startAgain(ports),
+      onRestart,
+      // A server that could be started has all that it needs.
+      provenAfterMs: 0,
+      signal: this.stopping.signal,
+    });
   }
 
   async stop(): Promise<void> {
@@ -98,66 +114,29 @@ class OwnTemporal implements TemporalPart {
     return record && adoptTemporalServer({ ...record, dbFilename, namespace: this.namespace });
   }
 
-  /** Whoever kills it may hit it while it starts. */
-  private async startPersistently(): Promise<RunningTemporalServer> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await this.startFirst();
-      } catch (error) {
-        const wasKilled = error instanceof TemporalServerError && error.code === 'START_KILLED';
-        if (!wasKilled || attempt === startAttempts) throw error;
-        this.context.output.warn(`Temporal ended unasked; it is started again (log: ${this.options.logFile}).`);
-        await sleep(firstRestartDelayMs * 2 ** (attempt - 1), undefined, { signal: this.options.signal });
-      }
-    }
-  }
-
   private async startFirst(): Promise<RunningTemporalServer> {
     const { port, uiPort, signal } = this.options;
     const startOptions = { ...(await this.startOptions()), ...(signal && { signal }) };
     try {
       return await startTemporalServer({ ...startOptions, port, uiPort });
     } catch (error) {
-      // Another program may take a port before the server does; any two free ones will do then.
+      // Another program may take a port before the server does; then any two free ports will do.
       const [portNow, uiPortNow] = [await portNear(port), await portNear(uiPort)];
       if (!(error instanceof TemporalServerError) || (portNow === port && uiPortNow === uiPort)) throw error;
       return startTemporalServer(startOptions);
     }
   }
 
-  private async keepRunning(first: RunningTemporalServer): Promise<void> {
-    const { output } = this.context;
-    const { signal } = this.stopping;
-    const ports: Ports = {
-      port: portOf(`http://${first.address}`),
-      uiPort: first.uiUrl === undefined ? false : portOf(first.uiUrl),
-    };
-    let current: RunningTemporalServer | undefined = first;
-    let delayMs = firstRestartDelayMs;
-    for (;;) {
-      await Promise.race([current?.exited, aborted(signal)]);
-      if (isAborted(signal)) return;
-      if (current) output.warn(`Temporal ended unasked; it is started again (log: ${this.options.logFile}).`);
-      await sleep(delayMs, undefined, { signal }).catch(() => undefined);
-      if (isAborted(signal)) return;
-      current = await this.startAgain(ports);
-      delayMs = current ? firstRestartDelayMs : Math.min(delayMs * 2, maxRestartDelayMs);
-    }
-  }
-
-  private async startAgain(ports: {
-    port: number;
-    uiPort: number | false;
-  }): Promise<RunningTemporalServer | undefined> {
+  private async startAgain(ports: Ports): Promise<RunningTemporalServer | undefined> {
     const { signal } = this.stopping;
     try {
       const server = await startTemporalServer({ ...(await this.startOptions()), ...ports, signal });
-      if (isAborted(signal)) await server.stop();
+      if (signal.aborted) await server.stop();
       this.server = server;
       return server;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      if (!isAborted(signal)) this.context.output.warn(`Temporal could not be started again: ${reason}`);
+      if (!signal.aborted) this.context.output.warn(`Temporal could not be started again: ${reason}`);
       return undefined;
     }
   }
@@ -182,11 +161,6 @@ class OwnTemporal implements TemporalPart {
       ownProcessGroup: true,
     };
   }
-}
-
-/** A call, since control flow analysis takes a signal that was not aborted for one that never will be. */
-function isAborted(signal: AbortSignal): boolean {
-  return signal.aborted;
 }
 
 function portOf(url: string): number {

@@ -1,12 +1,12 @@
-import type { TemporalTarget } from '../config/temporal-connection';
-import { temporalTarget } from '../config/temporal-connection';
 import { requireStackAllowed, requireTemporalAllowed } from '../allowed-origins';
 import type { CommandContext } from '../command-context';
-import type { StackRecord } from './stack-record';
+import { temporalTarget } from '../config/temporal-connection';
+import type { TemporalTarget } from '../config/temporal-connection';
 import { readStackRecord } from './stack-record';
+import type { StackRecord } from './stack-record';
 
 /** The Temporal that this configuration means. */
-export interface TemporalInUse {
+interface TemporalInUse {
   target: TemporalTarget;
   /** It is one of this machine, which a stack runs. */
   isLocal: boolean;

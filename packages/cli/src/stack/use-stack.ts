@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { aliveWorkers } from 'temporal-file-conversion/internal/client/task-queue-workers';
-import type { TemporalTarget } from '../config/temporal-connection';
-import { temporalTarget } from '../config/temporal-connection';
-import { TemporalServerError } from '../dev-server';
 import { requireStackAllowed, requireTemporalAllowed } from '../allowed-origins';
 import type { CommandContext } from '../command-context';
 import { interrupted } from '../command-error';
-import type { StackRecord } from './stack-record';
-import { readLiveStack } from './stack-record';
-import type { StackInUse } from './stack-in-use';
+import { temporalTarget } from '../config/temporal-connection';
+import type { TemporalTarget } from '../config/temporal-connection';
+import { TemporalServerError } from '../dev-server';
 import { connect } from './stack-in-use';
-import type { Stack } from './start-stack';
+import type { StackInUse } from './stack-in-use';
+import { readLiveStack } from './stack-record';
+import type { StackRecord } from './stack-record';
 import { startStack } from './start-stack';
+import type { Stack } from './start-stack';
 
 const lockRetryMs = 200;
 
@@ -76,7 +76,7 @@ async function useLocal(
       requireStackAllowed(context, record);
       return connectTo(context, record, target);
     }
-    // One that starts shows its record soon; one that works for another command, or stops, gives up its lock.
+    // A stack that is starting writes its record soon; one that stops, or runs for another command, releases its lock.
     if (attempt === 2) output.say(`Another fileconv command holds the stack of ${stateDir}; waiting for it.`);
     await sleep(lockRetryMs, undefined, { signal });
   }
@@ -120,13 +120,13 @@ async function connectTo(
   { connection, isNamed }: TemporalTarget,
 ): Promise<StackInUse> {
   const { temporal, taskQueue } = record;
-  // Credentials are for the Temporal that they were given for.
+  // Credentials are sent only to the Temporal that they were given for.
   const own = { ...(isNamed && connection), address: temporal.address };
   const target = { connection: own, namespace: temporal.namespace, isNamed };
   return connect(context, target, { taskQueue, uiUrl: temporal.uiUrl });
 }
 
-/** The stack that everybody may use. What stands there may be left over from a crash. */
+/** The stack that every command may use. Its record may be left over from a crash. */
 async function runningUp(stateDir: string): Promise<StackRecord | undefined> {
   const record = await readLiveStack(stateDir);
   return record?.startedBy === 'up' ? record : undefined;

@@ -1,17 +1,17 @@
 import type { Client } from '@temporalio/client';
+import { shellWord } from 'temporal-file-conversion/internal/batch/report/wording';
 import { readBatchWaiting } from 'temporal-file-conversion/internal/client/batch-waiting';
-import type { JobInspection } from 'temporal-file-conversion/internal/client/inspect-job';
 import { inspectJob } from 'temporal-file-conversion/internal/client/inspect-job';
+import type { JobInspection } from 'temporal-file-conversion/internal/client/inspect-job';
 import type { BatchState } from 'temporal-file-conversion/internal/shared/batch';
-import { temporalTarget } from '../config/temporal-connection';
 import type { CommandContext } from '../command-context';
-import { readStackHolder } from '../stack/stack-holder';
-import { nextStep } from './next-step';
-import type { Stall } from './stall';
+import { temporalTarget } from '../config/temporal-connection';
+import { readStackHolder } from '../stack/stack-record';
+import type { NextStep, Stall } from './stall';
 
 const answerWithinMs = 6_000;
 
-/** Reads why something does not go on, whatever is broken: it never fails. No stall: nothing is in the way. */
+/** Finds out why something does not progress. It never throws, whatever is broken; without a stall nothing is in the way. */
 export interface StallReader {
   job(workflowId: string): Promise<{ stall?: Stall }>;
   batch(name: string): Promise<{ stall?: Stall; state?: BatchState }>;
@@ -26,7 +26,7 @@ export function createStallReader(context: CommandContext, client: Client): Stal
     return { stall: { ...stall, ...(next && { next }) } };
   };
   const unlessBroken = async <T>(read: () => Promise<T>): Promise<T | { stall: Stall }> => {
-    // The server lists a worker for a minute after it has died: whether a stack of this machine runs is known better here.
+    // The server lists a worker for a minute after it died; whether a stack runs on this machine is known better here.
     if (isLocal && !(await readStackHolder(values.state.dir))) {
       return withNext({ reason: 'stack', waitsFor: `a stack: none runs in ${values.state.dir}` }, {});
     }
@@ -61,4 +61,39 @@ export function createStallReader(context: CommandContext, client: Client): Stal
 
 function stallOf({ waiting, since }: JobInspection): Stall | undefined {
   return waiting && { ...waiting, since };
+}
+
+/** The command that helps with a stall; undefined when one can only wait. */
+export function nextStep(
+  reason: Stall['reason'],
+  { app, isLocal, batch, workflowId = '' }: { isLocal: boolean; app?: string; batch?: string; workflowId?: string },
+): NextStep | undefined {
+  const ofApp = app === undefined ? '' : ` --app ${shellWord(app)}`;
+  switch (reason) {
+    case 'stack':
+      return { why: 'Start it', command: 'fileconv up' };
+    case 'worker':
+      return { why: 'Start one', command: isLocal ? 'fileconv up' : 'fileconv worker' };
+    case 'paused':
+      if (batch !== undefined) return { why: 'Go on', command: `fileconv batch resume ${shellWord(batch)}` };
+      return { why: 'Go on', command: `temporal workflow unpause --workflow-id ${shellWord(workflowId)}` };
+    case 'credits':
+      return { why: 'When vCredits were added', command: `fileconv credits restored${ofApp}` };
+    case 'temporal':
+      return isLocal
+        ? { why: 'Start the stack', command: 'fileconv up' }
+        : { why: 'What is broken', command: 'fileconv doctor' };
+    case 'service':
+    case 'account':
+    case 'appProfile':
+      return { why: 'What is broken', command: `fileconv doctor${ofApp}` };
+    case 'attempt':
+      return { why: 'Whether anything is broken', command: `fileconv doctor${ofApp}` };
+    case 'sharedFolder':
+      return { why: 'Workers and where they are', command: 'fileconv doctor' };
+    case 'slot':
+      return { why: 'Workers and their limit', command: 'fileconv doctor' };
+    default:
+      return undefined;
+  }
 }

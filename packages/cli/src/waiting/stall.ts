@@ -1,7 +1,8 @@
-import type { WaitReason, Waiting } from 'temporal-file-conversion/internal/client/job-waiting';
-import { bothTimes } from '../shown-time';
+import type { Waiting, WaitReason } from 'temporal-file-conversion/internal/client/job-waiting';
+import type { Output } from '../output/output';
+import { bothTimes } from '../output/times';
 
-/** What keeps a job or a batch from going on, and what to type. Times are milliseconds since the epoch. */
+/** What a job or a batch waits for, and which command helps. Times are milliseconds since the epoch. */
 export interface Stall extends Omit<Waiting, 'reason'> {
   /** `stack`: none runs here; `temporal`: it can't be reached. */
   reason: WaitReason | 'stack' | 'temporal';
@@ -56,4 +57,65 @@ export function untilText(
 
 function asSentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
+const checkEveryMs = 1_000;
+/** After so long without progress the reason is looked up; with the time that this takes, a person knows it within 15 s. */
+const stillMs = 8_000;
+/** Normal waits, which a terminal shows anyway. */
+const everyday: readonly Stall['reason'][] = ['conversion', 'callback', 'attempt'];
+
+interface StallNewsOptions {
+  output: Output;
+  /** Undefined: nothing is in the way, or nothing waits. */
+  explain: () => Promise<{ who: string; stall: Stall } | undefined>;
+  /** Reasons that are shown elsewhere. */
+  toldElsewhere?: readonly Stall['reason'][];
+}
+
+/** Says why nothing progresses, once for each reason, until it is closed. */
+export class StallNews {
+  /** What was found when it was last looked at; undefined while things move. */
+  last: Stall | undefined;
+  private movedAt = Date.now();
+  private lookedAt = 0;
+  private readonly told: Set<Stall['reason']>;
+  private isAsking = false;
+  private isClosed = false;
+  private readonly timer = setInterval(() => void this.check(), checkEveryMs);
+
+  constructor(private readonly options: StallNewsOptions) {
+    this.told = new Set(options.toldElsewhere);
+  }
+
+  moved(): void {
+    this.movedAt = Date.now();
+    this.last = undefined;
+  }
+
+  close(): void {
+    this.isClosed = true;
+    clearInterval(this.timer);
+  }
+
+  private async check(): Promise<void> {
+    const askedAt = Date.now();
+    if (this.isAsking || askedAt - Math.max(this.movedAt, this.lookedAt) < stillMs) return;
+    this.isAsking = true;
+    const found = await this.options.explain().catch(() => undefined);
+    this.isAsking = false;
+    this.lookedAt = Date.now();
+    if (this.isClosed || this.movedAt > askedAt) return;
+    this.last = found?.stall;
+    if (found) this.tell(found);
+  }
+
+  private tell({ who, stall }: { who: string; stall: Stall }): void {
+    if (this.told.has(stall.reason)) return;
+    this.told.add(stall.reason);
+    const { output } = this.options;
+    const text = stallText(who, stall);
+    if (!everyday.includes(stall.reason)) output.warn(text);
+    else if (!output.isLive) output.say(text);
+  }
 }

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { inspect } from 'node:util';
-import { readAppToken, Secret } from '../../src/config';
+import { readAppToken, Secret } from '../../src/config/app-token';
 
 let folder: string;
 

@@ -1,4 +1,4 @@
-import { formatDuration, parseDurationMs } from '../../src/config/duration';
+import { writtenDuration, parseDurationMs } from '../../src/config/duration';
 
 describe('parseDurationMs', () => {
   it.each([
@@ -28,14 +28,14 @@ describe('parseDurationMs', () => {
   });
 });
 
-describe('formatDuration', () => {
+describe('writtenDuration', () => {
   it.each([
     [604_800_000, '7 days'],
     [3_600_000, '1 hour'],
     [90_000, '90 seconds'],
     [250, '250 milliseconds'],
   ])('writes %i as people would', (ms, text) => {
-    expect(formatDuration(ms)).toBe(text);
+    expect(writtenDuration(ms)).toBe(text);
     expect(parseDurationMs(text)).toBe(ms);
   });
 });

@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { describeConfig } from '../../src/config';
-import type { Environment } from '../../src/config';
+import { describeConfig } from '../../src/commands/config';
+import type { Environment } from '../../src/config/layers';
 import { mainApp, useConfigFolder } from './config-folder';
 
 const folder = useConfigFolder();
@@ -70,7 +70,7 @@ describe('the configuration without a file', () => {
       apps: {},
       state: { dir: path.join(folder.cwd, '.fileconv') },
     });
-    expect(origins['worker.task_queue']).toEqual({ source: 'default', where: 'default' });
+    expect(origins).toEqual({});
     expect(warnings).toEqual([]);
     expect(file).toBeUndefined();
   });
@@ -78,7 +78,7 @@ describe('the configuration without a file', () => {
 
 describe('precedence', () => {
   const sources: [string, string | undefined, Environment, number, string][] = [
-    ['the default when nothing else is said', undefined, {}, 50, 'default'],
+    ['the default when nothing else is said', undefined, {}, 50, ''],
     ['the file over the default', '[worker]\nmax_concurrent_activities = 7', {}, 7, 'fileconv.toml'],
     [
       'the environment over the default',

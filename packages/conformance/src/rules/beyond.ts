@@ -1,8 +1,8 @@
 import { endpoints } from 'temporal-file-conversion/contract';
 import { isObject, type Reply, valueAt } from '../reply';
 import { beyond, type BeyondRule, type Rule } from '../rule';
-import { sample, sampleInput, sampleOutput } from '../samples';
 import type { Session } from '../session';
+import { sample, sampleInput, sampleOutput } from '../target';
 import { ensure, ensureAccepted, ensureEqual, ensureError, ensureMatches, ensureOneOf, show } from '../verdict';
 import { datetime } from './responses';
 
@@ -284,46 +284,4 @@ async function ensureFormatErrors(
     ensureError(reply, [code], `${endpoint} with ${JSON.stringify(parameters)}`);
     ensureEqual(reply.status, 200, `the HTTP status of ${code}`);
   }
-}
-
-export const beyondAuthenticationRules: Rule[] = beyond('Beyond: authentication', 'page: error', [
-  authenticationError('MISSING_AUTHORIZATION_HEADER', undefined),
-  authenticationError('INVALID_AUTHORIZATION_HEADER', 'Basic YTpi'),
-  authenticationError('INVALID_CREDENTIAL', 'Bearer no-token-of-anybody'),
-  {
-    rule: 'DISABLED_FOR_FREE_APP is answered with HTTP 403 where the free app may not go',
-    needs: 'freeApp',
-    async check(session) {
-      const app = session.capability('freeApp');
-      const reply = await session.post(app.disabledEndpoint, {}, { as: app });
-      ensureError(reply, ['DISABLED_FOR_FREE_APP'], app.disabledEndpoint);
-      ensureEqual(reply.status, 403, 'the HTTP status');
-    },
-  },
-  {
-    rule: 'FREE_APP_LIMITED is answered with HTTP 429 when the daily limit of the free app is reached',
-    needs: 'freeApp',
-    async check(session) {
-      const app = session.capability('freeApp');
-      for (let done = 0; done <= app.dailyConversions; done += 1) {
-        const { reply } = await session.convert({ as: app, unpaced: true });
-        if (reply.errorCode === undefined) continue;
-        ensureError(reply, ['FREE_APP_LIMITED'], 'one conversion too many');
-        ensureEqual(reply.status, 429, 'the HTTP status');
-        return;
-      }
-      ensure(false, `${app.dailyConversions + 1} conversions of the free app were all accepted`);
-    },
-  },
-]);
-
-function authenticationError(code: string, authorization: string | undefined): BeyondRule {
-  return {
-    rule: `${code} is answered with HTTP 403`,
-    async check(session) {
-      const reply = await session.raw({ path: endpoints.taskResponse, authorization });
-      ensureError(reply, [code], `Authorization: ${authorization ?? '(none)'}`);
-      ensureEqual(reply.status, 403, 'the HTTP status');
-    },
-  };
 }

@@ -1,8 +1,8 @@
 import { endpoints } from 'temporal-file-conversion/contract';
 import { Reply, valueAt } from '../reply';
 import { beyond, inSection, type Rule } from '../rule';
-import { sampleOutput } from '../samples';
 import type { Session } from '../session';
+import { sampleOutput } from '../target';
 import { ensure, ensureAccepted, ensureEqual, ensureError } from '../verdict';
 
 /** "Events": the one notification of the service. */

@@ -4,7 +4,7 @@ import type { Reply } from '../reply';
 import { inSection, type Rule, type SectionRule } from '../rule';
 import type { Session } from '../session';
 import { ensure, ensureAccepted, ensureEqual, ensureMatches, show, Undecided } from '../verdict';
-import { exceedLimit } from './provocations';
+import { exceedLimit } from './errors';
 
 /** "Limits": the rate-limit headers, and what happens when the limit is exceeded. */
 

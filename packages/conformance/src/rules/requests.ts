@@ -1,7 +1,7 @@
 import { endpoints } from 'temporal-file-conversion/contract';
 import { createForm } from '../http';
 import { beyond, inSection, type Rule } from '../rule';
-import { brokenSample, sampleOutput } from '../samples';
+import { brokenSample, sampleOutput } from '../target';
 import { ensureAccepted, ensureEqual, ensureError, ensureOneOf, ensureRefused } from '../verdict';
 
 /** "Task request body" and "Data keys": what a request has to hold, and what is refused. */

@@ -1,5 +1,5 @@
-import { downloadLifetimeMs, uploadLifetimeMs } from '../lifetimes';
-import { createPriceList, type PriceList } from './prices';
+import { hash } from 'node:crypto';
+import { createPriceList, type PriceList } from './vcredits';
 
 export const plans = ['free', 'premium'] as const;
 export type Plan = (typeof plans)[number];
@@ -19,6 +19,13 @@ const defaultRateLimits: RateLimits = {
   download: 1_000_000,
   info: 1_000_000,
 };
+
+/** The one App ID that is no UUID: that of the free app. */
+export const freeAppId = 'free';
+
+/** How long files are kept: a job may park for days while it waits for credits, and then it uploads again. */
+const uploadLifetimeMs = 24 * 60 * 60 * 1000;
+export const downloadLifetimeMs = 24 * 60 * 60 * 1000;
 
 /** What the service knows of an app; see `docs/service/accounts.md` for each setting. */
 export interface AccountSettings {
@@ -96,6 +103,10 @@ export function createAccount({ name, appId, tokenSha256, ...options }: ServiceA
     downloadLifetimeMs: secondsOr(options.downloadLifetimeSeconds, downloadLifetimeMs),
     rateLimits: { ...defaultRateLimits, ...options.rateLimits },
   };
+}
+
+export function hashToken(token: string): string {
+  return hash('sha256', token, 'hex');
 }
 
 function lowerCaseSet(values: readonly string[]): ReadonlySet<string> {

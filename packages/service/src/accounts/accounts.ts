@@ -1,11 +1,11 @@
+import { hash, timingSafeEqual } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
-import { freeAppId } from '../request-data';
-import { Authenticator, hashToken } from '../authentication';
-import { messageOf } from '../caught';
-import { embeddedAppName, embeddedCallbackHosts } from '../embedded-app';
-import { type Account, createAccount, type ServiceApp } from './account';
+import { messageOf } from '../shared/caught';
+import { TaskError } from '../shared/task-error';
+import { type Account, createAccount, freeAppId, hashToken, type ServiceApp } from './account';
 import { type AccountsFile, AccountsFileError, parseAccountsFile, readAccountsFile } from './accounts-file';
+import { embeddedAppName, embeddedCallbackHosts } from './embedded-app';
 
 const watchIntervalMs = 500;
 
@@ -162,4 +162,35 @@ async function fingerprint(file: string): Promise<string> {
     ({ mtimeNs, size, ino }) => `${mtimeNs}/${size}/${ino}`,
     () => '',
   );
+}
+
+/** Finds the app of a request (section "Authentication"). */
+class Authenticator {
+  readonly #candidates: { account: Account; digest: Buffer }[];
+
+  constructor(accounts: readonly Account[]) {
+    this.#candidates = accounts.flatMap((account) =>
+      account.tokenSha256.map((hash) => {
+        if (!/^[0-9a-f]{64}$/.test(hash)) {
+          throw new Error(`The tokenSha256 of app "${account.name}" must be 64 hexadecimal digits.`);
+        }
+        return { account, digest: Buffer.from(hash, 'hex') };
+      }),
+    );
+  }
+
+  /** The app whose token the Authorization header carries. */
+  authenticate(header: string | undefined): Account {
+    if (header === undefined || header === '') throw new TaskError('MISSING_AUTHORIZATION_HEADER');
+    const token = /^Bearer (.+)$/.exec(header)?.[1];
+    if (token === undefined) throw new TaskError('INVALID_AUTHORIZATION_HEADER');
+    const digest = hash('sha256', token, 'buffer');
+    let found: Account | undefined;
+    // Every token is compared, so that the time taken tells nothing about which one matched.
+    for (const candidate of this.#candidates) {
+      if (timingSafeEqual(candidate.digest, digest)) found = candidate.account;
+    }
+    if (!found) throw new TaskError('INVALID_CREDENTIAL');
+    return found;
+  }
 }

@@ -1,15 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'smol-toml';
-import { hashToken } from '../authentication';
-import { inspectError } from '../caught';
-import { tryLockFile } from '../database';
-import { embeddedAppName } from '../embedded-app';
-import type { Plan } from './account';
+import { readIfExists, replaceFile } from 'temporal-file-conversion/internal/storage/replace-file';
+import { tryLockFile } from '../shared/database';
+import { hashToken, type Plan } from './account';
 import { AccountsFileError, parseAccountsFile } from './accounts-file';
+import { embeddedAppName } from './embedded-app';
 
 /**
  * Changes to an accounts file, made so that comments and layout stay. A running service sees the old file or the new one, never
@@ -118,21 +117,9 @@ async function edit(file: string, change: (text: string) => string): Promise<voi
   await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
   const unlock = await lock(`${file}.lock`);
   try {
-    const edited = change(await readIfExists(file));
+    const edited = change((await readIfExists(file)) ?? '');
     parseAccountsFile(edited, file);
-    const part = `${file}.${randomUUID()}.part`;
-    try {
-      const handle = await open(part, 'wx', 0o600);
-      try {
-        await handle.writeFile(edited);
-        await handle.sync();
-      } finally {
-        await handle.close();
-      }
-      await rename(part, file);
-    } finally {
-      await rm(part, { force: true });
-    }
+    await replaceFile(file, edited, { mode: 0o600 });
   } finally {
     unlock();
   }
@@ -145,14 +132,5 @@ async function lock(file: string): Promise<() => void> {
     if (unlock) return unlock;
     if (Date.now() > end) throw new AccountsFileError(`Another command is changing the accounts (${file}); try again.`);
     await sleep(20);
-  }
-}
-
-async function readIfExists(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    if (inspectError(error).code === 'ENOENT') return '';
-    throw error;
   }
 }

@@ -2,7 +2,36 @@ import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import * as ipaddr from 'ipaddr.js';
-import { matchesDomain } from './callback-domain';
+import type { Account } from '../accounts/account';
+import { TaskError } from '../shared/task-error';
+
+/** Section "Authentication", 5: callback URLs must have a domain verified for the app. */
+export function requireVerifiedCallback(
+  callback: string | undefined,
+  { callbackDomains }: Pick<Account, 'callbackDomains'>,
+): void {
+  if (callback === undefined) return;
+  const url = URL.canParse(callback) ? new URL(callback) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol)) throw new TaskError('INVALID_CALLBACK');
+  if (!matchesDomain(url.hostname, callbackDomains)) throw new TaskError('UNVERIFIED_DOMAIN_CALLBACK');
+  // A password in a URL ends up in logs, here and at the receiver.
+  if (url.username !== '' || url.password !== '') throw new TaskError('INVALID_CALLBACK');
+}
+
+export function isVerifiedCallback(callback: string | undefined, account: Pick<Account, 'callbackDomains'>): boolean {
+  try {
+    requireVerifiedCallback(callback, account);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** `example.com` stands for itself alone, `*.example.com` for every name below it. */
+function matchesDomain(hostname: string, domains: readonly string[]): boolean {
+  const host = hostname.toLowerCase().replace(/\.$/, '');
+  return domains.some((domain) => (domain.startsWith('*.') ? host.endsWith(domain.slice(1)) : host === domain));
+}
 
 /** Every address of a host name. */
 export type ResolveHost = (hostname: string) => Promise<readonly LookupAddress[]>;

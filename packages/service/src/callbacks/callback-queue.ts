@@ -2,18 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseRetryAfter } from 'temporal-file-conversion/contract';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
 import type { Account } from '../accounts/account';
-import { errorIn, responseJson } from '../answer';
-import { inspectError, messageOf } from '../caught';
 import type { CallbackFault } from '../faults/fault-rules';
-import { includeOf } from '../request-data';
-import type { ServiceMetrics } from '../service-metrics';
-import { TaskError } from '../task-error';
-import type { Task, TaskStore } from '../task-store';
-import { RefusedAddressError } from './callback-address';
-import { requireVerifiedCallback } from './callback-domain';
-import type { CallbackSettings } from './callback-options';
-import type { PendingCallback } from './callback-store';
-import { planRetry } from './retry-schedule';
+import { inspectError, messageOf } from '../shared/caught';
+import type { ServiceMetrics } from '../shared/service-metrics';
+import { TaskError } from '../shared/task-error';
+import { errorIn, responseJson } from '../tasks/answer';
+import type { PendingCallback } from '../tasks/callback-store';
+import { includeOf } from '../tasks/request-data';
+import type { Task, TaskStore } from '../tasks/task-store';
+import { RefusedAddressError, requireVerifiedCallback } from './callback-address';
+import { type CallbackSettings, planRetry } from './callback-options';
 import { type CallbackAnswer, type CallbackRequest, sendCallback } from './send-callback';
 
 interface QueueOptions {
@@ -32,6 +30,10 @@ type Outcome =
   /** Not to be tried again. `sent`: an attempt was made. */
   | { kind: 'refused'; problem: string; sent: boolean }
   | { kind: 'unanswered'; problem: string; retryAfterSeconds?: number | undefined };
+
+/** Attempts under way at a time, a quarter of them to one host. */
+const concurrency = 16;
+const concurrencyOfHost = 4;
 
 /** The longest sleep of a timer, so that a clock that is set is noticed. */
 const maxSleepMs = 60_000;
@@ -104,8 +106,8 @@ export class CallbackQueue {
   }
 
   #fillSlots(now: number): void {
-    const { store, settings } = this.#options;
-    while (this.#underWay.size < settings.concurrency) {
+    const { store } = this.#options;
+    while (this.#underWay.size < concurrency) {
       const callback = store.callbacks.findDue(now, [...this.#underWay.keys()], this.#busyHosts());
       if (!callback) return;
       const delivery = this.#deliver(callback).finally(() => {
@@ -117,10 +119,9 @@ export class CallbackQueue {
   }
 
   #busyHosts(): string[] {
-    const perHost = Math.max(1, Math.floor(this.#options.settings.concurrency / 4));
     const counts = new Map<string, number>();
     for (const { host } of this.#underWay.values()) counts.set(host, (counts.get(host) ?? 0) + 1);
-    return [...counts].flatMap(([host, count]) => (count >= perHost ? [host] : []));
+    return [...counts].flatMap(([host, count]) => (count >= concurrencyOfHost ? [host] : []));
   }
 
   async #deliver(callback: PendingCallback): Promise<void> {

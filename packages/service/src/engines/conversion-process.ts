@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { open, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { inspectError, messageOf } from '../caught';
+import { inspectError, isOutOfSpace, messageOf, outOfSpaceMessage } from '../shared/caught';
 import {
   ConversionFailure,
   type ConversionOutcome,
@@ -10,7 +10,6 @@ import {
   conversionRequestSchema,
   oneLine,
 } from './conversion';
-import { isOutOfSpace, outOfSpaceMessage } from '../out-of-space';
 import { convertImage } from './image-engine';
 import { convertDocument, isPandocBroken } from './pandoc-engine';
 import { convertToPdf } from './pdf-engine';

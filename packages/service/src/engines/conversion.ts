@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { messageOf } from '../shared/caught';
 
 /** What goes to a conversion process; files travel by path. */
 export const conversionRequestSchema = z.object({
@@ -46,4 +47,16 @@ export class ConversionFailure extends Error {
 export function oneLine(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim();
   return line.length > 300 ? `${line.slice(0, 297)}...` : line;
+}
+
+/** Loads an optional engine, or fails with what to install. */
+export async function loadEngine<Module>(packageName: string, load: () => Promise<Module>): Promise<Module> {
+  try {
+    return await load();
+  } catch (error) {
+    const reason = oneLine(messageOf(error));
+    throw new ConversionFailure(
+      `The engine ${packageName} cannot be loaded. Run: npm install ${packageName} (${reason})`,
+    );
+  }
 }

@@ -1,7 +1,13 @@
 import type { Metadata, Sharp } from 'sharp';
-import { messageOf } from '../caught';
-import { ConversionFailure, type ConversionRequest, type Converted, oneLine, type Warnings } from './conversion';
-import { loadEngine } from './load-engine';
+import { messageOf } from '../shared/caught';
+import {
+  ConversionFailure,
+  type ConversionRequest,
+  type Converted,
+  loadEngine,
+  oneLine,
+  type Warnings,
+} from './conversion';
 
 /** 128 megapixels: half a gigabyte of raw pixels. A small file can claim to be far larger. */
 const maxPixels = 128_000_000;

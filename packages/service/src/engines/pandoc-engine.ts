@@ -1,9 +1,8 @@
 import { ConversionFailure, type ConversionRequest, type Converted, oneLine, type Warnings } from './conversion';
-import { plainTextReader } from '../formats-table';
-import { embedImages } from './embed-images';
+import { plainTextReader } from './formats-table';
 import { readInputText } from './input-text';
 import { describeMissing, inputNameFor, runPandoc } from './pandoc';
-import { plainTextDocument } from './plain-text';
+import { embedImages, plainTextDocument } from './pandoc-document';
 import { pageWriters } from './table-document';
 import { requireArchive } from './zip-archive';
 

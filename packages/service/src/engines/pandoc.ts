@@ -1,6 +1,5 @@
-import { messageOf } from '../caught';
-import { ConversionFailure, oneLine, type Warnings } from './conversion';
-import { loadEngine } from './load-engine';
+import { messageOf } from '../shared/caught';
+import { ConversionFailure, loadEngine, oneLine, type Warnings } from './conversion';
 
 /** Running pandoc. Its WebAssembly has a file system of its own with nothing in it but what is put there for each run. */
 

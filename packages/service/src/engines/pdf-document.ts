@@ -1,5 +1,13 @@
-import { imageKind } from './image-kind';
-import { type Attributes, firstOf, isAttributes, isNode, isObject, type Node, part } from './pandoc-ast';
+import {
+  type Attributes,
+  firstOf,
+  imageKind,
+  isAttributes,
+  isNode,
+  isObject,
+  type Node,
+  part,
+} from './pandoc-document';
 
 /**
  * Makes a pandoc document (JSON) fit for typst. pandoc writes some parts of a document into the typst source as code (raw

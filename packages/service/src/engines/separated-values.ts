@@ -1,6 +1,5 @@
 import { CsvError, type Options, parse } from 'csv-parse/sync';
 import { ConversionFailure, type Warnings } from './conversion';
-import { findSeparator } from './separator';
 import { requireFewCells, tableDocument } from './table-document';
 
 /** What a reader of such files takes for granted: empty lines, rows of any length, quotes within a value, spaces around one. */
@@ -59,4 +58,81 @@ function describeLongRows(rows: readonly (readonly string[])[], columns: number)
   const long = rows.filter(({ length }) => length > named).length;
   const message = `${long} row(s) have more values than the first row has columns (${columns}, not ${named}). Put values with a separator in them in quotes.`;
   return { ROWS_TOO_LONG: message };
+}
+
+/** What separates the columns of a CSV file: commas as its name says, semicolons where a comma is part of numbers, or tabs. */
+const separators = [
+  { separator: ',', name: 'commas', line: 'sep=,' },
+  { separator: ';', name: 'semicolons', line: 'sep=;' },
+  { separator: '\t', name: 'tabs', line: 'sep= with a tab' },
+] as const;
+
+interface Candidate {
+  readonly separator: string;
+  readonly name: string;
+  readonly line: string;
+  /** How often it stands in each line. */
+  readonly counts: readonly number[];
+}
+
+/** The beginning of a long file tells as much as the whole of it. */
+const sampleLength = 256 * 1024;
+
+const quotedValue = /(?<=^|[,;\t\n]) *"[^"]*(?:""[^"]*)*"(?= *(?:[,;\t\n]|$))/g;
+
+/** The separator of a CSV file, and its text without the line `sep=;` that may name it. What can be read in two ways is refused. */
+function findSeparator(source: string): { separator: string; text: string } {
+  const named = /^"?sep=([,;\t|])"?\n/i.exec(source);
+  // Its line end stays, so that lines keep their numbers.
+  if (named?.[1] !== undefined) return { separator: named[1], text: source.slice(named[0].length - 1) };
+  const separator = guessSeparator(linesOfSample(source));
+  return { separator, text: source };
+}
+
+/** Lines that say something, without the values in quotes. */
+function linesOfSample(source: string): string[] {
+  const end = source.length > sampleLength ? source.lastIndexOf('\n', sampleLength) : source.length;
+  const sample = source.slice(0, end === -1 ? sampleLength : end).replace(quotedValue, '""');
+  return sample.split('\n').filter((line) => line.trim() !== '');
+}
+
+function guessSeparator(lines: readonly string[]): string {
+  const first = lines.findIndex((line) => separators.some(({ separator }) => line.includes(separator)));
+  if (first === -1) return ',';
+  const rows = lines.slice(first);
+  const found = separators
+    .map((each): Candidate => ({ ...each, counts: rows.map((row) => row.split(each.separator).length - 1) }))
+    .filter(({ counts }) => counts.some((count) => count > 0));
+  const best = choose(found, { rows, underTitle: first > 0 });
+  if (best) return best.separator;
+  const [names, hints] = [found.map(({ name }) => name), found.map(({ line }) => line)];
+  throw new ConversionFailure(
+    `The columns may be separated by ${names.join(' or ')}. Say which in a line before all others: ${hints.join(' or ')}.`,
+  );
+}
+
+function choose(
+  found: readonly Candidate[],
+  { rows, underTitle }: { rows: readonly string[]; underTitle: boolean },
+): Candidate | undefined {
+  const likely = found.filter((each) => each.separator === ',' || !underTitle || isUnmistakable(each));
+  const even = likely.filter(({ counts }) => counts.every((count) => count === counts[0]));
+  if (even.length === 0) {
+    const leading = likely.filter((each) => found.every((other) => splitsWhatever(other, each)));
+    return leading.length === 1 ? leading[0] : undefined;
+  }
+  // Nobody puts a tab into each row by chance.
+  const tabs = even.find(({ separator }) => separator === '\t');
+  if (tabs || even.length === 1) return tabs ?? even[0];
+  const withoutNumbers = rows.map((row) => row.replace(/(?<=\d),(?=\d)/g, ''));
+  return withoutNumbers.some((row) => row.includes(',')) ? undefined : even.find(({ separator }) => separator === ';');
+}
+
+/** Below lines that are no row, such as a title, a separator has to show that it is no part of sentences. */
+function isUnmistakable({ counts }: Candidate): boolean {
+  return counts.length >= 3 && counts.every((count) => count >= 2);
+}
+
+function splitsWhatever(other: Candidate, each: Candidate): boolean {
+  return other.counts.every((count, row) => count === 0 || (each.counts[row] ?? 0) > 0);
 }

@@ -1,5 +1,5 @@
 import { ConversionFailure } from './conversion';
-import { type Inline, textInlines } from './plain-text';
+import { type Inline, textInlines } from './pandoc-document';
 
 /** A cell that is more than its text. */
 export interface Cell {

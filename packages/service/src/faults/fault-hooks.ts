@@ -1,11 +1,10 @@
+import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Admission } from '../admission';
-import { errorJson } from '../answer';
-import { inspectError } from '../caught';
-import { TaskError } from '../task-error';
-import { type AnswerPayload, cutAnswer, discardPayload, slowDown } from './broken-answer';
-import type { AnswerFault } from './fault-rules';
+import { inspectError } from '../shared/caught';
+import { TaskError } from '../shared/task-error';
+import { errorJson } from '../tasks/answer';
+import type { AnswerFault, FaultyApp } from './fault-rules';
 import type { Faults } from './faults';
 
 /**
@@ -14,7 +13,7 @@ import type { Faults } from './faults';
  */
 export function addFaultHooks(
   server: FastifyInstance,
-  { faults, admission }: { faults: Faults; admission: Admission },
+  { faults, appOf }: { faults: Faults; appOf: (request: FastifyRequest) => FaultyApp },
 ): void {
   const atAnswer = new WeakMap<FastifyRequest, AnswerFault>();
 
@@ -24,7 +23,7 @@ export function addFaultHooks(
       done();
       return;
     }
-    const { delayMs, answer } = faults.ofRequest({ app: admission.appOf(request), ...asked });
+    const { delayMs, answer } = faults.ofRequest({ app: appOf(request), ...asked });
     void waitFor(delayMs, request).then((isThere) => {
       // Nobody waits for the answer any more, so the task does not run either.
       if (isThere) begin(request, reply, { answer, done });
@@ -102,4 +101,77 @@ function alterAnswer(
 function setHtml(reply: FastifyReply, status: number): string {
   void reply.code(status).header('content-type', 'text/html; charset=utf-8');
   return `<!DOCTYPE html>\n<html><head><title>${status}</title></head><body><h1>The gateway answers ${status}</h1></body></html>\n`;
+}
+
+/** What a route answers with: JSON as text, or the stream of a file. */
+type AnswerPayload = string | Readable;
+
+const slowTickMs = 100;
+
+function discardPayload(payload: AnswerPayload): void {
+  if (typeof payload !== 'string') payload.destroy();
+}
+
+/** Closes the connection in place of an answer, after its headers, or after half of its body. The reply must not be used any more. */
+function cutAnswer(
+  reply: FastifyReply,
+  payload: AnswerPayload,
+  at: 'before_answer' | 'after_headers' | 'mid_body',
+): void {
+  const { raw } = reply;
+  const { socket } = raw;
+  if (at === 'before_answer' || !socket) {
+    discardPayload(payload);
+    raw.destroy();
+    return;
+  }
+  if (typeof payload === 'string') void reply.header('content-length', Buffer.byteLength(payload));
+  raw.writeHead(reply.statusCode, definedOnly(reply.getHeaders()));
+  raw.flushHeaders();
+  const length = Number(reply.getHeader('content-length') ?? 0);
+  const bytes = at === 'mid_body' ? Math.floor(length / 2) : 0;
+  void writeFirst(raw, payload, bytes).finally(() => {
+    discardPayload(payload);
+    // What was written goes out before the connection closes.
+    socket.destroySoon();
+  });
+}
+
+function definedOnly(headers: ReturnType<FastifyReply['getHeaders']>): Record<string, string | number | string[]> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}
+
+async function writeFirst(raw: FastifyReply['raw'], payload: AnswerPayload, bytes: number): Promise<void> {
+  let left = bytes;
+  if (left === 0) return;
+  for await (const chunk of Readable.from(typeof payload === 'string' ? [Buffer.from(payload)] : payload)) {
+    const piece = (chunk as Buffer).subarray(0, left);
+    await new Promise<void>((resolve) => raw.write(piece, () => resolve()));
+    left -= piece.length;
+    if (left === 0 || raw.destroyed) return;
+  }
+}
+
+/** The same bytes, so many a second. */
+function slowDown(payload: Readable, bytesPerSecond: number): Readable {
+  const pieceBytes = Math.max(1, Math.floor((bytesPerSecond * slowTickMs) / 1_000));
+  const gone = new AbortController();
+  async function* pieces(): AsyncGenerator<Buffer> {
+    for await (const chunk of payload) {
+      const bytes = chunk as Buffer;
+      for (let start = 0; start < bytes.length; start += pieceBytes) {
+        const piece = bytes.subarray(start, start + pieceBytes);
+        await sleep((piece.length / bytesPerSecond) * 1_000, undefined, { signal: gone.signal, ref: false });
+        yield piece;
+      }
+    }
+  }
+  const slowed = Readable.from(pieces(), { objectMode: false, highWaterMark: pieceBytes });
+  slowed.once('close', () => {
+    gone.abort();
+    payload.destroy();
+  });
+  return slowed;
 }

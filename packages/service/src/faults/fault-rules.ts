@@ -1,7 +1,113 @@
 import { createHash } from 'node:crypto';
-import type { RateClass } from '../accounts/account';
-import { taskPathOf } from '../api-version';
-import type { Fault, FaultsValues } from './faults-schema';
+import { endpoints } from 'temporal-file-conversion/contract';
+import { z } from 'zod';
+import { type RateClass, rateClasses } from '../accounts/account';
+import { taskPathOf } from '../shared/api-version';
+
+/** The keys of a faults file; `docs/service/faults.md` describes them. Each message completes `faults.N.key: `. */
+
+const positive = z.int('must be a whole number, 1 or more').min(1, 'must be 1 or more');
+const milliseconds = z.number('must be a number of milliseconds').positive('must be more than 0');
+const taskPaths = Object.values(endpoints).map(taskPathOf);
+const when = z.enum(['before', 'after'], 'must be "before" or "after": whether the task has run');
+
+const howOften = {
+  /** Only the first so many times. */
+  first: positive.optional(),
+  /** Every so manieth time: 3 for the third, the sixth and so on. */
+  every: positive.optional(),
+  probability: z
+    .number('must be a number from 0 to 1')
+    .min(0, 'must be from 0 to 1')
+    .max(1, 'must be from 0 to 1')
+    .optional(),
+};
+
+/** What every fault has: which app it concerns, by name or App ID, and how often it happens. */
+const anyFault = { app: z.string('must be the name or the App ID of an app').min(1).optional(), ...howOften };
+
+/** Faults of requests; without `endpoint` and `class` they concern every endpoint. */
+const requestFault = {
+  ...anyFault,
+  endpoint: z.enum(taskPaths, `must be one of ${taskPaths.join(', ')}`).optional(),
+  class: z.enum(rateClasses, `must be one of ${rateClasses.join(', ')}`).optional(),
+};
+
+const kinds = {
+  latency: z.strictObject({ kind: z.literal('latency'), ms: milliseconds, ...requestFault }),
+  error: z.strictObject({ kind: z.literal('error'), when, ...requestFault }),
+  html: z.strictObject({
+    kind: z.literal('html'),
+    when,
+    status: z.int('must be an HTTP status').min(200, 'must be 200 or more').max(599, 'must be 599 at most'),
+    ...requestFault,
+  }),
+  rate_limit: z.strictObject({
+    kind: z.literal('rate_limit'),
+    /** Sent as it is, sense or nonsense; without it the header is missing. */
+    retry_after: z
+      .string('must be a text, for example "2"')
+      .regex(/^[\x20-\x7e]*$/, 'must be a text that a header can carry')
+      .optional(),
+    ...requestFault,
+  }),
+  cut: z.strictObject({
+    kind: z.literal('cut'),
+    at: z.enum(
+      ['before_answer', 'after_headers', 'mid_body'],
+      'must be "before_answer", "after_headers" or "mid_body"; the task has run in each case',
+    ),
+    ...requestFault,
+  }),
+  slow_download: z.strictObject({ kind: z.literal('slow_download'), bytes_per_second: positive, ...anyFault }),
+  callback_lost: z.strictObject({ kind: z.literal('callback_lost'), ...anyFault }),
+  callback_late: z.strictObject({ kind: z.literal('callback_late'), ms: milliseconds, ...anyFault }),
+  callback_duplicate: z.strictObject({
+    kind: z.literal('callback_duplicate'),
+    /** How often it is sent in all. */
+    copies: z.int('must be a whole number, 2 or more').min(2, 'must be 2 or more'),
+    ...anyFault,
+  }),
+};
+
+const faultSchema = z
+  .discriminatedUnion(
+    'kind',
+    [
+      kinds.latency,
+      kinds.error,
+      kinds.html,
+      kinds.rate_limit,
+      kinds.cut,
+      kinds.slow_download,
+      kinds.callback_lost,
+      kinds.callback_late,
+      kinds.callback_duplicate,
+    ],
+    `must be one of ${Object.keys(kinds).join(', ')}`,
+  )
+  .superRefine((fault, context) => {
+    refuseBoth(fault, ['endpoint', 'class'], context);
+    refuseBoth(fault, ['first', 'every', 'probability'], context);
+  });
+
+/** Of these keys a fault may have one. */
+function refuseBoth(fault: object, keys: readonly string[], context: z.RefinementCtx): void {
+  const [first, second] = keys.filter((key) => key in fault);
+  if (first === undefined || second === undefined) return;
+  context.addIssue({ code: 'custom', path: [second], message: `cannot stand beside "${first}"; keep one of them` });
+}
+
+export const faultsSchema = z.strictObject({
+  /** Decides what `probability` makes of each request: the same requests in the same order meet the same faults. */
+  seed: z.int('must be a whole number, 0 or more').min(0, 'must be 0 or more').default(1),
+  faults: z.array(faultSchema, 'must be written as [[faults]]').default([]),
+});
+
+/** Faults as an operator or a test writes them. */
+export type FaultsOptions = z.input<typeof faultsSchema>;
+export type FaultsValues = z.output<typeof faultsSchema>;
+export type Fault = FaultsValues['faults'][number];
 
 /** Which fault meets which request or callback: the same order of them and the same seed give the same faults. */
 

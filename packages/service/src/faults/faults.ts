@@ -1,9 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
-import { inspectError, messageOf } from '../caught';
-import { checkToml, describeIssue } from '../checked-toml';
-import { type CallbackFault, FaultRules, type FaultyApp, noCallbackFault, type RequestFault } from './fault-rules';
-import { type Fault, type FaultsOptions, faultsSchema, type FaultsValues } from './faults-schema';
+import { inspectError, messageOf } from '../shared/caught';
+import { checkToml, describeIssue } from '../shared/checked-toml';
+import {
+  type CallbackFault,
+  type Fault,
+  FaultRules,
+  type FaultsOptions,
+  faultsSchema,
+  type FaultsValues,
+  type FaultyApp,
+  noCallbackFault,
+  type RequestFault,
+} from './fault-rules';
 
 /** Faults that cannot be used; one line that names the file and the key. */
 export class FaultsFileError extends Error {

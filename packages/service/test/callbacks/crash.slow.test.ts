@@ -5,9 +5,9 @@ import type { ServerResponse } from 'node:http';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CallbackOptions } from '../../src';
-import { openDatabase } from '../../src/database';
 import { until } from '../../../../test/support/until';
+import type { CallbackOptions } from '../../src';
+import { openDatabase } from '../../src/shared/database';
 import { createDataDir, startTestService, TestClient, tinyPng } from '../support';
 import { answerOk, createCallbackApp, deliveryOf, endedDelivery, type Receiver, startReceiver } from './receiver';
 

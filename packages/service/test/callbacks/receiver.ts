@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import path from 'node:path';
-import { CallbackStore } from '../../src/callbacks/callback-store';
-import { openDatabase } from '../../src/database';
 import { until } from '../../../../test/support/until';
+import { openDatabase } from '../../src/shared/database';
+import { CallbackStore } from '../../src/tasks/callback-store';
 import { createApp, type TestApp } from '../support';
 
 export interface ReceivedCallback {

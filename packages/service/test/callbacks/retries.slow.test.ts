@@ -181,7 +181,7 @@ describe('a receiver that', () => {
 });
 
 it.each([
-  [{ timeoutMs: 0 }, 'callbacks.timeoutMs must be a whole number from 1'],
+  [{ timeoutMs: 0 }, 'callbacks.timeoutMs must be a whole number of at least 1, not 0.'],
   [{ timeoutMs: 2 ** 31 }, 'callbacks.timeoutMs'],
   [{ maxAttempts: 1.5 }, 'callbacks.maxAttempts'],
   [{ firstRetryMs: Number.NaN }, 'callbacks.firstRetryMs'],

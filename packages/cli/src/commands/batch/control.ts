@@ -3,9 +3,8 @@ import type { BatchHandle } from 'temporal-file-conversion/internal/client/batch
 import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
 import { checkName } from '../../batch/settings';
 import type { CommandContext } from '../../command-context';
-import { CommandError } from '../../command-error';
-import type { ExitCode } from '../../exit';
-import { exitCodes } from '../../exit';
+import { CommandError, exitCodes } from '../../command-error';
+import type { ExitCode } from '../../command-error';
 import { withTemporal } from '../../stack/open-temporal';
 import { requireBatch } from './look';
 

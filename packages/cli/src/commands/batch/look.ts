@@ -4,21 +4,19 @@ import { isBatchRunning, listBatches } from 'temporal-file-conversion/internal/c
 import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
 import { NoSuchScheduleError, SweepSchedules } from 'temporal-file-conversion/internal/client/sweep-schedules';
 import type { BatchState, ConversionBatchResult } from 'temporal-file-conversion/internal/shared/batch';
-import { explainBatchFailure } from '../../batch/batch-failed';
 import { progressText } from '../../batch/progress';
 import { checkName } from '../../batch/settings';
+import { explainBatchFailure } from '../../batch/watch';
 import type { CommandContext } from '../../command-context';
-import { CommandError } from '../../command-error';
-import type { ExitCode } from '../../exit';
-import { exitCodes } from '../../exit';
-import type { OpenTemporal } from '../../stack/open-temporal';
+import { CommandError, exitCodes } from '../../command-error';
+import type { ExitCode } from '../../command-error';
+import { formatTable, printable } from '../../output/text';
+import { timeCells, timeHeads } from '../../output/times';
 import { withTemporal } from '../../stack/open-temporal';
-import { formatTable } from '../../table';
-import { printable } from '../../terminal-text';
-import { timeCells, timeHeads } from '../../shown-time';
+import type { OpenTemporal } from '../../stack/open-temporal';
 import { createStallReader } from '../../waiting/explain-stall';
-import type { Stall } from '../../waiting/stall';
 import { stallJson, stallText } from '../../waiting/stall';
+import type { Stall } from '../../waiting/stall';
 
 const maxListed = 100;
 
@@ -82,7 +80,7 @@ export async function batchReport(context: CommandContext, name: string): Promis
   });
 }
 
-/** How a batch stands, and what is in its way. */
+/** State of a batch, and what it waits for. */
 async function readState(
   context: CommandContext,
   temporal: OpenTemporal,

@@ -1,20 +1,11 @@
-import type { Command } from 'commander';
 import { InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { maxWindow } from 'temporal-file-conversion/internal/shared/batch';
-import {
-  collect,
-  formatName,
-  modeOption,
-  onExistingOption,
-  onUnknownOutcomeOption,
-  pointInTime,
-} from '../../arguments';
-import type { CommandContext, CommonOptions } from '../../command-context';
-import { reportFailure } from '../../failure-report';
-import type { ExitCode } from '../../exit';
-import { exitCodes } from '../../exit';
-import type { CommandTools } from '../../command-tools';
-import type { RunFlags } from '../../batch/run-flags';
+import type { RunFlags } from '../../batch/settings';
+import type { CommandContext, CommandTools, CommonOptions } from '../../command-context';
+import { exitCodes, reportFailure } from '../../command-error';
+import type { ExitCode } from '../../command-error';
+import { collect, formatName, modeOption, onExistingOption, onUnknownOutcomeOption, pointInTime } from '../arguments';
 
 const exitCodeHelp =
   '\nExit codes: 0 all converted or skipped, 1 some failed, 2 wrong usage or input, 3 could not run, 130 interrupted.';
@@ -165,7 +156,7 @@ function addControls(batch: Command, { common, examples, run }: CommandTools): v
     );
 }
 
-/** In these commands 1 means that files failed: what kept the command itself from its work is 3. */
+/** In these commands exit code 1 means that files failed; a command that could not do its work ends with 3. */
 async function tellingApart(context: CommandContext, run: () => Promise<ExitCode>): Promise<ExitCode> {
   try {
     return await run();

@@ -5,30 +5,29 @@ import type { AskPair } from 'temporal-file-conversion/internal/batch/plan/refus
 import { NoEarlierRunError, replanFailed } from 'temporal-file-conversion/internal/batch/plan/replan-failed';
 import { counted, shellWord } from 'temporal-file-conversion/internal/batch/report/wording';
 import { estimateVcredits } from 'temporal-file-conversion/internal/batch/runs/estimate-vcredits';
-import { discardRun, type BatchRun } from 'temporal-file-conversion/internal/batch/runs/run-folders';
-import {
-  BatchRunningError,
-  isRefusedStart,
-  type BatchHandle,
-} from 'temporal-file-conversion/internal/client/batch-handle';
+import { discardRun } from 'temporal-file-conversion/internal/batch/runs/run-folders';
+import type { BatchRun } from 'temporal-file-conversion/internal/batch/runs/run-folders';
+import { BatchRunningError } from 'temporal-file-conversion/internal/client/batch-handle';
+import type { BatchHandle } from 'temporal-file-conversion/internal/client/batch-handle';
 import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
+import { isRefusedStart } from 'temporal-file-conversion/internal/client/batch-handle';
 import { askPairs, withRefused } from '../../batch/check-pairs';
-import { folderUri } from '../../batch/folder-uri';
-import { tellUnheeded } from '../../batch/joined';
-import type { RunFlags } from '../../batch/run-flags';
-import { readSettings, saveSettings, type JobSettings } from '../../batch/saved-settings';
-import { batchFolder, checkName, settleBatch } from '../../batch/settings';
+import { readSettings, saveSettings, tellUnheeded } from '../../batch/saved-settings';
+import type { JobSettings } from '../../batch/saved-settings';
+import { batchFolder, checkName, folderUri, settleBatch } from '../../batch/settings';
+import type { RunFlags } from '../../batch/settings';
 import { refuseProblems, tellDryRun, tellWarnings } from '../../batch/tell-plan';
 import { watchBatch } from '../../batch/watch';
 import type { CommandContext } from '../../command-context';
-import { CommandError, interrupted } from '../../command-error';
-import { exitCodes, type ExitCode } from '../../exit';
-import { chosenPolicies } from '../../job-policies';
+import { CommandError, exitCodes, interrupted } from '../../command-error';
+import type { ExitCode } from '../../command-error';
+import { chosenPolicies } from '../../config/load-config';
 import { openTemporal } from '../../stack/open-temporal';
 import { untilAskedToEnd } from '../../stack/parent-process';
 import type { StackInUse } from '../../stack/stack-in-use';
 import { useStack } from '../../stack/use-stack';
-import { stallJson, stallText, type Stall } from '../../waiting/stall';
+import { stallJson, stallText } from '../../waiting/stall';
+import type { Stall } from '../../waiting/stall';
 import { requireBatch } from './look';
 
 interface Planning {
@@ -129,7 +128,7 @@ async function undertake(context: CommandContext, { name, settings, flags, plan 
   });
   try {
     const client = clientOf(stack, settings.app);
-    // One that can't be read is about to be replaced.
+    // Unreadable settings are about to be replaced.
     const earlier = await readSettings(batchFolder(context, name)).catch(() => undefined);
     const start = async (run: BatchRun): Promise<BatchHandle | undefined> => {
       try {
@@ -150,7 +149,7 @@ async function undertake(context: CommandContext, { name, settings, flags, plan 
           }),
         );
       } catch (error) {
-        // The start may have been received all the same: what a run that did nothing leaves is known for what it is.
+        // The start may have been received all the same; a run that did nothing is recognised as such later.
         const isRefused = isRefusedStart(error);
         if (isRefused) await discardRun(run.folder);
         if (error instanceof BatchRunningError) {
@@ -207,20 +206,20 @@ async function planOrRefuse(
 ): Promise<PlannedBatch> {
   const { app, onExisting } = settings;
   const askPair = askPairs(context, { app, signal, isDry });
-  // What is skipped anyway is nothing to ask about.
+  // Items that are skipped anyway need no check.
   const ask: AskPair = (pair) => (pair.exists && onExisting === 'skip' ? Promise.resolve(undefined) : askPair(pair));
   const planned = await plan({ signal, ask }).catch((error: unknown) => {
     if (!signal.aborted) throw error;
     throw interrupted(error);
   });
-  // What is left of a batch that has just ended is in its report, whatever the service refuses of it.
+  // After a watched end the report already says what is left.
   const checked = isJoined && planned.todo === 0 ? planned : withRefused(planned);
   refuseProblems(checked);
   tellWarnings(context, checked);
   return checked;
 }
 
-/** What writes the report. */
+/** Loads what writes the report. */
 function loadFinish() {
   return import('../../batch/finish.js');
 }
@@ -229,7 +228,7 @@ async function watchToEnd(
   context: CommandContext,
   watched: { stack: StackInUse; batch: BatchHandle; name: string; signal: AbortSignal },
 ): Promise<ExitCode> {
-  // Now, while there is nothing to do but wait.
+  // Loaded now, while the command only waits.
   const finish = loadFinish();
   const { result, stall } = await watchBatch(context, watched);
   return result

@@ -1,15 +1,18 @@
+import { countJobs } from 'temporal-file-conversion/internal/client/count-jobs';
+import type { CountedBy, JobCounts, JobGroup } from 'temporal-file-conversion/internal/client/count-jobs';
+import { SearchAttributesMissingError } from 'temporal-file-conversion/internal/client/job-query';
 import type { JobFilter } from 'temporal-file-conversion/internal/client/job-query';
-import type { JobList, ListedJob } from 'temporal-file-conversion/internal/client/list-jobs';
 import { listJobs } from 'temporal-file-conversion/internal/client/list-jobs';
+import type { JobList, ListedJob } from 'temporal-file-conversion/internal/client/list-jobs';
 import { possiblyChargedTwiceCode } from 'temporal-file-conversion/internal/shared/search-attributes';
+import type { ListedStatus } from 'temporal-file-conversion/internal/shared/search-attributes';
 import type { CommandContext } from '../../command-context';
-import type { ExitCode } from '../../exit';
-import { exitCodes } from '../../exit';
-import { formatTable } from '../../table';
-import { printable } from '../../terminal-text';
-import { timeCells, timeHeads } from '../../shown-time';
-import type { FilterFlags } from './filter';
-import { withFilter } from './filter';
+import { CommandError, exitCodes } from '../../command-error';
+import type { ExitCode } from '../../command-error';
+import { formatTable, printable } from '../../output/text';
+import { timeCells, timeHeads } from '../../output/times';
+import { withTemporal } from '../../stack/open-temporal';
+import type { OpenTemporal } from '../../stack/open-temporal';
 
 /** `fileconv job list`: the newest jobs that fit. */
 export async function jobList(context: CommandContext, filter: FilterFlags, limit: number): Promise<ExitCode> {
@@ -17,18 +20,18 @@ export async function jobList(context: CommandContext, filter: FilterFlags, limi
   return withFilter(context, async ({ client }) => {
     const list = await listJobs(client, filter, limit);
     if (output.json) output.printJson(list);
-    else print(context, list, filter);
+    else printJobs(context, list, filter);
     return exitCodes.ok;
   });
 }
 
-function print({ output }: CommandContext, { jobs, total, hasSearchAttributes }: JobList, filter: JobFilter): void {
+function printJobs({ output }: CommandContext, { jobs, total, hasSearchAttributes }: JobList, filter: JobFilter): void {
   if (jobs.length === 0) {
     const isFiltered = Object.values(filter).some((value) => value !== undefined);
     output.say(isFiltered ? 'No job fits.' : 'No jobs.');
   } else {
     const head = ['ID', 'STATUS', 'SUMMARY', ...timeHeads('SINCE'), 'CODE', 'VCREDITS'];
-    output.print(formatTable(head, jobs.map(toRow)));
+    output.print(formatTable(head, jobs.map(jobRow)));
   }
   if (total > jobs.length) output.say(`${jobs.length} of ${total}; see more with --limit ${total}.`);
   if (!hasSearchAttributes) {
@@ -38,7 +41,7 @@ function print({ output }: CommandContext, { jobs, total, hasSearchAttributes }:
   }
 }
 
-function toRow(job: ListedJob): string[] {
+function jobRow(job: ListedJob): string[] {
   const codes = [job.code, job.possiblyChargedTwice ? possiblyChargedTwiceCode : undefined];
   return [
     printable(job.workflowId),
@@ -48,4 +51,65 @@ function toRow(job: ListedJob): string[] {
     codes.filter((code) => code !== undefined).join(', '),
     job.vcredits === undefined ? '' : String(job.vcredits),
   ];
+}
+
+/** `fileconv job count`: how many jobs fit, by what they have in common. */
+export async function jobCount(context: CommandContext, filter: FilterFlags, by: CountedBy): Promise<ExitCode> {
+  const { output } = context;
+  return withFilter(context, async ({ client }) => {
+    const counts = await countJobs(client, filter, by);
+    if (output.json) output.printJson({ by, ...counts });
+    else printCounts(context, counts, by);
+    return exitCodes.ok;
+  });
+}
+
+function printCounts({ output }: CommandContext, { groups, total }: JobCounts, by: CountedBy): void {
+  if (total === 0) output.say('No job fits.');
+  else {
+    const isTwice = groups.some(({ possiblyChargedTwice }) => possiblyChargedTwice > 0);
+    const head = [by.toUpperCase(), 'JOBS', 'VCREDITS', ...(isTwice ? ['MAYBE CHARGED TWICE'] : []), 'NEWEST'];
+    output.print(formatTable(head, [...groups.map((group) => countRow(group, isTwice)), totalRow(groups, isTwice)]));
+  }
+}
+
+function countRow({ value, jobs, vcredits, possiblyChargedTwice, newest }: JobGroup, isTwice: boolean): string[] {
+  const twice = isTwice ? [possiblyChargedTwice === 0 ? '' : String(possiblyChargedTwice)] : [];
+  return [value === undefined ? '-' : printable(value), String(jobs), String(vcredits), ...twice, printable(newest)];
+}
+
+function totalRow(groups: readonly JobGroup[], isTwice: boolean): string[] {
+  const sum = (of: (group: JobGroup) => number) => groups.reduce((total, group) => total + of(group), 0);
+  const twice = isTwice ? [String(sum(({ possiblyChargedTwice }) => possiblyChargedTwice))] : [];
+  return ['together', String(sum(({ jobs }) => jobs)), String(sum(({ vcredits }) => vcredits)), ...twice, ''];
+}
+
+/** Options that select jobs, as they are typed. */
+export interface FilterFlags {
+  status?: ListedStatus;
+  app?: string;
+  code?: string;
+  batch?: string;
+  since?: Date;
+}
+
+/** Runs a query for jobs, and says what to type when search attributes are missing. */
+async function withFilter(
+  context: CommandContext,
+  ask: (temporal: OpenTemporal) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  return withTemporal(context, async (temporal) => {
+    try {
+      return await ask(temporal);
+    } catch (error) {
+      if (!(error instanceof SearchAttributesMissingError)) throw error;
+      throw new CommandError(
+        'STATE_UNUSABLE',
+        [
+          `Namespace ${temporal.namespace} has no search attributes to list jobs by ${error.filters.join(' and ')}. Register them: fileconv namespace init. Without them --status running, completed, failed and cancelled, --batch and --since work.`,
+        ],
+        { cause: error },
+      );
+    }
+  });
 }

@@ -1,10 +1,9 @@
-import type { Command } from 'commander';
 import { InvalidArgumentError, Option } from 'commander';
+import type { Command } from 'commander';
 import type { CountedBy } from 'temporal-file-conversion/internal/client/count-jobs';
-import type { CommonOptions } from '../../command-context';
-import type { CommandTools } from '../../command-tools';
-import { pointInTime } from '../../arguments';
-import type { FilterFlags } from './filter';
+import type { CommandTools, CommonOptions } from '../../command-context';
+import { pointInTime } from '../arguments';
+import type { FilterFlags } from './list';
 
 const countedBy: readonly CountedBy[] = ['status', 'code', 'app', 'batch'];
 const statuses = ['running', 'awaitingCredits', 'completed', 'failed', 'cancelled'];
@@ -42,7 +41,7 @@ export function addJob(program: Command, { common, examples, run }: CommandTools
       examples('fileconv job count --by code --status failed --since today', 'fileconv job count --batch invoices'),
     )
     .action((options: CommonOptions & FilterFlags & { by: CountedBy }) =>
-      run(options, async (context) => (await import('./count.js')).jobCount(context, filterOf(options), options.by)),
+      run(options, async (context) => (await import('./list.js')).jobCount(context, filterOf(options), options.by)),
     );
 
   common(job.command('show'))
@@ -69,7 +68,7 @@ export function addJob(program: Command, { common, examples, run }: CommandTools
     .argument('<id>', 'workflow id')
     .addHelpText('after', examples('fileconv job cancel invoices/17'))
     .action((id: string, options: CommonOptions) =>
-      run(options, async (context) => (await import('./cancel.js')).jobCancel(context, id)),
+      run(options, async (context) => (await import('./control.js')).jobCancel(context, id)),
     );
 
   common(job.command('retry'))
@@ -79,7 +78,7 @@ export function addJob(program: Command, { common, examples, run }: CommandTools
     .addHelpText('after', examples('fileconv job retry invoices/17', 'fileconv job retry invoices/17 --resubmit'))
     .action((id: string, options: CommonOptions & { resubmit?: boolean }) =>
       run(options, async (context) =>
-        (await import('./retry.js')).jobRetry(context, id, { resubmit: options.resubmit === true }),
+        (await import('./control.js')).jobRetry(context, id, { resubmit: options.resubmit === true }),
       ),
     );
 }

@@ -1,19 +1,18 @@
+import { formatDuration } from 'temporal-file-conversion/internal/batch/report/wording';
 import type { JobInspection } from 'temporal-file-conversion/internal/client/inspect-job';
 import type { Waiting } from 'temporal-file-conversion/internal/client/job-waiting';
 import { planRetry } from 'temporal-file-conversion/internal/client/retry-job';
 import type { TimelineEntry } from 'temporal-file-conversion/internal/history/job-history';
 import type { CommandContext } from '../../command-context';
-import type { ExitCode } from '../../exit';
-import { exitCodes } from '../../exit';
-import { fileSize, formatTable } from '../../table';
-import { printable } from '../../terminal-text';
-import { bothTimes, timeCells, timeHeads } from '../../shown-time';
+import { exitCodes } from '../../command-error';
+import type { ExitCode } from '../../command-error';
+import { fileSize, formatTable, printable } from '../../output/text';
+import { bothTimes, timeCells, timeHeads } from '../../output/times';
 import type { OpenTemporal } from '../../stack/open-temporal';
-import { nextStep } from '../../waiting/next-step';
-import type { NextStep } from '../../waiting/stall';
+import { nextStep } from '../../waiting/explain-stall';
 import { untilText } from '../../waiting/stall';
+import type { NextStep } from '../../waiting/stall';
 import { typed, uiLink, withJob } from './open-job';
-import { shownDuration } from './shown-duration';
 
 /** `fileconv job show`: what a job did, what it waits for, and what to type next. Needs no worker. */
 export async function jobShow(context: CommandContext, workflowId: string): Promise<ExitCode> {
@@ -114,7 +113,7 @@ function timelineRow(
   ];
 }
 
-/** What a person types next; undefined when there is nothing to do. */
+/** The next command to type; undefined when there is nothing to do. */
 function nextCommand(job: JobInspection, { isLocal }: Pick<OpenTemporal, 'isLocal'>): NextStep | undefined {
   const { workflowId, app, waiting } = job;
   const id = typed(workflowId);
@@ -140,4 +139,9 @@ function nextCommand(job: JobInspection, { isLocal }: Pick<OpenTemporal, 'isLoca
     case 'none':
       return undefined;
   }
+}
+
+/** Clocks may differ: a negative time counts as none. */
+function shownDuration(ms: number): string {
+  return formatDuration(Math.max(0, ms));
 }

@@ -1,21 +1,18 @@
 import { fileURLToPath } from 'node:url';
 import { ConversionFailedError, ConversionHandle } from 'temporal-file-conversion/internal/client/conversion-handle';
-import type { ConversionJobResult } from 'temporal-file-conversion/internal/shared/job';
 import { lastSegment } from 'temporal-file-conversion/internal/shared/job';
+import type { ConversionJobResult } from 'temporal-file-conversion/internal/shared/job';
 import type { CommandContext } from '../../command-context';
-import { currentStep } from '../../convert/job-watch';
-import { showProgress } from '../../convert/progress';
-import type { ExitCode } from '../../exit';
-import { exitCodes } from '../../exit';
+import { exitCodes } from '../../command-error';
+import type { ExitCode } from '../../command-error';
+import { currentStep, showProgress } from '../../convert/progress';
+import { fileSize, printable } from '../../output/text';
 import { aborted, untilAskedToEnd } from '../../stack/parent-process';
-import { fileSize } from '../../table';
-import { printable } from '../../terminal-text';
 import { createStallReader } from '../../waiting/explain-stall';
-import { stallJson, stallText } from '../../waiting/stall';
-import { StallNews } from '../../waiting/stall-news';
+import { stallJson, StallNews, stallText } from '../../waiting/stall';
 import { typed, withJob } from './open-job';
 
-/** `fileconv job watch`: waits for a job and tells how it ended, with the exit code that `convert` has. Ctrl-C ends the command, not the job. */
+/** `fileconv job watch`: waits for a job and reports its end, with the exit code of `convert`. Ctrl-C ends the command, not the job. */
 export async function jobWatch(context: CommandContext, workflowId: string): Promise<ExitCode> {
   const { output } = context;
   const signal = untilAskedToEnd();

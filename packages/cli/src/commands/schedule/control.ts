@@ -1,16 +1,14 @@
 import { fileURLToPath } from 'node:url';
 import { InvalidRequestError } from 'temporal-file-conversion/internal/client/job-request';
-import type { ListedSweepSchedule } from 'temporal-file-conversion/internal/client/sweep-schedules';
 import { NoSuchScheduleError, SweepSchedules } from 'temporal-file-conversion/internal/client/sweep-schedules';
-import { formatDuration } from '../../config/duration';
+import type { ListedSweepSchedule } from 'temporal-file-conversion/internal/client/sweep-schedules';
 import type { CommandContext } from '../../command-context';
-import { CommandError } from '../../command-error';
-import type { ExitCode } from '../../exit';
-import { exitCodes } from '../../exit';
+import { CommandError, exitCodes } from '../../command-error';
+import type { ExitCode } from '../../command-error';
+import { writtenDuration } from '../../config/duration';
+import { formatTable, printable } from '../../output/text';
+import { bothTimes, timeCells, timeHeads } from '../../output/times';
 import { withTemporal } from '../../stack/open-temporal';
-import { formatTable } from '../../table';
-import { printable } from '../../terminal-text';
-import { bothTimes, timeCells, timeHeads } from '../../shown-time';
 
 /** `fileconv schedule list` */
 export async function listSchedules(context: CommandContext): Promise<ExitCode> {
@@ -28,7 +26,7 @@ export async function listSchedules(context: CommandContext): Promise<ExitCode> 
 }
 
 function toRow({ name, work, isPaused, lastRunAt, nextRunAt }: ListedSweepSchedule): string[] {
-  const every = work?.everyMs === undefined ? '' : `every ${formatDuration(work.everyMs)}`;
+  const every = work?.everyMs === undefined ? '' : `every ${writtenDuration(work.everyMs)}`;
   const zone = work?.timeZone === undefined ? '' : ` ${work.timeZone}`;
   return [
     name,

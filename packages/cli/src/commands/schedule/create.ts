@@ -5,13 +5,12 @@ import type { SweepOverlap, SweepTimes } from 'temporal-file-conversion/internal
 import { ScheduleTakenError, SweepSchedules } from 'temporal-file-conversion/internal/client/sweep-schedules';
 import type { OnExisting } from 'temporal-file-conversion/internal/shared/job';
 import { batchFolder, checkName, defaultName } from '../../batch/settings';
-import { isEncrypting } from '../../encryption-settings';
 import type { CommandContext } from '../../command-context';
-import { CommandError } from '../../command-error';
-import { settleFormats } from '../../convert/settle-formats';
-import type { ExitCode } from '../../exit';
-import { exitCodes } from '../../exit';
-import { chosenPolicies } from '../../job-policies';
+import { CommandError, exitCodes } from '../../command-error';
+import type { ExitCode } from '../../command-error';
+import { chosenPolicies } from '../../config/load-config';
+import { settleFormats } from '../../formats/check';
+import { isEncrypting } from '../../keys/encryption-settings';
 import { withTemporal } from '../../stack/open-temporal';
 
 /** Options of `schedule create`, as they are typed. */

@@ -1,9 +1,8 @@
-import type { Command } from 'commander';
 import { InvalidArgumentError, Option } from 'commander';
+import type { Command } from 'commander';
+import type { CommandTools, CommonOptions } from '../../command-context';
 import { parseDurationMs } from '../../config/duration';
-import { collect, formatName, pointInTime } from '../../arguments';
-import type { CommonOptions } from '../../command-context';
-import type { CommandTools } from '../../command-tools';
+import { collect, formatName, pointInTime } from '../arguments';
 import type { CreateFlags } from './create';
 
 /** Builds `fileconv schedule ...`; what the commands do is loaded only when one runs. */

@@ -1,11 +1,10 @@
-import type { Command } from 'commander';
 import { InvalidArgumentError, Option } from 'commander';
-import type { CommonOptions } from '../../command-context';
-import type { CommandTools } from '../../command-tools';
+import type { Command } from 'commander';
+import type { CommandTools, CommonOptions } from '../../command-context';
 
 /** Builds the commands of `fileconv service ...` for operators; what they do is loaded only when one runs. */
 export function addServiceAdmin(service: Command, tools: CommandTools): void {
-  // `service` and the commands below it know --json and --config: what stands behind a command is that command's.
+  // Both `service` and its subcommands have --json and --config: options after a subcommand belong to that.
   for (const command of [service.parent, service]) command?.enablePositionalOptions();
   addCredits(service, tools);
   addApps(service, tools);
@@ -21,21 +20,21 @@ function addCredits(service: Command, { common, examples, run }: CommandTools): 
     .description('print balances; what is reserved belongs to conversions under way')
     .argument('[app]', 'name or App ID; default: all')
     .action((app: string | undefined, options: CommonOptions) =>
-      run(options, async (context) => (await import('./credits.js')).showCredits(context, app)),
+      run(options, async (context) => (await import('./administration.js')).showCredits(context, app)),
     );
   common(credits.command('set'))
     .description('set the balance of an app')
     .argument('<app>', 'name or App ID')
     .argument('<vcredits>', 'whole number, or unlimited', vcreditsOrUnlimited)
     .action((app: string, vcredits: number | null, options: CommonOptions) =>
-      run(options, async (context) => (await import('./credits.js')).setCredits(context, app, vcredits)),
+      run(options, async (context) => (await import('./administration.js')).setCredits(context, app, vcredits)),
     );
   common(credits.command('add'))
     .description('add to the balance of an app')
     .argument('<app>', 'name or App ID')
     .argument('<vcredits>', 'whole number', wholeNumber)
     .action((app: string, vcredits: number, options: CommonOptions) =>
-      run(options, async (context) => (await import('./credits.js')).addCredits(context, app, vcredits)),
+      run(options, async (context) => (await import('./administration.js')).addCredits(context, app, vcredits)),
     );
 }
 
@@ -46,14 +45,16 @@ function addApps(service: Command, { common, examples, run }: CommandTools): voi
     .addHelpText('after', examples('fileconv service apps add billing --vcredits 500', 'fileconv service apps list'));
   common(apps.command('list'))
     .description('print every app; tokens are not known to the service')
-    .action((options: CommonOptions) => run(options, async (context) => (await import('./apps.js')).listApps(context)));
+    .action((options: CommonOptions) =>
+      run(options, async (context) => (await import('./administration.js')).listApps(context)),
+    );
   common(apps.command('add'))
     .description('add an app to the accounts file and print its token, this once')
     .argument('<name>', 'letters, digits, "-" and "_"', appName)
     .addOption(new Option('--plan <plan>').choices(['premium', 'free']).default('premium'))
     .option('--vcredits <n>', 'first balance; default: unlimited', wholeNumber)
     .action((name: string, options: CommonOptions & { plan: 'premium' | 'free'; vcredits?: number }) =>
-      run(options, async (context) => (await import('./apps.js')).addApp(context, { ...options, name })),
+      run(options, async (context) => (await import('./administration.js')).addApp(context, { ...options, name })),
     );
   common(apps.command('rotate-token'))
     .description(
@@ -63,7 +64,7 @@ function addApps(service: Command, { common, examples, run }: CommandTools): voi
     .option('--revoke', 'end all older tokens at once')
     .action((name: string, options: CommonOptions & { revoke?: boolean }) =>
       run(options, async (context) =>
-        (await import('./apps.js')).rotateToken(context, { name, revoke: options.revoke === true }),
+        (await import('./administration.js')).rotateToken(context, { name, revoke: options.revoke === true }),
       ),
     );
 }
@@ -82,13 +83,13 @@ function addTasks(service: Command, { common, examples, run }: CommandTools): vo
     .addOption(new Option('--status <status>', 'in this state only').choices(['hold', 'running', 'completed']))
     .option('--limit <n>', 'at most so many', wholeNumber, 50)
     .action((options: CommonOptions & { app?: string; status?: string; limit: number }) =>
-      run(options, async (context) => (await import('./tasks.js')).listTasks(context, options)),
+      run(options, async (context) => (await import('./administration.js')).listTasks(context, options)),
     );
   common(tasks.command('show'))
     .description('print everything about a task')
     .argument('<id>', 'Task ID')
     .action((id: string, options: CommonOptions) =>
-      run(options, async (context) => (await import('./tasks.js')).showTask(context, id)),
+      run(options, async (context) => (await import('./administration.js')).showTask(context, id)),
     );
 }
 

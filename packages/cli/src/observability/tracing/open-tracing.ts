@@ -1,15 +1,15 @@
 import { packageVersion } from 'temporal-file-conversion/internal/api/package-version';
-import type { Environment } from '../../config';
-import type { Tracing } from './start-tracing';
 import { CommandError } from '../../command-error';
+import type { Environment } from '../../config/layers';
+import type { Tracing } from './start-tracing';
 
 /** Optional packages: whoever wants traces installs them. */
 const packages =
   '@temporalio/interceptors-opentelemetry @opentelemetry/api@1.9 @opentelemetry/sdk-trace-base@1 @opentelemetry/sdk-trace-node@1 @opentelemetry/resources@1 @opentelemetry/exporter-trace-otlp-http@0.57';
 
 /**
- * The traces of this process, when OpenTelemetry's own variables say where they go; undefined otherwise, and then nothing of them is loaded.
- * @throws CommandError when they are wanted and can't be had.
+ * The traces of this process if OpenTelemetry's variables say where they go; otherwise undefined, and nothing of it is loaded.
+ * @throws CommandError when the variables ask for traces and the packages are missing or unsuitable.
  */
 export async function openTracing(
   env: Environment,
@@ -27,7 +27,7 @@ export async function openTracing(
     return startTracing({ serviceName, version: packageVersion() });
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND';
-    // Another major version lacks what is called.
+    // Functions that are called here are missing in another major version.
     if (!isMissing && !(error instanceof TypeError)) throw error;
     const are = isMissing ? 'are not installed' : 'are installed in another major version';
     throw unusable(

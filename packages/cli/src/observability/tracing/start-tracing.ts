@@ -26,7 +26,7 @@ export interface Tracing {
   close(): Promise<void>;
 }
 
-/** A collector that does not answer holds up nobody for longer. */
+/** How long a collector that does not answer may delay the end of a process. */
 const closeTimeoutMs = 3_000;
 
 /**
@@ -44,7 +44,7 @@ export function startTracing({ serviceName, version }: { serviceName: string; ve
   const client = new OpenTelemetryWorkflowClientInterceptor({ tracer });
   return {
     tracer,
-    // Not the questions that a command asks while it waits: they would be a trace each.
+    // Only starts: each query that a command sends while it waits would be a trace.
     client: {
       startWithDetails: (input, next) => client.startWithDetails(input, next),
     },
@@ -60,7 +60,7 @@ export function startTracing({ serviceName, version }: { serviceName: string; ve
 
 type WorkflowSink = InjectedSink<OpenTelemetryWorkflowExporter>;
 
-/** The sink writes all that is known of a workflow into each of its spans: here only the ids, called as in the spans of its activities. */
+/** The sink would add all that is known of a workflow to each span. This keeps only the ids, named as in the spans of activities. */
 function briefly(sink: WorkflowSink): WorkflowSink {
   return {
     export: {

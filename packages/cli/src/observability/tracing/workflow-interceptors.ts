@@ -1,26 +1,26 @@
-// Runs in the workflows' sandbox of a worker that traces, and is part of no other worker's bundle. The import patches that sandbox, so it is first.
-import '@temporalio/interceptors-opentelemetry/lib/workflow/runtime';
+import { context as contexts, isSpanContextValid, trace } from '@opentelemetry/api';
 import type { Tracer } from '@opentelemetry/api';
-import { isSpanContextValid, context as contexts, trace } from '@opentelemetry/api';
 import { BasicTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import type { IdGenerator } from '@opentelemetry/sdk-trace-base';
 import {
   extractContextFromHeaders,
   headersWithContext,
   instrument,
 } from '@temporalio/interceptors-opentelemetry/lib/instrumentation';
 import { ContextManager } from '@temporalio/interceptors-opentelemetry/lib/workflow/context-manager';
+import '@temporalio/interceptors-opentelemetry/lib/workflow/runtime';
 import { SpanExporter } from '@temporalio/interceptors-opentelemetry/lib/workflow/span-exporter';
-import type { WorkflowInterceptors } from '@temporalio/workflow';
 import { ContinueAsNew, workflowInfo } from '@temporalio/workflow';
-import { RunSpanIds } from './span-ids';
+import type { WorkflowInterceptors } from '@temporalio/workflow';
+
+// Runs in the workflow sandbox, and is bundled only by workers that trace.
 
 /**
  * Spans of a run and of its steps, in the trace of whoever started it.
  *
- * Fewer than Temporal's own interceptors make, of whose parts these are built. A query must leave no span: it stands in no history, and the next
- * replay would count its ids differently. A batch does not draw its jobs into its own trace, which could then be as large as the batch: each
- * job has a trace of its own. And nothing here waits where a workflow without traces does not, so that a history is replayed with and
- * without them.
+ * Built from parts of Temporal's interceptors, with fewer spans than those make (decision 0030). A query makes none: it is in no
+ * history, so a replay would number later spans differently. Each job of a batch has a trace of its own, so that none is as large as
+ * the batch. Nothing here awaits what a workflow without traces does not, so that histories replay with and without tracing.
  */
 export function interceptors(): WorkflowInterceptors {
   const { tracer, contextManager } = startTracer();
@@ -79,4 +79,42 @@ function startTracer(): { tracer: Tracer; contextManager: ContextManager } {
 
 function isContinueAsNew(error: unknown): boolean {
   return error instanceof ContinueAsNew;
+}
+
+/**
+ * Span ids for one run of a workflow: the same in every replay, and not drawn from the workflow's own random numbers, so that it
+ * decides the same with and without traces.
+ */
+export class RunSpanIds implements IdGenerator {
+  readonly #runId: string;
+  #state: [number, number, number, number];
+
+  /** @param runId a UUID. */
+  constructor(runId: string) {
+    this.#runId = runId.replaceAll('-', '').toLowerCase();
+    const word = (index: number) => Number.parseInt(this.#runId.slice(index * 8, index * 8 + 8), 16) | 0;
+    this.#state = [word(0), word(1), word(2), word(3)];
+    // Ids of runs that began at the same moment share their first half.
+    for (let round = 0; round < 16; round += 1) this.#next();
+  }
+
+  /** A run that is part of no other trace has its run id as the trace id. */
+  generateTraceId = (): string => this.#runId;
+
+  generateSpanId = (): string => {
+    const id = this.#hex() + this.#hex();
+    return /^0+$/.test(id) ? this.generateSpanId() : id;
+  };
+
+  #hex(): string {
+    return (this.#next() >>> 0).toString(16).padStart(8, '0');
+  }
+
+  /** sfc32: small, fast, and good enough that ids do not collide. */
+  #next(): number {
+    const [a, b, c, counter] = this.#state;
+    const result = (a + b + counter) | 0;
+    this.#state = [b ^ (b >>> 9), (c + (c << 3)) | 0, (((c << 21) | (c >>> 11)) + result) | 0, (counter + 1) | 0];
+    return result;
+  }
 }

@@ -1,0 +1,59 @@
+import { InvalidArgumentError, Option } from 'commander';
+import type { Command } from 'commander';
+import {
+  conversionModes,
+  onExistingChoices,
+  onUnknownOutcomeChoices,
+} from 'temporal-file-conversion/internal/shared/choices';
+import { formatNameOf } from 'temporal-file-conversion/internal/shared/format-name';
+import { parseDurationMs } from '../config/duration';
+
+/** Refuses empty arguments and options: they come from unset variables of scripts. */
+export function refuseEmpty(command: Command): void {
+  const { args, registeredArguments, options } = command;
+  const argument = args.indexOf('');
+  const name = (registeredArguments[argument] ?? registeredArguments.at(-1))?.name() ?? '';
+  if (argument !== -1) command.error(`error: argument '${name}' is empty`);
+  const given: Readonly<Record<string, unknown>> = command.opts();
+  const empty = options.find((option) => [given[option.attributeName()]].flat().includes(''));
+  if (empty) command.error(`error: option '${empty.flags}' is empty`);
+}
+
+/** Of `--to` and `--from`. */
+export function formatName(text: string): string {
+  const name = formatNameOf(text);
+  if (name !== undefined) return name;
+  throw new InvalidArgumentError('A format is a name such as pdf or txt-markdown.');
+}
+
+/** Of an option that may be given more than once. */
+export function collect(value: string, before: string[]): string[] {
+  return [...before, value];
+}
+
+/** A duration ago, or a time. Days begin in UTC. */
+export function pointInTime(text: string): Date {
+  if (text === 'today') return new Date(new Date().setUTCHours(0, 0, 0, 0));
+  const ago = parseDurationMs(text);
+  if (ago !== undefined) return new Date(Date.now() - ago);
+  if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text))) return new Date(text);
+  throw new InvalidArgumentError(
+    'It must be a time such as 2h or 7d ago, today, or an ISO time such as 2026-11-21T06:00Z.',
+  );
+}
+
+/** What becomes of an existing file. */
+export function onExistingOption(when: string): Option {
+  return new Option('--on-existing <what>', `${when} (default: fail)`).choices(onExistingChoices);
+}
+
+export function onUnknownOutcomeOption(): Option {
+  const description = 'when it is not known whether a conversion ran (default: resubmit)';
+  return new Option('--on-unknown-outcome <what>', description).choices(onUnknownOutcomeChoices);
+}
+
+export function modeOption(): Option {
+  const description =
+    'sync: wait for each conversion in the request itself, for ones that take seconds (default: async)';
+  return new Option('--mode <mode>', description).choices(conversionModes);
+}

@@ -1,0 +1,84 @@
+import { allow, foreignRecipients } from '../allowed-origins';
+import type { CommandContext } from '../command-context';
+import { CommandError, exitCodes } from '../command-error';
+import type { ExitCode } from '../command-error';
+import { mask } from '../config/app-token';
+import type { Config } from '../config/config';
+import { writtenDuration } from '../config/duration';
+import { camelCase } from '../config/key-spelling';
+import { keysOfSection } from '../config/keys';
+import type { LoadedConfig } from '../config/load-config';
+import { formatTable } from '../output/text';
+
+/** `fileconv config show`: every effective value and where it came from. */
+export function configShow({ config, output }: CommandContext): Promise<ExitCode> {
+  const rows = describeConfig(config);
+  if (output.json) output.printJson({ file: config.file ?? null, values: rows });
+  else {
+    output.print(
+      formatTable(
+        ['KEY', 'VALUE', 'FROM'],
+        rows.map((row) => [row.key, row.value, row.source]),
+      ),
+    );
+  }
+  return Promise.resolve(exitCodes.ok);
+}
+
+interface ConfigRow {
+  /** Dotted key in the file's spelling. */
+  key: string;
+  value: string;
+  /** `default`, the path of the file, or the name of the variable. */
+  source: string;
+}
+
+/** The effective configuration for people: every key, its value, and where it came from. Tokens are masked. */
+export function describeConfig(loaded: LoadedConfig): ConfigRow[] {
+  const { values, origins } = loaded;
+  const rows: ConfigRow[] = [];
+  const sourceOf = (key: string) => origins[key]?.where ?? 'default';
+  const add = (key: string, value: unknown) => {
+    rows.push({
+      key,
+      value: typeof value === 'string' || typeof value === 'number' ? String(value) : '(not set)',
+      source: sourceOf(key),
+    });
+  };
+  add('default_app', values.defaultApp);
+  for (const [section, keys] of keysOfSection) {
+    const table = sectionOf(values, section);
+    for (const key of keys) {
+      const value = table.get(camelCase(key));
+      const isDuration = section === 'policies' && typeof value === 'number' && key !== 'max_resubmissions';
+      add(`${section}.${key}`, isDuration ? writtenDuration(value) : value);
+    }
+  }
+  for (const app of Object.values(values.apps)) {
+    const prefix = `apps.${app.name}`;
+    add(`${prefix}.base_url`, app.baseUrl);
+    add(`${prefix}.app_id`, app.appId);
+    const place = app.token.from === 'environment' ? `variable ${app.token.variable}` : `file ${app.token.file}`;
+    rows.push({ key: `${prefix}.token`, value: mask, source: place });
+  }
+  return rows;
+}
+
+function sectionOf(values: Config, section: string): Map<string, unknown> {
+  const table: unknown = Object.entries(values).find(([name]) => name === section)?.[1];
+  return new Map(Object.entries(table ?? {}));
+}
+
+/** `fileconv config allow`: remembers what the configuration file of this folder may send where. */
+export async function configAllow(context: CommandContext): Promise<ExitCode> {
+  const { output, config } = context;
+  if (config.file === undefined) {
+    throw new CommandError('INPUT_UNUSABLE', ['There is no fileconv.toml here. Change to its folder.']);
+  }
+  const allowed = foreignRecipients(context);
+  if (allowed.length > 0) await allow(context, allowed);
+  if (output.json) output.printJson({ allowed });
+  else if (allowed.length === 0) output.print(`${config.file} sends no secret beyond this machine.`);
+  else for (const { file, origin, what } of allowed) output.print(`${file} may send ${what} to ${origin}.`);
+  return exitCodes.ok;
+}

@@ -1,0 +1,227 @@
+import { AccountsFileError, formatTime, openAdministration } from 'temporal-file-conversion-service';
+import type { ServiceAdministration, TaskRow } from 'temporal-file-conversion-service';
+import type { CommandContext } from '../../command-context';
+import { CommandError, exitCodes } from '../../command-error';
+import type { ExitCode } from '../../command-error';
+import { formatTable } from '../../output/text';
+
+/** Opens the service's data folder for one command, and closes it. */
+async function administer<Result>(
+  { config }: CommandContext,
+  work: (administration: ServiceAdministration) => Result | Promise<Result>,
+): Promise<Result> {
+  const { dataDir, accountsFile } = config.values.service;
+  let administration: ServiceAdministration | undefined;
+  try {
+    administration = await openAdministration({ dataDir, accountsFile });
+    return await work(administration);
+  } catch (error) {
+    if (error instanceof AccountsFileError) throw new CommandError('INPUT_UNUSABLE', [error.message], { cause: error });
+    throw error;
+  } finally {
+    administration?.close();
+  }
+}
+
+function requireApp(administration: ServiceAdministration, name: string): { name: string; appId: string } {
+  const app = administration.findApp(name);
+  if (app) return app;
+  const known = administration.listApps().map((each) => each.name);
+  throw new CommandError('UNKNOWN_APP', [`The service has no app "${name}"; there are: ${known.join(', ')}.`]);
+}
+
+/** `fileconv service apps list` */
+export async function listApps(context: CommandContext): Promise<ExitCode> {
+  const { output } = context;
+  const apps = await administer(context, (administration) =>
+    administration.listApps().map(({ name, appId, plan, tokenSha256, registeredHashes, callbackDomains, balance }) => ({
+      name,
+      appId,
+      plan,
+      vcredits: balance.vcredits,
+      tokens: tokenSha256.length,
+      development: registeredHashes !== undefined,
+      callbackDomains,
+    })),
+  );
+  if (output.json) output.printJson({ apps });
+  else {
+    const rows = apps.map(({ name, appId, plan, vcredits, tokens, development }) => [
+      name,
+      appId,
+      development ? `${plan}, development` : plan,
+      vcredits === null ? 'unlimited' : String(vcredits),
+      String(tokens),
+    ]);
+    output.print(formatTable(['NAME', 'APP ID', 'PLAN', 'VCREDITS', 'TOKENS'], rows));
+  }
+  return exitCodes.ok;
+}
+
+/** `fileconv service apps add <name>` */
+export async function addApp(
+  context: CommandContext,
+  { name, plan, vcredits }: { name: string; plan: 'premium' | 'free'; vcredits?: number },
+): Promise<ExitCode> {
+  const { output } = context;
+  const added = await administer(context, async (administration) => ({
+    ...(await administration.addApp({ name, plan, vcredits })),
+    file: administration.accountsFile,
+  }));
+  const { appId, token, file } = added;
+  if (output.json) output.printJson({ name, appId, token });
+  else output.print(`App ID  ${appId}\nToken   ${token}`);
+  output.say(
+    `Added to ${file}. Keep the token: only its hash is stored. A running service knows the app within a second.`,
+  );
+  return exitCodes.ok;
+}
+
+/** `fileconv service apps rotate-token <name>` */
+export async function rotateToken(context: CommandContext, app: { name: string; revoke: boolean }): Promise<ExitCode> {
+  const { output } = context;
+  const { appId, token, validTokens } = await administer(context, (administration) => administration.rotateToken(app));
+  if (output.json) output.printJson({ name: app.name, appId, token, validTokens });
+  else output.print(`App ID  ${appId}\nToken   ${token}`);
+  const older =
+    validTokens > 1 ? 'The token before it stays valid until the next rotation.' : 'Every older token has ended.';
+  output.say(`Keep the token: only its hash is stored. ${older}`);
+  return exitCodes.ok;
+}
+
+interface CreditsRow {
+  app: string;
+  appId: string;
+  /** Null: unlimited. */
+  vcredits: number | null;
+  reserved: number;
+  /** What a new conversion may cost at most; null: unlimited. */
+  available: number | null;
+}
+
+/** `fileconv service credits show [app]` */
+export async function showCredits(context: CommandContext, app: string | undefined): Promise<ExitCode> {
+  const rows = await administer(context, (administration) => {
+    if (app !== undefined) return [rowOf(administration, requireApp(administration, app))];
+    return administration.listApps().map((each) => rowOf(administration, each));
+  });
+  return print(context, rows, app !== undefined);
+}
+
+/** `fileconv service credits set <app> <vcredits>` */
+export async function setCredits(context: CommandContext, app: string, vcredits: number | null): Promise<ExitCode> {
+  const row = await administer(context, (administration) => {
+    const found = requireApp(administration, app);
+    administration.setCredits(found.appId, vcredits);
+    return rowOf(administration, found);
+  });
+  return print(context, [row], true);
+}
+
+/** `fileconv service credits add <app> <vcredits>` */
+export async function addCredits(context: CommandContext, app: string, vcredits: number): Promise<ExitCode> {
+  const row = await administer(context, (administration) => {
+    const found = requireApp(administration, app);
+    if (administration.addCredits(found.appId, vcredits).vcredits === null) {
+      throw new CommandError('INPUT_UNUSABLE', [
+        `App ${found.name} has unlimited vCredits. To limit them: fileconv service credits set ${found.name} ${vcredits}`,
+      ]);
+    }
+    return rowOf(administration, found);
+  });
+  return print(context, [row], true);
+}
+
+function rowOf(administration: ServiceAdministration, { name, appId }: { name: string; appId: string }): CreditsRow {
+  const { vcredits, reserved } = administration.balanceOf(appId);
+  return { app: name, appId, vcredits, reserved, available: vcredits === null ? null : vcredits - reserved };
+}
+
+function print({ output }: CommandContext, rows: readonly CreditsRow[], single: boolean): ExitCode {
+  if (output.json) output.printJson(single ? rows[0] : { apps: rows });
+  else {
+    const cells = rows.map(({ app, vcredits, reserved, available }) => [
+      app,
+      vcredits === null ? 'unlimited' : String(vcredits),
+      String(reserved),
+      available === null ? 'unlimited' : String(available),
+    ]);
+    output.print(formatTable(['APP', 'VCREDITS', 'RESERVED', 'AVAILABLE'], cells));
+  }
+  return exitCodes.ok;
+}
+
+/** `fileconv service tasks list` */
+export async function listTasks(
+  context: CommandContext,
+  { app, status, limit }: { app?: string; status?: string; limit: number },
+): Promise<ExitCode> {
+  const { output } = context;
+  const { tasks, names } = await administer(context, (administration) => ({
+    tasks: administration.listTasks({
+      appId: app === undefined ? undefined : requireApp(administration, app).appId,
+      status,
+      limit,
+    }),
+    names: new Map(administration.listApps().map(({ name, appId }) => [appId, name])),
+  }));
+  if (output.json) {
+    output.printJson({ tasks: tasks.map((task) => ({ ...task, ...timesOf(task) })) });
+    return exitCodes.ok;
+  }
+  const rows = tasks.map((task) => [
+    task.id,
+    names.get(task.app) ?? task.app,
+    task.endpoint,
+    task.errorCode ?? task.status,
+    task.inputFormat === null ? '' : `${task.inputFormat} → ${task.outputFormat ?? ''}`,
+    task.vcredits === null ? '' : String(task.vcredits),
+    formatTime(task.createdAt),
+  ]);
+  if (rows.length === 0) output.say('No tasks.');
+  else output.print(formatTable(['TASK', 'APP', 'ENDPOINT', 'STATE', 'FORMATS', 'VCREDITS', 'CREATED (UTC)'], rows));
+  return exitCodes.ok;
+}
+
+/** `fileconv service tasks show <id>` */
+export async function showTask(context: CommandContext, id: string): Promise<ExitCode> {
+  const { output } = context;
+  const { task, delivery } = await administer(context, (administration) => ({
+    task: administration.findTask(id),
+    delivery: administration.findCallback(id),
+  }));
+  if (!task)
+    throw new CommandError('INPUT_UNUSABLE', [`The service has no task ${id}; see: fileconv service tasks list`]);
+  const { payload, result, ...rest } = task;
+  const shown = {
+    ...rest,
+    ...timesOf(task),
+    ...(delivery && { callbackDelivery: { ...delivery, ...deliveryTimes(delivery) } }),
+    payload: fromJson(payload),
+    result: fromJson(result ?? 'null'),
+  };
+  if (output.json) output.printJson(shown);
+  else {
+    const rows = Object.entries(shown)
+      .filter(([, value]) => value !== null)
+      .map(([key, value]) => [key, typeof value === 'string' ? value : JSON.stringify(value)]);
+    output.print(formatTable(['KEY', 'VALUE'], rows));
+  }
+  return exitCodes.ok;
+}
+
+function timesOf({ createdAt, completedAt }: Pick<TaskRow, 'createdAt' | 'completedAt'>) {
+  return { createdAt: formatTime(createdAt), completedAt: timeOrNull(completedAt) };
+}
+
+function deliveryTimes({ nextAttemptAt, endedAt }: { nextAttemptAt: number | null; endedAt: number | null }) {
+  return { nextAttemptAt: timeOrNull(nextAttemptAt), endedAt: timeOrNull(endedAt) };
+}
+
+function timeOrNull(time: number | null): string | null {
+  return time === null ? null : formatTime(time);
+}
+
+function fromJson(text: string): unknown {
+  return JSON.parse(text);
+}

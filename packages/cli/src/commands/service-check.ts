@@ -1,0 +1,129 @@
+import { findObstacle, runRules } from 'temporal-file-conversion-conformance';
+import type { Outcome, Target } from 'temporal-file-conversion-conformance';
+import type { CommandContext } from '../command-context';
+import { CommandError, exitCodes } from '../command-error';
+import type { ExitCode } from '../command-error';
+import { readAppToken } from '../config/app-token';
+import { embeddedApp } from '../config/schema';
+import { formatTable, printable } from '../output/text';
+import { configuredApps, isEmbedded } from '../service/app-profiles';
+import { runningEmbedded } from '../service/open-api';
+import { untilAskedToEnd } from '../stack/parent-process';
+
+/** A domain that nobody can verify for an app. */
+const unverifiedCallback = { url: 'https://callback.invalid/' };
+
+/** `fileconv service check`: the conformance suite against any service. Exit code 0 only when no rule fails. */
+export async function serviceCheck(context: CommandContext, flags: TargetFlags): Promise<ExitCode> {
+  const { output } = context;
+  const target: Target = { ...(await chooseTarget(context, flags)), capabilities: { unverifiedCallback } };
+  await requireAnswer(target);
+  const signal = untilAskedToEnd();
+  let checked = 0;
+  const outcomes = await runRules(target, {
+    signal,
+    onOutcome: ({ section, rule }) => {
+      checked += 1;
+      output.live([`${checked} rules checked; ${section}: ${rule}`]);
+    },
+  });
+  const count = (status: Outcome['status']): number => outcomes.filter((outcome) => outcome.status === status).length;
+  const totals = { passed: count('pass'), failed: count('fail'), skipped: count('skipped') };
+  if (output.json) output.printJson({ baseUrl: target.baseUrl, ...totals, rules: outcomes });
+  else output.print(formatTable(['RESULT', 'SOURCE', 'RULE', 'WHY'], outcomes.map(toRow)));
+  output.say(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped: ${target.baseUrl}`);
+  if (signal.aborted) return exitCodes.interrupted;
+  return totals.failed === 0 ? exitCodes.ok : exitCodes.failed;
+}
+
+async function requireAnswer(target: Target): Promise<void> {
+  const obstacle = await findObstacle(target);
+  if (!obstacle) return;
+  if (obstacle.kind === 'account') {
+    throw new CommandError('ACCOUNT_REFUSED', [
+      `The service does not accept this App ID and token (${obstacle.why}). Check both.`,
+    ]);
+  }
+  throw new CommandError('SERVICE_UNREACHABLE', [
+    `There is no conversion service to check at ${target.baseUrl}: ${obstacle.why}`,
+  ]);
+}
+
+function toRow({ status, source, restatedIn, rule, why = '' }: Outcome): string[] {
+  return [status, [source, ...restatedIn].join(', '), rule, printable(why)];
+}
+
+/** Options of `service check`, as they are typed. */
+export interface TargetFlags {
+  baseUrl?: string;
+  app?: string;
+  tokenEnv?: string;
+  tokenFile?: string;
+  token?: string;
+  allowPlainHttp?: boolean;
+}
+
+const loopback = /^(127(\.\d{1,3}){3}|\[::1\]|localhost)$/;
+
+/**
+ * What to check: a service by its URL with an app of its, or the service of an app profile.
+ * @throws CommandError (2) for options that don't fit together, ConfigError for a token that can't be read.
+ */
+async function chooseTarget(context: CommandContext, flags: TargetFlags): Promise<Target> {
+  const target = flags.baseUrl === undefined ? await profileTarget(context, flags) : await namedTarget(context, flags);
+  const { protocol, hostname } = new URL(target.baseUrl);
+  if (protocol === 'http:' && !loopback.test(hostname) && flags.allowPlainHttp !== true) {
+    throw usage(
+      `The token would travel to ${hostname} unencrypted. Use https, or say that it may with --allow-plain-http.`,
+    );
+  }
+  return target;
+}
+
+async function namedTarget(context: CommandContext, flags: TargetFlags): Promise<Target> {
+  const { baseUrl = '', app } = flags;
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol)) throw usage(`--base-url must be an http or https URL: ${baseUrl}`);
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    throw usage('--base-url must hold neither a user name nor a query.');
+  }
+  if (app === undefined) throw usage('With --base-url, --app must be the App ID to use there.');
+  return { baseUrl: url.href.replace(/\/+$/, ''), appId: app, token: await readToken(context, flags) };
+}
+
+async function readToken({ env, output }: CommandContext, flags: TargetFlags): Promise<string> {
+  const { tokenEnv, tokenFile, token } = flags;
+  if ([tokenEnv, tokenFile, token].filter((given) => given !== undefined).length !== 1) {
+    throw usage('Give the app token in one way: --token-env NAME, --token-file FILE, or --token TOKEN.');
+  }
+  const name = '--app';
+  const warn = (message: string): void => output.warn(message);
+  if (tokenEnv !== undefined) {
+    return (await readAppToken({ name, token: { from: 'environment', variable: tokenEnv } }, env, warn)).reveal();
+  }
+  if (tokenFile !== undefined) {
+    return (await readAppToken({ name, token: { from: 'file', file: tokenFile } }, env, warn)).reveal();
+  }
+  output.warn('Every user of this machine can see --token in its process list; prefer --token-env or --token-file.');
+  const source = { name, token: { from: 'environment' as const, variable: '--token' } };
+  return (await readAppToken(source, { '--token': token }, warn)).reveal();
+}
+
+async function profileTarget(context: CommandContext, flags: TargetFlags): Promise<Target> {
+  if (flags.tokenEnv !== undefined || flags.tokenFile !== undefined || flags.token !== undefined) {
+    throw usage('A token goes with --base-url; an app profile has its own.');
+  }
+  const name = flags.app ?? context.config.values.defaultApp;
+  const apps = configuredApps(context);
+  const profile = isEmbedded(context, name) ? await runningEmbedded(context) : apps[name];
+  if (!profile) {
+    const known = [...new Set([embeddedApp, ...Object.keys(apps)])].join(', ');
+    throw new CommandError('UNKNOWN_APP', [`There is no app profile called "${name}"; there are: ${known}.`]);
+  }
+  const { baseUrl, appId, token } = profile;
+  return { baseUrl, appId, token: typeof token === 'function' ? await token() : token };
+}
+
+function usage(problem: string): CommandError {
+  return new CommandError('USAGE', [problem]);
+}

@@ -1,0 +1,148 @@
+import type { KnownErrorCode } from 'temporal-file-conversion/contract';
+import { ConversionApiError } from 'temporal-file-conversion/internal/api/errors';
+import { closestName } from 'temporal-file-conversion/internal/shared/closest-name';
+import type { CommandContext } from '../command-context';
+import { CommandError, interrupted, throwIfAny } from '../command-error';
+import type { ConvertInput } from '../convert/plan';
+import { isEmbedded } from '../service/app-profiles';
+import { explainServiceFailure, explainSilence } from '../service/service-problem';
+import { embeddedFormats, extensionFromName, nameOf, serviceFormats } from './lookup';
+import type { FormatLookup, FormatPair, PairProblem } from './lookup';
+
+/** The extension of the results, after a check that every file converts, as far as that can be known. */
+export async function settleFormats(
+  context: CommandContext,
+  app: string,
+  { signal, ...wanted }: WantedFormats & { signal?: AbortSignal },
+): Promise<string> {
+  const extension = await withFormats(context, app, (lookup) => checkFormats(lookup, wanted), {
+    ...(signal && { signal }),
+  });
+  return extension ?? extensionFromName(wanted.to);
+}
+
+/**
+ * Asks what an app's service converts. What the embedded one converts is known without a request; any other is asked, which also
+ * shows that it is reachable and accepts the token.
+ *
+ * @param options.signal ends the questions.
+ * @param options.mayBeAway a service that can't be reached is only a warning, since nothing is sent to it yet. Default: no.
+ * @returns what `ask` returns; undefined, after a warning, when nothing could be found out: the jobs will find out themselves.
+ * @throws CommandError, of which `INTERRUPTED` when the signal aborts; whatever `ask` throws.
+ */
+export async function withFormats<T>(
+  context: CommandContext,
+  app: string,
+  ask: (lookup: FormatLookup) => Promise<T>,
+  { signal, mayBeAway = false }: { signal?: AbortSignal; mayBeAway?: boolean } = {},
+): Promise<T | undefined> {
+  if (isEmbedded(context, app)) return ask(embeddedFormats());
+  const { openApi } = await import('../service/open-api.js');
+  const { api, baseUrl } = await openApi(context, app);
+  try {
+    return await ask(serviceFormats(api, signal));
+  } catch (error) {
+    if (!(error instanceof ConversionApiError)) throw error;
+    if (signal?.aborted === true) throw interrupted(error);
+    const explained = explainServiceFailure(error, { app, baseUrl });
+    if (explained && !(mayBeAway && explained.code === 'SERVICE_UNREACHABLE')) throw explained;
+    // A busy service, one that hangs, or one without these endpoints.
+    const silence = explainSilence(error, { app, baseUrl });
+    context.output.warn(silence ?? `The formats could not be checked beforehand: ${(explained ?? error).message}`);
+    return undefined;
+  } finally {
+    await api.close();
+  }
+}
+
+interface WantedFormats {
+  inputs: readonly ConvertInput[];
+  from: string | undefined;
+  to: string;
+}
+
+/**
+ * Finds out whether the service converts each of the files, before anything is started.
+ * @returns the extension of the results.
+ * @throws CommandError with a line for each kind of file that it does not convert; whatever the lookup throws.
+ */
+async function checkFormats(lookup: FormatLookup, { inputs, from, to }: WantedFormats): Promise<string> {
+  const target = await lookup.target(to);
+  if (!target) throw new CommandError('FORMAT_UNUSABLE', [capitalised(await unknownTarget(lookup, to))]);
+  const problems: string[] = [];
+  for (const extension of new Set(inputs.map((input) => input.extension))) {
+    const files = inputs.filter((input) => input.extension === extension).map(({ file }) => file);
+    const [first = '', ...others] = files;
+    const who = others.length === 0 ? first : `${first} and ${others.length} more`;
+    const refusal = await whyNot(lookup, { extension, from, to }, first);
+    if (refusal) problems.push(`${who} can't be converted: ${refusal.reason}`);
+  }
+  throwIfAny('FORMAT_UNUSABLE', problems);
+  return target.extension;
+}
+
+/** Why files of a pair are not converted. */
+interface WhyNot {
+  /** What a job would fail with. */
+  code: KnownErrorCode;
+  reason: string;
+  /** The service knows no format of the extension's name; it may know the extension all the same, as `jpeg` of `jpg`. */
+  isGuess?: true;
+}
+
+/** Why the service does not convert such files, of which one is named, and what to type next; undefined when it does. */
+export async function whyNot(lookup: FormatLookup, pair: FormatPair, file = 'NAME'): Promise<WhyNot | undefined> {
+  if (pair.extension === '') {
+    const reason = `by the extension of its name the service tells a file's format, and there is none. Rename it, for example to ${file}.md.`;
+    return { code: 'NOT_VALID_EXTENSION', reason };
+  }
+  const problem = await lookup.problemOf(pair);
+  if (!problem) return undefined;
+  const reason = problem.kind === 'unknownOutput' ? await unknownTarget(lookup, pair.to) : explain(problem, pair);
+  const isGuess = problem.kind === 'unknownInput' && pair.from === undefined;
+  return { code: codeOf(problem, pair), reason, ...(isGuess && { isGuess }) };
+}
+
+/** An extension that nobody knows is refused with the upload already. */
+function codeOf({ kind }: PairProblem, { from }: FormatPair): KnownErrorCode {
+  switch (kind) {
+    case 'unknownInput':
+      return from === undefined ? 'NOT_VALID_EXTENSION' : 'INVALID_INPUT_FORMAT';
+    case 'unknownOutput':
+      return 'INVALID_OUTPUT_FORMAT';
+    case 'unsupportedExtension':
+      return 'NOT_VALID_EXTENSION';
+    case 'extensionMismatch':
+      return 'NOT_MATCH_EXTENSION_AND_INPUT';
+    case 'noConverter':
+      return 'NO_CONVERTER_INPUT_TO_OUTPUT';
+  }
+}
+
+async function unknownTarget(lookup: FormatLookup, to: string): Promise<string> {
+  const closest = closestName(to, ((await lookup.targets()) ?? []).map(nameOf));
+  const hint = closest === undefined ? '' : ` Did you mean ${closest}?`;
+  return `the service knows no format ${to}.${hint} See: fileconv formats`;
+}
+
+function explain(
+  problem: Exclude<PairProblem, { kind: 'unknownOutput' }>,
+  { extension, from: input = extension, to }: FormatPair,
+): string {
+  switch (problem.kind) {
+    case 'unknownInput':
+      return `the service knows no format ${input}. See: fileconv formats`;
+    case 'unsupportedExtension':
+      return `the service takes no .${extension} files. See what it reads: fileconv formats`;
+    case 'extensionMismatch':
+      return `a .${extension} file is not of the format ${input}. Leave out --from, or rename the file.`;
+    case 'noConverter':
+      return problem.missingPackages
+        ? `a package is missing that converts ${input} to ${to}. Run: npm install ${problem.missingPackages.join(' ')}`
+        : `the service does not convert ${input} to ${to}. See what it converts ${input} to: fileconv formats ${input}`;
+  }
+}
+
+export function capitalised(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}

@@ -1,0 +1,127 @@
+import { describeFormat, FormatCatalog } from 'temporal-file-conversion-service/internal/engines/formats';
+import type { Format } from 'temporal-file-conversion/contract';
+import type { ConversionApi } from 'temporal-file-conversion/internal/api/conversion-api';
+import { ConversionApiError } from 'temporal-file-conversion/internal/api/errors';
+
+/** A file and the target that is asked for. */
+export interface FormatPair {
+  /** Of the file, in lower case, without the dot. */
+  extension: string;
+  /** `--from`; without it the extension decides. */
+  from: string | undefined;
+  to: string;
+}
+
+/** Why a pair does not convert. */
+export type PairProblem =
+  | { kind: 'unknownInput' }
+  | { kind: 'unknownOutput' }
+  | { kind: 'unsupportedExtension' }
+  /** `--from` names a format that files with this extension never have. */
+  | { kind: 'extensionMismatch' }
+  /** `missingPackages`: what would have to be installed, if that is all that is missing. */
+  | { kind: 'noConverter'; missingPackages?: readonly string[] };
+
+/** What a service converts, as the CLI asks before it starts anything. */
+export interface FormatLookup {
+  /** A target format; undefined when the service knows none of this name. */
+  target(format: string): Promise<{ extension: string } | undefined>;
+  /** Undefined when the pair converts. */
+  problemOf(pair: FormatPair): Promise<PairProblem | undefined>;
+  inputs(): Promise<Format[]>;
+  /** All targets, or those of one input format; undefined when there is no such format. */
+  targets(input?: string): Promise<Format[] | undefined>;
+}
+
+/** The name that `--to` and `--from` take: `md`, or `md-gfm` for a variant. */
+export function nameOf({ format }: Format): string {
+  return format;
+}
+
+/** The extension of a format whose service says nothing of it. */
+export function extensionFromName(format: string): string {
+  return format.split('-', 1)[0] ?? format;
+}
+
+/** What the embedded service converts. Its tables come with this package, so no service has to run. */
+export function embeddedFormats(): FormatLookup {
+  const catalog = new FormatCatalog();
+  return {
+    target(format) {
+      const row = catalog.find(format);
+      return Promise.resolve(row && { extension: row.extensions[0] });
+    },
+    problemOf({ extension, from, to }) {
+      const byExtension = catalog.ofExtension(extension);
+      if (!byExtension) return Promise.resolve({ kind: 'unsupportedExtension' });
+      const input = from === undefined ? byExtension : catalog.find(from);
+      const output = catalog.find(to);
+      if (!input) return Promise.resolve({ kind: 'unknownInput' });
+      if (!input.extensions.includes(extension)) return Promise.resolve({ kind: 'extensionMismatch' });
+      if (!output) return Promise.resolve({ kind: 'unknownOutput' });
+      const route = catalog.route(input, output);
+      if (!route) return Promise.resolve({ kind: 'noConverter' });
+      const missingPackages = catalog.missingPackages(route.engine);
+      return Promise.resolve(missingPackages.length === 0 ? undefined : { kind: 'noConverter', missingPackages });
+    },
+    inputs: () => Promise.resolve(catalog.list('inputs').map(describeFormat)),
+    targets(name) {
+      const input = name === undefined ? undefined : catalog.find(name);
+      if (name !== undefined && !input) return Promise.resolve(undefined);
+      return Promise.resolve(catalog.list('outputs', input).map(describeFormat));
+    },
+  };
+}
+
+/** Codes that mean "no such format". Services differ in which of them an endpoint answers. */
+const unknownOutput = ['INVALID_OUTPUT_FORMAT', 'WRONG_OUTPUT_FORMAT_STRUCTURE'];
+const unknownFormat = [
+  'INVALID_FORMAT',
+  'WRONG_FORMAT_STRUCTURE',
+  'INVALID_INPUT_FORMAT',
+  'WRONG_INPUT_FORMAT_STRUCTURE',
+  ...unknownOutput,
+  'INVALID_PARAMETER',
+  'WRONG_VALUE_PARAMETER',
+];
+
+/**
+ * What a service says it converts. Every method asks it anew.
+ * @param signal ends a question under way.
+ * @throws ConversionApiError
+ */
+export function serviceFormats(api: ConversionApi, signal?: AbortSignal): FormatLookup {
+  return {
+    async target(format) {
+      const found = await unlessUnknown(api.format({ format, signal }));
+      if (!found) return undefined;
+      const { extension } = found;
+      const isUsable = extension != null && /^[a-z0-9]{1,16}$/i.test(extension);
+      return { extension: isUsable ? extension : extensionFromName(format) };
+    },
+    async problemOf({ extension, from, to }) {
+      try {
+        const converts = await api.canConvert({ input: from ?? extension, output: to, signal });
+        return converts ? undefined : { kind: 'noConverter' };
+      } catch (error) {
+        if (!isUnknownFormat(error)) throw error;
+        return { kind: unknownOutput.includes(error.code) ? 'unknownOutput' : 'unknownInput' };
+      }
+    },
+    inputs: () => api.formats({ sublist: 'inputs', signal }),
+    targets: (format) => unlessUnknown(api.formats({ sublist: 'outputs', format, signal })),
+  };
+}
+
+async function unlessUnknown<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (isUnknownFormat(error)) return undefined;
+    throw error;
+  }
+}
+
+function isUnknownFormat(error: unknown): error is ConversionApiError {
+  return error instanceof ConversionApiError && unknownFormat.includes(error.code);
+}

@@ -1,0 +1,106 @@
+import path from 'node:path';
+import {
+  CallbackKeyError,
+  ensureCallbackKeyFile,
+  parseCallbackKeys,
+} from 'temporal-file-conversion/internal/callbacks/callback-key';
+import type { CallbackKeys } from 'temporal-file-conversion/internal/callbacks/callback-key';
+import type { CallbackReceiver } from 'temporal-file-conversion/internal/callbacks/receiver';
+import type { CallbackSettings } from 'temporal-file-conversion/internal/plugin';
+import type { Log } from 'temporal-file-conversion/internal/shared/log';
+import { requireCallbacksAllowed } from '../allowed-origins';
+import type { CommandContext } from '../command-context';
+import { CommandError, explainStateFolder } from '../command-error';
+import type { TemporalTarget } from '../config/temporal-connection';
+import { createTemporalObstacle, openHealth } from '../observability/health';
+import { openMetrics } from '../observability/metrics';
+import { openDataConverter } from './encryption-settings';
+import { keySource, placeOf, readKeySource } from './key-source';
+
+/**
+ * Key and URL of the callbacks that a worker asks services for; undefined when the configuration names no URL.
+ * @throws CommandError `ORIGIN_NOT_ALLOWED`
+ */
+export async function callbackSettings(context: CommandContext): Promise<CallbackSettings | undefined> {
+  const { publicBaseUrl, embeddedBaseUrl } = context.config.values.callbacks;
+  if (publicBaseUrl === undefined && embeddedBaseUrl === undefined) return undefined;
+  await requireCallbacksAllowed(context);
+  const { current } = await readKeys(context);
+  return { key: current, ...(publicBaseUrl !== undefined && { publicBaseUrl }) };
+}
+
+/** A receiver that signals the jobs of one Temporal. While that can't be reached it runs and answers 503. */
+export async function openReceiver(
+  context: CommandContext,
+  { target, port, log }: { target: TemporalTarget; port: number; log: Log },
+): Promise<CallbackReceiver> {
+  const { host, publicBaseUrl, metricsAddress } = context.config.values.callbacks;
+  const keys = await readKeys(context);
+  // Loaded here: a worker needs neither.
+  const { Client, Connection } = await import('@temporalio/client');
+  const { startCallbackReceiver } = await import('temporal-file-conversion/internal/callbacks/receiver');
+  const { createSignalJob } = await import('temporal-file-conversion/internal/callbacks/signal-job');
+  const dataConverter = await openDataConverter(context);
+  const health = await openHealth(context, 'callbacks');
+  const connection = Connection.lazy(target.connection);
+  const metrics = await openReceiverMetrics(metricsAddress);
+  const receiver = await startCallbackReceiver({
+    keys,
+    signalJob: createSignalJob(new Client({ connection, namespace: target.namespace, dataConverter })),
+    host,
+    port,
+    ...(publicBaseUrl !== undefined && { pathPrefix: new URL(publicBaseUrl).pathname }),
+    log,
+    ...(metrics && { metrics: metrics.receiver }),
+  }).catch(async (error: unknown) => {
+    await metrics?.endpoint.close();
+    await health?.close();
+    await connection.close();
+    throw error;
+  });
+  health?.begin(createTemporalObstacle(connection));
+  return {
+    url: receiver.url,
+    async close() {
+      health?.drain();
+      await receiver.close();
+      await metrics?.endpoint.close();
+      await health?.close();
+      await connection.close();
+    },
+  };
+}
+
+async function openReceiverMetrics(address: string | undefined) {
+  if (address === undefined) return undefined;
+  const { createReceiverMetrics } = await import('../observability/registries.js');
+  const { registry, endpoint } = await openMetrics({ section: 'callbacks', address });
+  return { receiver: createReceiverMetrics(registry), endpoint };
+}
+
+async function readKeys(context: CommandContext): Promise<CallbackKeys> {
+  const { keyEnv, keyFile } = context.config.values.callbacks;
+  const what = 'The callback key';
+  const source = keySource({ what, section: 'callbacks', keys: ['key_env', 'key_file'], env: keyEnv, file: keyFile });
+  const file = path.join(context.config.values.state.dir, 'callbacks.key');
+  const text = source
+    ? await readKeySource(context, source, 'leave callbacks.key_file out to have one made')
+    : await ownKey(context, file);
+  try {
+    return parseCallbackKeys(text);
+  } catch (error) {
+    if (!(error instanceof CallbackKeyError)) throw error;
+    const place = source ? placeOf(source) : `the file ${file}`;
+    throw new CommandError('INPUT_UNUSABLE', [`${what}: ${place} can't be used: ${error.message}.`], { cause: error });
+  }
+}
+
+async function ownKey({ config, secrets }: CommandContext, file: string): Promise<string> {
+  try {
+    const key = await ensureCallbackKeyFile(file);
+    secrets.hideWords(key);
+    return key;
+  } catch (error) {
+    throw explainStateFolder(config.values.state.dir, error);
+  }
+}

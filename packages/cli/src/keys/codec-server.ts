@@ -1,0 +1,131 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import cors from '@fastify/cors';
+import type { PayloadCodec } from '@temporalio/common';
+import fastify from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { DecryptionError } from 'temporal-file-conversion/internal/encryption/encryption-codec';
+import { readPayloads, writePayloads } from 'temporal-file-conversion/internal/encryption/payload-json';
+import { serverUrl } from 'temporal-file-conversion/internal/shared/server-url';
+
+export interface CodecServerOptions {
+  codec: PayloadCodec;
+  /** Origins of the UIs that may ask, for example `https://temporal.example.com`; asked for each request. */
+  uiOrigins: () => readonly string[];
+  /** Whoever asks must send it: `Authorization: Bearer <token>`. Default: nobody needs one. */
+  token?: string;
+  /** Default: 127.0.0.1. */
+  host?: string;
+  /** Default: 0, any free port. */
+  port?: number;
+  /** What an operator should know. Never a payload, a key or a token. */
+  log?: (line: string) => void;
+}
+
+export interface CodecServer {
+  readonly url: string;
+  /** Finishes the requests under way; new ones are refused. */
+  close(): Promise<void>;
+}
+
+/** A page of a history: the UI sends all of its payloads at once, and base64 makes them a third larger. */
+const maxBodyBytes = 32 * 1024 * 1024;
+const requestTimeoutMs = 30_000;
+
+const noPayloads = 'this is no JSON with payloads';
+const refusals: Readonly<Record<number, string>> = {
+  408: 'the request did not arrive in time',
+  413: 'more than 32 MiB',
+};
+
+/**
+ * Encrypts and decrypts payloads for the Temporal UI and CLI, by Temporal's protocol of codec servers: `POST /decode` and `POST /encode` with
+ * `{"payloads": [...]}` are answered with the same.
+ *
+ * | Answer | When |
+ * |---|---|
+ * | 400 | the body holds no payloads, or one that the keys don't open: `message` says which key is missing |
+ * | 401 | the token is missing or wrong |
+ * | 403 | a page of another origin asks |
+ * | 413 | more than 32 MiB |
+ *
+ * `GET /healthz` answers 200.
+ */
+export async function startCodecServer(options: CodecServerOptions): Promise<CodecServer> {
+  const { codec, token, log = () => undefined } = options;
+  const isAllowed = (origin: string) => options.uiOrigins().flatMap(withLoopbackName).includes(origin);
+  const server = fastify({ logger: false, bodyLimit: maxBodyBytes, requestTimeout: requestTimeoutMs });
+  let closing = false;
+
+  // With DNS rebinding a foreign page needs no CORS permission, but the browser still sends its origin.
+  server.addHook('onRequest', (request, reply, done) => {
+    const { origin } = request.headers;
+    if (origin === undefined || isAllowed(origin)) done();
+    else void refuse(reply, 403, "pages of this origin may not ask; set codec.ui_origin to the UI's origin");
+  });
+  await server.register(cors, {
+    origin: (origin, decide) => decide(null, origin !== undefined && isAllowed(origin)),
+    methods: ['POST'],
+    credentials: true,
+    maxAge: 600,
+  });
+  server.addHook('onRequest', (request, reply, done) => {
+    if (token === undefined || request.url === '/healthz' || knows(request, token)) done();
+    else void refuse(reply, 401, 'a token is needed: Authorization: Bearer <token>');
+  });
+  // A connection that is kept alive would keep the server alive too.
+  server.addHook('onSend', (_request, reply, _payload, done) => {
+    if (closing) void reply.header('connection', 'close');
+    done();
+  });
+  server.setErrorHandler((error, _request, reply) => {
+    const { statusCode = 500 } = error as { statusCode?: number };
+    if (statusCode >= 500)
+      log(`A request could not be answered: ${error instanceof Error ? error.name : 'unknown error'}.`);
+    // The error's own message may quote the body.
+    return refuse(reply, statusCode, refusals[statusCode] ?? (statusCode < 500 ? noPayloads : 'see the log'));
+  });
+  server.setNotFoundHandler((_request, reply) => refuse(reply, 404, 'POST /decode or POST /encode'));
+  server.get('/healthz', () => ({ status: 'ok' }));
+  for (const direction of ['encode', 'decode'] as const) {
+    server.post(`/${direction}`, async ({ body }, reply) => {
+      const payloads = readPayloads(body);
+      if (!payloads) return refuse(reply, 400, noPayloads);
+      try {
+        return writePayloads(await codec[direction](payloads));
+      } catch (error) {
+        if (!(error instanceof DecryptionError)) throw error;
+        log(error.message);
+        return refuse(reply, 400, error.message);
+      }
+    });
+  }
+
+  await server.listen({ host: options.host ?? '127.0.0.1', port: options.port ?? 0 });
+  return {
+    url: serverUrl(server.server.address() as AddressInfo),
+    async close() {
+      closing = true;
+      await server.close();
+    },
+  };
+}
+
+function refuse(reply: FastifyReply, status: number, message: string): FastifyReply {
+  return reply.code(status).send({ message });
+}
+
+/** A UI of this machine is opened by either name. */
+function withLoopbackName(origin: string): string[] {
+  const loopback = /(?<=^https?:\/\/)(127\.0\.0\.1|localhost)(?=:|$)/;
+  return ['127.0.0.1', 'localhost'].map((name) => origin.replace(loopback, name));
+}
+
+function knows({ headers }: FastifyRequest, token: string): boolean {
+  const sent = /^Bearer (.+)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
+  return timingSafeEqual(digestOf(sent), digestOf(token));
+}
+
+function digestOf(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

@@ -1,0 +1,55 @@
+import pino from 'pino';
+import type { Log, LogLevel } from 'temporal-file-conversion/internal/shared/log';
+import { printable } from 'temporal-file-conversion/internal/shared/printable';
+import { z } from 'zod';
+import { secretFields } from './secret-mask';
+import type { SecretMask } from './secret-mask';
+
+interface ProcessLogOptions {
+  /** Which process it is: `worker`, `service` or `callbacks`. */
+  process: string;
+  /** The lowest level that is written. */
+  level: LogLevel;
+  /** `json`: a line of JSON for each event; `text`: a line for people. */
+  format: 'json' | 'text';
+  secrets: SecretMask;
+  stream: { write(line: string): unknown };
+}
+
+/** The log of a process: a line for each event, without the secrets. A field `time` (ISO 8601) is the event's own. */
+export function createProcessLog({ process: name, level, format, secrets, stream }: ProcessLogOptions): Log {
+  const logger = pino(
+    {
+      level,
+      base: { process: name, pid: process.pid },
+      timestamp: false,
+      formatters: { level: (label) => ({ level: label }) },
+      redact: { paths: [...secretFields], censor: '********' },
+    },
+    {
+      write(json: string) {
+        // The whole line once more: a message may quote a secret that is in no field of that kind.
+        const line = secrets.apply(json);
+        stream.write(format === 'json' ? line : textLine(line));
+      },
+    },
+  );
+  return (message, { level: importance = 'info', ...fields } = {}) => {
+    if (!logger.isLevelEnabled(importance)) return;
+    logger[importance]({ time: new Date().toISOString(), ...fields }, message);
+  };
+}
+
+const lineSchema = z.looseObject({ level: z.string(), time: z.string(), msg: z.string() });
+
+/** Fields that are the same in every line of a process. */
+const untold = ['pid', 'process', 'namespace', 'taskQueue', 'sdkComponent'];
+
+/** A line of the log for people: time, level, message, and the fields behind it. */
+function textLine(json: string): string {
+  const { level, time, msg, ...fields } = lineSchema.parse(JSON.parse(json));
+  const told = Object.entries(fields)
+    .filter(([name]) => !untold.includes(name))
+    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  return `${[time, level.toUpperCase().padEnd(5), msg, ...told].map(printable).join(' ')}\n`;
+}

@@ -1,0 +1,59 @@
+import { SecretSpellings } from 'temporal-file-conversion/internal/shared/secret-spellings';
+
+const mask = '********';
+
+/** Places that hold secrets, whatever their values. Each pattern keeps what comes before the secret. */
+const usualPlaces: readonly RegExp[] = [
+  // Of an Authorization header.
+  /(\bbearer\s+)[^\s"'\\,;<>]+/gi,
+  // The end of a signed callback URL, or a token of a like shape: the signature has 43 characters.
+  /(^|[^\w.-])[\w-]{2,}\.[\w-]{1,128}\.[\w-]{43}(?![\w-])/g,
+  // A signed download link.
+  /(https?:\/\/[^\s"'\\?#]*\?)[^\s"'\\]+/gi,
+  /(https?:\/\/)[^\s"'\\/@]+(?=@)/gi,
+];
+
+/** Masks secrets in lines of JSON: those that it was given, and what looks like one. */
+export class SecretMask {
+  readonly #secrets = new Set<string>();
+  #spellings = new SecretSpellings([]);
+
+  /** From now on this text is masked wherever it stands in a line, however it is spelled. */
+  hide(secret: string): void {
+    if (this.#secrets.has(secret)) return;
+    this.#secrets.add(secret);
+    this.#spellings = new SecretSpellings(this.#secrets);
+  }
+
+  /** Hides each word of a text of secrets, and of `id:key` the key alone as well. */
+  hideWords(text: string): void {
+    for (const word of text.split(/\s+/)) {
+      this.hide(word);
+      this.hide(word.slice(word.indexOf(':') + 1));
+    }
+  }
+
+  /** The line without its secrets. */
+  apply(line: string): string {
+    const known = this.#spellings.hide(line, mask);
+    return usualPlaces.reduce((masked, place) => masked.replace(place, `$1${mask}`), known);
+  }
+}
+
+/** Fields that hold a secret by their name, at the top of a line or one level below. */
+export const secretFields: readonly string[] = [
+  'token',
+  'appToken',
+  'authorization',
+  'Authorization',
+  'headers',
+  'cookie',
+  'key',
+  'secret',
+  'password',
+  'apiKey',
+  'callback',
+  'callbackUrl',
+  'nonce',
+  'url',
+].flatMap((name) => [name, `*.${name}`]);

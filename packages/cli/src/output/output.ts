@@ -1,0 +1,97 @@
+import type { WriteStream } from 'node:tty';
+import { createColors } from 'picocolors';
+import { fit, printableLines } from './text';
+
+/** Where a command writes, and how: results to stdout, everything else to stderr. */
+export interface Output {
+  readonly json: boolean;
+  /** For what `print` is given. */
+  readonly colors: ReturnType<typeof createColors>;
+  /** A result: what `command > file` keeps. */
+  print(text: string): void;
+  /** The one JSON document of `--json`. */
+  printJson(value: unknown): void;
+  /** News for a person; silent with `--json`. */
+  say(text: string): void;
+  warn(text: string): void;
+  fail(text: string): void;
+  /** Replaces the lines that the last call showed; only on a terminal. */
+  live(lines: readonly string[]): void;
+  /** Whether `live` shows anything. */
+  readonly isLive: boolean;
+  /** Room for a live line. */
+  readonly columns: number;
+}
+
+/** `process.stdout` and `process.stderr`, or what a test has in their place. */
+export type OutputStream = Pick<NodeJS.WritableStream, 'write'> &
+  Partial<Pick<WriteStream, 'isTTY' | 'columns' | 'rows'>>;
+
+interface OutputOptions {
+  json: boolean;
+  stdout: OutputStream;
+  stderr: OutputStream;
+  env: Readonly<Record<string, string | undefined>>;
+}
+
+export function createOutput({ json, stdout, stderr, env }: OutputOptions): Output {
+  const isDumb = env['TERM'] === 'dumb';
+  const mayColor = !env['NO_COLOR'] && !isDumb;
+  const isLive = stderr.isTTY === true && !isDumb && !json;
+  const colors = createColors(stdout.isTTY === true && mayColor);
+  const stderrColors = createColors(stderr.isTTY === true && mayColor);
+  let shown: readonly string[] = [];
+
+  /** Written before any other text: removes the live lines. */
+  function clearing(): string {
+    const up = shown.length;
+    shown = [];
+    // From the first column: the terminal may have echoed a Ctrl-C in front of the cursor.
+    return up === 0 ? '' : `\r\u001b[${up}A\u001b[J`;
+  }
+  function clear(): void {
+    const text = clearing();
+    if (text !== '') stderr.write(text);
+  }
+  function columns(): number {
+    return sizeOr(80, stderr.columns) - 1;
+  }
+  function note(text: string): void {
+    stderr.write(`${clearing()}${text}\n`);
+  }
+  return {
+    json,
+    colors,
+    isLive,
+    get columns() {
+      return columns();
+    },
+    print(text) {
+      clear();
+      stdout.write(`${text}\n`);
+    },
+    printJson(value) {
+      clear();
+      stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
+    },
+    say(text) {
+      if (!json) note(printableLines(text));
+    },
+    warn: (text) => note(`${stderrColors.yellow('warning:')} ${printableLines(text)}`),
+    fail: (text) => note(`${stderrColors.red('error:')} ${printableLines(text)}`),
+    live(lines) {
+      if (!isLive) return;
+      // More lines than the terminal has could not be taken back.
+      const wanted = lines.slice(0, Math.max(1, sizeOr(24, stderr.rows) - 1)).map((line) => fit(line, columns()));
+      if (wanted.length === shown.length && wanted.every((line, index) => line === shown[index])) return;
+      // One write for the whole picture, so that it does not flicker.
+      stderr.write(clearing() + wanted.map((line) => `${stderrColors.dim(line)}\n`).join(''));
+      shown = wanted;
+    },
+  };
+}
+
+/** A pseudo terminal without a size reports 0. */
+function sizeOr(usual: number, told: number | undefined): number {
+  return told === undefined || told === 0 ? usual : told;
+}

@@ -1,0 +1,50 @@
+import { lookUpErrorCode } from 'temporal-file-conversion/contract';
+import type { ConversionApiError } from 'temporal-file-conversion/internal/api/errors';
+import { shellWord } from 'temporal-file-conversion/internal/batch/report/wording';
+import { CommandError } from '../command-error';
+
+/** What a person can do about a failed request; undefined for failures that may pass: a busy service, a time-out. */
+export function explainServiceFailure(
+  error: ConversionApiError,
+  { app, baseUrl }: { app: string; baseUrl: string },
+): CommandError | undefined {
+  const options = { cause: error };
+  if (error.code === 'SERVICE_UNREACHABLE') {
+    return new CommandError(
+      'SERVICE_UNREACHABLE',
+      [
+        `The conversion service of app ${app} can't be reached at ${baseUrl}. Start it (\`fileconv up\` runs the embedded one), or correct the app's base_url (\`fileconv config show\`).`,
+      ],
+      options,
+    );
+  }
+  if (error.code === 'UNREADABLE_RESPONSE' || isPageNotThere(error)) {
+    return new CommandError(
+      'SERVICE_UNUSABLE',
+      [`${error.message} Is ${baseUrl} a conversion service? Check base_url of app ${app} (\`fileconv config show\`).`],
+      options,
+    );
+  }
+  if (lookUpErrorCode(error.code)?.class === 'account') {
+    return new CommandError(
+      'ACCOUNT_REFUSED',
+      [`${error.message} Check the App ID and the token of app ${app} (\`fileconv config show\`).`],
+      options,
+    );
+  }
+  return undefined;
+}
+
+/** The warning about a request that was not answered in time; undefined for any other failure. */
+export function explainSilence(
+  error: ConversionApiError,
+  { app, baseUrl }: { app: string; baseUrl: string },
+): string | undefined {
+  if (error.code !== 'REQUEST_TIMEOUT') return undefined;
+  return `The conversion service of app ${app} does not answer the question about formats (${baseUrl}); conversions wait until it answers. What is broken: fileconv doctor --app ${shellWord(app)}`;
+}
+
+/** A web server that is no conversion service answers with a bare status, without an error of the API. */
+function isPageNotThere({ code, httpStatus = 0 }: ConversionApiError): boolean {
+  return code === `HTTP_${httpStatus}` && httpStatus >= 400 && httpStatus < 500 && ![408, 429].includes(httpStatus);
+}

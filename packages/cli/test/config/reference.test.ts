@@ -1,0 +1,43 @@
+import Ajv from 'ajv';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { parse } from 'smol-toml';
+
+const root = path.resolve(__dirname, '../../../..');
+const schemaFile = path.join(root, 'packages/cli/fileconv.schema.json');
+
+it('fileconv.schema.json and docs/configuration.md say what the schema of the configuration says', () => {
+  const script = path.join(root, 'scripts/config-reference.mjs');
+  const { status, stderr } = spawnSync(process.execPath, [script, '--check'], { encoding: 'utf8' });
+  expect([status, stderr]).toEqual([0, '']);
+});
+
+describe('an editor that knows fileconv.schema.json', () => {
+  const ajv = new Ajv({ validateFormats: false });
+  const check = ajv.compile(JSON.parse(readFileSync(schemaFile, 'utf8')) as object);
+
+  it.each([
+    'default_app = "a"\n[apps.a]\nbase_url = "https://a.example"\napp_id = "1"\ntoken_env = "T"',
+    '[policies]\nupload_deadline = "1.5 hours"\non_existing = "rename"\nmax_resubmissions = 0',
+    '[worker]\nmetrics_address = "[::1]:9464"\nshutdown_grace_seconds = 0.5',
+    '',
+  ])('accepts %j', (toml) => {
+    check(parse(toml));
+    expect(check.errors ?? []).toEqual([]);
+  });
+
+  it.each([
+    'task_queue = "a"',
+    '[worker]\ntask_que = "a"',
+    '[worker]\nmax_concurrent_activities = "7"',
+    '[service]\nport = 65536',
+    '[policies]\non_existing = "replace"',
+    '[policies]\nupload_deadline = 10',
+    '[policies]\nupload_deadline = "10"',
+    '[apps.a]\ntoken = "secret"',
+    '[apps."a.b"]\napp_id = "1"',
+  ])('refuses %j', (toml) => {
+    expect(check(parse(toml))).toBe(false);
+  });
+});

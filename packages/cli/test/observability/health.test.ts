@@ -1,0 +1,69 @@
+import { startHealthEndpoint } from '../../src/observability/health';
+import type { HealthEndpoint } from '../../src/observability/health';
+
+describe('the health endpoint of a process', () => {
+  let health: HealthEndpoint;
+
+  beforeEach(async () => {
+    health = await startHealthEndpoint({ address: '127.0.0.1:0' });
+  });
+  afterEach(() => health.close());
+
+  async function ask(path: string, method = 'GET') {
+    const answer = await fetch(`${health.url}${path}`, { method });
+    return { status: answer.status, text: (await answer.text()).trim() };
+  }
+
+  it('is not ready while the process starts, and alive all the same', async () => {
+    expect(await ask('/readyz')).toEqual({ status: 503, text: '{"status":"notReady","because":"it is starting"}' });
+    expect(await ask('/healthz')).toEqual({ status: 200, text: '{"status":"ok"}' });
+  });
+
+  it('is ready when nothing stands in the way, and names what does', async () => {
+    let obstacle: string | undefined;
+    health.begin(() => Promise.resolve(obstacle));
+    expect(await ask('/readyz')).toEqual({ status: 200, text: '{"status":"ready"}' });
+    obstacle = 'the sea is rough';
+    expect(await ask('/readyz?verbose')).toMatchObject({
+      status: 503,
+      text: expect.stringContaining(obstacle) as string,
+    });
+    obstacle = undefined;
+    expect((await ask('/readyz')).status).toBe(200);
+  });
+
+  it.each([
+    ['rejects', () => Promise.reject(new Error('secret'))],
+    [
+      'throws',
+      () => {
+        throw new Error('secret');
+      },
+    ],
+  ])('is not ready, and still there, when the question %s', async (_how, find) => {
+    health.begin(find);
+    expect(await ask('/readyz')).toEqual({ status: 503, text: '{"status":"notReady","because":"it can\'t tell"}' });
+  });
+
+  it('is not ready once it is drained, also for whoever asked before', async () => {
+    let tell = (): void => undefined;
+    const looked = new Promise<void>((begun) => {
+      health.begin(() => {
+        begun();
+        return new Promise((resolve) => (tell = () => resolve(undefined)));
+      });
+    });
+    const asked = ask('/readyz');
+    await looked;
+    health.drain();
+    tell();
+    expect(await asked).toMatchObject({ status: 503, text: expect.stringContaining('it is draining') as string });
+    expect((await ask('/healthz')).status).toBe(200);
+  });
+
+  it('answers HEAD, and no other method and no other path', async () => {
+    expect(await ask('/healthz', 'HEAD')).toEqual({ status: 200, text: '' });
+    expect((await ask('/readyz', 'POST')).status).toBe(405);
+    expect((await ask('/metrics')).status).toBe(404);
+  });
+});

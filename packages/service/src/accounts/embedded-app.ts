@@ -1,0 +1,60 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { readOrCreateFile, replaceFile } from 'temporal-file-conversion/internal/storage/replace-file';
+import { z } from 'zod';
+import { messageOf } from '../shared/caught';
+import { hashToken, type ServiceApp } from './account';
+
+/** The name of that app; no other may have it. */
+export const embeddedAppName = 'embedded';
+
+/**
+ * Where that app may be called back, unless the accounts file says otherwise: on this machine, where whoever has its token can reach
+ * everything anyway.
+ */
+export const embeddedCallbackHosts: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
+
+const appSchema = z.object({ name: z.string(), appId: z.guid(), tokenSha256: z.string().regex(/^[0-9a-f]{64}$/) });
+
+export interface EmbeddedApp {
+  app: ServiceApp;
+  appId: string;
+  /** File with the token, readable by its owner only. */
+  tokenFile: string;
+}
+
+/**
+ * The app under which this machine uses its own service: made once in `dataDir`, the same ever after. Several processes may
+ * ask at once and get the same one.
+ */
+export async function ensureEmbeddedApp(dataDir: string): Promise<EmbeddedApp> {
+  const folder = path.resolve(dataDir);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const tokenFile = path.join(folder, 'embedded-app.token');
+  const appFile = path.join(folder, 'embedded-app.json');
+  const token = (await readOrCreateFile(tokenFile, () => `${randomBytes(32).toString('base64url')}\n`)).trim();
+  if (token === '') {
+    throw new Error(`${tokenFile}: is empty; write a token into it, or remove it and a new one is made`);
+  }
+  const tokenSha256 = hashToken(token);
+  const created: ServiceApp = { name: embeddedAppName, appId: randomUUID(), tokenSha256 };
+  const stored = parseApp(await readOrCreateFile(appFile, () => `${JSON.stringify(created, null, 2)}\n`), appFile);
+  // Whoever replaces the token keeps the app and its files.
+  const app = { ...stored, tokenSha256 };
+  if (stored.tokenSha256 !== tokenSha256)
+    await replaceFile(appFile, `${JSON.stringify(app, null, 2)}\n`, { mode: 0o600 });
+  return { app, appId: app.appId, tokenFile };
+}
+
+function parseApp(text: string, file: string): z.infer<typeof appSchema> {
+  let problem: string;
+  try {
+    const parsed = appSchema.safeParse(JSON.parse(text));
+    if (parsed.success) return parsed.data;
+    problem = `${parsed.error.issues[0]?.path.join('.') ?? ''} is missing or wrong`;
+  } catch (error) {
+    problem = `not valid JSON: ${messageOf(error)}`;
+  }
+  throw new Error(`${file}: ${problem}; restore it, or remove it and the service begins with a new app`);
+}

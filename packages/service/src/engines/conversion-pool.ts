@@ -1,0 +1,192 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { messageOf } from '../shared/caught';
+import { type ConversionOutcome, conversionOutcomeSchema, type ConversionRequest } from './conversion';
+
+/** How long a process beyond the first waits for work before it ends and gives its memory back. */
+const idleTimeoutMs = 60_000;
+
+export type PoolOutcome =
+  | ConversionOutcome
+  /** The pool was closed under it; the conversion has to run again. */
+  | { status: 'interrupted' };
+
+/**
+ * Processes that convert. They start with the first conversion, so that a service starts at once; one stays warm. Processes and not
+ * threads, because nothing else ends native code or takes back its memory, and a crash of an engine ends no more than its process.
+ */
+export class ConversionPool {
+  readonly #maxMemoryBytes: number;
+  readonly #all = new Set<ConversionProcess>();
+  /** The one that worked last is taken first, so that the others can grow cold. */
+  readonly #idle: { process: ConversionProcess; timer: NodeJS.Timeout }[] = [];
+  #closed = false;
+
+  constructor({ maxMemoryBytes }: { maxMemoryBytes: number }) {
+    this.#maxMemoryBytes = maxMemoryBytes;
+  }
+
+  /** Converts one file. Never throws: whatever happens to the process is an outcome. */
+  async convert(request: ConversionRequest): Promise<PoolOutcome> {
+    if (this.#closed) return { status: 'interrupted' };
+    const process = this.#take();
+    const ending = await process.convert(request);
+    if (this.#isClosed()) return { status: 'interrupted' };
+    if (ending.by === 'answer' && !ending.outcome.worn) this.#release(process);
+    else await this.#end(process);
+    return this.#describe(ending, request);
+  }
+
+  /** Ends all processes; what they were converting is interrupted. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const { timer } of this.#idle) clearTimeout(timer);
+    await Promise.all([...this.#all].map((process) => this.#end(process)));
+  }
+
+  #isClosed(): boolean {
+    return this.#closed;
+  }
+
+  #take(): ConversionProcess {
+    for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) {
+      clearTimeout(idle.timer);
+      if (!idle.process.hasEnded) return idle.process;
+      this.#all.delete(idle.process);
+    }
+    const started = new ConversionProcess({ maxMemoryBytes: this.#maxMemoryBytes });
+    this.#all.add(started);
+    return started;
+  }
+
+  #release(process: ConversionProcess): void {
+    const timer = setTimeout(() => this.#retire(process), idleTimeoutMs);
+    timer.unref();
+    this.#idle.push({ process, timer });
+  }
+
+  #retire(process: ConversionProcess): void {
+    if (this.#all.size <= 1) return;
+    const index = this.#idle.findIndex((idle) => idle.process === process);
+    if (index !== -1) this.#idle.splice(index, 1);
+    void this.#end(process);
+  }
+
+  async #end(process: ConversionProcess): Promise<void> {
+    await process.kill();
+    this.#all.delete(process);
+  }
+
+  #describe(ending: ProcessEnding, { timeoutMs }: ConversionRequest): ConversionOutcome {
+    if (ending.by === 'answer') return ending.outcome;
+    const failed = (message: string) => ({ worn: true, status: 'failed' as const, message });
+    if (ending.by === 'timeout') {
+      return failed(`The conversion took longer than ${describeTime(timeoutMs)} and was ended.`);
+    }
+    switch (ending.signal) {
+      // The watchdog of the process or the system's own, and V8 that finds no memory.
+      case 'SIGKILL':
+      case 'SIGABRT':
+        return failed(
+          `The conversion needs more than the ${Math.floor(this.#maxMemoryBytes / 1024 / 1024)} MiB of memory that it may use and was ended. Split the file, or make it smaller.`,
+        );
+      case 'SIGSEGV':
+      case 'SIGBUS':
+      case 'SIGILL':
+      case 'SIGFPE':
+      case 'SIGTRAP':
+        return failed(`The engine crashed on this file (${ending.signal}); the file may be damaged.`);
+      default:
+        return {
+          worn: true,
+          status: 'broken',
+          message: `The conversion process ended unexpectedly (${ending.reason}); the service may have to be installed again.`,
+        };
+    }
+  }
+}
+
+function describeTime(ms: number): string {
+  return ms < 1000 ? `${ms} ms` : `${Math.round(ms / 1000)} s`;
+}
+
+/**
+ * A process can only run compiled code, while tests import the source; `src` and `dist` lie equally deep, so
+ * that this path is right from both.
+ */
+const processFile = path.resolve(__dirname, '../../dist/engines/conversion-process.js');
+
+/** How a conversion ended: by an answer, or with its process. */
+type ProcessEnding =
+  | { by: 'answer'; outcome: ConversionOutcome }
+  | { by: 'timeout' }
+  | { by: 'exit'; signal: NodeJS.Signals | null; reason: string };
+
+/** A process that converts one file at a time. */
+class ConversionProcess {
+  readonly #child: ChildProcess;
+  readonly #exited: Promise<void>;
+  #settle: ((ending: ProcessEnding) => void) | undefined;
+  /** Set as soon as the process must not be used any more. */
+  #ended: Exclude<ProcessEnding, { by: 'answer' }> | undefined;
+
+  constructor({ maxMemoryBytes }: { maxMemoryBytes: number }) {
+    // Half for JavaScript, because most of what engines need lies outside of it.
+    const heapMiB = Math.max(64, Math.floor(maxMemoryBytes / 2 / 1024 / 1024));
+    this.#child = fork(processFile, [String(maxMemoryBytes), String(process.pid)], {
+      // V8 takes each growth of a large WebAssembly memory for memory pressure and begins to mark the whole heap, and pandoc's memory
+      // grows in small steps. Marked in other threads too, that is some 30 collections in the first conversions in place of 8.
+      execArgv: [`--max-old-space-size=${heapMiB}`, '--no-concurrent-marking'],
+      // Nothing of the environment reaches code that works on files from outside; user fonts are looked for below HOME.
+      env: { HOME: homedir() },
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      // Ctrl-C is for the service, which decides what becomes of its conversions.
+      detached: true,
+    });
+    this.#exited = new Promise((resolve) => {
+      const end = (reason: string, signal: NodeJS.Signals | null = null): void => {
+        this.#ended ??= { by: 'exit', signal, reason };
+        this.#settle?.(this.#ended);
+        resolve();
+      };
+      this.#child.once('exit', (code, signal) => end(signal ?? `exit code ${code ?? '?'}`, signal));
+      // Without a pid it could not be started, and no exit follows.
+      this.#child.on('error', (error) => {
+        if (this.#child.pid === undefined) end(messageOf(error));
+      });
+    });
+    this.#child.on('message', (message) => {
+      if (!this.#ended) this.#settle?.({ by: 'answer', outcome: conversionOutcomeSchema.parse(message) });
+    });
+  }
+
+  get hasEnded(): boolean {
+    return this.#ended !== undefined;
+  }
+
+  /** Converts one file. When this resolves, the process does nothing more: it has answered, or it is dead. */
+  async convert(request: ConversionRequest): Promise<ProcessEnding> {
+    if (this.#ended) return this.#ended;
+    const clock = setTimeout(() => {
+      this.#ended ??= { by: 'timeout' };
+      this.#child.kill('SIGKILL');
+    }, request.timeoutMs);
+    try {
+      return await new Promise<ProcessEnding>((settle) => {
+        this.#settle = settle;
+        // A message that does not arrive is followed by the exit.
+        this.#child.send(request, () => undefined);
+      });
+    } finally {
+      clearTimeout(clock);
+      this.#settle = undefined;
+    }
+  }
+
+  /** Ends the process, whatever it is doing, and waits until it is gone. */
+  async kill(): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await this.#exited;
+  }
+}

@@ -1,0 +1,158 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Account, RateClass } from '../accounts/account';
+import type { Accounts } from '../accounts/accounts';
+import { taskPathOf } from '../shared/api-version';
+import { TaskError } from '../shared/task-error';
+
+/** What a route is to admission. */
+export interface AskedEndpoint {
+  /** `v1/convert/file`. */
+  readonly endpoint: string;
+  readonly rateClass: RateClass;
+}
+
+/**
+ * Who may ask, and how often. Decided before a body is read, so that a stranger's upload never touches the disk. An app has a
+ * window for each class of endpoints; whoever is no app has one for its address, unknown paths and wrong methods included.
+ */
+export class Admission {
+  readonly #accounts: Accounts;
+  readonly #apps = new RateLimiter();
+  readonly #anonymous = new RateLimiter();
+  readonly #admitted = new WeakMap<FastifyRequest, Account>();
+
+  constructor(accounts: Accounts) {
+    this.#accounts = accounts;
+  }
+
+  /** Lets the request of an app through, or returns why not; the rate-limit headers are on the reply either way. */
+  admit(request: FastifyRequest, reply: FastifyReply, { endpoint, rateClass }: AskedEndpoint): TaskError | undefined {
+    const app = this.#identify(request);
+    if (app instanceof TaskError) return this.admitAnonymous(request, reply) ?? app;
+    const { windowSeconds, [rateClass]: limit } = app.rateLimits;
+    const refusal = report(reply, this.#apps.take(`${app.appId}/${rateClass}`, { limit, windowSeconds }));
+    if (refusal) return refusal;
+    if (app.plan === 'free') return new TaskError('FREE_PLAN_DISALLOWED');
+    if (app.freeApp?.disabledEndpoints.has(taskPathOf(endpoint)) === true)
+      return new TaskError('DISABLED_FOR_FREE_APP');
+    this.#admitted.set(request, app);
+    return undefined;
+  }
+
+  /** Counts a request that belongs to no app; returns an error when its address has sent too many. */
+  admitAnonymous({ ip }: FastifyRequest, reply: FastifyReply): TaskError | undefined {
+    return report(reply, this.#countAnonymous(ip));
+  }
+
+  /** The same for what cannot be read as a request: the headers of its answer, and an error when it was too many. */
+  admitUnreadable(ip: string): { headers: Record<string, number>; refusal: TaskError | undefined } {
+    const state = this.#countAnonymous(ip);
+    return { headers: headersOf(state), refusal: refusalOf(state) };
+  }
+
+  #countAnonymous(ip: string): RateState {
+    const { windowSeconds, requests } = this.#accounts.anonymous;
+    return this.#anonymous.take(ip, { limit: requests, windowSeconds });
+  }
+
+  /** The app of a request that was let through. */
+  appOf(request: FastifyRequest): Account {
+    const app = this.#admitted.get(request);
+    if (!app) throw new TaskError('MISSING_AUTHORIZATION_HEADER');
+    return app;
+  }
+
+  #identify({ headers }: FastifyRequest): Account | TaskError {
+    try {
+      return this.#accounts.authenticate(headers.authorization);
+    } catch (error) {
+      if (error instanceof TaskError) return error;
+      throw error;
+    }
+  }
+}
+
+function report(reply: FastifyReply, state: RateState): TaskError | undefined {
+  void reply.headers(headersOf(state));
+  return refusalOf(state);
+}
+
+/** Every answer carries the headers of section "Limits"; RETRY-AFTER only the one that was too many. */
+function headersOf({ limit, remaining, resetSeconds, exceeded }: RateState): Record<string, number> {
+  return {
+    'x-ratelimit-limit': limit,
+    'x-ratelimit-remaining': remaining,
+    'x-ratelimit-reset': resetSeconds,
+    ...(exceeded && { 'retry-after': resetSeconds }),
+  };
+}
+
+function refusalOf({ resetSeconds, exceeded }: RateState): TaskError | undefined {
+  return exceeded ? new TaskError('TOO_MANY_REQUESTS', { subject: String(resetSeconds) }) : undefined;
+}
+
+/** Section "Limits": fixed windows, kept in memory. */
+
+interface RateState {
+  readonly limit: number;
+  readonly remaining: number;
+  /** Whole seconds after which the window is over for certain. */
+  readonly resetSeconds: number;
+  /** This request was one too many. */
+  readonly exceeded: boolean;
+}
+
+interface Window {
+  endsAt: number;
+  used: number;
+}
+
+const maxWindows = 10_000;
+
+/** Counts requests by key. A window begins with the first request after the last one; its limit may change while it runs. */
+export class RateLimiter {
+  readonly #windows = new Map<string, Window>();
+  readonly #now: () => number;
+
+  /** `now` in milliseconds, from a clock that is never set back. */
+  constructor(now: () => number = () => performance.now()) {
+    // Whole milliseconds: with fractions a window of 2 s may be a hair longer, and told as 3.
+    this.#now = () => Math.floor(now());
+  }
+
+  /** Counts one request. A request beyond the limit is not counted: it changes nothing. */
+  take(key: string, { limit, windowSeconds }: { limit: number; windowSeconds: number }): RateState {
+    const now = this.#now();
+    const window = this.#windowAt(key, now, windowSeconds * 1000);
+    const exceeded = window.used >= limit;
+    if (!exceeded) window.used += 1;
+    return {
+      limit,
+      remaining: Math.max(0, limit - window.used),
+      resetSeconds: Math.max(1, Math.ceil((window.endsAt - now) / 1000)),
+      exceeded,
+    };
+  }
+
+  #windowAt(key: string, now: number, lengthMs: number): Window {
+    const found = this.#windows.get(key);
+    if (found && now < found.endsAt) {
+      // A window that was made shorter meanwhile is.
+      found.endsAt = Math.min(found.endsAt, now + lengthMs);
+      return found;
+    }
+    const window = { endsAt: now + lengthMs, used: 0 };
+    this.#windows.delete(key);
+    this.#windows.set(key, window);
+    if (this.#windows.size > maxWindows) this.#makeRoom(now);
+    return window;
+  }
+
+  /** Windows stand in the order in which they began. */
+  #makeRoom(now: number): void {
+    for (const [key, { endsAt }] of this.#windows) {
+      if (endsAt > now && this.#windows.size <= maxWindows) return;
+      this.#windows.delete(key);
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto';
+import type { Account } from '../../accounts/account';
+import { extensionOf, sanitizeFileName } from '../../files/file-name';
+import type { ServiceLimits } from '../../shared/limits';
+import { TaskError } from '../../shared/task-error';
+import { type AnsweredTask, formatTime, resultJson } from '../../tasks/answer';
+import type { AnyTaskData } from '../../tasks/request-data';
+import type { NewTask } from '../../tasks/task-store';
+import type { ServiceContext, TaskRequest } from './endpoint';
+
+export interface ReceivedFile {
+  /** Where the bytes are, not yet under the id of a task. */
+  readonly part: string;
+  readonly size: number;
+  readonly sha256: string;
+  readonly fileName: string;
+  /** The limit cut it off. */
+  readonly truncated: boolean;
+  /** Of the whole request; 0 when it does not say. */
+  readonly declaredBytes: number;
+  /** When the request came. */
+  readonly receivedAt: number;
+}
+
+/** `v1/upload/file`: keeps a received file as the first task of a job. Takes over the file only when it does not throw. */
+export async function keepUpload(
+  { app, endpoint, data, payload, file }: TaskRequest<AnyTaskData> & { file: ReceivedFile },
+  { store, files, catalog, limits }: ServiceContext,
+): Promise<AnsweredTask> {
+  if (file.truncated) throw tooLarge(uploadLimitOf(app, limits), file.declaredBytes);
+  if (file.size === 0) throw new TaskError('EMPTY_FILE');
+  const name = sanitizeFileName(file.fileName);
+  const extension = extensionOf(name);
+  const isAllowed = app.allowedExtensions?.has(extension) ?? true;
+  if (!isAllowed || !catalog.ofExtension(extension)) throw new TaskError('NOT_VALID_EXTENSION', { subject: extension });
+  if (app.registeredHashes && !app.registeredHashes.has(file.sha256)) throw new TaskError('ONLY_DEVELOPMENT_REQUEST');
+
+  const id = randomUUID();
+  await files.keepUpload(file.part, id);
+  const now = Date.now();
+  const expiresAt = now + app.uploadLifetimeMs;
+  const output = { connector: id, name, size: file.size, expires_at: formatTime(expiresAt) };
+  const task: NewTask & { result: string } = {
+    id,
+    app: app.appId,
+    endpoint,
+    status: 'completed',
+    payload,
+    result: resultJson({ output }),
+    fileName: name,
+    fileSize: file.size,
+    fileSha256: file.sha256,
+    expiresAt,
+    callback: data.callback ?? null,
+    createdAt: file.receivedAt,
+    startedAt: file.receivedAt,
+    completedAt: now,
+  };
+  try {
+    store.insert(task);
+  } catch (error) {
+    const kept = files.pathOf(task);
+    if (kept !== undefined) await files.discard(kept);
+    throw error;
+  }
+  return task;
+}
+
+/** With the limit and what there is in KB. The request is little larger than its file. */
+export function tooLarge(limit: number, requestBytes: number): TaskError {
+  const limitKb = String(Math.floor(limit / 1024));
+  const reason = requestBytes === 0 ? undefined : `it has ${Math.ceil(requestBytes / 1024)} KB`;
+  return new TaskError('LIMIT_UPLOAD_SIZE', { subject: limitKb, reason });
+}
+
+/** Bytes that one upload may have. */
+export function uploadLimitOf(app: Account, { maxUploadBytes }: Pick<ServiceLimits, 'maxUploadBytes'>): number {
+  return Math.min(app.maxUploadBytes ?? maxUploadBytes, maxUploadBytes);
+}

@@ -1,0 +1,187 @@
+import { readFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import path from 'node:path';
+import formbody from '@fastify/formbody';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Log } from 'temporal-file-conversion/internal/shared/log';
+import type { Accounts } from '../accounts/accounts';
+import { addFaultHooks } from '../faults/fault-hooks';
+import type { Faults } from '../faults/faults';
+import { latestOf, pathsOf } from '../shared/api-version';
+import { inspectError, messageOf } from '../shared/caught';
+import type { ServiceLimits } from '../shared/limits';
+import type { ServiceMetrics } from '../shared/service-metrics';
+import { TaskError } from '../shared/task-error';
+import { statusOf } from '../tasks/answer';
+import { fieldProblem, tooManyFields, tooMuchData, unreadableForm } from '../tasks/request-problems';
+import { Admission } from './admission';
+import type { ServiceContext } from './endpoints/endpoint';
+import { MultipartForm, readMultipartForm } from './form';
+import { sendJson, sendRefusal } from './reply';
+import { addTaskRoutes, addUploadRoute } from './task-routes';
+import {
+  describeSlowBody,
+  describeUnreadable,
+  pathOfUnknownMethod,
+  refuseConnection,
+  watchBody,
+} from './unreadable-request';
+import { registerUploadForms } from './upload-route';
+
+/** The build makes it of `openapi/description.ts`; `src` and `dist` lie equally deep, so that this path is right from both. */
+const descriptionFile = path.resolve(__dirname, '../../dist/openapi.json');
+
+interface ServerOptions {
+  context: ServiceContext;
+  accounts: Accounts;
+  /** Versions of the API, each with every endpoint. */
+  versions: readonly string[];
+  faults: Faults;
+  metrics: ServiceMetrics | undefined;
+  log: Log;
+}
+
+/** The HTTP side: admission, forms, errors, and the way from a path to its endpoint. */
+export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
+  const { context, accounts, versions, faults, metrics, log } = options;
+  const admission = new Admission(accounts);
+  const paths = pathsOf(versions);
+  const { limits } = context;
+  const { maxDataBytes } = limits;
+  const server = fastify({
+    bodyLimit: maxDataBytes,
+    logger: false,
+    // The body has a limit of another kind.
+    requestTimeout: 0,
+    http: {
+      requireHostHeader: false,
+      headersTimeout: limits.headersTimeoutMs,
+      connectionsCheckingInterval: Math.min(5_000, Math.ceil(limits.headersTimeoutMs / 2)),
+    },
+    return503OnClosing: false,
+    clientErrorHandler: refuseUnreadable,
+    // A path that cannot be decoded is one that does not exist.
+    frameworkErrors: (_error, request, reply) => {
+      void sendRefusal(reply, refuseUnknown(request, reply), context);
+    },
+  });
+  // What Node would answer by itself.
+  server.server.on('checkExpectation', (request, response) => server.server.emit('request', request, response));
+  server.server.on('connect', ({ socket }: IncomingMessage) => refuse(socket, new TaskError('POST_METHOD_ALLOWED')));
+  server.addHook('onRequest', (request, reply, done) => {
+    const { bodyTimeoutMs } = limits;
+    const refuse = (): void => {
+      const error = new TaskError('INVALID_FIELD', { message: describeSlowBody(bodyTimeoutMs) });
+      void sendRefusal(reply.header('connection', 'close'), error, context);
+    };
+    watchBody(request, reply, { bodyTimeoutMs, refuse });
+    done(admit(request, reply));
+  });
+  addFaultHooks(server, { faults, appOf: (request) => admission.appOf(request) });
+  // Not Fastify's own log, whose lines hold the URL.
+  server.addHook('onResponse', ({ routeOptions }, { statusCode: status, elapsedTime }, done) => {
+    const { endpoint } = routeOptions.config.asked ?? {};
+    metrics?.answered({ endpoint, status, seconds: elapsedTime / 1_000 });
+    log('request answered', { level: 'debug', endpoint, status, durationMs: Math.round(elapsedTime) });
+    done();
+  });
+  server.setErrorHandler((error, request, reply) => {
+    let cause = error;
+    try {
+      const known = toTaskError(error, limits);
+      if (known) return sendRefusal(reply, known, context);
+    } catch (failure) {
+      cause = failure;
+    }
+    log(`${request.routeOptions.url ?? 'request'} failed: ${inspectError(cause).stack ?? String(cause)}`, {
+      level: 'error',
+    });
+    return sendRefusal(reply, new TaskError('INTERNAL_SERVER_ERROR'), context);
+  });
+  await addFormParsers(server, maxDataBytes);
+  // The one thing that the service tells without a token.
+  server.get('/openapi.json', { config: { open: true } }, async (_request, reply) =>
+    sendJson(reply, 200, await readFile(descriptionFile, 'utf8')),
+  );
+  const latest = latestOf(versions);
+  for (const version of versions) addTaskRoutes(server, { version, latest, admission, context });
+  await server.register(async (scope) => {
+    scope.removeContentTypeParser('multipart/form-data');
+    await registerUploadForms(scope, limits);
+    for (const version of versions) addUploadRoute(scope, { version, latest, admission, context });
+  });
+  return server;
+
+  function admit(request: FastifyRequest, reply: FastifyReply): TaskError | undefined {
+    const { asked, open } = request.routeOptions.config;
+    if (asked) return admission.admit(request, reply, asked);
+    return open === true ? admission.admitAnonymous(request, reply) : refuseUnknown(request, reply);
+  }
+
+  /** No endpoint has this path, or not with this method. */
+  function refuseUnknown(request: FastifyRequest, reply: FastifyReply): TaskError {
+    const refusal = admission.admitAnonymous(request, reply);
+    if (refusal) return refusal;
+    const unknown = unknownPath(request.url);
+    if (unknown) return unknown;
+    void reply.header('allow', 'POST');
+    return new TaskError('POST_METHOD_ALLOWED');
+  }
+
+  function unknownPath(url: string): TaskError | undefined {
+    return paths.has(url.split('?')[0] ?? '') ? undefined : new TaskError('NOT_FOUND');
+  }
+
+  function refuseUnreadable(error: Error & { rawPacket?: unknown }, socket: Socket): void {
+    if (inspectError(error).code === 'ECONNRESET') {
+      socket.destroy();
+      return;
+    }
+    const asked = pathOfUnknownMethod(error);
+    const reason = asked === undefined ? undefined : (unknownPath(asked) ?? new TaskError('POST_METHOD_ALLOWED'));
+    refuse(socket, reason ?? describeUnreadable(error, limits.headersTimeoutMs));
+  }
+
+  function refuse(socket: Socket, error: TaskError): void {
+    const { headers, refusal = error } = admission.admitUnreadable(socket.remoteAddress ?? '');
+    metrics?.answered({ endpoint: undefined, status: statusOf(refusal.code), seconds: 0 });
+    const allow = refusal.code === 'POST_METHOD_ALLOWED' ? { allow: 'POST' } : {};
+    refuseConnection(socket, { error: refusal, headers: { ...headers, ...allow } });
+  }
+}
+
+async function addFormParsers(server: FastifyInstance, maxDataBytes: number): Promise<void> {
+  server.removeAllContentTypeParsers();
+  await server.register(formbody, { bodyLimit: maxDataBytes });
+  server.addContentTypeParser(
+    'multipart/form-data',
+    { parseAs: 'buffer', bodyLimit: maxDataBytes },
+    (request, body: Buffer, done) => {
+      let form: MultipartForm;
+      try {
+        form = new MultipartForm(readMultipartForm(body, request.headers['content-type'] ?? ''));
+      } catch (error) {
+        done(error instanceof TaskError ? error : unreadableForm(messageOf(error)));
+        return;
+      }
+      done(null, form);
+    },
+  );
+  // Any other kind of body has no field named data, and the endpoint says so in the document's words.
+  server.addContentTypeParser('*', (_request, payload, done) => {
+    payload.resume();
+    done(null, undefined);
+  });
+}
+
+/** The document's error for what went wrong, or undefined when it is the service's own fault. */
+function toTaskError(error: unknown, { maxDataBytes, maxFormFields }: ServiceLimits): TaskError | undefined {
+  if (error instanceof TaskError) return error;
+  const { code, message = '', statusCode = 500 } = inspectError(error);
+  if (code === 'FST_FILES_LIMIT') return fieldProblem('wrongType', 'file');
+  if (code === 'FST_FIELDS_LIMIT' || code === 'FST_PARTS_LIMIT') return tooManyFields(maxFormFields);
+  if (statusCode === 413) return tooMuchData(maxDataBytes);
+  // A form that cannot be read: cut off, malformed.
+  return statusCode >= 400 && statusCode < 500 ? unreadableForm(message) : undefined;
+}

@@ -1,0 +1,91 @@
+import { STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { inspectError } from '../shared/caught';
+import { TaskError } from '../shared/task-error';
+import { errorJson, statusOf } from '../tasks/answer';
+
+/** What Node refuses by itself because it is no HTTP request is refused here, in the document's shape and with its headers. So is a body that comes too slowly. */
+
+/** Time for the answer to leave before the connection is cut under the rest of what comes. */
+const answerGraceMs = 500;
+
+interface Refusal {
+  readonly error: TaskError;
+  readonly headers: Readonly<Record<string, string | number>>;
+}
+
+const answered = new WeakSet<Duplex>();
+
+/** Answers on the bare connection and closes it. */
+export function refuseConnection(socket: Duplex, { error, headers }: Refusal): void {
+  if (!socket.writable || answered.has(socket)) return;
+  answered.add(socket);
+  const status = statusOf(error.code);
+  const json = errorJson(error);
+  const all = {
+    ...headers,
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(json),
+    connection: 'close',
+  };
+  const head = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.on('error', () => undefined);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${head.join('')}\r\n${json}`);
+  setTimeout(() => socket.destroy(), answerGraceMs).unref();
+}
+
+/** The path of a request whose method alone cannot be read. */
+export function pathOfUnknownMethod(error: Error & { rawPacket?: unknown }): string | undefined {
+  if (inspectError(error).code !== 'HPE_INVALID_METHOD' || !Buffer.isBuffer(error.rawPacket)) return undefined;
+  return /^[\w!#$%&'*+.^`|~-]+ (\S+) HTTP\/1\.\d\r?\n/.exec(error.rawPacket.toString('latin1', 0, 4_096))?.[1];
+}
+
+/** Why Node could not read it. */
+export function describeUnreadable(error: Error, headersTimeoutMs: number): TaskError {
+  const { code = '', message = '' } = inspectError(error);
+  return new TaskError('INVALID_FIELD', { message: reasonOf(code, message, headersTimeoutMs) });
+}
+
+function reasonOf(code: string, message: string, headersTimeoutMs: number): string {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return 'The headers of the request are larger than 16 KiB.';
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return `The headers of the request came too slowly: they must be complete after ${headersTimeoutMs / 1000} s.`;
+    default:
+      return `The request could not be read: ${message.replace(/^Parse Error: /, '') || code}.`;
+  }
+}
+
+/** Far below what any connection manages, far above what somebody sends who only wants to keep connections busy. */
+const leastBytes = 64 * 1024;
+
+/**
+ * Gives up on a body that neither ends nor brings another 64 KiB within the time: `refuse` may answer, then the connection is
+ * cut. A limit on the whole body would be one on the size of uploads, and one on silence alone allows a byte a minute.
+ */
+export function watchBody(
+  { raw }: FastifyRequest,
+  reply: FastifyReply,
+  { bodyTimeoutMs, refuse }: { bodyTimeoutMs: number; refuse: () => void },
+): void {
+  const { socket } = raw;
+  let received = socket.bytesRead;
+  const timer = setInterval(() => {
+    if (!raw.complete && socket.bytesRead - received >= leastBytes) {
+      received = socket.bytesRead;
+      return;
+    }
+    clearInterval(timer);
+    if (raw.complete) return;
+    if (!reply.sent) refuse();
+    setTimeout(() => raw.destroy(), answerGraceMs);
+  }, bodyTimeoutMs);
+  timer.unref();
+  raw.once('close', () => clearInterval(timer));
+}
+
+export function describeSlowBody(bodyTimeoutMs: number): string {
+  return `The body of the request came too slowly: it must end, or bring another ${leastBytes / 1024} KiB, every ${bodyTimeoutMs / 1000} s.`;
+}

@@ -1,0 +1,178 @@
+import { availableParallelism } from 'node:os';
+
+/**
+ * A limit of the service. What is declared here is all there is to it: the options of the service and their checks follow, and so do
+ * the keys of `fileconv.toml`, their defaults and their documentation.
+ */
+export interface Limit {
+  /** Under `[service]` of `fileconv.toml`. A time is in seconds or in days there, as the key says, and in milliseconds as an option. */
+  readonly key: string;
+  /** Completes the row of the key in `docs/configuration.md`. */
+  readonly description: string;
+  /** In the unit of the key, as are the bounds. */
+  readonly default: number;
+  /** Default 1. */
+  readonly least?: number;
+  /** Without it the key takes any number of bytes, or of seconds with a fraction. */
+  readonly most?: number;
+  /** What the default is, when it is not the same everywhere. */
+  readonly absent?: string;
+}
+
+const MiB = 1024 ** 2;
+const GiB = 1024 ** 3;
+
+/** What one caller, one file or one conversion may take of the service and its machine. */
+export const serviceLimits = {
+  /** Without the time that a conversion waits for an engine. */
+  conversionTimeoutMs: {
+    key: 'conversion_timeout_seconds',
+    description: 'limit of one conversion; its process is then killed',
+    default: 120,
+  },
+  conversionConcurrency: {
+    key: 'conversion_concurrency',
+    description: 'conversions at a time',
+    default: Math.min(256, availableParallelism()),
+    absent: 'one a core',
+    most: 256,
+  },
+  maxConversionMemoryBytes: {
+    key: 'max_conversion_memory_bytes',
+    description: 'memory of one conversion with its engine; documents need at least 512 MiB',
+    default: 2 * GiB,
+    least: 128 * MiB,
+  },
+  maxUploadBytes: {
+    key: 'max_upload_bytes',
+    description: 'size of one file; the engines read no more',
+    default: 256 * MiB,
+  },
+  maxDataBytes: { key: 'max_data_bytes', description: 'size of a form without its file', default: MiB },
+  maxFormFields: { key: 'max_form_fields', description: 'fields of a form', default: 20, most: 1_000 },
+  maxDataDepth: {
+    key: 'max_data_depth',
+    description: 'nesting of the JSON in the field `data`',
+    default: 32,
+    least: 3,
+    most: 1_000,
+  },
+  headersTimeoutMs: {
+    key: 'headers_timeout_seconds',
+    description: 'time for the headers of a request',
+    default: 20,
+  },
+  bodyTimeoutMs: {
+    key: 'body_timeout_seconds',
+    description: 'time for the body of a request, and for each further 64 KiB of it',
+    default: 60,
+  },
+  maxStoredBytes: {
+    key: 'max_stored_bytes',
+    description:
+      'all uploads and outputs together; beyond it requests get `INTERNAL_SERVER_ERROR`, which clients retry',
+    default: 50 * GiB,
+  },
+  minFreeBytes: {
+    key: 'min_free_bytes',
+    description: 'space that uploads and outputs leave free on the disk',
+    default: 256 * MiB,
+    least: 0,
+  },
+  cleanupIntervalMs: {
+    key: 'cleanup_interval_seconds',
+    description: 'between two removals of expired files and old tasks',
+    default: 300,
+  },
+  taskRetentionMs: {
+    key: 'task_retention_days',
+    description: 'how long a completed task can be queried',
+    default: 30,
+    most: 36_500,
+  },
+} as const satisfies Readonly<Record<string, Limit>>;
+
+/** How callbacks are delivered. Fifteen attempts take six hours or more: the night in which somebody repairs the receiver. */
+export const callbackLimits = {
+  /** From the name of the host to the end of the answer. */
+  timeoutMs: {
+    key: 'callback_timeout_seconds',
+    description: 'one attempt to deliver a callback',
+    default: 15,
+  },
+  maxAttempts: {
+    key: 'callback_max_attempts',
+    description: 'attempts to deliver a callback, in all',
+    default: 15,
+    most: 1_000,
+  },
+  firstRetryMs: {
+    key: 'callback_first_retry_seconds',
+    description: 'pause after the first failed attempt; it doubles each time. A RETRY-AFTER is waited for in full',
+    default: 10,
+  },
+  maxRetryMs: {
+    key: 'callback_max_retry_seconds',
+    description: 'longest pause between two attempts',
+    default: 3_600,
+  },
+  maxAgeMs: {
+    key: 'callback_deadline_seconds',
+    description: 'from the end of the task to the last attempt',
+    default: 86_400,
+    most: 30 * 86_400,
+  },
+} as const satisfies Readonly<Record<string, Limit>>;
+
+/** Times are in milliseconds. */
+export type ServiceLimits = { [Name in keyof typeof serviceLimits]: number };
+export type CallbackLimits = { [Name in keyof typeof callbackLimits]: number };
+
+/** The keys of all limits under `[service]` of `fileconv.toml`. */
+export type LimitKey =
+  (typeof serviceLimits)[keyof ServiceLimits]['key'] | (typeof callbackLimits)[keyof CallbackLimits]['key'];
+
+/** The limits with their defaults. @throws Error for the first that makes no sense. */
+export function checkLimits<Name extends string>(
+  limits: Readonly<Record<Name, Limit>>,
+  options: Readonly<Partial<Record<NoInfer<Name>, number>>>,
+  prefix = '',
+): Record<Name, number> {
+  return mapLimits(limits, (limit, name) => {
+    const { [name]: value = limit.default * unitOf(limit.key) } = options;
+    const { least, most } = boundsOf(limit);
+    if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
+    const bound = value > most ? `at most ${most}` : `at least ${least}`;
+    throw new Error(`${prefix}${name} must be a whole number of ${bound}, not ${value}.`);
+  });
+}
+
+/** The options that these values mean, which are named and measured as in `fileconv.toml`. */
+export function optionsOf<Name extends string>(
+  limits: Readonly<Record<Name, Limit>>,
+  valueOf: (key: string) => unknown,
+): Record<Name, number> {
+  return mapLimits(limits, ({ key }) => Math.ceil(Number(valueOf(key)) * unitOf(key)));
+}
+
+function mapLimits<Name extends string>(
+  limits: Readonly<Record<Name, Limit>>,
+  map: (limit: Limit, name: Name) => number,
+): Record<Name, number> {
+  const names = Object.keys(limits) as Name[];
+  return Object.fromEntries(names.map((name) => [name, map(limits[name], name)])) as Record<Name, number>;
+}
+
+const longestTimer = 2 ** 31 - 1;
+
+/** Of an option: a program may set times that are shorter than any that a person would write down. */
+function boundsOf({ key, least = 1, most }: Limit): { least: number; most: number } {
+  const unit = unitOf(key);
+  const mostByDefault = key.endsWith('_seconds') ? longestTimer : Number.MAX_SAFE_INTEGER;
+  return { least: unit === 1 ? least : 1, most: most === undefined ? mostByDefault : most * unit };
+}
+
+function unitOf(key: string): number {
+  if (key.endsWith('_seconds')) return 1_000;
+  return key.endsWith('_days') ? 24 * 60 * 60 * 1_000 : 1;
+}

@@ -1,0 +1,113 @@
+import { type IncludeItem, lookUpErrorCode } from 'temporal-file-conversion/contract';
+import { z } from 'zod';
+import type { TaskError } from '../shared/task-error';
+import type { Task } from './task-store';
+
+/** Composing "Task response body". Stored JSON goes out as the text it is, so that nothing in it can change on the way. */
+
+/** What an answer says about its task. Never changed: a task that goes on is another object. */
+export type AnsweredTask = Pick<Task, 'id' | 'endpoint' | 'status' | 'payload'> &
+  Partial<Pick<Task, 'result' | 'vcredits' | 'createdAt' | 'startedAt' | 'completedAt'>>;
+
+export interface AnsweredError {
+  readonly code: string;
+  readonly message: string;
+}
+
+interface ResultParts {
+  output?: object;
+  error?: AnsweredError;
+  warning?: Readonly<Record<string, string>>;
+}
+
+export function resultJson({ output = {}, error, warning = {} }: ResultParts): string {
+  return JSON.stringify({ output, error: error ? { code: error.code, message: error.message } : {}, warning });
+}
+
+/** The answer to a request, or the body of a callback: the items of its `include`, and what went wrong. */
+export function responseJson(
+  task: AnsweredTask,
+  { include, error }: { include: readonly IncludeItem[]; error: AnsweredError | undefined },
+): string {
+  const items = itemsOf(task, include, unfinishedResult(include));
+  // Clients of the first version read these keys at 4xx and 5xx, and nothing else; without a result nothing else tells of the error.
+  if (error && (statusOf(error.code) >= 400 || !include.includes('result'))) items.push(topLevel(error));
+  return `{${items.join(',')}}`;
+}
+
+/**
+ * The monitored part of an answer to `task/response`. Its result is `null` until the task is completed: the public clients take
+ * anything else for the end of the task, or fail.
+ */
+export function monitoredJson(task: AnsweredTask, include: readonly IncludeItem[]): string {
+  return `{${itemsOf(task, include, 'null').join(',')}}`;
+}
+
+/** The answer to a request of which no more is known than that it is refused. */
+export function errorJson(error: TaskError): string {
+  return `{"result":${resultJson({ error })},${topLevel(error)}}`;
+}
+
+/** The HTTP status of an answer with this error. */
+export function statusOf(code: string): number {
+  return lookUpErrorCode(code)?.httpStatus ?? 200;
+}
+
+const failedResultSchema = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
+
+/** The error that a stored result holds. */
+export function errorIn(result: string | null | undefined): AnsweredError | undefined {
+  return failedResultSchema.safeParse(JSON.parse(result ?? 'null')).data?.error;
+}
+
+/** `YYYY-MM-DD HH:MM:SS`, in UTC. */
+export function formatTime(time: number): string {
+  return new Date(time).toISOString().slice(0, 19).replace('T', ' ');
+}
+
+/** In the document's order. */
+function itemsOf(task: AnsweredTask, include: readonly IncludeItem[], unfinished: string): string[] {
+  const items: string[] = [];
+  if (include.includes('entity')) items.push(`"entity":${entityJson(task)}`);
+  if (include.includes('payload')) items.push(`"payload":${task.payload}`);
+  if (include.includes('result'))
+    items.push(`"result":${task.status === 'completed' ? (task.result ?? unfinished) : unfinished}`);
+  return items;
+}
+
+/** What a caller in mode async gets before the end; public clients look into all three keys. */
+function unfinishedResult(include: readonly IncludeItem[]): string {
+  return resultJson({ warning: include.includes('entity') ? {} : { ENTITY_NOT_INCLUDED: entityAdvice } });
+}
+
+const entityAdvice =
+  'The task runs, and this answer does not tell its ID. Send include: ["entity", "result"] with mode async: entity.id is the connector for task/response.';
+
+function topLevel({ code, message }: AnsweredError): string {
+  return `"code":${JSON.stringify(code)},"message":${JSON.stringify(message)}`;
+}
+
+/** Of the tasks that are in memory: those that are polled are asked for over and over. */
+const entities = new WeakMap<AnsweredTask, string>();
+
+function entityJson(task: AnsweredTask): string {
+  const known = entities.get(task);
+  if (known !== undefined) return known;
+  const json = JSON.stringify({
+    id: task.id,
+    type: 'task',
+    endpoint: task.endpoint,
+    status: task.status,
+    // Always there, as public clients read it in every state: nothing is consumed before a task has succeeded.
+    vcredits: task.vcredits ?? 0,
+    created_at: timeOrNull(task.createdAt),
+    started_at: timeOrNull(task.startedAt),
+    completed_at: timeOrNull(task.completedAt),
+  });
+  entities.set(task, json);
+  return json;
+}
+
+function timeOrNull(time: number | null | undefined): string | null {
+  return time === null || time === undefined ? null : formatTime(time);
+}

@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import type { ServiceDatabase } from '../shared/database';
+
+const pendingSchema = z.object({
+  task: z.string(),
+  app: z.string(),
+  url: z.string(),
+  host: z.string(),
+  attempts: z.number(),
+  completedAt: z.number(),
+});
+
+export type PendingCallback = z.infer<typeof pendingSchema>;
+
+const deliverySchema = z.object({
+  state: z.enum(['pending', 'delivered', 'failed']),
+  attempts: z.number(),
+  /** Of a pending one. */
+  nextAttemptAt: z.number().nullable(),
+  endedAt: z.number().nullable(),
+  /** Why the last attempt delivered nothing. */
+  problem: z.string().nullable(),
+});
+
+export type CallbackDelivery = z.infer<typeof deliverySchema>;
+
+interface CallbackEnding {
+  state: 'delivered' | 'failed';
+  attempts: number;
+  problem: string | null;
+  now: number;
+}
+
+/**
+ * The callbacks of completed tasks and how far their delivery is. One is added in the transaction that completes its task, so that
+ * no crash can come between the two; what is pending after a crash is delivered by the next process.
+ */
+export class CallbackStore {
+  readonly #statements;
+  #onAdded: () => void = () => undefined;
+
+  constructor(db: ServiceDatabase) {
+    this.#statements = {
+      add: db.prepare(
+        `INSERT INTO callbacks (task, app, url, host, state, completed_at, next_attempt_at) VALUES (?, ?, ?, ?, 'pending', ?, ?)`,
+      ),
+      due: db.prepare(
+        `SELECT task, app, url, host, attempts, completed_at AS completedAt FROM callbacks
+         WHERE state = 'pending' AND next_attempt_at <= ?1
+           AND task NOT IN (SELECT value FROM json_each(?2)) AND host NOT IN (SELECT value FROM json_each(?3))
+         ORDER BY next_attempt_at, rowid LIMIT 1`,
+      ),
+      next: db.prepare(
+        `SELECT min(next_attempt_at) AS at FROM callbacks WHERE state = 'pending' AND next_attempt_at > ?`,
+      ),
+      retry: db.prepare('UPDATE callbacks SET attempts = ?, problem = ?, next_attempt_at = ? WHERE task = ?'),
+      end: db.prepare(
+        'UPDATE callbacks SET state = ?, attempts = ?, problem = ?, ended_at = ?, next_attempt_at = NULL WHERE task = ?',
+      ),
+      find: db.prepare(
+        `SELECT state, attempts, next_attempt_at AS nextAttemptAt, ended_at AS endedAt, problem
+         FROM callbacks WHERE task = ?`,
+      ),
+    };
+  }
+
+  /** Calls the listener whenever a callback is added; its transaction may not have ended then. */
+  listen(listener: () => void): void {
+    this.#onAdded = listener;
+  }
+
+  /** Due at once. In the transaction that completes the task. */
+  add({ task, app, url, completedAt }: Pick<PendingCallback, 'task' | 'app' | 'url' | 'completedAt'>): void {
+    const host = URL.canParse(url) ? new URL(url).host : '';
+    this.#statements.add.run(task, app, url, host, completedAt, completedAt);
+    this.#onAdded();
+  }
+
+  /** The one that waits longest of those that are due, not under way, and of no host in `busyHosts`. */
+  findDue(now: number, underWay: readonly string[], busyHosts: readonly string[]): PendingCallback | undefined {
+    const row = this.#statements.due.get(now, JSON.stringify(underWay), JSON.stringify(busyHosts));
+    return pendingSchema.optional().parse(row);
+  }
+
+  /** When the next one that is not due yet will be. */
+  nextDueAfter(now: number): number | undefined {
+    return z.object({ at: z.number().nullable() }).parse(this.#statements.next.get(now)).at ?? undefined;
+  }
+
+  retry(task: string, { attempts, problem, at }: { attempts: number; problem: string; at: number }): void {
+    this.#statements.retry.run(attempts, problem, at, task);
+  }
+
+  end(task: string, { state, attempts, problem, now }: CallbackEnding): void {
+    this.#statements.end.run(state, attempts, problem, now, task);
+  }
+
+  find(task: string): CallbackDelivery | undefined {
+    return deliverySchema.optional().parse(this.#statements.find.get(task));
+  }
+}

@@ -1,0 +1,217 @@
+import type { KnownErrorCode } from 'temporal-file-conversion/contract';
+import type { Log } from 'temporal-file-conversion/internal/shared/log';
+import type { ConversionPool, PoolOutcome } from '../engines/conversion-pool';
+import { chooseOutput, findInput, type FormatCatalog, formatName, requireRoute } from '../engines/formats';
+import { baseName } from '../files/file-name';
+import { describeFileState, type FileStore } from '../files/file-store';
+import { messageOf } from '../shared/caught';
+import type { ServiceMetrics } from '../shared/service-metrics';
+import { TaskError } from '../shared/task-error';
+import { resultJson } from './answer';
+import type { Task, TaskStore } from './task-store';
+
+/** A conversion that was under way this often when the service died is taken for the cause. */
+const maxAttempts = 10;
+
+const retryDelayMs = 5_000;
+
+/** `broken` is the machine's fault: the same task may succeed when it is submitted again. */
+const codeOf = { failed: 'FAILED_CONVERT', broken: 'INTERNAL_SERVER_ERROR' } as const;
+
+type Ending = PoolOutcome | { status: 'failed'; message: string; code: KnownErrorCode };
+
+interface QueueOptions {
+  store: TaskStore;
+  files: FileStore;
+  pool: ConversionPool;
+  catalog: FormatCatalog;
+  /** Conversions at a time. */
+  concurrency: number;
+  conversionTimeoutMs: number;
+  /** How long an output of this app (by App ID) can be downloaded. */
+  downloadLifetimeMs: (app: string) => number;
+  metrics: ServiceMetrics | undefined;
+  log: Log;
+}
+
+/**
+ * The accepted conversions, first come, first served. The database holds the truth: a task is in it before it is in here, its
+ * output is on disk before the database says completed, and what a dead process left unfinished is run again.
+ */
+export class ConversionQueue {
+  readonly #options: QueueOptions;
+  readonly #waiting: string[] = [];
+  readonly #converting = new Map<string, Promise<void>>();
+  readonly #listeners = new Map<string, (() => void)[]>();
+  #stopped = false;
+
+  constructor(options: QueueOptions) {
+    this.#options = options;
+  }
+
+  /** Runs again what an earlier process accepted and did not complete; the number of such tasks. */
+  recover(): number {
+    const unfinished = this.#options.store.listUnfinished();
+    for (const id of unfinished) this.enqueue(id);
+    return unfinished.length;
+  }
+
+  /** Takes a task that is in the database already. */
+  enqueue(id: string): void {
+    if (this.#stopped) return;
+    this.#waiting.push(id);
+    this.#startNext();
+  }
+
+  /** Conversions now. */
+  get counts(): { waiting: number; converting: number } {
+    return { waiting: this.#waiting.length, converting: this.#converting.size };
+  }
+
+  /** Whether the task still waits for an engine. */
+  isWaiting(id: string): boolean {
+    return !this.#converting.has(id);
+  }
+
+  /** Resolves when the task is completed, or when the queue stops before that; the database says which. */
+  async finished(id: string): Promise<void> {
+    if (this.#stopped) return;
+    await new Promise<void>((resolve) => {
+      this.#listeners.set(id, [...(this.#listeners.get(id) ?? []), resolve]);
+    });
+  }
+
+  /** Stops giving out work and ends the running conversions; they stay unfinished in the database. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#waiting.length = 0;
+    await this.#options.pool.close();
+    await Promise.allSettled(this.#converting.values());
+    for (const id of [...this.#listeners.keys()]) this.#notify(id);
+  }
+
+  #startNext(): void {
+    while (!this.#stopped && this.#converting.size < this.#options.concurrency) {
+      const id = this.#waiting.shift();
+      if (id === undefined) return;
+      const run = this.#run(id).finally(() => {
+        this.#converting.delete(id);
+        this.#startNext();
+      });
+      this.#converting.set(id, run);
+    }
+  }
+
+  async #run(id: string): Promise<void> {
+    try {
+      await this.#convert(id);
+    } catch (error) {
+      // The disk or the database fails; the task is still in it, so it can wait. Nothing of it is the conversion's doing.
+      this.#tryToUndoAttempt(id);
+      this.#options.log(`conversion ${id} could not be recorded, tries again: ${messageOf(error)}`);
+      setTimeout(() => this.enqueue(id), retryDelayMs).unref();
+      return;
+    }
+    this.#notify(id);
+  }
+
+  #tryToUndoAttempt(id: string): void {
+    try {
+      this.#options.store.undoAttempt(id);
+    } catch {
+      // The same failure again, which is logged already.
+    }
+  }
+
+  async #convert(id: string): Promise<void> {
+    const { store, files, log } = this.#options;
+    const task = store.findAnywhere(id);
+    if (!task || task.status === 'completed') return;
+    const startedAt = Date.now();
+    store.beginAttempt(id, startedAt);
+    const outcome = await this.#attempt(task, files.newOutputPart(id));
+    if (outcome.status === 'interrupted') {
+      store.undoAttempt(id);
+      return;
+    }
+    this.#complete(task, outcome, startedAt);
+    const ending = outcome.status === 'successful' ? outcome.status : `${outcome.status}: ${outcome.message}`;
+    const durationMs = Date.now() - startedAt;
+    log(`conversion ${id} ${task.inputFormat ?? '?'} → ${task.outputFormat ?? '?'}: ${ending}, ${durationMs} ms`, {
+      taskId: id,
+      appId: task.app,
+      status: outcome.status,
+      durationMs,
+    });
+  }
+
+  /** Converts, or says with a code of the document why that cannot be. */
+  async #attempt(task: Task, part: string): Promise<Ending> {
+    const { files } = this.#options;
+    try {
+      const outcome = await this.#convertFile(task, part);
+      if (outcome.status === 'successful') await files.keepOutput(part, task.id);
+      return outcome;
+    } catch (error) {
+      if (error instanceof TaskError) return { status: 'failed', message: error.message, code: error.code };
+      throw error;
+    } finally {
+      // Before the end is recorded: on a full disk this is what makes room for the record.
+      await files.discard(part);
+    }
+  }
+
+  async #convertFile(task: Task, part: string): Promise<PoolOutcome> {
+    const { store, files, pool, catalog, conversionTimeoutMs } = this.#options;
+    if (task.attempts >= maxAttempts) {
+      const message = `The service ended ${maxAttempts} times during this conversion; it is not tried again.`;
+      throw new TaskError('FAILED_CONVERT', { message });
+    }
+    const source = task.connector === null ? undefined : store.findOfApp(task.connector, task.app);
+    const inputPath = source && files.pathOf(source);
+    if (!inputPath || !(await files.exists(inputPath))) {
+      throw new TaskError('FILE_NOT_EXISTS', { subject: source ? describeFileState(source) : 'uploaded' });
+    }
+    const input = findInput(catalog, task.inputFormat ?? '');
+    const output = chooseOutput(catalog, task.outputFormat ?? '');
+    return pool.convert({
+      route: requireRoute(catalog, input, output),
+      inputPath,
+      outputPath: part,
+      title: baseName(source.fileName ?? 'file'),
+      inputFormat: formatName(input),
+      outputFormat: formatName(output),
+      timeoutMs: conversionTimeoutMs,
+    });
+  }
+
+  #complete({ id, app }: Task, ending: Exclude<Ending, { status: 'interrupted' }>, startedAt: number): void {
+    const completedAt = Date.now();
+    const seconds = (completedAt - startedAt) / 1_000;
+    const duration = Math.round(seconds);
+    if (ending.status === 'successful') {
+      this.#options.store.complete({
+        id,
+        result: resultJson({ output: { connector: id, status: 'successful', duration }, warning: ending.warnings }),
+        errorCode: null,
+        fileSize: ending.bytes,
+        expiresAt: completedAt + this.#options.downloadLifetimeMs(app),
+        completedAt,
+      });
+      this.#options.metrics?.converted({ code: undefined, seconds });
+      return;
+    }
+    const code = 'code' in ending ? ending.code : codeOf[ending.status];
+    // Some public clients look at the output alone.
+    const output = { status: 'failed', duration };
+    const result = resultJson({ output, error: { code, message: ending.message } });
+    this.#options.store.complete({ id, result, errorCode: code, fileSize: null, expiresAt: null, completedAt });
+    this.#options.metrics?.converted({ code, seconds });
+  }
+
+  #notify(id: string): void {
+    const listeners = this.#listeners.get(id) ?? [];
+    this.#listeners.delete(id);
+    for (const listener of listeners) listener();
+  }
+}

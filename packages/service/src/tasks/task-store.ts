@@ -1,0 +1,248 @@
+import { taskStatuses } from 'temporal-file-conversion/contract';
+import { z } from 'zod';
+import { Ledger } from '../accounts/vcredits';
+import type { ServiceDatabase } from '../shared/database';
+import { CallbackStore } from './callback-store';
+
+/** A task as it is kept; times are milliseconds since 1970. */
+const taskSchema = z.object({
+  id: z.string(),
+  app: z.string(),
+  endpoint: z.string(),
+  status: z.enum(taskStatuses),
+  payload: z.string(),
+  result: z.string().nullable(),
+  errorCode: z.string().nullable(),
+  connector: z.string().nullable(),
+  inputFormat: z.string().nullable(),
+  outputFormat: z.string().nullable(),
+  fileName: z.string().nullable(),
+  fileSize: z.number().nullable(),
+  fileSha256: z.string().nullable(),
+  expiresAt: z.number().nullable(),
+  vcredits: z.number().nullable(),
+  reserved: z.number().nullable(),
+  callback: z.string().nullable(),
+  attempts: z.number(),
+  createdAt: z.number(),
+  startedAt: z.number().nullable(),
+  completedAt: z.number().nullable(),
+});
+
+const countSchema = z.object({ count: z.number() });
+
+export type Task = z.infer<typeof taskSchema>;
+
+/** What a caller gives; the rest of a new task is empty. */
+export type NewTask = Pick<Task, 'id' | 'app' | 'endpoint' | 'status' | 'payload' | 'createdAt'> & Partial<Task>;
+
+interface TaskCompletion {
+  id: string;
+  result: string;
+  errorCode: string | null;
+  fileSize: number | null;
+  expiresAt: number | null;
+  completedAt: number;
+}
+
+const columns = `id, app, endpoint, status, payload, result, error_code AS errorCode, connector,
+  input_format AS inputFormat, output_format AS outputFormat, file_name AS fileName, file_size AS fileSize,
+  file_sha256 AS fileSha256, expires_at AS expiresAt, vcredits, reserved, callback, attempts,
+  created_at AS createdAt, started_at AS startedAt, completed_at AS completedAt`;
+
+/** Polling asks for the same few tasks again and again, and reading one from the database costs as much as answering. */
+const maxRememberedTasks = 1_000;
+const maxRememberedLength = 16_384;
+
+/**
+ * All tasks of all apps, with their vCredits. Every method is one transaction, committed when it returns. What was read is
+ * remembered until it changes, which only this process can do: the data folder is locked.
+ *
+ * A task becomes completed in `insert` or in `complete` and nowhere else: what has to happen exactly once with it belongs there.
+ */
+export class TaskStore {
+  readonly #remembered = new Map<string, Task>();
+  readonly #db: ServiceDatabase;
+  readonly #statements;
+  readonly ledger: Ledger;
+  readonly callbacks: CallbackStore;
+
+  constructor(db: ServiceDatabase) {
+    this.#db = db;
+    this.ledger = new Ledger(db);
+    this.callbacks = new CallbackStore(db);
+    this.#statements = {
+      insert: db.prepare(
+        `INSERT INTO tasks (id, app, endpoint, status, payload, result, error_code, connector, input_format, output_format,
+           file_name, file_size, file_sha256, expires_at, reserved, callback, created_at, started_at, completed_at)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      ),
+      ofApp: db.prepare(`SELECT ${columns} FROM tasks WHERE id = ? AND app = ?`),
+      unfinished: db.prepare(`SELECT id FROM tasks WHERE status <> 'completed' ORDER BY attempts, created_at, rowid`),
+      byId: db.prepare(`SELECT ${columns} FROM tasks WHERE id = ?`),
+      beginAttempt: db.prepare(
+        `UPDATE tasks SET attempts = attempts + 1, status = 'running', started_at = coalesce(started_at, ?) WHERE id = ?`,
+      ),
+      undoAttempt: db.prepare('UPDATE tasks SET attempts = attempts - 1 WHERE id = ? AND attempts > 0'),
+      complete: db.prepare(
+        `UPDATE tasks SET status = 'completed', result = ?, error_code = ?, file_size = ?, expires_at = ?, completed_at = ?,
+           vcredits = ?
+         WHERE id = ? AND status <> 'completed'`,
+      ),
+      isNeeded: db.prepare(`SELECT 1 FROM tasks WHERE connector = ? AND status <> 'completed'`),
+      deleteOld: db.prepare(
+        `DELETE FROM tasks WHERE id IN (
+           SELECT id FROM tasks AS old WHERE completed_at < ? AND status = 'completed' AND coalesce(expires_at, 0) < ?
+             AND NOT EXISTS (SELECT 1 FROM tasks AS next WHERE next.connector = old.id AND next.status <> 'completed')
+             AND NOT EXISTS (SELECT 1 FROM callbacks WHERE task = old.id AND state = 'pending')
+           LIMIT 500)`,
+      ),
+      deleteStrayCallbacks: db.prepare('DELETE FROM callbacks WHERE task NOT IN (SELECT id FROM tasks)'),
+      countSince: db.prepare(
+        'SELECT count(*) AS count FROM tasks WHERE app = ? AND created_at >= ? AND endpoint LIKE ?',
+      ),
+    };
+  }
+
+  /** Accepts a task that may cost vCredits: they are reserved, or the task is not written and INSUFFICIENT_VCREDITS thrown. */
+  admit(task: NewTask, price: number): void {
+    this.#transaction(() => {
+      this.#write({ ...task, reserved: this.ledger.reserve(task.app, price) });
+    });
+  }
+
+  /** Writes a task that costs nothing; one that is completed already calls back from now on. */
+  insert(task: NewTask): void {
+    this.#transaction(() => {
+      this.#write(task);
+      if (task.status === 'completed') this.#callBack(task, task.completedAt ?? task.createdAt);
+    });
+  }
+
+  #write(task: NewTask): void {
+    this.#statements.insert.run(
+      task.id,
+      task.app,
+      task.endpoint,
+      task.status,
+      task.payload,
+      task.result ?? null,
+      task.errorCode ?? null,
+      task.connector ?? null,
+      task.inputFormat ?? null,
+      task.outputFormat ?? null,
+      task.fileName ?? null,
+      task.fileSize ?? null,
+      task.fileSha256 ?? null,
+      task.expiresAt ?? null,
+      task.reserved ?? null,
+      task.callback ?? null,
+      task.createdAt,
+      task.startedAt ?? null,
+      task.completedAt ?? null,
+    );
+  }
+
+  /** A task of this app; the tasks of other apps don't exist for it. */
+  findOfApp(id: string, app: string): Task | undefined {
+    const remembered = this.#remembered.get(id);
+    if (remembered) return remembered.app === app ? remembered : undefined;
+    const task = taskSchema.optional().parse(this.#statements.ofApp.get(id, app));
+    if (task) this.#remember(task);
+    return task;
+  }
+
+  findAnywhere(id: string): Task | undefined {
+    return taskSchema.optional().parse(this.#statements.byId.get(id));
+  }
+
+  /**
+   * The tasks that are not completed: those first that were under way least often when a process died, then in the order in which
+   * they came. So a conversion that ends the service holds up no other, and one that was only there when it happened is not given
+   * up for it.
+   */
+  listUnfinished(): string[] {
+    const rows = z.array(z.object({ id: z.string() })).parse(this.#statements.unfinished.all());
+    return rows.map((row) => row.id);
+  }
+
+  beginAttempt(id: string, startedAt: number): void {
+    this.#statements.beginAttempt.run(startedAt, id);
+    this.#remembered.delete(id);
+  }
+
+  /** Takes back an attempt that was interrupted on purpose. */
+  undoAttempt(id: string): void {
+    this.#statements.undoAttempt.run(id);
+    this.#remembered.delete(id);
+  }
+
+  #callBack({ id, app, callback }: NewTask, completedAt: number): void {
+    if (callback != null) this.callbacks.add({ task: id, app, url: callback, completedAt });
+  }
+
+  /**
+   * Ends a task, charges what it reserved, or lets that go when it failed, and owes its callback from now on. A task that has ended
+   * already stays as it is.
+   */
+  complete(completion: TaskCompletion): void {
+    const { id, result, errorCode, fileSize, expiresAt, completedAt } = completion;
+    this.#transaction(() => {
+      const task = this.findAnywhere(id);
+      if (!task || task.status === 'completed') return;
+      const succeeded = errorCode === null;
+      const vcredits = succeeded ? task.reserved : null;
+      this.#statements.complete.run(result, errorCode, fileSize, expiresAt, completedAt, vcredits, id);
+      this.ledger.settle(task.app, task.reserved ?? 0, succeeded);
+      this.#callBack(task, completedAt);
+    });
+    this.#remembered.delete(id);
+  }
+
+  /** Whether a task that is not completed works on the file of this one. */
+  isNeeded(id: string): boolean {
+    return this.#statements.isNeeded.get(id) !== undefined;
+  }
+
+  /** Forgets some tasks that were completed before a time, and whose files expired before another; how many. Zero: no more. */
+  deleteCompletedBefore(completedAt: number, expiredAt: number): number {
+    let deleted = 0;
+    this.#transaction(() => {
+      deleted = this.#statements.deleteOld.run(completedAt, expiredAt).changes;
+      if (deleted > 0) this.#statements.deleteStrayCallbacks.run();
+    });
+    if (deleted > 0) this.#remembered.clear();
+    return deleted;
+  }
+
+  /** Tasks of an app since a time, of one endpoint in any version. */
+  countSince(app: string, since: number, taskPath: string): number {
+    return countSchema.parse(this.#statements.countSince.get(app, since, `%/${taskPath}`)).count;
+  }
+
+  #transaction(work: () => void): void {
+    this.#db.transaction(work).immediate();
+  }
+
+  #remember(task: Task): void {
+    if (task.payload.length + (task.result?.length ?? 0) > maxRememberedLength) return;
+    this.#remembered.set(task.id, task);
+    if (this.#remembered.size <= maxRememberedTasks) return;
+    const [oldest] = this.#remembered.keys();
+    if (oldest !== undefined) this.#remembered.delete(oldest);
+  }
+
+  /** Whether the database can be read now. */
+  answers(): boolean {
+    try {
+      this.#db.prepare('SELECT 1 FROM tasks LIMIT 1').get();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+}

@@ -1,0 +1,357 @@
+import { createHash } from 'node:crypto';
+import { rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { startConversionService } from '../../src';
+import {
+  createApp,
+  createDataDir,
+  monitoredResultSchema,
+  startTestService,
+  TestClient,
+  tinyPng,
+  tinySvg,
+} from '../support';
+
+/** What an app may do: plan, credits, development, callbacks, limits. All of it stands in accounts.toml and may change. */
+
+type Running = Awaited<ReturnType<typeof startTestService>>;
+
+let running: Running;
+let client: TestClient;
+const testApp = createApp();
+const unlimited = createApp('unlimited');
+const sha256 = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex');
+
+beforeAll(async () => {
+  const dataDir = await createDataDir();
+  await writeFile(path.join(dataDir, 'accounts.toml'), accounts(''));
+  // Names lead nowhere: no test calls a host outside.
+  const callbacks = { resolveHost: () => new Promise<never>(() => undefined), timeoutMs: 600_000 };
+  running = await startTestService({ dataDir, apps: [unlimited.app], callbacks }, testApp);
+  client = running.client;
+});
+
+afterAll(() => running.stop());
+
+/** An accounts file with the app of the tests; `settings` are keys and tables below it. */
+function accounts(settings: string, beside = ''): string {
+  const { appId, tokenSha256 } = testApp.app;
+  return `${beside}\n[apps.test]\napp_id = "${appId}"\ntoken_sha256 = ["${tokenSha256.toString()}"]\n${settings}\n`;
+}
+
+/** Replaces the accounts file, as an editor does, and has the service read it. */
+async function configure(settings: string, beside = ''): Promise<void> {
+  const file = path.join(running.dataDir, 'accounts.toml');
+  await writeFile(`${file}.new`, accounts(settings, beside));
+  await rename(`${file}.new`, file);
+  expect(await running.service.reloadAccounts()).toBe(true);
+}
+
+async function convertTo(output: string, data: Record<string, unknown> = {}) {
+  const connector = await client.upload('logo.svg', tinySvg);
+  return client.post('convert/file', { connector, include: ['entity', 'result'], parameters: { output }, ...data });
+}
+
+describe('plan', () => {
+  it('free answers FREE_PLAN_DISALLOWED on every endpoint, and premium serves again', async () => {
+    await configure('plan = "free"');
+    for (const endpoint of ['upload/file', 'convert/file', 'task/response', 'download/url', 'format/get']) {
+      const { status, error } = await client.post(endpoint);
+      expect([endpoint, status, error.code]).toEqual([endpoint, 403, 'FREE_PLAN_DISALLOWED']);
+    }
+    await configure('plan = "premium"');
+    expect((await client.post('format/get', { parameters: { format: 'pdf' } })).status).toBe(200);
+  });
+});
+
+describe('vCredits', () => {
+  it('of a conversion are 0 for an app without a balance, and told: known clients fail without the field', async () => {
+    const answer = await convertTo('png');
+    expect(answer.body.entity?.['vcredits']).toBe(0);
+  });
+
+  it('are charged by format pair when a conversion succeeds, shown in its entity, and not charged when it fails', async () => {
+    await configure('vcredits = 10\n[apps.test.prices]\n"svg to png" = 3\n"svg to *" = 2\n"*" = 7');
+    expect((await convertTo('png')).body.entity?.['vcredits']).toBe(3);
+    expect((await convertTo('webp')).body.entity?.['vcredits']).toBe(2);
+    const connector = await client.upload('cut.svg', '<svg xmlns="http://www.w3.org/2000/svg"><rect');
+    const failed = await client.post('convert/file', {
+      connector,
+      include: ['entity', 'result'],
+      parameters: { output: 'png' },
+    });
+    expect([failed.error.code, failed.body.entity?.['vcredits']]).toEqual(['FAILED_CONVERT', 0]);
+    // 10 - 3 - 2 leaves room for one more of 3, not for two.
+    expect((await convertTo('jpg')).body.entity?.['vcredits']).toBe(2);
+    expect((await convertTo('png')).body.entity?.['vcredits']).toBe(3);
+    const short = await convertTo('png');
+    expect([short.status, short.error.code, short.body.entity?.status]).toEqual([
+      403,
+      'INSUFFICIENT_VCREDITS',
+      'completed',
+    ]);
+  });
+
+  it('of 0 for a pair are reported as 0', async () => {
+    await configure('vcredits = 10\n[apps.test.prices]\n"*" = 0');
+    expect((await convertTo('png')).body.entity?.['vcredits']).toBe(0);
+  });
+
+  it('in the file are where an app begins, not what it has', async () => {
+    await configure('vcredits = 1000\n[apps.test.prices]\n"*" = 1');
+    expect((await convertTo('png')).error.code).toBe('INSUFFICIENT_VCREDITS');
+  });
+});
+
+describe('development', () => {
+  it('takes files with a registered hash only, and converts nothing else that was there before', async () => {
+    await configure('[apps.test.prices]\n"*" = 0');
+    const early = await client.upload('dot.png', tinyPng);
+    const earlyOutput = await client.post('convert/file', { connector: early, parameters: { output: 'webp' } });
+    await configure(
+      `[apps.test.prices]\n"*" = 0\n[apps.test.development]\nsha256 = ["${sha256(tinySvg).toUpperCase()}"]`,
+    );
+
+    const refused = await client.post('upload/file', {}, { name: 'dot.png', data: tinyPng });
+    expect([refused.status, refused.error.code]).toEqual([403, 'ONLY_DEVELOPMENT_REQUEST']);
+    const registered = await convertTo('png');
+    expect(registered.output.status).toBe('successful');
+    expect((await client.download(registered.output.connector ?? '')).bytes.length).toBeGreaterThan(0);
+    for (const [endpoint, connector] of [
+      ['convert/file', early],
+      ['download/url', earlyOutput.output.connector],
+    ] as const) {
+      const parameters = endpoint === 'convert/file' ? { output: 'gif' } : {};
+      const { status, error } = await client.post(endpoint, { connector, parameters });
+      expect([endpoint, status, error.code]).toEqual([endpoint, 403, 'ONLY_DEVELOPMENT_REQUEST']);
+    }
+    await configure('[apps.test.prices]\n"*" = 0');
+  });
+});
+
+describe('callback domains', () => {
+  it.each([
+    ['https://example.com/x', undefined],
+    ['http://EXAMPLE.com:8080/', undefined],
+    ['https://a.b.hooks.example.org/', undefined],
+    ['https://hooks.example.org/', 'UNVERIFIED_DOMAIN_CALLBACK'],
+    ['https://sub.example.com/', 'UNVERIFIED_DOMAIN_CALLBACK'],
+    ['https://example.com.evil.test/', 'UNVERIFIED_DOMAIN_CALLBACK'],
+    ['https://example.com@evil.test/', 'UNVERIFIED_DOMAIN_CALLBACK'],
+    ['https://user:pw@example.com/', 'INVALID_CALLBACK'],
+    ['https://example.com:pw@evil.test/', 'UNVERIFIED_DOMAIN_CALLBACK'],
+    ['not a url', 'INVALID_CALLBACK'],
+  ])('decide whether %s may be called back (%s)', async (callback, code) => {
+    await configure('callback_domains = ["example.com", "*.hooks.example.org"]');
+    const { error } = await client.post('format/get', { callback, parameters: { format: 'pdf' } });
+    expect(error.code).toBe(code);
+  });
+});
+
+describe('limits', () => {
+  it('of an app for uploads: size and extensions', async () => {
+    await configure('[apps.test.limits]\nmax_upload_bytes = 2048\nallowed_extensions = ["TXT"]');
+    const big = await client.post('upload/file', {}, { name: 'a.txt', data: 'x'.repeat(2049) });
+    expect(big.error).toEqual({
+      code: 'LIMIT_UPLOAD_SIZE',
+      message: 'The uploaded file is larger than 2 KB: it has 3 KB.',
+    });
+    expect((await client.post('upload/file', {}, { name: 'a.txt', data: 'x'.repeat(2048) })).error).toEqual({});
+    const other = await client.post('upload/file', {}, { name: 'a.png', data: tinyPng });
+    expect(other.error.code).toBe('NOT_VALID_EXTENSION');
+  });
+
+  it('of an app for the time that files are kept', async () => {
+    await configure('[apps.test.limits]\nupload_lifetime_seconds = 0.001\ndownload_lifetime_seconds = 0.001');
+    const expired = await convertTo('png');
+    expect([expired.status, expired.error]).toEqual([
+      404,
+      { code: 'FILE_NOT_EXISTS', message: 'The uploaded file does not exist.' },
+    ]);
+    await configure('[apps.test.limits]\ndownload_lifetime_seconds = 0.001\n[apps.test.prices]\n"*" = 0');
+    const { output } = await convertTo('png');
+    const late = await client.post('download/url', { connector: output.connector });
+    expect([late.status, late.error.code]).toEqual([404, 'DOWNLOAD_EXPIRED']);
+  });
+
+  it('say that a file is gone that somebody removed', async () => {
+    await configure('[apps.test.prices]\n"*" = 0');
+    const connector = await client.upload('dot.png', tinyPng);
+    await rm(path.join(running.dataDir, 'uploads', connector));
+    const { status, error } = await client.post('convert/file', { connector, parameters: { output: 'webp' } });
+    expect([status, error.code]).toEqual([404, 'FILE_NOT_EXISTS']);
+  });
+});
+
+describe('the free app', () => {
+  const post = async (endpoint: string, data: Record<string, unknown>, file?: { name: string; data: string }) =>
+    new TestClient(client.url, { app: { ...testApp.app, appId: 'free' }, token: 'FREE-TOKEN' }).post(
+      endpoint,
+      data,
+      file,
+    );
+
+  it('is nobody unless it is switched on', async () => {
+    await configure('');
+    const { status, error } = await post('format/get', { parameters: { format: 'pdf' } });
+    expect([status, error.code]).toEqual([403, 'INVALID_CREDENTIAL']);
+  });
+
+  it('may convert so much a day, and not use every endpoint', async () => {
+    await configure('', '[free_app]\nenabled = true\ndaily_conversions = 1\ndisabled_endpoints = ["convert/graph"]');
+    const disabled = await post('convert/graph', { parameters: { input: 'md', output: 'pdf' } });
+    expect([disabled.status, disabled.error.code]).toEqual([403, 'DISABLED_FOR_FREE_APP']);
+    const upload = await post('upload/file', {}, { name: 'logo.svg', data: tinySvg });
+    const convert = () => post('convert/file', { connector: upload.output.connector, parameters: { output: 'png' } });
+    expect((await convert()).output.status).toBe('successful');
+    const limited = await convert();
+    expect([limited.status, limited.error.code]).toEqual([429, 'FREE_APP_LIMITED']);
+    expect(limited.error.message).toMatch(/retry in ([1-9]|1\d|2[0-4]) hours/);
+    expect(limited.headers.get('retry-after')).toBeNull();
+  });
+});
+
+describe('versions of the API', () => {
+  it('beside v1 are served when they are configured, and their tasks don’t mix', async () => {
+    const dataDir = await createDataDir();
+    await writeFile(path.join(dataDir, 'accounts.toml'), 'extra_api_versions = ["v2"]');
+    const other = await startTestService({ dataDir });
+    const inV2 = async (endpoint: string, data: Record<string, unknown>, file?: { name: string; data: string }) =>
+      other.client.post(`../v2/${endpoint}`, data, file);
+    const upload = await inV2('upload/file', { include: ['entity', 'result'] }, { name: 'logo.svg', data: tinySvg });
+    expect(upload.body.entity?.['endpoint']).toBe('v2/upload/file');
+    const latest = await other.client.post('../format/get', { include: ['entity'], parameters: { format: 'pdf' } });
+    expect(latest.body.entity?.['endpoint']).toBe('v2/format/get');
+    const data = { connector: upload.output.connector, parameters: { output: 'png' } };
+    const mixed = await other.client.post('convert/file', data);
+    expect([mixed.status, mixed.error.code]).toEqual([400, 'MISMATCH_VERSION_DEPENDENT_TASK']);
+    const monitored = await other.client.post('task/response', { connector: upload.output.connector });
+    expect(monitored.error.code).toBe('MISMATCH_VERSION_DEPENDENT_TASK');
+    const converted = await inV2('convert/file', data);
+    expect(converted.output.status).toBe('successful');
+    const link = await inV2('download/url', { connector: converted.output.connector });
+    expect(link.output.url).toBe(`${other.client.url}/v2/download/url/get`);
+    await other.stop();
+  });
+});
+
+describe('the accounts file', () => {
+  it('that is bad at the start is one line with the key, and nothing is started', async () => {
+    const dataDir = await createDataDir();
+    await writeFile(path.join(dataDir, 'accounts.toml'), accounts('plan = "gold"'));
+    const starting = startConversionService({ dataDir, apps: [unlimited.app] });
+    await expect(starting).rejects.toThrow(`${dataDir}/accounts.toml: apps.test.plan: must be "free" or "premium"`);
+    await writeFile(path.join(dataDir, 'accounts.toml'), '');
+    const service = await startConversionService({ dataDir, apps: [unlimited.app] });
+    await service.close();
+    await rm(dataDir, { recursive: true });
+  });
+
+  it('that somebody named must exist', async () => {
+    const dataDir = await createDataDir();
+    const accountsFile = path.join(dataDir, 'other.toml');
+    const starting = startConversionService({ dataDir, apps: [unlimited.app], accountsFile });
+    await expect(starting).rejects.toThrow(`${accountsFile}: there is no such accounts file`);
+    await rm(dataDir, { recursive: true });
+  });
+
+  it.each([
+    ['vcredits = -1', 'apps.test.vcredits: must be 0 or more'],
+    ['plann = "free"', 'apps.test.plann: there is no such key'],
+    ['[apps.test.prices]\n"docx to pdff" = 1', 'apps.test.prices.docx to pdff: there is no format "pdff"'],
+    ['[apps.test.rate_limits]\nupload = 0', 'apps.test.rate_limits.upload: must be 1 or more'],
+    ['[apps.test.development]\nsha256 = ["abc"]', 'apps.test.development.sha256.0: must be a SHA-256'],
+    ['callback_domains = ["https://a.b"]', 'apps.test.callback_domains.0: must be a domain'],
+    ['private_callback_hosts = ["10.0.0.1:80"]', 'apps.test.private_callback_hosts.0: must be a domain'],
+    ['[apps.new]', 'apps.new.app_id: is missing'],
+    ['[apps.embedded]\napp_id = "00000000-0000-4000-8000-000000000000"', 'apps.embedded.app_id: the service sets this'],
+    [
+      `[apps.twin]\napp_id = "${unlimited.app.appId}"\ntoken_sha256 = ["${'a'.repeat(64)}"]`,
+      'apps.twin: the service has',
+    ],
+    ['plan = ', 'not valid TOML'],
+  ])('that turns bad (%j) changes nothing and is one line in the log', async (settings, message) => {
+    await configure('');
+    running.logged.length = 0;
+    await writeFile(path.join(running.dataDir, 'accounts.toml'), accounts(settings));
+    expect(await running.service.reloadAccounts()).toBe(false);
+    // The service may have noticed the change by itself at the same moment.
+    expect([...new Set(running.logged)]).toEqual([expect.stringContaining(message)]);
+    expect(running.logged[0]).not.toContain('\n');
+    expect((await client.post('format/get', { parameters: { format: 'pdf' } })).status).toBe(200);
+  });
+
+  it('is read by itself within a second of its change', async () => {
+    await configure('');
+    await writeFile(path.join(running.dataDir, 'accounts.toml'), accounts('plan = "free"'));
+    const end = Date.now() + 5_000;
+    let status = 200;
+    while (status === 200 && Date.now() < end) {
+      ({ status } = await client.post('format/get', { parameters: { format: 'pdf' } }));
+    }
+    expect(status).toBe(403);
+    expect(end - Date.now()).toBeGreaterThan(3_500);
+  });
+
+  it('takes tokens away and gives them, several at a time', async () => {
+    await configure('');
+    const next = createApp();
+    const hashes = [testApp.app.tokenSha256, next.app.tokenSha256].map(String);
+    const file = (tokens: string[]) =>
+      accounts('').replace(/token_sha256 = .*/, `token_sha256 = ${JSON.stringify(tokens)}`);
+    const write = async (tokens: string[]) => {
+      await writeFile(path.join(running.dataDir, 'accounts.toml'), file(tokens));
+      expect(await running.service.reloadAccounts()).toBe(true);
+    };
+    const ask = async (token: string) =>
+      (
+        await new TestClient(client.url, { app: testApp.app, token }).post('format/get', {
+          parameters: { format: 'pdf' },
+        })
+      ).status;
+    await write(hashes);
+    expect([await ask(testApp.token), await ask(next.token)]).toEqual([200, 200]);
+    await write(hashes.slice(1));
+    expect([await ask(testApp.token), await ask(next.token)]).toEqual([403, 200]);
+    await configure('');
+  });
+});
+
+describe('every task whose id was told', () => {
+  beforeAll(() => configure('[apps.test.prices]\n"*" = 0'));
+
+  it.each([
+    ['format/get', { parameters: { format: 'pdf' } }],
+    ['convert/formats', { parameters: { sublist: 'inputs' } }],
+    ['convert/graph', { parameters: { input: 'md', output: 'pdf' } }],
+  ])('can be monitored: %s', async (endpoint, data) => {
+    const first = await client.post(endpoint, { ...data, include: ['entity', 'payload', 'result'] });
+    const { output } = await client.post('task/response', { connector: first.body.entity?.id });
+    expect(output).toEqual(first.body);
+    const stranger = await new TestClient(client.url, unlimited).post('task/response', {
+      connector: first.body.entity?.id,
+    });
+    expect(stranger.error.code).toBe('NO_CONNECTOR_DEPENDENT_TASK');
+    const dependent = await client.post('download/url', { connector: first.body.entity?.id });
+    expect(dependent.error.code).toBe('MISMATCH_DEPENDENT_TASK');
+  });
+
+  it('can be monitored: a monitoring task, and a refused one', async () => {
+    const refused = await client.post('convert/file', {
+      connector: '00000000-0000-4000-8000-000000000000',
+      include: ['entity', 'payload'],
+      parameters: { output: 'pdf' },
+    });
+    expect(Object.keys(refused.body)).toEqual(['entity', 'payload', 'code', 'message']);
+    expect(refused.body.code).toBe('NO_CONNECTOR_DEPENDENT_TASK');
+    const monitor = await client.post('task/response', {
+      connector: refused.body.entity?.id,
+      include: ['entity', 'result'],
+    });
+    expect(monitoredResultSchema.parse(monitor.output.result).error?.code).toBe('NO_CONNECTOR_DEPENDENT_TASK');
+    const again = await client.post('task/response', { connector: monitor.body.entity?.id });
+    expect(again.output.entity?.['endpoint']).toBe('v1/task/response');
+    const dependent = await client.post('download/url', { connector: refused.body.entity?.id });
+    expect(dependent.error.code).toBe('NOT_READY_DEPENDENT_TASK');
+  });
+});

@@ -1,0 +1,33 @@
+import { planRetry } from '../../src/callbacks/callback-options';
+
+const schedule = { maxAttempts: 10, firstRetryMs: 1_000, maxRetryMs: 60_000, maxAgeMs: 600_000 };
+const failed = { attempts: 1, completedAt: 0, now: 0, retryAfterSeconds: undefined };
+
+/** The pause with the most or the least luck. */
+const pauses = (attempts: number) =>
+  [() => 0, () => 1].map((random) => planRetry({ ...failed, attempts }, schedule, random));
+
+describe('the pause before the next attempt', () => {
+  it('doubles up to its limit, and lies between half of that and all of it', () => {
+    expect(pauses(1)).toEqual([500, 1_000]);
+    expect(pauses(2)).toEqual([1_000, 2_000]);
+    expect(pauses(6)).toEqual([16_000, 32_000]);
+    expect(pauses(7)).toEqual([30_000, 60_000]);
+    expect(pauses(9)).toEqual([30_000, 60_000]);
+  });
+
+  it('is RETRY-AFTER when that is longer', () => {
+    expect(planRetry({ ...failed, retryAfterSeconds: 9 }, schedule)).toBe(9_000);
+    expect(planRetry({ ...failed, retryAfterSeconds: 0 }, schedule, () => 1)).toBe(1_000);
+  });
+
+  it('does not come after the last attempt', () => {
+    expect(planRetry({ ...failed, attempts: 10 }, schedule)).toBeUndefined();
+  });
+
+  it('does not reach beyond the deadline', () => {
+    expect(planRetry({ ...failed, now: 599_000 }, schedule, () => 1)).toBe(600_000);
+    expect(planRetry({ ...failed, now: 599_001 }, schedule, () => 1)).toBeUndefined();
+    expect(planRetry({ ...failed, retryAfterSeconds: 601 }, schedule)).toBeUndefined();
+  });
+});

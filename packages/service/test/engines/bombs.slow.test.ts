@@ -1,0 +1,166 @@
+import { execFileSync } from 'node:child_process';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startTestService, type TestClient, tinySvg } from '../support';
+import { docxBomb, entitySvg, hugePng, longGif, nestedUseSvg, svgWithImage } from './bombs';
+import { xlsx } from './xlsx';
+
+/** Files made to hurt: each ends its own task within the limits, while the service and the other conversions go on. */
+
+const conversionTimeoutMs = 3_000;
+/** For the timers and processes of a machine that is busy with the bomb. */
+const slackMs = 3_000;
+
+let running: Awaited<ReturnType<typeof startTestService>>;
+let client: TestClient;
+
+beforeAll(async () => {
+  const limits = { conversionTimeoutMs, conversionConcurrency: 2, maxConversionMemoryBytes: 640 * 1024 * 1024 };
+  running = await startTestService(limits);
+  client = running.client;
+  // The engines are loaded once, so that the first bomb does not wait for them.
+  await client.convert({ name: 'warm.md', data: '# warm' }, 'pdf');
+});
+
+afterAll(() => running.stop());
+
+const overTime = /longer than 3 s and was ended/;
+const dataUri = (type: string, data: Buffer): string => `data:${type};base64,${data.toString('base64')}`;
+
+describe('a bomb ends with FAILED_CONVERT in time, and another conversion goes on beside it', () => {
+  const bombs: [string, string, () => string | Buffer, string, RegExp][] = [
+    [
+      'an SVG whose groups multiply',
+      'use.svg',
+      () => nestedUseSvg(10),
+      'png',
+      /more than 500000 referenced elements|3 s/,
+    ],
+    ['an SVG whose entities multiply', 'laughs.svg', entitySvg, 'png', /damaged/],
+    ['a PNG of 30,000 by 30,000 pixels', 'black.png', () => hugePng(30_000), 'webp', /more than 128 megapixels/],
+    ['a PNG that only claims to be so large', 'claim.png', () => hugePng(30_000, { rows: 9 }), 'png', /128 megapixels/],
+    ['a PNG that native code works on for long', 'slow.png', () => hugePng(11_000), 'avif', /3 s|640 MiB/],
+    ['a GIF of 100,000 frames', 'long.gif', () => longGif({ frames: 100_000, side: 1 }), 'webp', overTime],
+    ['a GIF of 100,000 larger frames', 'wide.gif', () => longGif({ frames: 100_000, side: 99 }), 'gif', /megapixels/],
+    ['a zip bomb', 'bomb.docx', () => docxBomb(3_000), 'md', /unpacks to 3001 MiB; .* at most 512 MiB/],
+    ['a zip bomb that lies', 'liar.docx', () => docxBomb(3_000, { declaredBytes: 999 }), 'md', /3 s|640 MiB/],
+    [
+      'a spreadsheet that lies',
+      'liar.xlsx',
+      () => docxBomb(3_000, { declaredBytes: 999 }),
+      'html',
+      /3 s|640 MiB|damaged/,
+    ],
+    [
+      'a spreadsheet of 2,000,000 cells',
+      'cells.xlsx',
+      () => xlsx([{ rows: `<row>${'<c><v>1</v></c>'.repeat(1_000)}</row>`.repeat(2_000) }]),
+      'html',
+      /has 2000000 cells|3 s|640 MiB/,
+    ],
+    ['quotes within quotes', 'deep.md', () => '>'.repeat(20_000) + 'x', 'html', /3 s|nested/],
+  ];
+
+  it.each(bombs)('%s', async (_title, name, create, output, message) => {
+    const connector = await client.upload(name, create());
+    const started = Date.now();
+    const exploding = client.post('convert/file', { connector, include: ['entity', 'result'], parameters: { output } });
+    const beside = await client.convert({ name: 'fine.svg', data: tinySvg }, 'png');
+    expect(beside.output.status).toBe('successful');
+    const { status, body, error } = await exploding;
+    expect(Date.now() - started).toBeLessThan(conversionTimeoutMs + slackMs);
+    expect([status, body.entity?.status, error.code]).toEqual([200, 'completed', 'FAILED_CONVERT']);
+    expect(error.message).toMatch(message);
+  });
+});
+
+describe('a conversion that needs more memory than it may', () => {
+  it('ends with FAILED_CONVERT, and the next one has all of it again', async () => {
+    const limits = { conversionConcurrency: 1, maxConversionMemoryBytes: 640 * 1024 * 1024 };
+    const { client: other, stop } = await startTestService(limits);
+    const native = `![x](${dataUri('image/png', hugePng(30_000))})`;
+    const inWebAssembly = 'word '.repeat(1_500_000);
+    for (const [name, data, output] of [
+      ['native.md', native, 'pdf'],
+      ['wasm.txt', inWebAssembly, 'docx'],
+    ] as const) {
+      const { error } = await other.convert({ name, data }, output);
+      expect(error.code).toBe('FAILED_CONVERT');
+      expect(error.message).toMatch(/needs more than the 640 MiB of memory/);
+      expect((await other.convert({ name: 'fine.md', data: '# fine' }, 'html')).output.status).toBe('successful');
+    }
+    await stop();
+  });
+});
+
+describe('an SVG whose groups multiply, in a document', () => {
+  it('is left out of it, with a warning', async () => {
+    const { client: other, stop } = await startTestService({ conversionConcurrency: 1 });
+    const data = `![x](${dataUri('image/svg+xml', Buffer.from(nestedUseSvg(8)))})\n`;
+    const { output, warning } = await other.convert({ name: 'image.md', data }, 'pdf');
+    expect(output.status).toBe('successful');
+    expect(warning['PDF_SIMPLIFIED']).toMatch(/nodes limit/);
+    await stop();
+  });
+});
+
+describe('a file that refers to others', () => {
+  it('makes no request and reads no file, whatever the format', async () => {
+    const { client, stop } = await startTestService({ conversionConcurrency: 1 });
+    let requests = 0;
+    const server = http.createServer((_request, response) => {
+      requests += 1;
+      response.end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/a.png`;
+    const drawn = async (data: string): Promise<Buffer> =>
+      (await client.convertToBytes({ name: 'a.svg', data }, 'png')).bytes;
+    const blank = await drawn(svgWithImage(''));
+    expect((await drawn(svgWithImage(url))).equals(blank)).toBe(true);
+
+    const text = (entity: string): string =>
+      `<?xml version="1.0"?><!DOCTYPE svg [<!ENTITY x ${entity}>]><svg xmlns="http://www.w3.org/2000/svg" width="99" height="30"><text y="20">&x;</text></svg>`;
+    const empty = await drawn(text('""'));
+    expect((await drawn(text('"root"'))).equals(empty)).toBe(false);
+    for (const entity of ['SYSTEM "file:///etc/passwd"', `SYSTEM "${url}"`]) {
+      const { output } = await client.convert({ name: 'a.svg', data: text(entity) }, 'png');
+      if (output.connector === undefined) continue;
+      expect((await client.download(output.connector)).bytes.equals(empty)).toBe(true);
+    }
+
+    const page = `<img src="${url}"><link rel="stylesheet" href="${url}"><script src="${url}"></script><iframe src="${url}"></iframe>`;
+    for (const output of ['pdf', 'html', 'docx', 'epub', 'md']) {
+      expect((await client.convert({ name: 'a.html', data: page }, output)).output.status).toBe('successful');
+    }
+    server.close();
+    expect(requests).toBe(0);
+    await stop();
+  });
+});
+
+describe('the processes of a service', () => {
+  it('are gone when it is closed, whatever they were doing', async () => {
+    const { client: busy, stop } = await startTestService({ conversionConcurrency: 2 });
+    const before = conversionProcesses();
+    const count = (): number => conversionProcesses().length - before.length;
+    await Promise.all(['a.svg', 'b.svg'].map((name) => busy.convert({ name, data: tinySvg }, 'png')));
+    const idle = count();
+    expect(idle).toBeGreaterThan(0);
+    const connector = await busy.upload('slow.png', hugePng(11_000));
+    const { error } = await busy.post('convert/file', { connector, mode: 'async', parameters: { output: 'avif' } });
+    expect(error).toEqual({});
+    await sleep(300);
+    const closing = Date.now();
+    await stop();
+    expect(Date.now() - closing).toBeLessThan(3_000);
+    expect(conversionProcesses()).toEqual(before);
+  });
+});
+
+function conversionProcesses(): string[] {
+  return execFileSync('ps', ['-A', '-o', 'ppid=,pid=,args='], { encoding: 'utf8' })
+    .split('\n')
+    .filter((line) => line.trim().startsWith(`${process.pid} `) && line.includes('conversion-process.js'));
+}

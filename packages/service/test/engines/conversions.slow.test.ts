@@ -1,0 +1,224 @@
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { listZip, startTestService, type TestClient, tinyPng, tinySvg } from '../support';
+
+/** Real conversions over real HTTP; outputs are checked by their bytes, not by the engine that made them. */
+
+let running: Awaited<ReturnType<typeof startTestService>>;
+let client: TestClient;
+
+beforeAll(async () => {
+  running = await startTestService();
+  client = running.client;
+});
+
+afterAll(() => running.stop());
+
+const dataUri = `data:image/png;base64,${tinyPng.toString('base64')}`;
+const report = `---\ntitle: Report\n---\n\n# Numbers\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n![dot](${dataUri})\n`;
+
+describe('documents', () => {
+  it('converts Markdown to DOCX with an embedded data: image', async () => {
+    const { bytes, headers, name } = await client.convertToBytes({ name: 'report.md', data: report }, 'docx');
+    const entries = listZip(bytes);
+    expect(entries).toContain('word/document.xml');
+    expect(entries.some((entry) => /^word\/media\/.*\.png$/.test(entry))).toBe(true);
+    expect(name).toBe('report.docx');
+    expect(headers.get('content-length')).toBe(String(bytes.length));
+    expect(headers.get('content-type')).toContain('wordprocessingml');
+    expect(headers.get('content-disposition')).toContain('filename="report.docx"');
+  });
+
+  it('converts Markdown to PDF with an embedded data: image', async () => {
+    const withImage = await client.convertToBytes({ name: 'report.md', data: report }, 'pdf');
+    expect(withImage.bytes.subarray(0, 5).toString()).toBe('%PDF-');
+    expect(withImage.bytes.subarray(-8).toString()).toContain('%%EOF');
+    expect(withImage.bytes.toString('latin1')).toMatch(/\/Subtype\s*\/Image/);
+    expect(withImage.warning).toEqual({});
+  });
+
+  it('converts CSV to an HTML table', async () => {
+    const { bytes } = await client.convertToBytes({ name: 'table.csv', data: 'city,people\nKöln,1073096\n' }, 'html');
+    const html = bytes.toString('utf8');
+    expect(html).toMatch(/<th[^>]*>city<\/th>/);
+    expect(html).toMatch(/<td[^>]*>Köln<\/td>/);
+    expect(html).toContain('<title>table</title>');
+  });
+
+  it('reads plain text as text, not as markup', async () => {
+    const { bytes } = await client.convertToBytes(
+      { name: 'note.txt', data: '# no heading\r\n*stars*\n\nsecond' },
+      'html',
+    );
+    const html = bytes.toString('utf8');
+    expect(html).not.toContain('<h1');
+    expect(html).toMatch(/<p># no heading<br \/>\s*\*stars\*<\/p>/);
+    expect(html).toContain('<p>second</p>');
+  });
+
+  it('converts a document to the Markdown variant that is named', async () => {
+    const html = '<table><tr><th>a</th></tr><tr><td>1</td></tr></table>';
+    const { bytes, name } = await client.convertToBytes({ name: 'page.htm', data: html }, 'markdown-gfm');
+    expect(name).toBe('page.md');
+    expect(bytes.toString('utf8')).toMatch(/\|\s*a\s*\|/);
+  });
+
+  it('makes an empty file of an empty document', async () => {
+    const { bytes } = await client.convertToBytes({ name: 'blank.md', data: '\n' }, 'txt');
+    expect(bytes.toString('utf8').trim()).toBe('');
+  });
+
+  it('converts what a conversion has made, once it is uploaded', async () => {
+    const docx = await client.convertToBytes({ name: 'report.md', data: report }, 'docx');
+    const { bytes } = await client.convertToBytes({ name: 'report.docx', data: docx.bytes }, 'pdf');
+    expect(bytes.subarray(0, 5).toString()).toBe('%PDF-');
+    expect(bytes.toString('latin1')).toMatch(/\/Subtype\s*\/Image/);
+  });
+
+  it('converts one upload to several formats', async () => {
+    const connector = await client.upload('report.md', report);
+    const targets = ['odt', 'epub', 'rtf', 'tex', 'rst', 'pptx'];
+    const answers = await Promise.all(
+      targets.map((output) => client.post('convert/file', { connector, parameters: { output } })),
+    );
+    expect(answers.map(({ output }) => output.status)).toEqual(targets.map(() => 'successful'));
+  });
+});
+
+describe('images of documents', () => {
+  it.each(['pdf', 'docx', 'html', 'pptx', 'ipynb', 'odt'])(
+    'leaves out images that are not in the file, with a warning (%s)',
+    async (to) => {
+      const data = 'Before ![chart](chart.png) ![mark](/etc/passwd) after';
+      const { bytes, warning } = await client.convertToBytes({ name: 'report.md', data }, to);
+      expect(bytes.length).toBeGreaterThan(0);
+      expect(Object.keys(warning)).toHaveLength(1);
+      expect(Object.values(warning)[0]).toMatch(/data: URI/);
+    },
+  );
+
+  it('says that a text format cannot contain the images of the document', async () => {
+    const docx = await client.convertToBytes({ name: 'report.md', data: report }, 'docx');
+    const { warning } = await client.convertToBytes({ name: 'report.docx', data: docx.bytes }, 'md');
+    expect(warning['IMAGES_LOST']).toMatch(/^1 image/);
+  });
+
+  it('still makes a PDF when an image in it is damaged', async () => {
+    const data = `![x](data:image/png;base64,${tinyPng.subarray(0, 30).toString('base64')})\n\nText.`;
+    const { bytes, warning } = await client.convertToBytes({ name: 'report.md', data }, 'pdf');
+    expect(bytes.subarray(0, 5).toString()).toBe('%PDF-');
+    expect(Object.keys(warning)).toContain('PDF_SIMPLIFIED');
+  });
+
+  it('makes a PDF of a document full of dangling links and citations', async () => {
+    const data = '# A {#a}\n\n[x](#nope) [y](#a) @someone [@doe99] [empty]() <a@b.example>\n';
+    const { bytes, warning } = await client.convertToBytes({ name: 'links.md', data }, 'pdf');
+    expect(bytes.subarray(0, 5).toString()).toBe('%PDF-');
+    expect(warning).toEqual({});
+  });
+});
+
+describe('pictures', () => {
+  it('converts SVG to PNG', async () => {
+    const { bytes } = await client.convertToBytes({ name: 'logo.svg', data: tinySvg }, 'png');
+    expect(bytes.subarray(1, 4).toString()).toBe('PNG');
+    expect([bytes.readUInt32BE(16), bytes.readUInt32BE(20)]).toEqual([40, 20]);
+  });
+
+  it.each([
+    ['webp', (bytes: Buffer) => bytes.subarray(8, 12).toString() === 'WEBP'],
+    ['jpeg', (bytes: Buffer) => bytes.subarray(0, 3).equals(Buffer.from([0xff, 0xd8, 0xff]))],
+    ['avif', (bytes: Buffer) => bytes.subarray(4, 12).toString() === 'ftypavif'],
+    ['tif', (bytes: Buffer) => bytes.subarray(0, 2).toString() === 'II'],
+    ['gif', (bytes: Buffer) => bytes.subarray(0, 4).toString() === 'GIF8'],
+  ])('converts PNG to %s', async (output, isRight) => {
+    const { bytes } = await client.convertToBytes({ name: 'dot.png', data: tinyPng }, output);
+    expect(isRight(bytes)).toBe(true);
+  });
+
+  it('warns when the target has no transparency', async () => {
+    const { warning } = await client.convertToBytes({ name: 'dot.png', data: tinyPng }, 'jpg');
+    expect(Object.keys(warning)).toEqual(['TRANSPARENCY_LOST']);
+  });
+
+  it('converts a picture whose extension is wrong, and says so', async () => {
+    const { bytes, warning } = await client.convertToBytes({ name: 'dot.webp', data: tinyPng }, 'png');
+    expect(bytes.subarray(1, 4).toString()).toBe('PNG');
+    expect(Object.keys(warning)).toEqual(['INPUT_IS_ANOTHER_FORMAT']);
+  });
+});
+
+describe('damaged inputs', () => {
+  it.each([
+    ['cut.png', tinyPng.subarray(0, 50), 'webp', /PNG image is damaged or cut off/],
+    ['text.png', Buffer.from('hello'), 'webp', /not a PNG image/],
+    ['letter.docx', Buffer.from('hello'), 'pdf', /not a DOCX document: it is no zip archive/],
+    ['letter.docx', Buffer.from('PK\x03\x04 and no more'), 'html', /could not be converted to html: couldn't unpack/],
+    ['book.ipynb', Buffer.from('{"cells": 1'), 'md', /ipynb file could not be converted to md/],
+    ['broken.svg', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><rect'), 'png', /SVG image/],
+  ])('ends the task of %s with FAILED_CONVERT and one clear line', async (name, data, output, message) => {
+    const { status, body, error } = await client.convert({ name, data }, output);
+    expect(status).toBe(200);
+    expect(body.entity?.status).toBe('completed');
+    expect(error.code).toBe('FAILED_CONVERT');
+    expect(error.message).toMatch(message);
+    expect(error.message).not.toContain('\n');
+  });
+
+  it('refuses a picture that claims more pixels than memory allows', async () => {
+    const data =
+      '<svg xmlns="http://www.w3.org/2000/svg" width="30000" height="30000"><rect width="9" height="9"/></svg>';
+    const { error } = await client.convert({ name: 'huge.svg', data }, 'png');
+    expect(error.code).toBe('FAILED_CONVERT');
+    expect(error.message).toMatch(/megapixels/);
+  });
+
+  it('goes on converting after an engine error', async () => {
+    await client.convert({ name: 'letter.docx', data: 'PK\x03\x04' }, 'html');
+    const { output } = await client.convert({ name: 'fine.md', data: '# fine' }, 'html');
+    expect(output.status).toBe('successful');
+  });
+});
+
+describe('untrusted contents', () => {
+  it('runs no typst code that a document brings along', async () => {
+    const data = [
+      '---\ntemplate: "@preview/cetz:0.3.0"\nmargin: {x: "read(\\"/etc/passwd\\")"}\nlang: "en\\", x: read(1)"\n---',
+      '```{=typst}\n#panic("ran")\n```',
+      '`#panic("ran")`{=typst}',
+      '[red]{typst:text:fill="panic(1)"}',
+      '<pre class="x```#panic()"><code>y</code></pre>',
+      '```{.x```#panic("ran")}\ncode\n```',
+      '![i](/etc/passwd)',
+    ].join('\n\n');
+    const { bytes, warning } = await client.convertToBytes({ name: 'code.md', data }, 'pdf');
+    expect(bytes.subarray(0, 5).toString()).toBe('%PDF-');
+    // Had any of it run, the document would not have been typeset at the first attempt.
+    expect(Object.keys(warning)).toEqual(['RESOURCE_NOT_FOUND']);
+  });
+
+  it('reads no local file for an SVG', async () => {
+    const uploads = await readdir(path.join(running.dataDir, 'uploads'));
+    const neighbour = await client.upload('red.png', tinyPng);
+    const sources = [
+      path.join(running.dataDir, 'uploads', neighbour),
+      neighbour,
+      `file://${running.dataDir}/uploads/${neighbour}`,
+    ];
+    expect(uploads).not.toContain('red.png');
+    for (const source of sources) {
+      const data = `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="9" height="9"><image width="9" height="9" xlink:href="${source}"/></svg>`;
+      const drawn = await client.convertToBytes({ name: 'a.svg', data }, 'png');
+      const empty = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>';
+      const blank = await client.convertToBytes({ name: 'b.svg', data: empty }, 'png');
+      expect(drawn.bytes.equals(blank.bytes)).toBe(true);
+    }
+  });
+
+  it('reads no local file for a document', async () => {
+    const included = await client.convertToBytes({ name: 'a.rst', data: '.. include:: /etc/passwd\n\ntext\n' }, 'html');
+    expect(included.bytes.toString('utf8')).not.toContain('root:');
+    const table = await client.convert({ name: 'b.rst', data: '.. csv-table::\n   :file: /etc/passwd\n' }, 'html');
+    expect(table.error.message).toMatch(/etc.passwd: .*does not exist/);
+  });
+});

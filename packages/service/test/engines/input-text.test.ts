@@ -1,0 +1,116 @@
+import { readInputText } from '../../src/engines/input-text';
+
+/** What bytes are as text: the rules alone. `text-files.test.ts` has them converted. */
+
+const sentence = 'Größe: 5 € – „naïve“ Œuvre, ça va\nzweite Zeile';
+const guessed = ['ENCODING_GUESSED'];
+
+function read(bytes: Buffer | string, inputFormat = 'txt') {
+  const { text, warnings } = readInputText(Buffer.from(bytes), inputFormat);
+  return { text, warnings: Object.keys(warnings) };
+}
+
+function utf16be(text: string): Buffer {
+  return Buffer.from(text, 'utf16le').swap16();
+}
+
+/** The letters of the sentence above that Windows-1252 has elsewhere than Unicode. */
+const windows1252: Readonly<Record<string, number>> = { '€': 0x80, '–': 0x96, '„': 0x84, '“': 0x93, Œ: 0x8c };
+
+function inWindows1252(text: string): Buffer {
+  return Buffer.from(Array.from(text, (letter) => windows1252[letter] ?? letter.charCodeAt(0)));
+}
+
+describe('the encoding of a text', () => {
+  it.each([
+    ['UTF-8', Buffer.from(sentence), []],
+    ['UTF-8 with a byte order mark', Buffer.from(`\ufeff${sentence}`), []],
+    ['UTF-16 LE with a byte order mark', Buffer.from(`\ufeff${sentence}`, 'utf16le'), []],
+    ['UTF-16 BE with a byte order mark', utf16be(`\ufeff${sentence}`), []],
+    ['UTF-16 LE without one', Buffer.from(sentence, 'utf16le'), []],
+    ['UTF-16 BE without one', utf16be(sentence), []],
+    ['Windows-1252, with a warning', inWindows1252(sentence), guessed],
+  ])('is found: %s', (_title, bytes, warnings) => {
+    expect(read(bytes)).toEqual({ text: sentence, warnings });
+  });
+
+  it('is told apart in a text of a few letters', () => {
+    expect(read(Buffer.from('né', 'latin1'))).toEqual({ text: 'né', warnings: guessed });
+    expect(read(Buffer.from('né', 'utf16le'))).toEqual({ text: 'né', warnings: [] });
+    expect(read('né')).toEqual({ text: 'né', warnings: [] });
+    expect(read('')).toEqual({ text: '', warnings: [] });
+  });
+
+  it('is UTF-16 also where no letter is Latin', () => {
+    const chinese = '中文 文本\n第二行。\n';
+    expect(read(Buffer.from(chinese, 'utf16le'))).toEqual({ text: chinese, warnings: [] });
+    expect(read(utf16be(chinese))).toEqual({ text: chinese, warnings: [] });
+  });
+
+  it.each([
+    ['html', '<html><head><meta charset="iso-8859-2"></head>Ł</html>', 0xa3],
+    ['html', '<meta http-equiv="Content-Type" content="text/html; charset=windows-1251">Ł', 0x57, 'W'],
+    ['xml-docbook', '<?xml version="1.0" encoding="ISO-8859-2"?><para>Ł</para>', 0xa3],
+    ['rtf', '{\\rtf1\\ansi\\ansicpg1250 Ł}', 0xa3],
+  ])('is the one that the file names (%s)', (inputFormat, source, byte, letter = 'Ł') => {
+    const bytes = Buffer.from(Array.from(source, (each) => (each === 'Ł' ? byte : each.charCodeAt(0))));
+    expect(read(bytes, inputFormat)).toEqual({ text: source.replace('Ł', letter), warnings: [] });
+  });
+
+  it('is UTF-8 when the bytes are, whatever the file names', () => {
+    const page = '<meta charset="iso-8859-1"><p>Köln</p>';
+    expect(read(page, 'html')).toEqual({ text: page, warnings: [] });
+  });
+
+  it('is not looked for in the text of formats that do not name one', () => {
+    const text = 'The tag <meta charset="shift_jis"> and K\xf6ln';
+    expect(read(Buffer.from(text, 'latin1'), 'md')).toEqual({ text, warnings: guessed });
+  });
+
+  it('stays UTF-8 when a few bytes are damaged, and says so', () => {
+    const cut = Buffer.concat([Buffer.from(sentence), Buffer.from([0xe2, 0x82])]);
+    expect(read(cut)).toEqual({ text: `${sentence}\ufffd`, warnings: ['TEXT_DAMAGED'] });
+    const odd = Buffer.concat([Buffer.from(`\ufeff${sentence}`, 'utf16le'), Buffer.from([0x20])]);
+    expect(read(odd)).toEqual({ text: `${sentence}\ufffd`, warnings: ['TEXT_DAMAGED'] });
+  });
+});
+
+describe('the lines of a text', () => {
+  it('end with LF, CR LF or CR', () => {
+    expect(read('a\r\nb\nc').text).toBe('a\nb\nc');
+    expect(read('a\rb\rc').text).toBe('a\nb\nc');
+  });
+
+  it('may be followed by the NUL bytes that some programs fill up a file with', () => {
+    expect(read('{\\rtf1 x}\r\n\0', 'rtf').text).toBe('{\\rtf1 x}\n');
+    expect(read('end\x1a').text).toBe('end');
+  });
+});
+
+describe('what is not text', () => {
+  /** The same bytes in every run, evenly spread. */
+  function noise(count: number): Buffer {
+    let state = 1;
+    return Buffer.from(Array.from({ length: count }, () => (state = (state * 48271) % 0x7fffffff) >> 8));
+  }
+
+  it.each([
+    ['noise', noise(3_000)],
+    ['a little noise', noise(40)],
+    ['noise behind a byte order mark', Buffer.concat([Buffer.from('\ufeff', 'utf16le'), noise(3_000)])],
+    ['the beginning of a PNG', Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1')],
+    ['a zip archive', Buffer.from('PK\x03\x04\x14\0\0\0\x08\0', 'latin1')],
+    ['UTF-32', Buffer.from([0xff, 0xfe, 0, 0, 0x41, 0, 0, 0, 0x42, 0, 0, 0])],
+    ['NUL bytes within ASCII', Buffer.from('some text\0and more of it')],
+    ['control characters', Buffer.from(Array.from({ length: 200 }, (_, index) => index % 32 || 65))],
+  ])('is refused: %s', (_title, bytes) => {
+    expect(() => read(bytes, 'md')).toThrow(
+      'The md file is not text in UTF-8, UTF-16 or Windows-1252. Save it in UTF-8; if it is no text, correct its extension.',
+    );
+  });
+
+  it('is not a text with a form feed or colours of a terminal', () => {
+    const text = 'one\fpage\x1b[31mred\x1b[0m\ttab';
+    expect(read(text)).toEqual({ text, warnings: [] });
+  });
+});

@@ -1,0 +1,101 @@
+import { separatedValuesDocument } from '../../src/engines/separated-values';
+import { cellsOf } from './tables';
+
+/** How CSV and TSV are read: the rules alone, and without the engine. */
+
+function read(source: string, reader = 'csv') {
+  const { json, warnings } = separatedValuesDocument(source, { reader, writer: 'docx' });
+  return { cells: cellsOf(json)[0] ?? [], warnings: Object.keys(warnings) };
+}
+
+describe('the separator of a CSV file', () => {
+  const twoRows = [
+    ['name', 'size'],
+    ['Köln; Bonn, Trier', '1,5'],
+  ];
+
+  it.each([
+    ['a comma', 'name,size\n"Köln; Bonn, Trier","1,5"\n'],
+    ['a semicolon', 'name;size\n"Köln; Bonn, Trier";1,5\n'],
+    ['a tab', 'name\tsize\nKöln; Bonn, Trier\t1,5\n'],
+    ['what a first line names', 'sep=;\nname;size\n"Köln; Bonn, Trier";1,5\n'],
+  ])('is found: %s', (_title, source) => {
+    expect(read(source)).toEqual({ cells: twoRows, warnings: [] });
+  });
+
+  it.each([
+    ['numbers with decimal commas, and no header', '1,5;2,5;3\n4,5;5,5;6\n', ['1,5', '2,5', '3']],
+    ['prose in a column of a semicolon file', 'name;note\nx;one, two, three\ny;four\n', ['name', 'note']],
+    ['lists in a column of a comma file', 'name,tags\nx,a;b;c\ny,d\n', ['name', 'tags']],
+    ['names with a comma in a file with tabs', 'a, b\tc\nd, e\tf\n', ['a, b', 'c']],
+    ['a value in quotes with the other separator in each row', '1,"x;y"\n2,"z;"\n', ['1', 'x;y']],
+    ['semicolons below a title', 'Report\n\na;b;c\n1;2;3\n4;5;6\n', ['Report', '', '']],
+    ['rows that end early', 'a;b;c\n1,5;2\nx\n', ['a', 'b', 'c']],
+    ['one column', 'name\nKöln\n', ['name']],
+    ['prose in one column', 'remark\nHello, world\n', ['remark', '']],
+  ])('is right for %s', (_title, source, first) => {
+    expect(read(source).cells[0]).toEqual(first);
+  });
+
+  it.each([
+    ['both stand in each row', 'Doe, John;1\nRoe, Jane;2\n'],
+    ['a title has one and the rows the other', 'Report, January\na;b\n1;2\n'],
+    ['a sentence below a title', 'remark\nHello; world\n'],
+  ])('is asked for when %s', (_title, source) => {
+    expect(() => read(source)).toThrow(
+      /^The columns may be separated by .*semicolons\. Say which in a line before all/,
+    );
+    expect(read(`sep=;\n${source}`).cells.length).toBeGreaterThan(0);
+  });
+});
+
+describe('the values of a CSV file', () => {
+  it('are in quotes with separators, line ends and quotes', () => {
+    const source = 'a;b\n"one; ""two"" three";"first\nsecond"\n';
+    expect(read(source).cells[1]).toEqual(['one; "two" three', 'first\nsecond']);
+  });
+
+  it('may have quotes within them, spaces around them, and empty lines between them', () => {
+    expect(read('a, b\n\n5" disk, "x, y" \n').cells).toEqual([
+      ['a', 'b'],
+      ['5" disk', 'x, y'],
+    ]);
+  });
+
+  it('are all there when a row is longer than the first, with a warning', () => {
+    expect(read('a,b\n1,2,3\n4\n')).toEqual({
+      cells: [
+        ['a', 'b', ''],
+        ['1', '2', '3'],
+        ['4', '', ''],
+      ],
+      warnings: ['ROWS_TOO_LONG'],
+    });
+  });
+
+  it('are refused when a quote is never closed, with its line', () => {
+    expect(() => read('sep=,\na,b\n1,2\n3,"4\n5,6\n')).toThrow(
+      'A quote that opens in line 4, or soon after, is never closed. Close it, and write a quote within quotes twice.',
+    );
+  });
+
+  it('are refused when they are too many', () => {
+    expect(() => read(`${'a\n'.repeat(2_000)}${','.repeat(2_000)}`)).toThrow(
+      /has 4004001 cells, .* at most 50000, or 500000 to html/,
+    );
+  });
+});
+
+describe('the values of a TSV file', () => {
+  it('are separated by tabs whatever else stands in them', () => {
+    expect(read('a,b\tc;d\n1,2\t3;4\n', 'tsv').cells).toEqual([
+      ['a,b', 'c;d'],
+      ['1,2', '3;4'],
+    ]);
+  });
+
+  it('may be in quotes, and may begin with one', () => {
+    expect(read('a\tb\n"x\ty"\tz\n', 'tsv').cells[1]).toEqual(['x y', 'z']);
+    expect(read('a\tb\n"x\tz\n', 'tsv').cells[1]).toEqual(['"x', 'z']);
+  });
+});

@@ -1,0 +1,290 @@
+import fc from 'fast-check';
+import { ConversionFailure } from '../../src/engines/conversion';
+import { spreadsheetDocument } from '../../src/engines/spreadsheet';
+import { startTestService, type TestClient } from '../support';
+import { docxBomb } from './bombs';
+import { cellsOf } from './tables';
+import { inline, relationsOf, type SheetSource, xlsx } from './xlsx';
+
+/** XLSX spreadsheets: each cell is in the result, or a warning or a failure tells of it. */
+
+async function read(file: Buffer, writer = 'docx') {
+  const { json, warnings } = await spreadsheetDocument(file, writer);
+  return { tables: cellsOf(json), json, warnings };
+}
+
+async function rowsOf(rows: string, source?: Parameters<typeof xlsx>[1]): Promise<string[][]> {
+  const { tables } = await read(xlsx([{ rows }], source));
+  return tables[0] ?? [];
+}
+
+describe('the texts of a spreadsheet', () => {
+  const strings = '<si><t>first</t></si><si><r><t>sec</t></r><r><rPr><b/></rPr><t>ond</t></r></si>';
+
+  it.each([
+    ['shared by cells', '<c r="A1" t="s"><v>0</v></c><c r="B1" t="s"><v>1</v></c>'],
+    ['in the cells themselves', `${inline('A1', 'first')}${inline('B1', 'second')}`],
+    ['results of formulas', '<c r="A1" t="str"><f>x()</f><v>first</v></c><c r="B1" t="str"><v>second</v></c>'],
+    [
+      'in cells without an address',
+      '<c t="inlineStr"><is><t>first</t></is></c><c t="inlineStr"><is><r><t>sec</t></r><r><t>ond</t></r></is></c>',
+    ],
+  ])('are read: %s', async (_title, cells) => {
+    for (const target of ['relative', 'absolute'] as const) {
+      expect(await rowsOf(`<row r="1">${cells}</row>`, { strings, target })).toEqual([['first', 'second']]);
+    }
+  });
+
+  it('are read letter by letter, whatever stands in them and where', async () => {
+    const text = fc.string({ minLength: 1, maxLength: 12, unit: 'grapheme' }).filter((each) => each.trim() === each);
+    const property = fc.asyncProperty(fc.array(fc.tuple(text, text), { minLength: 1, maxLength: 8 }), async (rows) => {
+      const escaped = (each: string) => each.replace(/[&<>]/g, (letter) => `&#${letter.charCodeAt(0)};`);
+      const xml = rows.map(
+        ([a, b], y) => `<row r="${y + 1}">${inline(`A${y + 1}`, escaped(a))}${inline(`C${y + 1}`, escaped(b))}</row>`,
+      );
+      const single = (each: string) => each.replace(/[ \t\f\v]+/g, ' ');
+      expect(await rowsOf(xml.join(''))).toEqual(rows.map(([a, b]) => [single(a), '', single(b)]));
+    });
+    await fc.assert(property, { numRuns: 50 });
+  });
+
+  it('are those of an XML in UTF-16, or with prefixes, too', async () => {
+    const part = `<?xml version="1.0" encoding="UTF-16"?><x:worksheet xmlns:x="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><x:sheetData><x:row r="1"><x:c r="A1" t="inlineStr"><x:is><x:t>Größe</x:t></x:is></x:c></x:row></x:sheetData></x:worksheet>`;
+    for (const each of [part.replace('UTF-16', 'UTF-8'), Buffer.from(`\ufeff${part}`, 'utf16le')]) {
+      expect((await read(xlsx([{ rows: '', part: each }]))).tables).toEqual([[['Größe']]]);
+    }
+  });
+});
+
+describe('the values of a spreadsheet are shown as its program shows them', () => {
+  const day = 46024;
+  it.each([
+    ['General', 0.1 + 0.2, '0.3'],
+    ['General', 1234567890123, '1234567890123'],
+    ['#,##0.00', 1234.5, '1,234.50'],
+    ['0.0%', 0.155, '15.5%'],
+    ['000000', 7, '000007'],
+    ['yyyy-mm-dd', day, '2026-01-02'],
+    ['dd/mm/yyyy hh:mm', day + 0.5, '02/01/2026 12:00'],
+    ['[h]:mm', 1.25, '30:00'],
+    // Formats that each country shows its own way, or that cannot be read, are shown in a way that everybody reads.
+    ['m/d/yy h:mm', day + 0.5, '2026-01-02 12:00:00'],
+    ['[$-407]d. mmmm yyyy', day, '2026-01-02'],
+    ['&quot;open', 3, '3'],
+    // What a format hides is shown, and what is no date.
+    [';;;', 3, '3'],
+    ['yyyy', 1e12, '1000000000000'],
+  ])('in the format %s', async (format, value, shown) => {
+    const rows = `<row r="1"><c r="A1" s="1"><v>${value}</v></c></row>`;
+    expect(await rowsOf(rows, { formats: [format] })).toEqual([[shown]]);
+  });
+
+  it('counts days from 1904 on where the file says so', async () => {
+    const rows = `<row r="1"><c r="A1" s="1"><v>1</v></c></row>`;
+    const before = '<workbookPr date1904="1"/>';
+    expect(await rowsOf(rows, { formats: ['yyyy-mm-dd'], before })).toEqual([['1904-01-02']]);
+  });
+
+  it('also truths, errors, dates that are written as such, and results of formulas', async () => {
+    const rows = `<row r="1"><c r="A1" t="b"><v>1</v></c><c r="B1" t="e"><v>#DIV/0!</v></c><c r="C1" t="d"><v>2026-01-02T03:04:05</v></c><c r="D1"><f>1+1</f><v>2</v></c></row>`;
+    expect(await rowsOf(rows)).toEqual([['TRUE', '#DIV/0!', '2026-01-02 03:04:05', '2']]);
+  });
+});
+
+describe('a workbook', () => {
+  it('has each of its sheets in the result, with its name', async () => {
+    const sheets = ['Jan', 'Feb', 'Empty'].map((name) => ({
+      name,
+      rows: name === 'Empty' ? '' : `<row r="2">${inline('B2', `of ${name}`)}</row>`,
+    }));
+    const { tables, json } = await read(xlsx(sheets));
+    expect(tables).toEqual([[['of Jan']], [['of Feb']]]);
+    for (const { name } of sheets) expect(json).toContain(`"${name}"`);
+  });
+
+  it('has merged cells and links', async () => {
+    const rows = `<row r="1">${inline('A1', 'wide')}${inline('C1', 'x')}</row><row r="2">${inline('A2', 'a')}${inline('B2', 'b')}${inline('C2', 'c')}</row>`;
+    const link = 'https://example.com/?a=1';
+    const after =
+      '<mergeCells><mergeCell ref="A1:B1"/></mergeCells><hyperlinks><hyperlink ref="A2" r:id="l1"/></hyperlinks>';
+    const relation = `<Relationship Id="l1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/hyperlink" Target="${link}" TargetMode="External"/>`;
+    const more = { 'xl/worksheets/_rels/sheet1.xml.rels': relationsOf([relation]) };
+    const file = xlsx([{ rows, after }], { more });
+    const { tables, json } = await read(file);
+    expect(tables).toEqual([
+      [
+        ['wide', 'x'],
+        ['a', 'b', 'c'],
+      ],
+    ]);
+    expect(json).toContain(link);
+    const page = (await read(file, 'html5')).json;
+    expect(page).toContain('<th rowspan=\\"1\\" colspan=\\"2\\">wide</th>');
+    expect(page).toContain(`<a href=\\"${link}\\">a</a>`);
+  });
+});
+
+describe('what is not in the result is in a warning', () => {
+  const cell = `<row r="1">${inline('A1', 'seen')}</row>`;
+  const cases: [string, SheetSource[], Parameters<typeof xlsx>[1], string, RegExp][] = [
+    [
+      'a hidden sheet',
+      [{ rows: cell }, { name: 'Costs', state: 'veryHidden', rows: cell }],
+      {},
+      'HIDDEN_CELLS_LOST',
+      /hidden: sheet Costs\. Show it/,
+    ],
+    [
+      'hidden rows and columns',
+      [
+        {
+          before: '<cols><col min="2" max="2" hidden="1"/></cols>',
+          rows: `<row r="1">${inline('A1', 'seen')}${inline('B1', 'x')}</row><row r="2" hidden="1">${inline('A2', 'y')}</row>`,
+        },
+      ],
+      {},
+      'HIDDEN_CELLS_LOST',
+      /2 cell\(s\) of sheet Sheet 1/,
+    ],
+    [
+      'cells behind merged ones',
+      [
+        {
+          rows: `<row r="1">${inline('A1', 'seen')}${inline('B1', 'x')}</row>`,
+          after: '<mergeCells><mergeCell ref="A1:B1"/></mergeCells>',
+        },
+      ],
+      {},
+      'HIDDEN_CELLS_LOST',
+      /1 cell\(s\)/,
+    ],
+    ['a drawing', [{ rows: cell }], { more: { 'xl/drawings/drawing1.xml': '<x/>' } }, 'DRAWINGS_LOST', /charts/],
+    [
+      'the result of a formula that is not in the file, which is shown itself',
+      [{ rows: `<row r="1"><c r="A1"><f>"se"&amp;"en"</f></c></row>` }],
+      {},
+      'FORMULAS_NOT_CALCULATED',
+      /^1 cell\(s\) show a formula/,
+    ],
+    [
+      'a result that the program that wrote it calls provisional',
+      [{ rows: `<row r="1">${inline('A1', 'seen')}<c r="B1"><f>1+1</f><v>0</v></c></row>` }],
+      { after: '<calcPr fullCalcOnLoad="1"/>' },
+      'FORMULAS_MAY_BE_WRONG',
+      /1 result\(s\) may be wrong/,
+    ],
+  ];
+
+  it.each(cases)('%s', async (_title, sheets, source, name, message) => {
+    const { tables, warnings } = await read(xlsx(sheets, source));
+    expect(Object.keys(warnings)).toEqual([name]);
+    expect(warnings[name]).toMatch(message);
+    expect(tables[0]?.[0]?.[0]).toMatch(/seen|="se"&"en"/);
+    expect(JSON.stringify(tables)).not.toMatch(/[xy]"/);
+  });
+});
+
+describe('a spreadsheet that cannot be read as a whole', () => {
+  const whole = `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData><row r="1">${inline('A1', 'a')}</row></sheetData></worksheet>`;
+  it.each<[string, SheetSource]>([
+    ['a sheet is not there', { rows: '', part: undefined }],
+    ['a sheet is cut off', { rows: '', part: whole.slice(0, -40) }],
+    ['a text is not there', { rows: `<row r="1"><c r="A1" t="s"><v>7</v></c>${inline('B1', 'b')}</row>` }],
+    ['a number is none', { rows: `<row r="1"><c r="A1"><v>abc</v></c></row>` }],
+    ['a date is none', { rows: `<row r="1"><c r="A1" t="d"><v>abc</v></c></row>` }],
+  ])('fails: %s', async (_title, sheet) => {
+    const file = xlsx([sheet, { name: 'Other', rows: '' }], { strings: '<si><t>x</t></si>' });
+    await expect(read(file)).rejects.toThrow(/^The spreadsheet is damaged.* save it as XLSX and convert it again\.$/);
+  });
+
+  it('names the sheet whose part is missing, rather than counting the cells of others', async () => {
+    const rows = `<row r="1">${inline('A1', 'a')}</row>`;
+    const file = xlsx([{ rows }, { name: 'Costs', rows: '', part: undefined }]);
+    await expect(read(file)).rejects.toThrow(
+      /lists the sheet Costs, but the part with its cells is missing or empty\. Open it/,
+    );
+  });
+
+  it('fails when it shows nothing, since all of it is hidden', async () => {
+    await expect(read(xlsx([{ state: 'hidden', rows: '' }]))).rejects.toThrow(/all of its sheets are hidden/);
+  });
+
+  it('fails when it has more cells than can be converted in time, however small the file', async () => {
+    const far = (address: string, y: number) =>
+      xlsx([{ rows: `<row r="1">${inline('A1', 'a')}</row><row r="${y}">${inline(`${address}${y}`, 'b')}</row>` }]);
+    await expect(read(far('XFD', 1_048_576))).rejects.toThrow(ConversionFailure);
+    await expect(read(far('J', 5_001))).rejects.toThrow(/has 50010 cells, .* at most 50000, or 500000 to html\./);
+    expect((await read(far('J', 5_000))).tables[0]).toHaveLength(5_000);
+    expect((await read(far('J', 50_000), 'html5')).json).toContain('>b</td>');
+    await expect(read(far('J', 50_001), 'html5')).rejects.toThrow(/at most 500000\. Split the file/);
+  });
+
+  it('fails when cells share one text that is too long', async () => {
+    const strings = `<si><t>${'long '.repeat(6_000)}</t></si>`;
+    const rows = `<row r="1">${'<c t="s"><v>0</v></c>'.repeat(2_000)}</row>`;
+    await expect(rowsOf(rows, { strings })).rejects.toThrow(/letters; the engines convert at most 50000000/);
+  });
+});
+
+describe('the service', () => {
+  let running: Awaited<ReturnType<typeof startTestService>>;
+  let client: TestClient;
+  beforeAll(async () => {
+    running = await startTestService({ conversionConcurrency: 1 });
+    client = running.client;
+  });
+  afterAll(() => running.stop());
+
+  const rows = `<row r="1">${inline('A1', 'Größe &amp; &lt;b&gt;')}${inline('B1', 'two&#10;lines')}</row><row r="2"><c r="A2"><v>7</v></c></row>`;
+
+  it('keeps every cell of a spreadsheet on its way to another format', async () => {
+    const data = xlsx([{ name: 'Plan', rows }], { target: 'absolute' });
+    const html = (await client.convertToBytes({ name: 'a.xlsx', data }, 'html')).bytes.toString('utf8');
+    expect(html).toMatch(/<h2[^>]*>Plan<\/h2>/);
+    expect(html).toMatch(/<th>Größe &#38; &#60;b&#62;<\/th>\s*<th>two<br \/>\s*lines<\/th>[^]*<td>7<\/td>/);
+    const docx = await client.convertToBytes({ name: 'a.xlsx', data }, 'docx');
+    const text = (await client.convertToBytes({ name: 'a.docx', data: docx.bytes }, 'txt')).bytes.toString('utf8');
+    for (const part of ['Plan', 'Größe & <b>', 'two', 'lines', '7']) expect(text).toContain(part);
+    const pdf = await client.convertToBytes({ name: 'a.xlsx', data }, 'pdf');
+    expect(pdf.bytes.subarray(0, 5).toString()).toBe('%PDF-');
+  });
+
+  const row = (y: number) => `<row r="${y}">${inline(`A${y}`, `a${y}`)}${inline(`B${y}`, `b${y}`)}</row>`;
+  const head = `${row(1)}<row r="2">${inline('A2', 'a2')}</row>`;
+  it.each([
+    ['before another row', 'A2:B3', `${head}${row(4)}`],
+    ['before the last row', 'A2:B4', `${head}${row(4)}${row(5)}`],
+    ['as the last rows', 'A2:B3', `${head}<row r="3">${inline('B3', 'b3')}</row>`],
+    ['as the first rows', 'A1:B2', `<row r="1">${inline('A1', 'a1')}</row>${row(3)}`],
+    ['in a single column', 'A1:A2', `<row r="1">${inline('A1', 'a1')}</row><row r="3">${inline('A3', 'a3')}</row>`],
+  ])('typesets merged cells that cover whole rows %s', async (_title, ref, merged) => {
+    const after = `<mergeCells><mergeCell ref="${ref}"/></mergeCells>`;
+    const data = xlsx([{ rows: merged, after }]);
+    const html = await client.convertToBytes({ name: 'a.xlsx', data }, 'html');
+    expect(html.bytes.toString('utf8')).toMatch(/ rowspan="[23]"/);
+    for (const input of [
+      { name: 'a.xlsx', data },
+      { name: 'a.html', data: html.bytes },
+    ]) {
+      const { bytes } = await client.convertToBytes(input, 'pdf');
+      expect(bytes.subarray(0, 5).toString()).toBe('%PDF-');
+    }
+  });
+
+  it('tells in the result what is not in it', async () => {
+    const data = xlsx([{ rows }, { name: 'Costs', state: 'hidden', rows }]);
+    const { warning } = await client.convert({ name: 'a.xlsx', data }, 'html');
+    expect(warning['HIDDEN_CELLS_LOST']).toMatch(/sheet Costs/);
+  });
+
+  it.each<[string, () => Buffer, RegExp]>([
+    ['encrypted, or older', () => Buffer.from('d0cf11e0a1b11ae1', 'hex'), /encrypted, or .* Remove its password/],
+    ['text', () => Buffer.from('a,b\n1,2\n'), /no zip archive/],
+    ['of another kind', () => docxBomb(1), /is no XLSX spreadsheet|is not an XLSX spreadsheet|damaged/],
+    ['a bomb', () => docxBomb(600), /unpacks to 601 MiB/],
+    ['cut off', () => xlsx([{ rows }]).subarray(0, 900), /damaged/],
+  ])('fails with a reason where the file is %s', async (_title, create, message) => {
+    const { error } = await client.convert({ name: 'a.xlsx', data: create() }, 'html');
+    expect(error).toEqual({ code: 'FAILED_CONVERT', message: expect.stringMatching(message) as string });
+  });
+});

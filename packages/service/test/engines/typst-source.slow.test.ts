@@ -1,0 +1,52 @@
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+/** pandoc runs in processes of the service only, and those run what is built. */
+const engines = path.resolve(__dirname, '../../dist/engines');
+
+const documents = {
+  'nothing at all': '',
+  'words that end without a line break': 'Plain words.',
+  headings: '# A\n\n## B {#id}\n\nsee [B](#id)',
+  'code with a language': '```python\nprint(1)\n```\n\nand `x`{.python}',
+  'a table': '| a | b |\n|---|---|\n| 1 | 2 |',
+  'a footnote': 'x[^1]\n\n[^1]: note',
+  math: '$x^2$ and\n\n$$y$$',
+  lists: '- a\n- b\n\n1. x\n2. y\n\nTerm\n\n: Definition',
+  quotes: '> "here" and @there says [@so]',
+  'a rule, a line block, HTML': 'a\n\n---\n\n| b\n| c\n\n<b>x</b> ~~y~~ ^z^',
+  'an image': '![caption](data:image/png;base64,iVBORw0KGgo=)',
+  'what looks like the frame': 'thetextofthedocument',
+  'a title': '---\ntitle: T\nauthor: A\n---\n\nx',
+  'a language': '---\nlang: de\n---\n\nx',
+  'metadata that is left out': '---\ntemplate: evil\n---\n\nx',
+};
+
+describe('the typst source of a document', () => {
+  it.each(Object.entries(documents))('is what pandoc writes with its template: %s', async (_, markdown) => {
+    const program = `
+      const { runPandoc } = require('./pandoc.js');
+      const { preparePdfDocument } = require('./pdf-document.js');
+      const { writeTypst } = require('./pdf-engine.js');
+      const text = ({ output }) => Buffer.from(output).toString('utf8');
+      (async () => {
+        const read = async (input) => {
+          const json = text(await runPandoc({ from: 'markdown', to: 'json', input, inputName: 'a.md' }));
+          return preparePdfDocument(json, { media: new Map(), keepReferences: true });
+        };
+        const document = await read(${JSON.stringify(markdown)});
+        const options = { standalone: true, variables: { papersize: 'a4' } };
+        const whole = text(await runPandoc({ from: 'json', to: 'typst', input: document.json, inputName: 'a.md', options }));
+        await writeTypst(await read('of another document'), 'another.md');
+        const { source } = await writeTypst(document, 'a.md');
+        process.stdout.write(JSON.stringify({ whole, source }));
+      })();`;
+    const { stdout } = await run(process.execPath, ['-e', program], { cwd: engines });
+    const { whole, source } = JSON.parse(stdout) as { whole: string; source: string };
+
+    expect(whole).toContain('#show: doc => conf(');
+    expect(source).toBe(whole);
+  });
+});

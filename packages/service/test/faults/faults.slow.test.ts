@@ -1,0 +1,396 @@
+import { rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { newFolder, removeFolders, startFileconv } from '../../../cli/test/fileconv';
+import { openAdministration } from '../../src';
+import { FaultRules, type FaultsOptions, faultsSchema } from '../../src/faults/fault-rules';
+import { Faults } from '../../src/faults/faults';
+import { createApp, createDataDir, startTestService, type TestApp, TestClient, tinyPng } from '../support';
+
+/** Faults on purpose, by configuration alone, over real sockets. */
+
+type FaultList = NonNullable<FaultsOptions['faults']>;
+type Running = Awaited<ReturnType<typeof startTestService>>;
+
+const appId = '11111111-2222-4333-8444-555555555555';
+const stops: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop();
+});
+
+/** A service whose app has 10 vCredits, and these faults. */
+async function startFaulty(faults: FaultList, options: { seed?: number; testApp?: TestApp } = {}): Promise<Running> {
+  const testApp = options.testApp ?? createApp();
+  const running = await startTestService(
+    {
+      apps: [{ ...testApp.app, vcredits: 10 }],
+      faults: { faults, ...(options.seed !== undefined && { seed: options.seed }) },
+    },
+    testApp,
+  );
+  stops.push(running.stop);
+  return running;
+}
+
+/** What is in the service's database: tasks of conversions, and vCredits. */
+async function book({ dataDir, client }: Running) {
+  const administration = await openAdministration({ dataDir });
+  const tasks = administration.listTasks({ appId: client.app.appId, limit: 100 });
+  const balance = administration.balanceOf(client.app.appId);
+  administration.close();
+  return { conversions: tasks.filter(({ endpoint }) => endpoint === 'v1/convert/file').length, balance };
+}
+
+/** A conversion in mode sync, so that it is over when the answer comes, whatever answer. */
+async function convertRaw(client: TestClient): Promise<Response> {
+  const connector = await client.upload('dot.png', tinyPng);
+  const form = new FormData();
+  form.set('data', JSON.stringify({ app: client.app.appId, connector, parameters: { output: 'webp' } }));
+  return client.send('convert/file', { body: form });
+}
+
+/** Long enough for a conversion whose answer nobody got. */
+async function untilCharged(running: Running): Promise<Awaited<ReturnType<typeof book>>> {
+  const end = Date.now() + 20_000;
+  let now = await book(running);
+  while (now.balance.vcredits === 10 && Date.now() < end) now = await book(running);
+  return now;
+}
+
+async function askFormat(client: TestClient, output = 'pdf'): Promise<Response> {
+  const body = new URLSearchParams({ data: JSON.stringify({ app: client.app.appId, parameters: { format: output } }) });
+  return client.send('format/get', { body });
+}
+
+async function statuses(client: TestClient, requests: number): Promise<number[]> {
+  const found: number[] = [];
+  for (let count = 0; count < requests; count += 1) found.push((await askFormat(client)).status);
+  return found;
+}
+
+const untouched = { conversions: 0, balance: { vcredits: 10, reserved: 0 } };
+const charged = { conversions: 1, balance: { vcredits: 9, reserved: 0 } };
+
+describe('a fault of a request', () => {
+  it('error before the task leaves no task and no charge', async () => {
+    const running = await startFaulty([{ kind: 'error', when: 'before', endpoint: 'convert/file' }]);
+    const answer = await convertRaw(running.client);
+    expect(answer.status).toBe(500);
+    expect(await answer.json()).toMatchObject({ result: { error: { code: 'INTERNAL_SERVER_ERROR' } } });
+    expect(await book(running)).toEqual(untouched);
+  });
+
+  it('error after the task leaves the task and its charge', async () => {
+    const running = await startFaulty([{ kind: 'error', when: 'after', endpoint: 'convert/file' }]);
+    const answer = await convertRaw(running.client);
+    expect(answer.status).toBe(500);
+    expect(await answer.json()).toMatchObject({ result: { error: { code: 'INTERNAL_SERVER_ERROR' } } });
+    expect(await book(running)).toEqual(charged);
+  });
+
+  it('cut before the answer closes the connection when the task has run', async () => {
+    const running = await startFaulty([{ kind: 'cut', at: 'before_answer', endpoint: 'convert/file' }]);
+    await expect(convertRaw(running.client)).rejects.toThrow('fetch failed');
+    expect(await untilCharged(running)).toEqual(charged);
+  });
+
+  it('cut after the headers gives a status and not one byte of the body', async () => {
+    const running = await startFaulty([{ kind: 'cut', at: 'after_headers', endpoint: 'convert/file' }]);
+    const answer = await convertRaw(running.client);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json']);
+    const { text, broke } = await readUntilItBreaks(answer);
+    expect([text, broke]).toEqual(['', true]);
+    expect(await book(running)).toEqual(charged);
+  });
+
+  it('cut in the middle gives half of the body', async () => {
+    const { client } = await startFaulty([{ kind: 'cut', at: 'mid_body', endpoint: 'format/get' }]);
+    const answer = await askFormat(client);
+    const { text, broke } = await readUntilItBreaks(answer);
+    expect(broke).toBe(true);
+    expect(text).toMatch(/^\{"result":/);
+    expect(text).toHaveLength(Math.floor(Number(answer.headers.get('content-length')) / 2));
+  });
+
+  it('cut in the middle of a download gives half of the file', async () => {
+    const { client } = await startFaulty([{ kind: 'cut', at: 'mid_body', endpoint: 'download/url/get', first: 1 }]);
+    const { output } = await client.convert({ name: 'dot.png', data: tinyPng }, 'webp');
+    const half = await readUntilItBreaks(await openDownload(client, output.connector));
+    const whole = await readUntilItBreaks(await openDownload(client, output.connector));
+    expect([half.broke, whole.broke]).toEqual([true, false]);
+    expect(half.bytes.length).toBe(Math.floor(whole.bytes.length / 2));
+    expect(whole.bytes.subarray(0, half.bytes.length).equals(half.bytes)).toBe(true);
+  });
+
+  it('latency holds the answer back', async () => {
+    const { client } = await startFaulty([
+      { kind: 'latency', ms: 200, endpoint: 'format/get', first: 1 },
+      { kind: 'latency', ms: 200, class: 'info', first: 1 },
+    ]);
+    const started = Date.now();
+    expect((await askFormat(client)).status).toBe(200);
+    expect(Date.now() - started).toBeGreaterThanOrEqual(395);
+  });
+
+  it('latency runs no task for a client that has gone meanwhile', async () => {
+    const running = await startFaulty([{ kind: 'latency', ms: 400, endpoint: 'convert/file' }]);
+    const connector = await running.client.upload('dot.png', tinyPng);
+    const data = JSON.stringify({ app: running.client.app.appId, connector, parameters: { output: 'webp' } });
+    const body = new URLSearchParams({ data });
+    await expect(running.client.send('convert/file', { body, signal: AbortSignal.timeout(100) })).rejects.toThrow();
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    expect(await book(running)).toEqual(untouched);
+  });
+
+  it.each([
+    ['whole seconds', '2', '2'],
+    ['an HTTP date', 'Wed, 21 Oct 2026 07:28:00 GMT', 'Wed, 21 Oct 2026 07:28:00 GMT'],
+    ['a negative number', '-5', '-5'],
+    ['an empty text', '', ''],
+    ['no header at all', undefined, null],
+  ])('rate_limit answers 429 with a RETRY-AFTER of %s, and runs nothing', async (_title, retryAfter, header) => {
+    const storm = { kind: 'rate_limit', endpoint: 'convert/file', first: 2 } as const;
+    const running = await startFaulty([retryAfter === undefined ? storm : { ...storm, retry_after: retryAfter }]);
+    for (let count = 0; count < 2; count += 1) {
+      const answer = await convertRaw(running.client);
+      expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, header]);
+      expect(answer.headers.get('x-ratelimit-remaining')).toBe('0');
+      expect(await answer.json()).toMatchObject({ result: { error: { code: 'TOO_MANY_REQUESTS' } } });
+    }
+    expect(await book(running)).toEqual(untouched);
+    expect((await convertRaw(running.client)).status).toBe(200);
+  });
+
+  it.each([
+    ['before', 200, untouched],
+    ['after', 502, charged],
+  ] as const)('html %s the task answers a page with status %i', async (when, status, expected) => {
+    const running = await startFaulty([{ kind: 'html', when, status, endpoint: 'convert/file' }]);
+    const answer = await convertRaw(running.client);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([status, 'text/html; charset=utf-8']);
+    expect(await answer.text()).toMatch(/^<!DOCTYPE html>/);
+    expect(await book(running)).toEqual(expected);
+  });
+
+  it('html in place of a file says nothing of the file', async () => {
+    const { client } = await startFaulty([{ kind: 'html', when: 'after', status: 200, endpoint: 'download/url/get' }]);
+    const { output } = await client.convert({ name: 'dot.png', data: tinyPng }, 'webp');
+    const answer = await openDownload(client, output.connector);
+    expect(answer.headers.get('content-disposition')).toBeNull();
+    expect(await answer.text()).toMatch(/^<!DOCTYPE html>/);
+  });
+
+  it('slow_download sends the whole file at that speed', async () => {
+    const { client } = await startFaulty([{ kind: 'slow_download', bytes_per_second: 100, first: 1 }]);
+    const { output } = await client.convert({ name: 'dot.png', data: tinyPng }, 'webp');
+    const started = Date.now();
+    const slow = await readUntilItBreaks(await openDownload(client, output.connector));
+    expect(Date.now() - started).toBeGreaterThanOrEqual(slow.bytes.length * 10 * 0.9);
+    const whole = await readUntilItBreaks(await openDownload(client, output.connector));
+    expect(slow.bytes.equals(whole.bytes)).toBe(true);
+  });
+
+  it('meets no request that admission refuses', async () => {
+    const { client } = await startFaulty([{ kind: 'error', when: 'before', first: 1 }]);
+    const stranger = new TestClient(client.url, createApp());
+    expect((await askFormat(stranger)).status).toBe(403);
+    expect(await statuses(client, 2)).toEqual([500, 200]);
+  });
+});
+
+describe('how often and whom', () => {
+  it('first: the first so many times', async () => {
+    const { client } = await startFaulty([{ kind: 'error', when: 'before', first: 2 }]);
+    expect(await statuses(client, 4)).toEqual([500, 500, 200, 200]);
+  });
+
+  it('every: every so manieth time', async () => {
+    const { client } = await startFaulty([{ kind: 'error', when: 'before', every: 3 }]);
+    expect(await statuses(client, 7)).toEqual([200, 200, 500, 200, 200, 500, 200]);
+  });
+
+  it('probability: the same seed gives the same faults, another seed others, and as many as it says', () => {
+    const pattern = (seed: number) => {
+      const rules = rulesOf([{ kind: 'error', when: 'before', probability: 0.3 }], seed);
+      return Array.from({ length: 1_000 }, () => (ask(rules).answer ? 1 : 0)).join('');
+    };
+    expect(pattern(7)).toBe(pattern(7));
+    expect(pattern(8)).not.toBe(pattern(7));
+    const hits = pattern(7).replaceAll('0', '').length;
+    expect(hits).toBeGreaterThan(250);
+    expect(hits).toBeLessThan(350);
+  });
+
+  it('app: by name or App ID, nobody else', () => {
+    for (const app of ['mine', appId.toUpperCase()]) {
+      const rules = rulesOf([{ kind: 'error', when: 'before', app }]);
+      expect(ask(rules).answer?.kind).toBe('error');
+      expect(ask(rules, { app: { name: 'other', appId: 'b' } }).answer).toBeUndefined();
+    }
+  });
+
+  it('endpoint and class: those, in any version of the API', () => {
+    const rules = rulesOf([
+      { kind: 'latency', ms: 1, endpoint: 'convert/file' },
+      { kind: 'latency', ms: 2, class: 'poll' },
+    ]);
+    expect(ask(rules, { endpoint: 'v2/convert/file', rateClass: 'submit' }).delayMs).toBe(1);
+    expect(ask(rules, { endpoint: 'v1/task/response', rateClass: 'poll' }).delayMs).toBe(2);
+    expect(ask(rules, { endpoint: 'v1/upload/file', rateClass: 'upload' }).delayMs).toBe(0);
+  });
+
+  it('of several faults of one answer the first counts', () => {
+    const rules = rulesOf([
+      { kind: 'rate_limit', first: 1 },
+      { kind: 'error', when: 'before' },
+    ]);
+    expect([ask(rules).answer?.kind, ask(rules).answer?.kind]).toEqual(['rate_limit', 'error']);
+  });
+});
+
+describe('a fault of a callback', () => {
+  it('is decided for each callback of the app: lost, late, several times', async () => {
+    const apps = [{ name: 'mine', appId }];
+    const options: FaultsOptions = {
+      faults: [
+        { kind: 'callback_lost', first: 1 },
+        { kind: 'callback_late', ms: 300, every: 2 },
+        { kind: 'callback_duplicate', copies: 3, app: 'mine', every: 3 },
+        { kind: 'latency', ms: 5 },
+      ],
+    };
+    const source = { options, file: 'faults.toml', required: false, apps: () => apps, log: () => undefined };
+    const faults = await Faults.open(source);
+    expect([1, 2, 3].map(() => faults.callbackFault(appId))).toEqual([
+      { lost: true, delayMs: 0, copies: 1 },
+      { lost: false, delayMs: 300, copies: 1 },
+      { lost: false, delayMs: 0, copies: 3 },
+    ]);
+    expect(faults.callbackFault('of nobody')).toEqual({ lost: false, delayMs: 0, copies: 1 });
+  });
+});
+
+describe('faults.toml', () => {
+  const error = '[[faults]]\nkind = "error"\nwhen = "before"\n';
+
+  it('is off without a file, and on with one, said in one line at the start', async () => {
+    const dataDir = await createDataDir();
+    const off = await startTestService({ dataDir });
+    expect((await askFormat(off.client)).status).toBe(200);
+    expect(off.logged).toEqual([]);
+    await off.service.close();
+    await writeFile(path.join(dataDir, 'faults.toml'), `seed = 9\n${error}first = 1\n`);
+    const on = await startTestService({ dataDir });
+    stops.push(on.stop);
+    expect(on.logged).toEqual([
+      `FAULTS ARE ON: this service fails on purpose, as ${path.join(dataDir, 'faults.toml')} says (seed 9): error when=before first=1`,
+    ]);
+    expect(await statuses(on.client, 2)).toEqual([500, 200]);
+  });
+
+  it('is read again on demand: counts go on while it is the same, and a bad file changes nothing', async () => {
+    const running = await startTestService();
+    stops.push(running.stop);
+    const { client, service, dataDir, logged } = running;
+    const file = path.join(dataDir, 'faults.toml');
+    await writeFile(file, `${error}first = 2\n`);
+    expect(await service.reloadFaults()).toBe(true);
+    expect(await statuses(client, 1)).toEqual([500]);
+    expect(await service.reloadFaults()).toBe(true);
+    expect(await statuses(client, 2)).toEqual([500, 200]);
+    await writeFile(file, `${error}first = 0\n`);
+    expect(await service.reloadFaults()).toBe(false);
+    expect(logged.at(-1)).toBe(`the faults stay as they were: ${file}: faults.0.first: must be 1 or more`);
+    await writeFile(file, error);
+    expect(await service.reloadFaults()).toBe(true);
+    expect(await statuses(client, 3)).toEqual([500, 500, 500]);
+    await rm(file);
+    expect(await service.reloadFaults()).toBe(true);
+    expect(logged.at(-1)).toBe('faults are off');
+    expect(await statuses(client, 1)).toEqual([200]);
+  });
+
+  it.each([
+    ['[[faults]]\n', 'faults.0.kind: must be one of latency, error, html, rate_limit, cut, slow_download, '],
+    ['[[faults]]\nkind = "explode"\n', 'faults.0.kind: must be one of latency, '],
+    [`${error}[[faults]]\nkind = "latency"\n`, 'faults.1.ms: must be a number of milliseconds'],
+    ['[[faults]]\nkind = "latency"\nms = -1\n', 'faults.0.ms: must be more than 0'],
+    [`${error}ms = 5\n`, 'faults.0.ms: there is no such key'],
+    ['[[faults]]\nkind = "error"\n', 'faults.0.when: must be "before" or "after"'],
+    [`${error}endpoint = "convert/files"\n`, 'faults.0.endpoint: must be one of upload/file, convert/file, '],
+    [`${error}class = "transfer"\n`, 'faults.0.class: must be one of upload, submit, '],
+    [`${error}class = "poll"\nendpoint = "convert/file"\n`, 'faults.0.class: cannot stand beside "endpoint"'],
+    [`${error}first = 1\nprobability = 0.5\n`, 'faults.0.probability: cannot stand beside "first"'],
+    [`${error}probability = 2\n`, 'faults.0.probability: must be from 0 to 1'],
+    [`${error}app = "nobody"\n`, 'faults.0.app: there is no app "nobody"; there are: test'],
+    ['[[faults]]\nkind = "rate_limit"\nretry_after = 2\n', 'faults.0.retry_after: must be a text, for example "2"'],
+    ['[[faults]]\nkind = "rate_limit"\nretry_after = "a\\nb"\n', 'faults.0.retry_after: must be a text that a header'],
+    ['[[faults]]\nkind = "slow_download"\nbytes_per_second = 0\n', 'faults.0.bytes_per_second: must be 1 or more'],
+    ['[[faults]]\nkind = "callback_duplicate"\ncopies = 1\n', 'faults.0.copies: must be 2 or more'],
+    ['[faults]\nkind = "error"\n', 'faults: must be written as [[faults]]'],
+    ['seeds = 1\n', 'seeds: there is no such key'],
+    ['seed = "x"\n', 'seed: must be a whole number, 0 or more'],
+  ])('that says %j is refused in one line: %s', async (text, problem) => {
+    const dataDir = await createDataDir();
+    const file = path.join(dataDir, 'faults.toml');
+    await writeFile(file, text);
+    const started = startTestService({ dataDir });
+    const message = await started.then(
+      () => 'the service started',
+      (reason: unknown) => (reason as Error).message,
+    );
+    expect(message).toContain(`${file}: ${problem}`);
+    expect(message).not.toContain('\n');
+    await rm(dataDir, { recursive: true });
+  });
+
+  it('is read again by `fileconv service` on SIGHUP', async () => {
+    const folder = await newFolder();
+    const command = startFileconv(['service'], { cwd: folder, env: { FILECONV_SERVICE_PORT: '0' } });
+    await command.until(/Token file/);
+    await writeFile(path.join(folder, '.fileconv/service/faults.toml'), error);
+    command.child.kill('SIGHUP');
+    await command.until(/FAULTS ARE ON: .*error when=before/);
+    command.child.kill('SIGTERM');
+    expect((await command.ended).code).toBe(0);
+    await removeFolders();
+  });
+
+  it('that was named has to exist', async () => {
+    await expect(startTestService({ faultsFile: '/nowhere/faults.toml' })).rejects.toThrow(
+      '/nowhere/faults.toml: there is no such faults file',
+    );
+  });
+});
+
+it('the option faults is checked like the file', async () => {
+  const faults = { faults: [{ kind: 'latency', ms: 0 }] } satisfies FaultsOptions;
+  await expect(startTestService({ faults })).rejects.toThrow('the option faults: faults.0.ms: must be more than 0');
+});
+
+function rulesOf(faults: FaultList, seed = 1): FaultRules {
+  return new FaultRules(faultsSchema.parse({ seed, faults }));
+}
+
+function ask(rules: FaultRules, request: Partial<Parameters<FaultRules['ofRequest']>[0]> = {}) {
+  return rules.ofRequest({ app: { name: 'mine', appId }, endpoint: 'v1/format/get', rateClass: 'info', ...request });
+}
+
+async function openDownload(client: TestClient, connector: string | undefined): Promise<Response> {
+  const { output } = await client.post('download/url', { connector });
+  const form = new FormData();
+  form.set('data', JSON.stringify({ app: client.app.appId, connector: output.connector }));
+  return client.send('download/url/get', { body: form });
+}
+
+async function readUntilItBreaks({ body }: Response): Promise<{ bytes: Buffer; text: string; broke: boolean }> {
+  const chunks: Uint8Array[] = [];
+  let broke = false;
+  try {
+    for await (const chunk of body ?? []) chunks.push(chunk as Uint8Array);
+  } catch {
+    broke = true;
+  }
+  const bytes = Buffer.concat(chunks);
+  return { bytes, text: bytes.toString('utf8'), broke };
+}

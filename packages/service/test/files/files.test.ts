@@ -1,0 +1,258 @@
+import { readdir, stat } from 'node:fs/promises';
+import http from 'node:http';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import Database from 'libsql';
+import { anyTime, createApp, parseAnswer, startTestService, type TestClient, tinyPng, toBytes } from '../support';
+
+/** Uploads and downloads: what is kept, what is refused, and what never touches the disk. */
+
+let running: Awaited<ReturnType<typeof startTestService>>;
+let client: TestClient;
+const maxUploadBytes = 64 * 1024;
+
+beforeAll(async () => {
+  running = await startTestService({ maxUploadBytes });
+  client = running.client;
+});
+
+afterAll(() => running.stop());
+
+const uploads = (): Promise<string[]> => readdir(path.join(running.dataDir, 'uploads'));
+
+describe('upload/file', () => {
+  it('answers with the connector, the name, the size in bytes and the time of expiry', async () => {
+    const { output, body } = await client.post(
+      'upload/file',
+      { include: ['entity', 'result'] },
+      { name: 'Grün 1.png', data: tinyPng },
+    );
+    expect(output).toEqual({
+      connector: body.entity?.id,
+      name: 'Grün 1.png',
+      size: tinyPng.length,
+      expires_at: anyTime,
+    });
+    expect(body.entity).toMatchObject({ endpoint: 'v1/upload/file', status: 'completed' });
+  });
+
+  it.each([
+    ['../../../etc/evil.png', 'evil.png'],
+    ['..\\..\\evil.png', 'evil.png'],
+    ['/abs/olute.png', 'olute.png'],
+    ['.png', 'file.png'],
+    ['line\u0000break\n.png', /^line.*\.png$/],
+    [`${'x'.repeat(400)}.png`, /^x{200}\.png$/],
+  ])('stores a file named %j under its task id and nowhere else', async (name, expected) => {
+    const before = await uploads();
+    const { output } = await client.post('upload/file', {}, { name, data: tinyPng });
+    expect(output.name).toEqual(typeof expected === 'string' ? expected : expect.stringMatching(expected));
+    const added = (await uploads()).filter((entry) => !before.includes(entry));
+    expect(added).toEqual([output.connector]);
+    const stored = await stat(path.join(running.dataDir, 'uploads', added[0] ?? ''));
+    expect([stored.size, stored.mode & 0o077]).toEqual([tinyPng.length, 0]);
+  });
+
+  it.each([
+    ['EMPTY_FILE', { name: 'a.png', data: '' }, 'empty'],
+    ['LIMIT_UPLOAD_SIZE', { name: 'a.png', data: 'x'.repeat(maxUploadBytes + 1) }, 'larger than 64 KB: it has 65 KB.'],
+    ['NOT_VALID_EXTENSION', { name: 'a.exe', data: 'x' }, 'exe'],
+    ['NOT_VALID_EXTENSION', { name: 'noextension', data: 'x' }, 'extension'],
+  ])('answers %s at HTTP 200 and keeps nothing', async (code, file, subject) => {
+    const before = await uploads();
+    const { status, error } = await client.post('upload/file', {}, file);
+    expect([status, error.code]).toEqual([200, code]);
+    expect(error.message).toContain(subject);
+    expect(await uploads()).toEqual(before);
+  });
+
+  it('refuses a file that is far too large before it has come', async () => {
+    const { port } = new URL(client.url);
+    const path = '/v1/upload/file';
+    const head = `--x\r\ncontent-disposition: form-data; name="data"\r\n\r\n{"app":"${client.app.appId}"}\r\n--x\r\ncontent-disposition: form-data; name="file"; filename="a.png"\r\n\r\nits first bytes`;
+    const headers = {
+      ...client.headers,
+      'content-type': 'multipart/form-data; boundary=x',
+      'content-length': 3 * 1024 ** 3,
+    };
+    const request = http.request({ port, path, method: 'POST', headers });
+    request.on('error', () => undefined);
+    request.write(head);
+    const response = await new Promise<http.IncomingMessage>((resolve) => request.once('response', resolve));
+    const json = (await response.toArray()).join('');
+    request.destroy();
+    const body = JSON.parse(json) as { result: { error: object } };
+    expect(response.statusCode).toBe(200);
+    expect(body.result.error).toEqual({
+      code: 'LIMIT_UPLOAD_SIZE',
+      message: 'The uploaded file is larger than 64 KB: it has 3145728 KB.',
+    });
+  });
+
+  it('takes a file of exactly the limit', async () => {
+    const { error } = await client.post('upload/file', {}, { name: 'a.txt', data: 'x'.repeat(maxUploadBytes) });
+    expect(error).toEqual({});
+  });
+
+  it('takes the file before the field data as well', async () => {
+    const form = new FormData();
+    form.set('file', new Blob([toBytes(tinyPng)]), 'dot.png');
+    form.set('data', JSON.stringify({ app: client.app.appId }));
+    const { output } = await parseAnswer(await client.send('upload/file', { body: form }));
+    expect(output.name).toBe('dot.png');
+  });
+
+  it.each([
+    ['without a file', { data: '{}' }, undefined, 'MISSING_REQUIRED_DATA_KEY'],
+    ['without data', {}, 'file', 'MISSING_REQUIRED_FIELD'],
+    ['with broken data', { data: '{' }, 'file', 'INVALID_FIELD'],
+    ['with the file under another name', { data: 'ok' }, 'document', 'INVALID_FIELD'],
+  ])('refuses an upload %s and keeps nothing', async (_title, fields: { data?: string }, fileField, code) => {
+    const before = await uploads();
+    const form = new FormData();
+    if (fields.data !== undefined) {
+      form.set('data', fields.data === 'ok' ? JSON.stringify({ app: client.app.appId }) : fields.data);
+    }
+    if (fileField) form.set(fileField, new Blob([toBytes(tinyPng)]), 'dot.png');
+    const { status, error } = await parseAnswer(await client.send('upload/file', { body: form }));
+    expect([status, error.code]).toEqual([400, code]);
+    expect(await uploads()).toEqual(before);
+  });
+
+  it('refuses a field that has no name', async () => {
+    const body =
+      '--b\r\ncontent-disposition: form-data\r\n\r\nx\r\n' +
+      `--b\r\ncontent-disposition: form-data; name="data"\r\n\r\n${JSON.stringify({ app: client.app.appId })}\r\n--b--\r\n`;
+    const headers = { 'content-type': 'multipart/form-data; boundary=b' };
+    const { status, error } = await parseAnswer(await client.send('upload/file', { body, headers }));
+    expect([status, error]).toEqual([
+      400,
+      { code: 'INVALID_FIELD', message: 'The field (without a name) is invalid.' },
+    ]);
+  });
+
+  it('refuses two files', async () => {
+    const before = await uploads();
+    const form = new FormData();
+    form.set('data', JSON.stringify({ app: client.app.appId }));
+    form.append('file', new Blob([toBytes(tinyPng)]), 'a.png');
+    form.append('file', new Blob([toBytes(tinyPng)]), 'b.png');
+    const { status, error } = await parseAnswer(await client.send('upload/file', { body: form }));
+    expect([status, error.code]).toEqual([400, 'WRONG_TYPE_FIELD']);
+    expect(await uploads()).toEqual(before);
+  });
+
+  it('answers a refused upload, and the next request on the same connection', async () => {
+    const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+    const form = (data: string): Buffer =>
+      Buffer.from(
+        `--b\r\ncontent-disposition: form-data; name="data"\r\n\r\n${data}\r\n` +
+          `--b\r\ncontent-disposition: form-data; name="file"; filename="a.png"\r\n\r\n${'x'.repeat(5_000_000)}\r\n--b--\r\n`,
+      );
+    const send = (data: string): Promise<number | undefined> =>
+      new Promise((resolve, reject) => {
+        const headers = { ...client.headers, 'content-type': 'multipart/form-data; boundary=b' };
+        const request = http.request(`${client.url}/v1/upload/file`, { method: 'POST', agent, headers }, (response) => {
+          response.resume().on('end', () => resolve(response.statusCode));
+        });
+        request.on('error', reject).end(form(data));
+      });
+    expect(await send('broken')).toBe(400);
+    expect(await send(JSON.stringify({ app: client.app.appId }))).toBe(200);
+    agent.destroy();
+  });
+
+  it('leaves nothing behind when the upload is cut off', async () => {
+    const before = await uploads();
+    const cut = await beginUpload(client);
+    expect((await uploads()).length).toBe(before.length + 1);
+    cut();
+    for (let tries = 0; tries < 100 && (await uploads()).length !== before.length; tries += 1) await sleep(20);
+    expect(await uploads()).toEqual(before);
+  });
+
+  it('does not store the file of a stranger', async () => {
+    const before = await uploads();
+    const form = new FormData();
+    form.set('file', new Blob([toBytes(tinyPng)]), 'a.png');
+    const headers = { authorization: 'Bearer nobody' };
+    const { status } = await parseAnswer(await client.send('upload/file', { body: form, headers }));
+    expect(status).toBe(403);
+    expect(await uploads()).toEqual(before);
+  });
+});
+
+describe('downloads', () => {
+  it('carry size, type and a safe name', async () => {
+    const { bytes, headers } = await client.convertToBytes({ name: 'Straße 7%.png', data: tinyPng }, 'webp');
+    expect(headers.get('content-length')).toBe(String(bytes.length));
+    expect(headers.get('content-type')).toBe('image/webp');
+    const [plain, encoded] = (headers.get('content-disposition') ?? '').split('; ').slice(1);
+    expect(plain).toMatch(/^filename="Stra_e 7_\.webp"$/);
+    expect(encoded).toBe(`filename*=UTF-8''${encodeURIComponent('Straße 7%.webp')}`);
+  });
+
+  it('have a link with name, size, expiry and the address of the endpoint, as the caller reached the service', async () => {
+    const converted = await client.convert({ name: 'dot.png', data: tinyPng }, 'webp');
+    const { output, body } = await client.post('download/url', {
+      connector: converted.output.connector,
+      include: ['entity', 'result'],
+    });
+    const { bytes } = await client.download(converted.output.connector ?? '');
+    expect(output).toEqual({
+      connector: body.entity?.id,
+      name: 'dot.webp',
+      size: bytes.length,
+      expires_at: anyTime,
+      url: `${client.url}/v1/download/url/get`,
+    });
+    const linkAs = async (host: string): Promise<unknown> => {
+      const data = JSON.stringify({ app: client.app.appId, connector: converted.output.connector });
+      const headers = { ...client.headers, host, 'content-type': 'application/x-www-form-urlencoded' };
+      const request = http.request(`${client.url}/v1/download/url`, { method: 'POST', headers });
+      request.end(new URLSearchParams({ data }).toString());
+      const answer = await new Promise<http.IncomingMessage>((resolve) => request.once('response', resolve));
+      const json = (await answer.toArray()).join('');
+      return (JSON.parse(json) as { result: { output: { url: unknown } } }).result.output.url;
+    };
+    expect(await linkAs('convert.example.com')).toBe('http://convert.example.com/v1/download/url/get');
+    expect(await linkAs('no host/at all')).toBe(`${client.url}/v1/download/url/get`);
+  });
+
+  it('expire, and so do uploads', async () => {
+    const testApp = createApp();
+    const first = await startTestService({}, testApp);
+    const upload = await first.client.upload('dot.png', tinyPng);
+    const converted = await first.client.post('convert/file', { connector: upload, parameters: { output: 'webp' } });
+    const link = await first.client.post('download/url', { connector: converted.output.connector });
+    await first.service.close();
+    const db = new Database(path.join(first.dataDir, 'service.db'));
+    db.prepare('UPDATE tasks SET expires_at = ?').run(Date.now() - 1);
+    db.close();
+
+    const second = await startTestService({ dataDir: first.dataDir }, testApp);
+    const again = await second.client.post('convert/file', { connector: upload, parameters: { output: 'gif' } });
+    expect([again.status, again.error.code]).toEqual([404, 'FILE_NOT_EXISTS']);
+    const late = await second.client.post('download/url', { connector: converted.output.connector });
+    expect([late.status, late.error.code]).toEqual([404, 'DOWNLOAD_EXPIRED']);
+    const bytes = await second.client.post('download/url/get', { connector: link.output.connector });
+    expect([bytes.status, bytes.error.code]).toEqual([404, 'DOWNLOAD_EXPIRED']);
+    await second.stop();
+  });
+});
+
+/** Sends half of a multipart upload; the returned function drops the connection. */
+async function beginUpload({ url, app, headers }: TestClient): Promise<() => void> {
+  const boundary = 'cut-here';
+  const request = http.request(`${url}/v1/upload/file`, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': `multipart/form-data; boundary=${boundary}`, 'content-length': '60000' },
+  });
+  request.on('error', () => undefined);
+  request.write(
+    `--${boundary}\r\ncontent-disposition: form-data; name="data"\r\n\r\n${JSON.stringify({ app: app.appId })}\r\n` +
+      `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="a.png"\r\n\r\n${'x'.repeat(30_000)}`,
+  );
+  await sleep(300);
+  return () => request.destroy();
+}

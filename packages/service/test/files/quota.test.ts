@@ -1,0 +1,134 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import http from 'node:http';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createApp, startTestService, type TestClient, tinyPng, tinySvg } from '../support';
+
+/** How much of the disk the service takes, and what happens when that is taken. */
+
+const kilobytes = (count: number): string => 'x'.repeat(count * 1024);
+const full = {
+  status: 500,
+  error: {
+    code: 'INTERNAL_SERVER_ERROR',
+    message: expect.stringMatching(/no space left .* Try again later/) as string,
+  },
+};
+
+const outOfSpace = /^500 .*"INTERNAL_SERVER_ERROR".*no space left/;
+
+const filesIn = async (dataDir: string): Promise<string[]> =>
+  (await Promise.all(['uploads', 'outputs'].map((folder) => readdir(path.join(dataDir, folder))))).flat();
+
+describe('uploads and outputs beyond max_stored_bytes', () => {
+  it('refuses the upload that has no room and keeps nothing of it; a smaller one has room', async () => {
+    const { client, dataDir, stop } = await startTestService({ maxStoredBytes: 100 * 1024 });
+    const first = await client.upload('a.txt', kilobytes(60));
+    expect(await client.post('upload/file', {}, { name: 'b.txt', data: kilobytes(60) })).toMatchObject(full);
+    expect(await filesIn(dataDir)).toEqual([first]);
+    const third = await client.upload('c.txt', kilobytes(30));
+    expect((await filesIn(dataDir)).sort()).toEqual([first, third].sort());
+    await stop();
+  });
+
+  it('stops an upload of unknown length where the room ends', async () => {
+    const { client, dataDir, stop } = await startTestService({ maxStoredBytes: 100 * 1024 });
+    expect(await uploadInChunks(client, 300)).toMatch(outOfSpace);
+    expect(await filesIn(dataDir)).toEqual([]);
+    expect(await uploadInChunks(client, 80)).toMatch(/^200 /);
+    await stop();
+  });
+
+  it('counts what an earlier process has left', async () => {
+    const testApp = createApp();
+    const first = await startTestService({ maxStoredBytes: 100 * 1024 }, testApp);
+    await first.client.upload('a.txt', kilobytes(60));
+    await first.service.close();
+    const second = await startTestService({ dataDir: first.dataDir, maxStoredBytes: 100 * 1024 }, testApp);
+    expect(await second.client.post('upload/file', {}, { name: 'b.txt', data: kilobytes(60) })).toMatchObject(full);
+    await second.stop();
+  });
+
+  it('ends a conversion whose output has no room, keeps nothing of it, and goes on', async () => {
+    const { client, dataDir, stop } = await startTestService({ maxStoredBytes: 4 * 1024 });
+    const svg = tinySvg.replace('width="40" height="20"', 'width="4000" height="2000"');
+    const connector = await client.upload('a.svg', svg);
+    const refused = await client.post('convert/file', { connector, parameters: { output: 'png' } });
+    expect(refused).toMatchObject(full);
+    expect(await filesIn(dataDir)).toEqual([connector]);
+    const { output } = await client.convert({ name: 'dot.png', data: tinyPng }, 'webp');
+    expect(output.status).toBe('successful');
+    await stop();
+  });
+});
+
+describe('a disk with less than min_free_bytes', () => {
+  it('takes no upload', async () => {
+    const { client, dataDir, stop } = await startTestService({ minFreeBytes: Number.MAX_SAFE_INTEGER });
+    expect(await client.post('upload/file', {}, { name: 'a.png', data: tinyPng })).toMatchObject(full);
+    expect(await filesIn(dataDir)).toEqual([]);
+    await stop();
+  });
+});
+
+/** Half a kilobyte that becomes megabytes of pixels which nothing compresses. */
+const noise =
+  '<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="1200"><filter id="n"><feTurbulence baseFrequency="0.9"/></filter><rect width="1200" height="1200" filter="url(#n)"/></svg>';
+
+/** Where a file system of three megabytes can be mounted: as root. */
+const smallDisk = mountSmallDisk();
+
+(smallDisk === undefined ? describe.skip : describe)('a disk that is full in the middle of a write', () => {
+  afterAll(() => {
+    execFileSync('umount', ['-l', smallDisk ?? '']);
+    rmSync(smallDisk ?? '', { recursive: true });
+  });
+
+  it('ends the upload or the task with an error, leaves no half file, and the service goes on', async () => {
+    const dataDir = path.join(smallDisk ?? '', 'data');
+    mkdirSync(dataDir);
+    const { client, service } = await startTestService({ dataDir, minFreeBytes: 0 });
+    expect(await uploadInChunks(client, 5_000)).toMatch(outOfSpace);
+    expect(await filesIn(dataDir)).toEqual([]);
+    const filler = await client.upload('filler.txt', kilobytes(1_500));
+    const connector = await client.upload('noise.svg', noise);
+    const refused = await client.post('convert/file', { connector, parameters: { output: 'png' } });
+    expect(refused).toMatchObject(full);
+    expect((await filesIn(dataDir)).sort()).toEqual([filler, connector].sort());
+    const { output } = await client.convert({ name: 'dot.png', data: tinyPng }, 'webp');
+    expect(output.status).toBe('successful');
+    await service.close();
+  });
+});
+
+function mountSmallDisk(): string | undefined {
+  const folder = mkdtempSync(path.join(tmpdir(), 'fileconv-small-disk-'));
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'tmpfs', folder], { stdio: 'ignore' });
+    return folder;
+  } catch {
+    rmSync(folder, { recursive: true });
+    return undefined;
+  }
+}
+
+/** Sends an upload whose length nobody knows before its end; its status and answer. */
+async function uploadInChunks({ url, app, headers }: TestClient, kilobyteCount: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const type = 'multipart/form-data; boundary=b';
+    const options = { method: 'POST', headers: { ...headers, 'content-type': type } };
+    const request = http.request(`${url}/v1/upload/file`, options, (response) => {
+      let answer = `${response.statusCode ?? 0} `;
+      response.on('data', (chunk: Buffer) => (answer += chunk.toString('utf8'))).on('end', () => resolve(answer));
+    });
+    request.on('error', reject);
+    request.write(
+      `--b\r\ncontent-disposition: form-data; name="data"\r\n\r\n${JSON.stringify({ app: app.appId })}\r\n` +
+        '--b\r\ncontent-disposition: form-data; name="file"; filename="a.txt"\r\n\r\n',
+    );
+    for (let count = 0; count < kilobyteCount; count += 1) request.write(kilobytes(1));
+    request.end('\r\n--b--\r\n');
+  });
+}

@@ -1,0 +1,79 @@
+import { once } from 'node:events';
+import { createConnection } from 'node:net';
+import fc from 'fast-check';
+import { request as send } from 'undici';
+import { lookUpErrorCode } from '../../../../src/contract/error-codes';
+import { isObject, Reply } from '../../../conformance/src/reply';
+import { startTestService, tinyPng } from '../support';
+import { type Known, rawBytes, type RawRequest, rawRequests } from './arbitrary-requests';
+
+/** Whatever is sent, the service answers in the document's words, fails in nothing, and goes on serving. */
+
+/** `npm run fuzz` looks longer. */
+const runs = Number(process.env['FUZZ_RUNS'] ?? 300);
+
+let running: Awaited<ReturnType<typeof startTestService>>;
+let known: Known;
+
+beforeAll(async () => {
+  running = await startTestService();
+  const { client } = running;
+  const upload = await client.upload('dot.png', tinyPng);
+  const { output } = await client.post('convert/file', { connector: upload, parameters: { output: 'webp' } });
+  const converted = output.connector ?? '';
+  const link = (await client.post('download/url', { connector: converted })).output.connector ?? '';
+  known = { appId: client.app.appId, token: client.token, connectors: [upload, converted, link] };
+});
+
+afterAll(() => running.stop());
+
+afterEach(async () => {
+  const { error } = await running.client.post('convert/formats', { parameters: { sublist: 'inputs' } });
+  expect(error).toEqual({});
+  expect(running.logged.filter((line) => line.includes(' failed: '))).toEqual([]);
+});
+
+async function ask({ path, headers, body }: RawRequest): Promise<Reply> {
+  const answer = await send(running.service.url + path, {
+    method: 'POST',
+    headers: Object.fromEntries(headers),
+    body,
+    headersTimeout: 20_000,
+    bodyTimeout: 20_000,
+  });
+  return new Reply(answer.statusCode, answer.headers, Buffer.from(await answer.body.arrayBuffer()));
+}
+
+it('a request of whatever shape is answered in the shape of the document, and never with a server error', async () => {
+  const seen = new Map<string, number>();
+  await fc.assert(
+    fc.asyncProperty(rawRequests(known), async (request) => {
+      const reply = await ask(request);
+      const { errorCode } = reply;
+      seen.set(errorCode ?? 'accepted', (seen.get(errorCode ?? 'accepted') ?? 0) + 1);
+      expect(reply.status).toBeLessThan(500);
+      if (errorCode === undefined && request.path === '/v1/download/url/get') return;
+      // An `include` that selects nothing leaves an empty object.
+      expect(isObject(reply.json)).toBe(true);
+      if (errorCode !== undefined) expect(lookUpErrorCode(errorCode)?.httpStatus).toBe(reply.status);
+    }),
+    { numRuns: runs },
+  );
+  // The figures of `npm run fuzz`; they also show that requests got beyond the first check.
+  if (runs > 300) console.log(JSON.stringify(Object.fromEntries([...seen].sort())));
+  expect(seen.get('accepted')).toBeGreaterThan(0);
+});
+
+it('bytes that are no whole request take nothing down', async () => {
+  await fc.assert(
+    fc.asyncProperty(rawBytes(known), async (bytes) => {
+      const socket = createConnection({ port: running.service.port, host: '127.0.0.1' });
+      socket.on('error', () => undefined);
+      const closed = once(socket, 'close');
+      socket.on('data', (data) => expect(data.toString('latin1')).not.toMatch(/^HTTP\/1\.1 5/));
+      socket.end(bytes);
+      await closed;
+    }),
+    { numRuns: Math.ceil(runs / 3) },
+  );
+});

@@ -1,0 +1,213 @@
+import { rename, writeFile } from 'node:fs/promises';
+import http from 'node:http';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RateLimiter } from '../../src/http/admission';
+import { createApp, createDataDir, parseAnswer, startTestService, TestClient, tinySvg } from '../support';
+
+/** Section "Limits". */
+
+describe('a rate limiter', () => {
+  const create = () => {
+    let now = 1_000;
+    const limiter = new RateLimiter(() => now);
+    const take = (limit = 2, windowSeconds = 10, key = 'a') => limiter.take(key, { limit, windowSeconds });
+    return { take, pass: (ms: number) => (now += ms) };
+  };
+
+  it('counts down to 0 and then refuses, without counting what it refuses', () => {
+    const { take } = create();
+    expect(take()).toEqual({ limit: 2, remaining: 1, resetSeconds: 10, exceeded: false });
+    expect(take()).toEqual({ limit: 2, remaining: 0, resetSeconds: 10, exceeded: false });
+    expect(take()).toEqual({ limit: 2, remaining: 0, resetSeconds: 10, exceeded: true });
+    expect(take(4)).toMatchObject({ remaining: 1, exceeded: false });
+  });
+
+  it('rounds the seconds up, so that whoever waits for them finds a whole window', () => {
+    const { take, pass } = create();
+    take();
+    take();
+    pass(9_001);
+    expect(take()).toMatchObject({ resetSeconds: 1, exceeded: true });
+    pass(998);
+    expect(take()).toMatchObject({ resetSeconds: 1, exceeded: true });
+    pass(1);
+    expect(take()).toEqual({ limit: 2, remaining: 1, resetSeconds: 10, exceeded: false });
+  });
+
+  it('begins a window with the first request after the last one', () => {
+    const { take, pass } = create();
+    take();
+    pass(25_000);
+    expect(take()).toMatchObject({ remaining: 1, resetSeconds: 10 });
+  });
+
+  it('follows a limit and a window that change while they run', () => {
+    const { take } = create();
+    take();
+    take();
+    expect(take(3)).toMatchObject({ limit: 3, remaining: 0, exceeded: false });
+    expect(take(1)).toMatchObject({ limit: 1, remaining: 0, exceeded: true });
+    expect(take(5, 2)).toMatchObject({ remaining: 1, resetSeconds: 2 });
+  });
+
+  it('keeps windows apart, and its memory flat', () => {
+    const { take } = create();
+    take(2, 10, 'b');
+    expect(take()).toMatchObject({ remaining: 1 });
+    for (let key = 0; key < 30_000; key += 1) take(2, 10, String(key));
+    // The oldest windows gave way.
+    expect(take(2, 10, 'b')).toMatchObject({ remaining: 1 });
+    expect(take(2, 10, '29999')).toMatchObject({ remaining: 0 });
+  });
+});
+
+describe('the service', () => {
+  const testApp = createApp();
+  const other = createApp('other');
+  let running: Awaited<ReturnType<typeof startTestService>>;
+  let client: TestClient;
+
+  beforeAll(async () => {
+    const dataDir = await createDataDir();
+    running = await startTestService({ dataDir, apps: [other.app, testApp.app] }, testApp);
+    client = running.client;
+  });
+
+  afterAll(() => running.stop());
+
+  /** The file has no app of its own: what it says of limits holds for apps of the file only. */
+  async function limit(limits: string, anonymous = ''): Promise<TestClient> {
+    const app = createApp('limited');
+    const text = `${anonymous}\n[apps.limited]\napp_id = "${app.app.appId}"\ntoken_sha256 = "${String(app.app.tokenSha256)}"\n[apps.limited.rate_limits]\n${limits}\n`;
+    const file = path.join(running.dataDir, 'accounts.toml');
+    await writeFile(`${file}.new`, text);
+    await rename(`${file}.new`, file);
+    expect(await running.service.reloadAccounts()).toBe(true);
+    return new TestClient(running.client.url, app);
+  }
+
+  const formats = { parameters: { format: 'pdf' } };
+  const readHeaders = (headers: Headers) =>
+    ['limit', 'remaining', 'reset'].map((name) => {
+      const text = headers.get(`x-ratelimit-${name}`) ?? 'missing';
+      return /^\d+$/.test(text) ? Number(text) : text;
+    });
+
+  it('sends three headers with every answer: results, bytes, errors of every kind', async () => {
+    const converted = await client.convert({ name: 'logo.svg', data: tinySvg }, 'png');
+    const { headers: bytes } = await client.download(converted.output.connector ?? '');
+    const answers = [
+      converted.headers,
+      bytes,
+      (await client.post('format/get', formats)).headers,
+      (await client.post('format/get', { unknown: 1 })).headers,
+      (await client.send('convert/file', { body: 'no form' })).headers,
+      (await client.post('task/response', { x: 'y'.repeat(2_000_000) })).headers,
+      (await client.post('upload/file', {}, { name: 'a.exe', data: 'x' })).headers,
+      (await client.send('convert/file', { headers: { authorization: 'Bearer wrong' } })).headers,
+      (await client.send('convert/nothing', {})).headers,
+      (await client.send('convert/nothing', { body: 'x'.repeat(2_000_000) })).headers,
+      (await fetch(`${client.url}/v1/convert/file`)).headers,
+      (await fetch(`${client.url}/v1/%zz`)).headers,
+      (await fetch(client.url)).headers,
+    ];
+    for (const headers of answers) {
+      const [limitOf, remaining, reset] = readHeaders(headers).map(Number);
+      expect(limitOf).toBeGreaterThan(0);
+      expect(remaining).toBeGreaterThanOrEqual(0);
+      expect(remaining).toBeLessThan(limitOf ?? 0);
+      expect(reset).toBeGreaterThan(0);
+      expect(headers.get('retry-after')).toBeNull();
+    }
+  });
+
+  it('has a stricter limit for uploads than for the rest, also when nobody sets one', async () => {
+    const upload = await client.post('upload/file', {}, { name: 'a.svg', data: tinySvg });
+    const info = await client.post('format/get', formats);
+    expect(Number(upload.headers.get('x-ratelimit-limit'))).toBeLessThan(Number(info.headers.get('x-ratelimit-limit')));
+  });
+
+  it('answers 429 with RETRY-AFTER equal to X-RATELIMIT-RESET once REMAINING was 0, and serves again after that time', async () => {
+    const limited = await limit('window_seconds = 2\ninfo = 2');
+    expect(readHeaders((await limited.post('format/get', formats)).headers)).toEqual([2, 1, 2]);
+    expect(readHeaders((await limited.post('convert/graph', {})).headers).slice(0, 2)).toEqual([2, 0]);
+    const refused = await limited.post('format/get', formats);
+    const wait = refused.headers.get('retry-after') ?? '';
+    expect([refused.status, refused.error.code]).toEqual([429, 'TOO_MANY_REQUESTS']);
+    expect(refused.error.message).toBe(`Rate limit exceeded; retry after ${wait} seconds.`);
+    expect(wait).toMatch(/^[12]$/);
+    expect(readHeaders(refused.headers)).toEqual([2, 0, Number(wait)]);
+    await sleep(Number(wait) * 1_000);
+    const served = await limited.post('format/get', formats);
+    expect([served.status, ...readHeaders(served.headers)]).toEqual([200, 2, 1, 2]);
+  });
+
+  it('counts each class of endpoints by itself, and each app', async () => {
+    const limited = await limit('upload = 1\nsubmit = 1\npoll = 1\ndownload = 1\ninfo = 1');
+    const classes = [
+      ['upload/file'],
+      ['convert/file'],
+      ['task/response', 'convert/status'],
+      ['download/url', 'download/url/get'],
+      ['format/get', 'convert/formats', 'convert/graph'],
+    ];
+    for (const endpoints of classes) {
+      const [first = ''] = endpoints;
+      expect((await limited.post(first)).status).toBe(400);
+      for (const endpoint of endpoints)
+        expect([endpoint, (await limited.post(endpoint)).status]).toEqual([endpoint, 429]);
+    }
+    expect((await client.post('format/get', formats)).status).toBe(200);
+  });
+
+  it('follows a limit that changes while it runs', async () => {
+    const limited = await limit('info = 1');
+    await limited.post('format/get', formats);
+    expect((await limited.post('format/get', formats)).status).toBe(429);
+    const { app, token } = limited;
+    const text = `[apps.limited]\napp_id = "${app.appId}"\ntoken_sha256 = "${String(app.tokenSha256)}"\nrate_limits.info = 3\n`;
+    await writeFile(path.join(running.dataDir, 'accounts.toml'), text);
+    expect(await running.service.reloadAccounts()).toBe(true);
+    const again = await new TestClient(client.url, { app, token }).post('format/get', formats);
+    expect([again.status, ...readHeaders(again.headers).slice(0, 2)]).toEqual([200, 3, 1]);
+  });
+
+  it('counts whoever has no valid token by address, unknown paths included, and apps are not held up by that', async () => {
+    await limit('', '[anonymous]\nwindow_seconds = 60\nrequests = 3');
+    const statuses = [];
+    for (const [pathname, method] of [
+      ['v1/nothing', 'POST'],
+      ['v1/convert/file', 'GET'],
+      ['v1/convert/file', 'POST'],
+      ['v1/convert/file', 'POST'],
+      ['v1/%zz', 'GET'],
+    ]) {
+      const response = await fetch(`${client.url}/${pathname ?? ''}`, { method: method ?? '' });
+      statuses.push((await parseAnswer(response)).status);
+    }
+    // What other tests of this file sent from this address counts as well.
+    expect(statuses.slice(-2)).toEqual([429, 429]);
+    expect((await client.post('format/get', formats)).status).toBe(200);
+  });
+
+  it('does not store an upload that is one too many, and answers it at once', async () => {
+    const limited = await limit('upload = 1');
+    await limited.post('upload/file', {}, { name: 'a.svg', data: tinySvg });
+    const status = await new Promise<number | undefined>((resolve, reject) => {
+      const headers = {
+        ...limited.headers,
+        'content-type': 'multipart/form-data; boundary=b',
+        'content-length': '999999',
+      };
+      const request = http.request(`${limited.url}/v1/upload/file`, { method: 'POST', headers }, (response) => {
+        resolve(response.statusCode);
+        request.destroy();
+      });
+      request.on('error', reject);
+      // The body never comes.
+      request.flushHeaders();
+    });
+    expect(status).toBe(429);
+  });
+});

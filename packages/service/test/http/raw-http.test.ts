@@ -1,0 +1,86 @@
+import net from 'node:net';
+import { startTestService } from '../support';
+
+/** Requests that no HTTP library sends: the answer is the document's all the same, not Node's own. */
+
+let running: Awaited<ReturnType<typeof startTestService>>;
+
+beforeAll(async () => {
+  running = await startTestService({ headersTimeoutMs: 400 });
+});
+
+afterAll(() => running.stop());
+
+/** Everything that comes back on a connection, until the service closes it. */
+async function exchange(...pieces: string[]): Promise<{ head: string; body: unknown }> {
+  const socket = net.connect(Number(new URL(running.service.url).port), '127.0.0.1');
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+  for (const piece of pieces) socket.write(piece);
+  await new Promise((resolve) => socket.once('close', resolve).once('error', resolve));
+  const [head = '', body = ''] = Buffer.concat(chunks).toString('utf8').split('\r\n\r\n');
+  return { head, body: JSON.parse(body) };
+}
+
+const path = '/v1/task/response';
+const close = 'connection: close\r\n';
+
+it.each([
+  ['no HTTP at all', 'wibble\r\n\r\n', 400, 'INVALID_FIELD', /could not be read/],
+  ['a bad header', `POST ${path} HTTP/1.1\r\nhost: x\r\nbad header\r\n\r\n`, 400, 'INVALID_FIELD', /could not be read/],
+  [
+    'more headers than fit',
+    `POST ${path} HTTP/1.1\r\nhost: x\r\nlong: ${'x'.repeat(20_000)}\r\n\r\n`,
+    400,
+    'INVALID_FIELD',
+    /headers .* 16 KiB/,
+  ],
+  ['headers that never end', `POST ${path} HTTP/1.1\r\nhost: x\r\n`, 400, 'INVALID_FIELD', /too slowly/],
+  [
+    'two lengths',
+    `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n`,
+    400,
+    'INVALID_FIELD',
+    /could not be read/,
+  ],
+  ['a method of its own', `WIBBLE ${path} HTTP/1.1\r\nhost: x\r\n\r\n`, 405, 'POST_METHOD_ALLOWED', /POST/],
+  ['the method CONNECT', `CONNECT x:443 HTTP/1.1\r\nhost: x\r\n\r\n`, 405, 'POST_METHOD_ALLOWED', /POST/],
+  ['no host', `POST ${path} HTTP/1.1\r\n${close}\r\n`, 403, 'MISSING_AUTHORIZATION_HEADER', /missing/],
+  [
+    'an expectation',
+    `POST ${path} HTTP/1.1\r\nhost: x\r\nexpect: cake\r\n${close}\r\n`,
+    403,
+    'MISSING_AUTHORIZATION_HEADER',
+    /missing/,
+  ],
+  [
+    'an upgrade',
+    `POST ${path} HTTP/1.1\r\nhost: x\r\nupgrade: h2c\r\nconnection: upgrade, close\r\n\r\n`,
+    403,
+    'MISSING_AUTHORIZATION_HEADER',
+    /missing/,
+  ],
+  ['HTTP/1.0', `POST ${path} HTTP/1.0\r\n\r\n`, 403, 'MISSING_AUTHORIZATION_HEADER', /missing/],
+  [
+    'a method that is seldom seen',
+    `PROPFIND ${path} HTTP/1.1\r\nhost: x\r\n${close}\r\n`,
+    405,
+    'POST_METHOD_ALLOWED',
+    /POST/,
+  ],
+])('%s is answered in the document’s shape, with its headers', async (_what, request, status, code, message) => {
+  const { head, body } = await exchange(request);
+  expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+  for (const name of ['limit', 'remaining', 'reset'])
+    expect(head).toMatch(new RegExp(`^x-ratelimit-${name}: \\d+\r?$`, 'im'));
+  expect(head).toMatch(/^content-type: application\/json\r?$/im);
+  expect(body).toMatchObject({ code, message: expect.stringMatching(message) as string });
+  expect(body).toMatchObject({ result: { output: {}, error: { code }, warning: {} } });
+});
+
+it('a body whose chunks are broken is answered once', async () => {
+  const request = `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${running.client.token}\r\ntransfer-encoding: chunked\r\ncontent-type: application/x-www-form-urlencoded\r\n\r\n`;
+  const { head, body } = await exchange(request, 'no chunk\r\n');
+  expect(head).toMatch(/^HTTP\/1\.1 400 /);
+  expect(body).toMatchObject({ code: 'INVALID_FIELD', result: { error: { code: 'INVALID_FIELD' } } });
+});

@@ -1,0 +1,320 @@
+import { anyTime, createApp, parseAnswer, startTestService, type TestClient, tinyPng, tinySvg } from '../support';
+
+/** What the service makes of requests: authentication, the field `data`, include, states, and errors in the document's shape. */
+
+let running: Awaited<ReturnType<typeof startTestService>>;
+let client: TestClient;
+const other = createApp('other');
+
+beforeAll(async () => {
+  const own = createApp('own');
+  running = await startTestService({ apps: [own.app, other.app] }, own);
+  client = running.client;
+});
+
+afterAll(() => running.stop());
+
+const unknownConnector = '00000000-0000-4000-8000-000000000000';
+const emptyError = { output: {}, warning: {} };
+
+describe('paths and methods', () => {
+  it('answers other methods on a known path with POST_METHOD_ALLOWED', async () => {
+    for (const method of ['GET', 'PUT', 'DELETE']) {
+      const response = await fetch(`${client.url}/v1/convert/file?x=1`, { method });
+      expect(response.headers.get('allow')).toBe('POST');
+      const { status, body, error } = await parseAnswer(response);
+      expect([status, error.code]).toEqual([405, 'POST_METHOD_ALLOWED']);
+      expect(body.result).toMatchObject(emptyError);
+    }
+  });
+
+  it('takes a path without a version for the latest one', async () => {
+    const form = (): FormData => {
+      const fields = new FormData();
+      fields.set('data', JSON.stringify({ app: client.app.appId, include: ['entity'] }));
+      fields.set('file', new Blob([tinyPng]), 'dot.png');
+      return fields;
+    };
+    const response = await fetch(`${client.url}/upload/file`, {
+      method: 'POST',
+      headers: client.headers,
+      body: form(),
+    });
+    expect((await parseAnswer(response)).body.entity).toMatchObject({
+      endpoint: 'v1/upload/file',
+      status: 'completed',
+    });
+    const monitored = await client.post('../task/response', { connector: unknownConnector });
+    expect(monitored.error.code).toBe('NO_CONNECTOR_DEPENDENT_TASK');
+    const { error } = await parseAnswer(await fetch(`${client.url}/convert/file`));
+    expect(error.code).toBe('POST_METHOD_ALLOWED');
+  });
+
+  it('answers an unknown path with NOT_FOUND, whatever the method', async () => {
+    for (const method of ['GET', 'POST']) {
+      const { status, error } = await parseAnswer(await fetch(`${client.url}/v2/convert/file`, { method }));
+      expect([status, error.code]).toEqual([404, 'NOT_FOUND']);
+    }
+  });
+});
+
+describe('authentication', () => {
+  it.each([
+    [undefined, 'MISSING_AUTHORIZATION_HEADER'],
+    ['Basic abc', 'INVALID_AUTHORIZATION_HEADER'],
+    ['Bearer', 'INVALID_AUTHORIZATION_HEADER'],
+    ['bearer wrong', 'INVALID_AUTHORIZATION_HEADER'],
+    ['Bearer wrong', 'INVALID_CREDENTIAL'],
+    ['Bearer two words', 'INVALID_CREDENTIAL'],
+  ])('refuses the header %s', async (authorization, code) => {
+    const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
+    const response = await fetch(`${client.url}/v1/task/response`, { method: 'POST', headers });
+    const { status, error } = await parseAnswer(response);
+    expect([status, error.code]).toEqual([403, code]);
+  });
+
+  it('refuses the App ID of another app', async () => {
+    const answer = await client.postField('convert/formats', JSON.stringify({ app: other.app.appId }));
+    // The rest of the data is looked at first, so the request has to be complete.
+    expect(answer.error.code).toBe('MISSING_REQUIRED_DATA_KEY');
+    const data = { app: other.app.appId, parameters: { sublist: 'inputs' } };
+    const { status, error } = await client.postField('convert/formats', JSON.stringify(data));
+    expect([status, error.code]).toEqual([403, 'INVALID_CREDENTIAL']);
+  });
+
+  it('never logs a token', async () => {
+    await client.post('convert/formats', { parameters: { sublist: 'inputs' } });
+    expect(running.logged.join('\n')).not.toContain(client.token);
+  });
+});
+
+describe('the field data', () => {
+  it('is accepted urlencoded and as multipart', async () => {
+    const data = { app: client.app.appId, parameters: { format: 'docx' } };
+    const urlencoded = await client.postField('format/get', JSON.stringify(data));
+    const multipart = await client.post('format/get', { parameters: { format: 'docx' } });
+    expect(urlencoded.body).toEqual(multipart.body);
+    expect(urlencoded.output).toMatchObject({ format: 'docx', extension: 'docx', type: null });
+  });
+
+  it('is missing when the body is of another kind', async () => {
+    const headers = { 'content-type': 'application/json' };
+    for (const init of [{}, { body: '{"data":{}}', headers }, { body: new URLSearchParams({ other: '1' }) }]) {
+      const { status, error } = await parseAnswer(await client.send('task/response', init));
+      expect([status, error.code, error.message]).toEqual([
+        400,
+        'MISSING_REQUIRED_FIELD',
+        'The field data is required.',
+      ]);
+    }
+  });
+
+  it('must not be sent twice', async () => {
+    const { error } = await parseAnswer(
+      await client.send('task/response', { body: new URLSearchParams('data=1&data=2') }),
+    );
+    expect(error.code).toBe('WRONG_TYPE_FIELD');
+  });
+
+  it.each([
+    ['{"app": ', 'INVALID_FIELD', 'it is not JSON'],
+    ['', 'INVALID_FIELD', 'it is empty'],
+    ['[]', 'WRONG_TYPE_FIELD', 'wrong type'],
+    ['"text"', 'WRONG_TYPE_FIELD', 'wrong type'],
+    ['null', 'WRONG_TYPE_FIELD', 'wrong type'],
+  ])('must hold a JSON object, not %s', async (field, code, reason) => {
+    const { status, error } = await client.postField('task/response', field);
+    expect([status, error.code]).toEqual([400, code]);
+    expect(error.message).toContain(reason);
+  });
+
+  it('is refused when it is larger than a megabyte, and told so', async () => {
+    const message = 'The field data is invalid: it is larger than 1 MiB.';
+    const urlencoded = await client.postField('task/response', JSON.stringify({ x: 'y'.repeat(3_000_000) }));
+    const multipart = await client.post('task/response', { x: 'y'.repeat(3_000_000) });
+    for (const { status, error } of [urlencoded, multipart]) {
+      expect([status, error]).toEqual([400, { code: 'INVALID_FIELD', message }]);
+    }
+  });
+
+  it.each([
+    ['without a boundary', 'multipart/form-data', '--x\r\n', /names no boundary/],
+    ['that does not hold its boundary', 'multipart/form-data; boundary=x', '{}', /does not hold the boundary/],
+    ['that is cut off', 'multipart/form-data; boundary=x', '--x\r\ncontent-disp', /ends before its last boundary/],
+  ])('in a form %s is refused with the reason', async (_what, type, body, reason) => {
+    const answer = await client.send('task/response', { body, headers: { 'content-type': type } });
+    const { status, error } = await parseAnswer(answer);
+    expect([status, error.code]).toEqual([400, 'INVALID_FIELD']);
+    expect(error.message).toMatch(reason);
+    const upload = await client.send('upload/file', { body, headers: { 'content-type': type } });
+    expect((await parseAnswer(upload)).error.message).toMatch(
+      /^The field data is invalid: the form could not be read, \S/,
+    );
+  });
+
+  it.each([
+    [{ app: undefined }, 'MISSING_REQUIRED_DATA_KEY', 'app'],
+    [{ app: 7 }, 'WRONG_TYPE_DATA_KEY', 'app'],
+    [{ app: 'mine' }, 'WRONG_VALUE_DATA_KEY', 'app'],
+    [{ connector: undefined }, 'MISSING_REQUIRED_DATA_KEY', 'connector'],
+    [{ connector: 7 }, 'WRONG_TYPE_DATA_KEY', 'connector'],
+    [{ connector: '../../etc/passwd' }, 'WRONG_VALUE_DATA_KEY', 'connector'],
+    [{ connector: null }, 'WRONG_TYPE_DATA_KEY', 'connector'],
+    [{ include: 'result' }, 'WRONG_TYPE_DATA_KEY', 'include'],
+    [{ include: ['everything'] }, 'WRONG_VALUE_DATA_KEY', 'include'],
+    [{ mode: 'later' }, 'WRONG_VALUE_DATA_KEY', 'mode'],
+    [{ callback: 7 }, 'WRONG_TYPE_DATA_KEY', 'callback'],
+    [{ parameters: undefined }, 'MISSING_REQUIRED_DATA_KEY', 'parameters'],
+    [{ parameters: [] }, 'WRONG_TYPE_DATA_KEY', 'parameters'],
+    [{ parameters: {} }, 'MISSING_REQUIRED_PARAMETER', 'output'],
+    [{ parameters: { output: 7 } }, 'WRONG_TYPE_PARAMETER', 'output'],
+    [{ parameters: { output: '' } }, 'WRONG_VALUE_PARAMETER', 'output'],
+    [{ parameters: { output: 'pdf', input: 7 } }, 'WRONG_TYPE_PARAMETER', 'input'],
+    [{ parameters: { output: 'pdf', quality: 9 } }, 'INVALID_PARAMETER', 'quality'],
+    [{ conector: unknownConnector }, 'INVALID_DATA_KEY', 'conector'],
+  ])('with %j is answered with %s [%s]', async (change, code, name) => {
+    const data = { app: client.app.appId, connector: unknownConnector, parameters: { output: 'pdf' }, ...change };
+    const { status, error, body } = await client.postField('convert/file', JSON.stringify(data));
+    expect([status, error.code]).toEqual([400, code]);
+    expect(error.message).toContain(` ${name} `);
+    expect(body.result).toMatchObject(emptyError);
+  });
+
+  it('names a key that only JSON can hold, and keeps a hostile name to one short line', async () => {
+    const proto = await client.postField(
+      'task/response',
+      `{"app":"${client.app.appId}","connector":"${unknownConnector}","__proto__":1}`,
+    );
+    expect(proto.error).toEqual({ code: 'INVALID_DATA_KEY', message: 'The data key __proto__ is invalid.' });
+    const { error } = await client.post('task/response', {
+      connector: unknownConnector,
+      [`a\nb${'x'.repeat(500)}`]: 1,
+    });
+    expect(error.message).toMatch(/^The data key a\?bx{94}\.\.\. is invalid\.$/);
+  });
+
+  it('takes no connector for an upload, which starts a job, and no parameter where there is none', async () => {
+    const file = { name: 'dot.png', data: tinyPng };
+    const linked = await client.post('upload/file', { connector: unknownConnector }, file);
+    expect([linked.status, linked.error.code, linked.error.message]).toEqual([
+      400,
+      'INVALID_DATA_KEY',
+      'The data key connector is invalid.',
+    ]);
+    const { error } = await client.post('download/url', { connector: unknownConnector, parameters: { inline: true } });
+    expect(error).toEqual({ code: 'INVALID_PARAMETER', message: 'The parameter inline is invalid.' });
+    expect((await client.post('upload/file', { parameters: {} }, file)).error).toEqual({});
+  });
+
+  it.each([
+    [
+      'a field that no endpoint has',
+      'task/response',
+      [
+        ['data', '{}'],
+        ['extra', '1'],
+      ],
+      'INVALID_FIELD',
+      'extra',
+    ],
+    [
+      'a file where none belongs',
+      'task/response',
+      [
+        ['data', '{}'],
+        ['file', new Blob(['x'])],
+      ],
+      'INVALID_FIELD',
+      'file',
+    ],
+    ['data as a file', 'task/response', [['data', new Blob(['{}'])]], 'WRONG_TYPE_FIELD', 'data'],
+    [
+      'a file as text',
+      'upload/file',
+      [
+        ['data', '{}'],
+        ['file', 'text'],
+      ],
+      'WRONG_TYPE_FIELD',
+      'file',
+    ],
+    [
+      'another field in an upload',
+      'upload/file',
+      [
+        ['data', '{}'],
+        ['extra', '1'],
+      ],
+      'INVALID_FIELD',
+      'extra',
+    ],
+    [
+      'another file in an upload',
+      'upload/file',
+      [
+        ['data', '{}'],
+        ['image', new Blob(['x'])],
+      ],
+      'INVALID_FIELD',
+      'image',
+    ],
+    ['nothing', 'task/response', [], 'MISSING_REQUIRED_FIELD', 'data'],
+  ] satisfies [string, string, [string, string | Blob][], string, string][])(
+    'stands in a form that must not hold %s',
+    async (_title, endpoint, fields, code, name) => {
+      const form = new FormData();
+      for (const [field, value] of fields) form.set(field, value);
+      const { status, error } = await parseAnswer(await client.send(endpoint, { body: form }));
+      expect([status, error.code]).toEqual([400, code]);
+      expect(error.message).toContain(` ${name} `);
+    },
+  );
+
+  it.each([
+    ['not a url', 'INVALID_CALLBACK'],
+    ['ftp://example.com/', 'INVALID_CALLBACK'],
+    ['https://example.com/done', 'UNVERIFIED_DOMAIN_CALLBACK'],
+  ])('must not name the callback %s', async (callback, code) => {
+    const data = { connector: unknownConnector, callback, parameters: { output: 'pdf' } };
+    const { status, error } = await client.post('convert/file', data);
+    expect([status, error.code]).toEqual([400, code]);
+  });
+});
+
+describe('the answer', () => {
+  it('holds only the result by default, and exactly the items of include otherwise', async () => {
+    const connector = await client.upload('dot.png', tinyPng);
+    const plain = await client.post('task/response', { connector });
+    expect(Object.keys(plain.body)).toEqual(['result']);
+    const all = await client.post('task/response', { connector, include: ['result', 'payload', 'entity'] });
+    expect(Object.keys(all.body)).toEqual(['entity', 'payload', 'result']);
+    const none = await client.post('task/response', { connector, include: [] });
+    expect(none.body).toEqual({});
+  });
+
+  it('gives back the payload exactly as it was sent, character by character', async () => {
+    const sent = `{ "parameters":{"sublist":"inp\\u0075ts"},\n "include":["payload", "payload"],  "\\u0061pp":"${client.app.appId}"}`;
+    const response = await client.send('convert/formats', { body: new URLSearchParams({ data: sent }) });
+    expect(await response.text()).toBe(`{"payload":${sent}}`);
+  });
+
+  it('describes the task in the entity', async () => {
+    const before = new Date(Math.floor(Date.now() / 1000) * 1000);
+    const { body, output } = await client.convert({ name: 'logo.svg', data: tinySvg }, 'png');
+    expect(body.entity).toEqual({
+      id: output.connector,
+      type: 'task',
+      endpoint: 'v1/convert/file',
+      status: 'completed',
+      created_at: anyTime,
+      started_at: anyTime,
+      completed_at: anyTime,
+      vcredits: 0,
+    });
+    const createdAt = new Date(`${String(body.entity?.['created_at']).replace(' ', 'T')}Z`);
+    expect(createdAt.getTime()).toBeGreaterThanOrEqual(before.getTime());
+    expect(Object.keys(output)).toEqual(['connector', 'status', 'duration']);
+    expect(output.status).toBe('successful');
+    expect(Number.isInteger(output.duration)).toBe(true);
+  });
+});

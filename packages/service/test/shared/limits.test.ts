@@ -1,0 +1,73 @@
+import { startConversionService } from '../../src';
+import { createApp, createDataDir, longMarkdown, startTestService, tinyPng, tinySvg } from '../support';
+
+/** Options of the service, and the limits that keep it up. */
+
+describe('a conversion that takes longer than the time limit', () => {
+  it('ends with FAILED_CONVERT, and the service goes on', async () => {
+    const { client, stop } = await startTestService({ conversionTimeoutMs: 5_000, conversionConcurrency: 1 });
+    const { body, error } = await client.convert({ name: 'long.md', data: longMarkdown(2_500) }, 'docx');
+    expect(body.entity?.status).toBe('completed');
+    expect(error).toEqual({
+      code: 'FAILED_CONVERT',
+      message: 'The conversion took longer than 5 s and was ended.',
+    });
+    const { output } = await client.convert({ name: 'logo.svg', data: tinySvg }, 'png');
+    expect(output.status).toBe('successful');
+    await stop();
+  });
+});
+
+describe('the queue', () => {
+  it('works through more conversions than there are threads, in order', async () => {
+    const { client, logged, stop } = await startTestService({ conversionConcurrency: 1 });
+    const connector = await client.upload('dot.png', tinyPng);
+    const ids: string[] = [];
+    for (let count = 0; count < 12; count += 1) {
+      const { body } = await client.post('convert/file', {
+        connector,
+        mode: 'async',
+        include: ['entity'],
+        parameters: { output: 'webp' },
+      });
+      ids.push(body.entity?.id ?? '');
+    }
+    for (const id of ids) await client.waitForTask(id);
+    expect(logged.map((line) => line.split(' ')[1])).toEqual(ids);
+    await stop();
+  });
+});
+
+describe('startConversionService', () => {
+  const { app } = createApp();
+
+  it('listens on loopback only, unless it is told otherwise twice', async () => {
+    const dataDir = await createDataDir();
+    await expect(startConversionService({ dataDir, apps: [app], host: '0.0.0.0' })).rejects.toThrow(/allowRemote/);
+    const service = await startConversionService({ dataDir, apps: [app], host: '0.0.0.0', allowRemote: true });
+    await service.close();
+  });
+
+  it.each([
+    [{ apps: [] }, /at least one app/],
+    [{ conversionTimeoutMs: 0 }, /conversionTimeoutMs must be a whole number of at least 1, not 0/],
+    [{ maxUploadBytes: Number.NaN }, /maxUploadBytes/],
+    [{ maxConversionMemoryBytes: 1024 }, /maxConversionMemoryBytes .* at least 134217728, not 1024/],
+    [{ bodyTimeoutMs: 2 ** 31 }, /bodyTimeoutMs .* at most 2147483647/],
+    [{ maxFormFields: 1.5 }, /maxFormFields must be a whole number/],
+    [{ apps: [{ ...app, tokenSha256: 'abc' }] }, /tokenSha256 of app "test"/],
+  ])('refuses %j', async (options, message) => {
+    const dataDir = await createDataDir();
+    await expect(startConversionService({ dataDir, apps: [app], ...options })).rejects.toThrow(message);
+  });
+
+  it('names the address when the port is taken, and lets go of the folder', async () => {
+    const { service, stop } = await startTestService();
+    const dataDir = await createDataDir();
+    const options = { dataDir, apps: [app] };
+    await expect(startConversionService({ ...options, port: service.port })).rejects.toThrow(/EADDRINUSE/);
+    const second = await startConversionService(options);
+    await second.close();
+    await stop();
+  });
+});

@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import http from 'node:http';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import Database from 'libsql';
+import { createApp, createDataDir, startTestService, type TestApp, tinyPng } from '../support';
+
+/** What is removed, when, and what never is. */
+
+const hourMs = 60 * 60 * 1000;
+const dayMs = 24 * hourMs;
+
+let dataDir: string;
+let testApp: TestApp;
+
+beforeEach(async () => {
+  dataDir = await createDataDir();
+  testApp = createApp();
+});
+
+afterEach(() => rm(dataDir, { recursive: true, force: true }));
+
+const start = (options = {}) => startTestService({ dataDir, ...options }, testApp);
+const files = async (folder: string): Promise<string[]> => (await readdir(path.join(dataDir, folder))).sort();
+
+function changeTasks(sql: string, ...values: (string | number)[]): void {
+  const db = new Database(path.join(dataDir, 'service.db'), { timeout: 5_000 });
+  db.prepare(sql).run(...values);
+  db.close();
+}
+
+async function eventually(condition: () => boolean | Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 200; tries += 1) {
+    if (await condition()) return;
+    await sleep(20);
+  }
+  throw new Error('It never happened.');
+}
+
+/** Two uploads and an output of each, with the service closed again. */
+async function prepareFiles() {
+  const { client, service } = await start();
+  const pairs = [];
+  for (const name of ['first.png', 'second.png']) {
+    const upload = await client.upload(name, tinyPng);
+    const { output } = await client.post('convert/file', { connector: upload, parameters: { output: 'webp' } });
+    pairs.push({ upload, output: output.connector ?? '' });
+  }
+  await service.close();
+  const [first = { upload: '', output: '' }, second = first] = pairs;
+  return { first, second };
+}
+
+describe('expired files', () => {
+  it('are removed at the start, and the others stay', async () => {
+    const { first, second } = await prepareFiles();
+    const past = Date.now() - hourMs;
+    changeTasks('UPDATE tasks SET expires_at = ? WHERE id IN (?, ?)', past, first.upload, first.output);
+    const { client, service, logged } = await start();
+    expect([await files('uploads'), await files('outputs')]).toEqual([[second.upload], [second.output]]);
+    expect(logged).toEqual(['cleaned up: 2 file(s), 0 old task(s)']);
+    const late = await client.post('download/url', { connector: first.output });
+    expect(late.error.code).toBe('DOWNLOAD_EXPIRED');
+    const again = await client.post('convert/file', { connector: first.upload, parameters: { output: 'gif' } });
+    expect(again.error.code).toBe('FILE_NOT_EXISTS');
+    await service.close();
+  });
+
+  it('are removed while the service runs, and make room for others', async () => {
+    const { client, service } = await start({ cleanupIntervalMs: 30, maxStoredBytes: 100 * 1024 });
+    const upload = await client.upload('a.txt', 'x'.repeat(60 * 1024));
+    const next = { name: 'b.txt', data: 'x'.repeat(60 * 1024) };
+    expect((await client.post('upload/file', {}, next)).error.code).toBe('INTERNAL_SERVER_ERROR');
+    changeTasks('UPDATE tasks SET expires_at = ? WHERE id = ?', Date.now() - hourMs, upload);
+    await eventually(async () => (await files('uploads')).length === 0);
+    expect((await client.post('upload/file', {}, next)).error).toEqual({});
+    await service.close();
+  });
+
+  it('stay for the minute in which a request that was let in before may still come to them', async () => {
+    const { first, second } = await prepareFiles();
+    changeTasks('UPDATE tasks SET expires_at = ?', Date.now() - 1_000);
+    const { service } = await start();
+    expect(await files('uploads')).toEqual([first.upload, second.upload].sort());
+    await service.close();
+  });
+
+  it('stay as long as a conversion needs them', async () => {
+    const { first } = await prepareFiles();
+    changeTasks('UPDATE tasks SET expires_at = ? WHERE id = ?', Date.now() - hourMs, first.upload);
+    changeTasks(`UPDATE tasks SET status = 'running', expires_at = NULL WHERE id = ?`, first.output);
+    const { client, service } = await start({ cleanupIntervalMs: 30 });
+    const { result } = await client.waitForTask(first.output);
+    expect(result.output.status).toBe('successful');
+    await eventually(async () => !(await files('uploads')).includes(first.upload));
+    await service.close();
+  });
+
+  it('stay as long as a download reads them', async () => {
+    const { first } = await prepareFiles();
+    const bytes = Buffer.alloc(32 * 1024 * 1024, 'bytes');
+    await writeFile(path.join(dataDir, 'outputs', first.output), bytes);
+    changeTasks('UPDATE tasks SET file_size = ? WHERE id = ?', bytes.length, first.output);
+    const { client, service } = await start({ cleanupIntervalMs: 30 });
+    const link = await client.post('download/url', { connector: first.output });
+    const body = new URLSearchParams({
+      data: JSON.stringify({ app: client.app.appId, connector: link.output.connector }),
+    }).toString();
+    const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
+      const headers = { ...client.headers, 'content-type': 'application/x-www-form-urlencoded' };
+      const request = http.request(`${client.url}/v1/download/url/get`, { method: 'POST', headers }, resolve);
+      request.on('error', reject).end(body);
+    });
+    changeTasks('UPDATE tasks SET expires_at = ? WHERE id = ?', Date.now() - hourMs, first.output);
+    await sleep(200);
+    expect(existsSync(path.join(dataDir, 'outputs', first.output))).toBe(true);
+    let received = 0;
+    for await (const chunk of response) received += (chunk as Buffer).length;
+    expect(received).toBe(bytes.length);
+    await eventually(() => !existsSync(path.join(dataDir, 'outputs', first.output)));
+    await service.close();
+  });
+});
+
+describe('files that belong to no task', () => {
+  it('are removed while the service runs once they are old, and parts that nobody writes at once', async () => {
+    const { service } = await start({ cleanupIntervalMs: 30 });
+    const old = path.join(dataDir, 'uploads', randomUUID());
+    const fresh = path.join(dataDir, 'uploads', randomUUID());
+    const part = path.join(dataDir, 'outputs', `${randomUUID()}.part`);
+    for (const file of [old, fresh, part]) await writeFile(file, 'x');
+    await utimes(old, Date.now() / 1000 - 3600, Date.now() / 1000 - 3600);
+    await eventually(() => !existsSync(old) && !existsSync(part));
+    expect(existsSync(fresh)).toBe(true);
+    await service.close();
+  });
+});
+
+describe('old tasks', () => {
+  it('are forgotten, with their download links, when they are older than the retention and nothing needs them', async () => {
+    const { first, second } = await prepareFiles();
+    const past = Date.now() - 40 * dayMs;
+    changeTasks('UPDATE tasks SET completed_at = ?, expires_at = ?', past, past);
+    // One is old and waited for: what it works on stays too.
+    changeTasks(`UPDATE tasks SET status = 'running', completed_at = NULL WHERE id = ?`, second.output);
+    const { client, service } = await start();
+    const ask = async (connector: string) => (await client.post('task/response', { connector })).error.code;
+    expect(await ask(first.upload)).toBe('NO_CONNECTOR_DEPENDENT_TASK');
+    expect(await ask(first.output)).toBe('NO_CONNECTOR_DEPENDENT_TASK');
+    const { result } = await client.waitForTask(second.output);
+    expect(result.output.status).toBe('successful');
+    await service.close();
+  });
+
+  it('are kept as long as task_retention_days says', async () => {
+    const { first } = await prepareFiles();
+    changeTasks('UPDATE tasks SET completed_at = ?, expires_at = ?', Date.now() - 29 * dayMs, Date.now() - 28 * dayMs);
+    const { client, service } = await start();
+    expect((await client.post('task/response', { connector: first.output })).error).toEqual({});
+    await service.close();
+    const shorter = await start({ taskRetentionMs: 28 * dayMs });
+    const { error } = await shorter.client.post('task/response', { connector: first.output });
+    expect(error.code).toBe('NO_CONNECTOR_DEPENDENT_TASK');
+    await shorter.service.close();
+  });
+});

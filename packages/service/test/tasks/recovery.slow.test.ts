@@ -1,0 +1,199 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import Database from 'libsql';
+import { startConversionService } from '../../src';
+import { hugePng } from '../engines/bombs';
+import {
+  createApp,
+  createDataDir,
+  listZip,
+  longMarkdown,
+  startTestService,
+  type TestApp,
+  TestClient,
+  tinyPng,
+} from '../support';
+
+/** What is accepted is done, whatever happens to the process. */
+
+const compiledService = path.resolve(__dirname, '../../dist/index.js');
+
+let dataDir: string;
+const testApp = createApp();
+const children: ChildProcess[] = [];
+
+beforeEach(async () => {
+  dataDir = await createDataDir();
+});
+
+afterEach(async () => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+/** A service in a process of its own, so that it can be killed. */
+async function spawnService({ app }: TestApp): Promise<{ child: ChildProcess; url: string }> {
+  const options = { dataDir, apps: [app], conversionConcurrency: 2 };
+  const script = `require(${JSON.stringify(compiledService)}).startConversionService(${JSON.stringify(options)})
+    .then(({ url }) => setTimeout(() => { gc(); setTimeout(() => { gc(); console.log(url); }, 50); }, 50));`;
+  // Nothing in the process holds on to the service, and what the garbage collector can take it has taken.
+  const child = spawn(process.execPath, ['--expose-gc', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  children.push(child);
+  const [url] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
+  return { child, url };
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  const exited = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exited;
+}
+
+async function waitForStatus(client: TestClient, connector: string, status: string): Promise<void> {
+  for (let tries = 0; tries < 500; tries += 1) {
+    const { output } = await client.post('convert/status', { connector });
+    if (output.status === status) return;
+    await sleep(20);
+  }
+  throw new Error(`${connector} never became ${status}.`);
+}
+
+describe('a service killed with kill -9', () => {
+  it('runs running and waiting conversions again, keeps the finished ones, and leaves no partial output', async () => {
+    const { child, url } = await spawnService(testApp);
+    const before = new TestClient(url, testApp);
+    const finished = await before.convert({ name: 'dot.png', data: tinyPng }, 'webp');
+    const { bytes: webp } = await before.download(finished.output.connector ?? '');
+    const upload = await before.upload('long.md', longMarkdown(30));
+    const accepted: string[] = [];
+    for (const output of ['docx', 'odt', 'epub', 'html']) {
+      const { body } = await before.post('convert/file', {
+        connector: upload,
+        mode: 'async',
+        include: ['entity'],
+        parameters: { output },
+      });
+      accepted.push(body.entity?.id ?? '');
+    }
+    await waitForStatus(before, accepted[0] ?? '', 'pending');
+    await kill(child);
+    await writeFile(path.join(dataDir, 'outputs', `${accepted[0] ?? ''}.half.part`), 'half');
+    await writeFile(path.join(dataDir, 'uploads', '00000000-0000-4000-8000-000000000000'), 'uploaded, never recorded');
+
+    const { client, service, logged } = await startTestService({ dataDir }, testApp);
+    expect(logged).toContainEqual(expect.stringMatching(/^4 conversion/));
+    for (const id of accepted) {
+      const { result } = await client.waitForTask(id);
+      expect(result.output).toMatchObject({ connector: id, status: 'successful' });
+    }
+    expect(listZip((await client.download(accepted[0] ?? '')).bytes)).toContain('word/document.xml');
+    expect((await client.download(finished.output.connector ?? '')).bytes.equals(webp)).toBe(true);
+    expect((await readdir(path.join(dataDir, 'outputs'))).sort()).toEqual(
+      [finished.output.connector ?? '', ...accepted].sort(),
+    );
+    expect(await readdir(path.join(dataDir, 'uploads'))).toHaveLength(2);
+    await service.close();
+  });
+});
+
+describe('the conversion of a service killed with kill -9', () => {
+  it('ends at once, instead of working on for nobody', async () => {
+    const { child, url } = await spawnService(testApp);
+    const client = new TestClient(url, testApp);
+    const connector = await client.upload('slow.png', hugePng(11_000));
+    await client.post('convert/file', { connector, mode: 'async', parameters: { output: 'avif' } });
+    const isConversionOf = (line: string): boolean =>
+      line.trim().startsWith(`${child.pid ?? 0} `) && line.includes('conversion-process.js');
+    let found = listProcesses().filter(isConversionOf);
+    for (; found.length === 0; found = listProcesses().filter(isConversionOf)) await sleep(20);
+    const pid = Number(/^\s*\d+\s+(\d+)/.exec(found[0] ?? '')?.[1]);
+    await sleep(300);
+    expect(isAlive(pid)).toBe(true);
+    await kill(child);
+    for (let tries = 0; tries < 500 && isAlive(pid); tries += 1) await sleep(20);
+    expect(isAlive(pid)).toBe(false);
+  });
+});
+
+/** `parent pid arguments` of every process. */
+function listProcesses(): string[] {
+  return execFileSync('ps', ['-A', '-o', 'ppid=,pid=,args='], { encoding: 'utf8' }).split('\n');
+}
+
+function isAlive(pid: number): boolean {
+  return execFileSync('ps', ['-A', '-o', 'pid=,stat='], { encoding: 'utf8' })
+    .split('\n')
+    .some((line) => new RegExp(`^\\s*${pid}\\s+[^Z]`).test(line));
+}
+
+describe('a service that is closed', () => {
+  it('tells requests in mode sync, and goes on with their conversions at the next start', async () => {
+    const first = await startTestService({ dataDir }, testApp);
+    const connector = await first.client.upload('long.md', longMarkdown(30));
+    const open = first.client.post('convert/file', { connector, parameters: { output: 'docx' } });
+    const waiting = expect(open).resolves.toMatchObject({ status: 500, error: { code: 'INTERNAL_SERVER_ERROR' } });
+    await sleep(300);
+    const closing = Date.now();
+    await first.service.close();
+    expect(Date.now() - closing).toBeLessThan(2_000);
+    await waiting;
+    const { error } = await open;
+    const id = /conversion ([0-9a-f-]{36}) goes on/.exec(error.message ?? '')?.[1] ?? '';
+
+    const second = await startTestService({ dataDir }, testApp);
+    const { result } = await second.client.waitForTask(id);
+    expect(result.output.status).toBe('successful');
+    await second.service.close();
+  });
+
+  it('can be closed twice, and frees its folder', async () => {
+    const { service } = await startTestService({ dataDir }, testApp);
+    await Promise.all([service.close(), service.close()]);
+    const again = await startTestService({ dataDir }, testApp);
+    await again.service.close();
+  });
+});
+
+describe('one data folder', () => {
+  it('serves one service at a time, in this process and in others', async () => {
+    const { child } = await spawnService(testApp);
+    await expect(startConversionService({ dataDir, apps: [testApp.app] })).rejects.toThrow(
+      /Another conversion service/,
+    );
+    await kill(child);
+    const { service } = await startTestService({ dataDir }, testApp);
+    await expect(startConversionService({ dataDir, apps: [testApp.app] })).rejects.toThrow(
+      /Another conversion service/,
+    );
+    await service.close();
+  });
+
+  it('of a newer version is left alone', async () => {
+    const { service } = await startTestService({ dataDir }, testApp);
+    await service.close();
+    const db = new Database(path.join(dataDir, 'service.db'));
+    db.exec('PRAGMA user_version = 99');
+    db.close();
+    await expect(startConversionService({ dataDir, apps: [testApp.app] })).rejects.toThrow(/newer version/);
+  });
+});
+
+describe('a conversion that keeps ending the service', () => {
+  it('is given up after ten attempts', async () => {
+    const first = await startTestService({ dataDir }, testApp);
+    const { output } = await first.client.convert({ name: 'dot.png', data: tinyPng }, 'webp');
+    await first.service.close();
+    const db = new Database(path.join(dataDir, 'service.db'));
+    db.prepare(`UPDATE tasks SET status = 'running', attempts = 10 WHERE id = ?`).run(output.connector);
+    db.close();
+    const second = await startTestService({ dataDir }, testApp);
+    const { result } = await second.client.waitForTask(output.connector ?? '');
+    expect(result.error.code).toBe('FAILED_CONVERT');
+    expect(result.error.message).toMatch(/10 times/);
+    await second.service.close();
+  });
+});

@@ -1,0 +1,47 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { readOrCreateFile, replaceFile } from '../../src/storage/replace-file';
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'replace-file-'));
+});
+
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+it('leaves the content of one of those who write at once, whole, and nothing beside it', async () => {
+  const file = path.join(folder, 'state.json');
+  const contents = Array.from({ length: 20 }, (_, index) => String(index).repeat(50_000));
+  await Promise.all(contents.map((content) => replaceFile(file, content)));
+
+  expect(contents).toContain(await readFile(file, 'utf8'));
+  expect(await readdir(folder)).toEqual(['state.json']);
+});
+
+it('gives the file the mode that was asked for', async () => {
+  const file = path.join(folder, 'secret');
+  await replaceFile(file, 'text', { mode: 0o600 });
+
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+});
+
+it('leaves nothing behind when the file cannot be replaced', async () => {
+  const file = path.join(folder, 'taken');
+  await mkdir(file);
+
+  await expect(replaceFile(file, 'text')).rejects.toThrow(/EISDIR|EPERM|EEXIST/);
+  expect(await readdir(folder)).toEqual(['taken']);
+});
+
+it('of several that would create a file the first does, for all of them and for its owner only', async () => {
+  const file = path.join(folder, 'key');
+  const read = await Promise.all(['a', 'b', 'c', 'd'].map((content) => readOrCreateFile(file, () => content)));
+  expect(new Set(read).size).toBe(1);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  expect(await readdir(folder)).toEqual(['key']);
+
+  await writeFile(file, 'another');
+  expect(await readOrCreateFile(file, () => 'a')).toBe('another');
+});

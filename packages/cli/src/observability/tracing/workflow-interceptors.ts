@@ -1,3 +1,5 @@
+// Runs in the workflow sandbox, and is bundled only by workers that trace. The first import patches the sandbox for those that follow.
+import '@temporalio/interceptors-opentelemetry/lib/workflow/runtime';
 import { context as contexts, isSpanContextValid, trace } from '@opentelemetry/api';
 import type { Tracer } from '@opentelemetry/api';
 import { BasicTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
@@ -8,12 +10,9 @@ import {
   instrument,
 } from '@temporalio/interceptors-opentelemetry/lib/instrumentation';
 import { ContextManager } from '@temporalio/interceptors-opentelemetry/lib/workflow/context-manager';
-import '@temporalio/interceptors-opentelemetry/lib/workflow/runtime';
 import { SpanExporter } from '@temporalio/interceptors-opentelemetry/lib/workflow/span-exporter';
 import { ContinueAsNew, workflowInfo } from '@temporalio/workflow';
 import type { WorkflowInterceptors } from '@temporalio/workflow';
-
-// Runs in the workflow sandbox, and is bundled only by workers that trace.
 
 /**
  * Spans of a run and of its steps, in the trace of whoever started it.

@@ -14,6 +14,9 @@ export interface StackPorts {
   release: () => void;
 }
 
+/** Parts that have a port of their own in the configuration. */
+type Part = 'service' | 'callbacks' | 'codec';
+
 const temporalPort = 7233;
 const temporalUiPort = 8233;
 
@@ -27,7 +30,7 @@ export async function claimPorts(context: Pick<CommandContext, 'config' | 'env' 
   const { config, env, homeDir } = context;
   const lock = await holdWellKnownPorts(path.join(defaultCacheDir(env, homeDir), 'well-known-ports.lock'));
   const choose = (wellKnown: number) => (lock && wellKnown !== 0 ? portNear(wellKnown) : freePort());
-  const choosePart = (part: 'service' | 'callbacks' | 'codec') => {
+  const choosePart = (part: Part) => {
     const configured = config.values[part].port;
     const mustBe = config.origins[`${part}.port`] !== undefined && configured !== 0;
     return mustBe ? configured : choose(configured);
@@ -53,5 +56,21 @@ async function holdWellKnownPorts(file: string): Promise<ProcessLock | undefined
   } catch {
     // Held by another stack, or in a folder that can't be written: any other ports will do.
     return undefined;
+  }
+}
+
+/** Opens a part at its port or, when another program has taken that meanwhile and the configuration does not insist on it, at a free one. */
+export async function openAt<Opened>(
+  { config }: Pick<CommandContext, 'config'>,
+  { part, port }: { part: Part; port: number },
+  open: (port: number) => Promise<Opened>,
+): Promise<Opened> {
+  try {
+    return await open(port);
+  } catch (error) {
+    const mustBe = config.values[part].port === port && config.origins[`${part}.port`] !== undefined;
+    const free = await portNear(port);
+    if (mustBe || free === port) throw error;
+    return open(free);
   }
 }

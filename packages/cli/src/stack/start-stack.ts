@@ -3,21 +3,20 @@ import path from 'node:path';
 import { ensureEmbeddedApp } from 'temporal-file-conversion-service/internal/accounts/embedded-app';
 import type { CallbackReceiver } from 'temporal-file-conversion/internal/callbacks/receiver';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
-import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import { makeFolder } from 'temporal-file-conversion/internal/storage/folders';
 import { requireCallbacksAllowed, requireTemporalAllowed } from '../allowed-origins';
 import type { CommandContext } from '../command-context';
 import { explainStateFolder } from '../command-error';
 import type { Config } from '../config/config';
 import { temporalTarget } from '../config/temporal-connection';
-import { acquireProcessLock, portNear } from '../dev-server';
+import { acquireProcessLock } from '../dev-server';
 import type { ProcessLock } from '../dev-server';
 import { openReceiver } from '../keys/callback-settings';
 import type { CodecServer } from '../keys/codec-server';
 import { openCodecServer } from '../keys/codec-settings';
 import { isEncrypting } from '../keys/encryption-settings';
 import { openLog } from '../observability/log';
-import { claimPorts } from './stack-ports';
+import { claimPorts, openAt } from './stack-ports';
 import { removeStackHolder, removeStackRecord, writeStackHolder, writeStackRecord } from './stack-record';
 import type { StackRecord } from './stack-record';
 import { superviseProcess } from './supervised-process';
@@ -160,18 +159,8 @@ interface ServicePart {
 }
 
 async function startService(context: CommandContext, port: number, logs: string): Promise<ServicePart> {
-  const { config, env, output } = context;
-  try {
-    return await startServiceAt(port);
-  } catch (error) {
-    // Another program may have taken the port before the service could.
-    const free = await portNear(port);
-    const mustBe = config.values.service.port === port && config.origins['service.port'] !== undefined;
-    if (mustBe || free === port) throw error;
-    return startServiceAt(free);
-  }
-
-  async function startServiceAt(servicePort: number): Promise<ServicePart> {
+  const { env, output } = context;
+  return openAt(context, { part: 'service', port }, async (servicePort) => {
     const process = await superviseProcess({
       name: 'conversion service',
       args: [mainFile, 'service', ...configArgs(context)],
@@ -180,7 +169,7 @@ async function startService(context: CommandContext, port: number, logs: string)
       onRestart: (message) => output.warn(message),
     });
     return { process, url: `http://127.0.0.1:${servicePort}` };
-  }
+  });
 }
 
 /** Runs in this process: a service repeats a callback that it could not deliver, so a restart loses none. */
@@ -197,7 +186,8 @@ async function startReceiver(
     write(message, details);
     if (details?.level === 'warn') output.warn(message);
   };
-  const receiver = await open().catch((error: unknown) => {
+  const open = (receiverPort: number) => openReceiver(context, { target, port: receiverPort, log });
+  const receiver = await openAt(context, { part: 'callbacks', port }, open).catch((error: unknown) => {
     file.end();
     throw error;
   });
@@ -208,17 +198,6 @@ async function startReceiver(
       file.end();
     },
   };
-
-  async function open(): Promise<CallbackReceiver> {
-    try {
-      return await openReceiver(context, { target, port, log });
-    } catch (error) {
-      // Another program may have taken the port meanwhile.
-      const mustBe = config.values.callbacks.port === port && config.origins['callbacks.port'] !== undefined;
-      if (mustBe || systemErrorCode(error) !== 'EADDRINUSE') throw error;
-      return openReceiver(context, { target, port: 0, log });
-    }
-  }
 }
 
 /** Runs in this process, and is started before Temporal, whose UI needs its address. */
@@ -226,15 +205,9 @@ async function startCodecServer(
   context: CommandContext,
   { port, uiUrl }: { port: number; uiUrl: () => string | undefined },
 ): Promise<CodecServer> {
-  const { config } = context;
-  try {
-    return await openCodecServer(context, { port, ownUiUrl: uiUrl });
-  } catch (error) {
-    // Another program may have taken the port meanwhile.
-    const mustBe = config.values.codec.port === port && config.origins['codec.port'] !== undefined;
-    if (mustBe || systemErrorCode(error) !== 'EADDRINUSE') throw error;
-    return openCodecServer(context, { port: 0, ownUiUrl: uiUrl });
-  }
+  return openAt(context, { part: 'codec', port }, (codecPort) =>
+    openCodecServer(context, { port: codecPort, ownUiUrl: uiUrl }),
+  );
 }
 
 async function startWorker(

@@ -177,7 +177,7 @@ export const sectionSchemas = {
     stall_seconds: seconds().prefault(60).describe('time without progress of an upload'),
   }),
   policies: section(
-    'Policies of every job. In `policies` of a request, in camel case (`uploadDeadline`), they apply to one job.',
+    'Policies of every job. In `policies` of a request, in camel case (`uploadDeadline`), they apply to one job; durations there may also be milliseconds.',
     {
       on_existing: choice(...onExistingChoices)
         .prefault(defaultOnExisting)

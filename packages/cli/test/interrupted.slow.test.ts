@@ -103,6 +103,8 @@ onTerminal('Ctrl-C on a terminal of 60 columns', () => {
     let raw = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => (raw += text));
     const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+    // A command that ends at that very moment reads no Ctrl-C any more.
+    child.stdin.on('error', () => undefined);
     await Promise.race([sleep(delayMs), ended]);
     if (child.exitCode === null) child.stdin.write('\u0003');
     return { raw, code: await ended };

@@ -19,7 +19,7 @@ export async function build({ check = true } = {}) {
   execFileSync(process.execPath, [compiler, ...options], { stdio: 'inherit' });
 
   const service = path.join(root, 'packages/service/dist');
-  const { describeService } = require(path.join(service, 'http/openapi/description.js'));
+  const { describeService } = require(path.join(service, 'http/openapi.js'));
   writeFileSync(path.join(service, 'openapi.json'), JSON.stringify(describeService()));
 
   const { bundleWorkflowCode } = require('@temporalio/worker');

@@ -82,7 +82,7 @@ export class ConversionPool {
     if (ending.by === 'answer') return ending.outcome;
     const failed = (message: string) => ({ worn: true, status: 'failed' as const, message });
     if (ending.by === 'timeout') {
-      return failed(`The conversion took longer than ${describeTime(timeoutMs)} and was ended.`);
+      return failed(`The conversion took longer than ${timeoutMs / 1000} s and was ended.`);
     }
     switch (ending.signal) {
       // The watchdog of the process or the system's own, and V8 that finds no memory.
@@ -105,10 +105,6 @@ export class ConversionPool {
         };
     }
   }
-}
-
-function describeTime(ms: number): string {
-  return ms < 1000 ? `${ms} ms` : `${Math.round(ms / 1000)} s`;
 }
 
 /**

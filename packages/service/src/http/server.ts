@@ -29,7 +29,7 @@ import {
 } from './unreadable-request';
 import { registerUploadForms } from './upload-route';
 
-/** The build makes it of `openapi/description.ts`; `src` and `dist` lie equally deep, so that this path is right from both. */
+/** The build makes it of `openapi.ts`; `src` and `dist` lie equally deep, so that this path is right from both. */
 const descriptionFile = path.resolve(__dirname, '../../dist/openapi.json');
 
 interface ServerOptions {

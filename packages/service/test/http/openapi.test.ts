@@ -6,8 +6,7 @@ import { promisify } from 'node:util';
 import { z } from 'zod';
 import { endpoints } from '../../../../src/contract/endpoints';
 import { errorCodes } from '../../../../src/contract/error-codes';
-import { outputs, refusalWith, taskResponseOf } from '../../src/http/openapi/answer-schemas';
-import { describeService } from '../../src/http/openapi/description';
+import { describeService, outputs, refusalWith, taskResponseOf } from '../../src/http/openapi';
 import { startTestService, type TestClient, tinyPng } from '../support';
 
 /** `/openapi.json`: a valid description, without a token, that the service's answers keep to. */

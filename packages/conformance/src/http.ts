@@ -7,7 +7,7 @@ import { Reply } from './reply';
 import type { SampleFile } from './target';
 import { Undecided } from './verdict';
 
-/** Raw HTTP: no client of ours stands between a rule and the service, so that nothing is forgiven on the way. */
+/** Raw HTTP: our own client, which forgives some mistakes, is not involved. */
 
 export interface RawRequest {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -30,7 +30,7 @@ export class RawHttp {
   readonly #maxWaitSeconds: number;
   readonly #agent = new Agent({ headersTimeout: timeoutMs, bodyTimeout: timeoutMs });
   readonly #closing = new AbortController();
-  /** When a path may be asked again with an authorization, in milliseconds since 1970. */
+  /** When a path may be requested again with an authorization, in milliseconds since 1970. */
   readonly #nextAt = new Map<string, number>();
 
   constructor(baseUrl: string, maxWaitSeconds: number) {
@@ -50,7 +50,7 @@ export class RawHttp {
     }
   }
 
-  /** Ends requests and waits that are under way. */
+  /** Ends requests and waits in progress. */
   close(): Promise<void> {
     this.#closing.abort();
     return this.#agent.destroy();

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** An answer as it came over the wire, and a way to what is in it that takes nothing for granted. */
+/** An answer as it came over the wire; reading from it assumes nothing about its shape. */
 export class Reply {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;

@@ -1,7 +1,7 @@
 import type { Session } from './session';
 import type { Capability } from './target';
 
-/** The sections of the document, in its order, and after them the topics that only the pages around it tell. */
+/** The sections of the document, in its order, then the topics that only the pages around it cover. */
 export const sections = [
   'Task request body',
   'Data keys',
@@ -38,7 +38,7 @@ export type Source = `document: ${string}` | BeyondSource;
 /** One sentence that can be checked from outside. */
 export interface Rule {
   readonly section: Section;
-  /** Where it stands: the section of the document, or the page or public client that it was taken from. */
+  /** The section of the document, or the page or public client, that it was taken from. */
   readonly source: Source;
   /** The sentence, as it has to hold. */
   readonly rule: string;

@@ -20,7 +20,7 @@ import { Session } from './session';
 import { type Capabilities, capabilityNames, type Target } from './target';
 import { Undecided } from './verdict';
 
-/** How one rule came out. */
+/** The outcome of one rule. */
 export interface Outcome {
   readonly section: Section;
   /** The section of the document, the page or the public client that says so. */
@@ -28,7 +28,7 @@ export interface Outcome {
   readonly rule: string;
   /** Other sections that say the same. */
   readonly restatedIn: readonly Section[];
-  /** The document leaves it open; the pages around it tell it. */
+  /** The document leaves it open; the pages around it say so. */
   readonly beyond: boolean;
   readonly status: 'pass' | 'fail' | 'skipped';
   /** Why it failed or was skipped. */

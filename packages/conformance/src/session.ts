@@ -24,7 +24,7 @@ export interface Asked {
   readonly unpaced?: boolean;
 }
 
-/** A conversion that was answered when it was over. */
+/** A conversion in mode sync. */
 export interface Conversion {
   readonly connector: string;
   readonly reply: Reply;

@@ -24,7 +24,7 @@ export interface Capabilities {
   pricedApp: Credentials;
   /** An app in development, for which the hash of the sample is registered. */
   developmentApp: Credentials & {
-    /** Takes the registration back. */
+    /** Removes the registration. */
     withdraw(): Promise<void>;
     restore(): Promise<void>;
   };
@@ -50,7 +50,7 @@ export interface Capabilities {
 
 export type Capability = keyof Capabilities;
 
-/** What each capability is, for whoever reads why a rule was skipped. */
+/** What each capability is, to say why a rule was skipped. */
 export const capabilityNames: Readonly<Record<Capability, string>> = {
   secondApp: 'a second app',
   freePlanApp: 'an app without a premium plan',
@@ -80,14 +80,14 @@ export interface SampleFile {
   readonly bytes: Buffer;
 }
 
-/** Files that any conversion service should be able to use. */
+/** Files that any conversion service should be able to convert. */
 
 const dot = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',
 );
 
-/** Converts in no time. */
+/** Converts at once. */
 export const sample: SampleFile = { name: 'conformance.png', bytes: dot };
 export const sampleInput = 'png';
 export const sampleOutput = 'webp';
@@ -104,5 +104,5 @@ export const slowSample: SampleFile = {
 };
 export const slowOutput = 'docx';
 
-/** What the sample loses something on its way to: a JPEG has no transparency. */
+/** A format in which the sample loses something: a JPEG has no transparency. */
 export const lossyOutput = 'jpg';

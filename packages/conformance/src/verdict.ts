@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Reply } from './reply';
 
-/** The service does something else than the rule says. */
+/** The service does not do what the rule says. */
 export class RuleBroken extends Error {
   override readonly name = 'RuleBroken';
 }

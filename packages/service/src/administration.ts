@@ -11,8 +11,8 @@ import type { CallbackDelivery } from './tasks/callback-store';
 import { TaskStore } from './tasks/task-store';
 
 /**
- * What an operator does with a data folder, whether a service runs on it or not: SQLite lets both write, and the service reads
- * changed accounts by itself.
+ * What an operator does with a data folder, whether or not a service runs on it: SQLite lets both write, and the service notices
+ * changed accounts.
  */
 export interface ServiceAdministration {
   readonly accountsFile: string;

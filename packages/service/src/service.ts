@@ -22,26 +22,26 @@ import { ConversionQueue } from './tasks/conversion-queue';
 import { EphemeralTasks } from './tasks/ephemeral-tasks';
 import { TaskStore } from './tasks/task-store';
 
-/** Where the service runs and for whom, and any of its limits. */
+/** Where the service runs, for which apps, and with which limits. */
 export interface ConversionServiceOptions extends Partial<ServiceLimits> {
   /** Folder of the database and the files; created when it is missing. One service at a time. */
   dataDir: string;
-  /** Default 127.0.0.1. An address that others can reach needs `allowRemote` as well. */
+  /** Default 127.0.0.1. An address that other machines can reach needs `allowRemote` as well. */
   host?: string;
   /** Default 0: a free one. */
   port?: number;
   allowRemote?: boolean;
-  /** Apps that may use the service; those of the accounts file come on top. */
+  /** Apps that may use the service, besides those of the accounts file. */
   apps: readonly ServiceApp[];
   /** Must exist when it is named. Default: `accounts.toml` in `dataDir`, if there is one. See `docs/service/accounts.md`. */
   accountsFile?: string | undefined;
   /** Must exist when it is named. Default: `faults.toml` in `dataDir`, if there is one. See `docs/service/faults.md`. */
   faultsFile?: string | undefined;
-  /** Faults that the service has on purpose, in place of a file's. */
+  /** Faults to inject, instead of those of a file. */
   faults?: FaultsOptions | undefined;
   /** How responses are delivered to the URLs of the data key `callback`. */
   callbacks?: CallbackOptions;
-  /** Default: nobody counts. */
+  /** Default: none. */
   metrics?: ServiceMetrics | undefined;
   log?: Log;
 }
@@ -50,25 +50,25 @@ export interface ConversionService {
   /** Base URL, without a slash at its end. */
   url: string;
   port: number;
-  /** Reads the accounts file again, which otherwise happens within a second of its change. False: it is bad, nothing changed. */
+  /** Reads the accounts file again now; a change is noticed within a second anyway. False: it is invalid, and nothing changed. */
   reloadAccounts(): Promise<boolean>;
-  /** Reads the faults file again, where there is one. False: it is bad, nothing changed. */
+  /** Reads the faults file again, if there is one. False: it is invalid, and nothing changed. */
   reloadFaults(): Promise<boolean>;
   /** Whether its database answers. */
   isUsable(): boolean;
-  /** Lets answers under way finish; conversions under way run again at the next start. */
+  /** Lets requests in progress finish. Conversions in progress run again at the next start. */
   close(): Promise<void>;
 }
 
 const loopback = /^(127(\.\d{1,3}){3}|::1|localhost)$/;
 
-/** How long close() waits for answers under way before it cuts them. */
+/** How long close() waits for requests in progress before it closes their connections. */
 const closeGraceMs = 10_000;
 const closeSweepMs = 20;
 
 /**
  * A running conversion service: the server side of the document, on this machine. State is in `dataDir`; what was accepted
- * survives `kill -9` and goes on at the next start. Rejects when the address, the folder or an option cannot be used.
+ * survives `kill -9` and continues at the next start. Rejects when the address, the folder or an option cannot be used.
  */
 export async function startConversionService(options: ConversionServiceOptions): Promise<ConversionService> {
   const settings = checkOptions(options);
@@ -193,9 +193,9 @@ async function closeAll({ server, queue, callbacks, store, accounts, cleanup, un
   await accounts.close();
   await cleanup.stop();
   const closed = server.close();
-  // Requests in mode sync wait for conversions that stop now; they are told so.
+  // Requests in mode sync wait for conversions; now they are answered that the service shuts down.
   await Promise.all([queue.stop(), callbacks.stop()]);
-  // A connection that is kept alive for more requests would hold the server open after its last answer.
+  // Idle keep-alive connections would keep the server open.
   const sweep = setInterval(() => server.server.closeIdleConnections(), closeSweepMs);
   const cut = setTimeout(() => server.server.closeAllConnections(), closeGraceMs);
   await closed;

@@ -6,7 +6,7 @@ import { sample, sampleInput, sampleOutput } from '../target';
 import { ensure, ensureAccepted, ensureEqual, ensureError, ensureMatches, ensureOneOf, show } from '../verdict';
 import { datetime } from './responses';
 
-/** What the pages around the document tell of the tasks that the document leaves out. */
+/** What the pages around the document say about the tasks that the document leaves out. */
 
 export const beyondUploadRules: Rule[] = beyond('Beyond: upload/file', 'page: upload/file', [
   {

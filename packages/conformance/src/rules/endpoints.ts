@@ -4,7 +4,7 @@ import { beyond, type BeyondRule, inSection, type Rule } from '../rule';
 import { sample } from '../target';
 import { ensure, ensureAccepted, ensureEqual, ensureError, ensureMatches, ensureRefused } from '../verdict';
 
-/** "Endpoints", "Authentication" and "Versioning": the way to a task, and who may go it. */
+/** "Endpoints", "Authentication" and "Versioning": how to reach a task, and who may. */
 
 export const endpointRules: Rule[] = inSection('Endpoints', [
   {

@@ -7,7 +7,7 @@ import { ensureAccepted, ensureEqual, ensureError, ensureOneOf, ensureRefused } 
 /** "Task request body" and "Data keys": what a request has to hold, and what is refused. */
 
 const fieldErrors = ['INVALID_FIELD', 'WRONG_TYPE_FIELD'];
-/** Of the right JSON type and wrong all the same: the document does not say which mistake gets which code. */
+/** Wrong, though of the right JSON type: the document does not say which mistake gets which code. */
 const dataKeyErrors = ['INVALID_DATA_KEY', 'WRONG_VALUE_DATA_KEY'];
 /** A text that is no UUID may be of the wrong type too. */
 const uuidErrors = [...dataKeyErrors, 'WRONG_TYPE_DATA_KEY'];

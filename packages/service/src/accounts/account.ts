@@ -27,10 +27,10 @@ export const freeAppId = 'free';
 const uploadLifetimeMs = 24 * 60 * 60 * 1000;
 export const downloadLifetimeMs = 24 * 60 * 60 * 1000;
 
-/** What the service knows of an app; see `docs/service/accounts.md` for each setting. */
+/** What the service knows about an app; `docs/service/accounts.md` explains each setting. */
 export interface AccountSettings {
   readonly plan: Plan;
-  /** The balance with which the app begins; undefined: unlimited. From then on the database has it. */
+  /** The balance with which the app begins, kept in the database from then on; undefined: unlimited. */
   readonly initialVcredits: number | undefined;
   readonly prices: PriceList;
   /** SHA-256 of the files that may be used; undefined: the app is not in development. */
@@ -63,7 +63,7 @@ export interface FreeAppLimits {
   readonly disabledEndpoints: ReadonlySet<string>;
 }
 
-/** Settings as an operator gives them; whatever is left out has a default that lets everything through. */
+/** Settings as an operator gives them; the defaults let everything through. */
 export interface AccountOptions {
   plan?: Plan | undefined;
   vcredits?: number | undefined;

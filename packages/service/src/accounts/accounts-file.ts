@@ -10,7 +10,7 @@ import { createPriceList } from './vcredits';
 
 /** The accounts of the service in a TOML file; `docs/service/accounts.md` describes it. */
 
-/** A file that cannot be used; one line that names the file and the key. */
+/** An invalid file; the message is one line that names the file and the key. */
 export class AccountsFileError extends Error {
   override readonly name = 'AccountsFileError';
   readonly code = 'ACCOUNTS_FILE_INVALID';
@@ -176,7 +176,7 @@ export const appSchema = z.strictObject({
 const taskPaths = Object.values(endpoints).map(taskPathOf);
 
 export const fileSchema = z.strictObject({
-  /** For every app that does not say otherwise. */
+  /** Defaults for every app. */
   rate_limits: rateLimits.prefault({}),
   /** Requests without a valid token, by address. */
   anonymous: z.strictObject({ window_seconds: positive.default(60), requests: positive.default(100_000) }).prefault({}),
@@ -187,7 +187,7 @@ export const fileSchema = z.strictObject({
       disabled_endpoints: z.array(z.enum(taskPaths, `must be some of ${taskPaths.join(', ')}`)).default([]),
     })
     .prefault({}),
-  /** Versions of the API beside v1, with the same endpoints: for rehearsing a change of version. */
+  /** Versions of the API besides v1, with the same endpoints, to rehearse a change of version. */
   extra_api_versions: z
     .array(z.string().regex(/^v\d+$/, 'must be a version such as "v2"'))
     .refine(

@@ -13,10 +13,10 @@ const watchIntervalMs = 500;
 const freeToken = 'FREE-TOKEN';
 
 export interface AccountsOptions {
-  /** Apps that stand in no file. */
+  /** Apps that are not in the file. */
   apps: readonly ServiceApp[];
   file: string;
-  /** The file was named by somebody, so it has to exist. */
+  /** The file was named explicitly, so it must exist. */
   required: boolean;
   log: Log;
 }
@@ -28,7 +28,7 @@ interface State {
   readonly file: AccountsFile;
 }
 
-/** The apps of the service, as the accounts file says now: it may change while the service runs. */
+/** The apps of the service. The accounts file may change while the service runs. */
 export class Accounts {
   readonly #options: AccountsOptions;
   #state: State;
@@ -77,14 +77,14 @@ export class Accounts {
     listener(this.all);
   }
 
-  /** Reads the file again; with a bad file everything stays as it is. Resolves to whether the file was good. */
+  /** Reads the file again. Resolves to false, and changes nothing, if it is invalid. */
   async reload(): Promise<boolean> {
     const reloading = this.#work.then(() => this.#reload());
     this.#work = reloading;
     return reloading;
   }
 
-  /** Notices by itself when the file changes. */
+  /** Reloads the file whenever it changes. */
   watch(): void {
     this.#timer = setInterval(() => {
       this.#work = this.#work.then(async () => {
@@ -186,7 +186,7 @@ class Authenticator {
     if (token === undefined) throw new TaskError('INVALID_AUTHORIZATION_HEADER');
     const digest = hash('sha256', token, 'buffer');
     let found: Account | undefined;
-    // Every token is compared, so that the time taken tells nothing about which one matched.
+    // Every token is compared, so that the time taken does not reveal which one matched.
     for (const candidate of this.#candidates) {
       if (timingSafeEqual(candidate.digest, digest)) found = candidate.account;
     }

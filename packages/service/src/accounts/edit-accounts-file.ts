@@ -11,19 +11,19 @@ import { AccountsFileError, parseAccountsFile } from './accounts-file';
 import { embeddedAppName } from './embedded-app';
 
 /**
- * Changes to an accounts file, made so that comments and layout stay. A running service sees the old file or the new one, never
+ * Changes an accounts file without losing its comments and layout. A running service sees the old file or the new one, never
  * half of it.
  */
 
 /** Longer than several edits at once need on a busy machine. */
 const lockTimeoutMs = 30_000;
 
-/** Tokens of an app that stay valid when a new one is made: the one that is being replaced. */
+/** Tokens of an app that stay valid when it gets a new one: only the one being replaced. */
 const keptTokens = 1;
 
 export interface NewToken {
   readonly appId: string;
-  /** Told once; the file holds its hash only. */
+  /** Shown once; the file holds only its hash. */
   readonly token: string;
 }
 
@@ -94,7 +94,7 @@ function replaceHashes(
     .join('\n')
     .replace(/^(\s*token_sha256\s*=\s*)(\[[^\]]*\]|"[^"]*"|'[^']*')/m, (_match, key: string) => key + list);
   const edited = [...lines.slice(0, start), table, ...lines.slice(end)].join('\n');
-  // However the file is laid out: nothing but these hashes may have changed.
+  // Whatever the layout of the file, nothing but these hashes may have changed.
   const wanted = toPlain(text);
   Object.assign(entryOf(entryOf(wanted, 'apps'), name), { token_sha256: hashes });
   if (isDeepStrictEqual(toPlain(edited), wanted)) return edited;

@@ -6,12 +6,12 @@ import { z } from 'zod';
 import { messageOf } from '../shared/caught';
 import { hashToken, type ServiceApp } from './account';
 
-/** The name of that app; no other may have it. */
+/** No other app may have this name. */
 export const embeddedAppName = 'embedded';
 
 /**
- * Where that app may be called back, unless the accounts file says otherwise: on this machine, where whoever has its token can reach
- * everything anyway.
+ * Where that app may be called back, unless the accounts file says otherwise: on this machine, where anyone who has its token can
+ * reach everything anyway.
  */
 export const embeddedCallbackHosts: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
 
@@ -25,8 +25,8 @@ export interface EmbeddedApp {
 }
 
 /**
- * The app under which this machine uses its own service: made once in `dataDir`, the same ever after. Several processes may
- * ask at once and get the same one.
+ * The app under which this machine uses its own service, created once in `dataDir`. Several processes that ask at once get the
+ * same app.
  */
 export async function ensureEmbeddedApp(dataDir: string): Promise<EmbeddedApp> {
   const folder = path.resolve(dataDir);
@@ -40,7 +40,7 @@ export async function ensureEmbeddedApp(dataDir: string): Promise<EmbeddedApp> {
   const tokenSha256 = hashToken(token);
   const created: ServiceApp = { name: embeddedAppName, appId: randomUUID(), tokenSha256 };
   const stored = parseApp(await readOrCreateFile(appFile, () => `${JSON.stringify(created, null, 2)}\n`), appFile);
-  // Whoever replaces the token keeps the app and its files.
+  // Replacing the token keeps the app and its files.
   const app = { ...stored, tokenSha256 };
   if (stored.tokenSha256 !== tokenSha256)
     await replaceFile(appFile, `${JSON.stringify(app, null, 2)}\n`, { mode: 0o600 });

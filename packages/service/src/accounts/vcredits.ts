@@ -8,14 +8,14 @@ const balanceSchema = z.object({ vcredits: z.number().nullable(), reserved: z.nu
 export interface Balance {
   /** Null: unlimited. */
   readonly vcredits: number | null;
-  /** Held for conversions under way; part of `vcredits` until they end. */
+  /** Held for conversions in progress; part of `vcredits` until they end. */
   readonly reserved: number;
 }
 
 const unlimited: Balance = { vcredits: null, reserved: 0 };
 
 /**
- * The vCredits of the apps. Admission reserves, completion charges what was reserved or lets it go; each is part of the
+ * The vCredits of the apps. Admission reserves, completion charges what was reserved or releases it; each is part of the
  * transaction that writes the task, so that no crash can come between the two. An app without a limit consumes nothing.
  */
 export class Ledger {
@@ -38,7 +38,7 @@ export class Ledger {
     return balanceSchema.optional().parse(this.#statements.find.get(app)) ?? unlimited;
   }
 
-  /** Gives an app its first balance; one that it has stays. */
+  /** Gives an app its first balance, unless it has one. */
   seed(app: string, vcredits: number): void {
     this.#statements.seed.run(app, vcredits);
   }
@@ -56,20 +56,20 @@ export class Ledger {
   /** Holds the price of a conversion, and returns what to charge for it. In a transaction. */
   reserve(app: string, price: number): number {
     const { vcredits, reserved } = this.balanceOf(app);
-    // Told as 0 and not left out: known clients take a conversion without the field for a failed one.
+    // 0, not left out: known clients take a conversion without the field for a failed one.
     if (vcredits === null) return 0;
     if (vcredits - reserved < price) throw new TaskError('INSUFFICIENT_VCREDITS');
     if (price > 0) this.#statements.reserve.run(price, app);
     return price;
   }
 
-  /** Charges a reservation, or lets it go. In a transaction. */
+  /** Charges a reservation or releases it. In a transaction. */
   settle(app: string, reserved: number, charge: boolean): void {
     if (reserved > 0) this.#statements.settle.run(charge ? reserved : 0, reserved, app);
   }
 }
 
-/** Gives apps that are new their first balance. */
+/** Gives new apps their first balance. */
 export function seedBalances(
   ledger: Ledger,
   accounts: readonly { readonly appId: string; readonly initialVcredits: number | undefined }[],
@@ -84,10 +84,10 @@ export type PriceList = ReadonlyMap<string, number>;
 
 const defaultPrices: Readonly<Record<string, number>> = { '*': 1 };
 
-/** Every name that a request may use for a format; whether it is installed plays no role for its price. */
+/** Every name that a request may use for a format: prices do not depend on what is installed. */
 const catalog = new FormatCatalog(() => true);
 
-/** Throws with the key that names no pair of formats. */
+/** @throws Error with the key that is not a pair of formats. */
 export function createPriceList(prices: Readonly<Record<string, number>> = defaultPrices): PriceList {
   return new Map(Object.entries(prices).map(([pair, vcredits]) => [normalizePair(pair), vcredits]));
 }

@@ -27,7 +27,7 @@ export function isVerifiedCallback(callback: string | undefined, account: Pick<A
   }
 }
 
-/** `example.com` stands for itself alone, `*.example.com` for every name below it. */
+/** `example.com` matches only itself, `*.example.com` every name below it. */
 function matchesDomain(hostname: string, domains: readonly string[]): boolean {
   const host = hostname.toLowerCase().replace(/\.$/, '');
   return domains.some((domain) => (domain.startsWith('*.') ? host.endsWith(domain.slice(1)) : host === domain));
@@ -49,14 +49,14 @@ const openableRanges: ReadonlySet<string> = new Set(['loopback', 'private', 'uni
 /** Metadata of a cloud at an address that is private and not link-local. */
 const metadataAddress = ipaddr.parse('fd00:ec2::254').toString();
 
-/** All public addresses of IPv6 lie in here. */
+/** All public IPv6 addresses are in this range. */
 const globalIpv6 = ipaddr.parseCIDR('2000::/3');
 
 /**
- * The addresses to connect to, all of them public, or private where the operator allows that for this host. One that may not be
- * called refuses the host as a whole: a name that points both ways is no honest one.
+ * The addresses to connect to, all of them public, or private where the operator allows that for this host. A single address that
+ * may not be called rules out the host: no honest name points both ways.
  *
- * Whoever connects must use these addresses and not ask for the name again, which may have another answer by then.
+ * Connect to these addresses without resolving the name again, because it may resolve differently by then.
  */
 export async function resolveCallbackHost(
   url: URL,
@@ -75,7 +75,7 @@ export async function resolveCallbackHost(
   return addresses;
 }
 
-/** `public`, or what else the address is. An IPv4 address in the form of an IPv6 one is judged as the IPv4 address. */
+/** `public`, or the name of a special range. An IPv4-mapped IPv6 address counts as the IPv4 address. */
 function rangeOf(address: string): string {
   const parsed = ipaddr.process(address);
   const range = parsed.range();

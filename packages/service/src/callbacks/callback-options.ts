@@ -3,7 +3,7 @@ import { type ResolveHost, resolveWithSystem } from './callback-address';
 
 /** How the service delivers callbacks. */
 export interface CallbackOptions extends Partial<CallbackLimits> {
-  /** Default: the system's resolver. Asked once an attempt; the connection goes to what it answered. */
+  /** Default: the system's resolver. Called once per attempt; the connection uses its answer. */
   resolveHost?: ResolveHost;
 }
 
@@ -22,7 +22,7 @@ interface FailedAttempt {
   readonly retryAfterSeconds: number | undefined;
 }
 
-/** When to try again; undefined: not any more. Between half of the pause and all of it, so that what failed together spreads. */
+/** When to try again; undefined: never. The pause is jittered by up to half, so that callbacks that failed together spread out. */
 export function planRetry(
   { attempts, completedAt, now, retryAfterSeconds = 0 }: FailedAttempt,
   { maxAttempts, firstRetryMs, maxRetryMs, maxAgeMs }: Omit<CallbackLimits, 'timeoutMs'>,

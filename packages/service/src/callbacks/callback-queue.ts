@@ -19,7 +19,7 @@ interface QueueOptions {
   settings: CallbackSettings;
   /** The app now, which may have changed since its request. */
   findAccount: (app: string) => Account | undefined;
-  /** What is to go wrong with the first attempt of a callback of this app. */
+  /** The fault of the first attempt of a callback of this app. */
   faultOf: (app: string) => CallbackFault;
   metrics: ServiceMetrics | undefined;
   log: Log;
@@ -31,22 +31,22 @@ type Outcome =
   | { kind: 'refused'; problem: string; sent: boolean }
   | { kind: 'unanswered'; problem: string; retryAfterSeconds?: number | undefined };
 
-/** Attempts under way at a time, a quarter of them to one host. */
+/** Attempts at a time, in all and to one host. */
 const concurrency = 16;
 const concurrencyOfHost = 4;
 
-/** The longest sleep of a timer, so that a clock that is set is noticed. */
+/** The longest sleep of a timer, so that a clock change is noticed. */
 const maxSleepMs = 60_000;
 
-/** How long after a failure of the database. */
+/** Pause after a failure of the database. */
 const brokenRetryMs = 5_000;
 
-/** How long stop() waits for attempts under way before it cuts them. */
+/** How long stop() waits for attempts in progress before it aborts them. */
 const stopGraceMs = 1_000;
 
 /**
  * Section "Events": delivers the final response of every completed task with a callback, at least once. The database holds the
- * truth: a delivery that a dead process had under way is made again. One slow host holds up no other, and none holds up
+ * truth: a delivery that a dead process had in progress is repeated. One slow host delays no other, and none delays
  * conversions.
  */
 export class CallbackQueue {
@@ -61,13 +61,13 @@ export class CallbackQueue {
     this.#options = options;
   }
 
-  /** Begins with what an earlier process has left. */
+  /** Begins with what an earlier process left pending. */
   start(): void {
     this.#options.store.callbacks.listen(() => this.#wake());
     this.#wake();
   }
 
-  /** Lets attempts under way end for a moment; what is pending stays so in the database. */
+  /** Gives attempts in progress a moment to end; what is pending stays pending in the database. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
@@ -79,7 +79,7 @@ export class CallbackQueue {
     await ended;
   }
 
-  /** Looks for work once what runs now has ended, the transaction that adds a callback included. */
+  /** Looks for work after the current task of the event loop, which may be in the transaction that adds a callback. */
   #wake(): void {
     if (this.#woken) return;
     this.#woken = true;
@@ -93,7 +93,7 @@ export class CallbackQueue {
     if (this.#stopped) return;
     clearTimeout(this.#timer);
     let pauseMs = brokenRetryMs;
-    // One moment for both: what became due between two would be in neither.
+    // One moment for both queries, or what becomes due between them would be in neither.
     const now = Date.now();
     try {
       this.#fillSlots(now);
@@ -139,7 +139,7 @@ export class CallbackQueue {
     }
   }
 
-  /** Undefined: the service stops, and nobody knows whether the receiver had it. */
+  /** Undefined: the service is stopping, and nobody knows whether the receiver got the callback. */
   async #attempt(callback: PendingCallback): Promise<Outcome | undefined> {
     const { store, settings, findAccount } = this.#options;
     const account = findAccount(callback.app);
@@ -165,7 +165,7 @@ export class CallbackQueue {
     }
   }
 
-  /** A fault on purpose: late, more than once, or not at all. Resolves to whether it is lost. */
+  /** Injects a fault: late, more than once, or not at all. Resolves to whether the callback is lost. */
   async #mistreat(app: string, request: CallbackRequest): Promise<boolean> {
     const { lost, delayMs, copies } = this.#options.faultOf(app);
     if (delayMs > 0) await sleep(delayMs, undefined, { signal: this.#stop.signal, ref: false });
@@ -195,7 +195,7 @@ export class CallbackQueue {
     }
     store.callbacks.end(task, { state: 'failed', attempts, problem, now });
     metrics?.calledBack('failed');
-    // The origin only: path and query may hold the receiver's own secret.
+    // Only the origin: path and query may hold a secret of the receiver.
     log(`callback of task ${task} to ${originOf(url)} failed after ${attempts} attempt(s): ${problem}`, {
       level: 'warn',
       taskId: task,
@@ -204,13 +204,13 @@ export class CallbackQueue {
   }
 }
 
-/** What is POSTed: the final response of the task, as its request is answered when it waits for the end. */
+/** What is POSTed: the final response of the task, as its request is answered in mode sync. */
 function callbackBody(task: Task): string {
   const error = task.errorCode === null ? undefined : errorIn(task.result);
   return responseJson(task, { include: includeOf(task.payload), error });
 }
 
-/** 2xx is received, 410 never wants it again; whatever else may be over at the next attempt. */
+/** 2xx: received. 410: never wanted again. Anything else may be over at the next attempt. */
 function judge({ status, retryAfter }: CallbackAnswer): Outcome {
   if (status >= 200 && status < 300) return { kind: 'delivered' };
   if (status === 410) return { kind: 'refused', problem: 'HTTP 410', sent: true };

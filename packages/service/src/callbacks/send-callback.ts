@@ -14,11 +14,11 @@ export interface CallbackRequest {
 
 export interface CallbackAnswer {
   readonly status: number;
-  /** The header as it came. */
+  /** The header as received. */
   readonly retryAfter: string | undefined;
 }
 
-/** More of an answer than this is not read. */
+/** No more of an answer than this is read. */
 const maxAnswerBytes = 64 * 1024;
 
 /**
@@ -49,7 +49,7 @@ export async function sendCallback(
       reset: true,
       signal: ended,
     });
-    // The answer has decided already; reading its body only spares the receiver a cut connection.
+    // The status has decided; reading the body only spares the receiver a reset connection.
     await answer.body.dump({ limit: maxAnswerBytes, signal: ended }).catch(() => undefined);
     const retryAfter = answer.headers['retry-after'];
     return { status: answer.statusCode, retryAfter: [retryAfter].flat()[0] };
@@ -61,7 +61,7 @@ export async function sendCallback(
   }
 }
 
-/** Answers with addresses that are known, whatever the name. */
+/** Resolves any name to these addresses. */
 function lookUpIn(addresses: readonly LookupAddress[]): LookupFunction {
   return (_hostname, { all }, callback) => {
     const [first] = addresses;

@@ -13,13 +13,13 @@ export type PoolOutcome =
   | { status: 'interrupted' };
 
 /**
- * Processes that convert. They start with the first conversion, so that a service starts at once; one stays warm. Processes and not
- * threads, because nothing else ends native code or takes back its memory, and a crash of an engine ends no more than its process.
+ * Processes that convert. The first one starts with the first conversion, so that the service starts at once, and stays warm. They
+ * are processes, not threads, because nothing else ends native code or frees its memory, and a crash of an engine takes down no more.
  */
 export class ConversionPool {
   readonly #maxMemoryBytes: number;
   readonly #all = new Set<ConversionProcess>();
-  /** The one that worked last is taken first, so that the others can grow cold. */
+  /** The one that worked last is taken first, so that the others can time out. */
   readonly #idle: { process: ConversionProcess; timer: NodeJS.Timeout }[] = [];
   #closed = false;
 
@@ -85,7 +85,7 @@ export class ConversionPool {
       return failed(`The conversion took longer than ${timeoutMs / 1000} s and was ended.`);
     }
     switch (ending.signal) {
-      // The watchdog of the process or the system's own, and V8 that finds no memory.
+      // The watchdog of the process, the system's OOM killer, or V8 out of memory.
       case 'SIGKILL':
       case 'SIGABRT':
         return failed(
@@ -113,7 +113,7 @@ export class ConversionPool {
  */
 const processFile = path.resolve(__dirname, '../../dist/engines/conversion-process.js');
 
-/** How a conversion ended: by an answer, or with its process. */
+/** How a conversion ended: with an answer, or with its process. */
 type ProcessEnding =
   | { by: 'answer'; outcome: ConversionOutcome }
   | { by: 'timeout' }
@@ -124,20 +124,20 @@ class ConversionProcess {
   readonly #child: ChildProcess;
   readonly #exited: Promise<void>;
   #settle: ((ending: ProcessEnding) => void) | undefined;
-  /** Set as soon as the process must not be used any more. */
+  /** Set as soon as the process must not be used again. */
   #ended: Exclude<ProcessEnding, { by: 'answer' }> | undefined;
 
   constructor({ maxMemoryBytes }: { maxMemoryBytes: number }) {
-    // Half for JavaScript, because most of what engines need lies outside of it.
+    // Half of it for JavaScript: most of the memory of engines is outside its heap.
     const heapMiB = Math.max(64, Math.floor(maxMemoryBytes / 2 / 1024 / 1024));
     this.#child = fork(processFile, [String(maxMemoryBytes), String(process.pid)], {
-      // V8 takes each growth of a large WebAssembly memory for memory pressure and begins to mark the whole heap, and pandoc's memory
-      // grows in small steps. Marked in other threads too, that is some 30 collections in the first conversions in place of 8.
+      // V8 treats each growth of a large WebAssembly memory as memory pressure and marks the whole heap, and pandoc's memory grows in
+      // small steps: with concurrent marking the first conversions take some 30 collections instead of 8.
       execArgv: [`--max-old-space-size=${heapMiB}`, '--no-concurrent-marking'],
-      // Nothing of the environment reaches code that works on files from outside; user fonts are looked for below HOME.
+      // Code that works on untrusted files gets nothing of the environment but HOME, where user fonts are.
       env: { HOME: homedir() },
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-      // Ctrl-C is for the service, which decides what becomes of its conversions.
+      // Ctrl-C is for the service, which decides what happens to its conversions.
       detached: true,
     });
     this.#exited = new Promise((resolve) => {
@@ -147,7 +147,7 @@ class ConversionProcess {
         resolve();
       };
       this.#child.once('exit', (code, signal) => end(signal ?? `exit code ${code ?? '?'}`, signal));
-      // Without a pid it could not be started, and no exit follows.
+      // Without a pid it did not start, and no exit follows.
       this.#child.on('error', (error) => {
         if (this.#child.pid === undefined) end(messageOf(error));
       });
@@ -171,7 +171,7 @@ class ConversionProcess {
     try {
       return await new Promise<ProcessEnding>((settle) => {
         this.#settle = settle;
-        // A message that does not arrive is followed by the exit.
+        // If the message cannot be sent, the process exits.
         this.#child.send(request, () => undefined);
       });
     } finally {
@@ -180,7 +180,7 @@ class ConversionProcess {
     }
   }
 
-  /** Ends the process, whatever it is doing, and waits until it is gone. */
+  /** Kills the process and waits until it is gone. */
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL');
     await this.#exited;

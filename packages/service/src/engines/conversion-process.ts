@@ -20,14 +20,14 @@ import { convertToPdf } from './pdf-engine';
  */
 
 const maxMemoryBytes = Number(process.argv[2]);
-/** Told, not looked up: the service may be gone before anything here runs. */
+/** Passed in, because the service may be gone before anything here runs. */
 const servicePid = Number(process.argv[3]);
 
 const maxInputBytes = 256 * 1024 * 1024;
 
 const engines = { sharp: convertImage, pandoc: convertDocument, 'typst-pdf': convertToPdf };
 
-// Whoever ends the service ends this process through it: what it converts has to be marked as unfinished first.
+// The service ends this process, after it has marked the conversion as unfinished.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 // Not `process.exit()`: it would wait for native code, which may go on for minutes.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
@@ -57,12 +57,12 @@ async function convert(request: ConversionRequest): Promise<ConversionOutcome> {
   }
 }
 
-/** When the machine runs out of memory, Linux shall end the conversion and not the service or anything else. */
+/** When the machine runs out of memory, Linux should kill the conversion and nothing else. */
 function offerToOutOfMemoryKiller(): void {
   try {
     writeFileSync('/proc/self/oom_score_adj', '1000');
   } catch {
-    // Another system.
+    // Not Linux.
   }
 }
 
@@ -86,7 +86,7 @@ async function writeDurably(file: string, data: Uint8Array): Promise<void> {
   }
 }
 
-/** WebAssembly memory grows and never shrinks; the next conversion shall have at least half of the memory for itself. */
+/** WebAssembly memory never shrinks, and the next conversion should have at least half of the limit for itself. */
 function isWorn(): boolean {
   return isPandocBroken() || process.memoryUsage.rss() > maxMemoryBytes / 2;
 }

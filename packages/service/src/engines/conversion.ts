@@ -7,7 +7,7 @@ export const conversionRequestSchema = z.object({
   inputPath: z.string(),
   /** Where the process writes the output; on disk when it answers. */
   outputPath: z.string(),
-  /** The name of the source without its extension; a document without a title of its own takes it. */
+  /** The name of the source without its extension; the title of a document that has none. */
   title: z.string(),
   /** Public names of the two formats, for messages. */
   inputFormat: z.string(),
@@ -38,12 +38,12 @@ export interface Converted {
   readonly warnings: Warnings;
 }
 
-/** The input or the engine says no; the message is for the owner of the file. */
+/** The input cannot be converted; the message is for the owner of the file. */
 export class ConversionFailure extends Error {
   override readonly name = 'ConversionFailure';
 }
 
-/** The first line of what an engine says, short enough for a message. */
+/** What an engine says, on one line and short enough for a message. */
 export function oneLine(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim();
   return line.length > 300 ? `${line.slice(0, 297)}...` : line;

@@ -53,7 +53,7 @@ const mediaTypes: Readonly<Record<string, string>> = {
 
 type Row = [name: string, extensions: string, title: string, categories: string, reads: string, writes: string];
 
-/** Public name, extensions, title, categories, name when read, name when written; `-` where the engine cannot. */
+/** Public name, extensions, title, categories, name of the reader, name of the writer; `-` where there is none. */
 const imageRows: Row[] = [
   ['avif', 'avif', 'AV1 Image File Format', 'image', 'avif', 'avif'],
   ['gif', 'gif', 'Graphics Interchange Format', 'image', 'gif', 'gif'],

@@ -12,7 +12,7 @@ const enginePackages: Readonly<Record<Engine, readonly string[]>> = {
 
 const nameStructure = /^[a-z0-9]+(-[a-z0-9_]+)?$/;
 
-/** How one file becomes another: the engine, and what it calls the two formats. */
+/** How to convert a pair: the engine, and what it calls the two formats. */
 export interface Route {
   readonly engine: Engine;
   readonly reader: string;
@@ -36,7 +36,7 @@ export class FormatCatalog {
     this.#isInstalled = isInstalled;
     for (const row of formatRows) {
       this.#byName.set(formatName(row), row);
-      // An extension means its plain format; a variant is asked for by name (xml and json have variants only).
+      // An extension means the plain format; variants are requested by name (xml and json have only variants).
       for (const extension of row.extensions) {
         const holder = this.#byExtension.get(extension);
         const better = !holder || (holder.type !== null && row.type === null);
@@ -139,8 +139,6 @@ function isPackageInstalled(packageName: string): boolean {
   }
 }
 
-/** Which formats a conversion is between; the errors are answered before any task begins. */
-
 const formatErrors = {
   output: { structure: 'WRONG_OUTPUT_FORMAT_STRUCTURE', unknown: 'INVALID_OUTPUT_FORMAT' },
   input: { structure: 'WRONG_INPUT_FORMAT_STRUCTURE', unknown: 'INVALID_INPUT_FORMAT' },
@@ -157,7 +155,7 @@ export function findInput(catalog: FormatCatalog, name: string): FormatRow {
   return requireFormat(catalog, name, 'input');
 }
 
-/** A format by its name; what is wrong with the name depends on the end of a conversion that it stands at. */
+/** A format by its name. `end` selects the error codes. */
 export function requireFormat(catalog: FormatCatalog, name: string, end: keyof typeof formatErrors): FormatRow {
   const { structure, unknown } = formatErrors[end];
   if (!catalog.isWellFormed(name)) throw new TaskError(structure, { subject: name });
@@ -166,7 +164,7 @@ export function requireFormat(catalog: FormatCatalog, name: string, end: keyof t
   return row;
 }
 
-/** The input format of an uploaded file: the one that the request names, else the one that its extension means. */
+/** The input format of an uploaded file: the one that the request names, otherwise that of the extension. */
 export function chooseInput(
   catalog: FormatCatalog,
   { named, fileName }: { named: string | undefined; fileName: string },

@@ -9,7 +9,7 @@ import {
   type Warnings,
 } from './conversion';
 
-/** 128 megapixels: half a gigabyte of raw pixels. A small file can claim to be far larger. */
+/** 128 megapixels are half a gigabyte of raw pixels. A small file can claim many more. */
 const maxPixels = 128_000_000;
 
 /** What sharp calls a format it has read, by the name under which it is read here. */
@@ -34,7 +34,7 @@ export async function convertImage(request: ConversionRequest, input: Buffer): P
   const write = encode[writer];
   if (!write) throw new Error(`sharp does not write ${writer}.`);
   try {
-    // From memory, not by path: only without a path is an SVG unable to pull in files of the folder it lies in.
+    // From memory: with a path, an SVG could include other files of its folder.
     const source = sharp(input, { limitInputPixels: maxPixels, animated: animated.has(writer) });
     const metadata = await source.metadata();
     const data = await write(source.autoOrient()).toBuffer();
@@ -79,7 +79,7 @@ function explain(error: unknown, { inputFormat, outputFormat }: ConversionReques
   if (/too large for|exceeds/i.test(reason)) {
     return new ConversionFailure(`The image is too large for ${outputFormat}: ${reason}`);
   }
-  // Which of the decoder's complaints comes first changes from run to run, and none of them tells a person more.
+  // Which complaint of the decoder comes first varies from run to run, and none of them helps a person.
   if (/read error|failOn|premature|truncated|corrupt|bad seek|end of/i.test(reason)) {
     return new ConversionFailure(`The ${name} image is damaged or cut off.`);
   }

@@ -8,7 +8,7 @@ export interface Node {
 
 export type Attributes = [id: string, classes: string[], pairs: [string, string][]];
 
-/** Attributes look the same wherever they stand: an identifier, classes, and pairs. */
+/** Attributes have the same form everywhere: an identifier, classes and pairs. */
 export function isAttributes(value: unknown): value is Attributes {
   if (!Array.isArray(value) || value.length !== 3) return false;
   const items: readonly unknown[] = value;
@@ -22,7 +22,7 @@ export function isAttributes(value: unknown): value is Attributes {
   );
 }
 
-/** One of the parts that a node consists of. */
+/** One part of a node. */
 export function part(node: Node, index: number): unknown {
   return Array.isArray(node.c) ? node.c[index] : undefined;
 }
@@ -41,7 +41,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** An inline of a pandoc document, as far as it is made here. */
+/** The kinds of inlines that are created here. */
 export type Inline = { t: 'Str'; c: string } | { t: 'Space' | 'LineBreak' } | { t: 'Link'; c: unknown[] };
 
 /**

@@ -7,10 +7,10 @@ import { pageWriters } from './table-document';
 
 export { isPandocBroken } from './pandoc';
 
-/** Formats that are zip archives: the most common damage is that a file is none. */
+/** Formats that are zip archives: a damaged file usually is not one. */
 const zipped = new Set(['docx', 'odt', 'epub', 'pptx', 'xlsx']);
 
-/** Tables are read here: pandoc knows commas alone, cuts longer rows without a word, and leaves cells of spreadsheets empty. */
+/** Tables are read here: pandoc knows only commas, cuts longer rows silently and leaves cells of spreadsheets empty. */
 const tabular = new Set(['csv', 'tsv', 'xlsx']);
 
 /** Writers that put images into the file they write. */
@@ -23,7 +23,7 @@ export async function convertDocument(request: ConversionRequest, input: Buffer)
   const { writer } = request.route;
   if (pageWriters.has(writer)) return convertToPage(request, input);
   if (containers.has(writer)) return convertToContainer(request, input);
-  // Only to learn of images that the output cannot hold.
+  // Only to learn which images the output cannot hold.
   const options = { standalone: true, 'extract-media': 'media' };
   const { output, media, warnings } = await readDocument(request, input, { to: writer, options });
   return { data: output, warnings: { ...warnings, ...describeLostImages(request, media) } };
@@ -65,7 +65,7 @@ async function convertToContainer(request: ConversionRequest, input: Buffer): Pr
   return { data: output, warnings: all };
 }
 
-/** Embedding fails on an image with an absolute path, where it only warns of a relative one. */
+/** Embedding fails on an image with an absolute path, and only warns about one with a relative path. */
 function isAbsolutePathFailure(error: unknown): boolean {
   return error instanceof ConversionFailure && error.message.includes('withBinaryFile: does not exist');
 }

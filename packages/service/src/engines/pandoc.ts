@@ -1,7 +1,7 @@
 import { messageOf } from '../shared/caught';
 import { ConversionFailure, loadEngine, oneLine, type Warnings } from './conversion';
 
-/** Running pandoc. Its WebAssembly has a file system of its own with nothing in it but what is put there for each run. */
+/** Runs pandoc, whose WebAssembly has a file system of its own with nothing but the files of one run. */
 
 interface PandocRun {
   from: string;
@@ -23,7 +23,7 @@ const outputName = 'converted.output';
 
 let broken = false;
 
-/** Whether the WebAssembly instance of this process crashed; its memory is in an unknown state then. */
+/** Whether the WebAssembly instance of this process has crashed, so that its memory is in an unknown state. */
 export function isPandocBroken(): boolean {
   return broken;
 }
@@ -68,7 +68,7 @@ async function readMedia(files: Record<string, Blob>): Promise<Map<string, Uint8
   return media;
 }
 
-/** Of no use to the owner of a file. */
+/** Warnings of no use to the owner of a file. */
 const ignoredWarnings = new Set(['NoTitleElement', 'NoLangSpecified', 'Deprecated']);
 
 function describeWarnings(

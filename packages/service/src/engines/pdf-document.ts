@@ -45,7 +45,7 @@ const safeAttributes: Readonly<Record<string, RegExp>> = {
 /** The elements whose identifiers pandoc's typst writer writes as labels. */
 const anchored = new Set(['Header', 'Div', 'Span', 'Figure']);
 
-/** With `keepReferences: false` links inside the document and all images are given up, for a document that does not typeset. */
+/** `keepReferences: false` drops internal links and all images, for a document that does not typeset otherwise. */
 export function preparePdfDocument(
   json: string,
   { media, keepReferences }: { media: ReadonlyMap<string, Uint8Array>; keepReferences: boolean },

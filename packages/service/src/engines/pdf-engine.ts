@@ -19,7 +19,7 @@ const diagnosticsSchema = z.array(z.object({ message: z.string() }));
 /** Rounds of typst's global cache that an unused result survives. */
 const cacheRounds = 10;
 
-/** typst reads files below its workspace only, and this folder does not exist: all it sees are the images mapped into it. */
+/** typst reads only files below its workspace. This folder does not exist: all it contains are the images mapped into it. */
 const workspace = path.join(__dirname, 'typst-workspace');
 
 let typesetter: NodeCompiler | undefined;
@@ -35,7 +35,7 @@ export async function convertToPdf(request: ConversionRequest, input: Buffer): P
   const first = await typeset(written.source, document.images);
   if (first.pdf) return { data: first.pdf, warnings };
 
-  // One broken image or label spoils the whole document for typst: rather a PDF without them than none.
+  // One broken image or label makes typst fail: better a PDF without them than none.
   const simple = preparePdfDocument(json, { media: new Map(), keepReferences: false });
   const second = await typeset((await writeTypst(simple, inputNameFor(request))).source, simple.images);
   if (!second.pdf) throw new ConversionFailure(`The document could not be typeset as PDF: ${oneLine(second.reason)}`);
@@ -90,8 +90,8 @@ const placeholder = 'thetextofthedocument';
 let frame: { before: string; after: string } | undefined;
 
 /**
- * Writes a document as typst source. To fill in its template takes pandoc most of the time for a page of text, and only metadata
- * makes a difference in it, so that the text of most documents is put into a frame that was filled in once.
+ * Writes a document as typst source. For a page of text, pandoc spends most of its time on the template, which depends on nothing
+ * but metadata: without metadata, the text is put into a frame that is made once.
  */
 export async function writeTypst(document: PdfDocument, inputName: string): Promise<TypstSource> {
   if (document.hasMetadata) return run(document.json, inputName, standalone);

@@ -2,8 +2,8 @@ import { workerData } from 'node:worker_threads';
 import { z } from 'zod';
 
 /**
- * A thread beside the conversion of a process, which may be in native code or WebAssembly for long. It kills the process when that
- * needs more memory than it may, wherever the memory lies, or when the service is gone and nobody waits for the result.
+ * A thread beside the conversion, which may block its own thread in native code or WebAssembly. It kills the process when it uses
+ * more memory than it may, in whatever heap, or when the service is gone and nobody waits for the result.
  */
 
 const checkIntervalMs = 50;

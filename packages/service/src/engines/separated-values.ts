@@ -24,7 +24,7 @@ function readRows(text: string, delimiter: string): string[][] {
   try {
     return parse(text, { ...lenient, delimiter });
   } catch (error) {
-    // Where tabs separate, quotes are letters for many programs.
+    // To many programs quotes mean nothing where tabs separate.
     if (delimiter === '\t') return parse(text, { ...lenient, delimiter, quote: false });
     if (!(error instanceof CsvError) || error.code !== 'CSV_QUOTE_NOT_CLOSED') throw error;
     throw new ConversionFailure(
@@ -33,7 +33,7 @@ function readRows(text: string, delimiter: string): string[][] {
   }
 }
 
-/** Where the row begins that cannot be read. */
+/** The line in which the unreadable row begins. */
 function lineAfterLastRow(text: string, delimiter: string): number {
   let line = 1;
   try {
@@ -46,7 +46,7 @@ function lineAfterLastRow(text: string, delimiter: string): number {
       },
     });
   } catch {
-    // Known already.
+    // The caller has seen it.
   }
   return line;
 }
@@ -71,11 +71,11 @@ interface Candidate {
   readonly separator: string;
   readonly name: string;
   readonly line: string;
-  /** How often it stands in each line. */
+  /** How often it occurs in each line. */
   readonly counts: readonly number[];
 }
 
-/** The beginning of a long file tells as much as the whole of it. */
+/** The beginning of a long file is enough. */
 const sampleLength = 256 * 1024;
 
 const quotedValue = /(?<=^|[,;\t\n]) *"[^"]*(?:""[^"]*)*"(?= *(?:[,;\t\n]|$))/g;
@@ -121,7 +121,7 @@ function choose(
     const leading = likely.filter((each) => found.every((other) => splitsWhatever(other, each)));
     return leading.length === 1 ? leading[0] : undefined;
   }
-  // Nobody puts a tab into each row by chance.
+  // A tab in every row is no coincidence.
   const tabs = even.find(({ separator }) => separator === '\t');
   if (tabs || even.length === 1) return tabs ?? even[0];
   const withoutNumbers = rows.map((row) => row.replace(/(?<=\d),(?=\d)/g, ''));

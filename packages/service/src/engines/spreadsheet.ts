@@ -4,7 +4,7 @@ import { messageOf } from '../shared/caught';
 import { ConversionFailure, loadEngine, oneLine, type Warnings } from './conversion';
 import { type Cell, requireFewCells, type Table, tableDocument } from './table-document';
 
-/** All that the reader can tell, so that nothing is lost without a word. */
+/** Everything that the reader can report, so that nothing is lost silently. */
 const readAll: ParsingOptions = {
   dense: true,
   cellNF: true,
@@ -17,7 +17,7 @@ const readAll: ParsingOptions = {
 
 const again = 'Open it in a spreadsheet program, save it as XLSX and convert it again.';
 
-/** What the reader tells beside its types. */
+/** What the reader reports beyond its types. */
 const packageSchema = z.object({
   Directory: z.object({ sheets: z.array(z.string()) }),
   files: z.record(z.string(), z.object({ content: z.instanceof(Uint8Array).optional() }).nullish()),
@@ -68,7 +68,7 @@ async function readBook(input: Buffer): Promise<WorkBook> {
   return book;
 }
 
-/** A number that is no date may have the format of one, and is a number then. */
+/** A number outside the range of dates may be formatted as one; it stays a number. */
 function takeNumbers(book: WorkBook, numbers: WorkBook): void {
   for (const [name, sheet] of Object.entries(book.Sheets)) {
     sheet['!data']?.forEach((row, y) => {
@@ -79,7 +79,7 @@ function takeNumbers(book: WorkBook, numbers: WorkBook): void {
   }
 }
 
-/** Whatever the reader passes over must not be missed without a word: each cell in the file has to be among those that it gives. */
+/** Nothing may be lost silently: the reader must return every cell that the file has. */
 function requireAllCells(book: WorkBook): void {
   const { Directory, files } = packageSchema.parse(book);
   let written = 0;

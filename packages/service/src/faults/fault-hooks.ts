@@ -8,8 +8,8 @@ import type { AnswerFault, FaultyApp } from './fault-rules';
 import type { Faults } from './faults';
 
 /**
- * Where faults happen: in front of the task, after admission, and at the answer, when the task has run. A request that admission refuses
- * meets none.
+ * Where faults happen: after admission and before the task, or at the answer, when the task has run. A request that admission
+ * refuses meets none.
  */
 export function addFaultHooks(
   server: FastifyInstance,
@@ -112,7 +112,7 @@ function discardPayload(payload: AnswerPayload): void {
   if (typeof payload !== 'string') payload.destroy();
 }
 
-/** Closes the connection in place of an answer, after its headers, or after half of its body. The reply must not be used any more. */
+/** Closes the connection instead of answering, after the headers, or after half of the body. The reply must not be used afterwards. */
 function cutAnswer(
   reply: FastifyReply,
   payload: AnswerPayload,
@@ -154,7 +154,7 @@ async function writeFirst(raw: FastifyReply['raw'], payload: AnswerPayload, byte
   }
 }
 
-/** The same bytes, so many a second. */
+/** The same bytes, at this rate. */
 function slowDown(payload: Readable, bytesPerSecond: number): Readable {
   const pieceBytes = Math.max(1, Math.floor((bytesPerSecond * slowTickMs) / 1_000));
   const gone = new AbortController();

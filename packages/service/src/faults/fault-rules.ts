@@ -12,9 +12,9 @@ const taskPaths = Object.values(endpoints).map(taskPathOf);
 const when = z.enum(['before', 'after'], 'must be "before" or "after": whether the task has run');
 
 const howOften = {
-  /** Only the first so many times. */
+  /** Only the first N times. */
   first: positive.optional(),
-  /** Every so manieth time: 3 for the third, the sixth and so on. */
+  /** Every Nth time: 3 for the third, the sixth and so on. */
   every: positive.optional(),
   probability: z
     .number('must be a number from 0 to 1')
@@ -44,7 +44,7 @@ const kinds = {
   }),
   rate_limit: z.strictObject({
     kind: z.literal('rate_limit'),
-    /** Sent as it is, sense or nonsense; without it the header is missing. */
+    /** Sent as it is, valid or not; without it the header is missing. */
     retry_after: z
       .string('must be a text, for example "2"')
       .regex(/^[\x20-\x7e]*$/, 'must be a text that a header can carry')
@@ -91,7 +91,7 @@ const faultSchema = z
     refuseBoth(fault, ['first', 'every', 'probability'], context);
   });
 
-/** Of these keys a fault may have one. */
+/** A fault may have one of these keys. */
 function refuseBoth(fault: object, keys: readonly string[], context: z.RefinementCtx): void {
   const [first, second] = keys.filter((key) => key in fault);
   if (first === undefined || second === undefined) return;
@@ -113,7 +113,7 @@ export type Fault = FaultsValues['faults'][number];
 
 type FaultOf<Kind extends Fault['kind']> = Extract<Fault, { kind: Kind }>;
 
-/** A fault that takes the place of the answer, or of a part of it. */
+/** A fault that replaces the answer or a part of it. */
 export type AnswerFault = FaultOf<'error' | 'html' | 'rate_limit' | 'cut' | 'slow_download'>;
 
 /** What happens to one request. */
@@ -127,7 +127,7 @@ export interface CallbackFault {
   readonly lost: boolean;
   /** Before the first attempt. */
   readonly delayMs: number;
-  /** How often it is delivered; 1: as it should be. */
+  /** How often it is delivered, normally 1. */
   readonly copies: number;
 }
 
@@ -199,7 +199,7 @@ export class FaultRules {
   }
 }
 
-/** A number from 0 up to 1 that this place decides alone, so that no fault's draws shift another's. */
+/** A number from 0 up to 1 that depends on this place alone, so that one fault's draws do not shift another's. */
 function drawAt(place: string): number {
   return createHash('sha256').update(place).digest().readUInt32BE() / 2 ** 32;
 }

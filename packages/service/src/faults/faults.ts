@@ -14,17 +14,17 @@ import {
   type RequestFault,
 } from './fault-rules';
 
-/** Faults that cannot be used; one line that names the file and the key. */
+/** Invalid faults; the message is one line that names the file and the key. */
 export class FaultsFileError extends Error {
   override readonly name = 'FaultsFileError';
   readonly code = 'FAULTS_FILE_INVALID';
 }
 
 interface FaultsSource {
-  /** In place of a file. */
+  /** Instead of a file. */
   options: FaultsOptions | undefined;
   file: string;
-  /** The file was named by somebody, so it has to exist. */
+  /** The file was named explicitly, so it must exist. */
   required: boolean;
   /** The apps that a fault can name. */
   apps: () => readonly FaultyApp[];
@@ -33,12 +33,12 @@ interface FaultsSource {
 
 interface State {
   readonly rules: FaultRules;
-  /** What the rules were made of: counts go on as long as it is the same. */
+  /** What the rules were made from: counts continue as long as it is the same. */
   readonly text: string;
   readonly summary: string;
 }
 
-/** The faults that somebody has switched on, for rehearsing what clients do about them. Without a file and without options: none. */
+/** Faults that are injected on purpose, to rehearse what clients do about them. Without a file and without options: none. */
 export class Faults {
   readonly #source: FaultsSource;
   #state: State;
@@ -73,7 +73,7 @@ export class Faults {
     return app ? this.#state.rules.ofCallback(app) : noCallbackFault;
   }
 
-  /** Reads the file again; with a bad file everything stays as it is. Resolves to whether the file was good. */
+  /** Reads the file again. Resolves to false, and changes nothing, if it is invalid. */
   async reload(): Promise<boolean> {
     const { log } = this.#source;
     try {
@@ -90,7 +90,7 @@ export class Faults {
   }
 }
 
-/** What the source says now; `before` when it says nothing new. */
+/** What the source says now; `before` if that has not changed. */
 async function load(source: FaultsSource, before?: State): Promise<State> {
   const { options, file } = source;
   const text = options ? JSON.stringify(options) : await readText(source);
@@ -129,7 +129,7 @@ function checkOptions(options: FaultsOptions): FaultsValues {
   return parsed.data;
 }
 
-/** A fault for an app that is not there would never happen, and nobody would know why. */
+/** A fault for an unknown app would never happen, and nobody would know why. */
 function requireKnownApps({ faults }: FaultsValues, origin: string, apps: readonly FaultyApp[]): void {
   for (const [index, { app }] of faults.entries()) {
     if (app === undefined || apps.some(({ name, appId }) => name === app || appId.toLowerCase() === app.toLowerCase()))

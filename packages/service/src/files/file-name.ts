@@ -1,4 +1,4 @@
-/** Names of uploaded files: kept to be given back with the result, never used as a path. */
+/** Names of uploaded files: returned with the result, never used as a path. */
 
 const maxLength = 200;
 
@@ -14,7 +14,7 @@ export function sanitizeFileName(name: string): string {
   return `${short || 'file'}${tail}`;
 }
 
-/** What stands after the last dot, in lower case; empty without one. */
+/** What follows the last dot, in lower case; empty without one. */
 export function extensionOf(name: string): string {
   return /\.([^.]{1,20})$/.exec(name)?.[1]?.toLowerCase() ?? '';
 }

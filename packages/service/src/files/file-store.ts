@@ -43,7 +43,7 @@ export class FileStore {
   async prepare(): Promise<void> {
     for (const folder of [this.#uploads, this.#outputs]) {
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      // Found out now, not by the first upload.
+      // Better now than at the first upload.
       await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
       for (const name of await readdir(folder)) {
         const file = path.join(folder, name);
@@ -145,7 +145,7 @@ export class FileStore {
     }
   }
 
-  /** The files that nobody is writing or reading here. */
+  /** The files that are neither being written nor read. */
   async *listUnused(): AsyncGenerator<StoredFile> {
     for (const folder of [this.#uploads, this.#outputs]) {
       for (const name of await readdir(folder)) {
@@ -192,8 +192,8 @@ interface BudgetOptions {
 }
 
 /**
- * How many bytes the files take, by path, and whether there is room for more. The document has no code for a full service:
- * INTERNAL_SERVER_ERROR is the one after which clients try again later, and later there is room, because files expire.
+ * How many bytes the files take, by path, and whether there is room for more. The document has no code for a full service.
+ * INTERNAL_SERVER_ERROR makes clients try again later, when files have expired.
  */
 class StorageBudget {
   readonly #options: BudgetOptions;

@@ -12,8 +12,8 @@ export interface AskedEndpoint {
 }
 
 /**
- * Who may ask, and how often. Decided before a body is read, so that a stranger's upload never touches the disk. An app has a
- * window for each class of endpoints; whoever is no app has one for its address, unknown paths and wrong methods included.
+ * Authentication and rate limits, decided before a body is read, so that an anonymous upload never touches the disk. An app has a
+ * window for each class of endpoints; an anonymous address has one for everything, unknown paths and wrong methods included.
  */
 export class Admission {
   readonly #accounts: Accounts;
@@ -25,7 +25,7 @@ export class Admission {
     this.#accounts = accounts;
   }
 
-  /** Lets the request of an app through, or returns why not; the rate-limit headers are on the reply either way. */
+  /** Admits the request of an app, or returns why not; either way it sets the rate-limit headers. */
   admit(request: FastifyRequest, reply: FastifyReply, { endpoint, rateClass }: AskedEndpoint): TaskError | undefined {
     const app = this.#identify(request);
     if (app instanceof TaskError) return this.admitAnonymous(request, reply) ?? app;
@@ -44,7 +44,7 @@ export class Admission {
     return report(reply, this.#countAnonymous(ip));
   }
 
-  /** The same for what cannot be read as a request: the headers of its answer, and an error when it was too many. */
+  /** The same for a request that cannot be parsed: the headers of its answer, and an error if there were too many. */
   admitUnreadable(ip: string): { headers: Record<string, number>; refusal: TaskError | undefined } {
     const state = this.#countAnonymous(ip);
     return { headers: headersOf(state), refusal: refusalOf(state) };
@@ -55,7 +55,7 @@ export class Admission {
     return this.#anonymous.take(ip, { limit: requests, windowSeconds });
   }
 
-  /** The app of a request that was let through. */
+  /** The app of a request that was admitted. */
   appOf(request: FastifyRequest): Account {
     const app = this.#admitted.get(request);
     if (!app) throw new TaskError('MISSING_AUTHORIZATION_HEADER');
@@ -96,7 +96,7 @@ function refusalOf({ resetSeconds, exceeded }: RateState): TaskError | undefined
 interface RateState {
   readonly limit: number;
   readonly remaining: number;
-  /** Whole seconds after which the window is over for certain. */
+  /** Whole seconds until the window is certainly over. */
   readonly resetSeconds: number;
   /** This request was one too many. */
   readonly exceeded: boolean;
@@ -116,7 +116,7 @@ export class RateLimiter {
 
   /** `now` in milliseconds, from a clock that is never set back. */
   constructor(now: () => number = () => performance.now()) {
-    // Whole milliseconds: with fractions a window of 2 s may be a hair longer, and told as 3.
+    // Whole milliseconds: with fractions, a window of 2 s may be a hair longer and be reported as 3.
     this.#now = () => Math.floor(now());
   }
 
@@ -137,7 +137,7 @@ export class RateLimiter {
   #windowAt(key: string, now: number, lengthMs: number): Window {
     const found = this.#windows.get(key);
     if (found && now < found.endsAt) {
-      // A window that was made shorter meanwhile is.
+      // The window may have been shortened meanwhile.
       found.endsAt = Math.min(found.endsAt, now + lengthMs);
       return found;
     }
@@ -148,7 +148,7 @@ export class RateLimiter {
     return window;
   }
 
-  /** Windows stand in the order in which they began. */
+  /** Windows are in the order in which they began. */
   #makeRoom(now: number): void {
     for (const [key, { endsAt }] of this.#windows) {
       if (endsAt > now && this.#windows.size <= maxWindows) return;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ServiceLimits } from '../shared/limits';
 import { fieldProblem, tooManyFields, unreadableForm } from '../tasks/request-problems';
 
-/** Forms without a file: small, so that they are read whole. Uploads are streamed in `upload-route.ts`. */
+/** Forms without a file are small and read whole. Uploads are streamed: see `upload-route.ts`. */
 
 export interface FormField {
   readonly name: string;
@@ -46,8 +46,8 @@ function fieldsOf({ body }: FastifyRequest): readonly FormField[] {
 }
 
 /**
- * Reads a multipart form (RFC 7578) that is in memory. Polling is most of what a service is asked, and this takes a tenth of
- * the time of a streaming reader.
+ * Reads a multipart form (RFC 7578) in memory. Most requests are polls, and this takes a tenth of the time of a streaming
+ * reader.
  */
 export function readMultipartForm(body: Buffer, contentType: string): FormField[] {
   const boundary = boundaryOf(contentType);
@@ -81,6 +81,6 @@ function readPart(part: Buffer): FormField {
   const name = /;\s*name=(?:"([^"]*)"|([^;\s]+))/i.exec(disposition);
   const isFile = /;\s*filename\*?=/i.test(disposition);
   const fieldName = name?.[1] ?? name?.[2] ?? '';
-  // What a file in a small form holds is of no interest: it is refused by its name.
+  // The content of a file in a small form does not matter: it is refused by its name.
   return { name: fieldName, isFile, value: isFile || headerEnd === -1 ? '' : part.toString('utf8', headerEnd + 4) };
 }

@@ -172,7 +172,7 @@ function withoutDialect(schema: Json): Json {
 }
 
 /**
- * What this service answers, for its description. The contract's own schemas say what a client puts up with; these are exact.
+ * What this service answers, for its description. The contract's schemas say what a client tolerates; these are exact.
  */
 
 const datetime = z

@@ -15,8 +15,6 @@ import type { AnyTaskData } from '../tasks/request-data';
 import type { ServiceContext, TaskRequest } from './endpoints/endpoint';
 import { RefusedTask } from './task-request';
 
-/** Sending answers. */
-
 type AnyRequest = TaskRequest<AnyTaskData>;
 type Stores = Pick<ServiceContext, 'store' | 'ephemeral'>;
 
@@ -28,7 +26,7 @@ export function sendTask(reply: FastifyReply, task: AnsweredTask, request: AnyRe
 
 export function sendRefusal(reply: FastifyReply, refusal: TaskError, stores: Stores): FastifyReply {
   const { code, message } = refusal;
-  // Of a failure that proves nothing nobody knows whether the task has ended.
+  // After a failure that proves nothing, nobody knows whether the task has ended.
   if (!(refusal instanceof RefusedTask) || !errorCodes[code].provesNothingRan) {
     return sendJson(reply, statusOf(code), errorJson(refusal));
   }
@@ -47,7 +45,7 @@ function sendResponse(
   return sendJson(reply, error ? statusOf(error.code) : 200, responseJson(task, { include, error }));
 }
 
-/** A callback has to survive a restart, and its task with it. Of the others nobody can ask for one whose id was not told. */
+/** A task with a callback must survive a restart. Of the others, nobody can ask for one whose id was not sent. */
 export function keepEphemeral(
   task: EphemeralTask,
   { app: { appId: app }, data }: AnyRequest,
@@ -66,7 +64,7 @@ function refusesCallback(errorCode: KnownErrorCode | null): boolean {
   return errorCode === 'INVALID_CALLBACK' || errorCode === 'UNVERIFIED_DOMAIN_CALLBACK';
 }
 
-/** With the bare content type, as a public client compares it as a whole: Fastify adds a charset to what no serializer has made. */
+/** With the bare content type, which a public client compares as a whole: without a serializer Fastify adds a charset. */
 export function sendJson(reply: FastifyReply, status: number, json: string): FastifyReply {
   return reply.code(status).type('application/json').serializer(String).send(json);
 }

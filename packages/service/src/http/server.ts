@@ -42,7 +42,7 @@ interface ServerOptions {
   log: Log;
 }
 
-/** The HTTP side: admission, forms, errors, and the way from a path to its endpoint. */
+/** The HTTP server: admission, forms, errors and routes. */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const { context, accounts, versions, faults, metrics, log } = options;
   const admission = new Admission(accounts);
@@ -52,7 +52,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const server = fastify({
     bodyLimit: maxDataBytes,
     logger: false,
-    // The body has a limit of another kind.
+    // The body has a limit of its own: see watchBody.
     requestTimeout: 0,
     http: {
       requireHostHeader: false,
@@ -61,12 +61,12 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     },
     return503OnClosing: false,
     clientErrorHandler: refuseUnreadable,
-    // A path that cannot be decoded is one that does not exist.
+    // A path that cannot be decoded does not exist.
     frameworkErrors: (_error, request, reply) => {
       void sendRefusal(reply, refuseUnknown(request, reply), context);
     },
   });
-  // What Node would answer by itself.
+  // Node would answer these itself.
   server.server.on('checkExpectation', (request, response) => server.server.emit('request', request, response));
   server.server.on('connect', ({ socket }: IncomingMessage) => refuse(socket, new TaskError('POST_METHOD_ALLOWED')));
   server.addHook('onRequest', (request, reply, done) => {
@@ -79,7 +79,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     done(admit(request, reply));
   });
   addFaultHooks(server, { faults, appOf: (request) => admission.appOf(request) });
-  // Not Fastify's own log, whose lines hold the URL.
+  // Fastify's own log would contain the URL.
   server.addHook('onResponse', ({ routeOptions }, { statusCode: status, elapsedTime }, done) => {
     const { endpoint } = routeOptions.config.asked ?? {};
     metrics?.answered({ endpoint, status, seconds: elapsedTime / 1_000 });
@@ -100,7 +100,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     return sendRefusal(reply, new TaskError('INTERNAL_SERVER_ERROR'), context);
   });
   await addFormParsers(server, maxDataBytes);
-  // The one thing that the service tells without a token.
+  // The only answer that needs no token.
   server.get('/openapi.json', { config: { open: true } }, async (_request, reply) =>
     sendJson(reply, 200, await readFile(descriptionFile, 'utf8')),
   );
@@ -119,7 +119,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     return open === true ? admission.admitAnonymous(request, reply) : refuseUnknown(request, reply);
   }
 
-  /** No endpoint has this path, or not with this method. */
+  /** Unknown path or wrong method. */
   function refuseUnknown(request: FastifyRequest, reply: FastifyReply): TaskError {
     const refusal = admission.admitAnonymous(request, reply);
     if (refusal) return refusal;

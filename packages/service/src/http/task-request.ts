@@ -7,8 +7,8 @@ import { type AnyTaskData, parseRequestData, WrongData } from '../tasks/request-
 import type { Caller, TaskRequest } from './endpoints/endpoint';
 
 /**
- * A request whose data could be read and which is refused all the same. It is a task too, completed with an error, and answered with
- * what its `include` asks for.
+ * A request that is refused although its data could be read. It is a task too, completed with an error, and the answer has what its
+ * `include` asks for.
  */
 export class RefusedTask extends TaskError {
   constructor(
@@ -19,7 +19,7 @@ export class RefusedTask extends TaskError {
   }
 }
 
-/** What the field `data` asks for. */
+/** Parses and checks the field `data`. */
 export function readTaskRequest<Schema extends z.ZodType<AnyTaskData>>(
   field: string,
   { app, endpoint, origin, schema, limits }: Caller & { schema: Schema; limits: ServiceLimits },
@@ -38,7 +38,7 @@ export function readTaskRequest<Schema extends z.ZodType<AnyTaskData>>(
   }
 }
 
-/** Runs a task whose data was understood; what it is refused with knows the request. */
+/** Runs a task whose data is valid; a refusal becomes a RefusedTask. */
 export async function runTask<Result>(
   asked: TaskRequest<AnyTaskData>,
   run: () => Result | Promise<Result>,

@@ -20,7 +20,7 @@ import { receiveUpload } from './upload-route';
 declare module 'fastify' {
   interface FastifyContextConfig {
     asked?: AskedEndpoint;
-    /** Anybody may ask, with GET and without a token. */
+    /** Needs no token. */
     open?: boolean;
   }
 }
@@ -63,7 +63,7 @@ export function addTaskRoutes(server: FastifyInstance, { version, latest, admiss
       server.post(url, { config: { asked: { endpoint, rateClass: 'download' } } }, async (request, reply) => {
         const asked = readTask(request, { endpoint, schema });
         const { bytes, headers } = await runTask(asked, () => findDownload(asked, context));
-        // The bytes are the answer; only a callback is told of the task.
+        // The bytes are the answer; the task itself goes to its callback alone.
         keepEphemeral(new EphemeralTask(endpoint, asked.payload, resultJson({})), asked, {
           stores: context,
           errorCode: null,
@@ -98,7 +98,7 @@ export function addUploadRoute(scope: FastifyInstance, { version, latest, admiss
   }
 }
 
-/** Where the caller reached the service. */
+/** Under which the caller reached the service. */
 function originOf({ protocol, host, socket }: FastifyRequest): string {
   const origin = `${protocol}://${host}`;
   const isUsable = host !== '' && URL.canParse(origin) && new URL(origin).origin === origin.toLowerCase();

@@ -5,9 +5,9 @@ import { inspectError } from '../shared/caught';
 import { TaskError } from '../shared/task-error';
 import { errorJson, statusOf } from '../tasks/answer';
 
-/** What Node refuses by itself because it is no HTTP request is refused here, in the document's shape and with its headers. So is a body that comes too slowly. */
+/** Requests that Node cannot parse, or whose body comes too slowly, are refused in the document's shape and with its headers. */
 
-/** Time for the answer to leave before the connection is cut under the rest of what comes. */
+/** Time to send the answer before the connection is cut, whatever still arrives. */
 const answerGraceMs = 500;
 
 interface Refusal {
@@ -58,7 +58,7 @@ function reasonOf(code: string, message: string, headersTimeoutMs: number): stri
   }
 }
 
-/** Far below what any connection manages, far above what somebody sends who only wants to keep connections busy. */
+/** Far below what any real connection manages, far above what an attacker who only holds connections open would send. */
 const leastBytes = 64 * 1024;
 
 /**

@@ -10,7 +10,7 @@ import { type ReceivedFile, tooLarge, uploadLimitOf } from './endpoints/upload-f
 import { dataFieldOf, type FormField, requireDataField } from './form';
 import { readTaskRequest, RefusedTask } from './task-request';
 
-/** Reading upload forms: the file goes from the socket to the disk and is never in memory as a whole. */
+/** Upload forms: the file is streamed from the socket to the disk. */
 
 /** Makes uploads readable in this scope of the server. */
 export async function registerUploadForms(
@@ -30,8 +30,8 @@ export async function registerUploadForms(
 }
 
 /**
- * Reads an upload and gives its data and file to `keep`. Whatever goes wrong, no file is left that `keep` has not taken. When
- * `data` comes before the file and is wrong, the file is not stored at all.
+ * Reads an upload and gives its data and file to `keep`. Whatever goes wrong, no file is left that `keep` has not taken. If
+ * `data` comes before the file and is invalid, the file is not stored at all.
  */
 export async function receiveUpload<Kept>(
   request: FastifyRequest,
@@ -40,7 +40,7 @@ export async function receiveUpload<Kept>(
 ): Promise<Kept> {
   const { app, endpoint, origin } = caller;
   const receivedAt = Date.now();
-  // Nothing is known of a body that comes in chunks.
+  // Unknown for a chunked body.
   const declared = Number(request.headers['content-length'] ?? 0);
   const readData = (field: string) =>
     readTaskRequest(field, { app, endpoint, origin, schema: requestSchemas.uploadFile, limits });
@@ -73,12 +73,12 @@ export async function receiveUpload<Kept>(
     if (!file) throw fieldProblem('missing', 'file');
     return await keep({ ...upload, file });
   } catch (error) {
-    // The rest of the body is read away, or the next request on this connection would wait behind it for ever.
+    // Drain the rest of the body, or the next request on this connection would wait behind it for ever.
     request.raw.unpipe();
     request.raw.resume();
     throw error;
   } finally {
-    // Gone already when it was kept.
+    // Already moved if it was kept.
     if (file) await files.discard(file.part);
   }
 }
@@ -88,7 +88,7 @@ function nameOf({ fieldname = '' }: { fieldname?: string }): string {
   return fieldname;
 }
 
-/** The parts of a form, one after the other; a form that cannot be read is its sender's mistake. */
+/** The parts of a form, in order; an unreadable form is the sender's mistake. */
 async function* readParts(request: FastifyRequest, maxFileBytes: number): AsyncGenerator<Multipart> {
   try {
     for await (const part of request.parts({ limits: { fileSize: maxFileBytes } })) {
@@ -101,7 +101,7 @@ async function* readParts(request: FastifyRequest, maxFileBytes: number): AsyncG
   }
 }
 
-/** The reader's own errors have no code of any kind; a disk that fails has a system call, and is not the sender's fault. */
+/** Errors of the form reader have no code of any kind; those of the disk have a system call and are not the sender's fault. */
 function formProblem(error: unknown): unknown {
   const { syscall, statusCode, message = '' } = inspectError(error);
   if (error instanceof TaskError || syscall !== undefined || statusCode !== undefined) return error;
@@ -109,12 +109,12 @@ function formProblem(error: unknown): unknown {
 }
 
 function dataFieldIn(fields: readonly FormField[]): string {
-  // A file that comes without a file name is text.
+  // Without a file name the part counts as text.
   if (fields.some(({ name }) => name === 'file')) throw fieldProblem('wrongType', 'file');
   return requireDataField(fields);
 }
 
-/** The text of a form field. A part that calls itself JSON comes parsed from the form reader. */
+/** The text of a form field; the form reader has parsed parts with a JSON content type. */
 function fieldText({ fieldname, value, valueTruncated }: MultipartValue, { maxDataBytes }: ServiceLimits): string {
   if (valueTruncated) throw fieldname === 'data' ? tooMuchData(maxDataBytes) : fieldProblem('unknown', fieldname);
   return typeof value === 'string' ? value : JSON.stringify(value);

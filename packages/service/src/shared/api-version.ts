@@ -13,7 +13,7 @@ export function versionOf(endpoint: string): string {
   return endpoint.slice(0, endpoint.indexOf('/'));
 }
 
-/** Whether a task came to this endpoint, in whatever version. */
+/** Whether a task came to this endpoint, in any version. */
 export function isTaskOf(task: { endpoint: string }, endpoint: Endpoint): boolean {
   return taskPathOf(task.endpoint) === taskPathOf(endpoint);
 }

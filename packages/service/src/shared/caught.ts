@@ -1,8 +1,7 @@
 import { z } from 'zod';
 
 /**
- * What a caught value says. Looked at by its fields, not by `instanceof Error`: errors of Node's own come from another realm where
- * this package runs inside jest or a vm.
+ * Errors are recognised by their fields, not by `instanceof Error`: inside jest or a vm, Node's own errors come from another realm.
  */
 
 const caughtSchema = z.object({
@@ -15,7 +14,7 @@ const caughtSchema = z.object({
 
 type Caught = z.infer<typeof caughtSchema>;
 
-/** The fields of an error that are looked at anywhere; empty for a value that is no error. */
+/** The fields of an error that anything here reads; empty for a value that is not an error. */
 export function inspectError(error: unknown): Caught {
   return caughtSchema.safeParse(error).data ?? {};
 }
@@ -24,7 +23,7 @@ export function messageOf(error: unknown): string {
   return inspectError(error).message ?? String(error);
 }
 
-/** What a client is told when the disk is full: nothing of its own doing, and likely over when files have expired. */
+/** The answer when the disk is full: not the client's fault, and likely over when files have expired. */
 export const outOfSpaceMessage = 'The service has no space left for files. Try again later, when others have expired.';
 
 export function isOutOfSpace(error: unknown): boolean {

@@ -1,9 +1,7 @@
 import { parse, TomlError } from 'smol-toml';
 import type { z } from 'zod';
 
-/** Files that an operator writes for the service: TOML, checked whole, and what is wrong told in one line. */
-
-/** The values of a file, or the first thing that is wrong with it: a line that begins with the file, then the place or the key. */
+/** The values of a TOML file, or its first problem, in one line: the file, the place or the key, and what is wrong. */
 export function checkToml<Schema extends z.ZodType>(
   text: string,
   { file, schema }: { file: string; schema: Schema },
@@ -39,14 +37,14 @@ const tomlTypes: Readonly<Record<string, string>> = {
   number: 'a number',
 };
 
-/** A wrong type in TOML's words, where the schema has none of its own. */
+/** A wrong type in TOML's terms, unless the schema has a message of its own. */
 function typeProblem(issue: z.core.$ZodIssue): string | undefined {
   if (issue.code !== 'invalid_type' || !issue.message.startsWith('Invalid input')) return undefined;
   const type = tomlTypes[issue.expected];
   return type && `must be ${type}`;
 }
 
-/** Of a union's complaints that of the type that was meant, or else the last one. A union without any has a message of its own. */
+/** Of a union's issues, that of the type that was meant, or else the last. A union without any has a message of its own. */
 function deepest(issue: z.core.$ZodIssue): z.core.$ZodIssue {
   if (issue.code !== 'invalid_union') return issue;
   const complaints = issue.errors.flatMap(([first]) => first ?? []);

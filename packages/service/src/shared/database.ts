@@ -82,7 +82,7 @@ export function openDatabase(file: string): ServiceDatabase {
   }
 }
 
-/** SQLite names no file. */
+/** SQLite's messages do not name the file. */
 function unusable(file: string, error: unknown): Error {
   const reason = messageOf(error);
   return new Error(reason.startsWith(file) ? reason : `${file}: the database cannot be used: ${reason}`, {
@@ -90,7 +90,7 @@ function unusable(file: string, error: unknown): Error {
   });
 }
 
-/** A connection that nothing refers to is closed by the garbage collector, and its lock is gone; so these are kept here. */
+/** Keeps the connections from the garbage collector: a collected connection would give up its lock. */
 const heldLocks = new Set<ServiceDatabase>();
 
 /**
@@ -114,7 +114,7 @@ export function tryLockFile(lockFile: string): (() => void) | undefined {
   };
 }
 
-/** Takes the data folder: two services on one folder would run each other's conversions again. */
+/** Locks the data folder: two services on one folder would run each other's conversions again. */
 export function lockDataDir(lockFile: string, dataDir: string): () => void {
   let unlock: (() => void) | undefined;
   try {

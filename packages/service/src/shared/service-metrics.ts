@@ -1,9 +1,9 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { KnownErrorCode } from 'temporal-file-conversion/contract';
 
-/** Told of what the service does. */
+/** What the service reports. */
 export interface ServiceMetrics {
-  /** Asked as often as somebody looks. */
+  /** Called at every scrape. */
   watch(state: { waiting: () => number; converting: () => number; storedBytes: () => number }): void;
   /** `endpoint`: `v1/convert/file`; undefined: a path that is no endpoint. */
   answered(answer: { endpoint: string | undefined; status: number; seconds: number }): void;
@@ -47,7 +47,7 @@ export function createServiceMetrics(registry: Registry): ServiceMetrics {
     labelNames: ['outcome'],
     registers,
   });
-  // Known from the start: what begins at 1 has not grown by the count of Prometheus.
+  // Present from the start: to Prometheus, a counter that first appears at 1 has not grown.
   conversions.inc({ code: codeOfSuccess }, 0);
   for (const outcome of ['delivered', 'retried', 'failed']) callbacks.inc({ outcome }, 0);
   const gauge = (name: string, help: string, read: () => number) =>

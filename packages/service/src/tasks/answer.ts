@@ -3,9 +3,9 @@ import { z } from 'zod';
 import type { TaskError } from '../shared/task-error';
 import type { Task } from './task-store';
 
-/** Composing "Task response body". Stored JSON goes out as the text it is, so that nothing in it can change on the way. */
+/** Composes "Task response body". Stored JSON is sent as the text it is, so that nothing in it can change. */
 
-/** What an answer says about its task. Never changed: a task that goes on is another object. */
+/** What an answer says about its task. Immutable: when a task changes, it is another object. */
 export type AnsweredTask = Pick<Task, 'id' | 'endpoint' | 'status' | 'payload'> &
   Partial<Pick<Task, 'result' | 'vcredits' | 'createdAt' | 'startedAt' | 'completedAt'>>;
 
@@ -30,7 +30,7 @@ export function responseJson(
   { include, error }: { include: readonly IncludeItem[]; error: AnsweredError | undefined },
 ): string {
   const items = itemsOf(task, include, unfinishedResult(include));
-  // Clients of the first version read these keys at 4xx and 5xx, and nothing else; without a result nothing else tells of the error.
+  // Clients of the first version read only these keys at 4xx and 5xx; without a result, nothing else reports the error.
   if (error && (statusOf(error.code) >= 400 || !include.includes('result'))) items.push(topLevel(error));
   return `{${items.join(',')}}`;
 }
@@ -43,7 +43,7 @@ export function monitoredJson(task: AnsweredTask, include: readonly IncludeItem[
   return `{${itemsOf(task, include, 'null').join(',')}}`;
 }
 
-/** The answer to a request of which no more is known than that it is refused. */
+/** The answer to a refused request that is not a task. */
 export function errorJson(error: TaskError): string {
   return `{"result":${resultJson({ error })},${topLevel(error)}}`;
 }
@@ -75,7 +75,7 @@ function itemsOf(task: AnsweredTask, include: readonly IncludeItem[], unfinished
   return items;
 }
 
-/** What a caller in mode async gets before the end; public clients look into all three keys. */
+/** What a caller in mode async gets before the end; public clients read all three keys. */
 function unfinishedResult(include: readonly IncludeItem[]): string {
   return resultJson({ warning: include.includes('entity') ? {} : { ENTITY_NOT_INCLUDED: entityAdvice } });
 }
@@ -87,7 +87,7 @@ function topLevel({ code, message }: AnsweredError): string {
   return `"code":${JSON.stringify(code)},"message":${JSON.stringify(message)}`;
 }
 
-/** Of the tasks that are in memory: those that are polled are asked for over and over. */
+/** A cache: clients poll the same tasks over and over. */
 const entities = new WeakMap<AnsweredTask, string>();
 
 function entityJson(task: AnsweredTask): string {
@@ -98,7 +98,7 @@ function entityJson(task: AnsweredTask): string {
     type: 'task',
     endpoint: task.endpoint,
     status: task.status,
-    // Always there, as public clients read it in every state: nothing is consumed before a task has succeeded.
+    // Always present, because public clients read it in every state; nothing is consumed before a task has succeeded.
     vcredits: task.vcredits ?? 0,
     created_at: timeOrNull(task.createdAt),
     started_at: timeOrNull(task.startedAt),

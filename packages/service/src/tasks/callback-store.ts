@@ -18,7 +18,7 @@ const deliverySchema = z.object({
   /** Of a pending one. */
   nextAttemptAt: z.number().nullable(),
   endedAt: z.number().nullable(),
-  /** Why the last attempt delivered nothing. */
+  /** Why the last attempt failed. */
   problem: z.string().nullable(),
 });
 
@@ -32,8 +32,8 @@ interface CallbackEnding {
 }
 
 /**
- * The callbacks of completed tasks and how far their delivery is. One is added in the transaction that completes its task, so that
- * no crash can come between the two; what is pending after a crash is delivered by the next process.
+ * The callbacks of completed tasks and the state of their delivery. A callback is added in the transaction that completes its task, so
+ * that no crash can come between the two; what is pending after a crash is delivered by the next process.
  */
 export class CallbackStore {
   readonly #statements;
@@ -76,7 +76,7 @@ export class CallbackStore {
     this.#onAdded();
   }
 
-  /** The one that waits longest of those that are due, not under way, and of no host in `busyHosts`. */
+  /** The longest due callback that is not in progress and whose host is not in `busyHosts`. */
   findDue(now: number, underWay: readonly string[], busyHosts: readonly string[]): PendingCallback | undefined {
     const row = this.#statements.due.get(now, JSON.stringify(underWay), JSON.stringify(busyHosts));
     return pendingSchema.optional().parse(row);

@@ -4,10 +4,10 @@ import type { FileStore, StoredFile } from '../files/file-store';
 import { messageOf } from '../shared/caught';
 import type { TaskStore } from './task-store';
 
-/** A request that was let in before a file expired may still be on its way to it. */
+/** A request that was admitted before a file expired may not have opened it yet. */
 const expiryGraceMs = 60_000;
 
-/** An upload lies under its id for a moment before its task is written down. */
+/** An upload has its id for a moment before its task is in the database. */
 const orphanGraceMs = 10 * 60_000;
 
 interface CleanupOptions {
@@ -19,8 +19,8 @@ interface CleanupOptions {
 }
 
 /**
- * Removes what nobody can ask for any more: expired uploads and outputs, tasks that are kept long enough, and files that belong to
- * no task because a process died at the wrong moment. A file that a conversion or a download still needs stays.
+ * Removes what nobody can ask for any more: expired uploads and outputs, old tasks, and files without a task, left by a process that
+ * died at the wrong moment. A file that a conversion or a download still needs stays.
  */
 export class Cleanup {
   readonly #options: CleanupOptions;
@@ -32,7 +32,7 @@ export class Cleanup {
     this.#options = options;
   }
 
-  /** Cleans up once, before anything else runs, and then again and again. */
+  /** Cleans up once before anything else runs, and then periodically. */
   async start(): Promise<void> {
     await this.#clean({ orphanGraceMs: 0 });
     this.#timer = setInterval(() => {
@@ -75,7 +75,7 @@ export class Cleanup {
   }
 
   #isObsolete({ id, modifiedAt }: StoredFile, { now, orphanGraceMs }: { now: number; orphanGraceMs: number }): boolean {
-    // Of this process's own unfinished files, each is in use.
+    // This process's own unfinished files are in use, and not listed.
     if (id === undefined) return true;
     const task = this.#options.store.findAnywhere(id);
     if (!task) return modifiedAt + orphanGraceMs <= now;

@@ -10,7 +10,7 @@ import { TaskError } from '../shared/task-error';
 import { resultJson } from './answer';
 import type { Task, TaskStore } from './task-store';
 
-/** A conversion that was under way this often when the service died is taken for the cause. */
+/** A conversion that was running this often when the service died is taken for the cause. */
 const maxAttempts = 10;
 
 const retryDelayMs = 5_000;
@@ -35,8 +35,8 @@ interface QueueOptions {
 }
 
 /**
- * The accepted conversions, first come, first served. The database holds the truth: a task is in it before it is in here, its
- * output is on disk before the database says completed, and what a dead process left unfinished is run again.
+ * The accepted conversions, first come, first served. The database holds the truth: a task is stored before it is queued, its
+ * output is on disk before the database says completed, and what a dead process left unfinished runs again.
  */
 export class ConversionQueue {
   readonly #options: QueueOptions;
@@ -56,7 +56,7 @@ export class ConversionQueue {
     return unfinished.length;
   }
 
-  /** Takes a task that is in the database already. */
+  /** Queues a task that is already in the database. */
   enqueue(id: string): void {
     if (this.#stopped) return;
     this.#waiting.push(id);
@@ -81,7 +81,7 @@ export class ConversionQueue {
     });
   }
 
-  /** Stops giving out work and ends the running conversions; they stay unfinished in the database. */
+  /** Starts no more work and ends the running conversions; they stay unfinished in the database. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#waiting.length = 0;
@@ -106,7 +106,7 @@ export class ConversionQueue {
     try {
       await this.#convert(id);
     } catch (error) {
-      // The disk or the database fails; the task is still in it, so it can wait. Nothing of it is the conversion's doing.
+      // The disk or the database fails, which is not the conversion's fault. The task is still in the database and can wait.
       this.#tryToUndoAttempt(id);
       this.#options.log(`conversion ${id} could not be recorded, tries again: ${messageOf(error)}`);
       setTimeout(() => this.enqueue(id), retryDelayMs).unref();
@@ -145,7 +145,7 @@ export class ConversionQueue {
     });
   }
 
-  /** Converts, or says with a code of the document why that cannot be. */
+  /** Converts, or ends with a code of the document. */
   async #attempt(task: Task, part: string): Promise<Ending> {
     const { files } = this.#options;
     try {
@@ -156,7 +156,7 @@ export class ConversionQueue {
       if (error instanceof TaskError) return { status: 'failed', message: error.message, code: error.code };
       throw error;
     } finally {
-      // Before the end is recorded: on a full disk this is what makes room for the record.
+      // Before the end is recorded: on a full disk, this makes room for the record.
       await files.discard(part);
     }
   }

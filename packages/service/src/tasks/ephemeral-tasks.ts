@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { AnsweredTask } from './answer';
 import type { Task } from './task-store';
 
-/** A task that ends with its own request: monitoring, the questions about formats, and whatever was refused. */
+/** A task that ends with its own request: monitoring, questions about formats, and refusals. */
 export class EphemeralTask implements AnsweredTask {
   readonly status = 'completed';
   readonly createdAt = Date.now();
@@ -16,7 +16,7 @@ export class EphemeralTask implements AnsweredTask {
     readonly result: string,
   ) {}
 
-  /** Made when it is told: most polls don't ask for it. */
+  /** Created on demand: most polls don't ask for it. */
   get id(): string {
     return (this.#id ??= randomUUID());
   }
@@ -26,8 +26,8 @@ const maxRemembered = 2_000;
 const maxRememberedLength = 16 * 1024 * 1024;
 
 /**
- * The ephemeral tasks whose id a client has seen: they can be monitored like any other, for as long as there is room. They are in no
- * database, because a poll would then cost a write, and do not survive a restart.
+ * The ephemeral tasks whose id a client has seen. They can be monitored like any other, as long as there is room. They are not in the
+ * database, because then every poll would cost a write, and do not survive a restart.
  */
 export class EphemeralTasks {
   readonly #tasks = new Map<string, { app: string; task: EphemeralTask; errorCode: string | null }>();

@@ -34,7 +34,7 @@ export const requestSchemas = {
   }),
   /** Tasks that take nothing but the connector of an earlier task. */
   dependentTask: z.strictObject({ ...anyTask, connector, parameters: noParameters }),
-  // The document requires a connector of all tasks but uploads, and the public clients send none here: it plays no role.
+  // The document requires a connector for all tasks but uploads; the public clients send none here, and it is ignored.
   convertFormats: z.strictObject({
     ...anyTask,
     connector: connector.optional(),
@@ -62,11 +62,11 @@ const answeringSchema = z.object({
   callback: anyTask.callback.catch(undefined),
 }) satisfies z.ZodType<AnyTaskData>;
 
-/** Data that is a JSON object and not in order. */
+/** Data that is a JSON object, but not valid. */
 export class WrongData extends TaskError {
   constructor(
     problem: TaskError,
-    /** What is right of the keys that say how the answer is to be given. */
+    /** The valid ones of the keys that say how to answer. */
     readonly answering: AnyTaskData,
   ) {
     super(problem.code, { message: problem.message });
@@ -93,7 +93,7 @@ export function includeOf(payload: string): IncludeItem[] {
   return answeringSchema.parse(JSON.parse(payload)).include;
 }
 
-/** Before it is parsed: what works on parsed JSON calls itself for each level, and the stack has an end. */
+/** Checked before parsing, because code that walks parsed JSON recurses for each level. */
 function requireShallow(json: string, maxDepth: number): void {
   let depth = 0;
   let inString = false;

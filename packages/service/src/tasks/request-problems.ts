@@ -30,7 +30,7 @@ const codes = {
 type Mistake = keyof typeof codes;
 type Place = 'field' | 'dataKey' | 'parameter';
 
-/** Something is wrong with the form field of this name; `reason` says what, where the name alone does not. */
+/** A problem with the form field of this name; `reason` says what, if the name alone does not. */
 export function fieldProblem(mistake: Mistake, name: string, reason?: string): TaskError {
   return problem(mistake, 'field', name, reason);
 }
@@ -55,7 +55,7 @@ function showBytes(bytes: number): string {
   return bytes % 1024 === 0 ? `${bytes / 1024} KiB` : `${bytes} bytes`;
 }
 
-/** The document's error for the first thing that a schema has found wrong with the content of the field `data`. */
+/** The document's error for the first issue that a schema has found in the field `data`. */
 export function dataProblem(issues: readonly z.core.$ZodIssue[], data: unknown): TaskError {
   const [issue] = issues;
   if (!issue) return fieldProblem('unknown', 'data', 'it could not be read');
@@ -87,7 +87,7 @@ function valueAt(value: unknown, key: string): unknown {
   return Object.entries(value).find(([name]) => name === key)?.[1];
 }
 
-/** Names come from outside and end up in a message: short, in one line, and never empty. */
+/** A name from outside, fit for a message: short, on one line and never empty. */
 function printable(name: string): string {
   const shown = name.replace(/\p{C}/gu, '?');
   if (shown === '') return '(without a name)';

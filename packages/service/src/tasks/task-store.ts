@@ -4,7 +4,7 @@ import { Ledger } from '../accounts/vcredits';
 import type { ServiceDatabase } from '../shared/database';
 import { CallbackStore } from './callback-store';
 
-/** A task as it is kept; times are milliseconds since 1970. */
+/** A stored task; times are milliseconds since 1970. */
 const taskSchema = z.object({
   id: z.string(),
   app: z.string(),
@@ -50,7 +50,7 @@ const columns = `id, app, endpoint, status, payload, result, error_code AS error
   file_sha256 AS fileSha256, expires_at AS expiresAt, vcredits, reserved, callback, attempts,
   created_at AS createdAt, started_at AS startedAt, completed_at AS completedAt`;
 
-/** Polling asks for the same few tasks again and again, and reading one from the database costs as much as answering. */
+/** Clients poll the same few tasks over and over, and reading one from the database costs as much as answering. */
 const maxRememberedTasks = 1_000;
 const maxRememberedLength = 16_384;
 
@@ -111,7 +111,7 @@ export class TaskStore {
     });
   }
 
-  /** Writes a task that costs nothing; one that is completed already calls back from now on. */
+  /** Writes a task that costs nothing; if it is already completed, its callback is due. */
   insert(task: NewTask): void {
     this.#transaction(() => {
       this.#write(task);
@@ -157,9 +157,8 @@ export class TaskStore {
   }
 
   /**
-   * The tasks that are not completed: those first that were under way least often when a process died, then in the order in which
-   * they came. So a conversion that ends the service holds up no other, and one that was only there when it happened is not given
-   * up for it.
+   * The tasks that are not completed: first those that were running least often when a process died, then in order of arrival. So a
+   * conversion that kills the service delays no other, and one that merely ran at the same time is not given up.
    */
   listUnfinished(): string[] {
     const rows = z.array(z.object({ id: z.string() })).parse(this.#statements.unfinished.all());
@@ -182,8 +181,8 @@ export class TaskStore {
   }
 
   /**
-   * Ends a task, charges what it reserved, or lets that go when it failed, and owes its callback from now on. A task that has ended
-   * already stays as it is.
+   * Ends a task, charges what it reserved, or releases it if the task failed, and adds its callback. A task that has already ended
+   * stays as it is.
    */
   complete(completion: TaskCompletion): void {
     const { id, result, errorCode, fileSize, expiresAt, completedAt } = completion;
@@ -204,7 +203,7 @@ export class TaskStore {
     return this.#statements.isNeeded.get(id) !== undefined;
   }
 
-  /** Forgets some tasks that were completed before a time, and whose files expired before another; how many. Zero: no more. */
+  /** Deletes some tasks that were completed before one time and whose files expired before another; returns how many. */
   deleteCompletedBefore(completedAt: number, expiredAt: number): number {
     let deleted = 0;
     this.#transaction(() => {

@@ -45,14 +45,14 @@ export const convertFile: JsonEndpoint<typeof requestSchemas.convertFile> = {
     };
     store.admit(task, priceOf(app.prices, formatName(input), formatName(output)));
     queue.enqueue(task.id);
-    // Accepted, for a caller: public clients take any other word for a failure. Monitoring tells whether it is still on hold.
+    // Public clients take any other status for a failure. Monitoring shows whether the task is still on hold.
     if (data.mode === 'async') return { ...task, status: 'running', startedAt: now };
     await queue.finished(task.id);
     return requireCompleted(store.findOfApp(task.id, app.appId), task.id);
   },
 };
 
-/** The uploaded file is there: the task ended well, it is not expired, not removed. */
+/** The upload succeeded, and its file has neither expired nor been removed. */
 async function requireSourceFile(source: Task, files: ServiceContext['files']): Promise<void> {
   const file = files.pathOf(source);
   if (file === undefined || !isTaskOf(source, endpoints.uploadFile)) throw new TaskError('MISMATCH_DEPENDENT_TASK');
@@ -63,7 +63,7 @@ async function requireSourceFile(source: Task, files: ServiceContext['files']): 
   }
 }
 
-/** The free app costs nothing, and may do so much a day. */
+/** The free app has a daily limit. */
 function requireFreeConversion({ appId, freeApp }: Account, store: TaskStore): void {
   if (!freeApp) return;
   const dayMs = 24 * 60 * 60 * 1000;

@@ -17,7 +17,7 @@ import {
   type TaskRequest,
 } from './endpoint';
 
-/** `v1/download/url`: the way to the output of a conversion. */
+/** `v1/download/url`: where to download the output of a conversion. */
 export const downloadUrl: JsonEndpoint<typeof requestSchemas.dependentTask> = {
   path: endpoints.downloadUrl,
   rateClass: 'download',
@@ -85,14 +85,14 @@ export async function findDownload(
       'content-type': downloadType(format?.mediaType),
       'content-length': converted.fileSize ?? 0,
       'content-disposition': contentDisposition(converted.fileName ?? converted.id),
-      // What is in the file is its owner's business: no browser may run it as a page of this service.
+      // Whatever is in the file, no browser may run it as a page of this service.
       'x-content-type-options': 'nosniff',
       'cache-control': 'no-store',
     },
   };
 }
 
-/** Public clients take everything of a JSON type for an answer, and a file of that type for none. */
+/** Public clients parse every JSON type as a task response. */
 function downloadType(mediaType = 'application/octet-stream'): string {
   return /[/+]json\b/.test(mediaType) ? 'application/octet-stream' : mediaType;
 }

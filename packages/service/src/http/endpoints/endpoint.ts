@@ -21,7 +21,7 @@ export interface ServiceContext {
   readonly limits: ServiceLimits;
 }
 
-/** Who asks what: the app and the endpoint, in the version that was asked for (`v1/convert/file`). */
+/** The app and the endpoint of a request, with the version that it names (`v1/convert/file`). */
 export interface Caller {
   readonly app: Account;
   readonly endpoint: string;
@@ -57,7 +57,7 @@ export function requireTask(
   return task;
 }
 
-/** Throws unless the task has ended well, so that its output can be used. */
+/** Throws unless the task has succeeded, so that its output can be used. */
 export function requireSuccessful(task: Task): void {
   if (task.status !== 'completed' || task.errorCode !== null) throw new TaskError('NOT_READY_DEPENDENT_TASK');
 }

@@ -18,7 +18,7 @@ export const convertFormats: JsonEndpoint<typeof requestSchemas.convertFormats> 
   },
 };
 
-/** `v1/format/get`: what is known of one format. */
+/** `v1/format/get`: one format. */
 export const formatGet: JsonEndpoint<typeof requestSchemas.formatGet> = {
   path: endpoints.formatGet,
   rateClass: 'info',

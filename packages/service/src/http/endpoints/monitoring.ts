@@ -20,7 +20,7 @@ export const taskResponse: JsonEndpoint<typeof requestSchemas.taskResponse> = {
   },
 };
 
-/** `v1/convert/status`: how far a conversion is. */
+/** `v1/convert/status`: the progress of a conversion. */
 export const convertStatus: JsonEndpoint<typeof requestSchemas.dependentTask> = {
   path: endpoints.convertStatus,
   rateClass: 'poll',

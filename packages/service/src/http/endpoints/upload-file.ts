@@ -9,12 +9,12 @@ import type { NewTask } from '../../tasks/task-store';
 import type { ServiceContext, TaskRequest } from './endpoint';
 
 export interface ReceivedFile {
-  /** Where the bytes are, not yet under the id of a task. */
+  /** Path of the bytes, not yet under the id of a task. */
   readonly part: string;
   readonly size: number;
   readonly sha256: string;
   readonly fileName: string;
-  /** The limit cut it off. */
+  /** Cut off at the limit. */
   readonly truncated: boolean;
   /** Of the whole request; 0 when it does not say. */
   readonly declaredBytes: number;
@@ -66,7 +66,7 @@ export async function keepUpload(
   return task;
 }
 
-/** With the limit and what there is in KB. The request is little larger than its file. */
+/** Names the limit and the size in KB. The request is little larger than its file. */
 export function tooLarge(limit: number, requestBytes: number): TaskError {
   const limitKb = String(Math.floor(limit / 1024));
   const reason = requestBytes === 0 ? undefined : `it has ${Math.ceil(requestBytes / 1024)} KB`;

@@ -7,10 +7,10 @@ const arrows = {
   contract: [],
   shared: [],
   workflows: ['shared'],
-  api: ['contract', 'shared'],
+  http: ['contract', 'shared'],
   storage: ['shared'],
   batch: ['storage', 'contract', 'shared'],
-  activities: ['api', 'contract', 'storage', 'batch', 'history', 'shared'],
+  activities: ['http', 'contract', 'storage', 'batch', 'history', 'shared'],
   callbacks: ['storage', 'shared'],
   history: ['shared'],
   client: ['contract', 'batch', 'encryption', 'history', 'shared'],
@@ -22,10 +22,13 @@ const folders = [...Object.keys(arrows), 'plugin', 'worker', 'index'];
 /** The folders of the service's src; each may import those below it. */
 const serviceFolders = ['http', 'callbacks', 'faults', 'tasks', 'accounts', 'engines', 'files', 'shared'];
 
-/** Refuses every relative import of a sibling folder that the arrow does not allow. */
-function boundary(folder, refused) {
+/**
+ * Refuses every relative import of a sibling folder that the arrow does not allow. From a folder within this one, which may have
+ * neighbours of the same name, the sibling is at least two levels up.
+ */
+function boundary(folder, refused, { leastUp = 1 } = {}) {
   return refused.map((name) => ({
-    regex: `^(\\.\\./)+${name}(/|\\.js$|$)`,
+    regex: `^(\\.\\./){${leastUp},}${name}(/|\\.js$|$)`,
     message: `src/${folder} must not depend on src/${name}.`,
   }));
 }
@@ -79,23 +82,29 @@ export default tseslint.config(
       ],
     },
   },
-  ...Object.entries(arrows).map(([folder, allowed]) => ({
-    files: [`src/${folder}/**/*.ts`],
-    rules: {
-      '@typescript-eslint/no-restricted-imports': [
-        'error',
-        {
-          patterns: [
-            ...boundary(
-              folder,
-              folders.filter((name) => name !== folder && !allowed.includes(name)),
-            ),
-            ...(['workflows', 'shared'].includes(folder) ? noNodeInWorkflows : []),
-          ],
-        },
-      ],
-    },
-  })),
+  ...Object.entries(arrows).flatMap(([folder, allowed]) =>
+    [
+      { files: [`src/${folder}/*.ts`], leastUp: 1 },
+      { files: [`src/${folder}/*/**/*.ts`], leastUp: 2 },
+    ].map(({ files, leastUp }) => ({
+      files,
+      rules: {
+        '@typescript-eslint/no-restricted-imports': [
+          'error',
+          {
+            patterns: [
+              ...boundary(
+                folder,
+                folders.filter((name) => name !== folder && !allowed.includes(name)),
+                { leastUp },
+              ),
+              ...(['workflows', 'shared'].includes(folder) ? noNodeInWorkflows : []),
+            ],
+          },
+        ],
+      },
+    })),
+  ),
   ...Object.entries(packageArrows).map(([name, allowed]) => ({
     files: [`packages/${name}/src/**/*.ts`],
     rules: {

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Agent, request } from 'undici';
-import { createConversionApi, type ConversionApi } from '../src/api/client';
+import { createConversionApi, type ConversionApi } from '../src/http/client';
 import { createLocalFiles } from '../src/storage/local-files';
 import { transferByJob } from './support/transfer-job';
 import { startTransferService } from './support/transfer-service';

@@ -45,6 +45,9 @@ function pack(name, destination) {
     else {
       // Beside each other in a folder that npm does not look into: `bundleDependencies` would have to hold everything that they need.
       copyPublished(name, path.join(stage, 'lib'));
+      // Node reads exports in the package's own manifest only.
+      const withoutExports = JSON.stringify({ ...manifest, exports: undefined }, undefined, 2);
+      writeFileSync(path.join(stage, 'lib/package.json'), `${withoutExports}\n`);
       for (const each of needed)
         copyPublished(each, path.join(stage, 'lib/node_modules', each), ['LICENSE', 'package.json', 'dist']);
       for (const file of ['README.md', 'LICENSE', ...dataFiles(manifest)])

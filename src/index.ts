@@ -2,8 +2,8 @@
 export * from './client/index';
 export { FileConversionPlugin } from './plugin';
 export type { AppProfile, CallbackSettings, FileConversionPluginOptions } from './plugin';
-export type { ApiTimeouts } from './api/conversion-api';
-export type { RequestTracer } from './api/request-spans';
+export type { ApiTimeouts } from './http/conversion-api';
+export type { RequestTracer } from './http/request-spans';
 export { StorageError } from './storage/errors';
 export type { StorageErrorCode } from './storage/errors';
 export type { DestinationPlan, FileStore, SourceFile, StoredFile, WriteDestinationOptions } from './storage/file-store';

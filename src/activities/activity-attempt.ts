@@ -1,10 +1,9 @@
 import { Context } from '@temporalio/activity';
-import type { RequestTurn } from '../api/conversion-api';
-import { ConversionApiError } from '../api/errors';
+import type { RequestTurn } from '../http/conversion-api';
+import { ConversionApiError } from '../http/errors';
 import { AcknowledgedHeartbeat } from './acknowledged-heartbeat';
 import type { AppSlots } from './app-slots';
-import type { FailureContext } from './failure';
-import { endedByRateLimit, isUnreadable, toFailure } from './failure';
+import { endedByRateLimit, isUnreadable, toFailure, type FailureContext } from './failure';
 import { readRetryPauses } from './retry-pauses';
 import type { WorkerMetrics } from './worker-metrics';
 

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { TaskSnapshot } from '../api/conversion-api';
+import type { TaskSnapshot } from '../http/conversion-api';
 import type { CheckTaskInput, CheckTaskResult } from '../shared/activities';
 import { runAttempt } from './activity-attempt';
 import type { ActivityDependencies } from './dependencies';

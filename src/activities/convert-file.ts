@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { Context } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
-import { ConversionApiError } from '../api/errors';
 import { endpoints } from '../contract/endpoints';
+import { ConversionApiError } from '../http/errors';
 import { readFence, type ConvertFileInput, type ConvertFileResult, type SendingFence } from '../shared/activities';
 import { runAttempt } from './activity-attempt';
 import { KnownInsufficientError } from './credits-watch';

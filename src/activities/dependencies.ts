@@ -1,4 +1,4 @@
-import type { ConversionApi } from '../api/conversion-api';
+import type { ConversionApi } from '../http/conversion-api';
 import type { CallbackSubmission } from '../shared/callback';
 import type { FileStore } from '../storage/file-store';
 import type { AppSlots, WaitSlots } from './app-slots';

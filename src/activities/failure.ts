@@ -1,11 +1,11 @@
 import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
-import { ConversionApiError, isClientErrorCode } from '../api/errors';
 import { RefusedPlanError } from '../batch/plan/findings';
-import { BatchReportError } from '../batch/report/errors';
+import { BatchReportError } from '../batch/report/read-run';
 import { RunFileError } from '../batch/run-files';
 import { DamagedRunError } from '../batch/runs/read-run';
 import { endpoints } from '../contract/endpoints';
 import { lookUpErrorCode, type ErrorClass } from '../contract/error-codes';
+import { ConversionApiError, isClientErrorCode } from '../http/errors';
 import {
   failureCodes,
   type ActivityFailureDetails,

@@ -1,7 +1,6 @@
-import type { TaskSnapshot } from '../api/conversion-api';
+import type { TaskSnapshot } from '../http/conversion-api';
 import type { TaskReport } from '../shared/activities';
-import type { FailureContext } from './failure';
-import { chargedFailure, taskFailure, unknownStatusFailure } from './failure';
+import { chargedFailure, taskFailure, unknownStatusFailure, type FailureContext } from './failure';
 
 /**
  * Converts a task's state for the job: completed does not mean successful (section "States and transitions"), and only

@@ -1,11 +1,16 @@
-import type { MetricMeter } from '@temporalio/common';
-import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
-import { ConversionApiError } from '../api/errors';
-import { classOf } from '../api/rate-limit/endpoint-class';
-import type { RequestObserver } from '../api/request-observer';
+import { ApplicationFailure, ApplicationFailureCategory, type MetricMeter } from '@temporalio/common';
+import type { RequestObserver } from '../http/conversion-api';
+import { ConversionApiError } from '../http/errors';
+import { classOf } from '../http/rate-limit/endpoint-class';
 import type { ActivityFailureDetails } from '../shared/activities';
-import type { MetricDefinition } from '../shared/metrics';
-import { jobEnds, noCode, otherValue, unknownOutcomeDecisions, workerMetrics } from '../shared/metrics';
+import {
+  jobEnds,
+  noCode,
+  otherValue,
+  unknownOutcomeDecisions,
+  workerMetrics,
+  type MetricDefinition,
+} from '../shared/metrics';
 import { conversionJobType } from '../shared/names';
 import type { FailureContext } from './failure';
 

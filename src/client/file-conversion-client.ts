@@ -1,18 +1,14 @@
-import type { Client } from '@temporalio/client';
-import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import { WorkflowExecutionAlreadyStartedError, type Client } from '@temporalio/client';
 import { hidesPayloads } from '../encryption/data-converter';
-import type { ConversionJobInput, ConversionJobResult } from '../shared/job';
-import { jobSummary } from '../shared/job';
+import { jobSummary, type ConversionJobInput, type ConversionJobResult } from '../shared/job';
 import { conversionBatchType, conversionJobType, defaultTaskQueue } from '../shared/names';
-import { BatchHandle, BatchRunningError } from './batch-handle';
-import type { BatchRequest } from './batch-request';
-import { toBatchInput } from './batch-request';
-import { ConversionHandle } from './conversion-handle';
-import type { ConversionRequest } from './job-request';
 import { batchAttributes, listingOptions, searchAttributeNames, startingAttributes } from '../shared/search-attributes';
 import { batchDetails, jobDetails } from '../shared/static-details';
-import { presentSearchAttributes } from './search-attribute-support';
-import { newWorkflowId, toJobInput } from './job-request';
+import { BatchHandle, BatchRunningError } from './batch-handle';
+import { toBatchInput, type BatchRequest } from './batch-request';
+import { ConversionHandle } from './conversion-handle';
+import { newWorkflowId, toJobInput, type ConversionRequest } from './job-request';
+import { presentSearchAttributes } from './operations/search-attributes';
 
 export interface FileConversionClientOptions {
   client: Client;

@@ -1,12 +1,17 @@
-import type { Client, ScheduleDescription, ScheduleHandle } from '@temporalio/client';
-import { ScheduleAlreadyRunning, ScheduleNotFoundError, ScheduleOverlapPolicy } from '@temporalio/client';
+import {
+  ScheduleAlreadyRunning,
+  ScheduleNotFoundError,
+  ScheduleOverlapPolicy,
+  type Client,
+  type ScheduleDescription,
+  type ScheduleHandle,
+} from '@temporalio/client';
 import { z } from 'zod';
 import { conversionSweepType, defaultTaskQueue } from '../shared/names';
 import { listingOptions, searchAttributes } from '../shared/search-attributes';
 import { InvalidRequestError } from './job-request';
-import { presentSearchAttributes } from './search-attribute-support';
-import type { SweepOverlap, SweepScheduleRequest, SweepTimes } from './sweep-request';
-import { toSweepInput } from './sweep-request';
+import { presentSearchAttributes } from './operations/search-attributes';
+import { toSweepInput, type SweepOverlap, type SweepScheduleRequest, type SweepTimes } from './sweep-request';
 
 /** Sweeps missed while Temporal was down are replaced by one, unless they are older than this. */
 const catchupWindow = '1 day';

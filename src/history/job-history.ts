@@ -1,10 +1,9 @@
-import type { LoadedDataConverter } from '@temporalio/common';
-import { ApplicationFailure, TimeoutFailure } from '@temporalio/common';
-import type { History } from '@temporalio/common/lib/proto-utils';
+import { ApplicationFailure, TimeoutFailure, type LoadedDataConverter } from '@temporalio/common';
 import {
   decodeArrayFromPayloads,
   decodeOptionalFailureToOptionalError,
 } from '@temporalio/common/lib/internal-non-workflow';
+import type { History } from '@temporalio/common/lib/proto-utils';
 import type {
   ActivityFailureDetails,
   CheckTaskInput,
@@ -13,10 +12,9 @@ import type {
   ConvertFileResult,
   SendingFence,
 } from '../shared/activities';
-import type { ConversionJobInput, ConversionJobResult, SourceContent } from '../shared/job';
 import { ChargeLedger, type EarlierRuns } from '../shared/charge';
+import type { ConversionJobInput, ConversionJobResult, SourceContent } from '../shared/job';
 import { activityNames, conversionCallbackSignal, creditsRestoredSignal } from '../shared/names';
-import { toMilliseconds } from './timestamp';
 
 /** Name of a job's step, by activity. */
 export const stepOfActivity: Readonly<Record<string, string>> = {
@@ -61,7 +59,7 @@ export interface JobHistory {
   failure?: { code: string; message: string; details?: unknown };
 }
 
-export interface StepFailure {
+interface StepFailure {
   code: string;
   message: string;
   reaction: ActivityFailureDetails['reaction'];
@@ -327,4 +325,12 @@ function signalText(name: string | null | undefined): string {
   if (name === conversionCallbackSignal) return 'callback arrived';
   if (name === creditsRestoredSignal) return 'vCredits restored';
   return `signal ${name ?? ''}`;
+}
+
+/** Milliseconds since the epoch of a protobuf timestamp. */
+export function toMilliseconds(
+  time: { seconds?: unknown; nanos?: number | null } | null | undefined,
+): number | undefined {
+  if (!time) return undefined;
+  return Number(time.seconds ?? 0) * 1_000 + Math.floor((time.nanos ?? 0) / 1_000_000);
 }

@@ -3,10 +3,9 @@ import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describeFile } from './describe';
-import { StorageError } from './errors';
+import { StorageError, destinationFailure, systemCode } from './errors';
 import { numberName } from './file-name';
 import type { WriteDestinationOptions } from './file-store';
-import { destinationFailure, systemCode } from './file-system-failure';
 import { syncFolder } from './folders';
 import { removeIfThere, type PartialFile } from './partial-file';
 

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { StorageError } from './errors';
-import { destinationFailure, systemCode } from './file-system-failure';
+import { StorageError, destinationFailure, systemCode } from './errors';
 import { toPath } from './file-uri';
 
 /** Size and SHA-256 of a file; undefined if it does not exist. */

@@ -2,15 +2,13 @@ import { constants, type Stats } from 'node:fs';
 import { access, lstat, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { alreadyExists } from './commit';
-import { StorageError } from './errors';
-import { makeSafeName } from './file-name';
 import type { OnExisting } from '../shared/choices';
+import { alreadyExists } from './commit';
+import { StorageError, destinationFailure, systemCode } from './errors';
+import { makeSafeName } from './file-name';
 import type { DestinationPlan } from './file-store';
-import type { FreeBytes } from './room';
-import { assertRoom } from './room';
-import { destinationFailure, systemCode } from './file-system-failure';
 import { toPath } from './file-uri';
+import { assertRoom, type FreeBytes } from './room';
 
 const writable = constants.W_OK | constants.X_OK;
 

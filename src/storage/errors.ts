@@ -1,3 +1,4 @@
+import { systemErrorCode } from '../shared/system-error';
 /** Codes of failures to read a source or to write a result. */
 export const storageErrorCodes = [
   'UNSUPPORTED_URI',
@@ -39,4 +40,66 @@ export class StorageError extends Error {
     this.uri = fields.uri;
     this.retryable = fields.retryable ?? false;
   }
+}
+
+type Diagnosis = readonly [code: StorageErrorCode, advice: string];
+
+const sourceDiagnoses: Readonly<Record<string, Diagnosis>> = {
+  ENOENT: ['SOURCE_NOT_FOUND', 'there is no such file'],
+  ENOTDIR: ['SOURCE_NOT_FOUND', 'a part of its path is not a folder'],
+  EISDIR: ['SOURCE_IS_DIRECTORY', 'it is a folder; name a file'],
+  EACCES: ['SOURCE_UNREADABLE', 'this user may not read it'],
+  EPERM: ['SOURCE_UNREADABLE', 'this user may not read it'],
+  ELOOP: ['SOURCE_UNREADABLE', 'its symbolic links form a loop'],
+  ENAMETOOLONG: ['SOURCE_NOT_FOUND', 'the name is too long for the file system'],
+};
+
+const destinationDiagnoses: Readonly<Record<string, Diagnosis>> = {
+  ENOSPC: ['DESTINATION_FULL', 'no space is left on the device. Make room'],
+  EDQUOT: ['DESTINATION_FULL', "this user's disk quota is used up. Make room"],
+  // More room would not help.
+  EFBIG: ['DESTINATION_NOT_WRITABLE', 'the file is larger than the file system or a limit allows'],
+  EACCES: ['DESTINATION_NOT_WRITABLE', 'this user may not write there'],
+  EPERM: ['DESTINATION_NOT_WRITABLE', 'this user may not write there'],
+  EROFS: ['DESTINATION_NOT_WRITABLE', 'the file system is read-only'],
+  ENOTDIR: ['DESTINATION_NOT_WRITABLE', 'a part of its path is not a folder'],
+  // From mkdir, if a file is in the folder's place.
+  EEXIST: ['DESTINATION_NOT_WRITABLE', 'a part of its path is not a folder'],
+  ENOENT: ['DESTINATION_NOT_WRITABLE', 'its folder was removed, or cannot be made'],
+  ELOOP: ['DESTINATION_NOT_WRITABLE', 'its symbolic links form a loop'],
+  ENAMETOOLONG: ['DESTINATION_NOT_WRITABLE', 'the name is too long for the file system'],
+  EISDIR: ['DESTINATION_IS_DIRECTORY', 'a folder of this name stands there'],
+  ENOTEMPTY: ['DESTINATION_IS_DIRECTORY', 'a folder of this name stands there'],
+};
+
+export function sourceFailure(error: unknown, uri: string): StorageError {
+  return failure(error, { uri, doing: 'Cannot read', diagnoses: sourceDiagnoses });
+}
+
+export function destinationFailure(error: unknown, uri: string): StorageError {
+  return failure(error, { uri, doing: 'Cannot write', diagnoses: destinationDiagnoses });
+}
+
+export function systemCode(error: unknown): string {
+  return systemErrorCode(error) ?? '';
+}
+
+function failure(
+  error: unknown,
+  { uri, doing, diagnoses }: { uri: string; doing: string; diagnoses: Readonly<Record<string, Diagnosis>> },
+): StorageError {
+  if (error instanceof StorageError) return error;
+  const diagnosis = diagnoses[systemCode(error)];
+  if (diagnosis) {
+    return new StorageError({ code: diagnosis[0], message: `${doing} ${uri}: ${diagnosis[1]}.`, uri, cause: error });
+  }
+  const reason = error instanceof Error ? error.message : String(error);
+  // EIO, EMFILE, ESTALE and others: the next attempt may succeed.
+  return new StorageError({
+    code: 'STORAGE_FAILED',
+    message: `${doing} ${uri}: ${reason}`,
+    uri,
+    retryable: true,
+    cause: error,
+  });
 }

@@ -1,13 +1,12 @@
 import path from 'node:path';
 import type { Link } from './commit';
 import { planDestination } from './destination';
+import { destinationFailure } from './errors';
 import type { FileStore } from './file-store';
-import { destinationFailure } from './file-system-failure';
 import { toPath } from './file-uri';
 import { createFolderSharing } from './marker';
 import { removePartials } from './partial-file';
-import type { FreeBytes } from './room';
-import { freeBytesOf } from './room';
+import { freeBytesOf, type FreeBytes } from './room';
 import { openLocalSource } from './source';
 import { writeLocalFile } from './write';
 

@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto';
 import { fstatSync, lstatSync, readFileSync } from 'node:fs';
 import { lstat, open, readdir, unlink, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
-import { StorageError } from './errors';
+import { StorageError, destinationFailure, systemCode } from './errors';
 import { cutToBytes, maxNameBytes } from './file-name';
-import { destinationFailure, systemCode } from './file-system-failure';
 
 /** The destination and the attempt: together they name a temporary file. */
 export interface PartialIdentity {

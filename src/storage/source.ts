@@ -2,9 +2,8 @@ import type { BigIntStats } from 'node:fs';
 import { open, stat, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
-import { StorageError } from './errors';
+import { StorageError, sourceFailure } from './errors';
 import type { SourceFile } from './file-store';
-import { sourceFailure } from './file-system-failure';
 import { toPath } from './file-uri';
 
 /** Bytes per read; with chunks of this size an upload runs at the speed of the connection. */

@@ -8,9 +8,9 @@ import {
 import { temporal } from '@temporalio/proto';
 import { z } from 'zod';
 import { taskFailure, toFailure, UnknownAppError, type FailureContext } from '../../src/activities/failure';
-import { ConversionApiError } from '../../src/api/errors';
 import { endpoints } from '../../src/contract/endpoints';
 import { errorCodes } from '../../src/contract/error-codes';
+import { ConversionApiError } from '../../src/http/errors';
 import type { ActivityFailureDetails } from '../../src/shared/activities';
 import { StorageError } from '../../src/storage/errors';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { Durations } from '../../src/batch/report/durations';
-import { formatDuration } from '../../src/batch/report/wording';
+import { formatDuration } from '../../src/shared/wording';
 
 const someMs = fc.array(fc.integer({ min: 1, max: 7 * 86_400_000 }), { minLength: 1, maxLength: 200 });
 

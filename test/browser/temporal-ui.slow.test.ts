@@ -3,20 +3,20 @@ import { mkdir } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Browser, Frame, Page } from 'playwright-core';
-import { chromium } from 'playwright-core';
+import { chromium, type Browser, type Frame, type Page } from 'playwright-core';
+import {
+  defaultCacheDir,
+  obtainTemporalCli,
+  startTemporalServer,
+  type RunningTemporalServer,
+} from '../../packages/cli/src/dev-server';
 import { writeBatchReport } from '../../src/batch/report/write-report';
 import { searchAttributeTypes } from '../../src/shared/search-attributes';
-import { shownTime } from '../../src/shared/shown-time';
-import type { RunningTemporalServer } from '../../packages/cli/src/dev-server';
-import { defaultCacheDir, obtainTemporalCli, startTemporalServer } from '../../packages/cli/src/dev-server';
-import type { Run } from '../support/batches';
-import { planRun } from '../support/batches';
+import { shownTime } from '../../src/shared/wording';
+import { planRun, type Run } from '../support/batches';
 import { findBrowser } from '../support/browser';
-import type { ConversionRig } from '../support/conversion-worker';
-import { startRig } from '../support/conversion-worker';
-import type { StubService } from '../support/stub-service';
-import { answerCompleted, answerError, answerOutput, answerRunning } from '../support/stub-service';
+import { startRig, type ConversionRig } from '../support/conversion-worker';
+import { answerCompleted, answerError, answerOutput, answerRunning, type StubService } from '../support/stub-service';
 import { until } from '../support/until';
 
 /** What a person on call sees in the Temporal UI, in a real browser. */

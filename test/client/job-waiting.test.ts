@@ -1,6 +1,6 @@
 import { stallText } from '../../packages/cli/src/waiting/stall';
-import { waitingOf } from '../../src/client/job-waiting';
-import type { PendingStep } from '../../src/client/pending-step';
+import { waitingOf } from '../../src/client/operations/job-waiting';
+import type { PendingStep } from '../../src/client/operations/pending-step';
 
 const at = 1_800_000_000_000;
 

@@ -1,15 +1,14 @@
 import path from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
-import { listJobs } from '../../src/client/list-jobs';
-import { presentSearchAttributes } from '../../src/client/search-attribute-support';
+import { listJobs } from '../../src/client/operations/list-jobs';
+import { presentSearchAttributes } from '../../src/client/operations/search-attributes';
 import { searchAttributeNames, searchAttributes, settableAttributes } from '../../src/shared/search-attributes';
 import { quickPolicies, startRig } from '../support/conversion-worker';
 import { newNamespace } from '../support/namespace';
 import { answerCompleted } from '../support/stub-service';
-import type { Refusal } from '../support/temporal-proxy';
-import { startTemporalProxy } from '../support/temporal-proxy';
 import { testTemporalAddress } from '../support/temporal';
+import { startTemporalProxy, type Refusal } from '../support/temporal-proxy';
 import { until } from '../support/until';
 
 /** `temporal.api.enums.v1.IndexedValueType` of a keyword. */

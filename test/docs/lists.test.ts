@@ -2,17 +2,17 @@ import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { exitCodes } from '../../packages/cli/src/command-error';
 import { keysOfSection, variableOf } from '../../packages/cli/src/config/keys';
-import { commandNames } from '../support/command-lines';
-import { namesInFirstCells, pages, root, sectionOf, textOf } from './pages';
 import { appSchema, fileSchema } from '../../packages/service/src/accounts/accounts-file';
-import { clientErrorCodes } from '../../src/api/errors';
 import { findingCodes } from '../../src/batch/plan/findings';
 import { csvColumns } from '../../src/batch/report/csv';
-import { batchReportErrorCodes } from '../../src/batch/report/errors';
+import { batchReportErrorCodes } from '../../src/batch/report/read-run';
 import { runFileErrorCodes } from '../../src/batch/run-files';
 import { errorCodes } from '../../src/contract/error-codes';
+import { clientErrorCodes } from '../../src/http/errors';
 import { failureCodes } from '../../src/shared/activities';
 import { storageErrorCodes } from '../../src/storage/errors';
+import { commandNames } from '../support/command-lines';
+import { namesInFirstCells, pages, root, sectionOf, textOf } from './pages';
 
 /** Tables of the pages against the lists of the code; those of docs/configuration.md are made from it. */
 

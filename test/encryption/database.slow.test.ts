@@ -7,15 +7,15 @@ import { Client, Connection } from '@temporalio/client';
 import type { DataConverter, Payload } from '@temporalio/common';
 import { NativeConnection } from '@temporalio/worker';
 import Database from 'libsql';
-import { defaultCacheDir, obtainTemporalCli, startTemporalServer } from '../../packages/cli/src/dev-server';
-import type { RunningTemporalServer } from '../../packages/cli/src/dev-server';
+import {
+  defaultCacheDir,
+  obtainTemporalCli,
+  startTemporalServer,
+  type RunningTemporalServer,
+} from '../../packages/cli/src/dev-server';
 import { startCodecServer } from '../../packages/cli/src/keys/codec-server';
-import { newNamespace } from '../support/namespace';
-import { answerRunning, stubAppId, stubToken } from '../support/stub-service';
-import { fillStand } from './stand';
-import type { Stand } from './stand';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
-import { restoreCredits } from '../../src/client/restore-credits';
+import { restoreCredits } from '../../src/client/operations/restore-credits';
 import { createEncryptedDataConverter, createPlainDataConverter } from '../../src/encryption/data-converter';
 import { EncryptionCodec } from '../../src/encryption/encryption-codec';
 import { parseEncryptionKeys } from '../../src/encryption/encryption-keys';
@@ -23,6 +23,9 @@ import { writePayloads } from '../../src/encryption/payload-json';
 import { FileConversionPlugin } from '../../src/plugin';
 import { searchAttributeTypes } from '../../src/shared/search-attributes';
 import { createConversionWorker } from '../../src/worker';
+import { newNamespace } from '../support/namespace';
+import { answerRunning, stubAppId, stubToken } from '../support/stub-service';
+import { fillStand, type Stand } from './stand';
 
 /**
  * Encryption seen from the server: what its database file holds while jobs of every kind have run, fail, are parked or are about to be retried.

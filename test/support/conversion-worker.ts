@@ -1,20 +1,17 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
-import type { Worker } from '@temporalio/worker';
-import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
+import { DefaultLogger, NativeConnection, Runtime, type Worker } from '@temporalio/worker';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
-import type { ApiTimeouts } from '../../src/api/conversion-api';
-import type { CallbackSettings } from '../../src/plugin';
-import { FileConversionPlugin } from '../../src/plugin';
+import type { ApiTimeouts } from '../../src/http/conversion-api';
+import { FileConversionPlugin, type CallbackSettings } from '../../src/plugin';
 import type { FileStore } from '../../src/storage/file-store';
 import { createConversionWorker } from '../../src/worker';
 import { conversionsOf, untoldConversions } from './invariant';
-import type { StubService } from './stub-service';
-import { startStubService, stubAppId, stubToken } from './stub-service';
+import { startStubService, stubAppId, stubToken, type StubService } from './stub-service';
 import { testTemporalAddress } from './temporal';
 
 /** A stub service, a worker in this process and a client, on a task queue of their own. */

@@ -2,12 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { isBatchRunning } from '../../src/client/batch-status';
-import { readListing } from '../../src/client/list-jobs';
-import type { Run } from '../support/batches';
-import { endBatch, planRun, runBatch } from '../support/batches';
-import type { ConversionRig } from '../support/conversion-worker';
-import { quickPolicies, startRig } from '../support/conversion-worker';
+import { isBatchRunning } from '../../src/client/batch-handle';
+import { readListing } from '../../src/client/operations/list-jobs';
+import { endBatch, planRun, runBatch, type Run } from '../support/batches';
+import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerError, answerOutput } from '../support/stub-service';
 import { until } from '../support/until';
 

@@ -1,11 +1,10 @@
-import type { ServerResponse } from 'node:http';
 import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import path from 'node:path';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
-import { restoreCredits } from '../../src/client/restore-credits';
+import { restoreCredits } from '../../src/client/operations/restore-credits';
 import { activityNames } from '../../src/shared/names';
-import type { ConversionRig } from '../support/conversion-worker';
-import { quickPolicies, startRig } from '../support/conversion-worker';
+import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerError, answerOutput, answerRunning } from '../support/stub-service';
 import { until } from '../support/until';
 

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { inspectJob } from '../../src/client/inspect-job';
-import { planRetry, runAgain } from '../../src/client/retry-job';
 import { ConversionFailedError } from '../../src/client/conversion-handle';
+import { inspectJob } from '../../src/client/operations/inspect-job';
+import { planRetry, runAgain } from '../../src/client/operations/retry-job';
 import type { EarlierRuns } from '../../src/shared/charge';
 import type { ConversionPolicies } from '../../src/shared/job';
-import type { ConversionRig } from '../support/conversion-worker';
-import { quickPolicies, startRig } from '../support/conversion-worker';
+import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerCompleted, answerError, answerRunning, cut } from '../support/stub-service';
 import { until } from '../support/until';
 

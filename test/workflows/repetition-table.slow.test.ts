@@ -1,11 +1,10 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { inspectJob } from '../../src/client/inspect-job';
-import { planRetry, runAgain } from '../../src/client/retry-job';
+import { inspectJob } from '../../src/client/operations/inspect-job';
+import { planRetry, runAgain } from '../../src/client/operations/retry-job';
 import type { OnUnknownOutcome } from '../../src/shared/job';
 import { BatchDesk } from '../support/batch-desk';
-import type { ConversionRig } from '../support/conversion-worker';
-import { quickPolicies, startRig } from '../support/conversion-worker';
+import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerCompleted, answerError, cut } from '../support/stub-service';
 
 /** Every cell of the table in docs/repetition.md, by `batch run`, `batch retry` and `job retry`, counted at the service. */

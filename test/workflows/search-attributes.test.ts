@@ -1,9 +1,8 @@
 import path from 'node:path';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
-import { restoreCredits } from '../../src/client/restore-credits';
 import type { ConversionRequest } from '../../src/client/job-request';
-import type { ConversionRig } from '../support/conversion-worker';
-import { quickPolicies, startRig } from '../support/conversion-worker';
+import { restoreCredits } from '../../src/client/operations/restore-credits';
+import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerCompleted, answerError, cut } from '../support/stub-service';
 import { until } from '../support/until';
 

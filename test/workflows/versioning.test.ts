@@ -3,21 +3,18 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { Client } from '@temporalio/client';
-import type { Worker } from '@temporalio/worker';
-import { NativeConnection } from '@temporalio/worker';
+import { NativeConnection, type Worker } from '@temporalio/worker';
 import type { BatchHandle } from '../../src/client/batch-handle';
-import type { ConversionPolicies } from '../../src/shared/job';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
-import { DeploymentChangeError, readDeployment, setCurrentVersion } from '../../src/client/deployment';
-import { inspectJob } from '../../src/client/inspect-job';
-import { planRetry, runAgain } from '../../src/client/retry-job';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
+import { DeploymentChangeError, readDeployment, setCurrentVersion } from '../../src/client/operations/deployment';
+import { inspectJob } from '../../src/client/operations/inspect-job';
+import { planRetry, runAgain } from '../../src/client/operations/retry-job';
 import { FileConversionPlugin } from '../../src/plugin';
+import type { ConversionPolicies } from '../../src/shared/job';
 import { createConversionWorker } from '../../src/worker';
-import type { Run } from '../support/batches';
-import { endBatch, planRun, runsOf } from '../support/batches';
+import { endBatch, planRun, runsOf, type Run } from '../support/batches';
 import { installQuietRuntime, quickPolicies } from '../support/conversion-worker';
-import type { StubService } from '../support/stub-service';
 import {
   answerCompleted,
   answerError,
@@ -25,6 +22,7 @@ import {
   startStubService,
   stubAppId,
   stubToken,
+  type StubService,
 } from '../support/stub-service';
 import { testClient, testTemporalAddress } from '../support/temporal';
 import { until } from '../support/until';

@@ -1,7 +1,7 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { shellWord } from 'temporal-file-conversion/internal/batch/report/wording';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
+import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import { replaceFile } from 'temporal-file-conversion/internal/storage/replace-file';
 import { z } from 'zod';
 import type { CommandContext } from './command-context';
@@ -9,8 +9,7 @@ import { CommandError } from './command-error';
 import type { AppProfile, TokenSource } from './config/config';
 import { temporalTarget } from './config/temporal-connection';
 import { configuredServiceUrl } from './service/embedded-service';
-import { isLoopback, isLoopbackAddress } from './stack/stack-record';
-import type { StackRecord } from './stack/stack-record';
+import { isLoopback, isLoopbackAddress, type StackRecord } from './stack/stack-record';
 
 const schema = z.array(z.object({ file: z.string(), origin: z.string(), what: z.string() }));
 

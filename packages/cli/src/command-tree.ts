@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { packageVersion } from 'temporal-file-conversion/internal/api/package-version';
+import { packageVersion } from 'temporal-file-conversion/internal/http/package-version';
 import type { CommonOptions, Runner } from './command-context';
 import { formatName, modeOption, onExistingOption, onUnknownOutcomeOption, refuseEmpty } from './commands/arguments';
 import { addBatch } from './commands/batch/register';

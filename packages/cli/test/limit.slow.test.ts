@@ -1,6 +1,5 @@
-import type { ConversionRig } from '../../../test/support/conversion-worker';
-import { startRig } from '../../../test/support/conversion-worker';
-import { readTaskQueue } from '../../../src/client/task-queue-workers';
+import { readTaskQueue } from '../../../src/client/operations/task-queue-workers';
+import { startRig, type ConversionRig } from '../../../test/support/conversion-worker';
 import { testTemporalAddress } from '../../../test/support/temporal';
 import { until } from '../../../test/support/until';
 import { fileconv, newFolder, parseJson, removeFolders } from './fileconv';

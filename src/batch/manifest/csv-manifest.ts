@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { parse, type CsvError, type Info } from 'csv-parse';
-import { peek } from '../peek';
+import { peek } from '../lines';
 import { decodeText, decodeWindows1252 } from './decode-text';
 import {
   manifestColumns,

@@ -1,5 +1,5 @@
 import { latin1ToWindows1252 } from '../../shared/windows-1252';
-import { peek } from '../peek';
+import { peek } from '../lines';
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 

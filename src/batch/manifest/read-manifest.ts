@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { peek } from '../peek';
+import { peek } from '../lines';
 import { readCsvManifest } from './csv-manifest';
 import { DamagedTextError, inUtf8 } from './decode-text';
 import { readJsonlManifest } from './jsonl-manifest';

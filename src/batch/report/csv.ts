@@ -1,9 +1,8 @@
 import { stringify } from 'csv-stringify/sync';
-import { printable } from '../../shared/printable';
-import { shownPath } from './paths';
+import { printable } from '../../shared/wording';
+import { shownPath } from '../../storage/file-uri';
 import type { RunRow } from './read-run';
-import type { TemporalUi } from './workflow-link';
-import { workflowLink } from './workflow-link';
+import { workflowLink, type TemporalUi } from './workflow-link';
 
 /** The columns of `report.csv`. Scripts read them by name: names never change, new columns come last. */
 export const csvColumns = [

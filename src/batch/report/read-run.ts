@@ -2,11 +2,9 @@ import { open, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import type { BatchItem, BatchItemResult } from '../../shared/batch';
 import { systemErrorCode } from '../../shared/system-error';
+import { shellWord } from '../../shared/wording';
 import { parseBatchItem, parseBatchItemResult } from '../batch-lines';
-import type { Line } from '../lines';
-import { readLines } from '../lines';
-import { BatchReportError } from './errors';
-import { shellWord } from './wording';
+import { readLines, type Line } from '../lines';
 
 /** A row of the manifest, with its result if it has ended. */
 export interface RunRow {
@@ -125,4 +123,24 @@ function unreadable({ file, number }: FileLine, why: string, cause?: unknown): B
     message: `Cannot read line ${number} of ${file}: ${why}. The file was changed or damaged after the batch wrote it; run the batch again to write it anew.`,
     cause,
   });
+}
+
+export const batchReportErrorCodes = [
+  /** The run has no results yet: they are merged when the batch ends. */
+  'RESULTS_MISSING',
+  'MANIFEST_MISSING',
+  /** A line of the run's files is not what the batch writes. */
+  'RUN_UNREADABLE',
+] as const;
+type BatchReportErrorCode = (typeof batchReportErrorCodes)[number];
+
+/** The report cannot be made; the message names the file and says what to do. */
+export class BatchReportError extends Error {
+  override readonly name = 'BatchReportError';
+  readonly code: BatchReportErrorCode;
+
+  constructor(fields: { code: BatchReportErrorCode; message: string; cause?: unknown }) {
+    super(fields.message, fields.cause === undefined ? undefined : { cause: fields.cause });
+    this.code = fields.code;
+  }
 }

@@ -1,10 +1,9 @@
 import type { BatchCounts, BatchState, BatchStatus, ConversionBatchResult } from '../../shared/batch';
+import { formatCount } from '../../shared/wording';
 import { adviceOn } from './advice';
 import type { Durations } from './durations';
 import type { ListedItem, Tally } from './tally';
-import { formatCount } from './wording';
-import type { TemporalUi } from './workflow-link';
-import { jobsLink, workflowLink } from './workflow-link';
+import { jobsLink, workflowLink, type TemporalUi } from './workflow-link';
 
 export interface FailureGroup {
   code: string;

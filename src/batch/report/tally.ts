@@ -1,9 +1,9 @@
 import type { BatchItemResult, BatchItemStatus } from '../../shared/batch';
+import type { Charge } from '../../shared/charge';
 import { countCode } from '../../shared/failure-counts';
 import { hasAny } from '../../shared/warnings';
-import type { Charge } from '../../shared/charge';
+import { shownPath } from '../../storage/file-uri';
 import { Durations } from './durations';
-import { shownPath } from './paths';
 import type { RunRow } from './read-run';
 
 /** `unfinished`: the row has no result yet. */

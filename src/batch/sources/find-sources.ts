@@ -2,12 +2,11 @@ import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import picomatch from 'picomatch';
-import { printable } from '../../shared/printable';
 import { systemErrorCode } from '../../shared/system-error';
-import { readLines } from '../lines';
+import { printable } from '../../shared/wording';
+import { readLines, peek } from '../lines';
 import { decodeText } from '../manifest/decode-text';
 import { explainUnreadable, openInput } from '../open-input';
-import { peek } from '../peek';
 import type { Findings } from '../plan/findings';
 import { createExclusion, walkFolder, type Exclusion, type FoundSource } from './walk-folder';
 

@@ -1,8 +1,8 @@
 import type { Finding } from 'temporal-file-conversion/internal/batch/plan/findings';
 import type { PlannedBatch, RefusedCount } from 'temporal-file-conversion/internal/batch/plan/planned-batch';
 import type { AskedPair, AskPair } from 'temporal-file-conversion/internal/batch/plan/refuse-row';
-import { counted } from 'temporal-file-conversion/internal/batch/report/wording';
 import type { Refusal } from 'temporal-file-conversion/internal/shared/batch';
+import { counted } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
 import { capitalised, whyNot, withFormats } from '../formats/check';
 

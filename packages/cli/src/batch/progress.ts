@@ -1,5 +1,5 @@
-import { formatCount, formatDuration } from 'temporal-file-conversion/internal/batch/report/wording';
 import type { BatchState } from 'temporal-file-conversion/internal/shared/batch';
+import { formatCount, formatDuration } from 'temporal-file-conversion/internal/shared/wording';
 import type { Output } from '../output/output';
 
 const barCells = 24;

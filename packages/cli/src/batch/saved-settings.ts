@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { shellWord } from 'temporal-file-conversion/internal/batch/report/wording';
 import type { ConversionBatchInput } from 'temporal-file-conversion/internal/shared/batch';
 import {
   conversionModes,
@@ -9,6 +8,7 @@ import {
   onUnknownOutcomeChoices,
 } from 'temporal-file-conversion/internal/shared/choices';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
+import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import { makeFolder } from 'temporal-file-conversion/internal/storage/folders';
 import { replaceFile } from 'temporal-file-conversion/internal/storage/replace-file';
 import { z } from 'zod';

@@ -1,7 +1,7 @@
 import type { FindingList } from 'temporal-file-conversion/internal/batch/plan/findings';
 import type { PlannedBatch } from 'temporal-file-conversion/internal/batch/plan/planned-batch';
-import { counted, formatCount } from 'temporal-file-conversion/internal/batch/report/wording';
 import type { OnExisting } from 'temporal-file-conversion/internal/shared/job';
+import { counted, formatCount } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { fileSize, formatTable, printable } from '../output/text';

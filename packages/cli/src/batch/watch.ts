@@ -1,15 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { shellWord } from 'temporal-file-conversion/internal/batch/report/wording';
-import { BatchFailedError } from 'temporal-file-conversion/internal/client/batch-handle';
-import type { BatchHandle } from 'temporal-file-conversion/internal/client/batch-handle';
+import { BatchFailedError, type BatchHandle } from 'temporal-file-conversion/internal/client/batch-handle';
 import type { ConversionBatchResult } from 'temporal-file-conversion/internal/shared/batch';
+import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { aborted } from '../stack/parent-process';
 import type { StackInUse } from '../stack/stack-in-use';
 import { createStallReader } from '../waiting/explain-stall';
-import { StallNews } from '../waiting/stall';
-import type { Stall } from '../waiting/stall';
+import { StallNews, type Stall } from '../waiting/stall';
 import { BatchProgress, endedOf } from './progress';
 
 const askEveryMs = 1_000;

@@ -1,7 +1,6 @@
-import { hasJobs, restoreCredits } from 'temporal-file-conversion/internal/client/restore-credits';
+import { hasJobs, restoreCredits } from 'temporal-file-conversion/internal/client/operations/restore-credits';
 import type { CommandContext } from '../command-context';
-import { CommandError, exitCodes } from '../command-error';
-import type { ExitCode } from '../command-error';
+import { CommandError, exitCodes, type ExitCode } from '../command-error';
 import { embeddedApp } from '../config/schema';
 import { withTemporal } from '../stack/open-temporal';
 

@@ -4,11 +4,11 @@ import {
   rampVersion,
   readDeployment,
   setCurrentVersion,
-} from 'temporal-file-conversion/internal/client/deployment';
-import type { Deployment, DeploymentVersion } from 'temporal-file-conversion/internal/client/deployment';
+  type Deployment,
+  type DeploymentVersion,
+} from 'temporal-file-conversion/internal/client/operations/deployment';
 import type { CommandContext } from '../command-context';
-import { CommandError, exitCodes } from '../command-error';
-import type { ExitCode } from '../command-error';
+import { CommandError, exitCodes, type ExitCode } from '../command-error';
 import { formatTable } from '../output/text';
 import { withTemporal } from '../stack/open-temporal';
 

@@ -1,10 +1,8 @@
 import type { Format } from 'temporal-file-conversion/contract';
-import { ConversionApiError } from 'temporal-file-conversion/internal/api/errors';
+import { ConversionApiError } from 'temporal-file-conversion/internal/http/errors';
 import type { CommandContext } from '../command-context';
-import { CommandError, exitCodes } from '../command-error';
-import type { ExitCode } from '../command-error';
-import { embeddedFormats, nameOf, serviceFormats } from '../formats/lookup';
-import type { FormatLookup } from '../formats/lookup';
+import { CommandError, exitCodes, type ExitCode } from '../command-error';
+import { embeddedFormats, nameOf, serviceFormats, type FormatLookup } from '../formats/lookup';
 import { formatTable } from '../output/text';
 import { isEmbedded } from '../service/app-profiles';
 import { explainServiceFailure } from '../service/service-problem';

@@ -1,8 +1,10 @@
-import { readStepLimit, setStepLimit } from 'temporal-file-conversion/internal/client/step-limit';
-import type { StepLimit } from 'temporal-file-conversion/internal/client/step-limit';
+import {
+  readStepLimit,
+  setStepLimit,
+  type StepLimit,
+} from 'temporal-file-conversion/internal/client/operations/step-limit';
 import type { CommandContext } from '../command-context';
-import { exitCodes } from '../command-error';
-import type { ExitCode } from '../command-error';
+import { exitCodes, type ExitCode } from '../command-error';
 import { withTemporal } from '../stack/open-temporal';
 
 /** `fileconv limit show` */

@@ -1,15 +1,13 @@
 import {
   registerSearchAttributes,
   SearchAttributeRegistrationError,
-} from 'temporal-file-conversion/internal/client/register-search-attributes';
-import type { RegisteredSearchAttributes } from 'temporal-file-conversion/internal/client/register-search-attributes';
+  type RegisteredSearchAttributes,
+} from 'temporal-file-conversion/internal/client/operations/search-attributes';
 import { searchAttributeTypes } from 'temporal-file-conversion/internal/shared/search-attributes';
 import type { CommandContext } from '../command-context';
-import { CommandError, exitCodes } from '../command-error';
-import type { ExitCode } from '../command-error';
+import { CommandError, exitCodes, type ExitCode } from '../command-error';
 import { formatTable } from '../output/text';
-import { openTemporal } from '../stack/open-temporal';
-import type { OpenTemporal } from '../stack/open-temporal';
+import { openTemporal, type OpenTemporal } from '../stack/open-temporal';
 
 /** `fileconv namespace init`: registers what jobs are listed by. Typing it again changes nothing. */
 export async function namespaceInit(context: CommandContext): Promise<ExitCode> {

@@ -1,18 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { endpoints, lookUpErrorCode } from 'temporal-file-conversion/contract';
-import { createServiceAddress } from 'temporal-file-conversion/internal/api/address';
-import { findRefusal, parseJson } from 'temporal-file-conversion/internal/api/answer';
-import { frameData } from 'temporal-file-conversion/internal/api/multipart';
-import { createQuote } from 'temporal-file-conversion/internal/api/quote';
-import { readRateHeaders } from 'temporal-file-conversion/internal/api/rate-limit/headers';
-import type { RateHeaders } from 'temporal-file-conversion/internal/api/rate-limit/headers';
+import { createServiceAddress } from 'temporal-file-conversion/internal/http/address';
+import { findRefusal, parseJson } from 'temporal-file-conversion/internal/http/answer';
+import { frameData } from 'temporal-file-conversion/internal/http/multipart';
+import { createQuote } from 'temporal-file-conversion/internal/http/quote';
+import { readRateHeaders, type RateHeaders } from 'temporal-file-conversion/internal/http/rate-limit/headers';
 import { request } from 'undici';
 import type { CommandContext } from '../command-context';
-import { readProfile } from '../service/open-api';
-import type { ServiceProfile } from '../service/open-api';
+import { readProfile, type ServiceProfile } from '../service/open-api';
 import { explainServiceFailure } from '../service/service-problem';
-import { broken, compareClocks, ok, reasonOf, skipped } from './finding';
-import type { Finding } from './finding';
+import { broken, compareClocks, ok, reasonOf, skipped, type Finding } from './finding';
 
 const configShow = 'fileconv config show';
 

@@ -1,21 +1,18 @@
-import { isGrpcServiceError } from '@temporalio/client';
-import type { Client } from '@temporalio/client';
+import { isGrpcServiceError, type Client } from '@temporalio/client';
 import {
   findSearchAttributes,
   SearchAttributeRegistrationError,
-} from 'temporal-file-conversion/internal/client/register-search-attributes';
-import { readStepLimit } from 'temporal-file-conversion/internal/client/step-limit';
-import { readTaskQueue, serverClock } from 'temporal-file-conversion/internal/client/task-queue-workers';
+} from 'temporal-file-conversion/internal/client/operations/search-attributes';
+import { readStepLimit } from 'temporal-file-conversion/internal/client/operations/step-limit';
+import { readTaskQueue, serverClock } from 'temporal-file-conversion/internal/client/operations/task-queue-workers';
 import { DecryptionError } from 'temporal-file-conversion/internal/encryption/encryption-codec';
 import { conversionJobType } from 'temporal-file-conversion/internal/shared/names';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { whyUnheld } from '../commands/limit';
 import { readEncryptionKeys } from '../keys/encryption-settings';
-import { openTemporal } from '../stack/open-temporal';
-import type { OpenTemporal } from '../stack/open-temporal';
-import { broken, compareClocks, ok, reasonOf, skipped } from './finding';
-import type { Finding } from './finding';
+import { openTemporal, type OpenTemporal } from '../stack/open-temporal';
+import { broken, compareClocks, ok, reasonOf, skipped, type Finding } from './finding';
 
 const parts = ['namespace', 'search attributes', 'workers', 'clock beside Temporal'] as const;
 const encryptionPart = 'encryption';

@@ -1,13 +1,20 @@
 import type { KnownErrorCode } from 'temporal-file-conversion/contract';
-import { ConversionApiError } from 'temporal-file-conversion/internal/api/errors';
+import { ConversionApiError } from 'temporal-file-conversion/internal/http/errors';
 import { closestName } from 'temporal-file-conversion/internal/shared/closest-name';
 import type { CommandContext } from '../command-context';
 import { CommandError, interrupted, throwIfAny } from '../command-error';
 import type { ConvertInput } from '../convert/plan';
 import { isEmbedded } from '../service/app-profiles';
 import { explainServiceFailure, explainSilence } from '../service/service-problem';
-import { embeddedFormats, extensionFromName, nameOf, serviceFormats } from './lookup';
-import type { FormatLookup, FormatPair, PairProblem } from './lookup';
+import {
+  embeddedFormats,
+  extensionFromName,
+  nameOf,
+  serviceFormats,
+  type FormatLookup,
+  type FormatPair,
+  type PairProblem,
+} from './lookup';
 
 /** The extension of the results, after a check that every file converts, as far as that can be known. */
 export async function settleFormats(

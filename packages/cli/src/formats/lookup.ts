@@ -1,7 +1,7 @@
 import { describeFormat, FormatCatalog } from 'temporal-file-conversion-service/internal/engines/formats';
 import type { Format } from 'temporal-file-conversion/contract';
-import type { ConversionApi } from 'temporal-file-conversion/internal/api/conversion-api';
-import { ConversionApiError } from 'temporal-file-conversion/internal/api/errors';
+import type { ConversionApi } from 'temporal-file-conversion/internal/http/conversion-api';
+import { ConversionApiError } from 'temporal-file-conversion/internal/http/errors';
 
 /** A file and the target that is asked for. */
 export interface FormatPair {

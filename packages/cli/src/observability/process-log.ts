@@ -1,9 +1,8 @@
 import pino from 'pino';
 import type { Log, LogLevel } from 'temporal-file-conversion/internal/shared/log';
-import { printable } from 'temporal-file-conversion/internal/shared/printable';
+import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import { z } from 'zod';
-import { secretFields } from './secret-mask';
-import type { SecretMask } from './secret-mask';
+import { secretFields, type SecretMask } from './secret-mask';
 
 interface ProcessLogOptions {
   /** Which process it is: `worker`, `service` or `callbacks`. */

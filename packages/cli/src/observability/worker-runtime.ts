@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { MetricMeter } from '@temporalio/common';
 import { Runtime } from '@temporalio/worker';
-import { countOpenJobs, openStatuses } from 'temporal-file-conversion/internal/client/count-jobs';
+import { countOpenJobs, openStatuses } from 'temporal-file-conversion/internal/client/operations/count-jobs';
 import type { Log, LogLevel } from 'temporal-file-conversion/internal/shared/log';
 import { workerMetrics } from 'temporal-file-conversion/internal/shared/metrics';
 import { CommandError } from '../command-error';

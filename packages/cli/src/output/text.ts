@@ -1,6 +1,6 @@
-import { printable } from 'temporal-file-conversion/internal/shared/printable';
+import { printable } from 'temporal-file-conversion/internal/shared/wording';
 
-export { fileSize } from 'temporal-file-conversion/internal/shared/file-size';
+export { fileSize } from 'temporal-file-conversion/internal/shared/wording';
 export { printable };
 
 /** Several lines, each of them printable. */

@@ -1,4 +1,4 @@
-import { shownTime } from 'temporal-file-conversion/internal/shared/shown-time';
+import { shownTime } from 'temporal-file-conversion/internal/shared/wording';
 
 /**
  * A time for a person, local and in UTC (as in files and `--json`): `2026-11-21 10:25:18 (09:25:18 UTC)`. Only one where both are

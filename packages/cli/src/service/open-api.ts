@@ -1,5 +1,5 @@
-import { createConversionApi } from 'temporal-file-conversion/internal/api/client';
-import type { ConversionApi } from 'temporal-file-conversion/internal/api/conversion-api';
+import { createConversionApi } from 'temporal-file-conversion/internal/http/client';
+import type { ConversionApi } from 'temporal-file-conversion/internal/http/conversion-api';
 import type { AppProfile } from 'temporal-file-conversion/internal/plugin';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';

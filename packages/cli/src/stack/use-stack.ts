@@ -1,17 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { aliveWorkers } from 'temporal-file-conversion/internal/client/task-queue-workers';
+import { aliveWorkers } from 'temporal-file-conversion/internal/client/operations/task-queue-workers';
 import { requireStackAllowed, requireTemporalAllowed } from '../allowed-origins';
 import type { CommandContext } from '../command-context';
 import { interrupted } from '../command-error';
-import { temporalTarget } from '../config/temporal-connection';
-import type { TemporalTarget } from '../config/temporal-connection';
+import { temporalTarget, type TemporalTarget } from '../config/temporal-connection';
 import { TemporalServerError } from '../dev-server';
-import { connect } from './stack-in-use';
-import type { StackInUse } from './stack-in-use';
-import { readLiveStack } from './stack-record';
-import type { StackRecord } from './stack-record';
-import { startStack } from './start-stack';
-import type { Stack } from './start-stack';
+import { connect, type StackInUse } from './stack-in-use';
+import { readLiveStack, type StackRecord } from './stack-record';
+import { startStack, type Stack } from './start-stack';
 
 const lockRetryMs = 200;
 

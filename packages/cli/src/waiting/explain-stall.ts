@@ -1,9 +1,8 @@
 import type { Client } from '@temporalio/client';
-import { shellWord } from 'temporal-file-conversion/internal/batch/report/wording';
-import { readBatchWaiting } from 'temporal-file-conversion/internal/client/batch-waiting';
-import { inspectJob } from 'temporal-file-conversion/internal/client/inspect-job';
-import type { JobInspection } from 'temporal-file-conversion/internal/client/inspect-job';
+import { readBatchWaiting } from 'temporal-file-conversion/internal/client/operations/batch-waiting';
+import { inspectJob, type JobInspection } from 'temporal-file-conversion/internal/client/operations/inspect-job';
 import type { BatchState } from 'temporal-file-conversion/internal/shared/batch';
+import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
 import { temporalTarget } from '../config/temporal-connection';
 import { readStackHolder } from '../stack/stack-record';

@@ -1,4 +1,4 @@
-import type { Waiting, WaitReason } from 'temporal-file-conversion/internal/client/job-waiting';
+import type { Waiting, WaitReason } from 'temporal-file-conversion/internal/client/operations/job-waiting';
 import type { Output } from '../output/output';
 import { bothTimes } from '../output/times';
 

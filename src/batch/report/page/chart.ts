@@ -1,7 +1,6 @@
+import { counted, formatDuration } from '../../../shared/wording';
 import type { DurationBar } from '../durations';
-import { counted, formatDuration } from '../wording';
-import type { Markup } from './markup';
-import { html } from './markup';
+import { html, type Markup } from './markup';
 
 const second = 1_000;
 const minute = 60 * second;

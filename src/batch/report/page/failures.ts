@@ -1,8 +1,8 @@
 import { pathToFileURL } from 'node:url';
-import { commonFolder, splitPath } from '../paths';
+import { counted, formatCount } from '../../../shared/wording';
+import { commonFolder, splitPath } from '../../../storage/file-uri';
 import type { BatchReport, FailureGroup } from '../report';
 import { keptAdvice, nextCommand } from '../summary';
-import { counted, formatCount } from '../wording';
 import { itemTable, ownWords, type Item } from './items';
 import { html, Markup as M, type Markup } from './markup';
 

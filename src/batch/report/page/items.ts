@@ -1,8 +1,7 @@
-import { splitPath } from '../paths';
+import { formatCount, formatDuration } from '../../../shared/wording';
+import { splitPath } from '../../../storage/file-uri';
 import type { FailureGroup } from '../report';
-import { formatCount, formatDuration } from '../wording';
-import type { Markup } from './markup';
-import { html, Markup as M } from './markup';
+import { html, Markup as M, type Markup } from './markup';
 
 export type Item = FailureGroup['items'][number];
 

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
-import { fileSize } from '../../../shared/file-size';
+import { fileSize, counted, formatCount, formatDuration } from '../../../shared/wording';
+import { commonFolder } from '../../../storage/file-uri';
 import type { DurationBar } from '../durations';
-import { headlineOf, type Verdict } from '../headline';
-import { commonFolder } from '../paths';
 import type { BatchReport } from '../report';
-import { counted, formatCount, formatDuration } from '../wording';
+import { headlineOf, type Verdict } from '../summary';
 import { durationChart, shareBar } from './chart';
 import { failuresSection, warningsSection } from './failures';
 import { itemTable } from './items';

@@ -1,10 +1,9 @@
-import { shellWord } from 'temporal-file-conversion/internal/batch/report/wording';
 import type { BatchHandle } from 'temporal-file-conversion/internal/client/batch-handle';
 import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
+import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import { checkName } from '../../batch/settings';
 import type { CommandContext } from '../../command-context';
-import { CommandError, exitCodes } from '../../command-error';
-import type { ExitCode } from '../../command-error';
+import { CommandError, exitCodes, type ExitCode } from '../../command-error';
 import { withTemporal } from '../../stack/open-temporal';
 import { requireBatch } from './look';
 

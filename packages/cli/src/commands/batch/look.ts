@@ -1,22 +1,19 @@
 import type { Client } from '@temporalio/client';
-import { shellWord } from 'temporal-file-conversion/internal/batch/report/wording';
-import { isBatchRunning, listBatches } from 'temporal-file-conversion/internal/client/batch-status';
+import { isBatchRunning, listBatches } from 'temporal-file-conversion/internal/client/batch-handle';
 import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
 import { NoSuchScheduleError, SweepSchedules } from 'temporal-file-conversion/internal/client/sweep-schedules';
 import type { BatchState, ConversionBatchResult } from 'temporal-file-conversion/internal/shared/batch';
+import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import { progressText } from '../../batch/progress';
 import { checkName } from '../../batch/settings';
 import { explainBatchFailure } from '../../batch/watch';
 import type { CommandContext } from '../../command-context';
-import { CommandError, exitCodes } from '../../command-error';
-import type { ExitCode } from '../../command-error';
+import { CommandError, exitCodes, type ExitCode } from '../../command-error';
 import { formatTable, printable } from '../../output/text';
 import { timeCells, timeHeads } from '../../output/times';
-import { withTemporal } from '../../stack/open-temporal';
-import type { OpenTemporal } from '../../stack/open-temporal';
+import { withTemporal, type OpenTemporal } from '../../stack/open-temporal';
 import { createStallReader } from '../../waiting/explain-stall';
-import { stallJson, stallText } from '../../waiting/stall';
-import type { Stall } from '../../waiting/stall';
+import { stallJson, stallText, type Stall } from '../../waiting/stall';
 
 const maxListed = 100;
 

@@ -3,31 +3,28 @@ import { planBatch } from 'temporal-file-conversion/internal/batch/plan/plan-bat
 import type { PlannedBatch } from 'temporal-file-conversion/internal/batch/plan/planned-batch';
 import type { AskPair } from 'temporal-file-conversion/internal/batch/plan/refuse-row';
 import { NoEarlierRunError, replanFailed } from 'temporal-file-conversion/internal/batch/plan/replan-failed';
-import { counted, shellWord } from 'temporal-file-conversion/internal/batch/report/wording';
 import { estimateVcredits } from 'temporal-file-conversion/internal/batch/runs/estimate-vcredits';
-import { discardRun } from 'temporal-file-conversion/internal/batch/runs/run-folders';
-import type { BatchRun } from 'temporal-file-conversion/internal/batch/runs/run-folders';
-import { BatchRunningError } from 'temporal-file-conversion/internal/client/batch-handle';
-import type { BatchHandle } from 'temporal-file-conversion/internal/client/batch-handle';
+import { discardRun, type BatchRun } from 'temporal-file-conversion/internal/batch/runs/run-folders';
+import {
+  BatchRunningError,
+  isRefusedStart,
+  type BatchHandle,
+} from 'temporal-file-conversion/internal/client/batch-handle';
 import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
-import { isRefusedStart } from 'temporal-file-conversion/internal/client/batch-handle';
+import { counted, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import { askPairs, withRefused } from '../../batch/check-pairs';
-import { readSettings, saveSettings, tellUnheeded } from '../../batch/saved-settings';
-import type { JobSettings } from '../../batch/saved-settings';
-import { batchFolder, checkName, folderUri, settleBatch } from '../../batch/settings';
-import type { RunFlags } from '../../batch/settings';
+import { readSettings, saveSettings, tellUnheeded, type JobSettings } from '../../batch/saved-settings';
+import { batchFolder, checkName, folderUri, settleBatch, type RunFlags } from '../../batch/settings';
 import { refuseProblems, tellDryRun, tellWarnings } from '../../batch/tell-plan';
 import { watchBatch } from '../../batch/watch';
 import type { CommandContext } from '../../command-context';
-import { CommandError, exitCodes, interrupted } from '../../command-error';
-import type { ExitCode } from '../../command-error';
+import { CommandError, exitCodes, interrupted, type ExitCode } from '../../command-error';
 import { chosenPolicies } from '../../config/load-config';
 import { openTemporal } from '../../stack/open-temporal';
 import { untilAskedToEnd } from '../../stack/parent-process';
 import type { StackInUse } from '../../stack/stack-in-use';
 import { useStack } from '../../stack/use-stack';
-import { stallJson, stallText } from '../../waiting/stall';
-import type { Stall } from '../../waiting/stall';
+import { stallJson, stallText, type Stall } from '../../waiting/stall';
 import { requireBatch } from './look';
 
 interface Planning {

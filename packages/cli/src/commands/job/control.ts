@@ -1,10 +1,8 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import type { JobInspection } from 'temporal-file-conversion/internal/client/inspect-job';
-import { planRetry, runAgain } from 'temporal-file-conversion/internal/client/retry-job';
-import type { RetryPlan } from 'temporal-file-conversion/internal/client/retry-job';
+import type { JobInspection } from 'temporal-file-conversion/internal/client/operations/inspect-job';
+import { planRetry, runAgain, type RetryPlan } from 'temporal-file-conversion/internal/client/operations/retry-job';
 import type { CommandContext } from '../../command-context';
-import { CommandError, exitCodes } from '../../command-error';
-import type { ExitCode } from '../../command-error';
+import { CommandError, exitCodes, type ExitCode } from '../../command-error';
 import { typed, withJob } from './open-job';
 
 /** `fileconv job cancel`: asks a job to stop; it leaves no temporary file. Exit code 1 when it had ended otherwise before. */

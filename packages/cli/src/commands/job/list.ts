@@ -1,18 +1,23 @@
-import { countJobs } from 'temporal-file-conversion/internal/client/count-jobs';
-import type { CountedBy, JobCounts, JobGroup } from 'temporal-file-conversion/internal/client/count-jobs';
-import { SearchAttributesMissingError } from 'temporal-file-conversion/internal/client/job-query';
-import type { JobFilter } from 'temporal-file-conversion/internal/client/job-query';
-import { listJobs } from 'temporal-file-conversion/internal/client/list-jobs';
-import type { JobList, ListedJob } from 'temporal-file-conversion/internal/client/list-jobs';
-import { possiblyChargedTwiceCode } from 'temporal-file-conversion/internal/shared/search-attributes';
-import type { ListedStatus } from 'temporal-file-conversion/internal/shared/search-attributes';
+import {
+  countJobs,
+  type CountedBy,
+  type JobCounts,
+  type JobGroup,
+} from 'temporal-file-conversion/internal/client/operations/count-jobs';
+import {
+  SearchAttributesMissingError,
+  type JobFilter,
+} from 'temporal-file-conversion/internal/client/operations/job-query';
+import { listJobs, type JobList, type ListedJob } from 'temporal-file-conversion/internal/client/operations/list-jobs';
+import {
+  possiblyChargedTwiceCode,
+  type ListedStatus,
+} from 'temporal-file-conversion/internal/shared/search-attributes';
 import type { CommandContext } from '../../command-context';
-import { CommandError, exitCodes } from '../../command-error';
-import type { ExitCode } from '../../command-error';
+import { CommandError, exitCodes, type ExitCode } from '../../command-error';
 import { formatTable, printable } from '../../output/text';
 import { timeCells, timeHeads } from '../../output/times';
-import { withTemporal } from '../../stack/open-temporal';
-import type { OpenTemporal } from '../../stack/open-temporal';
+import { withTemporal, type OpenTemporal } from '../../stack/open-temporal';
 
 /** `fileconv job list`: the newest jobs that fit. */
 export async function jobList(context: CommandContext, filter: FilterFlags, limit: number): Promise<ExitCode> {

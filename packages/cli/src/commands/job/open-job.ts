@@ -1,10 +1,12 @@
 import { WorkflowNotFoundError } from '@temporalio/common';
-import { inspectJob, NotAConversionJobError } from 'temporal-file-conversion/internal/client/inspect-job';
-import type { JobInspection } from 'temporal-file-conversion/internal/client/inspect-job';
+import {
+  inspectJob,
+  NotAConversionJobError,
+  type JobInspection,
+} from 'temporal-file-conversion/internal/client/operations/inspect-job';
 import type { CommandContext } from '../../command-context';
 import { CommandError } from '../../command-error';
-import { openTemporal } from '../../stack/open-temporal';
-import type { OpenTemporal } from '../../stack/open-temporal';
+import { openTemporal, type OpenTemporal } from '../../stack/open-temporal';
 
 /**
  * Runs a command about one job, with what is known of it. The connection is closed afterwards.

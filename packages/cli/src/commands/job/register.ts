@@ -1,6 +1,5 @@
-import { InvalidArgumentError, Option } from 'commander';
-import type { Command } from 'commander';
-import type { CountedBy } from 'temporal-file-conversion/internal/client/count-jobs';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import type { CountedBy } from 'temporal-file-conversion/internal/client/operations/count-jobs';
 import type { CommandTools, CommonOptions } from '../../command-context';
 import { pointInTime } from '../arguments';
 import type { FilterFlags } from './list';

@@ -1,17 +1,15 @@
-import { formatDuration } from 'temporal-file-conversion/internal/batch/report/wording';
-import type { JobInspection } from 'temporal-file-conversion/internal/client/inspect-job';
-import type { Waiting } from 'temporal-file-conversion/internal/client/job-waiting';
-import { planRetry } from 'temporal-file-conversion/internal/client/retry-job';
+import type { JobInspection } from 'temporal-file-conversion/internal/client/operations/inspect-job';
+import type { Waiting } from 'temporal-file-conversion/internal/client/operations/job-waiting';
+import { planRetry } from 'temporal-file-conversion/internal/client/operations/retry-job';
 import type { TimelineEntry } from 'temporal-file-conversion/internal/history/job-history';
+import { formatDuration } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../../command-context';
-import { exitCodes } from '../../command-error';
-import type { ExitCode } from '../../command-error';
+import { exitCodes, type ExitCode } from '../../command-error';
 import { fileSize, formatTable, printable } from '../../output/text';
 import { bothTimes, timeCells, timeHeads } from '../../output/times';
 import type { OpenTemporal } from '../../stack/open-temporal';
 import { nextStep } from '../../waiting/explain-stall';
-import { untilText } from '../../waiting/stall';
-import type { NextStep } from '../../waiting/stall';
+import { untilText, type NextStep } from '../../waiting/stall';
 import { typed, uiLink, withJob } from './open-job';
 
 /** `fileconv job show`: what a job did, what it waits for, and what to type next. Needs no worker. */

@@ -1,4 +1,4 @@
-import { packageVersion } from 'temporal-file-conversion/internal/api/package-version';
+import { packageVersion } from 'temporal-file-conversion/internal/http/package-version';
 import { CommandError } from '../../command-error';
 import type { Environment } from '../../config/layers';
 import type { Tracing } from './start-tracing';

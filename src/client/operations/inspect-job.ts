@@ -1,0 +1,194 @@
+import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
+import { readJobHistory, type JobHistory, type TimelineEntry } from '../../history/job-history';
+import type { Charge } from '../../shared/charge';
+import {
+  jobSummary,
+  type ConversionFailureDetails,
+  type ConversionJobState,
+  type JobPhase,
+  type OutputFile,
+} from '../../shared/job';
+import { activityNames, conversionJobType, conversionStateQuery } from '../../shared/names';
+import { searchAttributes } from '../../shared/search-attributes';
+import { waitingOf, type Waiting } from './job-waiting';
+import { readPendingStep, type PendingStep } from './pending-step';
+import { aliveWorkers } from './task-queue-workers';
+
+type JobStatus = 'running' | 'completed' | 'failed' | 'cancelled' | 'terminated' | 'timedOut';
+
+/** Everything that an on-call engineer needs about one job. Times are milliseconds since the epoch. */
+export interface JobInspection {
+  workflowId: string;
+  runId: string;
+  summary: string;
+  app: string;
+  taskQueue: string;
+  batchId?: string;
+  status: JobStatus;
+  /** Present while the job runs. */
+  phase?: JobPhase;
+  /** Start of the current phase, or the end of the job. */
+  since: number;
+  startedAt: number;
+  endedAt?: number;
+  /** What a running job waits for: completes "waits for". */
+  waitsFor?: string;
+  /** The same, with the reason and the time limit. */
+  waiting?: Waiting;
+  pending?: PendingStep;
+  /** Whether a worker answers for a running job; without one, everything here comes from the history. */
+  worker?: 'answers' | 'silent' | 'none';
+  timeline: TimelineEntry[];
+  taskId?: string;
+  requests: number;
+  vcredits?: number;
+  /** What the service may have charged for the job. */
+  charge: Charge;
+  possiblyChargedTwice: boolean;
+  output?: OutputFile;
+  error?: { code: string; message: string };
+  history: JobHistory;
+}
+
+export class NotAConversionJobError extends Error {
+  override readonly name = 'NotAConversionJobError';
+  constructor(
+    readonly workflowId: string,
+    readonly workflowType: string,
+  ) {
+    super(`${workflowId} is no conversion job but a workflow of type ${workflowType}`);
+  }
+}
+
+const queryTimeoutMs = 3_000;
+
+/**
+ * Reads a job from its history, its pending activity and, when a worker is alive, a query.
+ * @throws WorkflowNotFoundError, NotAConversionJobError
+ */
+export async function inspectJob(client: Client, workflowId: string, runId?: string): Promise<JobInspection> {
+  const { description, history } = await readJob(client, workflowId, runId);
+  const status = statusOf(description);
+  const isRunning = status === 'running';
+  const pending = isRunning ? readPendingStep(description) : undefined;
+  const answer = isRunning ? await askWorker(client, description) : undefined;
+  const state = answer?.state;
+  const stand = isRunning ? standOf(history, pending, description.startTime.getTime()) : undefined;
+  const waiting = isRunning ? waitingOf({ history, description, pending, worker: answer?.worker }) : undefined;
+  const { result, failure, task } = history;
+  const details = failure?.details as Partial<ConversionFailureDetails> | undefined;
+  const taskId = result?.taskId ?? state?.taskId ?? task?.taskId ?? details?.taskId;
+  const vcredits = result?.vcredits ?? task?.vcredits;
+  const endedAt = description.closeTime?.getTime();
+  const startedAt = description.startTime.getTime();
+  const batchId = description.typedSearchAttributes.get(searchAttributes.batchId);
+  return {
+    workflowId,
+    runId: description.runId,
+    summary: (await description.staticSummary()) ?? jobSummary(history.input),
+    app: history.input.app,
+    taskQueue: description.taskQueue,
+    ...(batchId !== undefined && { batchId }),
+    status,
+    ...(stand && { phase: state?.phase ?? stand.phase }),
+    ...(waiting && { waitsFor: waiting.waitsFor, waiting }),
+    since: endedAt ?? state?.since ?? stand?.since ?? startedAt,
+    startedAt,
+    ...(endedAt !== undefined && { endedAt }),
+    ...(pending && { pending }),
+    ...(answer && { worker: answer.worker }),
+    timeline: history.timeline,
+    ...(taskId !== undefined && { taskId }),
+    requests: result?.requests ?? history.requests,
+    ...(vcredits !== undefined && { vcredits }),
+    charge: history.charge.charge,
+    possiblyChargedTwice:
+      result?.possiblyChargedTwice ??
+      state?.possiblyChargedTwice ??
+      details?.possiblyChargedTwice ??
+      history.charge.possiblyChargedTwice === true,
+    ...(result?.output && { output: result.output }),
+    ...(failure && { error: { code: failure.code, message: failure.message } }),
+    history,
+  };
+}
+
+async function readJob(client: Client, workflowId: string, runId?: string) {
+  const description = await client.workflow.getHandle(workflowId, runId).describe();
+  if (description.type !== conversionJobType) throw new NotAConversionJobError(workflowId, description.type);
+  // By run id, because another run may have started meanwhile.
+  const { events } = await client.workflow.getHandle(workflowId, description.runId).fetchHistory();
+  return { description, history: await readJobHistory(events, client.options.loadedDataConverter) };
+}
+
+/**
+ * What a job waits for, and its app; undefined when it has ended. Queries no worker.
+ * @throws WorkflowNotFoundError, NotAConversionJobError
+ */
+export async function readJobWaiting(
+  client: Client,
+  workflowId: string,
+): Promise<{ app: string; waiting: Waiting; since: number } | undefined> {
+  const { description, history } = await readJob(client, workflowId);
+  if (statusOf(description) !== 'running') return undefined;
+  const pending = readPendingStep(description);
+  return {
+    app: history.input.app,
+    waiting: waitingOf({ history, description, pending, worker: undefined }),
+    since: standOf(history, pending, description.startTime.getTime()).since,
+  };
+}
+
+async function askWorker(
+  client: Client,
+  { workflowId, runId, taskQueue }: WorkflowExecutionDescription,
+): Promise<{ worker: NonNullable<JobInspection['worker']>; state?: ConversionJobState }> {
+  if ((await aliveWorkers(client, taskQueue)).length === 0) return { worker: 'none' };
+  try {
+    const state = await client.withDeadline(Date.now() + queryTimeoutMs, () =>
+      client.workflow.getHandle(workflowId, runId).query<ConversionJobState>(conversionStateQuery),
+    );
+    return { worker: 'answers', state };
+  } catch {
+    return { worker: 'silent' };
+  }
+}
+
+/** Phase of a running job, derived from its history alone. */
+function standOf(
+  { lastStep, input }: JobHistory,
+  pending: PendingStep | undefined,
+  startedAt: number,
+): { phase: JobPhase; since: number } {
+  if (!lastStep) return { phase: 'uri' in input.source ? 'uploading' : 'submitting', since: startedAt };
+  const { activity, entry, failure, hasCallback } = lastStep;
+  const since = entry.endedAt ?? entry.at;
+  if (pending) return { phase: phaseOf(entry.what), since: entry.at };
+  if (failure?.reaction === 'awaitCredits') return { phase: 'awaitingCredits', since };
+  if (failure?.reaction === 'outcomeUnknown' && hasCallback) return { phase: 'submitting', since };
+  if (activity === activityNames.convertFile && entry.outcome === 'done') return { phase: 'converting', since };
+  return { phase: phaseOf(entry.what), since };
+}
+
+function phaseOf(what: string): JobPhase {
+  const phases: readonly JobPhase[] = ['uploading', 'submitting', 'awaitingCredits', 'converting', 'downloading'];
+  return phases.find((phase) => phase === what) ?? 'downloading';
+}
+
+function statusOf({ status }: WorkflowExecutionDescription): JobStatus {
+  switch (status.name) {
+    case 'RUNNING':
+    case 'PAUSED':
+      return 'running';
+    case 'COMPLETED':
+      return 'completed';
+    case 'CANCELLED':
+      return 'cancelled';
+    case 'TERMINATED':
+      return 'terminated';
+    case 'TIMED_OUT':
+      return 'timedOut';
+    default:
+      return 'failed';
+  }
+}

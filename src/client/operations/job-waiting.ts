@@ -1,0 +1,172 @@
+import type { WorkflowExecutionDescription } from '@temporalio/client';
+import { msToNumber } from '@temporalio/common/lib/time';
+import { lookUpErrorCode } from '../../contract/error-codes';
+import type { JobHistory } from '../../history/job-history';
+import { failureCodes } from '../../shared/activities';
+import { activityNames } from '../../shared/names';
+import { defaultPolicies } from '../../shared/policies';
+import type { PendingStep } from './pending-step';
+
+/** Why a job or a batch makes no progress. The values are part of `--json` and never change. */
+export type WaitReason =
+  /** No worker is alive, or none answers. */
+  | 'worker'
+  | 'paused'
+  | 'credits'
+  | 'rateLimit'
+  | 'room'
+  /** The workers that tried do not see the folder that the upload's worker saw. */
+  | 'sharedFolder'
+  /** The service is unreachable, or reports an internal error. */
+  | 'service'
+  /** The service rejects the account for now. */
+  | 'account'
+  | 'appProfile'
+  /** An operator has to do what the failure says. */
+  | 'attention'
+  /** Normal: the service is converting. */
+  | 'conversion'
+  | 'callback'
+  /** All workers are busy, or a limit throttles them. */
+  | 'slot'
+  /** An attempt is in progress. */
+  | 'attempt'
+  /** A step has failed, and will be retried. */
+  | 'retry';
+
+export interface Waiting {
+  reason: WaitReason;
+  /** Completes "waits for". */
+  waitsFor: string;
+  /** The last failure's message, or what the current attempt waits for. */
+  because?: string;
+  /** Time of the next attempt, or of the deadline, in milliseconds since the epoch. */
+  until?: number;
+}
+
+/** Codes with a specific reason; the others follow the class in the error table. */
+const reasonOfCode: Readonly<Record<string, WaitReason>> = {
+  [failureCodes.notFinished]: 'conversion',
+  RATE_LIMIT_WAIT: 'rateLimit',
+  SERVICE_UNREACHABLE: 'service',
+  CONNECTION_LOST: 'service',
+  REQUEST_TIMEOUT: 'service',
+  REQUEST_ABORTED: 'service',
+  UNREADABLE_RESPONSE: 'service',
+  DESTINATION_FULL: 'room',
+  DESTINATION_NOT_SHARED: 'sharedFolder',
+  UNKNOWN_APP: 'appProfile',
+};
+
+/** What the service has not done yet, by current step. */
+const unanswered: Readonly<Record<string, string>> = {
+  uploading: 'The service has not answered yet.',
+  submitting: 'The service has not answered yet.',
+  converting: 'The service has not answered yet.',
+  downloading: 'The service has not sent the whole result yet.',
+};
+
+/** What a running job waits for, from everything that Temporal knows. */
+export function waitingOf({
+  history,
+  description,
+  pending,
+  worker,
+}: {
+  history: Pick<JobHistory, 'lastStep' | 'input'>;
+  description: Pick<WorkflowExecutionDescription, 'status' | 'taskQueue'>;
+  pending: PendingStep | undefined;
+  /** Absent: not checked. */
+  worker: 'answers' | 'silent' | 'none' | undefined;
+}): Waiting {
+  const { app } = history.input;
+  if (description.status.name === 'PAUSED' || pending?.isPaused === true) {
+    return { reason: 'paused', waitsFor: 'somebody who unpauses it in Temporal' };
+  }
+  if (worker === 'none' || worker === 'silent') return withoutWorker(worker, description.taskQueue);
+  if (!history.lastStep) return { reason: 'slot', waitsFor: 'a worker that takes it for the first time' };
+  if (pending) return waitingOfStep(pending, app);
+  const { activity, entry, failure, hasCallback } = history.lastStep;
+  if (failure?.reaction === 'awaitCredits') return { reason: 'credits', waitsFor: `vCredits of app ${app}` };
+  if (failure?.reaction === 'outcomeUnknown' && hasCallback) {
+    const wait = history.input.policies?.unknownOutcomeWait ?? defaultPolicies.unknownOutcomeWait;
+    return {
+      reason: 'callback',
+      waitsFor: 'the callback that tells whether the submit with an unknown outcome ran',
+      ...(entry.endedAt !== undefined && { until: entry.endedAt + msToNumber(wait) }),
+    };
+  }
+  if (activity === activityNames.convertFile && entry.outcome === 'done') {
+    return { reason: 'callback', waitsFor: "the service's callback, or the time to poll" };
+  }
+  return { reason: 'attempt', waitsFor: 'a worker that goes on, or the pause before the next submit' };
+}
+
+export function withoutWorker(worker: 'silent' | 'none', taskQueue: string): Waiting {
+  const why = worker === 'none' ? `none polls task queue ${taskQueue}` : `none answers on task queue ${taskQueue}`;
+  return { reason: 'worker', waitsFor: `a worker: ${why}` };
+}
+
+function waitingOfStep(pending: PendingStep, app: string): Waiting {
+  const { step, underWay, nextAttemptAt, lastFailure, lastFailureType: code } = pending;
+  // A timeout has no code.
+  if (code === undefined && (underWay || lastFailure === undefined)) {
+    if (underWay) {
+      const because = unanswered[step];
+      return {
+        reason: 'attempt',
+        waitsFor: `the attempt under way (${step})`,
+        ...(because !== undefined && { because }),
+      };
+    }
+    return { reason: 'slot', waitsFor: `a worker that is free (${step})` };
+  }
+  const reason = code === undefined ? 'retry' : reasonOf(code);
+  const isExpected = reason === 'conversion' || reason === 'credits' || reason === 'rateLimit';
+  return {
+    reason,
+    waitsFor: waitText(reason, { app, step }),
+    ...(lastFailure !== undefined && !isExpected && { because: lastFailure }),
+    ...(nextAttemptAt !== undefined && { until: nextAttemptAt }),
+  };
+}
+
+function reasonOf(code: string): WaitReason {
+  const known = reasonOfCode[code];
+  if (known) return known;
+  switch (lookUpErrorCode(code)?.class) {
+    case 'credits':
+      return 'credits';
+    case 'rate':
+      return 'rateLimit';
+    case 'account':
+      return 'account';
+    case 'server':
+      return 'service';
+    default:
+      return /^HTTP_5\d\d$/.test(code) ? 'service' : 'retry';
+  }
+}
+
+function waitText(reason: WaitReason, { app, step }: { app: string; step: string }): string {
+  switch (reason) {
+    case 'credits':
+      return `vCredits of app ${app}`;
+    case 'rateLimit':
+      return `the rate limit of app ${app}`;
+    case 'service':
+      return `the conversion service of app ${app}`;
+    case 'account':
+      return `the account of app ${app} to be accepted`;
+    case 'appProfile':
+      return `a worker that knows the app profile ${app}`;
+    case 'room':
+      return 'room at the destination';
+    case 'sharedFolder':
+      return "a worker that sees the destination's folder";
+    case 'conversion':
+      return 'the service to finish the conversion';
+    default:
+      return `the next attempt (${step})`;
+  }
+}

@@ -1,0 +1,65 @@
+import type { Client } from '@temporalio/client';
+import { decideRepetition, type EarlierRuns } from '../../shared/charge';
+import type { OnUnknownOutcome } from '../../shared/job';
+import type { ConversionHandle } from '../conversion-handle';
+import { FileConversionClient } from '../file-conversion-client';
+import type { JobInspection } from './inspect-job';
+
+/** How a job that ended without a file can run again; see docs/repetition.md. */
+export type RetryPlan =
+  /** Waits for the existing task and downloads its result. Submits only if that task failed, which is free. */
+  | { kind: 'fetch'; taskId: string; earlier: EarlierRuns }
+  /** From the start. `isMarked`: an earlier submit was or may have been charged, and the result will say so. */
+  | { kind: 'convert'; isMarked: boolean; earlier: EarlierRuns }
+  /** An earlier submit may have been charged, so another needs an explicit request. */
+  | { kind: 'keep'; why: string }
+  | { kind: 'none'; why: string };
+
+/**
+ * Decides what is safe from the history of the job's last run. Without `resubmit`, nothing that may have been charged
+ * is converted again, whatever the job's policy: an operator can check first.
+ */
+export function planRetry(
+  { status, history, workflowId }: JobInspection,
+  { resubmit = false }: { resubmit?: boolean } = {},
+): RetryPlan {
+  if (status === 'running') return { kind: 'none', why: `job ${workflowId} still runs` };
+  if (status === 'completed') return { kind: 'none', why: `job ${workflowId} has completed` };
+  const { charge: earlier } = history;
+  const onUnknownOutcome: OnUnknownOutcome = 'fail';
+  // If the file has changed, `resubmit` means that the new one is wanted.
+  const repetition = decideRepetition(earlier, { onUnknownOutcome, isSameContent: true, resubmit });
+  switch (repetition.kind) {
+    case 'fetch':
+      return { ...repetition, earlier };
+    case 'convert':
+      return { ...repetition, earlier: withoutTask(earlier) };
+    case 'keep':
+      return {
+        kind: 'keep',
+        why: 'its last submit has an unknown outcome: the conversion may have run and may have been charged',
+      };
+  }
+}
+
+/** Keeps the charge, but drops the task, so that the new run does not wait for it. */
+function withoutTask({ charge, possiblyChargedTwice }: EarlierRuns): EarlierRuns {
+  return {
+    charge: charge === 'yes' ? 'maybe' : charge,
+    ...(possiblyChargedTwice && { possiblyChargedTwice }),
+  };
+}
+
+/** Starts a new run of the job, with the same id and the record of its earlier runs. */
+export function runAgain(
+  client: Client,
+  { workflowId, taskQueue, batchId, history }: JobInspection,
+  { kind, earlier }: Extract<RetryPlan, { kind: 'fetch' | 'convert' }>,
+): Promise<ConversionHandle> {
+  const conversions = new FileConversionClient({ client, taskQueue });
+  const { policies, ...input } = history.input;
+  // If the service has lost the task, paying again needs an explicit request.
+  const decided = kind === 'fetch' ? { ...policies, onUnknownOutcome: 'fail' as const } : policies;
+  const request = { ...input, ...(decided && { policies: decided }), earlier };
+  return conversions.start(request, { workflowId, ...(batchId !== undefined && { batchId }) });
+}

@@ -1,0 +1,115 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { taskResponseSchema, type Endpoint, type TaskResponse } from '../contract/endpoints';
+import { lookUpErrorCode } from '../contract/error-codes';
+import { parseHours } from '../contract/retry-after';
+import { findDocumentError, type DocumentError } from './document-error';
+import { ConversionApiError } from './errors';
+import type { Quote } from './quote';
+import { readRetryAfter } from './rate-limit/headers';
+
+interface RawAnswer {
+  readonly endpoint: Endpoint;
+  readonly httpStatus: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+export interface ReadAnswer extends TaskResponse {
+  /** The response it was read from, to report what is missing. */
+  readonly raw: RawAnswer;
+}
+
+/** Reads the task response (section "Task response body"). Throws if it holds an error or has another shape. */
+export function readAnswer(answer: RawAnswer, quote: Quote): ReadAnswer {
+  const json = parseJson(answer.text);
+  const refusal = findRefusal(answer, json, quote);
+  if (refusal) throw refusal;
+  const parsed = taskResponseSchema.safeParse(json);
+  if (parsed.success) return { ...parsed.data, raw: answer };
+  throw unreadable(answer, quote, parsed.error);
+}
+
+/** The error that a response stands for, by its body or status; undefined for a success of any shape. */
+export function findRefusal(answer: RawAnswer, json: unknown, quote: Quote): ConversionApiError | undefined {
+  const { endpoint, httpStatus, headers } = answer;
+  const documented = findDocumentError(json);
+  const retryAfterSeconds = httpStatus === 429 || httpStatus === 503 ? readRetryAfter(headers) : undefined;
+  if (documented) {
+    const task = taskResponseSchema.safeParse(json).data ?? {};
+    const taskId = openTask(task);
+    const code = quote(documented.code);
+    return new ConversionApiError({
+      code,
+      message: `${endpoint}: the service answered ${code} (HTTP ${httpStatus}): ${quote(documented.message) || 'no explanation'}`,
+      endpoint,
+      httpStatus,
+      mayHaveExecuted: taskId !== undefined || mayHaveExecuted(documented, httpStatus, task),
+      taskId,
+      retryAfterSeconds:
+        retryAfterSeconds ?? (code === 'FREE_APP_LIMITED' ? parseHours(documented.message) : undefined),
+    });
+  }
+  if (httpStatus >= 200 && httpStatus < 300) return undefined;
+  return new ConversionApiError({
+    // A gateway's own 429 means the same as the document's: nothing was executed, retry later.
+    code: httpStatus === 429 ? 'TOO_MANY_REQUESTS' : `HTTP_${httpStatus}`,
+    message: `${endpoint}: HTTP ${httpStatus} without an error of the document's shape${excerpt(answer, quote)}`,
+    endpoint,
+    httpStatus,
+    mayHaveExecuted: httpStatus !== 429,
+    retryAfterSeconds,
+  });
+}
+
+/** The error for a response that is a success by its status but cannot be used. */
+export function unreadable(answer: RawAnswer, quote: Quote, cause?: unknown): ConversionApiError {
+  return new ConversionApiError({
+    code: 'UNREADABLE_RESPONSE',
+    message: `${answer.endpoint}: HTTP ${answer.httpStatus}, but the answer is not of the document's shape${excerpt(answer, quote)}`,
+    endpoint: answer.endpoint,
+    httpStatus: answer.httpStatus,
+    mayHaveExecuted: true,
+    cause,
+  });
+}
+
+export function parseJson(text: string): unknown {
+  try {
+    // Some servers send a byte order mark, which JSON does not allow.
+    const value: unknown = JSON.parse(text.replace(/^\ufeff/, ''));
+    return value;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Whether the task may have run despite the error. A completed entity settles it: the task is over, and a failed task
+ * is not charged. Otherwise the code's row decides; an unlisted code with a 5xx status leaves it open.
+ */
+function mayHaveExecuted(error: DocumentError, httpStatus: number, task: TaskResponse): boolean {
+  if (httpStatus === 429 || task.entity?.status === 'completed') return false;
+  const row = lookUpErrorCode(error.code);
+  return row ? !row.provesNothingRan : httpStatus >= 500;
+}
+
+/** The id of a task that was answered with an error but is not over, was charged or succeeded. */
+function openTask({ entity, result }: TaskResponse): string | undefined {
+  if (!entity?.id) return undefined;
+  const isRunning = entity.status === 'running' || entity.status === 'hold';
+  const isCharged = (entity.vcredits ?? 0) > 0 || result?.output?.['status'] === 'successful';
+  return isRunning || isCharged ? entity.id : undefined;
+}
+
+function excerpt({ headers, text, httpStatus }: RawAnswer, quote: Quote): string {
+  if (httpStatus >= 300 && httpStatus < 400) {
+    return `; it points elsewhere (${quote(originOf(headers.location))}), so the base URL is not the service's own`;
+  }
+  const type = headers['content-type'] ?? 'no content type';
+  return text === '' ? ' (empty body)' : ` (${quote(type)}): ${quote(text).slice(0, 200)}`;
+}
+
+/** Only the origin: the rest of a redirect's target may hold a signature. */
+function originOf(location: string | undefined): string {
+  return location !== undefined && URL.canParse(location) ? new URL(location).origin : 'another path';
+}

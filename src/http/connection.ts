@@ -1,0 +1,314 @@
+import type { Readable } from 'node:stream';
+import { Agent } from 'undici';
+import type { Endpoint, RequestData } from '../contract/endpoints';
+import { createServiceAddress, type ServiceAddress } from './address';
+import { readAnswer, type ReadAnswer } from './answer';
+import type { ApiTimeouts, ConversionApiOptions, RequestTurn, RequestObserver } from './conversion-api';
+import { type ClientErrorCode, ConversionApiError, isClientErrorCode } from './errors';
+import { exchange, type ExchangeAnswer, type ExchangeRequest } from './exchange';
+import { frameData } from './multipart';
+import { packageVersion } from './package-version';
+import { createQuote, type Quote } from './quote';
+import { readRateHeaders } from './rate-limit/headers';
+import { type Permit, RateGate, TurnedAway, type Turn } from './rate-limit/rate-gate';
+import { beginRequestSpan, type RequestTracer } from './request-spans';
+
+/** A request to one of the service's own URLs. */
+interface Posting {
+  readonly endpoint: Endpoint;
+  /** Default: the endpoint's URL. */
+  readonly url?: URL;
+  readonly contentType: string;
+  readonly body: Buffer | Readable;
+  /** Required for a streamed body. */
+  readonly contentLength?: number;
+  /** Default: `timeouts.headersMs`. */
+  readonly headersTimeoutMs?: number | undefined;
+  /** From dispatch to the last byte of the response, but no later than `turn.answerByMs`. Default: no limit. */
+  readonly wholeTimeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly turn?: RequestTurn | undefined;
+}
+
+const userAgent = `temporal-file-conversion/${packageVersion()}`;
+
+const defaultTimeouts: ApiTimeouts = { connectMs: 10_000, headersMs: 60_000, bodyMs: 60_000, stallMs: 60_000 };
+
+/** The largest JSON response that is read; the longest known, a list of formats, takes about 100 KiB. */
+const maxAnswerBytes = 16 * 1024 * 1024;
+/** Longer delays overflow Node's timers. */
+const longestTimerMs = 2 ** 31 - 1;
+/** An error page is only quoted from. */
+const maxRefusalBytes = 64 * 1024;
+
+export class ServiceConnection {
+  readonly appId: string;
+  readonly address: ServiceAddress;
+  readonly timeouts: ApiTimeouts;
+  readonly quote: Quote;
+  readonly #readToken: () => string;
+  readonly #agent: Agent;
+  readonly #gate: RateGate;
+  readonly observer: RequestObserver | undefined;
+  readonly #tracer: RequestTracer | undefined;
+  /** Requests between the call and their first byte. */
+  readonly #preparing = new Set<Promise<Permit>>();
+  #underWay = 0;
+  #closing: Promise<void> | undefined;
+
+  constructor({ baseUrl, appId, token, timeouts, rateMemory, observer, tracer }: ConversionApiOptions) {
+    this.observer = observer;
+    this.#tracer = tracer;
+    this.#gate = new RateGate({ memory: rateMemory });
+    this.appId = appId;
+    this.address = createServiceAddress(baseUrl);
+    this.timeouts = { ...defaultTimeouts, ...timeouts };
+    const readToken = typeof token === 'string' ? () => token : token;
+    this.#readToken = () => readToken().trim();
+    this.quote = createQuote(this.#readToken);
+    this.#agent = new Agent({
+      // One request at a time per connection, so that a failure belongs to exactly one request.
+      pipelining: 1,
+      connect: { timeout: this.timeouts.connectMs },
+    });
+  }
+
+  /** Sends a request without a file and reads its JSON response, all within one time limit. */
+  async call(
+    endpoint: Endpoint,
+    data: Omit<RequestData, 'app'>,
+    { answersWhenDone = false, ...options }: Pick<Posting, 'signal' | 'turn'> & { answersWhenDone?: boolean },
+  ): Promise<ReadAnswer> {
+    const frame = frameData({ app: this.appId, ...data });
+    const limits =
+      answersWhenDone && options.turn?.answerByMs !== undefined
+        ? { headersTimeoutMs: 0, wholeTimeoutMs: Infinity }
+        : { wholeTimeoutMs: wholeTimeoutOf(this.timeouts) };
+    return this.readTaskResponse(endpoint, await this.post({ endpoint, ...frame, ...limits, ...options }));
+  }
+
+  async post({
+    endpoint,
+    url,
+    contentType,
+    contentLength,
+    body,
+    headersTimeoutMs,
+    wholeTimeoutMs,
+    signal,
+    turn,
+  }: Posting): Promise<ExchangeAnswer> {
+    const headers: Record<string, string> = {
+      accept: '*/*',
+      'user-agent': userAgent,
+      authorization: this.#authorization(endpoint),
+      'content-type': contentType,
+    };
+    if (contentLength !== undefined) headers['content-length'] = String(contentLength);
+    const preparing = this.#prepare(endpoint, { signal, ...turn });
+    this.#preparing.add(preparing);
+    let permit;
+    try {
+      permit = await preparing;
+    } finally {
+      this.#preparing.delete(preparing);
+    }
+    return this.#exchangeWith(permit, {
+      endpoint,
+      url: url ?? this.address.endpointUrl(endpoint),
+      method: 'POST',
+      headers,
+      body,
+      headersTimeoutMs: headersTimeoutMs ?? this.timeouts.headersMs,
+      bodyTimeoutMs: this.timeouts.bodyMs,
+      ...(wholeTimeoutMs !== undefined && { wholeTimeoutMs: leftOf(wholeTimeoutMs, turn?.answerByMs) }),
+      signal,
+    });
+  }
+
+  /** Fetches without the token or App ID, for example from a storage host. */
+  getAnonymously(endpoint: Endpoint, url: URL, signal: AbortSignal | undefined): Promise<ExchangeAnswer> {
+    return this.#exchange({
+      endpoint,
+      url,
+      method: 'GET',
+      headers: { accept: '*/*', 'user-agent': userAgent },
+      headersTimeoutMs: this.timeouts.headersMs,
+      bodyTimeoutMs: this.timeouts.bodyMs,
+      signal,
+    });
+  }
+
+  async readTaskResponse(endpoint: Endpoint, answer: ExchangeAnswer): Promise<ReadAnswer> {
+    const text = await this.readText(endpoint, answer);
+    try {
+      return readAnswer({ endpoint, httpStatus: answer.httpStatus, headers: answer.headers, text }, this.quote);
+    } catch (error) {
+      // The gate has only seen the headers, so it does not know a wait that is given in the error message alone.
+      if (error instanceof ConversionApiError && answer.httpStatus === 429 && error.retryAfterSeconds !== undefined) {
+        this.#gate.block(endpoint, error.retryAfterSeconds);
+      }
+      throw error;
+    }
+  }
+
+  /** The whole body of a success, or the beginning of any other body. */
+  async readText(endpoint: Endpoint, answer: ExchangeAnswer): Promise<string> {
+    const { httpStatus, body } = answer;
+    answer.limitRest(this.timeouts.bodyMs);
+    const succeeded = httpStatus >= 200 && httpStatus < 300;
+    const limit = succeeded ? maxAnswerBytes : maxRefusalBytes;
+    try {
+      const { bytes, complete } = await readUpTo(body, limit);
+      if (succeeded && !complete) {
+        throw new ConversionApiError({
+          code: 'UNREADABLE_RESPONSE',
+          message: `${endpoint}: the answer is longer than ${maxAnswerBytes} bytes`,
+          endpoint,
+          httpStatus,
+          mayHaveExecuted: true,
+        });
+      }
+      return bytes.toString('utf8');
+    } catch (error) {
+      // For a refusal the status is enough, even if its explanation was cut off.
+      if (succeeded) throw error;
+      return '';
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#gate.close(new Error('the client was closed'));
+    await Promise.allSettled(this.#preparing);
+    // undici's `close` alone would also wait for a connection that an aborted request no longer needs.
+    await (this.#underWay === 0 ? this.#agent.destroy() : this.#agent.close());
+  }
+
+  async #prepare(endpoint: Endpoint, turn: RequestTurn): Promise<Permit> {
+    const permit = await this.#enter(endpoint, turn);
+    try {
+      await turn.beforeSend?.();
+      return permit;
+    } catch (error) {
+      permit.unsent();
+      throw error;
+    }
+  }
+
+  async #enter(endpoint: Endpoint, turn: Turn): Promise<Permit> {
+    const cameAt = performance.now();
+    try {
+      return await this.#gate.enter(endpoint, turn);
+    } catch (error) {
+      if (error instanceof TurnedAway) throw turnedAway(endpoint, error);
+      const { origin } = this.address.endpointUrl(endpoint);
+      const reason = this.#closing ? 'the client was closed' : 'aborted before anything was sent';
+      const message = `${endpoint}: ${reason} (${origin})`;
+      throw new ConversionApiError({
+        code: 'REQUEST_ABORTED',
+        message,
+        endpoint,
+        mayHaveExecuted: false,
+        cause: error,
+      });
+    } finally {
+      this.observer?.waited({ endpoint, seconds: secondsSince(cameAt) });
+    }
+  }
+
+  async #exchangeWith(permit: Permit, request: ExchangeRequest): Promise<ExchangeAnswer> {
+    let answer;
+    try {
+      answer = await this.#exchange(request);
+    } catch (error) {
+      if (error instanceof ConversionApiError && !error.mayHaveExecuted) permit.unsent();
+      else permit.lost();
+      throw error;
+    }
+    permit.answered(readRateHeaders(answer.httpStatus, answer.headers));
+    return answer;
+  }
+
+  async #exchange(request: ExchangeRequest): Promise<ExchangeAnswer> {
+    this.#underWay += 1;
+    const end = (): void => {
+      this.#underWay -= 1;
+      span?.end();
+    };
+    const { endpoint } = request;
+    const startedAt = performance.now();
+    const span = this.#tracer && beginRequestSpan(this.#tracer, request);
+    const answered = (status: number | ClientErrorCode): void => {
+      this.observer?.answered({ endpoint, status, seconds: secondsSince(startedAt) });
+      span?.answered(status);
+    };
+    try {
+      const answer = await exchange(this.#agent, request);
+      answered(answer.httpStatus);
+      answer.body.once('error', (error) => span?.answered(clientCodeOf(error) ?? 'CONNECTION_LOST'));
+      answer.body.once('close', end);
+      return answer;
+    } catch (error) {
+      const code = clientCodeOf(error);
+      if (code !== undefined) answered(code);
+      end();
+      throw error;
+    }
+  }
+
+  #authorization(endpoint: Endpoint): string {
+    const token = this.#readToken();
+    // Checked here because the error from undici or Node could quote the token.
+    if (/^[\x21-\x7e]+$/.test(token)) return `Bearer ${token}`;
+    throw new ConversionApiError({
+      code: 'INVALID_REQUEST',
+      message: `${endpoint}: the app token ${token === '' ? 'is empty' : 'holds characters that no HTTP header can carry'}`,
+      endpoint,
+      mayHaveExecuted: false,
+    });
+  }
+}
+
+/** If any of the three parts has no limit, the whole has none. */
+function wholeTimeoutOf({ connectMs, headersMs, bodyMs }: ApiTimeouts): number {
+  return [connectMs, headersMs, bodyMs].includes(0) ? Infinity : connectMs + headersMs + bodyMs;
+}
+
+function leftOf(wholeTimeoutMs: number, answerByMs = Infinity): number {
+  const limitMs = Math.min(wholeTimeoutMs, Math.max(1, answerByMs - performance.now()));
+  return limitMs > longestTimerMs ? 0 : limitMs;
+}
+
+function clientCodeOf(error: unknown): ClientErrorCode | undefined {
+  return error instanceof ConversionApiError && isClientErrorCode(error.code) ? error.code : undefined;
+}
+
+function secondsSince(momentMs: number): number {
+  return (performance.now() - momentMs) / 1_000;
+}
+
+function turnedAway(endpoint: Endpoint, { message, comeBackMs }: TurnedAway): ConversionApiError {
+  return new ConversionApiError({
+    code: 'RATE_LIMIT_WAIT',
+    message: `${endpoint}: ${message}`,
+    endpoint,
+    mayHaveExecuted: false,
+    retryAfterSeconds: comeBackMs / 1_000,
+  });
+}
+
+async function readUpTo(body: Readable, limit: number): Promise<{ bytes: Buffer; complete: boolean }> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > limit) return { bytes: Buffer.concat(chunks), complete: false };
+  }
+  return { bytes: Buffer.concat(chunks), complete: true };
+}

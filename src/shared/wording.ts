@@ -1,0 +1,59 @@
+/** `12,345`. */
+export function formatCount(count: number): string {
+  // Node takes 20 ms to load its locale data.
+  if (Number.isInteger(count) && Math.abs(count) < 1_000) return String(count);
+  return count.toLocaleString('en-US', { maximumFractionDigits: 2 });
+}
+
+/** `1 file`, `12,345 files`. */
+export function counted(count: number, singular: string, plural = `${singular}s`): string {
+  return `${formatCount(count)} ${count === 1 ? singular : plural}`;
+}
+
+/** `0.85 s`, `12 s`, `3 min 20 s`, `5 h 2 min`, `2 d 4 h`: two figures are enough. */
+export function formatDuration(ms: number): string {
+  if (ms < 950) return `${Number((ms / 1_000).toPrecision(2))} s`;
+  if (ms < 9_950) return `${(ms / 1_000).toFixed(1).replace(/\.0$/, '')} s`;
+  const seconds = Math.round(ms / 1_000);
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3_600) return pair(Math.floor(seconds / 60), 'min', seconds % 60, 's');
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 24 * 60) return pair(Math.floor(minutes / 60), 'h', minutes % 60, 'min');
+  const hours = Math.round(minutes / 60);
+  return pair(Math.floor(hours / 24), 'd', hours % 24, 'h');
+}
+
+function pair(large: number, largeUnit: string, small: number, smallUnit: string): string {
+  return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
+}
+
+/** As one word of a command line, quoted if a shell would split or change it. */
+export function shellWord(text: string): string {
+  return /^[\w.:/@%+=,-]+$/.test(text) && !text.startsWith('-') ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** `2026-11-21 08:41:41`, in UTC. */
+export function shownTime(time: Date | number): string {
+  return new Date(time).toISOString().slice(0, 19).replace('T', ' ');
+}
+
+/** `12.3 kB`, in powers of ten like file managers. */
+export function fileSize(bytes: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  let value = bytes;
+  let unit = 0;
+  // 999.95 and more would round to 1000.0.
+  for (; value >= (unit === 0 ? 1_000 : 999.95) && unit < units.length - 1; unit += 1) value /= 1_000;
+  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit] ?? 'B'}`;
+}
+
+/** Line breaks and escape codes in a file name or a service's response would corrupt a terminal or a page. */
+const controlCharacters = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
+
+/** The text on one line, with control characters escaped: `\x1b`. */
+export function printable(text: string): string {
+  return text.replace(controlCharacters, (character) => {
+    const code = character.charCodeAt(0);
+    return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16)}`;
+  });
+}

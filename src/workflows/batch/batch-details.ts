@@ -1,0 +1,61 @@
+import type { BatchState } from '../../shared/batch';
+import { batchJobsPath } from '../../shared/ui-path';
+import { shownTime } from '../../shared/wording';
+
+/** Details of a batch for the Temporal UI, in markdown. `isListed`: the namespace has the search attributes. */
+export function describeBatch(
+  {
+    workflowId,
+    namespace,
+    isListed,
+    reportFailure,
+  }: { workflowId: string; namespace: string; isListed: boolean; reportFailure?: string | undefined },
+  state: BatchState,
+): string {
+  const { status, items, window } = state;
+  const link = (text: string, condition: string) => `[${text}](${batchJobsPath(namespace, workflowId, condition)})`;
+  const links = [
+    link('all its jobs', ''),
+    link('running', ' AND ExecutionStatus = "Running"'),
+    link('failed', ' AND ExecutionStatus = "Failed"'),
+    ...(isListed ? [link('waiting for vCredits', ' AND ConversionStatus = "awaitingCredits"')] : []),
+  ];
+  const counted = (['succeeded', 'failed', 'skipped', 'cancelled', 'inFlight', 'waiting'] as const)
+    .filter((name) => state[name] > 0)
+    .map((name) => `${state[name]} ${labels[name]}`);
+  const failures = Object.entries(state.failures).sort(([, one], [, other]) => other - one);
+  return [
+    `**${status}**: ${items} items${counted.length === 0 ? '' : `, of them ${counted.join(', ')}`}`,
+    waitsFor(state),
+    state.needsAttention && `\`${state.needsAttention.code}\`: ${state.needsAttention.message}`,
+    `Started ${shownTime(state.startedAt)} UTC, window ${window}, ${state.vcredits} vCredits, ${state.requests} requests`,
+    failures.length === 0 ? '' : `Failures: ${failures.map(([code, count]) => `\`${code}\` ${count}`).join(', ')}`,
+    state.possiblyChargedTwice === 0 ? '' : `**Possibly charged twice**: ${state.possiblyChargedTwice}`,
+    reportFailure === undefined
+      ? ''
+      : `**No report**: ${reportFailure} When that is mended: \`fileconv batch report ${workflowId}\``,
+    `See ${links.join(', ')}.`,
+    `In a terminal: \`fileconv batch status ${workflowId}\``,
+  ]
+    .filter(Boolean)
+    .join('\n\n');
+}
+
+const labels = {
+  succeeded: 'succeeded',
+  failed: 'failed',
+  skipped: 'skipped',
+  cancelled: 'cancelled',
+  inFlight: 'in flight',
+  waiting: 'waiting',
+} as const;
+
+function waitsFor({ status, inFlight, needsAttention }: BatchState): string {
+  if (status === 'paused') return 'Starts no job until it is resumed.';
+  const jobs = `${inFlight} job${inFlight === 1 ? '' : 's'} in flight`;
+  if (status === 'stopping') return `Starts no more jobs; waits for ${jobs}.`;
+  if (status === 'running' && needsAttention) {
+    return `**Needs attention**: starts no job as long as one waits; ${needsAttention.jobs} of ${jobs} ${needsAttention.jobs === 1 ? 'does' : 'do'}. It then goes on by itself.`;
+  }
+  return status === 'running' && inFlight > 0 ? `Waits for ${jobs}.` : '';
+}

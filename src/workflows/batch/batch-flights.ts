@@ -1,0 +1,374 @@
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import {
+  ActivityFailure,
+  ChildWorkflowFailure,
+  ParentClosePolicy,
+  WorkflowIdReusePolicy,
+  condition,
+  getExternalWorkflowHandle,
+  startChild,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { failureCodes } from '../../shared/activities';
+import type { BatchItem, BatchItemResult, ConversionBatchInput } from '../../shared/batch';
+import type { JobOutcome, PlacedItem, SeenJob } from '../../shared/batch-activities';
+import type { EarlierRuns } from '../../shared/charge';
+import { jobSummary, type ConversionJobInput } from '../../shared/job';
+import { outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../../shared/job-outcome';
+import { conversionJobType, inBatchMemo } from '../../shared/names';
+import { defaultPolicies } from '../../shared/policies';
+import { earlierOfNext } from '../../shared/repetition';
+import { listingOptions, runBeforeMemo, settableAttributes, startingAttributes } from '../../shared/search-attributes';
+import { jobDetails } from '../../shared/static-details';
+import type { conversionJob } from '../job/conversion-job';
+import { BatchLooks } from './batch-looks';
+import { BatchRows } from './batch-rows';
+import { BatchWaits } from './batch-waits';
+import { carriedFlight, leftBy, type CarriedFlight, type Flight, type FlightStep } from './flight';
+
+/** Lower than single jobs, which have a user waiting; Temporal's default is 3. */
+const batchPriority = { priorityKey: 4 };
+
+/**
+ * The items of a batch in flight. Jobs started by this run report through child workflow completion; one activity waits
+ * for jobs of earlier runs. Starts are not awaited one by one, which would halve the throughput.
+ *
+ * A row whose job already exists gets no new one unless what that job left behind asks for it: see docs/repetition.md.
+ */
+export class BatchFlights {
+  private readonly flights = new Map<number, Flight>();
+  private readonly looks = new BatchLooks<Flight>(
+    (flight, seen) => this.seen(flight, seen),
+    (flight, error) => this.end(flight, { ...failed(error), charge: 'maybe' }),
+  );
+  private readonly waits = new BatchWaits<Flight>(
+    (flight, seen) => this.seen(flight, seen),
+    (flight, error) => this.end(flight, { ...failed(error), charge: 'maybe' }),
+  );
+  private readonly rows: BatchRows;
+  private readonly rules;
+  /** Starts and cancellations that Temporal has not confirmed yet. */
+  private unconfirmed = 0;
+  private isCancelling = false;
+  private readonly batchId = workflowInfo().workflowId;
+  private readonly settable = settableAttributes(workflowInfo());
+
+  constructor(
+    private readonly input: ConversionBatchInput,
+    private readonly onEnded: (result: BatchItemResult) => void,
+  ) {
+    this.rows = new BatchRows(input.folder);
+    const { onUnknownOutcome = defaultPolicies.onUnknownOutcome } = input.policies ?? {};
+    this.rules = { onUnknownOutcome, resubmit: input.resubmit === true };
+  }
+
+  get count(): number {
+    return this.flights.size;
+  }
+
+  itemOf(workflowId: string): number | undefined {
+    const isOf = (flight: Flight) => flight.job?.workflowId === workflowId || this.idOf(flight) === workflowId;
+    return [...this.flights.values()].find(isOf)?.item;
+  }
+
+  carry(): CarriedFlight[] {
+    return [...this.flights.values()].map(carriedFlight);
+  }
+
+  /** Continues items of the previous run. */
+  adopt(flights: readonly CarriedFlight[]): void {
+    for (const flight of flights) {
+      this.flights.set(flight.item, flight);
+      this.goOn(flight);
+    }
+  }
+
+  start({ item: row, byte }: PlacedItem): void {
+    const others = (row.startedAs ?? []).filter((number) => number !== row.item);
+    const flight: Flight = {
+      item: row.item,
+      byte,
+      startedAt: Date.now(),
+      step: { kind: 'starting' },
+      ...(row.earlier && { earlier: row.earlier }),
+      row,
+    };
+    this.flights.set(flight.item, flight);
+    this.lookFurther(flight, others);
+  }
+
+  /** Cancels every job in flight, including those whose start is not confirmed yet. */
+  cancel(): void {
+    if (this.isCancelling) return;
+    this.isCancelling = true;
+    for (const flight of this.flights.values()) this.cancelOne(flight);
+  }
+
+  /** Resolves when the batch can continue as new: a child whose start is not confirmed by then would never start. */
+  async rest(): Promise<void> {
+    await Promise.all([this.looks.rest(), this.waits.rest()]);
+    await condition(() => this.unconfirmed === 0);
+  }
+
+  private goOn(flight: Flight, step: FlightStep = flight.step): void {
+    flight.step = step;
+    switch (step.kind) {
+      case 'starting':
+        void this.launch(flight, step.after);
+        return;
+      case 'looking':
+        void this.lookAt(flight);
+        return;
+      case 'untold':
+        this.looks.ask(flight, this.jobOf(flight));
+        return;
+      case 'blocked':
+      case 'awaited':
+      case 'started':
+        this.waits.add(flight, this.jobOf(flight));
+    }
+  }
+
+  /** Looks for the row's job under the ids of these items; starts a new job when there is none. */
+  private lookFurther(flight: Flight, [item, ...others]: readonly number[]): void {
+    delete flight.job;
+    if (item === undefined) {
+      this.goOn(flight, { kind: 'starting' });
+      return;
+    }
+    flight.job = { workflowId: `${this.batchId}/${item}` };
+    this.goOn(flight, { kind: 'looking', others });
+  }
+
+  private async lookAt(flight: Flight): Promise<void> {
+    const expected = await this.jobInput(flight);
+    if (expected) this.looks.ask(flight, { ...this.jobOf(flight), expected });
+  }
+
+  /** `after`: the last run under this id, closed; it was a different job, or the row has to be converted again. */
+  private async launch(flight: Flight, after: string | undefined): Promise<void> {
+    this.unconfirmed += 1;
+    const child = await this.startJob(flight, after).finally(() => (this.unconfirmed -= 1));
+    if (!child) return;
+    flight.job = { workflowId: child.workflowId, runId: child.firstExecutionRunId };
+    flight.step = { kind: 'started' };
+    if (this.isCancelling) this.cancelOne(flight);
+    try {
+      this.end(flight, outcomeOfResult(await child.result()));
+    } catch (error) {
+      const told = outcomeOfFailure(error instanceof ChildWorkflowFailure ? error.cause : error);
+      if (told.charge !== undefined) this.end(flight, told);
+      else this.goOn(flight, { kind: 'untold', told });
+    }
+  }
+
+  /** Undefined when no job was started: the flight has ended, or has moved to another step. */
+  private async startJob(flight: Flight, after: string | undefined) {
+    const input = await this.jobInput(flight);
+    if (!input) return undefined;
+    if (this.isCancelling) {
+      this.end(flight, { status: 'cancelled' });
+      return undefined;
+    }
+    const listing = listingOptions(startingAttributes(input, { batchId: this.batchId }), this.settable);
+    const isNew = after === undefined;
+    try {
+      return await startChild<typeof conversionJob>(conversionJobType, {
+        workflowId: this.idOf(flight),
+        args: [input],
+        workflowIdReusePolicy: isNew ? WorkflowIdReusePolicy.REJECT_DUPLICATE : WorkflowIdReusePolicy.ALLOW_DUPLICATE,
+        parentClosePolicy: ParentClosePolicy.ABANDON,
+        priority: batchPriority,
+        staticSummary: jobSummary(input),
+        staticDetails: jobDetails(input),
+        ...listing,
+        memo: { ...listing.memo, [inBatchMemo]: true, ...(!isNew && { [runBeforeMemo]: after }) },
+      });
+    } catch (error) {
+      if (error instanceof WorkflowExecutionAlreadyStartedError) this.lookFurther(flight, [flight.item]);
+      else this.end(flight, outcomeOfFailure(error));
+      return undefined;
+    }
+  }
+
+  private seen(flight: Flight, seen: SeenJob): void {
+    const { step } = flight;
+    switch (step.kind) {
+      case 'untold':
+        // Without a history nothing proves that no conversion ran.
+        this.end(flight, seen.outcome ?? { ...step.told, charge: 'maybe' });
+        return;
+      case 'started':
+      case 'awaited':
+        if (seen.outcome) this.end(flight, seen.outcome);
+        else this.repeat(flight, lost);
+        return;
+      case 'blocked':
+        this.startAfter(flight, seen.runId);
+        return;
+      case 'looking':
+        this.found(flight, step.others, seen);
+        return;
+      case 'starting':
+    }
+  }
+
+  private found(flight: Flight, others: readonly number[], seen: SeenJob): void {
+    const { runId, isSame, outcome } = seen;
+    const isOwnId = flight.job?.workflowId === this.idOf(flight);
+    if (runId === undefined || !isSame) {
+      if (!isOwnId) this.lookFurther(flight, others);
+      else if (runId === undefined || outcome) this.startAfter(flight, runId);
+      else this.waitFor(flight, runId, 'blocked');
+    } else if (!outcome) this.waitFor(flight, runId, 'awaited');
+    else this.foundEnded(flight, { ...seen, runId, outcome });
+  }
+
+  private foundEnded(flight: Flight, seen: SeenJob & { runId: string; outcome: JobOutcome }): void {
+    const { runId, outcome, endedAt = 0, isDelivered = false, isSameContent = true } = seen;
+    const isOwnId = flight.job?.workflowId === this.idOf(flight);
+    if (flight.job) flight.job.runId = runId;
+    // It was still running when the batch reached this row, or it has already delivered the result.
+    if (endedAt >= flight.startedAt || (isDelivered && isSameContent)) this.end(flight, outcome);
+    else this.repeat(flight, outcome, { endedAt, isSameContent, after: isOwnId ? runId : undefined });
+  }
+
+  /** Starts the row's next job, or ends the flight, depending on what the ended job left behind. */
+  private repeat(
+    flight: Flight,
+    outcome: JobOutcome,
+    { endedAt = 0, isSameContent = true, after = flight.job?.runId }: Repeating = {},
+  ): void {
+    if (this.isCancelling) {
+      this.end(flight, { ...outcome, status: 'cancelled' });
+      return;
+    }
+    const next = this.earlierOfNext(flight, outcome, { endedAt, isSameContent });
+    if (next === 'keep') {
+      this.end(flight, { ...outcome, status: 'failed', kept: true });
+      return;
+    }
+    if (next) Object.assign(flight, { earlier: next, foundAt: endedAt });
+    this.startAfter(flight, after);
+  }
+
+  private earlierOfNext(
+    { earlier, foundAt }: Flight,
+    outcome: JobOutcome,
+    { endedAt, isSameContent }: { endedAt: number; isSameContent: boolean },
+  ): EarlierRuns | 'keep' | undefined {
+    const left = leftBy(outcome);
+    const wasDelivered = outcome.status === 'succeeded';
+    // What is already known is from a later job, or this job adds nothing.
+    if (earlier && (wasDelivered || left.charge === 'no' || (foundAt !== undefined && foundAt > endedAt)))
+      return earlier;
+    const mark = earlier?.possiblyChargedTwice && { possiblyChargedTwice: true as const };
+    return earlierOfNext(
+      { ...left, ...(wasDelivered ? { delivered: true } : mark) },
+      { rules: this.rules, isSameContent },
+    );
+  }
+
+  private startAfter(flight: Flight, after: string | undefined): void {
+    delete flight.job;
+    this.goOn(flight, { kind: 'starting', ...(after !== undefined && { after }) });
+  }
+
+  private waitFor(flight: Flight, runId: string, kind: 'blocked' | 'awaited'): void {
+    if (flight.job) flight.job.runId = runId;
+    flight.step = { kind };
+    if (this.isCancelling) this.cancelOne(flight);
+    if (this.flights.has(flight.item)) this.goOn(flight);
+  }
+
+  /** A job that has already ended needs no cancellation; one still being looked up is cancelled when found. */
+  private cancelOne(flight: Flight): void {
+    const { step, job } = flight;
+    if (step.kind === 'blocked') {
+      this.waits.drop(flight);
+      this.end(flight, { status: 'cancelled' });
+    }
+    if (!job || (step.kind !== 'started' && step.kind !== 'awaited')) return;
+    this.unconfirmed += 1;
+    void getExternalWorkflowHandle(job.workflowId)
+      .cancel()
+      .catch(() => undefined)
+      .finally(() => (this.unconfirmed -= 1));
+  }
+
+  private end(flight: Flight, outcome: JobOutcome): void {
+    const { item, startedAt, job, step, earlier } = flight;
+    if (!this.flights.delete(item)) return;
+    const isOurs = step.kind !== 'blocked' && job?.runId !== undefined;
+    this.onEnded({
+      item,
+      // However this job ended, the charge of earlier jobs still counts.
+      ...(outcome.charge === undefined && earlier && rowOfEarlier(earlier)),
+      ...outcome,
+      ...(earlier?.possiblyChargedTwice && { possiblyChargedTwice: true }),
+      ...(isOurs && job),
+      startedAt,
+      durationMs: Date.now() - startedAt,
+    });
+  }
+
+  private idOf({ item }: Flight): string {
+    return `${this.batchId}/${item}`;
+  }
+
+  private jobOf({ job, item }: Flight): { workflowId: string; runId?: string } {
+    return job ?? { workflowId: `${this.batchId}/${item}` };
+  }
+
+  /** Undefined when the row can't be read; the flight has ended then. */
+  private async jobInput(flight: Flight): Promise<ConversionJobInput | undefined> {
+    try {
+      flight.row ??= await this.rows.at(flight.byte);
+    } catch (error) {
+      this.end(flight, failed(error));
+      return undefined;
+    }
+    return toJobInput(this.input, flight.row, flight.earlier);
+  }
+}
+
+/** The job's start was confirmed, but the server no longer knows it. */
+const lost: JobOutcome = {
+  status: 'failed',
+  code: failureCodes.jobLost,
+  message: 'Temporal no longer knows the job, so nothing tells whether its conversion ran.',
+  charge: 'maybe',
+};
+
+interface Repeating {
+  /** Milliseconds since the epoch. */
+  endedAt?: number;
+  isSameContent?: boolean;
+  /** The last run under the item's own id. */
+  after?: string | undefined;
+}
+
+function failed(error: unknown): JobOutcome {
+  return outcomeOfFailure(error instanceof ActivityFailure ? error.cause : error);
+}
+
+function toJobInput(
+  { app, mode, policies, onExisting }: ConversionBatchInput,
+  row: BatchItem,
+  earlier: EarlierRuns | undefined,
+): ConversionJobInput {
+  const { source, output, input, destination } = row;
+  const existing = row.onExisting ?? onExisting;
+  return {
+    app,
+    source: { uri: source },
+    output,
+    ...(input !== undefined && { input }),
+    destination,
+    ...(existing !== undefined && { onExisting: existing }),
+    ...(mode && { mode }),
+    describeSource: true,
+    ...(earlier && { earlier }),
+    ...(policies && { policies }),
+  };
+}

@@ -1,0 +1,37 @@
+import { ApplicationFailure } from '@temporalio/workflow';
+import { failureCodes } from '../../shared/activities';
+import { isWindow, maxWindow, type ConversionBatchInput } from '../../shared/batch';
+import { resolvePolicies } from '../job/policies';
+
+/**
+ * Checks the input before any job is started. The client has already checked it, but a schedule may bypass the client.
+ *
+ * @throws ApplicationFailure of type `INVALID_BATCH`, or `INVALID_JOB` for settings of every job, that names the field.
+ */
+export function checkBatchInput(input: ConversionBatchInput | null | undefined): asserts input is ConversionBatchInput {
+  if (typeof input !== 'object' || input === null) throw invalid('its input', 'must be an object');
+  const { app, folder, items, window, stopAfter, onExisting, policies, historyLimit } = input;
+  if (typeof folder !== 'string' || !/^file:.*\/$/.test(folder)) {
+    throw invalid('folder', 'must be a file: URI that ends with a slash');
+  }
+  if (!Number.isInteger(items) || items < 0) throw invalid('items', 'must be the number of rows of the manifest');
+  if (window !== undefined && !isWindow(window))
+    throw invalid('window', `must be a whole number from 1 to ${maxWindow}`);
+  const { failures, percent } = stopAfter ?? {};
+  if (failures !== undefined && !(failures >= 1)) throw invalid('stopAfter.failures', 'must be 1 or more');
+  if (percent !== undefined && !(percent > 0 && percent <= 100)) {
+    throw invalid('stopAfter.percent', 'must be above 0 and at most 100');
+  }
+  if (historyLimit !== undefined && !(historyLimit >= 1)) throw invalid('historyLimit', 'must be 1 or more');
+  resolvePolicies({
+    app,
+    source: { uri: folder },
+    output: 'any',
+    ...(onExisting !== undefined && { onExisting }),
+    ...(policies && { policies }),
+  });
+}
+
+function invalid(field: string, problem: string): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(`conversionBatch: ${field} ${problem}`, failureCodes.invalidBatch);
+}

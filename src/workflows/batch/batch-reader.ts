@@ -1,0 +1,83 @@
+import type { ManifestPosition, PassedOver, PlacedItem } from '../../shared/batch-activities';
+import { batchActivities } from './batch-activities';
+
+const itemsAtATime = 200;
+
+/** Reads the items that still have to be started from the manifest, as they are needed. */
+export class BatchReader {
+  failure: unknown;
+  /** Position of the next item that was not taken. */
+  position: ManifestPosition;
+  private items: PlacedItem[] = [];
+  private readTo: ManifestPosition;
+  private isEnd = false;
+  private reading: Promise<void> | undefined;
+
+  /** `from`: where the previous run stopped reading; without it the first read checks the whole manifest. */
+  constructor(
+    private readonly options: {
+      folder: string;
+      rows: number;
+      from: ManifestPosition | undefined;
+      /** `passedOver`: rows for which no job is started; the first read reports all of them. */
+      onRead: (passedOver: PassedOver | undefined) => void;
+    },
+  ) {
+    this.position = options.from ?? { byte: 0, item: 0 };
+    this.readTo = this.position;
+  }
+
+  get isExhausted(): boolean {
+    return this.isEnd && this.items.length === 0;
+  }
+
+  /** The next item; undefined when there is none, or when it is not read yet. */
+  take(): PlacedItem | undefined {
+    const entry = this.items.shift();
+    if (entry) this.position = { byte: entry.next, item: entry.item.item };
+    return entry;
+  }
+
+  /** Starts the next read before the items run out. */
+  prefetch(): void {
+    if (this.reading || this.isEnd || this.failure || this.items.length > itemsAtATime / 2) return;
+    this.reading = this.read()
+      .catch((error: unknown) => {
+        this.failure = error;
+        return undefined;
+      })
+      .then((passedOver) => {
+        this.reading = undefined;
+        this.options.onRead(passedOver);
+      });
+  }
+
+  /** Resolves when no read is in flight. */
+  async rest(): Promise<void> {
+    await this.reading;
+  }
+
+  /** Resolves when all rows for which no job is started have been reported. */
+  async countAll(): Promise<void> {
+    if (this.isUnread) this.prefetch();
+    await this.reading;
+  }
+
+  private get isUnread(): boolean {
+    return this.options.from === undefined && this.readTo.byte === 0;
+  }
+
+  private async read(): Promise<PassedOver | undefined> {
+    const { folder, rows } = this.options;
+    const read = await batchActivities['conversion.readBatchItems']({
+      folder,
+      from: this.readTo,
+      limit: itemsAtATime,
+      ...(this.isUnread && { checkRows: rows }),
+    });
+    this.items.push(...read.items);
+    this.readTo = read.next;
+    this.isEnd = read.isEnd;
+    return read.passedOver;
+  }
+}

@@ -1,0 +1,76 @@
+import type { BatchItemResult } from '../../shared/batch';
+import { batchActivities } from './batch-activities';
+
+const resultsAPart = 200;
+/** A part may hold fewer results: warnings and paths can be long, and Temporal accepts 2 MiB per payload. */
+const charactersAPart = 400_000;
+
+/** Buffers results and writes them to part files, one part at a time. */
+export class BatchResults {
+  failure: Error | undefined;
+  private writing: Promise<void> | undefined;
+  private pendingCharacters: number;
+
+  constructor(
+    private readonly folder: string,
+    readonly pending: BatchItemResult[],
+    /** Parts written, or being written. */
+    public parts: number,
+    private readonly onWritten: () => void,
+  ) {
+    this.pendingCharacters = charactersOf(pending);
+  }
+
+  /** Whether writing can't keep up. The batch then starts no jobs: unwritten results are held in the workflow. */
+  get isBehind(): boolean {
+    return this.pending.length >= 2 * resultsAPart || this.pendingCharacters >= 2 * charactersAPart;
+  }
+
+  add(result: BatchItemResult): void {
+    this.pending.push(result);
+    this.pendingCharacters += JSON.stringify(result).length;
+    if (this.isPart) this.write();
+  }
+
+  private get isPart(): boolean {
+    return this.pending.length >= resultsAPart || this.pendingCharacters >= charactersAPart;
+  }
+
+  /** Resolves when less than one part is left unwritten. */
+  async rest(): Promise<void> {
+    for (;;) {
+      await this.writing;
+      if (this.failure) throw this.failure;
+      if (!this.isPart) return;
+      this.write();
+    }
+  }
+
+  private write(): void {
+    if (this.writing || this.failure) return;
+    this.parts += 1;
+    const input = { folder: this.folder, part: this.parts, results: this.takePart() };
+    this.writing = batchActivities['conversion.writeBatchPart'](input)
+      .catch((error: unknown) => {
+        this.failure = error instanceof Error ? error : new Error(String(error));
+      })
+      .finally(() => {
+        this.writing = undefined;
+        if (this.isPart) this.write();
+        this.onWritten();
+      });
+  }
+
+  private takePart(): BatchItemResult[] {
+    let characters = 0;
+    const isBeyond = (result: BatchItemResult) => (characters += JSON.stringify(result).length) > charactersAPart;
+    const end = this.pending.findIndex((result, index) => index > 0 && (index >= resultsAPart || isBeyond(result)));
+    const part = this.pending.splice(0, end < 0 ? this.pending.length : end);
+    this.pendingCharacters = charactersOf(this.pending);
+    return part;
+  }
+}
+
+function charactersOf(results: readonly BatchItemResult[]): number {
+  return results.reduce((sum, result) => sum + JSON.stringify(result).length, 0);
+}

@@ -1,0 +1,73 @@
+import type { BatchItemResult, BatchItemStatus, ConversionBatchInput } from '../../shared/batch';
+import type { JobOutcome, PassedOver } from '../../shared/batch-activities';
+import { countCode } from '../../shared/failure-counts';
+
+/** Totals of a batch so far; carried from run to run. */
+export interface BatchTotals extends Record<BatchItemStatus, number> {
+  vcredits: number;
+  requests: number;
+  possiblyChargedTwice: number;
+  /** Of the failed: not sent again, since an earlier run may have been charged for them. */
+  kept: number;
+  /** Of the failed: nothing was sent, since the service was known to refuse them. */
+  refused?: number;
+  failures: Record<string, number>;
+}
+
+/** Below this number a percentage means nothing: the first item alone gives 0 or 100 percent. */
+const fewestForPercent = 20;
+
+/** Counts how the items of a batch ended. Its size does not depend on the number of items. */
+export class BatchTally {
+  readonly totals: BatchTotals;
+
+  constructor(totals?: BatchTotals) {
+    this.totals = totals ?? {
+      succeeded: 0,
+      failed: 0,
+      skipped: 0,
+      cancelled: 0,
+      vcredits: 0,
+      requests: 0,
+      possiblyChargedTwice: 0,
+      kept: 0,
+      failures: {},
+    };
+  }
+
+  get ended(): number {
+    const { succeeded, failed, skipped, cancelled } = this.totals;
+    return succeeded + failed + skipped + cancelled;
+  }
+
+  add(outcome: JobOutcome | BatchItemResult): void {
+    const { totals } = this;
+    totals[outcome.status] += 1;
+    totals.vcredits += outcome.vcredits ?? 0;
+    totals.requests += outcome.requests ?? 0;
+    if (outcome.possiblyChargedTwice) totals.possiblyChargedTwice += 1;
+    if (outcome.kept) totals.kept += 1;
+    if (outcome.status === 'failed') countCode(totals.failures, outcome.code);
+  }
+
+  addPassedOver({ done, kept, refused = 0, failures, possiblyChargedTwice }: PassedOver): void {
+    const { totals } = this;
+    totals.skipped += done;
+    totals.failed += kept + refused;
+    totals.kept += kept;
+    if (refused > 0) totals.refused = refused;
+    totals.possiblyChargedTwice += possiblyChargedTwice;
+    for (const [code, count] of Object.entries(failures)) countCode(totals.failures, code, count);
+  }
+
+  /** Whether the failures have reached the limit at which the batch starts no more jobs. */
+  exceeds(stopAfter: ConversionBatchInput['stopAfter']): boolean {
+    const { succeeded, kept, refused = 0 } = this.totals;
+    // Items that were not tried are no evidence.
+    const failed = this.totals.failed - kept - refused;
+    const { failures, percent } = stopAfter ?? {};
+    if (failures !== undefined && failed >= failures) return true;
+    const judged = succeeded + failed;
+    return percent !== undefined && judged >= fewestForPercent && failed * 100 >= percent * judged;
+  }
+}

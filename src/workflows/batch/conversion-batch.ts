@@ -1,0 +1,358 @@
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancellationScope,
+  allHandlersFinished,
+  condition,
+  defineQuery,
+  defineSignal,
+  makeContinueAsNewFunc,
+  setCurrentDetails,
+  setHandler,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { failureCodes } from '../../shared/activities';
+import {
+  defaultWindow,
+  isWindow,
+  type BatchCancel,
+  type BatchItemResult,
+  type BatchItemStatus,
+  type BatchState,
+  type BatchStatus,
+  type ConversionBatchInput,
+  type ConversionBatchResult,
+  type ItemWaits,
+} from '../../shared/batch';
+import type { ManifestPosition } from '../../shared/batch-activities';
+import {
+  batchCancelSignal,
+  batchPauseSignal,
+  batchResumeSignal,
+  batchStateQuery,
+  batchWindowSignal,
+  conversionItemWaitsSignal,
+} from '../../shared/names';
+import { searchAttributes, settableAttributes } from '../../shared/search-attributes';
+import { batchActivities } from './batch-activities';
+import { BatchAttention, type CarriedAttention } from './batch-attention';
+import { describeBatch } from './batch-details';
+import { BatchFlights } from './batch-flights';
+import { checkBatchInput } from './batch-input';
+import { BatchReader } from './batch-reader';
+import { BatchResults } from './batch-results';
+import { BatchTally, type BatchTotals } from './batch-tally';
+import type { CarriedFlight } from './flight';
+
+const stateQuery = defineQuery<BatchState>(batchStateQuery);
+const pause = defineSignal(batchPauseSignal);
+const resume = defineSignal(batchResumeSignal);
+const cancel = defineSignal<[BatchCancel | undefined]>(batchCancelSignal);
+const setWindow = defineSignal<[number]>(batchWindowSignal);
+const itemWaits = defineSignal<[ItemWaits]>(conversionItemWaitsSignal);
+
+/** State handed from one run of the workflow to the next. Its size does not depend on the size of the batch. */
+interface CarriedBatch {
+  startedAt: number;
+  window: number;
+  isPaused: boolean;
+  attention?: CarriedAttention;
+  stop?: StopReason;
+  isCancelling: boolean;
+  position: ManifestPosition;
+  totals: BatchTotals;
+  /** At most as many as the window. */
+  inFlight: CarriedFlight[];
+  /** Less than one part. */
+  results: BatchItemResult[];
+  parts: number;
+}
+
+/** When no job has ended for this long, none is expected to end while the run continues as new. */
+const quietMs = 500;
+const longestDrainMs = 10_000;
+
+type StopReason = 'cancelled' | 'stopped';
+
+/**
+ * Converts the items of a manifest, a window of them at a time, each in a `conversionJob` named `<workflow id>/<item>`.
+ *
+ * Completes when every item has a final state, however many failed, also when cancelled by its signal or by Temporal.
+ * Fails only when the batch itself can't work: an invalid input (`INVALID_BATCH`, `INVALID_JOB`), or run files that are
+ * missing or damaged (`BATCH_MANIFEST_MISSING`, `BATCH_MANIFEST_DAMAGED`, `BATCH_PART_DAMAGED`, `BATCH_COUNTS_DIFFER`).
+ */
+export async function conversionBatch(
+  input: ConversionBatchInput,
+  carried?: CarriedBatch,
+): Promise<ConversionBatchResult> {
+  checkBatchInput(input);
+  const batch = new ConversionBatch(input, carried);
+  setHandler(stateQuery, () => batch.state());
+  setHandler(pause, () => batch.pause(true));
+  setHandler(resume, () => batch.pause(false));
+  setHandler(setWindow, (window) => batch.setWindow(window));
+  setHandler(itemWaits, (word) => batch.itemWaits(word));
+  setHandler(cancel, (request) => batch.cancel(request?.inFlight !== 'finish'));
+  CancellationScope.current().cancelRequested.catch(() => batch.cancel(true));
+  return CancellationScope.nonCancellable(() => batch.run());
+}
+
+class ConversionBatch {
+  private readonly tally: BatchTally;
+  private readonly reader: BatchReader;
+  private readonly results: BatchResults;
+  private readonly flights: BatchFlights;
+  private readonly attention: BatchAttention;
+  private readonly startedAt: number;
+  private window: number;
+  private isPaused: boolean;
+  private stop: StopReason | undefined;
+  private isCancelling: boolean;
+  private final: ConversionBatchResult['status'] | undefined;
+  private reportFailure: string | undefined;
+  /** Something has changed since the loop's last iteration. */
+  private isAwake = false;
+  /** Number of items that this run has started, plus those that ended in it. */
+  private progress = 0;
+  private listedAs: BatchStatus;
+  private readonly isListed = settableAttributes(workflowInfo()).has(searchAttributes.status.name);
+
+  constructor(
+    private readonly input: ConversionBatchInput,
+    private readonly carried: CarriedBatch | undefined,
+  ) {
+    const { folder, items } = input;
+    this.tally = new BatchTally(carried?.totals);
+    this.reader = new BatchReader({
+      folder,
+      rows: items,
+      from: carried?.position,
+      onRead: (passedOver) => {
+        if (passedOver) this.tally.addPassedOver(passedOver);
+        this.wake();
+      },
+    });
+    this.results = new BatchResults(folder, carried?.results ?? [], carried?.parts ?? 0, () => this.wake());
+    this.flights = new BatchFlights(input, (result) => this.land(result));
+    this.attention = new BatchAttention(carried?.attention);
+    this.startedAt = carried?.startedAt ?? Date.now();
+    this.window = carried?.window ?? input.window ?? defaultWindow;
+    this.isPaused = carried?.isPaused ?? false;
+    this.stop = carried?.stop;
+    this.isCancelling = carried?.isCancelling ?? false;
+    this.listedAs = this.isPaused ? 'paused' : 'running';
+  }
+
+  /** The main loop, and the only place that acts; everything else records what happened and wakes it. */
+  async run(): Promise<ConversionBatchResult> {
+    this.flights.adopt(this.carried?.inFlight ?? []);
+    for (;;) {
+      if (this.isCancelling) this.flights.cancel();
+      this.startJobs();
+      this.describe();
+      if (this.isOver()) return this.finish();
+      if (this.hasRunLongEnough()) await this.goOnAsNew();
+      await condition(() => this.isAwake);
+      this.isAwake = false;
+    }
+  }
+
+  state(): BatchState {
+    const { items } = this.input;
+    const inFlight = this.flights.count;
+    const needsAttention = this.attention.needed;
+    return {
+      status: this.status(),
+      items,
+      ...this.tally.totals,
+      inFlight,
+      waiting: items - this.tally.ended - inFlight,
+      window: this.window,
+      ...(needsAttention && { needsAttention }),
+      startedAt: this.startedAt,
+    };
+  }
+
+  pause(isPaused: boolean): void {
+    this.isPaused = isPaused;
+    this.wake();
+  }
+
+  /** Anyone who may signal the workflow can send any payload. */
+  itemWaits(word: Partial<ItemWaits> | undefined): void {
+    const { workflowId, code = '', message = '', over = false } = word ?? {};
+    const item = workflowId === undefined ? undefined : this.flights.itemOf(workflowId);
+    if (item === undefined) return;
+    if (over) this.attention.over(item);
+    else this.attention.waits(item, { code, message });
+    this.wake();
+  }
+
+  setWindow(window: unknown): void {
+    if (!isWindow(window)) return;
+    this.window = window;
+    this.wake();
+  }
+
+  /** A later request may widen the first one. */
+  cancel(inFlightToo: boolean): void {
+    this.stop ??= 'cancelled';
+    this.isCancelling ||= inFlightToo;
+    this.wake();
+  }
+
+  private wake(): void {
+    this.isAwake = true;
+  }
+
+  private status(): BatchStatus {
+    if (this.final) return this.final;
+    if (this.stop) return 'stopping';
+    return this.isPaused ? 'paused' : 'running';
+  }
+
+  private land(result: BatchItemResult): void {
+    this.progress += 1;
+    this.attention.over(result.item);
+    this.tally.add(result);
+    this.results.add(result);
+    if (this.tally.exceeds(this.input.stopAfter)) this.stop ??= 'stopped';
+    this.wake();
+  }
+
+  private startJobs(): void {
+    if (this.stop || this.isPaused || this.attention.needed || this.failure()) return;
+    while (this.flights.count < this.window && !this.results.isBehind) {
+      const item = this.reader.take();
+      if (!item) break;
+      this.progress += 1;
+      this.flights.start(item);
+    }
+    this.reader.prefetch();
+  }
+
+  /** Why the batch can't continue. Jobs in flight are still awaited. */
+  private failure(): unknown {
+    return this.reader.failure ?? this.results.failure;
+  }
+
+  private isOver(): boolean {
+    const isLastStarted = this.stop !== undefined || this.failure() !== undefined || this.reader.isExhausted;
+    return isLastStarted && this.flights.count === 0;
+  }
+
+  /** A run without progress does not continue as new: its successor would be in the same state. */
+  private hasRunLongEnough(): boolean {
+    if (this.progress === 0 || this.failure() !== undefined) return false;
+    const { continueAsNewSuggested, historyLength, targetWorkerDeploymentVersionChanged } = workflowInfo();
+    // A new run lets old workers drain sooner, and its jobs, pinned like the run itself, use the new version.
+    if (continueAsNewSuggested || targetWorkerDeploymentVersionChanged) return true;
+    return historyLength >= (this.input.historyLimit ?? Number.POSITIVE_INFINITY);
+  }
+
+  private async goOnAsNew(): Promise<void> {
+    await this.untilQuiet();
+    await this.flights.rest();
+    await this.reader.rest();
+    await this.results.rest();
+    await condition(allHandlersFinished);
+    const attention = this.attention.carry();
+    const carried: CarriedBatch = {
+      startedAt: this.startedAt,
+      window: this.window,
+      isPaused: this.isPaused,
+      ...(attention && { attention }),
+      ...(this.stop && { stop: this.stop }),
+      isCancelling: this.isCancelling,
+      position: this.reader.position,
+      totals: this.tally.totals,
+      inFlight: this.flights.carry(),
+      results: this.results.pending,
+      parts: this.results.parts,
+    };
+    // A run stays pinned to its deployment version; the next run starts on the current one.
+    const goOn = makeContinueAsNewFunc<typeof conversionBatch>({ initialVersioningBehavior: 'AUTO_UPGRADE' });
+    await goOn(this.input, carried);
+  }
+
+  /**
+   * The server rejects continue-as-new when a new event has arrived meanwhile, and the whole run is then replayed,
+   * during which more events arrive. So quick jobs may end first; slow ones, which seldom end, are carried over.
+   */
+  private async untilQuiet(): Promise<void> {
+    for (let waitedMs = 0; waitedMs < longestDrainMs && this.flights.count > 0; waitedMs += quietMs) {
+      const { progress } = this;
+      await condition(() => this.flights.count === 0, quietMs, { summary: 'before a new run' });
+      if (this.progress === progress) return;
+    }
+  }
+
+  private async finish(): Promise<ConversionBatchResult> {
+    // A batch that was cancelled at once may not have read anything yet.
+    await this.reader.countAll();
+    const failure = this.failure();
+    if (failure !== undefined) throw unwrap(failure);
+    await this.results.rest();
+    const { totals } = this.tally;
+    totals.cancelled += this.input.items - this.tally.ended;
+    const { results, counts } = await batchActivities['conversion.mergeBatchResults']({
+      folder: this.input.folder,
+      parts: this.results.parts,
+      rest: this.results.pending,
+    }).catch((error: unknown) => {
+      throw unwrap(error);
+    });
+    this.compare(counts);
+    const status = this.stop ?? 'completed';
+    const result: ConversionBatchResult = { ...this.state(), status, results, durationMs: Date.now() - this.startedAt };
+    const written = await this.writeReport(result);
+    this.final = status;
+    this.reportFailure = written.reportFailure;
+    this.describe();
+    return { ...result, ...written };
+  }
+
+  /** A batch completes without a report rather than never: there may be no client left that waits for it. */
+  private async writeReport(
+    state: ConversionBatchResult,
+  ): Promise<Pick<ConversionBatchResult, 'report' | 'reportFailure'>> {
+    const { folder, uiUrl } = this.input;
+    const { workflowId: batch, namespace } = workflowInfo();
+    const ui = uiUrl !== undefined && { ui: { url: uiUrl, namespace } };
+    try {
+      return await batchActivities['conversion.writeBatchReport']({ folder, batch, state, ...ui });
+    } catch (error) {
+      const cause = unwrap(error);
+      return { reportFailure: cause instanceof Error ? cause.message : String(cause) };
+    }
+  }
+
+  /** Compares two independent counts: that of the jobs' results and that of the files. */
+  private compare(counts: Record<BatchItemStatus, number>): void {
+    const names = ['succeeded', 'failed', 'skipped', 'cancelled'] as const;
+    if (names.every((name) => counts[name] === this.tally.totals[name])) return;
+    const list = (of: Record<BatchItemStatus, number>) => names.map((name) => `${of[name]} ${name}`).join(', ');
+    throw ApplicationFailure.nonRetryable(
+      `The batch counted ${list(this.tally.totals)}; its files in ${this.input.folder} hold ${list(counts)}. Was a file of the run changed, or the workflow reset? Run the batch again to go on with what is left.`,
+      failureCodes.batchCounts,
+    );
+  }
+
+  /** Setting the details adds no event, but each upsert does: only statuses that users search for are upserted. */
+  private describe(): void {
+    const state = this.state();
+    const { workflowId, namespace } = workflowInfo();
+    const { isListed, reportFailure } = this;
+    setCurrentDetails(describeBatch({ workflowId, namespace, isListed, reportFailure }, state));
+    const isWorthListing = state.status !== 'stopping' && state.status !== this.listedAs;
+    if (!isListed || !isWorthListing) return;
+    this.listedAs = state.status;
+    upsertSearchAttributes([{ key: searchAttributes.status, value: state.status }]);
+  }
+}
+
+/** The activity's own failure says what is wrong. */
+function unwrap(error: unknown): unknown {
+  return error instanceof ActivityFailure ? (error.cause ?? error) : error;
+}

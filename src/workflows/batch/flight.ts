@@ -1,0 +1,64 @@
+import type { BatchItem } from '../../shared/batch';
+import type { JobOutcome } from '../../shared/batch-activities';
+import type { EarlierRuns } from '../../shared/charge';
+
+/** An item that has been started and has not ended. */
+export interface Flight extends CarriedFlight {
+  /** For flights from an earlier run it is reread when it is needed. */
+  row?: BatchItem;
+}
+
+/** State carried from run to run. It excludes the row, whose paths may be long: there may be 500 flights. */
+export interface CarriedFlight {
+  item: number;
+  /** Byte offset of its row in the manifest. */
+  byte: number;
+  /** Milliseconds since the epoch. */
+  startedAt: number;
+  step: FlightStep;
+  /** The item's job, or the job that is being looked up. */
+  job?: { workflowId: string; runId?: string };
+  /** What earlier jobs of the row left behind at the service. */
+  earlier?: EarlierRuns;
+  /** When the job that `earlier` comes from ended, in milliseconds since the epoch. */
+  foundAt?: number;
+}
+
+/**
+ * - `starting`: no job is known yet.
+ * - `looking`: `job` may be the row's; the jobs of the items in `others` are looked up after it.
+ * - `blocked`: `job` holds this item's id but converts something else.
+ * - `started`: this run started `job` and receives its completion.
+ * - `awaited`: `job` was started by another run or workflow.
+ * - `untold`: `job` ended with outcome `told`, which does not say what it left behind.
+ */
+export type FlightStep =
+  | { kind: 'starting'; /** Last run under this id: another job's, or an earlier one of this row. */ after?: string }
+  | { kind: 'looking'; others: number[] }
+  | { kind: 'blocked' }
+  | { kind: 'started' }
+  | { kind: 'awaited' }
+  | { kind: 'untold'; told: JobOutcome };
+
+/** The part of an outcome that is about charges, for the next job of the row. */
+export function leftBy({ charge = 'maybe', taskId, source, possiblyChargedTwice }: JobOutcome): EarlierRuns {
+  return {
+    charge,
+    ...(taskId !== undefined && { taskId }),
+    ...(source && { source }),
+    ...(possiblyChargedTwice === true && { possiblyChargedTwice }),
+  };
+}
+
+/** The next run did not start the job, so it has to wait for it. */
+export function carriedFlight({ item, byte, startedAt, step, job, earlier, foundAt }: Flight): CarriedFlight {
+  return {
+    item,
+    byte,
+    startedAt,
+    step: step.kind === 'started' ? { kind: 'awaited' } : step,
+    ...(job && { job }),
+    ...(earlier && { earlier }),
+    ...(foundAt !== undefined && { foundAt }),
+  };
+}

@@ -1,0 +1,106 @@
+import { isCancellation } from '@temporalio/workflow';
+import { failureCodes, type CheckTaskInput, type TaskReport } from '../../shared/activities';
+import type { UnknownOutcomeDecision } from '../../shared/metrics';
+import { shownTime } from '../../shared/wording';
+import { readFailure, type JobFailure } from './job-failure';
+import { countUnknownOutcome } from './job-metrics';
+import type { JobParts } from './job-parts';
+
+interface Knowledge {
+  taskId: string;
+  /** A callback was requested, or has already arrived. */
+  callback: boolean;
+  /** Only a callback named the task, so the service may not know it. */
+  fromCallback?: true;
+  /** An earlier run of the job submitted the task. */
+  isEarlier?: true;
+}
+
+/**
+ * Waits until the service has finished a conversion. Polls through activity retries, which add nothing to the history.
+ * When a callback is expected, the first poll waits for it, at most `pollAfter`.
+ */
+export async function awaitConversion(
+  { input, policies, name, activities, progress, callbacks, waits }: JobParts,
+  { taskId, callback, fromCallback, isEarlier }: Knowledge,
+): Promise<TaskReport> {
+  const submittedAt = Date.now();
+  const waitedBefore = waits.waitedMs;
+  const { conversionDeadlineMs, pollAfterMs, firstCheckAfterMs } = policies;
+  if (callback) {
+    const waitMs = Math.min(pollAfterMs, conversionDeadlineMs / 2);
+    const pollsAt = shownTime(submittedAt + waitMs);
+    progress.enter('converting', `Waits for the service to call back; from ${pollsAt} UTC on it asks by itself.`);
+    await callbacks.wait(waitMs);
+  }
+  const lastAt = shownTime(submittedAt + conversionDeadlineMs);
+  progress.enter('converting', `Waits for the service to finish the conversion, until ${lastAt} UTC at the latest.`);
+  const firstCheck = callback || isEarlier ? 0 : firstCheckAfterMs;
+  const request: CheckTaskInput = {
+    app: input.app,
+    taskId,
+    sourceName: name,
+    ...(input.input !== undefined && { input: input.input }),
+    output: input.output,
+    submittedAt,
+    ...(firstCheck !== undefined && { firstCheckAfterMs: firstCheck }),
+    maxCheckIntervalMs: policies.maxCheckIntervalMs,
+    ...(fromCallback && { fromCallback }),
+  };
+  const poll = () => {
+    const deadlineMs = Math.max(conversionDeadlineMs + waits.waitedMs - waitedBefore - (Date.now() - submittedAt), 1);
+    return activities.checkTask(request, { summary: `task ${taskId}`, deadlineMs });
+  };
+  const checked = callback ? await callbacks.race(poll) : await poll();
+  progress.requests += checked.requests;
+  return checked.report;
+}
+
+/**
+ * Waits for a callback after a submit with an unknown outcome: it proves that the submit was executed, and names its
+ * task. If the service does not know that task, the outcome stays unknown.
+ */
+export async function awaitProof(job: JobParts, failure: JobFailure): Promise<Proof> {
+  const tell = (decision: UnknownOutcomeDecision) => {
+    countUnknownOutcome(decision);
+    job.progress.log.unknownOutcome(decision, failure);
+  };
+  try {
+    const proof = await seekProof(job, failure);
+    // A submit that is still unknown is counted by the decision made next.
+    if (proof.report || proof.failure.reaction !== 'outcomeUnknown') tell('resolvedByCallback');
+    return proof;
+  } catch (error) {
+    if (isCancellation(error)) tell('cancelled');
+    throw error;
+  }
+}
+
+type Proof = { report: TaskReport } | { report?: undefined; failure: JobFailure };
+
+async function seekProof(job: JobParts, failure: JobFailure): Promise<Proof> {
+  const { progress, callbacks, policies } = job;
+  progress.enter('submitting', 'It is not known whether the conversion runs. Waits for the service to call back.');
+  const isExecuted = await callbacks.wait(policies.unknownOutcomeWaitMs);
+  const { namedTask } = callbacks;
+  const note = (text: string) => ({ failure: { ...failure, message: `${failure.message} ${text}` } });
+  if (!isExecuted) return note('No callback came.');
+  if (namedTask === undefined) return note('A callback came, so it was executed; which task it is, it does not say.');
+  progress.taskId = namedTask;
+  try {
+    const report = await awaitConversion(job, { taskId: namedTask, callback: true, fromCallback: true });
+    progress.charge.resolved(namedTask);
+    return { report };
+  } catch (error) {
+    if (isCancellation(error)) throw error;
+    const asked = readFailure(error, failureCodes.conversionDeadline);
+    if (asked.reaction !== 'outcomeUnknown') {
+      progress.charge.resolved(namedTask);
+      return { failure: asked };
+    }
+    progress.requests += asked.requests;
+    progress.taskId = undefined;
+    progress.enter('submitting');
+    return note('A callback came, but the service does not know the task that it names.');
+  }
+}

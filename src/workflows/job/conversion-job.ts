@@ -1,0 +1,229 @@
+import {
+  ApplicationFailure,
+  CancellationScope,
+  defineQuery,
+  isCancellation,
+  setHandler,
+  upsertMemo,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { failureCodes, type TaskReport } from '../../shared/activities';
+import {
+  lastSegment,
+  sourceName,
+  type ConversionJobInput,
+  type ConversionJobResult,
+  type ConversionJobState,
+} from '../../shared/job';
+import { conversionStateQuery } from '../../shared/names';
+import { shownTime } from '../../shared/wording';
+import { awaitConversion } from './await-conversion';
+import { convertSource, noteFailure } from './convert-source';
+import { CreditsPark } from './credits-park';
+import { createJobActivities, type JobActivities } from './job-activities';
+import { JobCallbacks } from './job-callbacks';
+import { readFailure, type JobFailure } from './job-failure';
+import { countEnd } from './job-metrics';
+import type { JobParts } from './job-parts';
+import { JobProgress } from './job-progress';
+import { Leftovers } from './leftovers';
+import { OrderedWaits } from './ordered-waits';
+import { resolvePolicies, type ResolvedPolicies } from './policies';
+import { RoomWait } from './room-wait';
+import { runStep } from './run-step';
+import { SourceUpload } from './upload-source';
+
+const stateQuery = defineQuery<ConversionJobState>(conversionStateQuery);
+
+/**
+ * Converts one file: upload, convert, wait, download. Each step survives the loss of any process.
+ *
+ * Never blindly submits a conversion twice: see `policies.onUnknownOutcome`. Fails with an `ApplicationFailure`: its
+ * type is the document's error code (section "Errors") or one of ours, its first detail a `ConversionFailureDetails`.
+ */
+export async function conversionJob(input: ConversionJobInput): Promise<ConversionJobResult> {
+  const job = new ConversionJob(input);
+  setHandler(stateQuery, () => job.progress.state());
+  job.callbacks.listen();
+  job.credits.listen();
+  try {
+    return await job.run();
+  } catch (error) {
+    if (isCancellation(error)) await CancellationScope.nonCancellable(() => job.cancelled());
+    else if (error instanceof ApplicationFailure)
+      await CancellationScope.nonCancellable(() => job.leftovers.discardMarker());
+    throw error;
+  }
+}
+
+class ConversionJob implements JobParts {
+  readonly policies: ResolvedPolicies;
+  readonly name: string;
+  readonly activities: JobActivities;
+  readonly progress: JobProgress;
+  readonly callbacks = new JobCallbacks();
+  readonly credits: CreditsPark;
+  readonly waits: OrderedWaits;
+  readonly room: RoomWait;
+  readonly leftovers: Leftovers;
+  private readonly upload = new SourceUpload(this);
+
+  constructor(readonly input: ConversionJobInput) {
+    this.policies = resolvePolicies(input);
+    this.name = sourceName(input.source);
+    this.progress = new JobProgress(input);
+    const { creditsDeadlineMs } = this.policies;
+    this.waits = new OrderedWaits({
+      longestMs: creditsDeadlineMs,
+      onWait: (untilMs, message) =>
+        this.progress.enter(
+          this.progress.phase,
+          `Waits until ${shownTime(untilMs)} UTC, as the service orders: ${message}`,
+        ),
+    });
+    this.activities = createJobActivities(this.policies, this.waits);
+    this.credits = new CreditsPark({ app: input.app, creditsDeadlineMs }, this.progress);
+    const { destination = '' } = input;
+    this.room = new RoomWait({ destination, deadlineMs: this.policies.downloadDeadlineMs }, this.progress);
+    this.leftovers = new Leftovers(input, this.activities);
+  }
+
+  run(): Promise<ConversionJobResult> {
+    const { taskId } = this.progress.charge;
+    return taskId === undefined ? this.convertFile() : this.fetchOrConvert(taskId);
+  }
+
+  private async fetchOrConvert(taskId: string): Promise<ConversionJobResult> {
+    const fetched = await this.fetchEarlier(taskId);
+    return fetched === 'lost' ? this.convertFile() : fetched;
+  }
+
+  /** Waits for the task that an earlier run of the job submitted, and downloads its result. */
+  private async fetchEarlier(taskId: string): Promise<ConversionJobResult | 'lost'> {
+    this.progress.taskId = taskId;
+    let report: TaskReport;
+    try {
+      report = await awaitConversion(this, { taskId, callback: false, isEarlier: true });
+    } catch (error) {
+      if (isCancellation(error)) throw error;
+      const failure = readFailure(error, failureCodes.conversionDeadline);
+      noteFailure(this, failure);
+      // The task failed without a charge, and submitting again can succeed.
+      if (failure.reaction === 'submitAgain' || failure.reaction === 'uploadAgain') return 'lost';
+      if (failure.reaction === 'awaitCredits') return 'lost';
+      return this.giveUpTask(failure);
+    }
+    return this.deliver(report, (failure) => this.giveUpTask(failure));
+  }
+
+  /** Decides about an accepted task that failed for good or is gone: only one that is gone may be converted again. */
+  private giveUpTask(failure: JobFailure): 'lost' {
+    if (failure.reaction !== 'taskLost') throw this.progress.failed(failure);
+    // With charge "no" its result was already delivered once, so nothing is lost.
+    if (this.policies.onUnknownOutcome === 'fail' && this.progress.charge.charge !== 'no') {
+      throw this.progress.failed(
+        failure,
+        `The conversion was paid for, and the service no longer has it. Policy onUnknownOutcome is "fail": nothing was submitted again. To convert all the same: fileconv job retry ${workflowInfo().workflowId} --resubmit`,
+      );
+    }
+    this.progress.taskId = undefined;
+    return 'lost';
+  }
+
+  private async convertFile(): Promise<ConversionJobResult> {
+    const report = await convertSource(this, this.upload);
+    if (report === 'skipped') return this.result('skipped');
+    return this.deliver(report, (failure) => {
+      throw this.progress.failed(failure);
+    });
+  }
+
+  /** `onLost` is called when the service no longer has the result. */
+  private deliver<Lost>(
+    report: TaskReport,
+    onLost: (failure: JobFailure) => Lost,
+  ): Promise<ConversionJobResult | Lost> {
+    this.progress.vcredits = report.vcredits;
+    this.progress.warn(report.warnings);
+    if (this.input.destination === undefined) return Promise.resolve(this.result('succeeded', report));
+    return this.download(report, this.input.destination, onLost);
+  }
+
+  /** Removes what the job left behind, and notes what can't be undone. */
+  async cancelled(): Promise<void> {
+    const { taskId, phase } = this.progress;
+    const leftOver = phase === 'downloading' ? await this.leftovers.discard() : await this.leftovers.discardMarker();
+    const goesOn =
+      taskId !== undefined && phase === 'converting'
+        ? `The service has no cancel endpoint: conversion task ${taskId} goes on there and may be charged.`
+        : '';
+    const note = [`Cancelled while ${phase}.`, goesOn, leftOver].filter(Boolean).join(' ');
+    this.progress.ownUp();
+    this.progress.enter('cancelled', note);
+    countEnd('cancelled');
+    const { charge, taskId: accepted = taskId } = this.progress.charge;
+    upsertMemo({
+      conversionNote: note,
+      conversionPhase: phase,
+      conversionCharge: charge,
+      ...(accepted !== undefined && { conversionTaskId: accepted }),
+    });
+  }
+
+  private async download<Lost>(
+    report: TaskReport,
+    destination: string,
+    onLost: (failure: JobFailure) => Lost,
+  ): Promise<ConversionJobResult | Lost> {
+    const request = {
+      app: this.input.app,
+      taskId: report.connector,
+      sourceName: this.name,
+      output: this.input.output,
+      destination,
+      onExisting: this.policies.onExisting,
+      ...(report.taskId === this.input.earlier?.taskId && { mayBeDelivered: true as const }),
+      ...this.leftovers.marked,
+    };
+    const summary = `to ${lastSegment(destination)}${destination.endsWith('/') ? '/' : ''}`;
+    const downloaded = await runStep(
+      this,
+      { phase: 'downloading', deadlineCode: failureCodes.downloadDeadline },
+      () => {
+        const deadlineMs = Math.max(this.room.deadline - Date.now(), 1);
+        return this.activities.downloadFile({ ...request, ...this.room.needed() }, { summary, deadlineMs });
+      },
+      {
+        cleanUp: async () => {
+          const kept = `The converted file stays at the service as task ${report.connector} until it expires there.`;
+          return [kept, await this.leftovers.discard()].filter(Boolean).join(' ');
+        },
+        onLost: (failure) => ({ lost: onLost(failure) }),
+      },
+    );
+    if ('lost' in downloaded) return downloaded.lost;
+    this.progress.requests += downloaded.requests;
+    this.progress.warn(downloaded.skipped ? {} : downloaded.warnings);
+    if (downloaded.skipped) return this.result('skipped', report);
+    return { ...this.result('succeeded', report), output: downloaded.file };
+  }
+
+  private result(status: ConversionJobResult['status'], report?: TaskReport): ConversionJobResult {
+    const { progress } = this;
+    if (!report) progress.ownUp();
+    progress.enter('completed');
+    countEnd(status);
+    return {
+      status,
+      ...(report && { taskId: report.taskId, connector: report.connector }),
+      ...(progress.source && { source: progress.source }),
+      ...(report?.vcredits !== undefined && { vcredits: report.vcredits }),
+      ...(report?.durationSeconds !== undefined && { durationSeconds: report.durationSeconds }),
+      warnings: progress.warnings,
+      requests: progress.requests,
+      charge: progress.charge.charge,
+      possiblyChargedTwice: progress.charge.possiblyChargedTwice,
+      phaseMs: progress.phaseMs,
+    };
+  }
+}

@@ -1,0 +1,127 @@
+import { isCancellation, sleep, workflowInfo } from '@temporalio/workflow';
+import { failureCodes, type TaskReport } from '../../shared/activities';
+import { awaitConversion, awaitProof } from './await-conversion';
+import { readFailure, type JobFailure } from './job-failure';
+import { countUnknownOutcome } from './job-metrics';
+import type { JobParts } from './job-parts';
+import { submitConversion } from './submit-conversion';
+import type { SourceUpload } from './upload-source';
+
+/** Uploads, then submits until a conversion is done. Each reason to submit again has its own limit. */
+export async function convertSource(job: JobParts, upload: SourceUpload): Promise<TaskReport | 'skipped'> {
+  const { policies, progress, waits, credits, room } = job;
+  const resubmissions = new Resubmissions(job);
+  let uploaded = await upload.run();
+  let deadline = Date.now() + policies.submitDeadlineMs;
+  for (;;) {
+    if (uploaded === 'skipped') return 'skipped';
+    const { connector, bytes: sourceBytes } = uploaded;
+    const attempt = await submitOnce(job, { connector, sourceBytes, deadlineMs: deadline - Date.now() });
+    if (!('failure' in attempt)) return attempt.report;
+    const { failure } = attempt;
+    switch (failure.reaction) {
+      case 'submitAfterLoss':
+        if (Date.now() >= deadline + waits.waitedMs) throw progress.failed(failure);
+        break;
+      case 'awaitCredits':
+        if (credits.isOverdue) throw progress.failed(credits.outOfCredits(failure));
+        upload.forgive();
+        await credits.park();
+        deadline = credits.deadline + policies.submitTimeoutMs;
+        break;
+      case 'awaitRoom':
+        room.enter(failure);
+        deadline = room.deadline + policies.submitTimeoutMs;
+        break;
+      case 'uploadAgain':
+        if (!upload.isRepeatable) throw progress.failed(failure);
+        uploaded = await upload.run();
+        break;
+      case 'submitAgain':
+        await resubmissions.next(failure);
+        break;
+      case 'outcomeUnknown':
+        await resubmissions.afterUnknownOutcome(failure);
+        break;
+      case 'taskLost':
+      case 'fail':
+        throw progress.failed(failure);
+    }
+  }
+}
+
+/** Records what a failure says about charges. */
+export function noteFailure({ progress }: JobParts, failure: JobFailure): void {
+  const { charge } = progress;
+  progress.requests += failure.requests;
+  progress.lastFailure = failure;
+  if (failure.afterReset) charge.foundOpen();
+  if (failure.origin === 'task') charge.failedAtService();
+  else if (failure.reaction === 'outcomeUnknown') charge.unknown();
+  else if (failure.reaction === 'taskLost') charge.lost();
+}
+
+async function submitOnce(
+  job: JobParts,
+  turn: { connector: string; sourceBytes: number | undefined; deadlineMs: number },
+): Promise<{ report: TaskReport | 'skipped' } | { failure: JobFailure }> {
+  const { progress } = job;
+  let failure: JobFailure;
+  try {
+    const accepted = await submitConversion(job, turn);
+    if (accepted.skipped) return { report: 'skipped' };
+    const { report, callback = false } = accepted;
+    if (report.finished) return { report };
+    return { report: await awaitConversion(job, { taskId: report.taskId, callback }) };
+  } catch (error) {
+    if (isCancellation(error)) throw error;
+    failure = readConvertFailure(job, error);
+    const isRefused = progress.phase !== 'converting' && failure.origin === 'request';
+    if (isRefused && failure.reaction !== 'outcomeUnknown') progress.charge.refused();
+  }
+  noteFailure(job, failure);
+  if (failure.reaction !== 'outcomeUnknown' || !failure.callback) return { failure };
+  const proof = await awaitProof(job, failure);
+  if (proof.report) return proof;
+  if (proof.failure.reaction !== 'outcomeUnknown') noteFailure(job, proof.failure);
+  return proof;
+}
+
+function readConvertFailure({ progress, credits, room }: JobParts, error: unknown): JobFailure {
+  if (progress.phase === 'converting') return readFailure(error, failureCodes.conversionDeadline);
+  const deadlineCode = credits.isParked ? failureCodes.creditsDeadline : room.deadlineCode(failureCodes.submitDeadline);
+  const failure = room.explain(readFailure(error, deadlineCode, { isSubmit: true }));
+  return failure.code === failureCodes.creditsDeadline ? credits.outOfCredits(failure) : failure;
+}
+
+/** Resubmits after a conversion that failed or may have run: up to `policies.maxResubmissions` times, with backoff. */
+class Resubmissions {
+  private count = 0;
+
+  constructor(private readonly job: JobParts) {}
+
+  async next(failure: JobFailure): Promise<void> {
+    const { progress, policies } = this.job;
+    if (this.count >= policies.maxResubmissions) throw progress.failed(failure);
+    progress.enter('submitting', 'Waits a moment before it submits the conversion again.');
+    const { retryInitialIntervalMs, retryMaximumIntervalMs } = policies;
+    const pauseMs = Math.min(retryInitialIntervalMs * 2 ** this.count, retryMaximumIntervalMs);
+    await sleep(pauseMs, { summary: 'before the next submit' });
+    this.count += 1;
+  }
+
+  async afterUnknownOutcome(failure: JobFailure): Promise<void> {
+    const { progress, policies } = this.job;
+    const isForbidden = policies.onUnknownOutcome === 'fail';
+    const decision = isForbidden || this.count >= policies.maxResubmissions ? 'failed' : 'resubmitted';
+    countUnknownOutcome(decision);
+    progress.log.unknownOutcome(decision, failure);
+    if (isForbidden) {
+      throw progress.failed(
+        failure,
+        `Policy onUnknownOutcome is "fail": nothing was submitted again. Look at the service whether the conversion ran; to convert all the same: fileconv job retry ${workflowInfo().workflowId} --resubmit`,
+      );
+    }
+    await this.next(failure);
+  }
+}

@@ -1,0 +1,107 @@
+import { ActivityFailure, ApplicationFailure, TimeoutFailure, rootCause } from '@temporalio/workflow';
+import type { ActivityFailureDetails, FailureOrigin, JobReaction } from '../../shared/activities';
+import { failureCodes, jobReactions, readFence } from '../../shared/activities';
+
+export interface JobFailure {
+  code: string;
+  /** The code is only known to the service. */
+  unlisted?: boolean;
+  message: string;
+  /** `submitAfterLoss`: the worker was lost before it sent anything. */
+  reaction: JobReaction | 'submitAfterLoss';
+  origin: FailureOrigin;
+  httpStatus?: number;
+  endpoint?: string;
+  taskId?: string;
+  /** Of a destination without enough free space. */
+  neededBytes?: number;
+  requests: number;
+  /** The request asked the service for a callback. */
+  callback?: true;
+  /** The job was reset to a point before this submit. */
+  afterReset?: true;
+  error?: Error;
+}
+
+/** Converts what an activity threw; `deadlineCode` names the deadline of this activity. */
+export function readFailure(error: unknown, deadlineCode: string, { isSubmit = false } = {}): JobFailure {
+  const failure = error instanceof ActivityFailure ? error.cause : error;
+  if (failure instanceof TimeoutFailure) return readTimeout(failure, deadlineCode, isSubmit);
+  if (failure instanceof ApplicationFailure) {
+    const details = readDetails(failure);
+    if (error instanceof ActivityFailure && error.retryState === 'TIMEOUT') {
+      const message = `${whyTooLate(failure)}; last: ${failure.message}`;
+      return { ...details, unlisted: false, code: deadlineCode, reaction: 'fail', message, error: failure };
+    }
+    return { ...details, message: failure.message, error: failure };
+  }
+  const cause = error instanceof Error ? error : undefined;
+  return {
+    code: 'UNEXPECTED',
+    message: rootCause(error) ?? 'unexpected failure',
+    reaction: 'fail',
+    origin: 'worker',
+    requests: 0,
+    ...(cause && { error: cause }),
+  };
+}
+
+/** A lost worker or a timeout: the fence in the heartbeat tells whether a convert request may have been sent. */
+function readTimeout(failure: TimeoutFailure, deadlineCode: string, isSubmit: boolean): JobFailure {
+  const base = { code: deadlineCode, origin: 'worker', requests: 0, error: failure } as const;
+  if (isSubmit) {
+    const fence = readFence(failure.lastHeartbeatDetails);
+    if (fence) {
+      return {
+        ...base,
+        code: failureCodes.outcomeUnknown,
+        message:
+          'the worker was lost after it began to send the convert request, so it is not known whether the conversion runs.',
+        reaction: 'outcomeUnknown',
+        requests: 1,
+        ...(fence.callback === true && { callback: true }),
+        ...(fence.afterReset === true && { afterReset: true }),
+      };
+    }
+    if (failure.timeoutType !== 'SCHEDULE_TO_CLOSE') {
+      return {
+        ...base,
+        message: 'the worker was lost before it sent the convert request.',
+        reaction: 'submitAfterLoss',
+      };
+    }
+  }
+  const last = failure.cause?.message;
+  const why = last === undefined ? 'no worker took it, or the one that did is gone or too slow.' : `last: ${last}`;
+  const message = `the deadline passed (${failure.timeoutType}); ${why}`;
+  return { ...base, message, reaction: 'fail' };
+}
+
+function whyTooLate(failure: ApplicationFailure): string {
+  const { orderedWaitMs } = detailsOf(failure);
+  if (orderedWaitMs === undefined) return 'the deadline passed while it still had to be retried';
+  const minutes = Math.ceil(orderedWaitMs / 60_000);
+  return `the service orders a wait of ${minutes} minute${minutes === 1 ? '' : 's'}, which is longer than the deadlines allow`;
+}
+
+function detailsOf(failure: ApplicationFailure): Partial<ActivityFailureDetails> {
+  return failure.details?.[0] ?? {};
+}
+
+function readDetails(failure: ApplicationFailure): Omit<JobFailure, 'message' | 'error'> {
+  const details = detailsOf(failure);
+  return {
+    code: details.code ?? failure.type ?? 'UNEXPECTED',
+    ...((details.unlisted === true || details.code === undefined) && { unlisted: true }),
+    // A newer worker may send reactions unknown to this one: failing is safer than an action that costs money.
+    reaction: jobReactions.find((reaction) => reaction === details.reaction) ?? 'fail',
+    origin: details.origin ?? 'worker',
+    requests: details.requests ?? 0,
+    ...(details.httpStatus !== undefined && { httpStatus: details.httpStatus }),
+    ...(details.endpoint !== undefined && { endpoint: details.endpoint }),
+    ...(details.taskId !== undefined && { taskId: details.taskId }),
+    ...(details.neededBytes !== undefined && { neededBytes: details.neededBytes }),
+    ...(details.callback === true && { callback: true }),
+    ...(details.afterReset === true && { afterReset: true }),
+  };
+}

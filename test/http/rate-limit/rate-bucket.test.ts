@@ -1,0 +1,362 @@
+import fc from 'fast-check';
+import { RateBucket } from '../../../src/http/rate-limit/rate-bucket';
+import { EagerWorker, SimulatedService, Simulation } from './simulated-service';
+
+/** The schedule alone, in simulated time. */
+
+const seconds = 1_000;
+
+function run(options: {
+  limit: number;
+  windowSeconds: number;
+  workers: number;
+  windows: number;
+  seed?: number;
+  latencyMs?: number;
+  round?: (value: number) => number;
+  isPatient?: boolean;
+  slots?: number;
+  takesMs?: number;
+  writesHeadersLate?: boolean;
+}) {
+  const { limit, windowSeconds, workers, windows, seed = 1, latencyMs = 4, round, isPatient = false } = options;
+  const { slots = 50, takesMs = 0, writesHeadersLate = false } = options;
+  const simulation = new Simulation();
+  const service = new SimulatedService(limit, windowSeconds * seconds, round);
+  const random = seededRandom(seed);
+  const all = Array.from(
+    { length: workers },
+    () =>
+      new EagerWorker(simulation, service, {
+        random,
+        latencyMs: () => latencyMs * (0.5 + random()),
+        slots,
+        isPatient,
+        takesMs,
+        writesHeadersLate,
+      }),
+  );
+  const startMs = simulation.nowMs;
+  for (const worker of all) simulation.at(startMs + random() * 300, () => worker.advance());
+  const endMs = startMs + windows * windowSeconds * seconds;
+  simulation.runUntil(endMs);
+  return {
+    utilisation: service.served / (limit * windows),
+    throttledShare: service.throttled / (service.served + service.throttled),
+    throttled: service.throttled,
+    sentBy: all.map(({ sent }) => sent),
+  };
+}
+
+function seededRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+describe('one worker that always has work', () => {
+  it.each([
+    [20, 2],
+    [100, 10],
+    [5, 2],
+    [1, 1],
+    [1000, 60],
+  ])('sends nearly all of %i requests in each window of %i s, and none too many', (limit, windowSeconds) => {
+    const { utilisation, throttled } = run({ limit, windowSeconds, workers: 1, windows: 20 });
+    expect(throttled).toBe(0);
+    expect(utilisation).toBeGreaterThanOrEqual(0.95);
+  });
+
+  it('learns the slack of a service that rounds RESET down', () => {
+    const { throttledShare, utilisation } = run({
+      limit: 100,
+      windowSeconds: 10,
+      workers: 1,
+      windows: 20,
+      round: Math.floor,
+    });
+    expect(throttledShare).toBeLessThan(0.01);
+    expect(utilisation).toBeGreaterThan(0.85);
+  });
+});
+
+describe('four workers that share a limit', () => {
+  it.each([
+    [20, 2],
+    [100, 10],
+    [40, 4],
+  ])('spend nearly all of %i requests in %i s with hardly a 429', (limit, windowSeconds) => {
+    for (const seed of [1, 2, 3]) {
+      const { utilisation, throttledShare, sentBy } = run({ limit, windowSeconds, workers: 4, windows: 60, seed });
+      expect(throttledShare).toBeLessThan(0.01);
+      expect(utilisation).toBeGreaterThan(0.9);
+      // Nobody starves.
+      expect(Math.min(...sentBy)).toBeGreaterThan(limit);
+    }
+  });
+});
+
+describe('requests that take long, such as uploads', () => {
+  const upload = { limit: 30, windowSeconds: 60, workers: 1, windows: 20, slots: 200 };
+
+  it.each([
+    [60, false],
+    [60, true],
+    [120, false],
+    [120, true],
+    [20, false],
+    [20, true],
+    [3, false],
+    [3, true],
+  ])('of %i s use nine tenths of 30 a minute (headers written at the end: %s)', (takesSeconds, writesHeadersLate) => {
+    for (const isPatient of [false, true]) {
+      const { utilisation, throttled } = run({
+        ...upload,
+        takesMs: takesSeconds * seconds,
+        writesHeadersLate,
+        isPatient,
+      });
+      expect(utilisation).toBeGreaterThanOrEqual(0.9);
+      // The first window is unknown until a request is refused.
+      expect(throttled).toBeLessThanOrEqual(5);
+    }
+  });
+
+  it('keep others waiting for no more than a second, and the first of all answers tells the window', () => {
+    const bucket = new RateBucket();
+    const upload = bucket.sent(0);
+    expect(bucket.decide(999)).toEqual({ kind: 'wait', untilMs: 1_000 });
+    expect(bucket.decide(1_000)).toEqual({ kind: 'send' });
+    const second = bucket.sent(1_000);
+    expect(bucket.decide(1_001)).toEqual({ kind: 'wait', untilMs: 2_000 });
+    bucket.answered(second, { throttled: false, limit: 2, remaining: 1, resetSeconds: 10 }, 1_050);
+    // The upload may be counted or not.
+    expect(bucket.decide(1_050)).toEqual({ kind: 'wait', untilMs: 11_050 });
+    bucket.answered(upload, { throttled: false, limit: 2, remaining: 0, resetSeconds: 10 }, 5_000);
+    expect(bucket.decide(5_000)).toEqual({ kind: 'wait', untilMs: 11_050 });
+  });
+
+  it('give their places in line back: whoever comes while nobody has answered yet expects to wait', () => {
+    const bucket = new RateBucket();
+    bucket.sent(0);
+    expect(bucket.estimateWaitMs(5, 500)).toBeLessThanOrEqual(1_000);
+    expect(bucket.estimateWaitMs(5, 1_500)).toBeGreaterThanOrEqual(5_000);
+  });
+
+  it('in a window that is known let the next one begin at its end, though none of them is answered', () => {
+    const bucket = new RateBucket();
+    bucket.answered(bucket.sent(0), { throttled: false, limit: 2, remaining: 1, resetSeconds: 10 }, 10);
+    bucket.sent(20);
+    expect(bucket.decide(30)).toEqual({ kind: 'wait', untilMs: 10_010 });
+    expect(bucket.decide(10_010)).toEqual({ kind: 'send' });
+  });
+
+  it('are never sent at REMAINING 0 before RESET has passed, though windows have become longer', () => {
+    const bucket = new RateBucket();
+    bucket.answered(bucket.sent(0), { throttled: false, limit: 2, remaining: 1, resetSeconds: 5 }, 10);
+    const scout = bucket.sent(5_010);
+    expect(bucket.decide(6_010)).toEqual({ kind: 'send' });
+    bucket.answered(scout, { throttled: false, limit: 2, remaining: 0, resetSeconds: 60 }, 6_100);
+    expect(bucket.decide(6_100)).toEqual({ kind: 'wait', untilMs: 66_100 });
+  });
+});
+
+describe('patient requests', () => {
+  const told = (remaining: number, limit = 10) => ({ throttled: false, limit, remaining, resetSeconds: 2 });
+
+  it.each([
+    [20, 2],
+    [100, 10],
+    [5, 2],
+  ])('alone use nearly all of %i requests in each window of %i s', (limit, windowSeconds) => {
+    const { utilisation, throttled } = run({ limit, windowSeconds, workers: 1, windows: 20, isPatient: true });
+    expect(throttled).toBe(0);
+    expect(utilisation).toBeGreaterThanOrEqual(0.95);
+  });
+
+  it.each([
+    [20, 2],
+    [100, 10],
+  ])('of four workers spend nearly all of %i requests in %i s with hardly a 429', (limit, windowSeconds) => {
+    const { utilisation, throttledShare } = run({ limit, windowSeconds, workers: 4, windows: 60, isPatient: true });
+    expect(throttledShare).toBeLessThan(0.01);
+    expect(utilisation).toBeGreaterThan(0.9);
+  });
+
+  it('leave the last part of a window to an urgent one, which takes it at once, until the window is nearly over', () => {
+    const bucket = new RateBucket();
+    bucket.answered(bucket.sent(0, { isPatient: true }), told(9), 0);
+    for (let left = 8; left > 1; left -= 1) {
+      expect(bucket.decide(left, { isPatient: true })).toEqual({ kind: 'send' });
+      bucket.answered(bucket.sent(left, { isPatient: true }), told(left), left);
+    }
+    expect(bucket.decide(100, { isPatient: true })).toEqual({ kind: 'wait', untilMs: 1_800 });
+    expect(bucket.decide(100)).toEqual({ kind: 'send' });
+    expect(bucket.decide(1_800, { isPatient: true })).toEqual({ kind: 'send' });
+    bucket.answered(bucket.sent(100), told(0), 110);
+    expect(bucket.decide(1_800, { isPatient: true })).toEqual({ kind: 'wait', untilMs: 2_000 });
+  });
+
+  it('leave it also where other workers spend from the same allowance', () => {
+    const bucket = new RateBucket({ random: () => 0 });
+    bucket.answered(bucket.sent(0, { isPatient: true }), told(9), 0);
+    // Somebody else has taken six.
+    bucket.answered(bucket.sent(10, { isPatient: true }), told(2), 20);
+    expect(bucket.decide(30, { isPatient: true })).toEqual({ kind: 'wait', untilMs: 1_800 });
+    expect(bucket.decide(30)).toEqual({ kind: 'send' });
+  });
+});
+
+describe('whatever the service answers', () => {
+  const headers = fc.record({
+    throttled: fc.boolean(),
+    limit: fc.option(fc.integer({ min: 1, max: 200 }), { nil: undefined }),
+    remaining: fc.option(fc.integer({ min: 0, max: 200 }), { nil: undefined }),
+    resetSeconds: fc.option(fc.integer({ min: 0, max: 90 }), { nil: undefined }),
+    retryAfterSeconds: fc.option(fc.integer({ min: 0, max: 90 }), { nil: undefined }),
+  });
+  const step = fc.oneof(
+    fc.record({ kind: fc.constant('pass' as const), ms: fc.integer({ min: 0, max: 20_000 }) }),
+    fc.record({ kind: fc.constant('send' as const), isPatient: fc.boolean() }),
+    fc.record({ kind: fc.constant('answer' as const), which: fc.nat(20), headers }),
+    fc.record({ kind: fc.constant('lose' as const), which: fc.nat(20) }),
+  );
+
+  it('it never sends before the end of a RETRY-AFTER, nor at REMAINING 0 before a RESET has passed', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
+        const bucket = new RateBucket({ random: () => 0.5 });
+        let nowMs = 1_000;
+        let blockedUntilMs = 0;
+        let emptyUntilMs = 0;
+        const underWay: ReturnType<RateBucket['sent']>[] = [];
+        for (const each of steps) {
+          if (each.kind === 'pass') nowMs += each.ms;
+          if (each.kind === 'send' && bucket.decide(nowMs, each).kind === 'send') {
+            expect(nowMs).toBeGreaterThanOrEqual(blockedUntilMs);
+            expect(nowMs).toBeGreaterThanOrEqual(emptyUntilMs);
+            underWay.push(bucket.sent(nowMs, each));
+          }
+          if (each.kind === 'answer' || each.kind === 'lose') {
+            const [sent] = underWay.splice(each.which % Math.max(1, underWay.length), 1);
+            if (!sent) continue;
+            if (each.kind === 'lose') bucket.lost(sent);
+            else {
+              const { limit, remaining, resetSeconds, retryAfterSeconds, throttled } = each.headers;
+              bucket.answered(
+                sent,
+                {
+                  throttled,
+                  ...(limit !== undefined && { limit }),
+                  ...(remaining !== undefined && { remaining }),
+                  ...(resetSeconds !== undefined && { resetSeconds }),
+                  ...(throttled && retryAfterSeconds !== undefined && { retryAfterSeconds }),
+                },
+                nowMs,
+              );
+              if (throttled && retryAfterSeconds !== undefined)
+                blockedUntilMs = Math.max(blockedUntilMs, nowMs + retryAfterSeconds * 1_000);
+              // The first request of a window: its RESET is the only bound there is.
+              if (
+                !throttled &&
+                sent.window === undefined &&
+                remaining === 0 &&
+                resetSeconds !== undefined &&
+                underWay.length === 0
+              )
+                emptyUntilMs = nowMs + resetSeconds * 1_000;
+            }
+          }
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('it always names a moment ahead, after which a request goes out', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), fc.boolean(), (steps, isPatient) => {
+        const bucket = new RateBucket({ random: () => 0.5 });
+        let nowMs = 1_000;
+        const underWay: ReturnType<RateBucket['sent']>[] = [];
+        for (const each of steps) {
+          if (each.kind === 'pass') nowMs += each.ms;
+          if (each.kind === 'send' && bucket.decide(nowMs, each).kind === 'send')
+            underWay.push(bucket.sent(nowMs, each));
+          if (each.kind === 'answer') {
+            const [sent] = underWay.splice(each.which % Math.max(1, underWay.length), 1);
+            if (sent) bucket.lost(sent);
+          }
+        }
+        for (const sent of underWay) bucket.lost(sent);
+        // Nothing is under way: within a few steps of time the next one goes.
+        for (let tries = 0; tries < 5; tries += 1) {
+          const decision = bucket.decide(nowMs, { isPatient });
+          if (decision.kind === 'send') return;
+          expect(decision.untilMs).toBeGreaterThan(nowMs);
+          expect(decision.untilMs - nowMs).toBeLessThanOrEqual(92 * seconds);
+          nowMs = decision.untilMs;
+        }
+        throw new Error('a waiter starves');
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+describe('RETRY-AFTER', () => {
+  it('is waited for in full even when RESET is shorter', () => {
+    const bucket = new RateBucket();
+    const sent = bucket.sent(0);
+    bucket.answered(sent, { throttled: true, limit: 5, remaining: 0, resetSeconds: 2, retryAfterSeconds: 7 }, 100);
+    expect(bucket.decide(7_099)).toEqual({ kind: 'wait', untilMs: 7_100 });
+    expect(bucket.decide(7_100)).toEqual({ kind: 'send' });
+  });
+
+  it('that is missing is made up from RESET, or by growing waits', () => {
+    const bucket = new RateBucket();
+    bucket.answered(bucket.sent(0), { throttled: true, resetSeconds: 3 }, 0);
+    expect(bucket.blockedUntilMs).toBe(3_000);
+    const waits = [3_000, 4_000, 6_000].map((nowMs) => {
+      bucket.answered(bucket.sent(nowMs), { throttled: true }, nowMs);
+      return bucket.blockedUntilMs - nowMs;
+    });
+    expect(waits).toEqual([1_000, 2_000, 4_000]);
+  });
+});
+
+it('a service without rate-limit headers is not held back', () => {
+  const bucket = new RateBucket();
+  bucket.answered(bucket.sent(0), { throttled: false }, 5);
+  for (let sent = 0; sent < 100; sent += 1) {
+    expect(bucket.decide(5)).toEqual({ kind: 'send' });
+    bucket.sent(5);
+  }
+});
+
+it('estimates the wait from the place in line', () => {
+  const bucket = new RateBucket();
+  bucket.answered(bucket.sent(0), { throttled: false, limit: 10, remaining: 9, resetSeconds: 2 }, 0);
+  expect([0, 8, 9, 18, 19].map((ahead) => bucket.estimateWaitMs(ahead, 0))).toEqual([0, 0, 2_000, 2_000, 4_000]);
+});
+
+describe('where others spend too', () => {
+  const told = (remaining: number) => ({ throttled: false, limit: 10, remaining, resetSeconds: 2 });
+
+  it('estimates as if at least a third of the allowance were its own: others may run out of work', () => {
+    const bucket = new RateBucket();
+    bucket.answered(bucket.sent(0), told(0), 0);
+    expect([0, 4, 7].map((ahead) => bucket.estimateWaitMs(ahead, 2_000))).toEqual([0, 2_000, 4_000]);
+  });
+
+  it('a worker that sees no more than the beginning of each window keeps its share', () => {
+    const bucket = new RateBucket();
+    for (let window = 0; window < 10; window += 1) {
+      bucket.answered(bucket.sent(window * 2_000), told(8), window * 2_000);
+    }
+    // Half of 10 requests in each window.
+    expect(bucket.estimateWaitMs(9, 20_000)).toBe(2_000);
+  });
+});

@@ -1,0 +1,257 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { endpoints } from '../../../src/contract/endpoints';
+import { RateGate, TurnedAway } from '../../../src/http/rate-limit/rate-gate';
+import { createRateMemory } from '../../../src/http/rate-limit/rate-memory';
+
+/** The waiting around the schedule, in real time. */
+
+const endpoint = endpoints.convertFile;
+const told = (remaining: number, resetSeconds: number) => ({ throttled: false, limit: 3, remaining, resetSeconds });
+
+it('lets one request ask first, and the others when its answer has come', async () => {
+  const gate = new RateGate();
+  const first = await gate.enter(endpoint);
+  const entered: number[] = [];
+  const others = [1, 2, 3].map((number) => gate.enter(endpoint).then(() => entered.push(number)));
+  await sleep(20);
+  expect(entered).toEqual([]);
+  first.answered({ throttled: false });
+  await Promise.all(others);
+  expect(entered).toEqual([1, 2, 3]);
+});
+
+it('serves a lower priority number first, and equals in the order in which they came', async () => {
+  const gate = new RateGate();
+  const first = await gate.enter(endpoint);
+  const entered: string[] = [];
+  const enter = (name: string, priority?: number) =>
+    gate.enter(endpoint, { priority }).then((permit) => {
+      entered.push(name);
+      permit.unsent();
+    });
+  const all = [enter('a'), enter('b', 5), enter('c'), enter('urgent', 1)];
+  first.unsent();
+  await Promise.all(all);
+  expect(entered).toEqual(['urgent', 'a', 'c', 'b']);
+});
+
+it('turns away at once whoever cannot wait that long, and says when to come back', async () => {
+  const gate = new RateGate();
+  (await gate.enter(endpoint)).answered({ ...told(0, 60), throttled: true, retryAfterSeconds: 7 });
+  const error: unknown = await gate.enter(endpoint, { maxWaitMs: 5_000 }).catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(TurnedAway);
+  if (!(error instanceof TurnedAway)) return;
+  expect(error.comeBackMs).toBeGreaterThan(6_900);
+  expect(error.comeBackMs).toBeLessThanOrEqual(7_000);
+});
+
+describe('whoever is turned away', () => {
+  /** A gate whose allowance of 1 in 10 s is used up, with a clock of the test's. */
+  async function usedUp() {
+    const clock = { nowMs: 1_000_000 };
+    const gate = new RateGate({ now: () => clock.nowMs });
+    (await gate.enter(endpoint)).answered({ throttled: false, limit: 1, remaining: 0, resetSeconds: 10 });
+    const turnedAway = async (since: number) => {
+      const error: unknown = await gate.enter(endpoint, { since, maxWaitMs: 5_000 }).catch((reason: unknown) => reason);
+      if (!(error instanceof TurnedAway)) throw new Error('was not turned away');
+      return error;
+    };
+    return { clock, gate, turnedAway };
+  }
+
+  it('comes back after half of a long wait, and 3 s before the end of a short one', async () => {
+    const { clock, turnedAway } = await usedUp();
+    expect(await turnedAway(1)).toMatchObject({ waitMs: 10_000, comeBackMs: 5_000 });
+    clock.nowMs += 5_000;
+    expect(await turnedAway(1)).toMatchObject({ waitMs: 5_000, comeBackMs: 2_000 });
+  });
+
+  it('keeps its place before those who came later, who come back later', async () => {
+    const { clock, turnedAway } = await usedUp();
+    const waits = [];
+    for (const since of [1, 2, 3]) waits.push((await turnedAway(since)).waitMs);
+    expect(waits).toEqual([10_000, 20_000, 30_000]);
+    clock.nowMs += 1_000;
+    expect((await turnedAway(2)).waitMs).toBe(19_000);
+    expect((await turnedAway(4)).waitMs).toBe(39_000);
+  });
+
+  it('is not waited for once it is overdue', async () => {
+    const { clock, turnedAway } = await usedUp();
+    for (const since of [1, 2, 3]) await turnedAway(since);
+    clock.nowMs += 6_900;
+    expect((await turnedAway(4)).waitMs).toBe(33_100);
+    clock.nowMs += 200;
+    expect((await turnedAway(4)).waitMs).toBe(22_900);
+  });
+
+  it('is served before those who came later and stand in line already', async () => {
+    const gate = new RateGate();
+    const first = await gate.enter(endpoint);
+    const entered: string[] = [];
+    const enter = (name: string, since: number) =>
+      gate.enter(endpoint, { since }).then((permit) => {
+        entered.push(name);
+        permit.unsent();
+      });
+    const all = [enter('later', 2), enter('latest', 3), enter('back again', 1)];
+    first.unsent();
+    await Promise.all(all);
+    expect(entered).toEqual(['back again', 'later', 'latest']);
+  });
+});
+
+it('sends nothing of a class that was blocked by a message, also after a new start', async () => {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-rate-'));
+  const memory = createRateMemory(path.join(folder, 'app.json'));
+  const gate = new RateGate({ memory });
+  gate.block(endpoint, 7_200);
+  for (const each of [gate, new RateGate({ memory })]) {
+    const error: unknown = await each.enter(endpoint, { maxWaitMs: 5_000 }).catch((reason: unknown) => reason);
+    if (!(error instanceof TurnedAway)) throw new Error('was not turned away');
+    expect(error.comeBackMs).toBeGreaterThan(7_190_000);
+    await each.enter(endpoints.uploadFile, { maxWaitMs: 0 });
+  }
+  await rm(folder, { recursive: true });
+});
+
+it('turns away whoever has waited too long', async () => {
+  const gate = new RateGate();
+  await gate.enter(endpoint);
+  await expect(gate.enter(endpoint, { maxWaitMs: 30 })).rejects.toBeInstanceOf(TurnedAway);
+});
+
+it('leaves the line with the signal’s reason, and the next takes the place', async () => {
+  const gate = new RateGate();
+  const first = await gate.enter(endpoint);
+  const stop = new AbortController();
+  const leaving = gate.enter(endpoint, { signal: stop.signal });
+  const staying = gate.enter(endpoint);
+  const reason = new Error('cancelled');
+  stop.abort(reason);
+  await expect(leaving).rejects.toBe(reason);
+  first.unsent();
+  await staying;
+});
+
+describe('a clock on the wall that ran a day ahead and is set right', () => {
+  const dayMs = 24 * 60 * 60_000;
+
+  it('stops nobody for longer than the window that was there', async () => {
+    jest.useFakeTimers({ now: Date.now() + dayMs });
+    try {
+      const gate = new RateGate();
+      (await gate.enter(endpoint)).answered(told(0, 10));
+      jest.setSystemTime(Date.now() - dayMs);
+      const entered = gate.enter(endpoint);
+      await jest.advanceTimersByTimeAsync(11_000);
+      await entered;
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  it('puts whoever asks afterwards behind those who asked before', async () => {
+    const clock = { wallMs: dayMs };
+    const gate = new RateGate({ wallNow: () => clock.wallMs });
+    const first = await gate.enter(endpoint);
+    clock.wallMs = 1_000;
+    const entered: string[] = [];
+    const enter = (name: string, since: number) =>
+      gate.enter(endpoint, { since }).then((permit) => {
+        entered.push(name);
+        permit.unsent();
+      });
+    const early = enter('asked while it was ahead', dayMs - 10);
+    clock.wallMs = 2_000;
+    const all = [early, enter('asked afterwards', 1_500)];
+    first.unsent();
+    await Promise.all(all);
+    expect(entered).toEqual(['asked while it was ahead', 'asked afterwards']);
+  });
+});
+
+/** Another limit: a window of its own. */
+const toldOfOthers = { throttled: false, limit: 5, remaining: 4, resetSeconds: 60 };
+
+it('keeps a line for each class of endpoints that has a window of its own', async () => {
+  const gate = new RateGate();
+  (await gate.enter(endpoint)).answered(told(2, 60));
+  (await gate.enter(endpoints.taskResponse)).answered(toldOfOthers);
+  (await gate.enter(endpoint)).answered({ ...told(0, 60), throttled: true, retryAfterSeconds: 60 });
+  await gate.enter(endpoints.taskResponse, { maxWaitMs: 0 });
+  await expect(gate.enter(endpoint, { maxWaitMs: 0 })).rejects.toBeInstanceOf(TurnedAway);
+});
+
+it('holds all classes back after a 429 as long as they may share its window, and for no more than a minute', async () => {
+  const clock = { nowMs: 0 };
+  const gate = new RateGate({ now: () => clock.nowMs });
+  (await gate.enter(endpoint)).answered({ throttled: true, retryAfterSeconds: 7_200 });
+  const error: unknown = await gate.enter(endpoints.taskResponse, { maxWaitMs: 0 }).catch((reason: unknown) => reason);
+  expect(error).toMatchObject({ name: 'TurnedAway', comeBackMs: 60_000 });
+  clock.nowMs = 60_000;
+  await gate.enter(endpoints.taskResponse, { maxWaitMs: 0 });
+});
+
+it('a pause of one class that only a message tells is none of those that share its window', async () => {
+  const gate = new RateGate();
+  (await gate.enter(endpoints.uploadFile)).answered({ ...toldOfOthers, remaining: 4 });
+  (await gate.enter(endpoint)).answered({ ...toldOfOthers, remaining: 3 });
+  gate.block(endpoint, 24 * 60 * 60);
+  await gate.enter(endpoints.uploadFile, { maxWaitMs: 0 });
+  await expect(gate.enter(endpoint, { maxWaitMs: 0 })).rejects.toBeInstanceOf(TurnedAway);
+});
+
+describe('the memory of a RETRY-AFTER', () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-rate-'));
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  it('makes a gate that starts anew wait for the rest of it', async () => {
+    const file = path.join(folder, 'state', 'app.json');
+    const before = new RateGate({ memory: createRateMemory(file) });
+    (await before.enter(endpoint)).answered(told(2, 60));
+    (await before.enter(endpoints.uploadFile)).answered(toldOfOthers);
+    (await before.enter(endpoint)).answered({ throttled: true, retryAfterSeconds: 60 });
+    const after = new RateGate({ memory: createRateMemory(file) });
+    await expect(after.enter(endpoint, { maxWaitMs: 1_000 })).rejects.toBeInstanceOf(TurnedAway);
+    await after.enter(endpoints.uploadFile, { maxWaitMs: 0 });
+    expect(await readdir(path.dirname(file))).toEqual(['app.json']);
+    const remembered = Object.keys(JSON.parse(await readFile(file, 'utf8')) as object);
+    expect(remembered).toContain('submit');
+    expect(remembered).not.toContain('upload');
+  });
+
+  it('brings no wait that is longer than the service asked for, though the clock on the wall was a day ahead when it was written', async () => {
+    const file = path.join(folder, 'app.json');
+    const dayMs = 24 * 60 * 60_000;
+    const ahead = createRateMemory(file, undefined, () => Date.now() + dayMs);
+    (await new RateGate({ memory: ahead }).enter(endpoint)).answered({ throttled: true, retryAfterSeconds: 60 });
+    const after = new RateGate({ memory: createRateMemory(file) });
+    const error: unknown = await after.enter(endpoint, { maxWaitMs: 1_000 }).catch((reason: unknown) => reason);
+    if (!(error instanceof TurnedAway)) throw new Error('was not turned away');
+    expect(error.comeBackMs).toBeGreaterThan(59_000);
+    expect(error.comeBackMs).toBeLessThanOrEqual(60_000);
+  });
+
+  it('of a wait that is over by the clock on the wall brings none', async () => {
+    const file = path.join(folder, 'app.json');
+    const behind = createRateMemory(file, undefined, () => Date.now() - 61_000);
+    (await new RateGate({ memory: behind }).enter(endpoint)).answered({ throttled: true, retryAfterSeconds: 60 });
+    await new RateGate({ memory: createRateMemory(file) }).enter(endpoint, { maxWaitMs: 0 });
+  });
+
+  it.each(['', 'no json', '{"submit":"soon"}', '{"submit":1795000000000}', '[]'])(
+    'is no reason to stop when it reads %j',
+    async (content) => {
+      const file = path.join(folder, 'app.json');
+      await writeFile(file, content);
+      await new RateGate({ memory: createRateMemory(file) }).enter(endpoint, { maxWaitMs: 0 });
+    },
+  );
+});

@@ -1,0 +1,105 @@
+import { type Endpoint, endpoints } from '../../../src/contract/endpoints';
+import { classOf } from '../../../src/http/rate-limit/endpoint-class';
+import { RateGate, TurnedAway } from '../../../src/http/rate-limit/rate-gate';
+import { SimulatedService } from './simulated-service';
+
+/** Jobs of many requests behind one gate, in simulated time. */
+
+const windowMs = 10_000;
+const steps = [
+  endpoints.uploadFile,
+  endpoints.convertFile,
+  endpoints.taskResponse,
+  endpoints.downloadUrl,
+  endpoints.downloadUrlGet,
+];
+
+interface Seen {
+  readonly endpoint: Endpoint;
+  readonly atMs: number;
+  readonly throttled: boolean;
+}
+
+/** A service that counts requests by `windowOf`, and so many jobs of one or more workers, all at once. */
+async function run(jobs: number, windowOf: (endpoint: Endpoint) => string, { limit = 10, workers = 1 } = {}) {
+  const services = new Map<string, SimulatedService>();
+  const gates = Array.from({ length: workers }, () => new RateGate());
+  const seen: Seen[] = [];
+  const startMs = performance.now();
+  let done = 0;
+
+  const request = async (gate: RateGate, endpoint: Endpoint, since: number): Promise<void> => {
+    for (;;) {
+      const permit = await gate.enter(endpoint, { since, maxWaitMs: 7_000 }).catch((error: unknown) => {
+        if (error instanceof TurnedAway) return error;
+        throw error;
+      });
+      if (permit instanceof TurnedAway) {
+        await wait(permit.comeBackMs);
+        continue;
+      }
+      await wait(5);
+      const service = services.get(windowOf(endpoint)) ?? new SimulatedService(limit, windowMs);
+      services.set(windowOf(endpoint), service);
+      const headers = service.answer(performance.now());
+      seen.push({ endpoint, atMs: performance.now() - startMs, throttled: headers.throttled });
+      await wait(5);
+      permit.answered(headers);
+      if (!headers.throttled) return;
+    }
+  };
+  const job = async (index: number): Promise<void> => {
+    const gate = gates[index % workers] ?? new RateGate();
+    for (const endpoint of steps) await request(gate, endpoint, Date.now() + index / 1_000);
+    done += 1;
+  };
+  const all = Promise.all(Array.from({ length: jobs }, (_, index) => job(index)));
+  for (let turns = 0; turns < 2_000 && done < jobs; turns += 1) await jest.advanceTimersByTimeAsync(100);
+  await all;
+  return { seen, tookMs: performance.now() - startMs };
+}
+
+/** Not the one of `node:timers/promises`, which fake timers don't replace. */
+function wait(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+beforeEach(() => {
+  jest.useFakeTimers();
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+describe('one window over all endpoints', () => {
+  it('is found out: each class is refused once at most, and never after its first answer', async () => {
+    const jobs = 20;
+    const { seen, tookMs } = await run(jobs, () => 'all');
+    const answered = new Set<string>();
+    for (const { endpoint, throttled } of seen) {
+      expect(throttled && answered.has(classOf(endpoint))).toBe(false);
+      answered.add(classOf(endpoint));
+    }
+    const windows = (jobs * steps.length) / 10;
+    expect(tookMs).toBeLessThan((windows + 1) * windowMs);
+  });
+
+  it('of which four workers spend costs few refusals', async () => {
+    const { seen } = await run(80, () => 'all', { limit: 60, workers: 4 });
+    expect(seen.filter(({ throttled }) => throttled).length).toBeLessThan(seen.length / 20);
+  });
+
+  it('has all classes take turns', async () => {
+    const { seen } = await run(20, () => 'all');
+    const half = seen.slice(0, seen.length / 2).map(({ endpoint }) => classOf(endpoint));
+    expect(half).toContain('download');
+  });
+});
+
+it('windows of their own are all used as if there were no others', async () => {
+  const jobs = 20;
+  const { seen, tookMs } = await run(jobs, classOf);
+  expect(seen.filter(({ throttled }) => throttled)).toEqual([]);
+  // Two downloads a job.
+  expect(tookMs).toBeLessThan(((2 * jobs) / 10) * windowMs);
+});

@@ -15,14 +15,15 @@ const maxWarnings = 20;
  * Idempotent: an interrupted attempt at most leaves a run that never started, which the planner recognizes.
  */
 export function createPlanBatch() {
-  return ({ batch, plan, onUnknownOutcome }: PlanSweepInput): Promise<PlanSweepResult> =>
+  return ({ batch, plan }: PlanSweepInput): Promise<PlanSweepResult> =>
     runBatchStep(async ({ context, signal }) => {
       if (await isRunning(context.client, batch)) return { batchRunning: true };
       const batchFolder = fileURLToPath(plan.batchFolder);
       const { run, rows, todo, kept, done, leftOut, problems, warnings } = await planBatch({
         ...planOptions(plan),
         batchFolder,
-        onUnknownOutcome,
+        // Nobody watches a sweep: whatever the policy of its jobs, the next one does not pay again for an unknown outcome.
+        onUnknownOutcome: 'fail',
         signal,
       });
       if (problems.count > 0) throw new RefusedPlanError(problems);

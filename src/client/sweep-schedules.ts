@@ -2,13 +2,17 @@ import {
   ScheduleAlreadyRunning,
   ScheduleNotFoundError,
   ScheduleOverlapPolicy,
+  WorkflowFailedError,
+  WorkflowNotFoundError,
   type Client,
   type ScheduleDescription,
+  type ScheduleExecutionResult,
   type ScheduleHandle,
 } from '@temporalio/client';
 import { z } from 'zod';
 import { conversionSweepType, defaultTaskQueue } from '../shared/names';
 import { listingOptions, searchAttributes } from '../shared/search-attributes';
+import { endOf } from './conversion-handle';
 import { InvalidRequestError } from './job-request';
 import { presentSearchAttributes } from './operations/search-attributes';
 import { toSweepInput, type SweepOverlap, type SweepScheduleRequest, type SweepTimes } from './sweep-request';
@@ -52,6 +56,14 @@ export interface ListedSweepSchedule {
   note?: string;
   lastRunAt?: Date;
   nextRunAt?: Date;
+  /** Why the last sweep failed. Absent if it did not, or while it runs. */
+  lastFailure?: SweepFailure;
+}
+
+/** How a sweep ended without a result: the code of its failure, or `CANCELLED`, `TERMINATED` or `TIMED_OUT`. */
+export interface SweepFailure {
+  code: string;
+  message: string;
 }
 
 /** Manages Temporal Schedules that start the workflow `conversionSweep`. */
@@ -116,6 +128,7 @@ export class SweepSchedules {
     for await (const { scheduleId: name, action, memo, state, info } of this.client.schedule.list()) {
       if (action?.workflowType !== conversionSweepType) continue;
       const [lastRunAt, nextRunAt] = [info.recentActions.at(-1)?.takenAt, info.nextActionTimes[0]];
+      const lastFailure = await this.failureOf(info.recentActions.at(-1));
       listed.push({
         name,
         work: memoSchema.safeParse(memo?.[memoKey]).data,
@@ -123,6 +136,7 @@ export class SweepSchedules {
         ...(state.note !== undefined && state.note !== '' && { note: state.note }),
         ...(lastRunAt && { lastRunAt }),
         ...(nextRunAt && !state.paused && { nextRunAt }),
+        ...(lastFailure && { lastFailure }),
       });
     }
     return listed.sort((one, other) => (one.name < other.name ? -1 : 1));
@@ -131,6 +145,11 @@ export class SweepSchedules {
   /** @throws NoSuchScheduleError, like all methods below. */
   async describe(name: string): Promise<ScheduleDescription> {
     return (await this.find(name)).description;
+  }
+
+  /** Why the last sweep failed; undefined if it did not, or while it runs. */
+  async lastFailure(name: string): Promise<SweepFailure | undefined> {
+    return this.failureOf((await this.describe(name)).info.recentActions.at(-1));
   }
 
   /** Starts no sweep until `resume`; a running one continues. */
@@ -161,6 +180,23 @@ export class SweepSchedules {
   /** Deletes the schedule. A running sweep continues; results and the batch's runs remain. */
   async delete(name: string): Promise<void> {
     await (await this.find(name)).handle.delete();
+  }
+
+  private async failureOf(sweep: ScheduleExecutionResult | undefined): Promise<SweepFailure | undefined> {
+    if (!sweep) return undefined;
+    const { workflowId, firstExecutionRunId } = sweep.action.workflow;
+    const handle = this.client.workflow.getHandle(workflowId, firstExecutionRunId);
+    try {
+      const { status } = await handle.describe();
+      if (['RUNNING', 'PAUSED', 'COMPLETED'].includes(status.name)) return undefined;
+      await handle.result();
+      return undefined;
+    } catch (error) {
+      // The server keeps a sweep for as long as the namespace says.
+      if (error instanceof WorkflowNotFoundError) return undefined;
+      if (error instanceof WorkflowFailedError) return endOf(error);
+      throw error;
+    }
   }
 
   /** Ignores schedules of other workflows. */

@@ -1,5 +1,4 @@
 import type { ConversionBatchInput, ConversionBatchResult } from './batch';
-import type { OnUnknownOutcome } from './job';
 
 /** Which files a sweep converts, and to what. Paths are `file:` URIs that the worker can open. */
 export interface SweepPlan {
@@ -57,8 +56,6 @@ export interface ConversionSweepResult extends SweepCounts {
 export interface PlanSweepInput {
   batch: string;
   plan: SweepPlan;
-  /** Of the batch. Default: `resubmit`. */
-  onUnknownOutcome?: OnUnknownOutcome;
 }
 
 export type PlanSweepResult =

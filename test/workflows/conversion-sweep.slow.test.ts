@@ -138,6 +138,14 @@ describe('a sweep', () => {
       type: 'SOURCE_NOT_FOUND',
       message: expect.stringContaining('does not exist') as string,
     });
+    const told = { code: 'SOURCE_NOT_FOUND', message: expect.stringContaining('does not exist') as string };
+    expect(await schedules.lastFailure(name)).toEqual(told);
+    await until('the list tells of it', async () =>
+      (await schedules.list()).some((each) => each.name === name && each.lastFailure?.code === told.code),
+    );
+    await mkdir(path.join(rig.folder, 'in'));
+    await sweep(name);
+    expect(await schedules.lastFailure(name)).toBeUndefined();
   });
 
   it('does nothing while the batch runs by hand, and leaves no run behind', async () => {
@@ -203,6 +211,21 @@ describe('sweeps under policy fail', () => {
     const runs = path.join(rig.folder, 'batches', name);
     const folders = (await readdir(runs)).sort().map((run) => path.join(runs, run));
     expect(await chargeProblems(conversionsOf(rig.stub), folders, rig.temporal)).toEqual([]);
+  });
+});
+
+describe('sweeps under policy resubmit', () => {
+  it('do not pay again for a file that an earlier sweep may have been charged for', async () => {
+    await put('a.md', '# A\n');
+    rig.stub.on('convert/file', (seen, response, stub) => {
+      stub.convert(seen);
+      cut(response);
+    });
+    const name = await schedule({ policies: { ...quickPolicies, onUnknownOutcome: 'resubmit', maxResubmissions: 1 } });
+    expect(await sweep(name)).toMatchObject({ ...counts, todo: 1, failed: 1 });
+    expect(rig.stub.conversions.size).toBe(2);
+    for (let again = 0; again < 3; again += 1) expect(await sweep(name)).toMatchObject({ ...counts, todo: 0, kept: 1 });
+    expect(rig.stub.conversions.size).toBe(2);
   });
 });
 

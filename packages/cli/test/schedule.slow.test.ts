@@ -1,4 +1,4 @@
-import { mkdir, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { until } from '../../../test/support/until';
 import { fileconv, filesBelow, newFolder, parseJson, removeFolders } from './fileconv';
@@ -60,6 +60,22 @@ describe('fileconv schedule', () => {
     const gone = await schedule('trigger', 'scans');
     expect(gone.code).toBe(2);
     expect(gone.stderr).toContain('There is no schedule scans. See: fileconv schedule list');
+  });
+
+  it('says in lists and for its batch that the last sweep failed, why, and what to type', async () => {
+    const folder = path.join(cwd, 'moved');
+    await mkdir(folder);
+    expect((await create('--every', '1h', '--settled', '1s', '--name', 'broken', '--from', 'moved')).code).toBe(0);
+    await rm(folder, { recursive: true });
+    expect((await schedule('trigger', 'broken')).code).toBe(0);
+    const told =
+      /The last sweep of schedule broken failed with SOURCE_NOT_FOUND: .*does not exist.* fileconv schedule trigger broken/;
+    await until('the list tells of it', async () => told.test((await schedule('list')).stdout));
+    expect(await find('broken')).toMatchObject({ lastFailure: { code: 'SOURCE_NOT_FOUND' } });
+    const status = await fileconv(['batch', 'status', 'broken'], { cwd, env: stack.env });
+    expect(status.code).not.toBe(0);
+    expect(status.stderr).toMatch(told);
+    expect((await schedule('delete', 'broken')).code).toBe(0);
   });
 
   it('refuses a name that is taken', async () => {

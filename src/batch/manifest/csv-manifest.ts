@@ -176,8 +176,9 @@ function lineBreaksIn(record: readonly Buffer[]): number {
 
 function explain({ code, line, message }: { code: string; line: number; message: string }, lastLine: number): string {
   switch (code) {
-    case 'CSV_QUOTE_NOT_CLOSED':
     case 'CSV_MAX_RECORD_SIZE':
+      return `line ${lastLine + 1}: the row is longer than ${maxRecordBytes / 1024} KiB. Shorten it, or close a quote that opens there, or soon after.`;
+    case 'CSV_QUOTE_NOT_CLOSED':
       // The error's own line is where the parser gave up.
       return `line ${lastLine + 1}: a quote that opens there, or soon after, is never closed. Close it, and write a quote inside of quotes twice.`;
     case 'CSV_INVALID_CLOSING_QUOTE':

@@ -10,7 +10,7 @@ export function summariseReport(report: BatchReport): string[] {
     `${text}${detail === '' ? '' : ` ${detail}`}`,
     factsOf(report),
     ...report.warnings,
-    ...chargedTwice(report),
+    ...chargedTwice(report.possiblyChargedTwice.count),
     ...warned(report),
     ...failures(report),
     ...nextStep(report),
@@ -37,7 +37,8 @@ function factsOf({ durationMs, vcredits, requests }: BatchReport): string {
   return `${line.charAt(0).toUpperCase()}${line.slice(1)}.`;
 }
 
-function chargedTwice({ possiblyChargedTwice: { count } }: BatchReport): string[] {
+/** Says how many conversions may have been charged twice, if any. */
+export function chargedTwice(count: number): string[] {
   if (count === 0) return [];
   return [`${counted(count, 'conversion')} may have been charged twice: compare with the service's list of tasks.`];
 }

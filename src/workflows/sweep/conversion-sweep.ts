@@ -36,14 +36,9 @@ export async function conversionSweep(input: ConversionSweepInput): Promise<Conv
   return result;
 }
 
-async function planning({ batch, plan, settings }: ConversionSweepInput): Promise<PlanSweepResult> {
+async function planning({ batch, plan }: ConversionSweepInput): Promise<PlanSweepResult> {
   try {
-    const { onUnknownOutcome } = settings.policies ?? {};
-    return await sweepActivities['conversion.planBatch']({
-      batch,
-      plan,
-      ...(onUnknownOutcome && { onUnknownOutcome }),
-    });
+    return await sweepActivities['conversion.planBatch']({ batch, plan });
   } catch (error) {
     // The activity's own failure says what is wrong.
     throw error instanceof ActivityFailure ? (error.cause ?? error) : error;

@@ -169,6 +169,11 @@ describe('a CSV manifest', () => {
       'm.csv line 3: a quote that opens there, or soon after, is never closed. Close it, and write a quote inside of quotes twice. What follows was not checked.',
     ],
     [
+      'a row that is too long',
+      `source,output\na,pdf\n${'b'.repeat(70_000)},pdf\n`,
+      'm.csv line 3: the row is longer than 64 KiB. Shorten it, or close a quote that opens there, or soon after. What follows was not checked.',
+    ],
+    [
       'text after a closing quote',
       'source,output\n"a"b,pdf\n',
       'm.csv line 2: something follows a closing quote. Write a quote inside of quotes twice. What follows was not checked.',

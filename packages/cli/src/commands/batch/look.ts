@@ -1,7 +1,12 @@
 import type { Client } from '@temporalio/client';
+import { chargedTwice } from 'temporal-file-conversion/internal/batch/report/summary';
 import { isBatchRunning, listBatches } from 'temporal-file-conversion/internal/client/batch-handle';
 import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
-import { NoSuchScheduleError, SweepSchedules } from 'temporal-file-conversion/internal/client/sweep-schedules';
+import {
+  NoSuchScheduleError,
+  SweepSchedules,
+  type SweepFailure,
+} from 'temporal-file-conversion/internal/client/sweep-schedules';
 import type { BatchState, ConversionBatchResult } from 'temporal-file-conversion/internal/shared/batch';
 import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import { progressText } from '../../batch/progress';
@@ -14,6 +19,7 @@ import { timeCells, timeHeads } from '../../output/times';
 import { withTemporal, type OpenTemporal } from '../../stack/open-temporal';
 import { createStallReader } from '../../waiting/explain-stall';
 import { stallJson, stallText, type Stall } from '../../waiting/stall';
+import { failedSweep } from '../schedule/control';
 
 const maxListed = 100;
 
@@ -23,14 +29,18 @@ export async function batchStatus(context: CommandContext, name: string): Promis
   const { output } = context;
   return withTemporal(context, async (temporal) => {
     const { state, stall } = await readState(context, temporal, name);
-    if (output.json) output.printJson({ batch: name, ...state, ...(stall && { stall: stallJson(stall) }) });
+    const lastSweep = await scheduleOf(temporal.client, name);
+    const sweep = lastSweep?.failure && { sweepFailure: lastSweep.failure };
+    if (output.json) output.printJson({ batch: name, ...state, ...(stall && { stall: stallJson(stall) }), ...sweep });
     else {
       output.print(`Batch ${name}: ${state.status}. ${progressText(state, undefined)}.`);
       const codes = Object.entries(state.failures).sort(([, one], [, other]) => other - one);
       const { needsAttention } = state;
       if (needsAttention) output.print(`  ${needsAttention.code}: ${needsAttention.message}`);
       for (const [code, count] of codes) output.print(`  ${count} ${code}`);
+      for (const line of chargedTwice(state.possiblyChargedTwice)) output.print(`  ${line}`);
       if (stall && !needsAttention) output.print(printable(`  ${stallText('It', stall)}`));
+      if (lastSweep?.failure) output.print(printable(failedSweep(name, lastSweep.failure)));
       if ('reportFailure' in state) output.print(printable(`  There is no report: ${state.reportFailure}`));
     }
     return exitCodes.ok;
@@ -100,7 +110,9 @@ async function readState(
 export async function requireBatch({ client }: Pick<OpenTemporal, 'client'>, name: string): Promise<boolean> {
   const isRunning = await isBatchRunning(client, name);
   if (isRunning !== undefined) return isRunning;
-  if (await isSchedule(client, name)) {
+  const schedule = await scheduleOf(client, name);
+  if (schedule?.failure) throw new CommandError('BATCH_FAILED', [failedSweep(name, schedule.failure)]);
+  if (schedule) {
     throw new CommandError('INPUT_UNUSABLE', [
       `Batch ${name} has not begun: schedule ${name} has found nothing to convert yet, or waits until what it found has settled. Try again in a moment, or see: fileconv schedule list`,
     ]);
@@ -108,12 +120,13 @@ export async function requireBatch({ client }: Pick<OpenTemporal, 'client'>, nam
   throw new CommandError('INPUT_UNUSABLE', [`There is no batch ${name}. See: fileconv batch list`]);
 }
 
-async function isSchedule(client: Client, name: string): Promise<boolean> {
+/** Undefined: no schedule has this name. */
+async function scheduleOf(client: Client, name: string): Promise<{ failure?: SweepFailure } | undefined> {
   try {
-    await new SweepSchedules({ client }).describe(name);
-    return true;
+    const failure = await new SweepSchedules({ client }).lastFailure(name);
+    return { ...(failure && { failure }) };
   } catch (error) {
-    if (error instanceof NoSuchScheduleError) return false;
+    if (error instanceof NoSuchScheduleError) return undefined;
     throw error;
   }
 }

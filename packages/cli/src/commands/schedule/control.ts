@@ -1,7 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { InvalidRequestError } from 'temporal-file-conversion/internal/client/job-request';
 import { NoSuchScheduleError, SweepSchedules } from 'temporal-file-conversion/internal/client/sweep-schedules';
-import type { ListedSweepSchedule } from 'temporal-file-conversion/internal/client/sweep-schedules';
+import type { ListedSweepSchedule, SweepFailure } from 'temporal-file-conversion/internal/client/sweep-schedules';
+import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../../command-context';
 import { CommandError, exitCodes } from '../../command-error';
 import type { ExitCode } from '../../command-error';
@@ -20,9 +21,17 @@ export async function listSchedules(context: CommandContext): Promise<ExitCode> 
     else {
       const header = ['NAME', 'WHEN', 'FROM', 'TO', 'STATE', ...timeHeads('LAST'), ...timeHeads('NEXT')];
       output.print(formatTable(header, schedules.map(toRow)));
+      for (const { name, lastFailure } of schedules) {
+        if (lastFailure) output.print(printable(failedSweep(name, lastFailure)));
+      }
     }
     return exitCodes.ok;
   });
+}
+
+/** Says why a schedule's last sweep failed, and what to type once that is mended. */
+export function failedSweep(name: string, { code, message }: SweepFailure): string {
+  return `The last sweep of schedule ${name} failed with ${code}: ${message} Once that is mended: fileconv schedule trigger ${shellWord(name)}`;
 }
 
 function toRow({ name, work, isPaused, lastRunAt, nextRunAt }: ListedSweepSchedule): string[] {

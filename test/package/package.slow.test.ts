@@ -89,7 +89,7 @@ describe('the plugin, installed from its tarball into an empty project', () => {
         sources: string[];
         sourcesContent?: unknown;
       };
-      expect(map.sources).toContain('./dist/workflows/conversion-job.js');
+      expect(map.sources).toContain('./dist/workflows/job/conversion-job.js');
       expect(map.sources.filter((source) => path.isAbsolute(source))).toEqual([]);
       expect(map.sourcesContent).toBeUndefined();
     },

@@ -49,7 +49,7 @@ it.each([
     );
     for (const { run, handle } of waiting) {
       await until('the others have ended', async () => (await handle.state()).succeeded === 4);
-      expect(await hasGoneOn(run)).toBe(true);
+      await until('it has gone on as new', () => hasGoneOn(run));
     }
     const look = async ({ run: { name } }: (typeof waiting)[number]) => {
       const { raw, historyLength } = await rig.temporal.workflow.getHandle(name).describe();
@@ -158,7 +158,7 @@ it('goes on while an operator has paused jobs of earlier runs, and ends when the
   const run = await planRun(rig.folder, 8, { request: goesOn });
   const handle = await rig.client.startBatch(run.request);
   await until('the others have ended', async () => (await handle.state()).succeeded === 5);
-  expect(await hasGoneOn(run)).toBe(true);
+  await until('it has gone on as new', () => hasGoneOn(run));
   const { workflowService } = rig.temporal;
   const by = { namespace: 'default', identity: 'operator', reason: 'by hand' };
   const paused = { ...by, workflowId: `${run.name}/1`, runId: '' };

@@ -83,7 +83,7 @@ describe('fileconv job show', () => {
     const ended = await run('show', handle.workflowId);
     expect(shown(ended, 'State')).toMatch(/^converting since .* UTC, for /);
     expect(shown(ended, 'Waits for')).toBe('the conversion service of app job-commands');
-    expect(shown(ended, 'Attempt')).toMatch(/^2, at \d{4}-.* UTC\)?, in \d+\.\d s$/);
+    expect(shown(ended, 'Attempt')).toMatch(/^2, at \d{4}-.* UTC\)?, in \d+(\.\d)? s$/);
     expect(shown(ended, 'Last failure')).toContain('internal server error');
     expect(shown(ended, 'Worker')).toBeUndefined();
     expect(linesOf(ended.stdout).at(-1)).toBe('What is broken: fileconv doctor --app job-commands');

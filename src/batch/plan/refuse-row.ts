@@ -1,4 +1,5 @@
 import type { BatchItem, Refusal } from '../../shared/batch';
+import { lastSegment } from '../../shared/job';
 import type { EarlierRow } from '../runs/earlier-row';
 
 export interface AskedPair {
@@ -36,5 +37,5 @@ export async function refuseRow<Row extends Omit<BatchItem, 'item'>>(
 
 /** The extension of a URI in lower case; empty if there is none. */
 export function extensionOf(uri: string): string {
-  return (/\.([^./]+)$/.exec(uri)?.[1] ?? '').toLowerCase();
+  return (/\.([^./]+)$/.exec(lastSegment(uri))?.[1] ?? '').toLowerCase();
 }

@@ -72,10 +72,12 @@ describe('batch run that was interrupted, typed again after three sources change
     await changeThree(cwd, converted);
 
     const again = await runAgain({ cwd });
-    expect(linesOf(again.stderr).slice(1)).toEqual([
+    // Between the two stands progress, when a job that lost its callback waits for the next poll.
+    const lines = linesOf(again.stderr);
+    expect(lines[1]).toBe(
       'Batch pictures is running already: watching it. What has changed since is converted afterwards.',
-      'Batch pictures: 3 files to convert, 57 files done before.',
-    ]);
+    );
+    expect(lines.at(-1)).toBe('Batch pictures: 3 files to convert, 57 files done before.');
     expect(again.code).toBe(0);
     expect(linesOf(again.stdout)[0]).toBe(
       'All 60 files are done. 3 converted; 57 skipped: their results are there already.',

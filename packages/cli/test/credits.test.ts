@@ -1,5 +1,9 @@
+import { Client, Connection } from '@temporalio/client';
+import { presentSearchAttributes, registerSearchAttributes } from '../../../src/client/operations/search-attributes';
+import { searchAttributeNames } from '../../../src/shared/search-attributes';
 import type { ConversionRig } from '../../../test/support/conversion-worker';
 import { startRig } from '../../../test/support/conversion-worker';
+import { newNamespace } from '../../../test/support/namespace';
 import { answerError, answerRunning } from '../../../test/support/stub-service';
 import { testTemporalAddress } from '../../../test/support/temporal';
 import { until } from '../../../test/support/until';
@@ -10,9 +14,19 @@ afterAll(removeFolders);
 describe('fileconv credits restored', () => {
   let rig: ConversionRig;
   let isFunded = false;
+  // Of its own: jobs of other tests that are not listed by an app would be told, and counted, too.
+  let namespace: string;
 
   beforeAll(async () => {
-    rig = await startRig({ app: 'credits-command' });
+    const connection = await Connection.connect({ address: testTemporalAddress() });
+    namespace = await newNamespace(new Client({ connection }));
+    const client = new Client({ connection, namespace });
+    await registerSearchAttributes(client);
+    await until('the server takes them', async () => {
+      return (await presentSearchAttributes(client)).size === searchAttributeNames.length;
+    });
+    await connection.close();
+    rig = await startRig({ app: 'credits-command', temporal: { address: testTemporalAddress(), namespace } });
     rig.stub.on('convert/file', (_seen, response) => {
       if (isFunded) answerRunning(response, 'task');
       else answerError(response, 403, 'INSUFFICIENT_VCREDITS');
@@ -22,7 +36,7 @@ describe('fileconv credits restored', () => {
   afterAll(() => rig.close());
 
   async function run(args: readonly string[], temporalAddress: string | undefined = testTemporalAddress()) {
-    const env = temporalAddress === '' ? {} : { TEMPORAL_ADDRESS: temporalAddress };
+    const env = temporalAddress === '' ? {} : { TEMPORAL_ADDRESS: temporalAddress, TEMPORAL_NAMESPACE: namespace };
     return fileconv(['credits', 'restored', ...args], { cwd: await newFolder(), env });
   }
 

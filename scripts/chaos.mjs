@@ -25,6 +25,8 @@ const policies = {
   maxCheckInterval: '2 seconds',
   retryInitialInterval: 200,
   retryMaximumInterval: '2 seconds',
+  // Of a submit that ended with its worker before it was sent, no callback comes.
+  unknownOutcomeWait: '5 seconds',
 };
 
 /** What is converted, and how to tell that the result is all of it. */

@@ -5,7 +5,9 @@ import { promisify } from 'node:util';
 const chaos = path.resolve(__dirname, '../../scripts/chaos.mjs');
 
 it('no job is lost and no conversion is spent twice in silence while processes are killed at random (npm run chaos: more of it)', async () => {
-  const run = promisify(execFile)(process.execPath, [chaos, '--rounds', '1', '--files', '10', '--kills', '3']);
+  const args = [chaos, '--rounds', '1', '--files', '10', '--kills', '3'];
+  // Ended before the test is, it takes its stack along.
+  const run = promisify(execFile)(process.execPath, args, { timeout: 220_000 });
   // It prints the problems and the summary, and then fails.
   const { stdout } = await run.catch((error: unknown) => error as { stdout: string });
   const summary: unknown = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '');

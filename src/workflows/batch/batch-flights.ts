@@ -21,9 +21,8 @@ import { earlierOfNext } from '../../shared/repetition';
 import { listingOptions, runBeforeMemo, settableAttributes, startingAttributes } from '../../shared/search-attributes';
 import { jobDetails } from '../../shared/static-details';
 import type { conversionJob } from '../job/conversion-job';
-import { BatchLooks } from './batch-looks';
-import { BatchRows } from './batch-rows';
-import { BatchWaits } from './batch-waits';
+import { BatchRows } from './batch-reader';
+import { BatchLooks, BatchWaits } from './batch-waits';
 import { carriedFlight, leftBy, type CarriedFlight, type Flight, type FlightStep } from './flight';
 
 /** Lower than single jobs, which have a user waiting; Temporal's default is 3. */

@@ -1,11 +1,13 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import {
+  ActivityCancellationType,
   ActivityFailure,
   ApplicationFailure,
   CancellationScope,
   ChildWorkflowFailure,
   ParentClosePolicy,
   isCancellation,
+  proxyActivities,
   setCurrentDetails,
   startChild,
   workflowInfo,
@@ -15,9 +17,25 @@ import type { ConversionBatchResult } from '../../shared/batch';
 import { conversionBatchType } from '../../shared/names';
 import { batchAttributes, listingOptions, settableAttributes } from '../../shared/search-attributes';
 import { batchDetails } from '../../shared/static-details';
-import type { ConversionSweepInput, ConversionSweepResult, PlanSweepResult } from '../../shared/sweep';
+import type { ConversionSweepInput, ConversionSweepResult, PlanSweepResult, SweepActivities } from '../../shared/sweep';
 import type { conversionBatch } from '../batch/conversion-batch';
-import { sweepActivities } from './sweep-activities';
+
+const retry = { initialInterval: '1 second', maximumInterval: '60 seconds' } as const;
+
+/** Hashes changed files and waits until files have settled. What a day can't fix is left to the next sweep. */
+const planningActivities = proxyActivities<SweepActivities>({
+  heartbeatTimeout: '10 seconds',
+  scheduleToCloseTimeout: '1 day',
+  // The result is needed even after a cancellation, so that a run that was written can be removed.
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+  retry,
+});
+
+const tidyingActivities = proxyActivities<SweepActivities>({
+  heartbeatTimeout: '10 seconds',
+  startToCloseTimeout: '10 minutes',
+  retry,
+});
 
 type Plan = Extract<PlanSweepResult, { batchRunning: false }>;
 
@@ -38,7 +56,7 @@ export async function conversionSweep(input: ConversionSweepInput): Promise<Conv
 
 async function planning({ batch, plan }: ConversionSweepInput): Promise<PlanSweepResult> {
   try {
-    return await sweepActivities['conversion.planBatch']({ batch, plan });
+    return await planningActivities['conversion.planBatch']({ batch, plan });
   } catch (error) {
     // The activity's own failure says what is wrong.
     throw error instanceof ActivityFailure ? (error.cause ?? error) : error;
@@ -82,7 +100,9 @@ async function startBatch({ batch, settings }: ConversionSweepInput, run: { fold
   } catch (error) {
     const isRunning = error instanceof WorkflowExecutionAlreadyStartedError;
     if (!isRunning && !isCancellation(error)) throw error;
-    await CancellationScope.nonCancellable(() => sweepActivities['conversion.discardBatchRun']({ folder: run.folder }));
+    await CancellationScope.nonCancellable(() =>
+      tidyingActivities['conversion.discardBatchRun']({ folder: run.folder }),
+    );
     if (isRunning) return undefined;
     throw error;
   }

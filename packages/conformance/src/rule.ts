@@ -50,23 +50,14 @@ export interface Rule {
   check(session: Session): Promise<void>;
 }
 
-/** A fact of the pages around the document, which the document itself leaves open. */
-export function isBeyond({ section }: Rule): boolean {
-  return section.startsWith('Beyond:');
-}
-
 /** Rules of one section of the document. */
 export function inSection(section: Section, rules: readonly SectionRule[]): Rule[] {
   return rules.map((rule) => ({ section, source: `document: ${section}`, ...rule }));
 }
 
 /** Rules beside the document; those without a source of their own have the one given. */
-export function beyond(
-  section: Section & `Beyond: ${string}`,
-  source: BeyondSource,
-  rules: readonly BeyondRule[],
-): Rule[] {
-  return rules.map((rule) => ({ section, source, ...rule }));
+export function beyond(section: `Beyond: ${string}` & Section, source: BeyondSource, rules: readonly BeyondRule[]) {
+  return rules.map((rule): Rule => ({ section, source, ...rule }));
 }
 
 export type SectionRule = Omit<Rule, 'section' | 'source'>;

@@ -1,6 +1,6 @@
 import { endpoints } from 'temporal-file-conversion/contract';
-import { isObject, type Reply, valueAt } from '../reply';
-import { beyond, type BeyondRule, type Rule } from '../rule';
+import { isObject, valueAt } from '../reply';
+import { beyond, type BeyondRule } from '../rule';
 import type { Session } from '../session';
 import { sample, sampleInput, sampleOutput } from '../target';
 import { ensure, ensureAccepted, ensureEqual, ensureError, ensureMatches, ensureOneOf, show } from '../verdict';
@@ -8,7 +8,7 @@ import { datetime } from './responses';
 
 /** What the pages around the document say about the tasks that the document leaves out. */
 
-export const beyondUploadRules: Rule[] = beyond('Beyond: upload/file', 'page: upload/file', [
+const uploadRules = beyond('Beyond: upload/file', 'page: upload/file', [
   {
     rule: 'The output holds connector, name, size in bytes and expires_at',
     async check(session) {
@@ -56,13 +56,12 @@ function conversionError(code: string, parameters: Record<string, string>): Beyo
   return {
     rule: `${code} is the error of ${JSON.stringify(parameters)} for an image`,
     async check(session) {
-      const reply = await session.post(endpoints.convertFile, { connector: await session.uploaded(), parameters });
-      ensureError(reply, [code], `the conversion ${JSON.stringify(parameters)}`);
+      ensureError(await session.submit({ parameters }), [code], `the conversion ${JSON.stringify(parameters)}`);
     },
   };
 }
 
-export const beyondConvertRules: Rule[] = beyond('Beyond: convert/file', 'page: convert/file', [
+const convertRules = beyond('Beyond: convert/file', 'page: convert/file', [
   {
     rule: 'An accepted async conversion answers running, also when it has to wait',
     source: 'client: all',
@@ -111,14 +110,7 @@ export const beyondConvertRules: Rule[] = beyond('Beyond: convert/file', 'page: 
   conversionError('NO_CONVERTER_INPUT_TO_OUTPUT', { output: 'docx' }),
 ]);
 
-/** The bytes behind the answer of `download/url`. */
-async function download(session: Session): Promise<{ link: Reply; file: Reply }> {
-  const link = await session.linked();
-  const connector = link.text('result', 'output', 'connector') ?? '';
-  return { link, file: await session.post(endpoints.downloadUrlGet, { connector }) };
-}
-
-export const beyondDownloadRules: Rule[] = beyond('Beyond: download', 'page: download/url', [
+const downloadRules = beyond('Beyond: download', 'page: download/url', [
   {
     rule: 'The output of download/url holds connector, name, size in bytes, expires_at and url',
     async check(session) {
@@ -132,7 +124,9 @@ export const beyondDownloadRules: Rule[] = beyond('Beyond: download', 'page: dow
   {
     rule: 'download/url/get answers the bytes of the converted file, as many as size says',
     async check(session) {
-      const { link, file } = await download(session);
+      const link = await session.linked();
+      const connector = link.text('result', 'output', 'connector') ?? '';
+      const file = await session.post(endpoints.downloadUrlGet, { connector });
       ensureEqual(file.status, 200, 'the HTTP status');
       ensureEqual(file.bytes.length, link.at('result', 'output', 'size'), 'the number of bytes');
     },
@@ -155,7 +149,7 @@ export const beyondDownloadRules: Rule[] = beyond('Beyond: download', 'page: dow
   },
 ]);
 
-export const beyondFormatRules: Rule[] = beyond('Beyond: formats', 'page: convert/formats', [
+const formatRules = beyond('Beyond: formats', 'page: convert/formats', [
   {
     rule: 'convert/formats lists the formats that are inputs or outputs',
     async check(session) {
@@ -285,3 +279,5 @@ async function ensureFormatErrors(
     ensureEqual(reply.status, 200, `the HTTP status of ${code}`);
   }
 }
+
+export const beyondRules = [...uploadRules, ...convertRules, ...downloadRules, ...formatRules];

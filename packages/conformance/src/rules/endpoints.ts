@@ -1,12 +1,12 @@
 import { endpoints } from 'temporal-file-conversion/contract';
 import { isObject } from '../reply';
-import { beyond, type BeyondRule, inSection, type Rule } from '../rule';
+import { beyond, type BeyondRule, inSection } from '../rule';
 import { sample } from '../target';
 import { ensure, ensureAccepted, ensureEqual, ensureError, ensureMatches, ensureRefused } from '../verdict';
 
 /** "Endpoints", "Authentication" and "Versioning": how to reach a task, and who may. */
 
-export const endpointRules: Rule[] = inSection('Endpoints', [
+const pathRules = inSection('Endpoints', [
   {
     rule: 'A request with any other method fails with POST_METHOD_ALLOWED',
     async check(session) {
@@ -55,7 +55,7 @@ export const endpointRules: Rule[] = inSection('Endpoints', [
 
 const authenticated = [endpoints.taskResponse, endpoints.convertFile, endpoints.uploadFile, endpoints.downloadUrl];
 
-export const authenticationRules: Rule[] = inSection('Authentication', [
+const authenticationRules = inSection('Authentication', [
   {
     rule: 'A request without an Authorization header is refused, on every endpoint',
     async check(session) {
@@ -124,7 +124,7 @@ export const authenticationRules: Rule[] = inSection('Authentication', [
   },
 ]);
 
-export const versioningRules: Rule[] = inSection('Versioning', [
+const versioningRules = inSection('Versioning', [
   {
     rule: 'The API version is the first path segment, v1; with another there is no endpoint',
     async check(session) {
@@ -136,7 +136,7 @@ export const versioningRules: Rule[] = inSection('Versioning', [
   },
 ]);
 
-export const beyondVersionRules: Rule[] = beyond('Beyond: requests', 'page: version', [
+const beyondVersionRules = beyond('Beyond: requests', 'page: version', [
   {
     rule: 'A path without a version means the latest one',
     async check(session) {
@@ -152,7 +152,7 @@ export const beyondVersionRules: Rule[] = beyond('Beyond: requests', 'page: vers
   },
 ]);
 
-export const beyondAuthenticationRules: Rule[] = beyond('Beyond: authentication', 'page: error', [
+const beyondAuthenticationRules = beyond('Beyond: authentication', 'page: error', [
   authenticationError('MISSING_AUTHORIZATION_HEADER', undefined),
   authenticationError('INVALID_AUTHORIZATION_HEADER', 'Basic YTpi'),
   authenticationError('INVALID_CREDENTIAL', 'Bearer no-token-of-anybody'),
@@ -193,3 +193,11 @@ function authenticationError(code: string, authorization: string | undefined): B
     },
   };
 }
+
+export const endpointRules = [
+  ...pathRules,
+  ...authenticationRules,
+  ...versioningRules,
+  ...beyondVersionRules,
+  ...beyondAuthenticationRules,
+];

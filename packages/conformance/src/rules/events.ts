@@ -1,8 +1,7 @@
 import { endpoints } from 'temporal-file-conversion/contract';
 import { Reply, valueAt } from '../reply';
-import { beyond, inSection, type Rule } from '../rule';
+import { beyond, inSection } from '../rule';
 import type { Session } from '../session';
-import { sampleOutput } from '../target';
 import { ensure, ensureAccepted, ensureEqual, ensureError } from '../verdict';
 
 /** "Events": the one notification of the service. */
@@ -10,52 +9,26 @@ import { ensure, ensureAccepted, ensureEqual, ensureError } from '../verdict';
 async function calledBack(session: Session): Promise<{ method: string; body: Reply; connector: string | undefined }> {
   const callback = session.capability('callback');
   const url = callback.createUrl();
-  const data = {
-    connector: await session.uploaded(),
-    include: ['entity', 'result'],
-    mode: 'async',
-    callback: url,
-    parameters: { output: sampleOutput },
-  };
-  const accepted = await session.post(endpoints.convertFile, data);
+  const accepted = await session.submit({ include: ['entity', 'result'], mode: 'async', callback: url });
   ensureAccepted(accepted, 'a conversion with a callback');
   const { method, body } = await callback.received(url);
   return { method, body: new Reply(200, {}, Buffer.from(body)), connector: accepted.text('entity', 'id') };
 }
 
-interface Extra {
-  readonly callback: string;
-  readonly include: readonly string[];
-}
-
-/** A task of each kind that is completed with its own request. */
-const callers: readonly { endpoint: string; ask: (session: Session, extra: Extra) => Promise<Reply> }[] = [
-  { endpoint: endpoints.uploadFile, ask: (session, extra) => session.upload({}, { ...extra }) },
-  {
-    endpoint: endpoints.taskResponse,
-    ask: async (session, extra) => session.monitor(await session.uploaded(), { ...extra }),
-  },
-  {
-    endpoint: endpoints.downloadUrl,
-    ask: async (session, extra) =>
-      session.post(endpoints.downloadUrl, { ...extra, connector: (await session.converted()).connector }),
-  },
+/** A task of each kind that is completed with its own request, with the connector that it takes. */
+const callers: readonly { endpoint: string; connector?: (session: Session) => Promise<string | undefined> }[] = [
+  { endpoint: endpoints.uploadFile },
+  { endpoint: endpoints.taskResponse, connector: (session) => session.uploaded() },
+  { endpoint: endpoints.downloadUrl, connector: async (session) => (await session.converted()).connector },
   {
     endpoint: endpoints.downloadUrlGet,
-    ask: async (session, extra) =>
-      session.post(endpoints.downloadUrlGet, {
-        ...extra,
-        connector: (await session.linked()).text('result', 'output', 'connector'),
-      }),
+    connector: async (session) => (await session.linked()).text('result', 'output', 'connector'),
   },
-  {
-    endpoint: endpoints.convertFile,
-    ask: async (session, extra) =>
-      session.post(endpoints.convertFile, { ...extra, connector: await session.uploaded(), parameters: {} }),
-  },
+  // Without the parameters that it needs.
+  { endpoint: endpoints.convertFile, connector: (session) => session.uploaded() },
 ];
 
-export const eventRules: Rule[] = inSection('Events', [
+const documentRules = inSection('Events', [
   {
     rule: 'When a task with the data key callback completes, the service sends its response to that URL by POST',
     restatedIn: ['Data keys'],
@@ -70,9 +43,11 @@ export const eventRules: Rule[] = inSection('Events', [
     needs: 'callback',
     async check(session) {
       const receiver = session.capability('callback');
-      for (const { endpoint, ask } of callers) {
+      for (const { endpoint, connector } of callers) {
         const url = receiver.createUrl();
-        await ask(session, { callback: url, include: ['entity'] });
+        const data = { callback: url, include: ['entity'] };
+        if (connector) await session.post(endpoint, { ...data, connector: await connector(session) });
+        else await session.upload({}, data);
         const { body } = await receiver.received(url);
         const called = new Reply(200, {}, Buffer.from(body));
         ensure(called.at('entity', 'endpoint') === endpoint, `the callback of ${endpoint} holds ${body.slice(0, 100)}`);
@@ -81,7 +56,7 @@ export const eventRules: Rule[] = inSection('Events', [
   },
 ]);
 
-export const beyondCallbackRules: Rule[] = beyond('Beyond: callbacks', 'client: JavaScript', [
+const beyondRules = beyond('Beyond: callbacks', 'client: JavaScript', [
   {
     rule: 'The body of the callback is the final response',
     source: 'page: structure',
@@ -95,10 +70,8 @@ export const beyondCallbackRules: Rule[] = beyond('Beyond: callbacks', 'client: 
   {
     rule: 'A callback that is no URL is refused with INVALID_CALLBACK',
     async check(session) {
-      const data = { connector: await session.uploaded(), parameters: { output: sampleOutput } };
       for (const callback of ['not a url', 'ftp://example.com/']) {
-        const reply = await session.post(endpoints.convertFile, { ...data, callback });
-        ensureError(reply, ['INVALID_CALLBACK'], `the callback ${callback}`);
+        ensureError(await session.submit({ callback }), ['INVALID_CALLBACK'], `the callback ${callback}`);
       }
     },
   },
@@ -107,9 +80,10 @@ export const beyondCallbackRules: Rule[] = beyond('Beyond: callbacks', 'client: 
     needs: 'unverifiedCallback',
     async check(session) {
       const { url } = session.capability('unverifiedCallback');
-      const data = { connector: await session.uploaded(), callback: url, parameters: { output: sampleOutput } };
-      const reply = await session.post(endpoints.convertFile, data);
+      const reply = await session.submit({ callback: url });
       ensureError(reply, ['UNVERIFIED_DOMAIN_CALLBACK'], 'a callback of a domain that is not verified');
     },
   },
 ]);
+
+export const eventRules = [...documentRules, ...beyondRules];

@@ -1,11 +1,11 @@
 import { endpoints, includeItems } from 'temporal-file-conversion/contract';
 import { isObject } from '../reply';
-import { beyond, inSection, type Rule } from '../rule';
-import { ensure, ensureEqual, ensureError, show } from '../verdict';
+import { beyond, inSection } from '../rule';
+import { ensure, ensureEqual, ensureError, ensureItems, show } from '../verdict';
 
 /** `task/response`: monitoring a task. */
 
-export const taskResponseRules: Rule[] = inSection('task/response', [
+const taskResponseRules = inSection('task/response', [
   {
     rule: 'It returns the response of any task at any time',
     async check(session) {
@@ -41,13 +41,7 @@ export const taskResponseRules: Rule[] = inSection('task/response', [
       const connector = await session.uploaded();
       for (const include of [['entity'], ['payload', 'result'], ['entity', 'result'], []]) {
         const reply = await session.monitor(connector, { parameters: { include } });
-        const output = reply.at('result', 'output');
-        const keys = includeItems.filter((item) => isObject(output) && item in output);
-        ensureEqual(
-          keys,
-          includeItems.filter((item) => include.includes(item)),
-          `what ${show(include)} returns`,
-        );
+        ensureItems(reply.at('result', 'output'), include, `what ${show(include)} returns`);
       }
     },
   },
@@ -55,8 +49,7 @@ export const taskResponseRules: Rule[] = inSection('task/response', [
     rule: 'parameters.include is all three by default',
     async check(session) {
       const output = (await session.monitor(await session.uploaded())).at('result', 'output');
-      const keys = includeItems.filter((item) => isObject(output) && item in output);
-      ensureEqual(keys, [...includeItems], 'the items of result.output');
+      ensureItems(output, includeItems, 'the items of result.output');
     },
   },
   {
@@ -106,7 +99,7 @@ export const taskResponseRules: Rule[] = inSection('task/response', [
   },
 ]);
 
-export const beyondTaskResponseRules: Rule[] = beyond('Beyond: task/response', 'client: all', [
+const beyondRules = beyond('Beyond: task/response', 'client: all', [
   {
     rule: 'include at the data level does not take the monitored entity out of result.output',
     async check(session) {
@@ -142,3 +135,5 @@ export const beyondTaskResponseRules: Rule[] = beyond('Beyond: task/response', '
     },
   },
 ]);
+
+export const monitoringRules = [...taskResponseRules, ...beyondRules];

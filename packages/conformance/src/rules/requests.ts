@@ -1,6 +1,6 @@
 import { endpoints } from 'temporal-file-conversion/contract';
 import { createForm } from '../http';
-import { beyond, inSection, type Rule } from '../rule';
+import { beyond, inSection, type SectionRule } from '../rule';
 import { brokenSample, sampleOutput } from '../target';
 import { ensureAccepted, ensureEqual, ensureError, ensureOneOf, ensureRefused } from '../verdict';
 
@@ -12,10 +12,8 @@ const dataKeyErrors = ['INVALID_DATA_KEY', 'WRONG_VALUE_DATA_KEY'];
 /** A text that is no UUID may be of the wrong type too. */
 const uuidErrors = [...dataKeyErrors, 'WRONG_TYPE_DATA_KEY'];
 const wrongDataKey = ['WRONG_TYPE_DATA_KEY'];
-const wrongParameter = ['WRONG_TYPE_PARAMETER'];
-const conversion = { parameters: { output: sampleOutput } };
 
-export const requestBodyRules: Rule[] = inSection('Task request body', [
+const requestBodyRules = inSection('Task request body', [
   {
     rule: 'The form field data carries a JSON object; other JSON is of the wrong type',
     async check(session) {
@@ -47,11 +45,11 @@ export const requestBodyRules: Rule[] = inSection('Task request body', [
   },
 ]);
 
-export const dataKeyRules: Rule[] = inSection('Data keys', [
+const dataKeyRules = inSection('Data keys', [
   {
     rule: 'app is required',
     async check(session) {
-      const reply = await session.post(endpoints.taskResponse, { app: undefined, connector: await session.uploaded() });
+      const reply = await session.monitor(await session.uploaded(), { app: undefined });
       ensureError(reply, ['MISSING_REQUIRED_DATA_KEY'], 'a request without app');
     },
   },
@@ -60,17 +58,18 @@ export const dataKeyRules: Rule[] = inSection('Data keys', [
     async check(session) {
       const connector = await session.uploaded();
       for (const app of [7, ['x'], {}]) {
-        const reply = await session.post(endpoints.taskResponse, { app, connector });
+        const reply = await session.monitor(connector, { app });
         ensureError(reply, wrongDataKey, `the app ${JSON.stringify(app)}`);
       }
-      const reply = await session.post(endpoints.taskResponse, { app: 'mine', connector });
+      const reply = await session.monitor(connector, { app: 'mine' });
       ensureError(reply, [...uuidErrors, 'INVALID_CREDENTIAL'], 'the app "mine"');
     },
   },
-  ...[endpoints.convertFile, endpoints.taskResponse, endpoints.downloadUrl].map((endpoint) => ({
+  ...[endpoints.convertFile, endpoints.taskResponse, endpoints.downloadUrl].map((endpoint): SectionRule => ({
     rule: `connector is required for ${endpoint}`,
-    async check(session: Parameters<Rule['check']>[0]) {
-      const reply = await session.post(endpoint, endpoint === endpoints.convertFile ? conversion : {});
+    async check(session) {
+      const parameters = endpoint === endpoints.convertFile ? { output: sampleOutput } : undefined;
+      const reply = await session.post(endpoint, { parameters });
       ensureError(reply, ['MISSING_REQUIRED_DATA_KEY'], `${endpoint} without connector`);
     },
   })),
@@ -127,8 +126,7 @@ export const dataKeyRules: Rule[] = inSection('Data keys', [
     rule: 'mode is a string: anything else is of the wrong type',
     async check(session) {
       for (const mode of [5, null, ['sync']]) {
-        const data = { connector: await session.uploaded(), mode, ...conversion };
-        ensureError(await session.post(endpoints.convertFile, data), wrongDataKey, `the mode ${JSON.stringify(mode)}`);
+        ensureError(await session.submit({ mode }), wrongDataKey, `the mode ${JSON.stringify(mode)}`);
       }
     },
   },
@@ -136,20 +134,14 @@ export const dataKeyRules: Rule[] = inSection('Data keys', [
     rule: 'mode takes no values but sync and async',
     async check(session) {
       for (const mode of ['later', 'SYNC']) {
-        const data = { connector: await session.uploaded(), mode, ...conversion };
-        ensureError(await session.post(endpoints.convertFile, data), dataKeyErrors, `the mode ${JSON.stringify(mode)}`);
+        ensureError(await session.submit({ mode }), dataKeyErrors, `the mode ${JSON.stringify(mode)}`);
       }
     },
   },
   {
     rule: 'mode is sync by default: the answer comes when the task is completed',
     async check(session) {
-      const connector = await session.uploaded();
-      const reply = await session.post(endpoints.convertFile, {
-        connector,
-        include: ['entity', 'result'],
-        ...conversion,
-      });
+      const reply = await session.submit({ include: ['entity', 'result'] });
       ensureEqual(reply.at('entity', 'status'), 'completed', 'entity.status of an answer without mode');
     },
   },
@@ -163,12 +155,11 @@ export const dataKeyRules: Rule[] = inSection('Data keys', [
   {
     rule: 'callback is a URL in a string',
     async check(session) {
-      const connector = await session.uploaded();
       for (const callback of [7, ['https://example.com/']]) {
-        const reply = await session.post(endpoints.convertFile, { connector, callback, ...conversion });
+        const reply = await session.submit({ callback });
         ensureError(reply, wrongDataKey, `the callback ${JSON.stringify(callback)}`);
       }
-      const reply = await session.post(endpoints.convertFile, { connector, callback: 'not a url', ...conversion });
+      const reply = await session.submit({ callback: 'not a url' });
       ensureError(reply, [...uuidErrors, 'INVALID_CALLBACK'], 'the callback "not a url"');
     },
   },
@@ -178,19 +169,15 @@ export const dataKeyRules: Rule[] = inSection('Data keys', [
     needs: 'unverifiedCallback',
     async check(session) {
       const { url } = session.capability('unverifiedCallback');
-      const data = { connector: await session.uploaded(), callback: url, ...conversion };
-      ensureRefused(await session.post(endpoints.convertFile, data), 'a callback of a domain that is not verified');
+      ensureRefused(await session.submit({ callback: url }), 'a callback of a domain that is not verified');
     },
   },
   {
     rule: 'parameters is required when one of them is',
     async check(session) {
-      const reply = await session.post(endpoints.convertFile, { connector: await session.uploaded() });
-      ensureError(
-        reply,
-        ['MISSING_REQUIRED_DATA_KEY', 'MISSING_REQUIRED_PARAMETER'],
-        'convert/file without parameters',
-      );
+      const reply = await session.submit({ parameters: undefined });
+      const codes = ['MISSING_REQUIRED_DATA_KEY', 'MISSING_REQUIRED_PARAMETER'];
+      ensureError(reply, codes, 'convert/file without parameters');
     },
   },
   {
@@ -203,25 +190,24 @@ export const dataKeyRules: Rule[] = inSection('Data keys', [
     rule: 'parameters is an object',
     async check(session) {
       for (const parameters of [['output'], 'output', 7]) {
-        const reply = await session.post(endpoints.convertFile, { connector: await session.uploaded(), parameters });
+        const reply = await session.submit({ parameters });
         ensureError(reply, wrongDataKey, `parameters ${JSON.stringify(parameters)}`);
       }
     },
   },
 ]);
 
-export const convertFileRules: Rule[] = inSection('convert/file', [
+const convertFileRules = inSection('convert/file', [
   {
     rule: 'It converts a previously uploaded file',
     async check(session) {
-      const { reply } = await session.converted();
-      ensureAccepted(reply, 'the conversion of an uploaded image');
+      ensureAccepted((await session.converted()).reply, 'the conversion of an uploaded image');
     },
   },
   {
     rule: 'parameters.output is required',
     async check(session) {
-      const reply = await session.post(endpoints.convertFile, { connector: await session.uploaded(), parameters: {} });
+      const reply = await session.submit({ parameters: {} });
       ensureError(reply, ['MISSING_REQUIRED_PARAMETER'], 'convert/file without parameters.output');
     },
   },
@@ -229,11 +215,8 @@ export const convertFileRules: Rule[] = inSection('convert/file', [
     rule: 'parameters.output is a string',
     async check(session) {
       for (const output of [7, ['pdf'], {}]) {
-        const reply = await session.post(endpoints.convertFile, {
-          connector: await session.uploaded(),
-          parameters: { output },
-        });
-        ensureError(reply, wrongParameter, `parameters.output ${JSON.stringify(output)}`);
+        const reply = await session.submit({ parameters: { output } });
+        ensureError(reply, ['WRONG_TYPE_PARAMETER'], `parameters.output ${JSON.stringify(output)}`);
       }
     },
   },
@@ -246,14 +229,14 @@ export const convertFileRules: Rule[] = inSection('convert/file', [
         ['a conversion', converted],
         ['download/url', link],
       ]) {
-        const reply = await session.post(endpoints.convertFile, { connector, parameters: { output: 'png' } });
+        const reply = await session.submit({ connector, parameters: { output: 'png' } });
         ensureError(reply, ['MISMATCH_DEPENDENT_TASK'], `convert/file with the connector of ${what}`);
       }
     },
   },
 ]);
 
-export const beyondRequestRules: Rule[] = beyond('Beyond: requests', 'page: structure', [
+const beyondRules = beyond('Beyond: requests', 'page: structure', [
   {
     rule: 'The field data is a JSON string of a multipart form',
     async check(session) {
@@ -274,8 +257,7 @@ export const beyondRequestRules: Rule[] = beyond('Beyond: requests', 'page: stru
     rule: 'A data key or parameter that is not known is refused or ignored, never a failure of the service',
     source: 'page: version',
     async check(session) {
-      const data = { later: true, parameters: { output: sampleOutput, also: 1 } };
-      const reply = await session.post(endpoints.convertFile, { connector: await session.uploaded(), ...data });
+      const reply = await session.submit({ later: true, parameters: { output: sampleOutput, also: 1 } });
       ensureOneOf(reply.status, [200, 400], 'the HTTP status');
     },
   },
@@ -288,3 +270,5 @@ export const beyondRequestRules: Rule[] = beyond('Beyond: requests', 'page: stru
     },
   },
 ]);
+
+export const requestRules = [...requestBodyRules, ...dataKeyRules, ...convertFileRules, ...beyondRules];

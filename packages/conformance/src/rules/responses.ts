@@ -1,26 +1,18 @@
 import { isDeepStrictEqual } from 'node:util';
 import { endpoints, includeItems } from 'temporal-file-conversion/contract';
 import { isObject } from '../reply';
-import { inSection, type Rule, type SectionRule } from '../rule';
+import { inSection, type SectionRule } from '../rule';
 import type { Session } from '../session';
-import { ensure, ensureEqual, ensureMatches, ensureOneOf, show, Undecided } from '../verdict';
+import { ensure, ensureEqual, ensureItems, ensureMatches, ensureOneOf, show, Undecided } from '../verdict';
 
 /** "Task response body", "Entity keys", "Result keys" and "Output of the convert-file task". */
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export const datetime = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01]) ([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)$/;
 
-const subsets = [
-  [],
-  ['entity'],
-  ['payload'],
-  ['result'],
-  ['entity', 'payload'],
-  ['payload', 'result'],
-  [...includeItems],
-];
+const subsets = [[], ['entity'], ['payload'], ['result'], ['entity', 'payload'], ['payload', 'result'], includeItems];
 
-export const responseBodyRules: Rule[] = inSection('Task response body', [
+const bodyRules = inSection('Task response body', [
   {
     rule: 'entity, payload and result are present when include asks for them, and only then',
     restatedIn: ['Data keys', 'convert/file', 'task/response'],
@@ -30,15 +22,10 @@ export const responseBodyRules: Rule[] = inSection('Task response body', [
       for (const include of subsets) {
         const replies = [
           await session.monitor(connector, { include }),
-          await session.post(endpoints.convertFile, { ...sent, connector, include }),
+          await session.submit({ ...sent, connector, include }),
         ];
         for (const reply of replies) {
-          const keys = includeItems.filter((item) => reply.keys.includes(item));
-          ensureEqual(
-            keys,
-            includeItems.filter((item) => include.includes(item)),
-            `what include ${show(include)} returns`,
-          );
+          ensureItems(reply.json, include, `what include ${show(include)} returns`);
         }
       }
     },
@@ -56,8 +43,7 @@ export const responseBodyRules: Rule[] = inSection('Task response body', [
       for (const data of refused) {
         const what = `the refusal of ${JSON.stringify(data)}`;
         const bare = await session.post(endpoints.convertFile, { ...data, include: ['entity', 'payload'] });
-        const keys = includeItems.filter((item) => bare.keys.includes(item));
-        ensureEqual(keys, ['entity', 'payload'], `what include ["entity","payload"] returns of ${what}`);
+        ensureItems(bare.json, ['entity', 'payload'], `what include ["entity","payload"] returns of ${what}`);
         ensureEqual(bare.at('payload', 'connector'), connector, `the connector in the payload of ${what}`);
         const monitored = await session.monitor(bare.text('entity', 'id') ?? '');
         const code = monitored.at('result', 'output', 'result', 'error', 'code');
@@ -106,7 +92,7 @@ function timestampRule(key: string, state: string): SectionRule {
   };
 }
 
-export const entityRules: Rule[] = inSection('Entity keys', [
+const entityRules = inSection('Entity keys', [
   {
     rule: 'id is a uuid',
     check: (session) =>
@@ -190,7 +176,7 @@ export const entityRules: Rule[] = inSection('Entity keys', [
   timestampRule('completed_at', 'completed'),
 ]);
 
-export const resultRules: Rule[] = inSection('Result keys', [
+const resultRules = inSection('Result keys', [
   {
     rule: 'output is an object',
     async check(session) {
@@ -240,7 +226,7 @@ export const resultRules: Rule[] = inSection('Result keys', [
   },
 ]);
 
-export const convertOutputRules: Rule[] = inSection('Output of convert-file', [
+const outputRules = inSection('Output of convert-file', [
   {
     rule: 'connector is a uuid, and the next task of the job takes it',
     restatedIn: ['convert/file'],
@@ -268,3 +254,5 @@ export const convertOutputRules: Rule[] = inSection('Output of convert-file', [
     },
   },
 ]);
+
+export const responseRules = [...bodyRules, ...entityRules, ...resultRules, ...outputRules];

@@ -6,6 +6,5 @@ export type { ServiceApp } from './accounts/account';
 export type { CallbackOptions } from './callbacks/callback-options';
 export { type EmbeddedApp, ensureEmbeddedApp } from './accounts/embedded-app';
 export { FaultsFileError } from './faults/faults';
-export { listEmbeddedFormats } from './engines/formats';
 export type { ServiceMetrics } from './shared/service-metrics';
 export { type ConversionService, type ConversionServiceOptions, startConversionService } from './service';

@@ -7,6 +7,7 @@ import {
   isObject,
   type Node,
   part,
+  rewrite,
 } from './pandoc-document';
 
 /**
@@ -85,18 +86,13 @@ function isLanguage(value: unknown): boolean {
 }
 
 function prepare(value: unknown, preparation: Preparation): unknown {
-  if (Array.isArray(value)) {
-    return isAttributes(value)
-      ? prepareAttributes(value, preparation)
-      : value.map((item) => prepare(item, preparation));
-  }
-  if (isNode(value)) return prepareNode(value, preparation);
-  if (isObject(value)) {
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, prepare(item, preparation)]));
-  }
-  return value;
+  return rewrite(value, (each) => {
+    if (isAttributes(each)) return prepareAttributes(each, preparation);
+    return isNode(each) ? prepareNode(each, preparation) : undefined;
+  });
 }
 
+/** Undefined: what it is stays, and its parts are prepared. */
 function prepareNode(node: Node, preparation: Preparation): unknown {
   switch (node.t) {
     case 'RawBlock':
@@ -113,7 +109,7 @@ function prepareNode(node: Node, preparation: Preparation): unknown {
     case 'Table':
       return prepareTable(node, preparation);
     default:
-      return node.c === undefined ? node : { t: node.t, c: prepare(node.c, preparation) };
+      return undefined;
   }
 }
 

@@ -1,7 +1,7 @@
 import type { KnownErrorCode } from 'temporal-file-conversion/contract';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
 import type { ConversionPool, PoolOutcome } from '../engines/conversion-pool';
-import { chooseOutput, findInput, type FormatCatalog, formatName, requireRoute } from '../engines/formats';
+import { type FormatCatalog, formatName, requireFormat, requireRoute } from '../engines/formats';
 import { baseName } from '../files/file-name';
 import { describeFileState, type FileStore } from '../files/file-store';
 import { messageOf } from '../shared/caught';
@@ -172,8 +172,8 @@ export class ConversionQueue {
     if (!inputPath || !(await files.exists(inputPath))) {
       throw new TaskError('FILE_NOT_EXISTS', { subject: source ? describeFileState(source) : 'uploaded' });
     }
-    const input = findInput(catalog, task.inputFormat ?? '');
-    const output = chooseOutput(catalog, task.outputFormat ?? '');
+    const input = requireFormat(catalog, task.inputFormat ?? '', 'input');
+    const output = requireFormat(catalog, task.outputFormat ?? '', 'output');
     return pool.convert({
       route: requireRoute(catalog, input, output),
       inputPath,

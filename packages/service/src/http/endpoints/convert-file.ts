@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { endpoints } from 'temporal-file-conversion/contract';
 import type { Account } from '../../accounts/account';
 import { priceOf } from '../../accounts/vcredits';
-import { chooseInput, chooseOutput, formatName, requireRoute } from '../../engines/formats';
+import { chooseInput, formatName, requireFormat, requireRoute } from '../../engines/formats';
 import { withExtension } from '../../files/file-name';
 import { describeFileState } from '../../files/file-store';
 import { isTaskOf, taskPathOf } from '../../shared/api-version';
@@ -23,7 +23,7 @@ export const convertFile: JsonEndpoint<typeof requestSchemas.convertFile> = {
     const source = requireTask(data.connector, request, context);
     await requireSourceFile(source, files);
     requireRegistered(app, source);
-    const output = chooseOutput(catalog, data.parameters.output);
+    const output = requireFormat(catalog, data.parameters.output, 'output');
     const input = chooseInput(catalog, { named: data.parameters.input, fileName: source.fileName ?? '' });
     requireRoute(catalog, input, output);
     requireFreeConversion(app, store);

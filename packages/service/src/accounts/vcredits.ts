@@ -3,14 +3,14 @@ import { FormatCatalog, formatName } from '../engines/formats';
 import type { ServiceDatabase } from '../shared/database';
 import { TaskError } from '../shared/task-error';
 
-const balanceSchema = z.object({ vcredits: z.number().nullable(), reserved: z.number() });
-
-export interface Balance {
+const balanceSchema = z.object({
   /** Null: unlimited. */
-  readonly vcredits: number | null;
+  vcredits: z.number().nullable(),
   /** Held for conversions in progress; part of `vcredits` until they end. */
-  readonly reserved: number;
-}
+  reserved: z.number(),
+});
+
+type Balance = Readonly<z.infer<typeof balanceSchema>>;
 
 const unlimited: Balance = { vcredits: null, reserved: 0 };
 

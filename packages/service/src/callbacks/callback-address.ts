@@ -1,30 +1,19 @@
 import type { LookupAddress } from 'node:dns';
-import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import * as ipaddr from 'ipaddr.js';
 import type { Account } from '../accounts/account';
-import { TaskError } from '../shared/task-error';
 
-/** Section "Authentication", 5: callback URLs must have a domain verified for the app. */
-export function requireVerifiedCallback(
+/** Section "Authentication", 5: callback URLs must have a domain verified for the app. The code of what is wrong with one. */
+export function callbackProblem(
   callback: string | undefined,
   { callbackDomains }: Pick<Account, 'callbackDomains'>,
-): void {
-  if (callback === undefined) return;
+): 'INVALID_CALLBACK' | 'UNVERIFIED_DOMAIN_CALLBACK' | undefined {
+  if (callback === undefined) return undefined;
   const url = URL.canParse(callback) ? new URL(callback) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol)) throw new TaskError('INVALID_CALLBACK');
-  if (!matchesDomain(url.hostname, callbackDomains)) throw new TaskError('UNVERIFIED_DOMAIN_CALLBACK');
+  if (!url || !/^https?:$/.test(url.protocol)) return 'INVALID_CALLBACK';
+  if (!matchesDomain(url.hostname, callbackDomains)) return 'UNVERIFIED_DOMAIN_CALLBACK';
   // A password in a URL ends up in logs, here and at the receiver.
-  if (url.username !== '' || url.password !== '') throw new TaskError('INVALID_CALLBACK');
-}
-
-export function isVerifiedCallback(callback: string | undefined, account: Pick<Account, 'callbackDomains'>): boolean {
-  try {
-    requireVerifiedCallback(callback, account);
-    return true;
-  } catch {
-    return false;
-  }
+  return url.username !== '' || url.password !== '' ? 'INVALID_CALLBACK' : undefined;
 }
 
 /** `example.com` matches only itself, `*.example.com` every name below it. */
@@ -35,8 +24,6 @@ function matchesDomain(hostname: string, domains: readonly string[]): boolean {
 
 /** Every address of a host name. */
 export type ResolveHost = (hostname: string) => Promise<readonly LookupAddress[]>;
-
-export const resolveWithSystem: ResolveHost = (hostname) => lookup(hostname, { all: true });
 
 /** The host of a callback has an address that the service does not call. */
 export class RefusedAddressError extends Error {

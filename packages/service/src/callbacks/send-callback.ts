@@ -1,4 +1,5 @@
 import type { LookupAddress } from 'node:dns';
+import { once } from 'node:events';
 import type { LookupFunction } from 'node:net';
 import { Client } from 'undici';
 import { type ResolveHost, resolveCallbackHost } from './callback-address';
@@ -35,7 +36,11 @@ export async function sendCallback(
   const ended = AbortSignal.any([signal, limit]);
   let client: Client | undefined;
   try {
-    const addresses = await orAborted(resolveCallbackHost(url, { resolveHost, privateHosts }), ended);
+    ended.throwIfAborted();
+    const resolving = resolveCallbackHost(url, { resolveHost, privateHosts });
+    await Promise.race([resolving, once(ended, 'abort')]);
+    ended.throwIfAborted();
+    const addresses = await resolving;
     client = new Client(url.origin, {
       connect: { lookup: lookUpIn(addresses), timeout: timeoutMs },
       headersTimeout: timeoutMs,
@@ -68,14 +73,4 @@ function lookUpIn(addresses: readonly LookupAddress[]): LookupFunction {
     if (all === true) callback(null, [...addresses]);
     else callback(null, first?.address ?? '', first?.family);
   };
-}
-
-async function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  signal.throwIfAborted();
-  return Promise.race([
-    work,
-    new Promise<never>((_resolve, reject) => {
-      signal.addEventListener('abort', () => reject(new Error('aborted')), { once: true });
-    }),
-  ]);
 }

@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify';
-import { z } from 'zod';
 import type { ServiceLimits } from '../shared/limits';
 import { fieldProblem, tooManyFields, unreadableForm } from '../tasks/request-problems';
 
@@ -12,16 +11,10 @@ export interface FormField {
   readonly value: string;
 }
 
-/** What the content type parser makes of a multipart form. */
-export class MultipartForm {
-  constructor(readonly fields: readonly FormField[]) {}
-}
-
-const urlencodedSchema = z.record(z.string(), z.union([z.string(), z.array(z.string())]));
-
 /** The text of the field `data` of a form that a content type parser has read; throws when the form holds anything else. */
-export function dataFieldOf(request: FastifyRequest, { maxFormFields }: Pick<ServiceLimits, 'maxFormFields'>): string {
-  const fields = fieldsOf(request);
+export function dataFieldOf({ body }: FastifyRequest, { maxFormFields }: Pick<ServiceLimits, 'maxFormFields'>): string {
+  // Any other kind of body is left unread, and none.
+  const fields = (body ?? []) as readonly FormField[];
   if (fields.length > maxFormFields) throw tooManyFields(maxFormFields);
   return requireDataField(fields);
 }
@@ -36,13 +29,8 @@ export function requireDataField(fields: readonly FormField[]): string {
   return data.value;
 }
 
-function fieldsOf({ body }: FastifyRequest): readonly FormField[] {
-  if (body instanceof MultipartForm) return body.fields;
-  const urlencoded = urlencodedSchema.safeParse(body);
-  if (!urlencoded.success) return [];
-  return Object.entries(urlencoded.data).flatMap(([name, values]) =>
-    [values].flat().map((value) => ({ name, isFile: false, value })),
-  );
+export function readUrlencodedForm(body: string): FormField[] {
+  return [...new URLSearchParams(body)].map(([name, value]) => ({ name, isFile: false, value }));
 }
 
 /**

@@ -9,12 +9,10 @@ import type { Admission, AskedEndpoint } from './admission';
 import { convertFile } from './endpoints/convert-file';
 import { downloadUrl, findDownload } from './endpoints/download-url';
 import type { JsonEndpoint, ServiceContext, TaskRequest } from './endpoints/endpoint';
-import { convertFormats, convertGraph, formatGet } from './endpoints/formats';
-import { convertStatus, taskResponse } from './endpoints/monitoring';
+import { convertFormats, convertGraph, convertStatus, formatGet, taskResponse } from './endpoints/lookups';
 import { keepUpload } from './endpoints/upload-file';
 import { dataFieldOf } from './form';
-import { keepEphemeral, sendTask } from './reply';
-import { readTaskRequest, runTask } from './task-request';
+import { keepEphemeral, readTaskRequest, runTask, sendTask } from './task-request';
 import { receiveUpload } from './upload-route';
 
 declare module 'fastify' {

@@ -1,6 +1,6 @@
 import { endpoints } from 'temporal-file-conversion/contract';
 import { Reply, valueAt } from '../reply';
-import { beyond, inSection } from '../rule';
+import { beyond, inSection, rule } from '../rule';
 import type { Session } from '../session';
 import { ensure, ensureAccepted, ensureEqual, ensureError } from '../verdict';
 
@@ -29,19 +29,17 @@ const callers: readonly { endpoint: string; connector?: (session: Session) => Pr
 ];
 
 const documentRules = inSection('Events', [
-  {
-    rule: 'When a task with the data key callback completes, the service sends its response to that URL by POST',
-    restatedIn: ['Data keys'],
-    needs: 'callback',
-    async check(session) {
+  rule(
+    'When a task with the data key callback completes, the service sends its response to that URL by POST',
+    { restatedIn: ['Data keys'], needs: 'callback' },
+    async (session) => {
       ensureEqual((await calledBack(session)).method, 'POST', 'the method of the callback');
     },
-  },
-  {
-    rule: 'So it does for tasks of every kind, and for those that are refused',
-    restatedIn: ['Data keys'],
-    needs: 'callback',
-    async check(session) {
+  ),
+  rule(
+    'So it does for tasks of every kind, and for those that are refused',
+    { restatedIn: ['Data keys'], needs: 'callback' },
+    async (session) => {
       const receiver = session.capability('callback');
       for (const { endpoint, connector } of callers) {
         const url = receiver.createUrl();
@@ -53,37 +51,33 @@ const documentRules = inSection('Events', [
         ensure(called.at('entity', 'endpoint') === endpoint, `the callback of ${endpoint} holds ${body.slice(0, 100)}`);
       }
     },
-  },
+  ),
 ]);
 
 const beyondRules = beyond('Beyond: callbacks', 'client: JavaScript', [
-  {
-    rule: 'The body of the callback is the final response',
-    source: 'page: structure',
-    needs: 'callback',
-    async check(session) {
+  rule(
+    'The body of the callback is the final response',
+    { source: 'page: structure', needs: 'callback' },
+    async (session) => {
       const { body, connector } = await calledBack(session);
       ensureEqual(body.at('entity', 'status'), 'completed', 'entity.status in the callback');
       ensureEqual(valueAt(body.json, ['result', 'output', 'connector']), connector, 'the connector in the callback');
     },
-  },
-  {
-    rule: 'A callback that is no URL is refused with INVALID_CALLBACK',
-    async check(session) {
-      for (const callback of ['not a url', 'ftp://example.com/']) {
-        ensureError(await session.submit({ callback }), ['INVALID_CALLBACK'], `the callback ${callback}`);
-      }
-    },
-  },
-  {
-    rule: 'A callback of another domain is refused with UNVERIFIED_DOMAIN_CALLBACK',
-    needs: 'unverifiedCallback',
-    async check(session) {
+  ),
+  rule('A callback that is no URL is refused with INVALID_CALLBACK', async (session) => {
+    for (const callback of ['not a url', 'ftp://example.com/']) {
+      ensureError(await session.submit({ callback }), ['INVALID_CALLBACK'], `the callback ${callback}`);
+    }
+  }),
+  rule(
+    'A callback of another domain is refused with UNVERIFIED_DOMAIN_CALLBACK',
+    { needs: 'unverifiedCallback' },
+    async (session) => {
       const { url } = session.capability('unverifiedCallback');
       const reply = await session.submit({ callback: url });
       ensureError(reply, ['UNVERIFIED_DOMAIN_CALLBACK'], 'a callback of a domain that is not verified');
     },
-  },
+  ),
 ]);
 
 export const eventRules = [...documentRules, ...beyondRules];

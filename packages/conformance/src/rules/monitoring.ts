@@ -1,139 +1,109 @@
 import { endpoints, includeItems } from 'temporal-file-conversion/contract';
 import { isObject } from '../reply';
-import { beyond, inSection } from '../rule';
+import { beyond, inSection, rule } from '../rule';
 import { ensure, ensureEqual, ensureError, ensureItems, show } from '../verdict';
 
 /** `task/response`: monitoring a task. */
 
 const taskResponseRules = inSection('task/response', [
-  {
-    rule: 'It returns the response of any task at any time',
-    async check(session) {
-      const link = await session.linked();
-      const connectors = {
-        [endpoints.uploadFile]: await session.uploaded(),
-        [endpoints.convertFile]: (await session.converted()).connector,
-        [endpoints.downloadUrl]: link.text('result', 'output', 'connector') ?? '',
-      };
-      for (const [endpoint, connector] of Object.entries(connectors)) {
-        const output = (await session.monitor(connector)).at('result', 'output');
-        ensure(isObject(output), `the output for ${endpoint} is ${show(output)}`);
-        const described = isObject(output['entity']) ? output['entity']['endpoint'] : undefined;
-        ensureEqual(described, endpoint, 'endpoint of the monitored task');
-      }
-    },
-  },
-  {
-    rule: 'result.output holds the monitored task’s own entity, payload and result',
-    async check(session) {
-      const { connector, sent } = await session.converted();
-      const reply = await session.monitor(connector);
-      ensureEqual(reply.at('result', 'output', 'entity', 'id'), connector, 'the id of the monitored task');
-      const payload = { app: session.own.appId, ...sent };
-      ensureEqual(reply.at('result', 'output', 'payload'), payload, 'the payload of the monitored task');
-      const output = reply.at('result', 'output', 'result', 'output', 'connector');
-      ensureEqual(output, connector, 'the connector in the output of the monitored task');
-    },
-  },
-  {
-    rule: 'parameters.include selects from the monitored task’s response',
-    async check(session) {
-      const connector = await session.uploaded();
-      for (const include of [['entity'], ['payload', 'result'], ['entity', 'result'], []]) {
-        const reply = await session.monitor(connector, { parameters: { include } });
-        ensureItems(reply.at('result', 'output'), include, `what ${show(include)} returns`);
-      }
-    },
-  },
-  {
-    rule: 'parameters.include is all three by default',
-    async check(session) {
-      const output = (await session.monitor(await session.uploaded())).at('result', 'output');
-      ensureItems(output, includeItems, 'the items of result.output');
-    },
-  },
-  {
-    rule: 'parameters.include is an array of strings: anything else is of the wrong type',
-    async check(session) {
-      for (const include of ['entity', 7, [5]]) {
-        const reply = await session.monitor(await session.uploaded(), { parameters: { include } });
-        ensureError(reply, ['WRONG_TYPE_PARAMETER'], `parameters.include ${show(include)}`);
-      }
-    },
-  },
-  {
-    rule: 'parameters.include takes no elements but entity, payload and result',
-    async check(session) {
-      const parameters = { include: ['everything'] };
-      const reply = await session.monitor(await session.uploaded(), { parameters });
-      ensureError(reply, ['INVALID_PARAMETER', 'WRONG_VALUE_PARAMETER'], 'parameters.include ["everything"]');
-    },
-  },
-  {
-    rule: 'The outer error and warning are the monitor task’s own, also when the monitored task failed',
-    async check(session) {
+  rule('It returns the response of any task at any time', async (session) => {
+    const link = await session.linked();
+    const connectors = {
+      [endpoints.uploadFile]: await session.uploaded(),
+      [endpoints.convertFile]: (await session.converted()).connector,
+      [endpoints.downloadUrl]: link.text('result', 'output', 'connector') ?? '',
+    };
+    for (const [endpoint, connector] of Object.entries(connectors)) {
+      const output = (await session.monitor(connector)).at('result', 'output');
+      ensure(isObject(output), `the output for ${endpoint} is ${show(output)}`);
+      const described = isObject(output['entity']) ? output['entity']['endpoint'] : undefined;
+      ensureEqual(described, endpoint, 'endpoint of the monitored task');
+    }
+  }),
+  rule('result.output holds the monitored task’s own entity, payload and result', async (session) => {
+    const { connector, sent } = await session.converted();
+    const reply = await session.monitor(connector);
+    ensureEqual(reply.at('result', 'output', 'entity', 'id'), connector, 'the id of the monitored task');
+    const payload = { app: session.own.appId, ...sent };
+    ensureEqual(reply.at('result', 'output', 'payload'), payload, 'the payload of the monitored task');
+    const output = reply.at('result', 'output', 'result', 'output', 'connector');
+    ensureEqual(output, connector, 'the connector in the output of the monitored task');
+  }),
+  rule('parameters.include selects from the monitored task’s response', async (session) => {
+    const connector = await session.uploaded();
+    for (const include of [['entity'], ['payload', 'result'], ['entity', 'result'], []]) {
+      const reply = await session.monitor(connector, { parameters: { include } });
+      ensureItems(reply.at('result', 'output'), include, `what ${show(include)} returns`);
+    }
+  }),
+  rule('parameters.include is all three by default', async (session) => {
+    const output = (await session.monitor(await session.uploaded())).at('result', 'output');
+    ensureItems(output, includeItems, 'the items of result.output');
+  }),
+  rule('parameters.include is an array of strings: anything else is of the wrong type', async (session) => {
+    for (const include of ['entity', 7, [5]]) {
+      const reply = await session.monitor(await session.uploaded(), { parameters: { include } });
+      ensureError(reply, ['WRONG_TYPE_PARAMETER'], `parameters.include ${show(include)}`);
+    }
+  }),
+  rule('parameters.include takes no elements but entity, payload and result', async (session) => {
+    const parameters = { include: ['everything'] };
+    const reply = await session.monitor(await session.uploaded(), { parameters });
+    ensureError(reply, ['INVALID_PARAMETER', 'WRONG_VALUE_PARAMETER'], 'parameters.include ["everything"]');
+  }),
+  rule(
+    'The outer error and warning are the monitor task’s own, also when the monitored task failed',
+    async (session) => {
       const { connector } = await session.failed();
       const reply = await session.monitor(connector);
       ensureEqual(reply.at('result', 'error'), {}, 'the outer error');
       ensureEqual(reply.at('result', 'warning'), {}, 'the outer warning');
     },
-  },
-  {
-    rule: 'The monitored result holds its own output, error and warning',
-    async check(session) {
-      const { connector } = await session.failed();
-      const result = (await session.monitor(connector)).at('result', 'output', 'result');
-      for (const key of ['output', 'error', 'warning']) {
-        ensure(isObject(result) && isObject(result[key]), `the monitored result is ${show(result)}`);
-      }
-    },
-  },
-  {
-    rule: 'The HTTP status is 200, also when the monitored task failed',
-    async check(session) {
-      const { connector } = await session.failed();
-      for (const each of [connector, await session.uploaded()]) {
-        ensureEqual((await session.monitor(each)).status, 200, 'the HTTP status');
-      }
-    },
-  },
+  ),
+  rule('The monitored result holds its own output, error and warning', async (session) => {
+    const { connector } = await session.failed();
+    const result = (await session.monitor(connector)).at('result', 'output', 'result');
+    for (const key of ['output', 'error', 'warning']) {
+      ensure(isObject(result) && isObject(result[key]), `the monitored result is ${show(result)}`);
+    }
+  }),
+  rule('The HTTP status is 200, also when the monitored task failed', async (session) => {
+    const { connector } = await session.failed();
+    for (const each of [connector, await session.uploaded()]) {
+      ensureEqual((await session.monitor(each)).status, 200, 'the HTTP status');
+    }
+  }),
 ]);
 
 const beyondRules = beyond('Beyond: task/response', 'client: all', [
-  {
-    rule: 'include at the data level does not take the monitored entity out of result.output',
-    async check(session) {
-      const connector = await session.uploaded();
-      const reply = await session.monitor(connector, { include: ['entity', 'result'] });
-      ensureEqual(reply.at('result', 'output', 'entity', 'id'), connector, 'result.output.entity.id');
-    },
-  },
-  {
-    rule: 'The monitored result of a task that is not completed holds nothing: it is null or empty',
-    async check(session) {
-      const { early } = await session.seenRunning();
-      const result = early.at('result', 'output', 'result') ?? {};
-      ensureEqual(Array.isArray(result) && result.length === 0 ? {} : result, {}, 'the result of a running task');
-    },
-  },
-  {
-    rule: 'The output status of a conversion that failed is failed',
-    source: 'client: Python 1.x and PHP',
-    async check(session) {
+  rule('include at the data level does not take the monitored entity out of result.output', async (session) => {
+    const connector = await session.uploaded();
+    const reply = await session.monitor(connector, { include: ['entity', 'result'] });
+    ensureEqual(reply.at('result', 'output', 'entity', 'id'), connector, 'result.output.entity.id');
+  }),
+  rule('The monitored result of a task that is not completed holds nothing: it is null or empty', async (session) => {
+    const { early } = await session.seenRunning();
+    const result = early.at('result', 'output', 'result') ?? {};
+    ensureEqual(Array.isArray(result) && result.length === 0 ? {} : result, {}, 'the result of a running task');
+  }),
+  rule(
+    'The output status of a conversion that failed is failed',
+    { source: 'client: Python 1.x and PHP' },
+    async (session) => {
       const { connector } = await session.failed();
       const status = (await session.monitor(connector)).at('result', 'output', 'result', 'output', 'status');
       ensureEqual(status, 'failed', 'output.status of a failed conversion');
     },
-  },
-  {
-    rule: 'The entity of a conversion that succeeded holds vcredits, also when it consumed none',
-    source: 'client: Python 2.x',
-    async check(session) {
+  ),
+  rule(
+    'The entity of a conversion that succeeded holds vcredits, also when it consumed none',
+    { source: 'client: Python 2.x' },
+    async (session) => {
       const { connector } = await session.converted();
       const vcredits = (await session.monitor(connector)).at('result', 'output', 'entity', 'vcredits');
       ensure(Number.isInteger(vcredits), `vcredits of a conversion is ${show(vcredits)}`);
     },
-  },
+  ),
 ]);
 
 export const monitoringRules = [...taskResponseRules, ...beyondRules];

@@ -9,7 +9,6 @@ import { limitRules } from './rules/limits';
 import { monitoringRules } from './rules/monitoring';
 import { requestRules } from './rules/requests';
 import { responseRules } from './rules/responses';
-import { stateRules } from './rules/states';
 import { Session } from './session';
 import { type Capabilities, capabilityNames, type Target } from './target';
 import { Undecided } from './verdict';
@@ -35,7 +34,6 @@ export const rules: readonly Rule[] = [
   ...errorRules,
   ...requestRules,
   ...responseRules,
-  ...stateRules,
   ...monitoringRules,
   ...eventRules,
   ...limitRules,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endpoints } from 'temporal-file-conversion/contract';
 import type { Reply } from '../reply';
-import { inSection, type Rule, rule, type SectionRule } from '../rule';
+import { inSection, rule, type SectionRule } from '../rule';
 import type { Session } from '../session';
 import { ensure, ensureAccepted, ensureEqual, ensureMatches, show, Undecided } from '../verdict';
 import { exceedLimit } from './errors';
@@ -39,7 +39,7 @@ function numberOf(reply: Reply, name: string): number {
   return Number(header);
 }
 
-export const limitRules: Rule[] = inSection('Limits', [
+export const limitRules = inSection('Limits', [
   headerRule('X-RATELIMIT-LIMIT', 'the most requests in a window'),
   headerRule('X-RATELIMIT-REMAINING', 'the requests still allowed in the window'),
   headerRule('X-RATELIMIT-RESET', 'the seconds until the limit resets'),

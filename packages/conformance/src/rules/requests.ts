@@ -1,6 +1,6 @@
 import { endpoints } from 'temporal-file-conversion/contract';
 import { createForm } from '../http';
-import { beyond, inSection, rule, type SectionRule } from '../rule';
+import { beyond, inSection, rule } from '../rule';
 import { brokenSample, sampleOutput } from '../target';
 import { ensureAccepted, ensureEqual, ensureError, ensureOneOf, ensureRefused } from '../verdict';
 
@@ -50,7 +50,7 @@ const dataKeyRules = inSection('Data keys', [
     const reply = await session.monitor(connector, { app: 'mine' });
     ensureError(reply, [...uuidErrors, 'INVALID_CREDENTIAL'], 'the app "mine"');
   }),
-  ...[endpoints.convertFile, endpoints.taskResponse, endpoints.downloadUrl].map((endpoint): SectionRule =>
+  ...[endpoints.convertFile, endpoints.taskResponse, endpoints.downloadUrl].map((endpoint) =>
     rule(`connector is required for ${endpoint}`, async (session) => {
       const parameters = endpoint === endpoints.convertFile ? { output: sampleOutput } : undefined;
       const reply = await session.post(endpoint, { parameters });

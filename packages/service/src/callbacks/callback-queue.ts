@@ -11,8 +11,14 @@ import { errorIn, responseJson } from '../tasks/answer';
 import type { PendingCallback } from '../tasks/callback-store';
 import { includeOf } from '../tasks/request-data';
 import type { Task, TaskStore } from '../tasks/task-store';
-import { callbackProblem, RefusedAddressError, type ResolveHost } from './callback-address';
-import { type CallbackAnswer, type CallbackRequest, sendCallback } from './send-callback';
+import {
+  type CallbackAnswer,
+  callbackProblem,
+  type CallbackRequest,
+  RefusedAddressError,
+  type ResolveHost,
+  sendCallback,
+} from './send-callback';
 
 /** How the service delivers callbacks. */
 export interface CallbackOptions extends Partial<CallbackLimits> {

@@ -13,10 +13,10 @@ import type { ServiceLimits } from '../shared/limits';
 import type { ServiceMetrics } from '../shared/service-metrics';
 import { TaskError } from '../shared/task-error';
 import { statusOf } from '../tasks/answer';
-import { fieldProblem, tooManyFields, tooMuchData, unreadableForm } from '../tasks/request-problems';
+import { fieldProblem, tooManyFields, tooMuchData, unreadableForm } from '../tasks/request-data';
 import { Admission } from './admission';
 import type { ServiceContext } from './endpoints/endpoint';
-import { type FormField, readMultipartForm, readUrlencodedForm } from './form';
+import { type FormField, readMultipartForm, readUrlencodedForm, registerUploadForms } from './form';
 import { sendJson, sendRefusal } from './task-request';
 import { addTaskRoutes, addUploadRoute } from './task-routes';
 import {
@@ -26,7 +26,6 @@ import {
   refuseConnection,
   watchBody,
 } from './unreadable-request';
-import { registerUploadForms } from './upload-route';
 
 /** The build makes it of `openapi.ts`; `src` and `dist` lie equally deep, so that this path is right from both. */
 const descriptionFile = path.resolve(__dirname, '../../dist/openapi.json');

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { errorCodes, type KnownErrorCode } from 'temporal-file-conversion/contract';
 import type { z } from 'zod';
-import { callbackProblem } from '../callbacks/callback-address';
+import { callbackProblem } from '../callbacks/send-callback';
 import type { ServiceLimits } from '../shared/limits';
 import { TaskError } from '../shared/task-error';
 import {

@@ -11,9 +11,8 @@ import { downloadUrl, findDownload } from './endpoints/download-url';
 import type { JsonEndpoint, ServiceContext, TaskRequest } from './endpoints/endpoint';
 import { convertFormats, convertGraph, convertStatus, formatGet, taskResponse } from './endpoints/lookups';
 import { keepUpload } from './endpoints/upload-file';
-import { dataFieldOf } from './form';
+import { dataFieldOf, receiveUpload } from './form';
 import { keepEphemeral, readTaskRequest, runTask, sendTask } from './task-request';
-import { receiveUpload } from './upload-route';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -95,11 +95,7 @@ export function createPriceList(prices: Readonly<Record<string, number>> = defau
 /** What a conversion costs; 0 when no pair of the list applies. */
 export function priceOf(prices: PriceList, input: string, output: string): number {
   const keys = [`${input} to ${output}`, `${input} to *`, `* to ${output}`, '*'];
-  for (const key of keys) {
-    const price = prices.get(key);
-    if (price !== undefined) return price;
-  }
-  return 0;
+  return keys.map((key) => prices.get(key)).find((price) => price !== undefined) ?? 0;
 }
 
 function normalizePair(pair: string): string {

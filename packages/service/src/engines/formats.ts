@@ -40,7 +40,12 @@ export class FormatCatalog {
         if (row.reads && better) this.#byExtension.set(extension, row);
       }
     }
-    for (const row of formatRows) this.#addAliases(row);
+    for (const row of formatRows) {
+      for (const alias of row.extensions) {
+        const name = row.type === null ? alias : `${alias}-${row.type}`;
+        if (!this.#byName.has(name)) this.#byName.set(name, row);
+      }
+    }
   }
 
   /** Whether a name has the form `format` or `format-type`. */
@@ -86,13 +91,6 @@ export class FormatCatalog {
       if (!partner) return true;
       return sublist === 'inputs' ? this.converts(row, partner) : this.converts(partner, row);
     });
-  }
-
-  #addAliases(row: FormatRow): void {
-    for (const alias of row.extensions) {
-      const name = row.type === null ? alias : `${alias}-${row.type}`;
-      if (!this.#byName.has(name)) this.#byName.set(name, row);
-    }
   }
 }
 

@@ -181,9 +181,10 @@ export class FileStore {
   }
 }
 
-/** The state of a task's file, as FILE_NOT_EXISTS names it: "The file (in the named state) does not exist". */
-export function describeFileState(task: { endpoint: string }): 'uploaded' | 'converted' {
-  return isTaskOf(task, endpoints.uploadFile) ? 'uploaded' : 'converted';
+/** That the file of a task is not there; the message names its state. */
+export function missingFile(task: { endpoint: string }): TaskError {
+  const state = isTaskOf(task, endpoints.uploadFile) ? 'uploaded' : 'converted';
+  return new TaskError('FILE_NOT_EXISTS', { subject: state });
 }
 
 /**

@@ -15,7 +15,7 @@ import {
 } from '../tasks/answer';
 import { EphemeralTask } from '../tasks/ephemeral-tasks';
 import { type AnyTaskData, parseRequestData, WrongData } from '../tasks/request-data';
-import type { Caller, ServiceContext, TaskRequest } from './endpoints/endpoint';
+import type { Caller, Download, ServiceContext, TaskRequest } from './endpoints/endpoint';
 
 /** A request for a task, from its field `data` to its answer. */
 
@@ -66,7 +66,18 @@ export async function runTask<Result>(asked: AnyRequest, run: () => Result | Pro
 
 type Stores = Pick<ServiceContext, 'store' | 'ephemeral'>;
 
-export function sendTask(reply: FastifyReply, task: AnsweredTask, request: AnyRequest, stores: Stores): FastifyReply {
+export function sendTask(
+  reply: FastifyReply,
+  task: AnsweredTask | Download,
+  request: AnyRequest,
+  stores: Stores,
+): FastifyReply {
+  if ('bytes' in task) {
+    // The task itself goes to its callback alone.
+    const unseen = new EphemeralTask(request.endpoint, request.payload, resultJson({}));
+    keepEphemeral(unseen, request, { stores, errorCode: null });
+    return reply.headers(task.headers).send(task.bytes);
+  }
   if (task instanceof EphemeralTask) keepEphemeral(task, request, { stores, errorCode: null });
   const failed = 'errorCode' in task && typeof task.errorCode === 'string';
   return sendResponse(reply, task, { request, error: failed ? errorIn(task.result) : undefined });
@@ -94,7 +105,7 @@ function sendResponse(
 }
 
 /** A task with a callback must survive a restart. Of the others, nobody can ask for one whose id was not sent. */
-export function keepEphemeral(
+function keepEphemeral(
   task: EphemeralTask,
   { app: account, data }: AnyRequest,
   { stores: { store, ephemeral }, errorCode }: { stores: Stores; errorCode: KnownErrorCode | null },

@@ -6,12 +6,12 @@ import { monitoredJson, resultJson } from '../../tasks/answer';
 import { EphemeralTask } from '../../tasks/ephemeral-tasks';
 import { requestSchemas } from '../../tasks/request-data';
 import type { Task } from '../../tasks/task-store';
-import { type JsonEndpoint, requireTask } from './endpoint';
+import { type TaskEndpoint, requireTask } from './endpoint';
 
 /** What is known of tasks and of formats: endpoints that change nothing. */
 
 /** `v1/task/response`: the latest response of a task. `parameters.include` selects from it, `include` from the answer around it. */
-export const taskResponse: JsonEndpoint<typeof requestSchemas.taskResponse> = {
+export const taskResponse: TaskEndpoint<typeof requestSchemas.taskResponse> = {
   path: endpoints.taskResponse,
   rateClass: 'poll',
   schema: requestSchemas.taskResponse,
@@ -24,7 +24,7 @@ export const taskResponse: JsonEndpoint<typeof requestSchemas.taskResponse> = {
 };
 
 /** `v1/convert/status`: the progress of a conversion. */
-export const convertStatus: JsonEndpoint<typeof requestSchemas.dependentTask> = {
+export const convertStatus: TaskEndpoint<typeof requestSchemas.dependentTask> = {
   path: endpoints.convertStatus,
   rateClass: 'poll',
   schema: requestSchemas.dependentTask,
@@ -42,7 +42,7 @@ function describeProgress(task: Task, isWaiting: boolean): 'waiting' | 'pending'
 }
 
 /** `v1/convert/formats`: the formats at one end; `format` narrows them to those that convert from or to it. */
-export const convertFormats: JsonEndpoint<typeof requestSchemas.convertFormats> = {
+export const convertFormats: TaskEndpoint<typeof requestSchemas.convertFormats> = {
   path: endpoints.convertFormats,
   rateClass: 'info',
   schema: requestSchemas.convertFormats,
@@ -55,7 +55,7 @@ export const convertFormats: JsonEndpoint<typeof requestSchemas.convertFormats> 
 };
 
 /** `v1/format/get`: one format. */
-export const formatGet: JsonEndpoint<typeof requestSchemas.formatGet> = {
+export const formatGet: TaskEndpoint<typeof requestSchemas.formatGet> = {
   path: endpoints.formatGet,
   rateClass: 'info',
   schema: requestSchemas.formatGet,
@@ -66,7 +66,7 @@ export const formatGet: JsonEndpoint<typeof requestSchemas.formatGet> = {
 };
 
 /** `v1/convert/graph`: whether a pair converts, and whether it does in the other direction. */
-export const convertGraph: JsonEndpoint<typeof requestSchemas.convertGraph> = {
+export const convertGraph: TaskEndpoint<typeof requestSchemas.convertGraph> = {
   path: endpoints.convertGraph,
   rateClass: 'info',
   schema: requestSchemas.convertGraph,

@@ -12,8 +12,6 @@ const balanceSchema = z.object({
 
 type Balance = Readonly<z.infer<typeof balanceSchema>>;
 
-const unlimited: Balance = { vcredits: null, reserved: 0 };
-
 /**
  * The vCredits of the apps. Admission reserves, completion charges what was reserved or releases it; each is part of the
  * transaction that writes the task, so that no crash can come between the two. An app without a limit consumes nothing.
@@ -35,7 +33,7 @@ export class Ledger {
   }
 
   balanceOf(app: string): Balance {
-    return balanceSchema.optional().parse(this.#statements.find.get(app)) ?? unlimited;
+    return balanceSchema.optional().parse(this.#statements.find.get(app)) ?? { vcredits: null, reserved: 0 };
   }
 
   /** Gives an app its first balance, unless it has one. */

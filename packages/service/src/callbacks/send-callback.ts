@@ -82,11 +82,8 @@ export interface CallbackRequest {
   readonly signal: AbortSignal;
 }
 
-export interface CallbackAnswer {
-  readonly status: number;
-  /** The header as received. */
-  readonly retryAfter: string | undefined;
-}
+/** `retryAfter`: the header as received. */
+export type CallbackAnswer = Awaited<ReturnType<typeof sendCallback>>;
 
 /** No more of an answer than this is read. */
 const maxAnswerBytes = 64 * 1024;
@@ -100,7 +97,7 @@ const maxAnswerBytes = 64 * 1024;
 export async function sendCallback(
   { url, body, privateHosts, signal }: CallbackRequest,
   { resolveHost, timeoutMs }: { resolveHost: ResolveHost; timeoutMs: number },
-): Promise<CallbackAnswer> {
+) {
   const limit = AbortSignal.timeout(timeoutMs);
   const ended = AbortSignal.any([signal, limit]);
   let client: Client | undefined;

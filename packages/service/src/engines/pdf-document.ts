@@ -16,22 +16,16 @@ import {
  * nowhere. Only what is known to be text or a plain value gets through.
  */
 
-export interface PdfDocument {
-  readonly json: string;
-  /** A title, an author, a language and the like, of which something stands around the text. */
-  readonly hasMetadata: boolean;
-  /** The images to typeset, by the path under which the document names them. */
-  readonly images: ReadonlyMap<string, Uint8Array>;
-  /** Images that are not in the file or that a PDF cannot hold. */
-  readonly missing: readonly string[];
-}
+export type PdfDocument = Readonly<ReturnType<typeof preparePdfDocument>>;
 
 interface Preparation {
   readonly media: ReadonlyMap<string, Uint8Array>;
   readonly keepReferences: boolean;
   readonly anchors: Set<string>;
   readonly usedAnchors: Set<string>;
+  /** The images to typeset, by the path under which the document names them. */
   readonly images: Map<string, Uint8Array>;
+  /** Images that are not in the file or that a PDF cannot hold. */
   readonly missing: string[];
 }
 
@@ -50,7 +44,7 @@ const anchored = new Set(['Header', 'Div', 'Span', 'Figure']);
 export function preparePdfDocument(
   json: string,
   { media, keepReferences }: { media: ReadonlyMap<string, Uint8Array>; keepReferences: boolean },
-): PdfDocument {
+) {
   const document: unknown = JSON.parse(json);
   const preparation: Preparation = {
     media,
@@ -67,6 +61,7 @@ export function preparePdfDocument(
     : document;
   return {
     json: JSON.stringify(prepared),
+    /** A title, an author, a language and the like, of which something stands around the text. */
     hasMetadata: Object.keys(meta).length > 0,
     images: preparation.images,
     missing: preparation.missing,

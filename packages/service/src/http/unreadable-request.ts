@@ -10,15 +10,13 @@ import { errorJson, statusOf } from '../tasks/answer';
 /** Time to send the answer before the connection is cut, whatever still arrives. */
 const answerGraceMs = 500;
 
-interface Refusal {
-  readonly error: TaskError;
-  readonly headers: Readonly<Record<string, string | number>>;
-}
-
 const answered = new WeakSet<Duplex>();
 
 /** Answers on the bare connection and closes it. */
-export function refuseConnection(socket: Duplex, { error, headers }: Refusal): void {
+export function refuseConnection(
+  socket: Duplex,
+  { error, headers }: { error: TaskError; headers: Readonly<Record<string, string | number>> },
+): void {
   if (!socket.writable || answered.has(socket)) return;
   answered.add(socket);
   const status = statusOf(error.code);

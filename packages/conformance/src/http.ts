@@ -1,7 +1,8 @@
-import type { IncomingHttpHeaders } from 'node:http';
-import net from 'node:net';
+import { once } from 'node:events';
+import http from 'node:http';
+import https from 'node:https';
+import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import tls from 'node:tls';
 import { Agent, FormData, request } from 'undici';
 import { Reply } from './reply';
 import type { SampleFile } from './target';
@@ -24,18 +25,19 @@ export interface RawRequest {
 const timeoutMs = 120_000;
 const maxAttempts = 5;
 
+/** Longest wait that the service may ask for before a request is given up. */
+const maxWaitMs = 120_000;
+
 /** Requests to one service, which honour its rate limits as section "Limits" asks of a client. */
 export class RawHttp {
   readonly #baseUrl: string;
-  readonly #maxWaitSeconds: number;
   readonly #agent = new Agent({ headersTimeout: timeoutMs, bodyTimeout: timeoutMs });
   readonly #closing = new AbortController();
   /** When a path may be requested again with an authorization, in milliseconds since 1970. */
   readonly #nextAt = new Map<string, number>();
 
-  constructor(baseUrl: string, maxWaitSeconds: number) {
+  constructor(baseUrl: string) {
     this.#baseUrl = baseUrl.replace(/\/+$/, '');
-    this.#maxWaitSeconds = maxWaitSeconds;
   }
 
   async send(asked: RawRequest): Promise<Reply> {
@@ -74,7 +76,7 @@ export class RawHttp {
   async #waitUntil(at: number, path: string): Promise<void> {
     const waitMs = at - Date.now();
     if (waitMs <= 0) return;
-    if (waitMs > this.#maxWaitSeconds * 1_000) {
+    if (waitMs > maxWaitMs) {
       throw new Undecided(`the rate limit of ${path} asks for a wait of ${Math.ceil(waitMs / 1_000)} s`);
     }
     await sleep(waitMs, undefined, { signal: this.#closing.signal });
@@ -102,69 +104,25 @@ export function createForm(data: string | undefined, file?: SampleFile): FormDat
 
 const rawTimeoutMs = 20_000;
 
-/** Sends a head of HTTP/1.1 that no library would send, and reads the answer to the end of its connection or of its body. */
-export async function exchangeRaw(baseUrl: string, makeHead: (target: { path: string; host: string }) => string) {
-  const { protocol, hostname, port, host, pathname } = new URL(baseUrl);
-  const name = hostname.replace(/^\[|\]$/g, '');
-  const socket =
-    protocol === 'https:'
-      ? tls.connect({ host: name, port: Number(port || 443), servername: name, ALPNProtocols: ['http/1.1'] })
-      : net.connect({ host: name, port: Number(port || 80) });
-  socket.setTimeout(rawTimeoutMs, () => socket.destroy());
-  socket.once(protocol === 'https:' ? 'secureConnect' : 'connect', () =>
-    socket.write(makeHead({ path: pathname.replace(/\/$/, ''), host }), 'latin1'),
-  );
-  let received = Buffer.alloc(0);
-  socket.on('error', () => undefined);
-  socket.on('data', (chunk: Buffer) => {
-    received = Buffer.concat([received, chunk]);
-    if (isWhole(received)) socket.destroy();
-  });
-  await new Promise((resolve) => socket.once('close', resolve));
-  return parseReply(received);
-}
-
-function isWhole(received: Buffer): boolean {
-  const end = received.indexOf('\r\n\r\n');
-  if (end === -1) return false;
-  const head = received.toString('latin1', 0, end);
-  if (isChunked(head))
-    return received
-      .subarray(end + 4)
-      .toString('latin1')
-      .endsWith('0\r\n\r\n');
-  const length = /^content-length: *(\d+)/im.exec(head)?.[1];
-  return length !== undefined && received.length >= end + 4 + Number(length);
-}
-
-function isChunked(head: string): boolean {
-  return /^transfer-encoding: *chunked/im.test(head);
-}
-
-/** The body behind its chunk sizes. */
-function joinChunks(chunked: Buffer): Buffer {
-  const chunks: Buffer[] = [];
-  for (let at = 0; at < chunked.length;) {
-    const lineEnd = chunked.indexOf('\r\n', at);
-    const size = Number.parseInt(chunked.toString('latin1', at, lineEnd), 16);
-    if (lineEnd === -1 || !(size > 0)) break;
-    chunks.push(chunked.subarray(lineEnd + 2, lineEnd + 2 + size));
-    at = lineEnd + 2 + size + 2;
+/** Sends a head of HTTP/1.1 that no library would send, and reads the answer. */
+export async function exchangeRaw(
+  baseUrl: string,
+  makeHead: (target: { path: string; host: string }) => string,
+): Promise<Reply> {
+  const url = new URL(baseUrl);
+  const { protocol, host, pathname } = url;
+  // A request whose own head is never sent: its connection, and its parser for the answer.
+  const opened = (protocol === 'https:' ? https : http).request(url, { agent: false, timeout: rawTimeoutMs });
+  opened.once('socket', (socket) => socket.write(makeHead({ path: pathname.replace(/\/$/, ''), host }), 'latin1'));
+  opened.once('timeout', () => opened.destroy());
+  // Also of a connection that breaks when the answer is there.
+  opened.on('error', () => undefined);
+  try {
+    const [answer] = (await once(opened, 'response')) as [http.IncomingMessage];
+    return new Reply(answer.statusCode ?? 0, answer.headers, await buffer(answer));
+  } catch (error) {
+    throw new Undecided('the connection was closed without an answer', { cause: error });
+  } finally {
+    opened.destroy();
   }
-  return Buffer.concat(chunks);
-}
-
-function parseReply(received: Buffer): Reply {
-  const end = received.indexOf('\r\n\r\n');
-  const head = received.toString('latin1', 0, Math.max(0, end));
-  const [first = '', ...lines] = head.split('\r\n');
-  const status = /^HTTP\/1\.\d (\d{3})/.exec(first)?.[1];
-  if (status === undefined) throw new Undecided('the connection was closed without an answer');
-  const headers: IncomingHttpHeaders = {};
-  for (const line of lines) {
-    const [name = '', ...value] = line.split(':');
-    headers[name.toLowerCase()] = value.join(':').trim();
-  }
-  const body = received.subarray(end + 4);
-  return new Reply(Number(status), headers, isChunked(head) ? joinChunks(body) : body);
 }

@@ -31,43 +31,47 @@ export const sections = [
 export type Section = (typeof sections)[number];
 
 /** A fact of the pages around the document, or what a public client does or needs; `inferred` is a conclusion from those. */
-export type BeyondSource = `page: ${string}` | `client: ${string}` | `inferred: ${string}`;
+type BeyondSource = `page: ${string}` | `client: ${string}` | `inferred: ${string}`;
 
 export type Source = `document: ${string}` | BeyondSource;
 
-/** One sentence that can be checked from outside. */
-export interface Rule {
-  readonly section: Section;
-  /** The section of the document, or the page or public client, that it was taken from. */
-  readonly source: Source;
-  /** The sentence, as it has to hold. */
-  readonly rule: string;
+/** Resolves when a rule holds; rejects with `RuleBroken`, or with `Undecided` when it could not be seen. */
+type Check = (session: Session) => Promise<void>;
+
+/** What else there is to say about a rule. */
+export interface About {
+  /** The page or public client that it was taken from, when it is not that of the rules around it. */
+  readonly source?: BeyondSource;
   /** Other sections that say the same; it is checked once. */
   readonly restatedIn?: readonly Section[];
   /** What the target has to offer for the rule to be checked. */
   readonly needs?: Capability;
-  /** Resolves when the rule holds; rejects with `RuleBroken`, or with `Undecided` when it could not be seen. */
-  check(session: Session): Promise<void>;
 }
 
-/** A fact of the pages around the document, which the document itself leaves open. */
-export function isBeyond({ section }: Rule): boolean {
-  return section.startsWith('Beyond:');
+export interface SectionRule extends About {
+  /** The sentence, as it has to hold. */
+  readonly rule: string;
+  readonly check: Check;
+}
+
+/** One sentence that can be checked from outside. */
+export interface Rule extends Omit<SectionRule, 'source'> {
+  readonly section: Section;
+  /** The section of the document, or the page or public client, that it was taken from. */
+  readonly source: Source;
+}
+
+export function rule(sentence: string, ...more: [check: Check] | [about: About, check: Check]): SectionRule {
+  const [about, check] = more.length === 1 ? [{}, more[0]] : more;
+  return { rule: sentence, ...about, check };
 }
 
 /** Rules of one section of the document. */
 export function inSection(section: Section, rules: readonly SectionRule[]): Rule[] {
-  return rules.map((rule) => ({ section, source: `document: ${section}`, ...rule }));
+  return rules.map((each) => ({ section, source: `document: ${section}`, ...each }));
 }
 
 /** Rules beside the document; those without a source of their own have the one given. */
-export function beyond(
-  section: Section & `Beyond: ${string}`,
-  source: BeyondSource,
-  rules: readonly BeyondRule[],
-): Rule[] {
-  return rules.map((rule) => ({ section, source, ...rule }));
+export function beyond(section: Section & `Beyond: ${string}`, source: BeyondSource, rules: readonly SectionRule[]) {
+  return rules.map((each): Rule => ({ section, source, ...each }));
 }
-
-export type SectionRule = Omit<Rule, 'section' | 'source'>;
-export type BeyondRule = SectionRule & { readonly source?: BeyondSource };

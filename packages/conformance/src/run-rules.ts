@@ -1,21 +1,14 @@
 import { lookUpErrorCode } from 'temporal-file-conversion/contract';
 import { SecretSpellings } from 'temporal-file-conversion/internal/shared/secret-spellings';
-import { isBeyond, type Rule, type Section, sections, type Source } from './rule';
-import { beyondConvertRules, beyondDownloadRules, beyondFormatRules, beyondUploadRules } from './rules/beyond';
-import {
-  authenticationRules,
-  beyondAuthenticationRules,
-  beyondVersionRules,
-  endpointRules,
-  versioningRules,
-} from './rules/endpoints';
-import { beyondErrorRules, errorRules } from './rules/errors';
-import { beyondCallbackRules, eventRules } from './rules/events';
+import { type Rule, type Section, sections, type Source } from './rule';
+import { beyondRules } from './rules/beyond';
+import { endpointRules } from './rules/endpoints';
+import { errorRules } from './rules/errors';
+import { eventRules } from './rules/events';
 import { limitRules } from './rules/limits';
-import { beyondTaskResponseRules, taskResponseRules } from './rules/monitoring';
-import { beyondRequestRules, convertFileRules, dataKeyRules, requestBodyRules } from './rules/requests';
-import { convertOutputRules, entityRules, responseBodyRules, resultRules } from './rules/responses';
-import { stateRules } from './rules/states';
+import { monitoringRules } from './rules/monitoring';
+import { requestRules } from './rules/requests';
+import { responseRules } from './rules/responses';
 import { Session } from './session';
 import { type Capabilities, capabilityNames, type Target } from './target';
 import { Undecided } from './verdict';
@@ -37,37 +30,20 @@ export interface Outcome {
 
 /** Every rule of the document, in its order. */
 export const rules: readonly Rule[] = [
-  ...requestBodyRules,
-  ...dataKeyRules,
-  ...responseBodyRules,
-  ...entityRules,
-  ...resultRules,
-  ...convertOutputRules,
-  ...stateRules,
   ...endpointRules,
-  ...convertFileRules,
-  ...taskResponseRules,
-  ...authenticationRules,
-  ...eventRules,
   ...errorRules,
+  ...requestRules,
+  ...responseRules,
+  ...monitoringRules,
+  ...eventRules,
   ...limitRules,
-  ...versioningRules,
-  ...beyondVersionRules,
-  ...beyondErrorRules,
-  ...beyondRequestRules,
-  ...beyondUploadRules,
-  ...beyondConvertRules,
-  ...beyondTaskResponseRules,
-  ...beyondDownloadRules,
-  ...beyondFormatRules,
-  ...beyondAuthenticationRules,
-  ...beyondCallbackRules,
+  ...beyondRules,
 ].sort((a, b) => sections.indexOf(a.section) - sections.indexOf(b.section));
 
 /** Checks rules one after the other against a service; never rejects. Close the session when done. */
 export async function checkRule(rule: Rule, session: Session, target: Target): Promise<Outcome> {
   const { section, source, restatedIn = [] } = rule;
-  const about = { section, source, rule: rule.rule, restatedIn, beyond: isBeyond(rule) };
+  const about = { section, source, rule: rule.rule, restatedIn, beyond: section.startsWith('Beyond:') };
   if (rule.needs && !target.capabilities?.[rule.needs]) {
     return { ...about, status: 'skipped', why: `needs ${capabilityNames[rule.needs]}` };
   }

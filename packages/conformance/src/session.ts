@@ -54,7 +54,7 @@ export class Session {
   constructor(target: Target) {
     this.own = { appId: target.appId, token: target.token };
     this.#baseUrl = target.baseUrl;
-    this.#http = new RawHttp(target.baseUrl, target.maxWaitSeconds ?? 120);
+    this.#http = new RawHttp(target.baseUrl);
     this.#capabilities = target.capabilities ?? {};
   }
 
@@ -90,6 +90,12 @@ export class Session {
 
   async uploadedConnector(asked: Asked = {}): Promise<string> {
     return connectorOf(await this.upload(asked), 'the upload that this rule begins with');
+  }
+
+  /** Submits a conversion of the uploaded sample, with these data keys beside or instead of those that it needs. */
+  async submit(data: Record<string, unknown>): Promise<Reply> {
+    const connector = await this.uploaded();
+    return this.post(endpoints.convertFile, { connector, parameters: { output: sampleOutput }, ...data });
   }
 
   /** Uploads the sample and converts it; the answer comes when the conversion is over. */

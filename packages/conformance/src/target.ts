@@ -3,8 +3,6 @@ export interface Target extends Credentials {
   /** Without `/v1`; may carry a path prefix. */
   readonly baseUrl: string;
   readonly capabilities?: Partial<Capabilities>;
-  /** Longest wait that the service may ask for before a request is given up. Default 120. */
-  readonly maxWaitSeconds?: number;
 }
 
 export interface Credentials {

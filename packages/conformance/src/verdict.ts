@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Reply } from './reply';
+import { includeItems } from 'temporal-file-conversion/contract';
+import { isObject, type Reply } from './reply';
 
 /** The service does not do what the rule says. */
 export class RuleBroken extends Error {
@@ -26,6 +27,13 @@ export function ensureOneOf(actual: unknown, allowed: readonly unknown[], what: 
 
 export function ensureMatches(actual: unknown, pattern: RegExp, what: string): asserts actual is string {
   ensure(typeof actual === 'string' && pattern.test(actual), `${what} is ${show(actual)}`);
+}
+
+/** Of entity, payload and result, `holder` has these and no others. */
+export function ensureItems(holder: unknown, asked: readonly string[], what: string): void {
+  const keys = isObject(holder) ? Object.keys(holder) : [];
+  const [held, expected] = [keys, asked].map((some) => includeItems.filter((item) => some.includes(item)));
+  ensureEqual(held, expected, what);
 }
 
 /** The request was answered with an error of one of these codes. */

@@ -2,15 +2,13 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
-import { downloadLifetimeMs, type ServiceApp } from './accounts/account';
+import { fileLifetimeSeconds, type ServiceApp } from './accounts/account';
 import { Accounts } from './accounts/accounts';
 import { seedBalances } from './accounts/vcredits';
-import { type CallbackOptions, checkCallbackOptions } from './callbacks/callback-options';
-import { CallbackQueue } from './callbacks/callback-queue';
+import { type CallbackOptions, CallbackQueue, checkCallbackOptions } from './callbacks/callback-queue';
 import { ConversionPool } from './engines/conversion-pool';
 import { FormatCatalog } from './engines/formats';
-import type { FaultsOptions } from './faults/fault-rules';
-import { Faults } from './faults/faults';
+import { Faults, type FaultsOptions } from './faults/faults';
 import { FileStore } from './files/file-store';
 import { createServer } from './http/server';
 import { documentVersion } from './shared/api-version';
@@ -112,7 +110,7 @@ async function startWithStore({ store, unlock, accounts, faults, settings }: Fou
   const pool = new ConversionPool({ maxMemoryBytes: limits.maxConversionMemoryBytes });
   const queue = new ConversionQueue({
     ...{ store, files, pool, catalog, concurrency, conversionTimeoutMs, metrics, log },
-    downloadLifetimeMs: (app) => accounts.find(app)?.downloadLifetimeMs ?? downloadLifetimeMs,
+    downloadLifetimeMs: (app) => accounts.find(app)?.downloadLifetimeMs ?? fileLifetimeSeconds * 1000,
   });
   const callbacks = new CallbackQueue({
     ...{ store, settings: callbackSettings, metrics, log },
@@ -143,8 +141,24 @@ async function startWithStore({ store, unlock, accounts, faults, settings }: Fou
     reloadAccounts: () => accounts.reload(),
     reloadFaults: () => faults.reload(),
     isUsable: () => store.answers(),
-    close: () => (closing ??= closeAll({ server, queue, callbacks, store, accounts, cleanup, unlock })),
+    close: () => (closing ??= closeAll()),
   };
+
+  async function closeAll(): Promise<void> {
+    await accounts.close();
+    await cleanup.stop();
+    const closed = server.close();
+    // Requests in mode sync wait for conversions; now they are answered that the service shuts down.
+    await Promise.all([queue.stop(), callbacks.stop()]);
+    // Idle keep-alive connections would keep the server open.
+    const sweep = setInterval(() => server.server.closeIdleConnections(), closeSweepMs);
+    const cut = setTimeout(() => server.server.closeAllConnections(), closeGraceMs);
+    await closed;
+    clearInterval(sweep);
+    clearTimeout(cut);
+    store.close();
+    unlock();
+  }
 }
 
 interface Foundation {
@@ -177,30 +191,4 @@ function portOf(server: FastifyInstance): number {
   const address = server.server.address();
   if (address === null || typeof address === 'string') throw new Error('The service has no port.');
   return address.port;
-}
-
-interface Parts {
-  server: FastifyInstance;
-  queue: ConversionQueue;
-  callbacks: CallbackQueue;
-  store: TaskStore;
-  accounts: Accounts;
-  cleanup: Cleanup;
-  unlock: () => void;
-}
-
-async function closeAll({ server, queue, callbacks, store, accounts, cleanup, unlock }: Parts): Promise<void> {
-  await accounts.close();
-  await cleanup.stop();
-  const closed = server.close();
-  // Requests in mode sync wait for conversions; now they are answered that the service shuts down.
-  await Promise.all([queue.stop(), callbacks.stop()]);
-  // Idle keep-alive connections would keep the server open.
-  const sweep = setInterval(() => server.server.closeIdleConnections(), closeSweepMs);
-  const cut = setTimeout(() => server.server.closeAllConnections(), closeGraceMs);
-  await closed;
-  clearInterval(sweep);
-  clearTimeout(cut);
-  store.close();
-  unlock();
 }

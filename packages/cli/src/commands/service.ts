@@ -1,12 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import {
-  AccountsFileError,
-  ensureEmbeddedApp,
-  FaultsFileError,
-  startConversionService,
-} from 'temporal-file-conversion-service';
+import { ensureEmbeddedApp, SettingsFileError, startConversionService } from 'temporal-file-conversion-service';
 import { callbackLimits, optionsOf, serviceLimits } from 'temporal-file-conversion-service/internal/shared/limits';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import type { CommandContext } from '../command-context';
@@ -96,7 +91,7 @@ async function openServiceMetrics(address: string) {
 
 /** One line that names the key or the file to change. */
 function notStarted(error: unknown, { host, port, dataDir, stateDir }: NotStarted): CommandError {
-  if (error instanceof AccountsFileError || error instanceof FaultsFileError) {
+  if (error instanceof SettingsFileError) {
     return new CommandError('INPUT_UNUSABLE', [error.message], { cause: error });
   }
   const problem = describeListenFailure(error, { host, port });

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { endpoints, errorCodes, type KnownErrorCode } from 'temporal-file-conversion/contract';
 import { createForm } from '../http';
 import type { Reply } from '../reply';
-import { beyond, inSection, type Rule, type Section, type SectionRule } from '../rule';
+import { type About, beyond, inSection, rule, type SectionRule } from '../rule';
 import { bearer, type Session } from '../session';
-import { type Capability, sampleOutput } from '../target';
+import { sampleOutput } from '../target';
 import { ensure, ensureEqual, ensureMatches, RuleBroken } from '../verdict';
 
 /** How each code of section "Errors" is provoked from outside. */
@@ -14,18 +14,16 @@ type Provocation = (session: Session) => Promise<Reply>;
 
 interface Provoked {
   readonly code: KnownErrorCode;
+  readonly about?: About;
   readonly provoke: readonly Provocation[];
-  readonly needs?: Capability;
-  readonly restatedIn?: readonly Section[];
   /** The name that stands in the message in place of [NAME]. */
   readonly names?: string;
 }
 
 const convert = { parameters: { output: sampleOutput } };
 
-function converting(change: (session: Session) => Record<string, unknown>): Provocation {
-  return async (session) =>
-    session.post(endpoints.convertFile, { connector: await session.uploaded(), ...convert, ...change(session) });
+function converting(change: Record<string, unknown>): Provocation {
+  return (session) => session.submit(change);
 }
 
 function form(data: string | undefined, extra?: [string, string]): Provocation {
@@ -40,8 +38,8 @@ const provocations: readonly Provoked[] = [
   {
     code: 'INVALID_DATA_KEY',
     provoke: [
-      converting(() => ({ unknown_key: 1 })),
-      converting(() => ({ app: 'mine' })),
+      converting({ unknown_key: 1 }),
+      converting({ app: 'mine' }),
       async (session) => session.upload({}, { connector: await session.uploaded() }),
     ],
   },
@@ -52,8 +50,8 @@ const provocations: readonly Provoked[] = [
   {
     code: 'INVALID_PARAMETER',
     provoke: [
-      converting(() => ({ parameters: { output: sampleOutput, unknown_parameter: 1 } })),
-      converting(() => ({ parameters: { output: '' } })),
+      converting({ parameters: { output: sampleOutput, unknown_parameter: 1 } }),
+      converting({ parameters: { output: '' } }),
     ],
   },
   {
@@ -62,8 +60,7 @@ const provocations: readonly Provoked[] = [
   },
   {
     code: 'MISMATCH_VERSION_DEPENDENT_TASK',
-    needs: 'otherVersion',
-    restatedIn: ['Versioning'],
+    about: { needs: 'otherVersion', restatedIn: ['Versioning'] },
     provoke: [
       async (session) => {
         const { segment } = session.capability('otherVersion');
@@ -72,7 +69,7 @@ const provocations: readonly Provoked[] = [
       },
     ],
   },
-  { code: 'MISSING_REQUIRED_DATA_KEY', names: 'app', provoke: [converting(() => ({ app: undefined }))] },
+  { code: 'MISSING_REQUIRED_DATA_KEY', names: 'app', provoke: [converting({ app: undefined })] },
   {
     code: 'MISSING_REQUIRED_FIELD',
     names: 'data',
@@ -81,11 +78,11 @@ const provocations: readonly Provoked[] = [
       (session) => session.raw({ path: endpoints.taskResponse, body: new URLSearchParams({}) }),
     ],
   },
-  { code: 'MISSING_REQUIRED_PARAMETER', names: 'output', provoke: [converting(() => ({ parameters: {} }))] },
-  { code: 'WRONG_TYPE_DATA_KEY', names: 'include', provoke: [converting(() => ({ include: 'result' }))] },
+  { code: 'MISSING_REQUIRED_PARAMETER', names: 'output', provoke: [converting({ parameters: {} })] },
+  { code: 'WRONG_TYPE_DATA_KEY', names: 'include', provoke: [converting({ include: 'result' })] },
   { code: 'WRONG_TYPE_FIELD', names: 'data', provoke: [form('[]'), form('"text"'), form('7')] },
-  { code: 'WRONG_TYPE_PARAMETER', names: 'output', provoke: [converting(() => ({ parameters: { output: 7 } }))] },
-  { code: 'WRONG_VALUE_DATA_KEY', names: 'mode', provoke: [converting(() => ({ mode: 'later' }))] },
+  { code: 'WRONG_TYPE_PARAMETER', names: 'output', provoke: [converting({ parameters: { output: 7 } })] },
+  { code: 'WRONG_VALUE_DATA_KEY', names: 'mode', provoke: [converting({ mode: 'later' })] },
   {
     code: 'WRONG_VALUE_PARAMETER',
     names: 'include',
@@ -95,20 +92,17 @@ const provocations: readonly Provoked[] = [
   },
   {
     code: 'FREE_PLAN_DISALLOWED',
-    needs: 'freePlanApp',
-    restatedIn: ['Authentication'],
+    about: { needs: 'freePlanApp', restatedIn: ['Authentication'] },
     provoke: [(session) => session.upload({ as: session.capability('freePlanApp') })],
   },
   {
     code: 'INSUFFICIENT_VCREDITS',
-    needs: 'noCreditsApp',
-    restatedIn: ['Limits'],
+    about: { needs: 'noCreditsApp', restatedIn: ['Limits'] },
     provoke: [async (session) => (await session.convert({ as: session.capability('noCreditsApp') })).reply],
   },
   {
     code: 'ONLY_DEVELOPMENT_REQUEST',
-    needs: 'developmentApp',
-    restatedIn: ['Authentication'],
+    about: { needs: 'developmentApp', restatedIn: ['Authentication'] },
     provoke: [
       async (session) => {
         const app = session.capability('developmentApp');
@@ -124,7 +118,7 @@ const provocations: readonly Provoked[] = [
   },
   {
     code: 'DOWNLOAD_EXPIRED',
-    needs: 'shortDownloadsApp',
+    about: { needs: 'shortDownloadsApp' },
     provoke: [
       async (session) => {
         const app = session.capability('shortDownloadsApp');
@@ -136,7 +130,7 @@ const provocations: readonly Provoked[] = [
   },
   {
     code: 'FILE_NOT_EXISTS',
-    needs: 'shortUploadsApp',
+    about: { needs: 'shortUploadsApp' },
     provoke: [
       async (session) => {
         const app = session.capability('shortUploadsApp');
@@ -146,7 +140,11 @@ const provocations: readonly Provoked[] = [
       },
     ],
   },
-  { code: 'NOT_FOUND', restatedIn: ['Endpoints'], provoke: [(session) => session.raw({ path: 'v1/convert/nothing' })] },
+  {
+    code: 'NOT_FOUND',
+    about: { restatedIn: ['Endpoints'] },
+    provoke: [(session) => session.raw({ path: 'v1/convert/nothing' })],
+  },
   {
     code: 'NOT_READY_DEPENDENT_TASK',
     provoke: [
@@ -159,18 +157,17 @@ const provocations: readonly Provoked[] = [
   },
   {
     code: 'POST_METHOD_ALLOWED',
-    restatedIn: ['Endpoints'],
+    about: { restatedIn: ['Endpoints'] },
     provoke: [(session) => session.raw({ method: 'GET', path: endpoints.convertFile })],
   },
   {
     code: 'TOO_MANY_REQUESTS',
-    needs: 'rateLimitedApp',
-    restatedIn: ['Limits'],
+    about: { needs: 'rateLimitedApp', restatedIn: ['Limits'] },
     provoke: [exceedLimit],
   },
   {
     code: 'INTERNAL_SERVER_ERROR',
-    needs: 'serverFailure',
+    about: { needs: 'serverFailure' },
     provoke: [
       async (session) => {
         const failure = session.capability('serverFailure');
@@ -202,66 +199,54 @@ export async function exceedLimit(session: Session): Promise<Reply> {
 
 /** "Errors": every code that can be provoked from outside, and the HTTP status that it travels with. */
 
-function codeRule({ code, provoke, needs, restatedIn }: Provoked): SectionRule {
+function codeRule({ code, about = {}, provoke }: Provoked): SectionRule {
   const { httpStatus } = errorCodes[code];
-  return {
-    rule: `${code} is answered with HTTP ${httpStatus}`,
-    ...(needs && { needs }),
-    ...(restatedIn && { restatedIn }),
-    async check(session) {
-      const others: string[] = [];
-      for (const provocation of provoke) {
-        const reply = await provocation(session);
-        if (reply.errorCode === code) {
-          ensureEqual(reply.status, httpStatus, `the HTTP status of ${code}`);
-          return;
-        }
-        others.push(reply.errorCode ?? reply.describe());
+  return rule(`${code} is answered with HTTP ${httpStatus}`, about, async (session) => {
+    const others: string[] = [];
+    for (const provocation of provoke) {
+      const reply = await provocation(session);
+      if (reply.errorCode === code) {
+        ensureEqual(reply.status, httpStatus, `the HTTP status of ${code}`);
+        return;
       }
-      throw new RuleBroken(`no request was answered with ${code}, but with ${others.join(', ')}`);
-    },
-  };
+      others.push(reply.errorCode ?? reply.describe());
+    }
+    throw new RuleBroken(`no request was answered with ${code}, but with ${others.join(', ')}`);
+  });
 }
 
-export const errorRules: Rule[] = inSection('Errors', [
+const documentRules = inSection('Errors', [
   ...provocations.map(codeRule),
-  {
-    rule: 'Success is HTTP 200',
-    async check(session) {
-      const replies = [await session.upload(), (await session.converted()).reply, await session.linked()];
-      for (const reply of replies) ensureEqual(reply.status, 200, 'the HTTP status of a success');
-    },
-  },
-  {
-    rule: 'In messages, [NAME] is replaced by the name of the offending key, field or parameter',
-    async check(session) {
-      for (const { names, provoke } of provocations) {
-        const [provocation] = provoke;
-        if (names === undefined || !provocation) continue;
-        const message = (await provocation(session)).errorMessage ?? '';
-        ensure(message.includes(names) && !message.includes('[NAME]'), `a message does not name ${names}: ${message}`);
-      }
-    },
-  },
+  rule('Success is HTTP 200', async (session) => {
+    const replies = [await session.upload(), (await session.converted()).reply, await session.linked()];
+    for (const reply of replies) ensureEqual(reply.status, 200, 'the HTTP status of a success');
+  }),
+  rule('In messages, [NAME] is replaced by the name of the offending key, field or parameter', async (session) => {
+    for (const { names, provoke } of provocations) {
+      const [provocation] = provoke;
+      if (names === undefined || !provocation) continue;
+      const message = (await provocation(session)).errorMessage ?? '';
+      ensure(message.includes(names) && !message.includes('[NAME]'), `a message does not name ${names}: ${message}`);
+    }
+  }),
 ]);
 
-export const beyondErrorRules: Rule[] = beyond('Beyond: requests', 'client: Python 1.x', [
-  {
-    rule: 'A refusal at 4xx has its code and message at the top level too',
-    async check(session) {
-      const connector = '00000000-0000-4000-8000-000000000000';
-      const replies = [
-        await session.post(endpoints.convertFile, { connector, parameters: { output: sampleOutput } }),
-        await session.post(endpoints.taskResponse, {}),
-        await session.raw({ path: endpoints.taskResponse, authorization: undefined }),
-        await session.raw({ path: 'v1/unknown' }),
-        await session.raw({ method: 'GET', path: endpoints.taskResponse }),
-      ];
-      for (const reply of replies) {
-        const code = reply.at('result', 'error', 'code');
-        ensureEqual(reply.at('code'), code, `the top level's code beside ${String(code)} (HTTP ${reply.status})`);
-        ensureMatches(reply.at('message'), /\S/, `the top level's message beside ${String(code)}`);
-      }
-    },
-  },
+const beyondRules = beyond('Beyond: requests', 'client: Python 1.x', [
+  rule('A refusal at 4xx has its code and message at the top level too', async (session) => {
+    const connector = '00000000-0000-4000-8000-000000000000';
+    const replies = [
+      await session.post(endpoints.convertFile, { connector, parameters: { output: sampleOutput } }),
+      await session.post(endpoints.taskResponse, {}),
+      await session.raw({ path: endpoints.taskResponse, authorization: undefined }),
+      await session.raw({ path: 'v1/unknown' }),
+      await session.raw({ method: 'GET', path: endpoints.taskResponse }),
+    ];
+    for (const reply of replies) {
+      const code = reply.at('result', 'error', 'code');
+      ensureEqual(reply.at('code'), code, `the top level's code beside ${String(code)} (HTTP ${reply.status})`);
+      ensureMatches(reply.at('message'), /\S/, `the top level's message beside ${String(code)}`);
+    }
+  }),
 ]);
+
+export const errorRules = [...documentRules, ...beyondRules];

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endpoints } from 'temporal-file-conversion/contract';
 import type { Reply } from '../reply';
-import { inSection, type Rule, type SectionRule } from '../rule';
+import { inSection, rule, type SectionRule } from '../rule';
 import type { Session } from '../session';
 import { ensure, ensureAccepted, ensureEqual, ensureMatches, show, Undecided } from '../verdict';
 import { exceedLimit } from './errors';
@@ -25,14 +25,11 @@ async function anyReplies(session: Session): Promise<[string, Reply][]> {
 }
 
 function headerRule(name: string, meaning: string): SectionRule {
-  return {
-    rule: `Every response carries ${name}, ${meaning}`,
-    async check(session) {
-      for (const [kind, reply] of await anyReplies(session)) {
-        ensureMatches(reply.header(name), wholeNumber, `${name} of ${kind}`);
-      }
-    },
-  };
+  return rule(`Every response carries ${name}, ${meaning}`, async (session) => {
+    for (const [kind, reply] of await anyReplies(session)) {
+      ensureMatches(reply.header(name), wholeNumber, `${name} of ${kind}`);
+    }
+  });
 }
 
 function numberOf(reply: Reply, name: string): number {
@@ -42,66 +39,53 @@ function numberOf(reply: Reply, name: string): number {
   return Number(header);
 }
 
-export const limitRules: Rule[] = inSection('Limits', [
+export const limitRules = inSection('Limits', [
   headerRule('X-RATELIMIT-LIMIT', 'the most requests in a window'),
   headerRule('X-RATELIMIT-REMAINING', 'the requests still allowed in the window'),
   headerRule('X-RATELIMIT-RESET', 'the seconds until the limit resets'),
-  {
-    rule: 'X-RATELIMIT-REMAINING falls with each request of a window, and is below X-RATELIMIT-LIMIT',
-    async check(session) {
-      const connector = await session.uploaded();
-      const first = await session.monitor(connector);
-      const second = await session.monitor(connector);
-      const [before, after] = [numberOf(first, 'X-RATELIMIT-REMAINING'), numberOf(second, 'X-RATELIMIT-REMAINING')];
-      const limit = numberOf(second, 'X-RATELIMIT-LIMIT');
-      ensure(after < limit, `REMAINING is ${after} and LIMIT ${limit} after a request`);
-      // A new window may have begun in between.
-      const isNewWindow = numberOf(second, 'X-RATELIMIT-RESET') > numberOf(first, 'X-RATELIMIT-RESET');
-      ensure(after < before || isNewWindow, `REMAINING is ${before} and after one more request ${after}`);
-    },
-  },
-  {
-    rule: 'Upload tasks have a stricter limit than others',
-    async check(session) {
-      const upload = numberOf(await session.upload(), 'X-RATELIMIT-LIMIT');
-      const others = numberOf(await session.monitor(await session.uploaded()), 'X-RATELIMIT-LIMIT');
-      ensure(upload < others, `LIMIT is ${upload} for uploads and ${others} for task/response`);
-    },
-  },
-  {
-    rule: 'RETRY-AFTER comes only with the 429 error',
-    async check(session) {
-      for (const [kind, reply] of await anyReplies(session)) {
-        if (reply.status !== 429) ensureEqual(reply.header('RETRY-AFTER'), undefined, `RETRY-AFTER of ${kind}`);
-      }
-    },
-  },
-  {
-    rule: 'RETRY-AFTER is present when the limit is exceeded, in whole seconds',
-    needs: 'rateLimitedApp',
-    async check(session) {
+  rule('X-RATELIMIT-REMAINING falls with each request of a window, and is below X-RATELIMIT-LIMIT', async (session) => {
+    const connector = await session.uploaded();
+    const first = await session.monitor(connector);
+    const second = await session.monitor(connector);
+    const [before, after] = [numberOf(first, 'X-RATELIMIT-REMAINING'), numberOf(second, 'X-RATELIMIT-REMAINING')];
+    const limit = numberOf(second, 'X-RATELIMIT-LIMIT');
+    ensure(after < limit, `REMAINING is ${after} and LIMIT ${limit} after a request`);
+    // A new window may have begun in between.
+    const isNewWindow = numberOf(second, 'X-RATELIMIT-RESET') > numberOf(first, 'X-RATELIMIT-RESET');
+    ensure(after < before || isNewWindow, `REMAINING is ${before} and after one more request ${after}`);
+  }),
+  rule('Upload tasks have a stricter limit than others', async (session) => {
+    const upload = numberOf(await session.upload(), 'X-RATELIMIT-LIMIT');
+    const others = numberOf(await session.monitor(await session.uploaded()), 'X-RATELIMIT-LIMIT');
+    ensure(upload < others, `LIMIT is ${upload} for uploads and ${others} for task/response`);
+  }),
+  rule('RETRY-AFTER comes only with the 429 error', async (session) => {
+    for (const [kind, reply] of await anyReplies(session)) {
+      if (reply.status !== 429) ensureEqual(reply.header('RETRY-AFTER'), undefined, `RETRY-AFTER of ${kind}`);
+    }
+  }),
+  rule(
+    'RETRY-AFTER is present when the limit is exceeded, in whole seconds',
+    { needs: 'rateLimitedApp' },
+    async (session) => {
       ensureMatches((await exceedLimit(session)).header('RETRY-AFTER'), wholeNumber, 'RETRY-AFTER');
     },
-  },
-  {
-    rule: 'X-RATELIMIT-RESET has the value of RETRY-AFTER when the limit is exceeded',
-    needs: 'rateLimitedApp',
-    async check(session) {
+  ),
+  rule(
+    'X-RATELIMIT-RESET has the value of RETRY-AFTER when the limit is exceeded',
+    { needs: 'rateLimitedApp' },
+    async (session) => {
       const reply = await exceedLimit(session);
       ensureEqual(numberOf(reply, 'X-RATELIMIT-RESET'), numberOf(reply, 'RETRY-AFTER'), 'X-RATELIMIT-RESET');
     },
-  },
-  {
-    rule: 'X-RATELIMIT-REMAINING is 0 when the limit is exceeded',
-    needs: 'rateLimitedApp',
-    async check(session) {
-      ensureEqual((await exceedLimit(session)).header('X-RATELIMIT-REMAINING'), '0', 'X-RATELIMIT-REMAINING');
-    },
-  },
-  {
-    rule: 'After the wait that it asked for, requests are let through and REMAINING starts again from LIMIT',
-    needs: 'rateLimitedApp',
-    async check(session) {
+  ),
+  rule('X-RATELIMIT-REMAINING is 0 when the limit is exceeded', { needs: 'rateLimitedApp' }, async (session) => {
+    ensureEqual((await exceedLimit(session)).header('X-RATELIMIT-REMAINING'), '0', 'X-RATELIMIT-REMAINING');
+  }),
+  rule(
+    'After the wait that it asked for, requests are let through and REMAINING starts again from LIMIT',
+    { needs: 'rateLimitedApp' },
+    async (session) => {
       const app = session.capability('rateLimitedApp');
       const exceeded = await exceedLimit(session);
       await sleep(numberOf(exceeded, 'RETRY-AFTER') * 1_000);
@@ -120,5 +104,5 @@ export const limitRules: Rule[] = inSection('Limits', [
         'REMAINING after the first request of a window',
       );
     },
-  },
+  ),
 ]);

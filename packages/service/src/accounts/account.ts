@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { createPriceList, type PriceList } from './vcredits';
+import { createPriceList } from './vcredits';
 
 export const plans = ['free', 'premium'] as const;
 export type Plan = (typeof plans)[number];
@@ -8,7 +8,7 @@ export type Plan = (typeof plans)[number];
 export const rateClasses = ['upload', 'submit', 'poll', 'download', 'info'] as const;
 export type RateClass = (typeof rateClasses)[number];
 
-export type RateLimits = Readonly<Record<RateClass, number>> & { readonly windowSeconds: number };
+type RateLimits = Readonly<Record<RateClass, number>> & { readonly windowSeconds: number };
 
 /** Far above what one machine reaches, so that only an operator who asks for limits meets them. */
 const defaultRateLimits: RateLimits = {
@@ -24,69 +24,39 @@ const defaultRateLimits: RateLimits = {
 export const freeAppId = 'free';
 
 /** How long files are kept: a job may park for days while it waits for credits, and then it uploads again. */
-const uploadLifetimeMs = 24 * 60 * 60 * 1000;
-export const downloadLifetimeMs = 24 * 60 * 60 * 1000;
+export const fileLifetimeSeconds = 24 * 60 * 60;
 
-/** What the service knows about an app; `docs/service/accounts.md` explains each setting. */
-export interface AccountSettings {
-  readonly plan: Plan;
-  /** The balance with which the app begins, kept in the database from then on; undefined: unlimited. */
-  readonly initialVcredits: number | undefined;
-  readonly prices: PriceList;
-  /** SHA-256 of the files that may be used; undefined: the app is not in development. */
-  readonly registeredHashes: ReadonlySet<string> | undefined;
-  readonly callbackDomains: readonly string[];
-  /** Hosts among them that may have private addresses. */
-  readonly privateCallbackHosts: readonly string[];
-  /** Undefined: the service's own limit. */
-  readonly maxUploadBytes: number | undefined;
-  /** Undefined: every extension that an engine reads. */
-  readonly allowedExtensions: ReadonlySet<string> | undefined;
-  readonly uploadLifetimeMs: number;
-  readonly downloadLifetimeMs: number;
-  readonly rateLimits: RateLimits;
-}
+/** An app with all its settings; `docs/service/accounts.md` explains each. */
+export type Account = Readonly<ReturnType<typeof createAccount>> & {
+  /** Of the free app only: conversions a day (UTC), and the task paths that answer DISABLED_FOR_FREE_APP. */
+  readonly freeApp?: { readonly dailyConversions: number; readonly disabledEndpoints: ReadonlySet<string> };
+};
 
-/** An app with all its settings. */
-export interface Account extends AccountSettings {
-  readonly name: string;
-  readonly appId: string;
-  readonly tokenSha256: readonly string[];
-  /** Set for the free app only. */
-  readonly freeApp?: FreeAppLimits;
-}
-
-export interface FreeAppLimits {
-  /** Conversions a day (UTC). */
-  readonly dailyConversions: number;
-  /** Task paths that answer DISABLED_FOR_FREE_APP. */
-  readonly disabledEndpoints: ReadonlySet<string>;
-}
-
-/** Settings as an operator gives them; the defaults let everything through. */
-export interface AccountOptions {
+/** An app that may use the service, as an operator describes it; the defaults let everything through. */
+export interface ServiceApp {
+  name: string;
+  appId: string;
+  /** SHA-256 of the app token, in hex; several while a token is being replaced. The service knows no more of tokens. */
+  tokenSha256: string | readonly string[];
   plan?: Plan | undefined;
+  /** The balance with which the app begins, kept in the database from then on. Default: unlimited. */
   vcredits?: number | undefined;
   prices?: Readonly<Record<string, number>> | undefined;
+  /** SHA-256 of the files that may be used. Default: the app is not in development. */
   registeredHashes?: readonly string[] | undefined;
   callbackDomains?: readonly string[] | undefined;
+  /** Hosts among them that may have private addresses. */
   privateCallbackHosts?: readonly string[] | undefined;
+  /** Default: the service's own limit. */
   maxUploadBytes?: number | undefined;
+  /** Default: every extension that an engine reads. */
   allowedExtensions?: readonly string[] | undefined;
   uploadLifetimeSeconds?: number | undefined;
   downloadLifetimeSeconds?: number | undefined;
   rateLimits?: Partial<RateLimits> | undefined;
 }
 
-/** An app that may use the service. The service knows the hashes of its tokens only. */
-export interface ServiceApp extends AccountOptions {
-  name: string;
-  appId: string;
-  /** SHA-256 of the app token, in hex; several while a token is being replaced. */
-  tokenSha256: string | readonly string[];
-}
-
-export function createAccount({ name, appId, tokenSha256, ...options }: ServiceApp): Account {
+export function createAccount({ name, appId, tokenSha256, ...options }: ServiceApp) {
   return {
     name,
     appId,
@@ -99,8 +69,8 @@ export function createAccount({ name, appId, tokenSha256, ...options }: ServiceA
     privateCallbackHosts: options.privateCallbackHosts ?? [],
     maxUploadBytes: options.maxUploadBytes,
     allowedExtensions: options.allowedExtensions && lowerCaseSet(options.allowedExtensions),
-    uploadLifetimeMs: secondsOr(options.uploadLifetimeSeconds, uploadLifetimeMs),
-    downloadLifetimeMs: secondsOr(options.downloadLifetimeSeconds, downloadLifetimeMs),
+    uploadLifetimeMs: (options.uploadLifetimeSeconds ?? fileLifetimeSeconds) * 1000,
+    downloadLifetimeMs: (options.downloadLifetimeSeconds ?? fileLifetimeSeconds) * 1000,
     rateLimits: { ...defaultRateLimits, ...options.rateLimits },
   };
 }
@@ -111,8 +81,4 @@ export function hashToken(token: string): string {
 
 function lowerCaseSet(values: readonly string[]): ReadonlySet<string> {
   return new Set(values.map((value) => value.toLowerCase()));
-}
-
-function secondsOr(seconds: number | undefined, defaultMs: number): number {
-  return seconds === undefined ? defaultMs : seconds * 1000;
 }

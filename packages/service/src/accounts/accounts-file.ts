@@ -1,55 +1,23 @@
-import { readFile } from 'node:fs/promises';
 import { endpoints } from 'temporal-file-conversion/contract';
 import { z } from 'zod';
 import { documentVersion, taskPathOf } from '../shared/api-version';
-import { inspectError, messageOf } from '../shared/caught';
-import { checkToml } from '../shared/checked-toml';
+import { messageOf } from '../shared/caught';
+import { checkToml, SettingsFileError } from '../shared/checked-toml';
 import { plans, type RateClass, rateClasses, type ServiceApp } from './account';
 import { embeddedAppName } from './embedded-app';
 import { createPriceList } from './vcredits';
 
 /** The accounts of the service in a TOML file; `docs/service/accounts.md` describes it. */
 
-/** An invalid file; the message is one line that names the file and the key. */
-export class AccountsFileError extends Error {
-  override readonly name = 'AccountsFileError';
-  readonly code = 'ACCOUNTS_FILE_INVALID';
-}
+export type AccountsFile = ReturnType<typeof parseAccountsFile>;
 
-export interface AccountsFile {
-  readonly apps: readonly ServiceApp[];
-  /** Settings of the app that the service makes itself. */
-  readonly embedded: Partial<ServiceApp>;
-  readonly anonymous: { readonly windowSeconds: number; readonly requests: number };
-  readonly freeApp: {
-    readonly enabled: boolean;
-    readonly dailyConversions: number;
-    readonly disabledEndpoints: readonly string[];
-  };
-  readonly extraApiVersions: readonly string[];
-}
-
-/** Reads and checks an accounts file; undefined when there is none. */
-export async function readAccountsFile(file: string): Promise<AccountsFile | undefined> {
-  let text: string;
-  try {
-    text = await readFile(file, 'utf8');
-  } catch (error) {
-    if (inspectError(error).code === 'ENOENT') return undefined;
-    throw new AccountsFileError(`${file}: the accounts file cannot be read: ${messageOf(error)}`, { cause: error });
-  }
-  return parseAccountsFile(text, file);
-}
-
-/** @throws AccountsFileError with one line: the file, the first key that is wrong, and what it must be. */
-export function parseAccountsFile(text: string, file: string): AccountsFile {
-  const checked = checkToml(text, { file, schema: fileSchema });
-  if ('problem' in checked) throw new AccountsFileError(checked.problem);
-  const { values } = checked;
+/** @throws SettingsFileError with one line: the file, the first key that is wrong, and what it must be. */
+export function parseAccountsFile(text: string, file: string) {
+  const values = checkToml(text, { file, schema: fileSchema });
   const { [embeddedAppName]: embedded, ...others } = values.apps;
   if (embedded?.app_id !== undefined || embedded?.token_sha256 !== undefined) {
     const key = embedded.app_id === undefined ? 'token_sha256' : 'app_id';
-    throw new AccountsFileError(
+    throw new SettingsFileError(
       `${file}: apps.${embeddedAppName}.${key}: the service sets this itself; remove the key`,
     );
   }
@@ -57,29 +25,26 @@ export function parseAccountsFile(text: string, file: string): AccountsFile {
   requireUnique(apps, file);
   return {
     apps,
+    /** Settings of the app that the service makes itself. */
     embedded: settingsOf(embedded ?? appSchema.parse({}), values),
     anonymous: { windowSeconds: values.anonymous.window_seconds, requests: values.anonymous.requests },
-    freeApp: {
-      enabled: values.free_app.enabled,
-      dailyConversions: values.free_app.daily_conversions,
-      disabledEndpoints: values.free_app.disabled_endpoints,
-    },
+    freeApp: values.free_app.enabled
+      ? {
+          dailyConversions: values.free_app.daily_conversions,
+          disabledEndpoints: new Set<string>(values.free_app.disabled_endpoints),
+        }
+      : undefined,
     extraApiVersions: values.extra_api_versions,
   };
 }
 
 function toServiceApp(name: string, app: AppValues, file: FileValues, fileName: string): ServiceApp {
-  for (const key of ['app_id', 'token_sha256'] as const) {
-    if (app[key] === undefined) {
-      throw new AccountsFileError(`${fileName}: apps.${name}.${key}: is missing; fileconv service apps add makes both`);
-    }
+  const { app_id: appId, token_sha256: tokenSha256 } = app;
+  if (appId === undefined || tokenSha256 === undefined) {
+    const key = appId === undefined ? 'app_id' : 'token_sha256';
+    throw new SettingsFileError(`${fileName}: apps.${name}.${key}: is missing; fileconv service apps add makes both`);
   }
-  return {
-    name,
-    appId: app.app_id?.toLowerCase() ?? '',
-    tokenSha256: app.token_sha256 ?? [],
-    ...settingsOf(app, file),
-  };
+  return { name, appId: appId.toLowerCase(), tokenSha256, ...settingsOf(app, file) };
 }
 
 function settingsOf(app: AppValues, file: FileValues): Omit<ServiceApp, 'name' | 'appId' | 'tokenSha256'> {
@@ -112,7 +77,7 @@ function requireUnique(apps: readonly ServiceApp[], file: string): void {
       const id = String(value).toLowerCase();
       const holder = holders.get(id);
       if (holder !== undefined) {
-        throw new AccountsFileError(
+        throw new SettingsFileError(
           `${file}: apps.${name}.${key ?? ''}: stands under apps.${holder} too; it must be unique`,
         );
       }

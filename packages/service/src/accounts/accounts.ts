@@ -2,9 +2,10 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
 import { messageOf } from '../shared/caught';
+import { readSettingsFile, SettingsFileError } from '../shared/checked-toml';
 import { TaskError } from '../shared/task-error';
 import { type Account, createAccount, freeAppId, hashToken, type ServiceApp } from './account';
-import { type AccountsFile, AccountsFileError, parseAccountsFile, readAccountsFile } from './accounts-file';
+import { type AccountsFile, parseAccountsFile } from './accounts-file';
 import { embeddedAppName, embeddedCallbackHosts } from './embedded-app';
 
 const watchIntervalMs = 500;
@@ -12,7 +13,7 @@ const watchIntervalMs = 500;
 /** What public clients use without an account (beyond the document). */
 const freeToken = 'FREE-TOKEN';
 
-export interface AccountsOptions {
+interface AccountsOptions {
   /** Apps that are not in the file. */
   apps: readonly ServiceApp[];
   file: string;
@@ -24,7 +25,7 @@ export interface AccountsOptions {
 interface State {
   readonly accounts: readonly Account[];
   readonly byId: ReadonlyMap<string, Account>;
-  readonly authenticator: Authenticator;
+  readonly candidates: readonly Candidate[];
   readonly file: AccountsFile;
 }
 
@@ -43,7 +44,7 @@ export class Accounts {
     this.#seen = seen;
   }
 
-  /** @throws AccountsFileError with one line that names the key. */
+  /** @throws SettingsFileError with one line that names the key. */
   static async open(options: AccountsOptions): Promise<Accounts> {
     const seen = await fingerprint(options.file);
     return new Accounts(options, await load(options, options.required), seen);
@@ -66,9 +67,19 @@ export class Accounts {
     return this.#state.byId.get(appId);
   }
 
-  /** The app whose token the Authorization header carries. */
+  /** The app whose token the Authorization header carries (section "Authentication"). */
   authenticate(header: string | undefined): Account {
-    return this.#state.authenticator.authenticate(header);
+    if (header === undefined || header === '') throw new TaskError('MISSING_AUTHORIZATION_HEADER');
+    const token = /^Bearer (.+)$/.exec(header)?.[1];
+    if (token === undefined) throw new TaskError('INVALID_AUTHORIZATION_HEADER');
+    const digest = hash('sha256', token, 'buffer');
+    let found: Account | undefined;
+    // Every token is compared, so that the time taken does not reveal which one matched.
+    for (const candidate of this.#state.candidates) {
+      if (timingSafeEqual(candidate.digest, digest)) found = candidate.account;
+    }
+    if (!found) throw new TaskError('INVALID_CREDENTIAL');
+    return found;
   }
 
   /** Calls the listener with the accounts now, and whenever they change. */
@@ -119,27 +130,29 @@ export class Accounts {
 }
 
 async function load(options: AccountsOptions, required: boolean): Promise<State> {
-  const found = await readAccountsFile(options.file);
-  if (!found && required) throw new AccountsFileError(`${options.file}: there is no such accounts file`);
-  const file = found ?? parseAccountsFile('', options.file);
+  const text = await readSettingsFile(options.file, { kind: 'accounts', required });
+  const file = parseAccountsFile(text, options.file);
   const apps = [
     ...options.apps.map((app) => (app.name === embeddedAppName ? completeEmbedded(app, file.embedded) : app)),
     ...file.apps,
   ];
-  const accounts = apps.map(createAccount);
-  if (file.freeApp.enabled) accounts.push(createFreeAccount(file.freeApp));
+  const accounts: Account[] = apps.map(createAccount);
+  if (file.freeApp) {
+    const free = createAccount({ name: freeAppId, appId: freeAppId, tokenSha256: hashToken(freeToken) });
+    accounts.push({ ...free, freeApp: file.freeApp });
+  }
   const byId = new Map<string, Account>();
   const names = new Set<string>();
   for (const account of accounts) {
     if (byId.has(account.appId) || names.has(account.name)) {
-      throw new AccountsFileError(
+      throw new SettingsFileError(
         `${options.file}: apps.${account.name}: the service has an app of this name or App ID already`,
       );
     }
     byId.set(account.appId, account);
     names.add(account.name);
   }
-  return { accounts, byId, authenticator: new Authenticator(accounts), file };
+  return { accounts, byId, candidates: accounts.flatMap(candidatesOf), file };
 }
 
 function completeEmbedded(app: ServiceApp, settings: AccountsFile['embedded']): ServiceApp {
@@ -151,11 +164,6 @@ function completeEmbedded(app: ServiceApp, settings: AccountsFile['embedded']): 
   };
 }
 
-function createFreeAccount({ dailyConversions, disabledEndpoints }: AccountsFile['freeApp']): Account {
-  const account = createAccount({ name: freeAppId, appId: freeAppId, tokenSha256: hashToken(freeToken) });
-  return { ...account, freeApp: { dailyConversions, disabledEndpoints: new Set(disabledEndpoints) } };
-}
-
 /** Changes whenever the file does; empty when there is none. */
 async function fingerprint(file: string): Promise<string> {
   return stat(file, { bigint: true }).then(
@@ -164,33 +172,16 @@ async function fingerprint(file: string): Promise<string> {
   );
 }
 
-/** Finds the app of a request (section "Authentication"). */
-class Authenticator {
-  readonly #candidates: { account: Account; digest: Buffer }[];
+interface Candidate {
+  readonly account: Account;
+  readonly digest: Buffer;
+}
 
-  constructor(accounts: readonly Account[]) {
-    this.#candidates = accounts.flatMap((account) =>
-      account.tokenSha256.map((hash) => {
-        if (!/^[0-9a-f]{64}$/.test(hash)) {
-          throw new Error(`The tokenSha256 of app "${account.name}" must be 64 hexadecimal digits.`);
-        }
-        return { account, digest: Buffer.from(hash, 'hex') };
-      }),
-    );
-  }
-
-  /** The app whose token the Authorization header carries. */
-  authenticate(header: string | undefined): Account {
-    if (header === undefined || header === '') throw new TaskError('MISSING_AUTHORIZATION_HEADER');
-    const token = /^Bearer (.+)$/.exec(header)?.[1];
-    if (token === undefined) throw new TaskError('INVALID_AUTHORIZATION_HEADER');
-    const digest = hash('sha256', token, 'buffer');
-    let found: Account | undefined;
-    // Every token is compared, so that the time taken does not reveal which one matched.
-    for (const candidate of this.#candidates) {
-      if (timingSafeEqual(candidate.digest, digest)) found = candidate.account;
+function candidatesOf(account: Account): Candidate[] {
+  return account.tokenSha256.map((hash) => {
+    if (!/^[0-9a-f]{64}$/.test(hash)) {
+      throw new Error(`The tokenSha256 of app "${account.name}" must be 64 hexadecimal digits.`);
     }
-    if (!found) throw new TaskError('INVALID_CREDENTIAL');
-    return found;
-  }
+    return { account, digest: Buffer.from(hash, 'hex') };
+  });
 }

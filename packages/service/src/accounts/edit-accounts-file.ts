@@ -3,11 +3,11 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { parse } from 'smol-toml';
 import { readIfExists, replaceFile } from 'temporal-file-conversion/internal/storage/replace-file';
+import { checkToml, SettingsFileError } from '../shared/checked-toml';
 import { tryLockFile } from '../shared/database';
 import { hashToken, type Plan } from './account';
-import { AccountsFileError, parseAccountsFile } from './accounts-file';
+import { fileSchema, parseAccountsFile } from './accounts-file';
 import { embeddedAppName } from './embedded-app';
 
 /**
@@ -27,7 +27,7 @@ export interface NewToken {
   readonly token: string;
 }
 
-/** Adds an app. @throws AccountsFileError when there is one of this name. */
+/** Adds an app. @throws SettingsFileError when there is one of this name. */
 export async function addApp(
   file: string,
   { name, plan, vcredits }: { name: string; plan: Plan; vcredits: number | undefined },
@@ -37,7 +37,7 @@ export async function addApp(
   await edit(file, (text) => {
     const { apps } = parseAccountsFile(text, file);
     if (name === embeddedAppName || apps.some((app) => app.name === name)) {
-      throw new AccountsFileError(`There is an app "${name}" already; see: fileconv service apps list`);
+      throw new SettingsFileError(`There is an app "${name}" already; see: fileconv service apps list`);
     }
     const lines = [
       `[apps.${name}]`,
@@ -57,7 +57,7 @@ export async function rotateToken(
   { name, revoke }: { name: string; revoke: boolean },
 ): Promise<NewToken & { validTokens: number }> {
   if (name === embeddedAppName) {
-    throw new AccountsFileError(
+    throw new SettingsFileError(
       `The token of "${name}" stands in embedded-app.token; replace it there, and start the service again`,
     );
   }
@@ -66,7 +66,7 @@ export async function rotateToken(
   let validTokens = 1;
   await edit(file, (text) => {
     const app = parseAccountsFile(text, file).apps.find((each) => each.name === name);
-    if (!app) throw new AccountsFileError(`There is no app "${name}" in ${file}; see: fileconv service apps list`);
+    if (!app) throw new SettingsFileError(`There is no app "${name}" in ${file}; see: fileconv service apps list`);
     const hashes = [...(revoke ? [] : [app.tokenSha256].flat().slice(-keptTokens)), hashToken(token)];
     validTokens = hashes.length;
     appId = app.appId;
@@ -95,21 +95,12 @@ function replaceHashes(
     .replace(/^(\s*token_sha256\s*=\s*)(\[[^\]]*\]|"[^"]*"|'[^']*')/m, (_match, key: string) => key + list);
   const edited = [...lines.slice(0, start), table, ...lines.slice(end)].join('\n');
   // Whatever the layout of the file, nothing but these hashes may have changed.
-  const wanted = toPlain(text);
-  Object.assign(entryOf(entryOf(wanted, 'apps'), name), { token_sha256: hashes });
-  if (isDeepStrictEqual(toPlain(edited), wanted)) return edited;
-  throw new AccountsFileError(
+  const wanted = checkToml(text, { file, schema: fileSchema });
+  Object.assign(wanted.apps[name] ?? {}, { token_sha256: hashes });
+  if (isDeepStrictEqual(checkToml(edited, { file, schema: fileSchema }), wanted)) return edited;
+  throw new SettingsFileError(
     `${file}: apps.${name}.token_sha256 cannot be replaced where it stands; write it on a line of its own under [apps.${name}]`,
   );
-}
-
-function toPlain(text: string): unknown {
-  return JSON.parse(JSON.stringify(parse(text)));
-}
-
-function entryOf(table: unknown, key: string): object {
-  const found: unknown = Object.entries(table ?? {}).find(([name]) => name === key)?.[1];
-  return typeof found === 'object' && found !== null ? found : {};
 }
 
 /** One edit at a time; the result is checked before it replaces the file, whole or not at all. */
@@ -130,7 +121,7 @@ async function lock(file: string): Promise<() => void> {
   for (;;) {
     const unlock = tryLockFile(file);
     if (unlock) return unlock;
-    if (Date.now() > end) throw new AccountsFileError(`Another command is changing the accounts (${file}); try again.`);
+    if (Date.now() > end) throw new SettingsFileError(`Another command is changing the accounts (${file}); try again.`);
     await sleep(20);
   }
 }

@@ -17,18 +17,13 @@ export const embeddedCallbackHosts: readonly string[] = ['localhost', '127.0.0.1
 
 const appSchema = z.object({ name: z.string(), appId: z.guid(), tokenSha256: z.string().regex(/^[0-9a-f]{64}$/) });
 
-export interface EmbeddedApp {
-  app: ServiceApp;
-  appId: string;
-  /** File with the token, readable by its owner only. */
-  tokenFile: string;
-}
-
 /**
  * The app under which this machine uses its own service, created once in `dataDir`. Several processes that ask at once get the
- * same app.
+ * same app. `tokenFile` holds its token, and only its owner can read it.
  */
-export async function ensureEmbeddedApp(dataDir: string): Promise<EmbeddedApp> {
+export async function ensureEmbeddedApp(
+  dataDir: string,
+): Promise<{ app: ServiceApp; appId: string; tokenFile: string }> {
   const folder = path.resolve(dataDir);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const tokenFile = path.join(folder, 'embedded-app.token');

@@ -3,16 +3,14 @@ import { FormatCatalog, formatName } from '../engines/formats';
 import type { ServiceDatabase } from '../shared/database';
 import { TaskError } from '../shared/task-error';
 
-const balanceSchema = z.object({ vcredits: z.number().nullable(), reserved: z.number() });
-
-export interface Balance {
+const balanceSchema = z.object({
   /** Null: unlimited. */
-  readonly vcredits: number | null;
+  vcredits: z.number().nullable(),
   /** Held for conversions in progress; part of `vcredits` until they end. */
-  readonly reserved: number;
-}
+  reserved: z.number(),
+});
 
-const unlimited: Balance = { vcredits: null, reserved: 0 };
+type Balance = Readonly<z.infer<typeof balanceSchema>>;
 
 /**
  * The vCredits of the apps. Admission reserves, completion charges what was reserved or releases it; each is part of the
@@ -35,7 +33,7 @@ export class Ledger {
   }
 
   balanceOf(app: string): Balance {
-    return balanceSchema.optional().parse(this.#statements.find.get(app)) ?? unlimited;
+    return balanceSchema.optional().parse(this.#statements.find.get(app)) ?? { vcredits: null, reserved: 0 };
   }
 
   /** Gives an app its first balance, unless it has one. */
@@ -95,11 +93,7 @@ export function createPriceList(prices: Readonly<Record<string, number>> = defau
 /** What a conversion costs; 0 when no pair of the list applies. */
 export function priceOf(prices: PriceList, input: string, output: string): number {
   const keys = [`${input} to ${output}`, `${input} to *`, `* to ${output}`, '*'];
-  for (const key of keys) {
-    const price = prices.get(key);
-    if (price !== undefined) return price;
-  }
-  return 0;
+  return keys.map((key) => prices.get(key)).find((price) => price !== undefined) ?? 0;
 }
 
 function normalizePair(pair: string): string {

@@ -1,22 +1,41 @@
+import { lookup } from 'node:dns/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseRetryAfter } from 'temporal-file-conversion/contract';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
 import type { Account } from '../accounts/account';
-import type { CallbackFault } from '../faults/fault-rules';
+import type { CallbackFault } from '../faults/faults';
 import { inspectError, messageOf } from '../shared/caught';
+import { callbackLimits, type CallbackLimits, checkLimits } from '../shared/limits';
 import type { ServiceMetrics } from '../shared/service-metrics';
-import { TaskError } from '../shared/task-error';
 import { errorIn, responseJson } from '../tasks/answer';
 import type { PendingCallback } from '../tasks/callback-store';
 import { includeOf } from '../tasks/request-data';
 import type { Task, TaskStore } from '../tasks/task-store';
-import { RefusedAddressError, requireVerifiedCallback } from './callback-address';
-import { type CallbackSettings, planRetry } from './callback-options';
-import { type CallbackAnswer, type CallbackRequest, sendCallback } from './send-callback';
+import {
+  type CallbackAnswer,
+  callbackProblem,
+  type CallbackRequest,
+  RefusedAddressError,
+  type ResolveHost,
+  sendCallback,
+} from './send-callback';
+
+/** How the service delivers callbacks. */
+export interface CallbackOptions extends Partial<CallbackLimits> {
+  /** Default: the system's resolver. Called once per attempt; the connection uses its answer. */
+  resolveHost?: ResolveHost;
+}
+
+export function checkCallbackOptions({ resolveHost, ...limits }: CallbackOptions = {}): Required<CallbackOptions> {
+  return {
+    ...checkLimits(callbackLimits, limits, 'callbacks.'),
+    resolveHost: resolveHost ?? ((hostname) => lookup(hostname, { all: true })),
+  };
+}
 
 interface QueueOptions {
   store: TaskStore;
-  settings: CallbackSettings;
+  settings: Required<CallbackOptions>;
   /** The app now, which may have changed since its request. */
   findAccount: (app: string) => Account | undefined;
   /** The fault of the first attempt of a callback of this app. */
@@ -147,8 +166,9 @@ export class CallbackQueue {
     if (!account || !task) {
       return { kind: 'refused', problem: `the ${account ? 'task' : 'app'} is not there any more`, sent: false };
     }
+    const refusal = callbackProblem(callback.url, account);
+    if (refusal) return { kind: 'refused', problem: refusal, sent: false };
     try {
-      requireVerifiedCallback(callback.url, account);
       const request = {
         url: new URL(callback.url),
         body: callbackBody(task),
@@ -159,7 +179,6 @@ export class CallbackQueue {
       return judge(await sendCallback(request, settings));
     } catch (error) {
       if (this.#stop.signal.aborted) return undefined;
-      if (error instanceof TaskError) return { kind: 'refused', problem: error.code, sent: false };
       if (error instanceof RefusedAddressError) return { kind: 'refused', problem: error.message, sent: false };
       return { kind: 'unanswered', problem: inspectError(error).code ?? messageOf(error) };
     }
@@ -179,21 +198,20 @@ export class CallbackQueue {
     const sent = outcome.kind !== 'refused' || outcome.sent;
     const attempts = before + (sent ? 1 : 0);
     if (outcome.kind === 'delivered') {
-      store.callbacks.end(task, { state: 'delivered', attempts, problem: null, now });
+      const delivered = { attempts, nextAttemptAt: null, endedAt: now, problem: null };
+      store.callbacks.record(task, { state: 'delivered', ...delivered });
       metrics?.calledBack('delivered');
       return;
     }
     const { problem } = outcome;
     const at =
-      outcome.kind === 'refused'
-        ? undefined
-        : planRetry({ attempts, completedAt, now, retryAfterSeconds: outcome.retryAfterSeconds }, settings);
+      outcome.kind === 'unanswered' ? planRetry({ ...outcome, attempts, completedAt, now }, settings) : undefined;
     if (at !== undefined) {
-      store.callbacks.retry(task, { attempts, problem, at });
+      store.callbacks.record(task, { state: 'pending', attempts, nextAttemptAt: at, endedAt: null, problem });
       metrics?.calledBack('retried');
       return;
     }
-    store.callbacks.end(task, { state: 'failed', attempts, problem, now });
+    store.callbacks.record(task, { state: 'failed', attempts, nextAttemptAt: null, endedAt: now, problem });
     metrics?.calledBack('failed');
     // Only the origin: path and query may hold a secret of the receiver.
     log(`callback of task ${task} to ${originOf(url)} failed after ${attempts} attempt(s): ${problem}`, {
@@ -224,4 +242,26 @@ function judge({ status, retryAfter }: CallbackAnswer): Outcome {
 
 function originOf(url: string): string {
   return URL.canParse(url) ? new URL(url).origin : 'a URL that cannot be read';
+}
+
+interface FailedAttempt {
+  /** Attempts until now, this one included. */
+  readonly attempts: number;
+  readonly completedAt: number;
+  readonly now: number;
+  /** Waited for in full. */
+  readonly retryAfterSeconds?: number | undefined;
+}
+
+/** When to try again; undefined: never. The pause is jittered by up to half, so that callbacks that failed together spread out. */
+export function planRetry(
+  { attempts, completedAt, now, retryAfterSeconds = 0 }: FailedAttempt,
+  { maxAttempts, firstRetryMs, maxRetryMs, maxAgeMs }: Omit<CallbackLimits, 'timeoutMs'>,
+  random: () => number = Math.random,
+): number | undefined {
+  if (attempts >= maxAttempts) return undefined;
+  const pauseMs = Math.min(maxRetryMs, firstRetryMs * 2 ** (attempts - 1));
+  const jitteredMs = Math.ceil(pauseMs * (0.5 + random() / 2));
+  const next = now + Math.max(jitteredMs, retryAfterSeconds * 1000);
+  return next <= completedAt + maxAgeMs ? next : undefined;
 }

@@ -1,7 +1,77 @@
 import type { LookupAddress } from 'node:dns';
-import type { LookupFunction } from 'node:net';
+import { once } from 'node:events';
+import { isIP, type LookupFunction } from 'node:net';
+import * as ipaddr from 'ipaddr.js';
 import { Client } from 'undici';
-import { type ResolveHost, resolveCallbackHost } from './callback-address';
+import type { Account } from '../accounts/account';
+
+/** Section "Authentication", 5: callback URLs must have a domain verified for the app. The code of what is wrong with one. */
+export function callbackProblem(
+  callback: string | undefined,
+  { callbackDomains }: Pick<Account, 'callbackDomains'>,
+): 'INVALID_CALLBACK' | 'UNVERIFIED_DOMAIN_CALLBACK' | undefined {
+  if (callback === undefined) return undefined;
+  const url = URL.canParse(callback) ? new URL(callback) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol)) return 'INVALID_CALLBACK';
+  if (!matchesDomain(url.hostname, callbackDomains)) return 'UNVERIFIED_DOMAIN_CALLBACK';
+  // A password in a URL ends up in logs, here and at the receiver.
+  return url.username !== '' || url.password !== '' ? 'INVALID_CALLBACK' : undefined;
+}
+
+/** `example.com` matches only itself, `*.example.com` every name below it. */
+function matchesDomain(hostname: string, domains: readonly string[]): boolean {
+  const host = hostname.toLowerCase().replace(/\.$/, '');
+  return domains.some((domain) => (domain.startsWith('*.') ? host.endsWith(domain.slice(1)) : host === domain));
+}
+
+/** Every address of a host name. */
+export type ResolveHost = (hostname: string) => Promise<readonly LookupAddress[]>;
+
+/** The host of a callback has an address that the service does not call. */
+export class RefusedAddressError extends Error {
+  override readonly name = 'RefusedAddressError';
+}
+
+/** What an operator may open for a host. Link-local addresses, where clouds keep their metadata, are never among them. */
+const openableRanges: ReadonlySet<string> = new Set(['loopback', 'private', 'uniqueLocal']);
+
+/** Metadata of a cloud at an address that is private and not link-local. */
+const metadataAddress = ipaddr.parse('fd00:ec2::254').toString();
+
+/** All public IPv6 addresses are in this range. */
+const globalIpv6 = ipaddr.parseCIDR('2000::/3');
+
+/**
+ * The addresses to connect to, all of them public, or private where the operator allows that for this host. A single address that
+ * may not be called rules out the host: no honest name points both ways.
+ *
+ * Connect to these addresses without resolving the name again, because it may resolve differently by then.
+ */
+export async function resolveCallbackHost(
+  url: URL,
+  { resolveHost, privateHosts }: { resolveHost: ResolveHost; privateHosts: readonly string[] },
+): Promise<readonly LookupAddress[]> {
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const family = isIP(host);
+  const addresses = family === 0 ? await resolveHost(host) : [{ address: host, family }];
+  if (addresses.length === 0) throw new Error('the name of the host has no address');
+  const privateAllowed = matchesDomain(url.hostname, privateHosts);
+  for (const { address } of addresses) {
+    const range = rangeOf(address);
+    if (range === 'public' || (privateAllowed && openableRanges.has(range))) continue;
+    throw new RefusedAddressError(`the host has the address ${address} (${range}), which is not called`);
+  }
+  return addresses;
+}
+
+/** `public`, or the name of a special range. An IPv4-mapped IPv6 address counts as the IPv4 address. */
+function rangeOf(address: string): string {
+  const parsed = ipaddr.process(address);
+  const range = parsed.range();
+  if (parsed.toString() === metadataAddress) return 'metadata';
+  if (range !== 'unicast') return range;
+  return parsed.kind() === 'ipv6' && !parsed.match(globalIpv6) ? 'reserved' : 'public';
+}
 
 export interface CallbackRequest {
   readonly url: URL;
@@ -12,11 +82,8 @@ export interface CallbackRequest {
   readonly signal: AbortSignal;
 }
 
-export interface CallbackAnswer {
-  readonly status: number;
-  /** The header as received. */
-  readonly retryAfter: string | undefined;
-}
+/** `retryAfter`: the header as received. */
+export type CallbackAnswer = Awaited<ReturnType<typeof sendCallback>>;
 
 /** No more of an answer than this is read. */
 const maxAnswerBytes = 64 * 1024;
@@ -30,12 +97,16 @@ const maxAnswerBytes = 64 * 1024;
 export async function sendCallback(
   { url, body, privateHosts, signal }: CallbackRequest,
   { resolveHost, timeoutMs }: { resolveHost: ResolveHost; timeoutMs: number },
-): Promise<CallbackAnswer> {
+) {
   const limit = AbortSignal.timeout(timeoutMs);
   const ended = AbortSignal.any([signal, limit]);
   let client: Client | undefined;
   try {
-    const addresses = await orAborted(resolveCallbackHost(url, { resolveHost, privateHosts }), ended);
+    ended.throwIfAborted();
+    const resolving = resolveCallbackHost(url, { resolveHost, privateHosts });
+    await Promise.race([resolving, once(ended, 'abort')]);
+    ended.throwIfAborted();
+    const addresses = await resolving;
     client = new Client(url.origin, {
       connect: { lookup: lookUpIn(addresses), timeout: timeoutMs },
       headersTimeout: timeoutMs,
@@ -68,14 +139,4 @@ function lookUpIn(addresses: readonly LookupAddress[]): LookupFunction {
     if (all === true) callback(null, [...addresses]);
     else callback(null, first?.address ?? '', first?.family);
   };
-}
-
-async function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  signal.throwIfAborted();
-  return Promise.race([
-    work,
-    new Promise<never>((_resolve, reject) => {
-      signal.addEventListener('abort', () => reject(new Error('aborted')), { once: true });
-    }),
-  ]);
 }

@@ -1,6 +1,7 @@
 import type { Format } from 'temporal-file-conversion/contract';
 import { extensionOf } from '../files/file-name';
 import { TaskError } from '../shared/task-error';
+import type { ConversionRequest } from './conversion';
 import { type Codec, type Engine, type FormatRow, formatRows } from './formats-table';
 
 /** The npm packages that make an engine work; all of them are optional dependencies. */
@@ -13,11 +14,7 @@ const enginePackages: Readonly<Record<Engine, readonly string[]>> = {
 const nameStructure = /^[a-z0-9]+(-[a-z0-9_]+)?$/;
 
 /** How to convert a pair: the engine, and what it calls the two formats. */
-export interface Route {
-  readonly engine: Engine;
-  readonly reader: string;
-  readonly writer: string;
-}
+type Route = ConversionRequest['route'];
 
 type Sublist = 'inputs' | 'outputs';
 
@@ -43,7 +40,12 @@ export class FormatCatalog {
         if (row.reads && better) this.#byExtension.set(extension, row);
       }
     }
-    for (const row of formatRows) this.#addAliases(row);
+    for (const row of formatRows) {
+      for (const alias of row.extensions) {
+        const name = row.type === null ? alias : `${alias}-${row.type}`;
+        if (!this.#byName.has(name)) this.#byName.set(name, row);
+      }
+    }
   }
 
   /** Whether a name has the form `format` or `format-type`. */
@@ -90,22 +92,6 @@ export class FormatCatalog {
       return sublist === 'inputs' ? this.converts(row, partner) : this.converts(partner, row);
     });
   }
-
-  /** Every format that an installed engine reads or writes, with `input` and `output` saying which. */
-  listAll(): Format[] {
-    const inputs = new Set(this.list('inputs'));
-    const outputs = new Set(this.list('outputs'));
-    return formatRows
-      .filter((row) => inputs.has(row) || outputs.has(row))
-      .map((row) => ({ ...describeFormat(row), input: inputs.has(row), output: outputs.has(row) }));
-  }
-
-  #addAliases(row: FormatRow): void {
-    for (const alias of row.extensions) {
-      const name = row.type === null ? alias : `${alias}-${row.type}`;
-      if (!this.#byName.has(name)) this.#byName.set(name, row);
-    }
-  }
 }
 
 /** A format as `format/get` and `convert/formats` describe it. */
@@ -118,11 +104,6 @@ export function describeFormat(row: FormatRow): Format {
     title: row.title,
     categories: [...row.categories],
   };
-}
-
-/** The format table: every format that the installed engines read (`input`) or write (`output`). */
-export function listEmbeddedFormats(): Format[] {
-  return new FormatCatalog().listAll();
 }
 
 /** A PDF is made from whatever pandoc reads; otherwise one engine does both ends. */
@@ -145,16 +126,6 @@ const formatErrors = {
   any: { structure: 'WRONG_FORMAT_STRUCTURE', unknown: 'INVALID_FORMAT' },
 } as const;
 
-/** The output format that a request names. */
-export function chooseOutput(catalog: FormatCatalog, name: string): FormatRow {
-  return requireFormat(catalog, name, 'output');
-}
-
-/** The input format that a request names. */
-export function findInput(catalog: FormatCatalog, name: string): FormatRow {
-  return requireFormat(catalog, name, 'input');
-}
-
 /** A format by its name. `end` selects the error codes. */
 export function requireFormat(catalog: FormatCatalog, name: string, end: keyof typeof formatErrors): FormatRow {
   const { structure, unknown } = formatErrors[end];
@@ -171,7 +142,7 @@ export function chooseInput(
 ): FormatRow {
   const extension = extensionOf(fileName);
   if (named !== undefined) {
-    const input = findInput(catalog, named);
+    const input = requireFormat(catalog, named, 'input');
     if (!input.extensions.includes(extension)) {
       throw new TaskError('NOT_MATCH_EXTENSION_AND_INPUT', { subject: named });
     }

@@ -79,24 +79,28 @@ export function embedImages(
   json: string,
   media: ReadonlyMap<string, Uint8Array>,
 ): { json: string; missing: readonly string[] } {
-  const document: unknown = JSON.parse(json);
   const missing: string[] = [];
-  return { json: JSON.stringify(rewrite(document, media, missing)), missing };
+  const embed = (value: unknown): unknown =>
+    rewrite(value, (node) => {
+      if (!isNode(node) || node.t !== 'Image') return undefined;
+      const source = firstOf(part(node, 2));
+      const description = embed(part(node, 1));
+      const data = media.get(source);
+      if (data) return { t: 'Image', c: [part(node, 0), description, [toDataUri(data), '']] };
+      if (source.startsWith('data:')) return node;
+      missing.push(source === '' ? 'an image without a source' : source);
+      return { t: 'Span', c: [['', [], []], description] };
+    });
+  return { json: JSON.stringify(embed(JSON.parse(json))), missing };
 }
 
-function rewrite(value: unknown, media: ReadonlyMap<string, Uint8Array>, missing: string[]): unknown {
-  if (Array.isArray(value)) return value.map((item) => rewrite(item, media, missing));
+/** A copy in which other values stand where `replace` returns some. What it replaces is its own to go through. */
+export function rewrite(value: unknown, replace: (part: unknown) => unknown): unknown {
+  const replaced = replace(value);
+  if (replaced !== undefined) return replaced;
+  if (Array.isArray(value)) return value.map((item) => rewrite(item, replace));
   if (!isObject(value)) return value;
-  if (isNode(value) && value.t === 'Image') {
-    const source = firstOf(part(value, 2));
-    const description = rewrite(part(value, 1), media, missing);
-    const data = media.get(source);
-    if (data) return { t: 'Image', c: [part(value, 0), description, [toDataUri(data), '']] };
-    if (source.startsWith('data:')) return value;
-    missing.push(source === '' ? 'an image without a source' : source);
-    return { t: 'Span', c: [['', [], []], description] };
-  }
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, rewrite(item, media, missing)]));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, rewrite(item, replace)]));
 }
 
 function toDataUri(data: Uint8Array): string {

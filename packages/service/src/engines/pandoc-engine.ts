@@ -1,11 +1,16 @@
-import { ConversionFailure, type ConversionRequest, type Converted, oneLine, type Warnings } from './conversion';
+import { messageOf } from '../shared/caught';
+import {
+  ConversionFailure,
+  type ConversionRequest,
+  type Converted,
+  loadEngine,
+  oneLine,
+  type Warnings,
+} from './conversion';
 import { plainTextReader } from './formats-table';
 import { readInputText } from './input-text';
-import { describeMissing, inputNameFor, runPandoc } from './pandoc';
 import { embedImages, plainTextDocument } from './pandoc-document';
 import { pageWriters } from './table-document';
-
-export { isPandocBroken } from './pandoc';
 
 /** Formats that are zip archives: a damaged file usually is not one. */
 const zipped = new Set(['docx', 'odt', 'epub', 'pptx', 'xlsx']);
@@ -25,8 +30,8 @@ export async function convertDocument(request: ConversionRequest, input: Buffer)
   if (containers.has(writer)) return convertToContainer(request, input);
   // Only to learn which images the output cannot hold.
   const options = { standalone: true, 'extract-media': 'media' };
-  const { output, media, warnings } = await readDocument(request, input, { to: writer, options });
-  return { data: output, warnings: { ...warnings, ...describeLostImages(request, media) } };
+  const { data, media, warnings } = await readDocument(request, input, { to: writer, options });
+  return { data, warnings: { ...warnings, ...describeLostImages(request, media) } };
 }
 
 async function convertToPage(request: ConversionRequest, input: Buffer): Promise<Converted> {
@@ -34,35 +39,25 @@ async function convertToPage(request: ConversionRequest, input: Buffer): Promise
   try {
     // Looking for images takes pandoc twice as long.
     const options = { standalone: true, 'embed-resources': !tabular.has(request.route.reader) };
-    const { output, warnings } = await readDocument(request, input, { to, options });
-    return { data: output, warnings };
+    return await readDocument(request, input, { to, options });
   } catch (error) {
     if (!isAbsolutePathFailure(error)) throw error;
-    const { output, warnings } = await readDocument(request, input, { to, options: { standalone: true } });
+    const { data, warnings } = await readDocument(request, input, { to, options: { standalone: true } });
     const message = 'The page refers to images by absolute paths, so none was embedded. Embed them as data: URIs.';
-    return { data: output, warnings: { ...warnings, IMAGES_NOT_EMBEDDED: message } };
+    return { data, warnings: { ...warnings, IMAGES_NOT_EMBEDDED: message } };
   }
 }
 
 async function convertToContainer(request: ConversionRequest, input: Buffer): Promise<Converted> {
   const to = request.route.writer;
   const options = { standalone: true };
-  if (!carelessContainers.has(to)) {
-    const { output, warnings } = await readDocument(request, input, { to, options });
-    return { data: output, warnings };
-  }
+  if (!carelessContainers.has(to)) return readDocument(request, input, { to, options });
   const read = await readDocument(request, input, { to: 'json', options: { 'extract-media': 'media' } });
-  const { json, missing } = embedImages(Buffer.from(read.output).toString('utf8'), read.media);
-  const { output, warnings } = await runPandoc({
-    from: 'json',
-    to,
-    input: json,
-    inputName: inputNameFor(request),
-    options,
-  });
-  const all = { ...read.warnings, ...warnings };
-  if (missing.length > 0) all['RESOURCE_NOT_FOUND'] = describeMissing(missing);
-  return { data: output, warnings: all };
+  const { json, missing } = embedImages(Buffer.from(read.data).toString('utf8'), read.media);
+  const written = await runPandoc({ from: 'json', to, input: json, inputName: inputNameFor(request), options });
+  const warnings = { ...read.warnings, ...written.warnings };
+  if (missing.length > 0) warnings['RESOURCE_NOT_FOUND'] = describeMissing(missing);
+  return { data: written.data, warnings };
 }
 
 /** Embedding fails on an image with an absolute path, and only warns about one with a relative path. */
@@ -75,7 +70,7 @@ export async function readDocument(
   request: ConversionRequest,
   input: Buffer,
   { to, options }: { to: string; options: Record<string, unknown> },
-): ReturnType<typeof runPandoc> {
+): Promise<PandocOutput> {
   const { reader } = request.route;
   if (zipped.has(reader)) requireArchive(request, input);
   const prepared = await prepare(request, input, to);
@@ -148,10 +143,7 @@ function requireArchive({ inputFormat }: Pick<ConversionRequest, 'inputFormat'>,
       `The file is not a ${name} document: it is no zip archive, so it is damaged or has the wrong extension.`,
     );
   }
-  requireUnpackable(name, declaredUnpackedBytes(input) ?? 0);
-}
-
-function requireUnpackable(name: string, bytes: number): void {
+  const bytes = declaredUnpackedBytes(input);
   if (bytes <= maxUnpackedBytes) return;
   const [size, limit] = [bytes, maxUnpackedBytes].map((count) => Math.ceil(count / 1024 / 1024));
   throw new ConversionFailure(`The ${name} document unpacks to ${size} MiB; the engines take at most ${limit} MiB.`);
@@ -161,10 +153,10 @@ function startsWith(input: Buffer, start: Buffer): boolean {
   return input.subarray(0, start.length).equals(start);
 }
 
-/** Bytes of all entries unpacked, by the archive's directory; undefined for what is no readable archive. */
-function declaredUnpackedBytes(archive: Buffer): number | undefined {
+/** Bytes of all entries unpacked, by the archive's directory; 0 for what is no readable archive. */
+function declaredUnpackedBytes(archive: Buffer): number {
   const end = archive.lastIndexOf(directoryEnd);
-  if (end === -1 || end + 22 > archive.length) return undefined;
+  if (end === -1 || end + 22 > archive.length) return 0;
   let total = 0;
   let at = archive.readUInt32LE(end + 16);
   while (at + 46 <= end && archive.subarray(at, at + 4).equals(directoryEntry)) {
@@ -173,4 +165,96 @@ function declaredUnpackedBytes(archive: Buffer): number | undefined {
     at += 46 + archive.readUInt16LE(at + 28) + archive.readUInt16LE(at + 30) + archive.readUInt16LE(at + 32);
   }
   return total;
+}
+
+/** Runs pandoc, whose WebAssembly has a file system of its own with nothing but the files of one run. */
+
+interface PandocRun {
+  from: string;
+  to: string;
+  input: Uint8Array | string;
+  /** Name of the input in pandoc's file system; it becomes the title of a page that has none. */
+  inputName: string;
+  options?: Record<string, unknown>;
+}
+
+interface PandocOutput extends Converted {
+  /** Images of the input, by the path under which the output names them; only with the option `extract-media`. */
+  readonly media: ReadonlyMap<string, Uint8Array>;
+}
+
+const outputName = 'converted.output';
+
+let broken = false;
+
+/** Whether the WebAssembly instance of this process has crashed, so that its memory is in an unknown state. */
+export function isPandocBroken(): boolean {
+  return broken;
+}
+
+/** Runs pandoc once. Throws a ConversionFailure with pandoc's own words when it refuses the input. */
+export async function runPandoc({ from, to, input, inputName, options = {} }: PandocRun): Promise<PandocOutput> {
+  const pandoc = await loadEngine('pandoc-wasm', () => import('pandoc-wasm'));
+  const allOptions = { from, to, 'input-files': [inputName], 'output-file': outputName, ...options };
+  const files = { [inputName]: new Blob([typeof input === 'string' ? input : new Uint8Array(input)]) };
+  const result = await runGuarded(() => pandoc.convert(allOptions, null, files));
+  const error = /^ERROR: ([\s\S]*)/m.exec(result.stderr)?.[1];
+  if (error !== undefined) throw new ConversionFailure(oneLine(error));
+  const media = new Map<string, Uint8Array>();
+  for (const [name, blob] of Object.entries(result.mediaFiles)) media.set(name, await bytesOf(blob));
+  return {
+    data: await bytesOf(result.files[outputName]),
+    media,
+    warnings: describeWarnings(result.warnings),
+  };
+}
+
+/** The name in pandoc's file system: free of what pandoc reads as a URL, a path or standard input. */
+export function inputNameFor({ title, inputFormat }: { title: string; inputFormat: string }): string {
+  return `${title.replace(/[^\p{L}\p{N} ._-]/gu, '_')}.${inputFormat.split('-')[0] ?? 'input'}`;
+}
+
+async function runGuarded<Result>(run: () => Promise<Result>): Promise<Result> {
+  try {
+    return await run();
+  } catch (error) {
+    broken = true;
+    const reason = oneLine(messageOf(error));
+    throw new ConversionFailure(`The document is too large or too deeply nested for the engine (${reason}).`);
+  }
+}
+
+async function bytesOf(blob: Blob | undefined): Promise<Uint8Array> {
+  return blob ? new Uint8Array(await blob.arrayBuffer()) : new Uint8Array();
+}
+
+/** Warnings of no use to the owner of a file. */
+const ignoredWarnings = new Set(['NoTitleElement', 'NoLangSpecified', 'Deprecated']);
+
+function describeWarnings(
+  reports: readonly { type: string; verbosity: string; pretty: string; path?: string }[],
+): Warnings {
+  const warnings: Warnings = {};
+  const missing: string[] = [];
+  for (const report of reports) {
+    if (report.verbosity !== 'WARNING' || ignoredWarnings.has(report.type)) continue;
+    if (report.type === 'CouldNotFetchResource') missing.push(report.path ?? 'an image');
+    else warnings[toWarningName(report.type)] ??= oneLine(report.pretty);
+  }
+  if (missing.length > 0) warnings['RESOURCE_NOT_FOUND'] = describeMissing(missing);
+  return warnings;
+}
+
+/** One warning for all images that the document names but does not contain. */
+export function describeMissing(names: readonly string[]): string {
+  const unique = [...new Set(names.map((name) => (name.length > 60 ? `${name.slice(0, 57)}...` : name)))];
+  const shown = unique.slice(0, 5).join(', ');
+  const more = unique.length > 5 ? ` and ${unique.length - 5} more` : '';
+  return oneLine(
+    `Left out, because only the file itself is uploaded: ${shown}${more}. Embed images as data: URIs, or upload a format that contains them.`,
+  );
+}
+
+function toWarningName(type: string): string {
+  return type.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toUpperCase();
 }

@@ -7,6 +7,7 @@ import {
   isObject,
   type Node,
   part,
+  rewrite,
 } from './pandoc-document';
 
 /**
@@ -15,22 +16,16 @@ import {
  * nowhere. Only what is known to be text or a plain value gets through.
  */
 
-export interface PdfDocument {
-  readonly json: string;
-  /** A title, an author, a language and the like, of which something stands around the text. */
-  readonly hasMetadata: boolean;
-  /** The images to typeset, by the path under which the document names them. */
-  readonly images: ReadonlyMap<string, Uint8Array>;
-  /** Images that are not in the file or that a PDF cannot hold. */
-  readonly missing: readonly string[];
-}
+export type PdfDocument = Readonly<ReturnType<typeof preparePdfDocument>>;
 
 interface Preparation {
   readonly media: ReadonlyMap<string, Uint8Array>;
   readonly keepReferences: boolean;
   readonly anchors: Set<string>;
   readonly usedAnchors: Set<string>;
+  /** The images to typeset, by the path under which the document names them. */
   readonly images: Map<string, Uint8Array>;
+  /** Images that are not in the file or that a PDF cannot hold. */
   readonly missing: string[];
 }
 
@@ -49,7 +44,7 @@ const anchored = new Set(['Header', 'Div', 'Span', 'Figure']);
 export function preparePdfDocument(
   json: string,
   { media, keepReferences }: { media: ReadonlyMap<string, Uint8Array>; keepReferences: boolean },
-): PdfDocument {
+) {
   const document: unknown = JSON.parse(json);
   const preparation: Preparation = {
     media,
@@ -66,6 +61,7 @@ export function preparePdfDocument(
     : document;
   return {
     json: JSON.stringify(prepared),
+    /** A title, an author, a language and the like, of which something stands around the text. */
     hasMetadata: Object.keys(meta).length > 0,
     images: preparation.images,
     missing: preparation.missing,
@@ -85,18 +81,13 @@ function isLanguage(value: unknown): boolean {
 }
 
 function prepare(value: unknown, preparation: Preparation): unknown {
-  if (Array.isArray(value)) {
-    return isAttributes(value)
-      ? prepareAttributes(value, preparation)
-      : value.map((item) => prepare(item, preparation));
-  }
-  if (isNode(value)) return prepareNode(value, preparation);
-  if (isObject(value)) {
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, prepare(item, preparation)]));
-  }
-  return value;
+  return rewrite(value, (each) => {
+    if (isAttributes(each)) return prepareAttributes(each, preparation);
+    return isNode(each) ? prepareNode(each, preparation) : undefined;
+  });
 }
 
+/** Undefined: what it is stays, and its parts are prepared. */
 function prepareNode(node: Node, preparation: Preparation): unknown {
   switch (node.t) {
     case 'RawBlock':
@@ -113,7 +104,7 @@ function prepareNode(node: Node, preparation: Preparation): unknown {
     case 'Table':
       return prepareTable(node, preparation);
     default:
-      return node.c === undefined ? node : { t: node.t, c: prepare(node.c, preparation) };
+      return undefined;
   }
 }
 

@@ -10,8 +10,7 @@ import {
   oneLine,
   type Warnings,
 } from './conversion';
-import { describeMissing, inputNameFor, runPandoc } from './pandoc';
-import { readDocument } from './pandoc-engine';
+import { describeMissing, inputNameFor, readDocument, runPandoc } from './pandoc-engine';
 import { type PdfDocument, preparePdfDocument } from './pdf-document';
 
 const diagnosticsSchema = z.array(z.object({ message: z.string() }));
@@ -27,7 +26,7 @@ let typesetter: NodeCompiler | undefined;
 /** Makes a PDF: pandoc reads the document, typst typesets it. */
 export async function convertToPdf(request: ConversionRequest, input: Buffer): Promise<Converted> {
   const read = await readDocument(request, input, { to: 'json', options: { 'extract-media': 'media' } });
-  const json = Buffer.from(read.output).toString('utf8');
+  const json = Buffer.from(read.data).toString('utf8');
   const document = preparePdfDocument(json, { media: read.media, keepReferences: true });
   const written = await writeTypst(document, inputNameFor(request));
   const warnings = { ...read.warnings, ...written.warnings };
@@ -108,6 +107,6 @@ async function makeFrame({ json }: PdfDocument, inputName: string): Promise<{ be
 }
 
 async function run(json: string, inputName: string, options: Record<string, unknown>): Promise<TypstSource> {
-  const { output, warnings } = await runPandoc({ from: 'json', to: 'typst', input: json, inputName, options });
-  return { source: Buffer.from(output).toString('utf8'), warnings };
+  const { data, warnings } = await runPandoc({ from: 'json', to: 'typst', input: json, inputName, options });
+  return { source: Buffer.from(data).toString('utf8'), warnings };
 }

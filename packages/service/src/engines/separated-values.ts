@@ -67,13 +67,8 @@ const separators = [
   { separator: '\t', name: 'tabs', line: 'sep= with a tab' },
 ] as const;
 
-interface Candidate {
-  readonly separator: string;
-  readonly name: string;
-  readonly line: string;
-  /** How often it occurs in each line. */
-  readonly counts: readonly number[];
-}
+/** `counts`: how often it occurs in each line. */
+type Candidate = (typeof separators)[number] & { readonly counts: readonly number[] };
 
 /** The beginning of a long file is enough. */
 const sampleLength = 256 * 1024;

@@ -4,8 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { inspectError } from '../shared/caught';
 import { TaskError } from '../shared/task-error';
 import { errorJson } from '../tasks/answer';
-import type { AnswerFault, FaultyApp } from './fault-rules';
-import type { Faults } from './faults';
+import type { AnswerFault, Faults, FaultyApp } from './faults';
 
 /**
  * Where faults happen: after admission and before the task, or at the answer, when the task has run. A request that admission
@@ -19,11 +18,11 @@ export function addFaultHooks(
 
   server.addHook('onRequest', (request, reply, done) => {
     const { asked } = request.routeOptions.config;
-    if (!faults.isOn || !asked) {
+    if (!faults.rules.isOn || !asked) {
       done();
       return;
     }
-    const { delayMs, answer } = faults.ofRequest({ app: appOf(request), ...asked });
+    const { delayMs, answer } = faults.rules.ofRequest({ app: appOf(request), ...asked });
     void waitFor(delayMs, request).then((isThere) => {
       // Nobody waits for the answer any more, so the task does not run either.
       if (isThere) begin(request, reply, { answer, done });
@@ -83,7 +82,7 @@ function refuseAsTooMany(reply: FastifyReply, retryAfter: string | undefined): T
 }
 
 function alterAnswer(
-  fault: Exclude<AnswerFault, { kind: 'cut' }>,
+  fault: Exclude<AnswerFault, CutFault>,
   reply: FastifyReply,
   payload: AnswerPayload,
 ): AnswerPayload {
@@ -103,6 +102,8 @@ function setHtml(reply: FastifyReply, status: number): string {
   return `<!DOCTYPE html>\n<html><head><title>${status}</title></head><body><h1>The gateway answers ${status}</h1></body></html>\n`;
 }
 
+type CutFault = Extract<AnswerFault, { kind: 'cut' }>;
+
 /** What a route answers with: JSON as text, or the stream of a file. */
 type AnswerPayload = string | Readable;
 
@@ -113,11 +114,7 @@ function discardPayload(payload: AnswerPayload): void {
 }
 
 /** Closes the connection instead of answering, after the headers, or after half of the body. The reply must not be used afterwards. */
-function cutAnswer(
-  reply: FastifyReply,
-  payload: AnswerPayload,
-  at: 'before_answer' | 'after_headers' | 'mid_body',
-): void {
+function cutAnswer(reply: FastifyReply, payload: AnswerPayload, at: CutFault['at']): void {
   const { raw } = reply;
   const { socket } = raw;
   if (at === 'before_answer' || !socket) {
@@ -126,7 +123,10 @@ function cutAnswer(
     return;
   }
   if (typeof payload === 'string') void reply.header('content-length', Buffer.byteLength(payload));
-  raw.writeHead(reply.statusCode, definedOnly(reply.getHeaders()));
+  for (const [name, value] of Object.entries(reply.getHeaders())) {
+    if (value !== undefined) raw.setHeader(name, value);
+  }
+  raw.writeHead(reply.statusCode);
   raw.flushHeaders();
   const length = Number(reply.getHeader('content-length') ?? 0);
   const bytes = at === 'mid_body' ? Math.floor(length / 2) : 0;
@@ -135,12 +135,6 @@ function cutAnswer(
     // What was written goes out before the connection closes.
     socket.destroySoon();
   });
-}
-
-function definedOnly(headers: ReturnType<FastifyReply['getHeaders']>): Record<string, string | number | string[]> {
-  return Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  );
 }
 
 async function writeFirst(raw: FastifyReply['raw'], payload: AnswerPayload, bytes: number): Promise<void> {

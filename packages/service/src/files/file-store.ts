@@ -15,6 +15,8 @@ const partSuffix = '.part';
 /** How often the disk is asked for its free space while an upload is written. */
 const freeSpaceCheckBytes = 32 * 1024 * 1024;
 
+type StorageLimits = Pick<ServiceLimits, 'maxStoredBytes' | 'minFreeBytes'>;
+
 /** A file as it lies in the data folder. */
 export interface StoredFile {
   readonly file: string;
@@ -34,10 +36,10 @@ export class FileStore {
   /** Files that are being written or sent, by how many. */
   readonly #inUse = new Map<string, number>();
 
-  constructor(dataDir: string, limits: Pick<ServiceLimits, 'maxStoredBytes' | 'minFreeBytes'>) {
+  constructor(dataDir: string, limits: StorageLimits) {
     this.#uploads = path.join(dataDir, 'uploads');
     this.#outputs = path.join(dataDir, 'outputs');
-    this.#budget = new StorageBudget({ folder: this.#uploads, ...limits });
+    this.#budget = new StorageBudget(this.#uploads, limits);
   }
 
   async prepare(): Promise<void> {
@@ -179,16 +181,10 @@ export class FileStore {
   }
 }
 
-/** The state of a task's file, as FILE_NOT_EXISTS names it: "The file (in the named state) does not exist". */
-export function describeFileState(task: { endpoint: string }): 'uploaded' | 'converted' {
-  return isTaskOf(task, endpoints.uploadFile) ? 'uploaded' : 'converted';
-}
-
-interface BudgetOptions {
-  /** Where the files lie. */
-  folder: string;
-  maxStoredBytes: number;
-  minFreeBytes: number;
+/** That the file of a task is not there; the message names its state. */
+export function missingFile(task: { endpoint: string }): TaskError {
+  const state = isTaskOf(task, endpoints.uploadFile) ? 'uploaded' : 'converted';
+  return new TaskError('FILE_NOT_EXISTS', { subject: state });
 }
 
 /**
@@ -196,12 +192,14 @@ interface BudgetOptions {
  * INTERNAL_SERVER_ERROR makes clients try again later, when files have expired.
  */
 class StorageBudget {
-  readonly #options: BudgetOptions;
+  readonly #folder: string;
+  readonly #limits: StorageLimits;
   readonly #bytes = new Map<string, number>();
   #total = 0;
 
-  constructor(options: BudgetOptions) {
-    this.#options = options;
+  constructor(folder: string, limits: StorageLimits) {
+    this.#folder = folder;
+    this.#limits = limits;
   }
 
   get totalBytes(): number {
@@ -233,13 +231,12 @@ class StorageBudget {
   /** Throws unless so many bytes more have room, in the budget and on the disk. */
   async requireRoom(bytes: number): Promise<void> {
     this.#requireUnder(this.#total + bytes);
-    const { folder, minFreeBytes } = this.#options;
-    const { bavail, bsize } = await statfs(folder);
-    if (bavail * bsize - bytes < minFreeBytes) throw outOfSpace();
+    const { bavail, bsize } = await statfs(this.#folder);
+    if (bavail * bsize - bytes < this.#limits.minFreeBytes) throw outOfSpace();
   }
 
   #requireUnder(total: number): void {
-    if (total > this.#options.maxStoredBytes) throw outOfSpace();
+    if (total > this.#limits.maxStoredBytes) throw outOfSpace();
   }
 }
 

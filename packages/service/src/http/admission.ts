@@ -93,14 +93,7 @@ function refusalOf({ resetSeconds, exceeded }: RateState): TaskError | undefined
 
 /** Section "Limits": fixed windows, kept in memory. */
 
-interface RateState {
-  readonly limit: number;
-  readonly remaining: number;
-  /** Whole seconds until the window is certainly over. */
-  readonly resetSeconds: number;
-  /** This request was one too many. */
-  readonly exceeded: boolean;
-}
+type RateState = ReturnType<RateLimiter['take']>;
 
 interface Window {
   endsAt: number;
@@ -121,7 +114,7 @@ export class RateLimiter {
   }
 
   /** Counts one request. A request beyond the limit is not counted: it changes nothing. */
-  take(key: string, { limit, windowSeconds }: { limit: number; windowSeconds: number }): RateState {
+  take(key: string, { limit, windowSeconds }: { limit: number; windowSeconds: number }) {
     const now = this.#now();
     const window = this.#windowAt(key, now, windowSeconds * 1000);
     const exceeded = window.used >= limit;
@@ -129,7 +122,9 @@ export class RateLimiter {
     return {
       limit,
       remaining: Math.max(0, limit - window.used),
+      /** Whole seconds until the window is certainly over. */
       resetSeconds: Math.max(1, Math.ceil((window.endsAt - now) / 1000)),
+      /** This request was one too many. */
       exceeded,
     };
   }

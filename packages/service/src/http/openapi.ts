@@ -6,40 +6,6 @@ import { requestSchemas } from '../tasks/request-data';
 
 type Json = Readonly<Record<string, unknown>>;
 
-interface Operation {
-  readonly endpoint: Endpoint;
-  readonly summary: string;
-  readonly data: z.ZodType;
-}
-
-const operations: readonly Operation[] = [
-  {
-    endpoint: endpoints.uploadFile,
-    summary: 'Upload a file; begins a job. The engines read files of 256 MiB at most',
-    data: requestSchemas.uploadFile,
-  },
-  { endpoint: endpoints.convertFile, summary: 'Convert an uploaded file', data: requestSchemas.convertFile },
-  {
-    endpoint: endpoints.taskResponse,
-    summary: 'The latest response of any task',
-    data: requestSchemas.taskResponse,
-  },
-  {
-    endpoint: endpoints.downloadUrl,
-    summary: 'A link to the output of a conversion',
-    data: requestSchemas.dependentTask,
-  },
-  {
-    endpoint: endpoints.downloadUrlGet,
-    summary: 'The bytes of a converted file',
-    data: requestSchemas.dependentTask,
-  },
-  { endpoint: endpoints.convertFormats, summary: 'The formats that convert', data: requestSchemas.convertFormats },
-  { endpoint: endpoints.convertGraph, summary: 'Whether a pair converts', data: requestSchemas.convertGraph },
-  { endpoint: endpoints.convertStatus, summary: 'How far a conversion is', data: requestSchemas.dependentTask },
-  { endpoint: endpoints.formatGet, summary: 'What is known of a format', data: requestSchemas.formatGet },
-];
-
 /** Names of the answers that are errors, by their HTTP status. */
 const refusals: Readonly<Record<number, string>> = {
   400: 'Invalid',
@@ -71,7 +37,7 @@ export function describeService(): Json {
     security: [{ appToken: [] }],
     paths: {
       ...Object.fromEntries(
-        operations.map((operation) => [`/${operation.endpoint}`, { post: describeOperation(operation) }]),
+        Object.values(endpoints).map((endpoint) => [`/${endpoint}`, { post: describeOperation(endpoint) }]),
       ),
       '/openapi.json': { get: descriptionOperation },
     },
@@ -94,9 +60,10 @@ const descriptionOperation: Json = {
   },
 };
 
-function describeOperation({ endpoint, summary, data }: Operation): Json {
+function describeOperation(endpoint: Endpoint): Json {
+  const { summary, data } = operations[endpoint];
   const isUpload = endpoint === endpoints.uploadFile;
-  const content = inputSchema(data);
+  const content = describeSchema(data, 'input');
   // OpenAPI 3.1 describes bytes without a type.
   const file = { contentMediaType: 'application/octet-stream' };
   // A form without parts has text alone, so that there the field is described as text that holds JSON.
@@ -130,13 +97,14 @@ function describeOperation({ endpoint, summary, data }: Operation): Json {
 }
 
 function describeSuccess(endpoint: Endpoint): Json {
-  if (endpoint === endpoints.downloadUrlGet) {
+  const { output } = operations[endpoint];
+  if (!output) {
     return { description: 'The bytes of the file.', headers: refsOf(rateHeaders), content: { '*/*': {} } };
   }
   return {
     description: 'The task response. Errors of files and formats come with this status too, in result.error.',
     headers: refsOf(rateHeaders),
-    content: { 'application/json': { schema: outputSchema(taskResponseOf(outputs[endpoint])) } },
+    content: { 'application/json': { schema: describeSchema(taskResponseOf(output), 'output') } },
   };
 }
 
@@ -146,7 +114,7 @@ function describeRefusal(status: number): Json {
   return {
     description: codes.map(([code, row]) => `\`${code}\`: ${row.message}`).join('\n\n'),
     headers: refsOf(headers),
-    content: { 'application/json': { schema: outputSchema(refusalWith(codes.map(([code]) => code))) } },
+    content: { 'application/json': { schema: describeSchema(refusalWith(codes.map(([code]) => code)), 'output') } },
   };
 }
 
@@ -158,17 +126,11 @@ function integerHeader(description: string): Json {
   return { description, schema: { type: 'integer', minimum: 0 } };
 }
 
-function inputSchema(schema: z.ZodType): Json {
-  return withoutDialect(z.toJSONSchema(schema, { io: 'input' }));
-}
-
-function outputSchema(schema: z.ZodType): Json {
-  return withoutDialect(z.toJSONSchema(schema, { io: 'output' }));
-}
-
-/** OpenAPI 3.1 means this dialect anyway. */
-function withoutDialect(schema: Json): Json {
-  return Object.fromEntries(Object.entries(schema).filter(([key]) => key !== '$schema'));
+function describeSchema(schema: z.ZodType, io: 'input' | 'output'): Json {
+  const described = z.toJSONSchema(schema, { io });
+  // OpenAPI 3.1 means this dialect anyway.
+  delete described.$schema;
+  return described;
 }
 
 /**
@@ -193,33 +155,28 @@ const entityKeys = {
 
 const entity = z.strictObject(entityKeys).meta({ description: 'Section "Entity keys".' });
 
-const noError = z.strictObject({});
-const errorObject = z.strictObject({
-  code: z.enum(Object.keys(errorCodes)),
-  message: z.string().min(1),
-});
+const nothing = z.strictObject({});
+
+function errorWith(codes: readonly string[]) {
+  return z.strictObject({ code: z.enum(codes), message: z.string().min(1) });
+}
+
+const anyError = errorWith(Object.keys(errorCodes));
 const warning = z
   .record(z.string(), z.string())
   .meta({ description: 'Names of warnings, and how to resolve each. Empty when there are none.' });
 
 /** Of a conversion that was accepted and failed. */
 const failedOutput = z.strictObject({ status: z.literal('failed'), duration: z.int().min(0) });
-const nothing = z.strictObject({});
 
 function resultOf(output: z.ZodType): z.ZodType {
   return z.union([
-    z.strictObject({ output, error: noError, warning }),
-    z.strictObject({ output: z.union([nothing, failedOutput]), error: errorObject, warning }),
+    z.strictObject({ output, error: nothing, warning }),
+    z.strictObject({ output: z.union([nothing, failedOutput]), error: anyError, warning }),
     // While the task is not completed.
-    z.strictObject({ output: nothing, error: noError, warning }),
+    z.strictObject({ output: nothing, error: nothing, warning }),
   ]);
 }
-
-/** Beside a result that holds the error at 4xx and 5xx, and wherever include leaves the result out. */
-const topLevelError = {
-  code: z.enum(Object.keys(errorCodes)).optional(),
-  message: z.string().min(1).optional(),
-};
 
 /** What was sent in the field `data`. */
 const payload = z.record(z.string(), z.unknown());
@@ -230,24 +187,19 @@ export function taskResponseOf(output: z.ZodType): z.ZodType {
     entity: entity.optional(),
     payload: payload.optional(),
     result: resultOf(output).optional(),
-    ...topLevelError,
+    // Beside a result that holds the error at 4xx and 5xx, and wherever include leaves the result out.
+    ...anyError.partial().shape,
   });
 }
 
 /** The answer to a request that failed before or as a task. */
 export function refusalWith(codes: readonly string[]): z.ZodType {
+  const error = errorWith(codes);
   return z.strictObject({
     entity: entity.optional(),
     payload: payload.optional(),
-    result: z
-      .strictObject({
-        output: nothing,
-        error: z.strictObject({ code: z.enum(codes), message: z.string().min(1) }),
-        warning,
-      })
-      .optional(),
-    code: z.enum(codes),
-    message: z.string().min(1),
+    result: z.strictObject({ output: nothing, error, warning }).optional(),
+    ...error.shape,
   });
 }
 
@@ -262,27 +214,63 @@ const format = z.strictObject({
 
 const file = { connector: z.uuid(), name: z.string(), size: z.int().min(0), expires_at: datetime };
 
-/** The output of each task when it succeeds; `download/url/get` answers bytes. */
-export const outputs: Readonly<Record<Exclude<Endpoint, typeof endpoints.downloadUrlGet>, z.ZodType>> = {
-  [endpoints.uploadFile]: z.strictObject(file),
-  [endpoints.convertFile]: z.strictObject({
-    connector: z.uuid(),
-    status: z.literal('successful'),
-    duration: z.int().min(0).meta({ description: 'Seconds.' }),
-  }),
-  [endpoints.taskResponse]: z
-    .strictObject({
-      entity: entity.optional(),
-      payload: payload.optional(),
-      result: resultOf(z.record(z.string(), z.unknown())).nullable().optional(),
-    })
-    .meta({ description: 'Entity, payload and result of the monitored task, as parameters.include selects.' }),
-  [endpoints.downloadUrl]: z.strictObject({ ...file, url: z.url() }),
-  [endpoints.convertFormats]: z.strictObject({ formats: z.array(format) }),
-  [endpoints.convertGraph]: z.strictObject({
-    is_match: z.boolean().meta({ description: 'Whether the input converts to the output.' }),
-    is_reversable: z.boolean().meta({ description: 'Whether the output converts back to the input.' }),
-  }),
-  [endpoints.convertStatus]: z.strictObject({ status: z.enum(['waiting', 'pending', 'successful', 'failed']) }),
-  [endpoints.formatGet]: format,
+interface Operation {
+  readonly summary: string;
+  /** What the field `data` holds. */
+  readonly data: z.ZodType;
+  /** The output of the task when it succeeds; `download/url/get` answers bytes. */
+  readonly output?: z.ZodType;
+}
+
+export const operations: Readonly<Record<Endpoint, Operation>> = {
+  [endpoints.uploadFile]: {
+    summary: 'Upload a file; begins a job. The engines read files of 256 MiB at most',
+    data: requestSchemas.uploadFile,
+    output: z.strictObject(file),
+  },
+  [endpoints.convertFile]: {
+    summary: 'Convert an uploaded file',
+    data: requestSchemas.convertFile,
+    output: z.strictObject({
+      connector: z.uuid(),
+      status: z.literal('successful'),
+      duration: z.int().min(0).meta({ description: 'Seconds.' }),
+    }),
+  },
+  [endpoints.taskResponse]: {
+    summary: 'The latest response of any task',
+    data: requestSchemas.taskResponse,
+    output: z
+      .strictObject({
+        entity: entity.optional(),
+        payload: payload.optional(),
+        result: resultOf(z.record(z.string(), z.unknown())).nullable().optional(),
+      })
+      .meta({ description: 'Entity, payload and result of the monitored task, as parameters.include selects.' }),
+  },
+  [endpoints.downloadUrl]: {
+    summary: 'A link to the output of a conversion',
+    data: requestSchemas.dependentTask,
+    output: z.strictObject({ ...file, url: z.url() }),
+  },
+  [endpoints.downloadUrlGet]: { summary: 'The bytes of a converted file', data: requestSchemas.dependentTask },
+  [endpoints.convertFormats]: {
+    summary: 'The formats that convert',
+    data: requestSchemas.convertFormats,
+    output: z.strictObject({ formats: z.array(format) }),
+  },
+  [endpoints.convertGraph]: {
+    summary: 'Whether a pair converts',
+    data: requestSchemas.convertGraph,
+    output: z.strictObject({
+      is_match: z.boolean().meta({ description: 'Whether the input converts to the output.' }),
+      is_reversable: z.boolean().meta({ description: 'Whether the output converts back to the input.' }),
+    }),
+  },
+  [endpoints.convertStatus]: {
+    summary: 'How far a conversion is',
+    data: requestSchemas.dependentTask,
+    output: z.strictObject({ status: z.enum(['waiting', 'pending', 'successful', 'failed']) }),
+  },
+  [endpoints.formatGet]: { summary: 'What is known of a format', data: requestSchemas.formatGet, output: format },
 };

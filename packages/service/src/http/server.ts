@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import path from 'node:path';
-import formbody from '@fastify/formbody';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
 import type { Accounts } from '../accounts/accounts';
@@ -14,11 +13,11 @@ import type { ServiceLimits } from '../shared/limits';
 import type { ServiceMetrics } from '../shared/service-metrics';
 import { TaskError } from '../shared/task-error';
 import { statusOf } from '../tasks/answer';
-import { fieldProblem, tooManyFields, tooMuchData, unreadableForm } from '../tasks/request-problems';
+import { fieldProblem, tooManyFields, tooMuchData, unreadableForm } from '../tasks/request-data';
 import { Admission } from './admission';
 import type { ServiceContext } from './endpoints/endpoint';
-import { MultipartForm, readMultipartForm } from './form';
-import { sendJson, sendRefusal } from './reply';
+import { type FormField, readMultipartForm, readUrlencodedForm, registerUploadForms } from './form';
+import { sendJson, sendRefusal } from './task-request';
 import { addTaskRoutes, addUploadRoute } from './task-routes';
 import {
   describeSlowBody,
@@ -27,7 +26,6 @@ import {
   refuseConnection,
   watchBody,
 } from './unreadable-request';
-import { registerUploadForms } from './upload-route';
 
 /** The build makes it of `openapi.ts`; `src` and `dist` lie equally deep, so that this path is right from both. */
 const descriptionFile = path.resolve(__dirname, '../../dist/openapi.json');
@@ -48,9 +46,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const admission = new Admission(accounts);
   const paths = pathsOf(versions);
   const { limits } = context;
-  const { maxDataBytes } = limits;
   const server = fastify({
-    bodyLimit: maxDataBytes,
+    bodyLimit: limits.maxDataBytes,
     logger: false,
     // The body has a limit of its own: see watchBody.
     requestTimeout: 0,
@@ -99,7 +96,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     });
     return sendRefusal(reply, new TaskError('INTERNAL_SERVER_ERROR'), context);
   });
-  await addFormParsers(server, maxDataBytes);
+  addFormParsers(server);
   // The only answer that needs no token.
   server.get('/openapi.json', { config: { open: true } }, async (_request, reply) =>
     sendJson(reply, 200, await readFile(descriptionFile, 'utf8')),
@@ -151,23 +148,22 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   }
 }
 
-async function addFormParsers(server: FastifyInstance, maxDataBytes: number): Promise<void> {
+/** Each makes fields of a form; its size is limited as that of every body. */
+function addFormParsers(server: FastifyInstance): void {
   server.removeAllContentTypeParsers();
-  await server.register(formbody, { bodyLimit: maxDataBytes });
-  server.addContentTypeParser(
-    'multipart/form-data',
-    { parseAs: 'buffer', bodyLimit: maxDataBytes },
-    (request, body: Buffer, done) => {
-      let form: MultipartForm;
-      try {
-        form = new MultipartForm(readMultipartForm(body, request.headers['content-type'] ?? ''));
-      } catch (error) {
-        done(error instanceof TaskError ? error : unreadableForm(messageOf(error)));
-        return;
-      }
-      done(null, form);
-    },
-  );
+  server.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
+    done(null, readUrlencodedForm(String(body)));
+  });
+  server.addContentTypeParser('multipart/form-data', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    let fields: FormField[];
+    try {
+      fields = readMultipartForm(body, request.headers['content-type'] ?? '');
+    } catch (error) {
+      done(error instanceof TaskError ? error : unreadableForm(messageOf(error)));
+      return;
+    }
+    done(null, fields);
+  });
   // Any other kind of body has no field named data, and the endpoint says so in the document's words.
   server.addContentTypeParser('*', (_request, payload, done) => {
     payload.resume();

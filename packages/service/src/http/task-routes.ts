@@ -2,20 +2,15 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { endpoints } from 'temporal-file-conversion/contract';
 import type { z } from 'zod';
 import { inVersion, pathsOfEndpoint } from '../shared/api-version';
-import { resultJson } from '../tasks/answer';
-import { EphemeralTask } from '../tasks/ephemeral-tasks';
-import { type AnyTaskData, requestSchemas } from '../tasks/request-data';
+import type { AnyTaskData } from '../tasks/request-data';
 import type { Admission, AskedEndpoint } from './admission';
 import { convertFile } from './endpoints/convert-file';
-import { downloadUrl, findDownload } from './endpoints/download-url';
-import type { JsonEndpoint, ServiceContext, TaskRequest } from './endpoints/endpoint';
-import { convertFormats, convertGraph, formatGet } from './endpoints/formats';
-import { convertStatus, taskResponse } from './endpoints/monitoring';
+import { downloadUrl, downloadUrlGet } from './endpoints/download-url';
+import type { ServiceContext, TaskEndpoint } from './endpoints/endpoint';
+import { convertFormats, convertGraph, convertStatus, formatGet, taskResponse } from './endpoints/lookups';
 import { keepUpload } from './endpoints/upload-file';
-import { dataFieldOf } from './form';
-import { keepEphemeral, sendTask } from './reply';
-import { readTaskRequest, runTask } from './task-request';
-import { receiveUpload } from './upload-route';
+import { dataFieldOf, receiveUpload } from './form';
+import { readTaskRequest, runTask, sendTask } from './task-request';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -42,44 +37,19 @@ export function addTaskRoutes(server: FastifyInstance, { version, latest, admiss
   serve(convertFormats);
   serve(formatGet);
   serve(convertGraph);
-  serveDownload();
+  serve(downloadUrlGet);
 
-  function serve<Schema extends z.ZodType<AnyTaskData>>(served: JsonEndpoint<Schema>): void {
-    const { path, rateClass, schema } = served;
+  function serve<Schema extends z.ZodType<AnyTaskData>>({ path, rateClass, schema, run }: TaskEndpoint<Schema>): void {
+    const { limits } = context;
     const endpoint = inVersion(path, version);
     for (const url of pathsOfEndpoint(path, { version, latest })) {
       server.post(url, { config: { asked: { endpoint, rateClass } } }, async (request, reply) => {
-        const asked = readTask(request, { endpoint, schema });
-        const task = await runTask(asked, () => served.run(asked, context));
-        return sendTask(reply, task, asked, context);
+        const caller = { app: admission.appOf(request), endpoint, origin: originOf(request) };
+        const asked = readTaskRequest(dataFieldOf(request, limits), { ...caller, schema, limits });
+        const answer = await runTask(asked, () => run(asked, context));
+        return sendTask(reply, answer, asked, context);
       });
     }
-  }
-
-  function serveDownload(): void {
-    const endpoint = inVersion(endpoints.downloadUrlGet, version);
-    const schema = requestSchemas.dependentTask;
-    for (const url of pathsOfEndpoint(endpoints.downloadUrlGet, { version, latest })) {
-      server.post(url, { config: { asked: { endpoint, rateClass: 'download' } } }, async (request, reply) => {
-        const asked = readTask(request, { endpoint, schema });
-        const { bytes, headers } = await runTask(asked, () => findDownload(asked, context));
-        // The bytes are the answer; the task itself goes to its callback alone.
-        keepEphemeral(new EphemeralTask(endpoint, asked.payload, resultJson({})), asked, {
-          stores: context,
-          errorCode: null,
-        });
-        return reply.headers(headers).send(bytes);
-      });
-    }
-  }
-
-  function readTask<Schema extends z.ZodType<AnyTaskData>>(
-    request: FastifyRequest,
-    { endpoint, schema }: { endpoint: string; schema: Schema },
-  ): TaskRequest<z.output<Schema>> {
-    const { limits } = context;
-    const app = admission.appOf(request);
-    return readTaskRequest(dataFieldOf(request, limits), { app, endpoint, origin: originOf(request), schema, limits });
   }
 }
 

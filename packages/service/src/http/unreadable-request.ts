@@ -10,15 +10,13 @@ import { errorJson, statusOf } from '../tasks/answer';
 /** Time to send the answer before the connection is cut, whatever still arrives. */
 const answerGraceMs = 500;
 
-interface Refusal {
-  readonly error: TaskError;
-  readonly headers: Readonly<Record<string, string | number>>;
-}
-
 const answered = new WeakSet<Duplex>();
 
 /** Answers on the bare connection and closes it. */
-export function refuseConnection(socket: Duplex, { error, headers }: Refusal): void {
+export function refuseConnection(
+  socket: Duplex,
+  { error, headers }: { error: TaskError; headers: Readonly<Record<string, string | number>> },
+): void {
   if (!socket.writable || answered.has(socket)) return;
   answered.add(socket);
   const status = statusOf(error.code);
@@ -44,18 +42,12 @@ export function pathOfUnknownMethod(error: Error & { rawPacket?: unknown }): str
 /** Why Node could not read it. */
 export function describeUnreadable(error: Error, headersTimeoutMs: number): TaskError {
   const { code = '', message = '' } = inspectError(error);
-  return new TaskError('INVALID_FIELD', { message: reasonOf(code, message, headersTimeoutMs) });
-}
-
-function reasonOf(code: string, message: string, headersTimeoutMs: number): string {
-  switch (code) {
-    case 'HPE_HEADER_OVERFLOW':
-      return 'The headers of the request are larger than 16 KiB.';
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return `The headers of the request came too slowly: they must be complete after ${headersTimeoutMs / 1000} s.`;
-    default:
-      return `The request could not be read: ${message.replace(/^Parse Error: /, '') || code}.`;
-  }
+  const reasons: Readonly<Record<string, string>> = {
+    HPE_HEADER_OVERFLOW: 'The headers of the request are larger than 16 KiB.',
+    ERR_HTTP_REQUEST_TIMEOUT: `The headers of the request came too slowly: they must be complete after ${headersTimeoutMs / 1000} s.`,
+  };
+  const other = `The request could not be read: ${message.replace(/^Parse Error: /, '') || code}.`;
+  return new TaskError('INVALID_FIELD', { message: reasons[code] ?? other });
 }
 
 /** Far below what any real connection manages, far above what an attacker who only holds connections open would send. */

@@ -1,25 +1,56 @@
+import { readFile } from 'node:fs/promises';
 import { parse, TomlError } from 'smol-toml';
 import type { z } from 'zod';
+import { inspectError, messageOf } from './caught';
 
-/** The values of a TOML file, or its first problem, in one line: the file, the place or the key, and what is wrong. */
+/** An accounts file or a faults file that cannot be used, or not so; the message is one line that names it and the key. */
+export class SettingsFileError extends Error {
+  override readonly name = 'SettingsFileError';
+  readonly code = 'SETTINGS_FILE_INVALID';
+}
+
+/** The text of a file; none of one that is not there, unless it is `required`. @throws SettingsFileError */
+export async function readSettingsFile(
+  file: string,
+  { kind, required }: { kind: 'accounts' | 'faults'; required: boolean },
+): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const isMissing = inspectError(error).code === 'ENOENT';
+    if (isMissing && !required) return '';
+    const reason = isMissing ? `there is no such ${kind} file` : `the ${kind} file cannot be read: ${messageOf(error)}`;
+    throw new SettingsFileError(`${file}: ${reason}`, { cause: error });
+  }
+}
+
+/** The values of a TOML file. @throws SettingsFileError with its first problem: the file, the place or the key, and what is wrong. */
 export function checkToml<Schema extends z.ZodType>(
   text: string,
   { file, schema }: { file: string; schema: Schema },
-): { values: z.output<Schema> } | { problem: string } {
+): z.output<Schema> {
   let table: unknown;
   try {
     table = parse(text);
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
     const reason = error.message.split('\n')[0]?.replace('Invalid TOML document: ', '') ?? 'unreadable';
-    return { problem: `${file}:${error.line}:${error.column}: not valid TOML: ${reason}` };
+    throw new SettingsFileError(`${file}:${error.line}:${error.column}: not valid TOML: ${reason}`);
   }
-  const parsed = schema.safeParse(table);
-  return parsed.success ? { values: parsed.data } : { problem: `${file}: ${describeIssue(parsed.error.issues)}` };
+  return checkSettings(table, { origin: file, schema });
+}
+
+export function checkSettings<Schema extends z.ZodType>(
+  values: unknown,
+  { origin, schema }: { origin: string; schema: Schema },
+): z.output<Schema> {
+  const parsed = schema.safeParse(values);
+  if (parsed.success) return parsed.data;
+  throw new SettingsFileError(`${origin}: ${describeIssue(parsed.error.issues)}`);
 }
 
 /** `apps.billing.vcredits: must be 0 or more`. */
-export function describeIssue(issues: readonly z.core.$ZodIssue[]): string {
+function describeIssue(issues: readonly z.core.$ZodIssue[]): string {
   const issue = issues[0] && deepest(issues[0]);
   if (!issue) return 'unusable';
   const path = issue.path.map(String);

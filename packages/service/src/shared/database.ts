@@ -82,6 +82,18 @@ export function openDatabase(file: string): ServiceDatabase {
   }
 }
 
+/** The column of a key: `error_code` of `errorCode`. */
+export function columnOf(key: string): string {
+  return key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** What a SELECT lists so that its rows have the keys of this schema. */
+export function columnsOf({ shape }: z.ZodObject): string {
+  return Object.keys(shape)
+    .map((key) => `${columnOf(key)} AS ${key}`)
+    .join(', ');
+}
+
 /** SQLite's messages do not name the file. */
 function unusable(file: string, error: unknown): Error {
   const reason = messageOf(error);

@@ -2,19 +2,12 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { KnownErrorCode } from 'temporal-file-conversion/contract';
 
 /** What the service reports. */
-export interface ServiceMetrics {
-  /** Called at every scrape. */
-  watch(state: { waiting: () => number; converting: () => number; storedBytes: () => number }): void;
-  /** `endpoint`: `v1/convert/file`; undefined: a path that is no endpoint. */
-  answered(answer: { endpoint: string | undefined; status: number; seconds: number }): void;
-  converted(conversion: { code: KnownErrorCode | undefined; seconds: number }): void;
-  calledBack(outcome: 'delivered' | 'retried' | 'failed'): void;
-}
+export type ServiceMetrics = ReturnType<typeof createServiceMetrics>;
 
 const codeOfSuccess = 'none';
 
 /** Metrics of a service in `registry`. No label holds an app, a file or anything that a caller may choose. */
-export function createServiceMetrics(registry: Registry): ServiceMetrics {
+export function createServiceMetrics(registry: Registry) {
   const registers = [registry];
   const requests = new Counter({
     name: 'fileconv_service_requests_total',
@@ -60,19 +53,22 @@ export function createServiceMetrics(registry: Registry): ServiceMetrics {
       },
     });
   return {
-    watch({ waiting, converting, storedBytes }) {
+    /** They are read at every scrape. */
+    watch({ waiting, converting, storedBytes }: Record<'waiting' | 'converting' | 'storedBytes', () => number>): void {
       gauge('fileconv_service_conversions_waiting', 'Conversions that wait for an engine.', waiting);
       gauge('fileconv_service_conversions_running', 'Conversions that an engine works on.', converting);
       gauge('fileconv_service_stored_bytes', 'Bytes of all stored files.', storedBytes);
     },
-    answered({ endpoint = 'other', status, seconds }) {
+    /** `endpoint`: `v1/convert/file`; undefined: a path that is no endpoint. */
+    answered(answer: { endpoint: string | undefined; status: number; seconds: number }): void {
+      const { endpoint = 'other', status, seconds } = answer;
       requests.inc({ endpoint, status: String(status) });
       requestSeconds.observe({ endpoint }, seconds);
     },
-    converted({ code, seconds }) {
+    converted({ code, seconds }: { code: KnownErrorCode | undefined; seconds: number }): void {
       conversions.inc({ code: code ?? codeOfSuccess });
       conversionSeconds.observe(seconds);
     },
-    calledBack: (outcome) => callbacks.inc({ outcome }),
+    calledBack: (outcome: 'delivered' | 'retried' | 'failed'): void => callbacks.inc({ outcome }),
   };
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ServiceDatabase } from '../shared/database';
+import { columnsOf, type ServiceDatabase } from '../shared/database';
 
 const pendingSchema = z.object({
   task: z.string(),
@@ -24,13 +24,6 @@ const deliverySchema = z.object({
 
 export type CallbackDelivery = z.infer<typeof deliverySchema>;
 
-interface CallbackEnding {
-  state: 'delivered' | 'failed';
-  attempts: number;
-  problem: string | null;
-  now: number;
-}
-
 /**
  * The callbacks of completed tasks and the state of their delivery. A callback is added in the transaction that completes its task, so
  * that no crash can come between the two; what is pending after a crash is delivered by the next process.
@@ -45,7 +38,7 @@ export class CallbackStore {
         `INSERT INTO callbacks (task, app, url, host, state, completed_at, next_attempt_at) VALUES (?, ?, ?, ?, 'pending', ?, ?)`,
       ),
       due: db.prepare(
-        `SELECT task, app, url, host, attempts, completed_at AS completedAt FROM callbacks
+        `SELECT ${columnsOf(pendingSchema)} FROM callbacks
          WHERE state = 'pending' AND next_attempt_at <= ?1
            AND task NOT IN (SELECT value FROM json_each(?2)) AND host NOT IN (SELECT value FROM json_each(?3))
          ORDER BY next_attempt_at, rowid LIMIT 1`,
@@ -53,14 +46,10 @@ export class CallbackStore {
       next: db.prepare(
         `SELECT min(next_attempt_at) AS at FROM callbacks WHERE state = 'pending' AND next_attempt_at > ?`,
       ),
-      retry: db.prepare('UPDATE callbacks SET attempts = ?, problem = ?, next_attempt_at = ? WHERE task = ?'),
-      end: db.prepare(
-        'UPDATE callbacks SET state = ?, attempts = ?, problem = ?, ended_at = ?, next_attempt_at = NULL WHERE task = ?',
+      record: db.prepare(
+        'UPDATE callbacks SET state = ?, attempts = ?, next_attempt_at = ?, ended_at = ?, problem = ? WHERE task = ?',
       ),
-      find: db.prepare(
-        `SELECT state, attempts, next_attempt_at AS nextAttemptAt, ended_at AS endedAt, problem
-         FROM callbacks WHERE task = ?`,
-      ),
+      find: db.prepare(`SELECT ${columnsOf(deliverySchema)} FROM callbacks WHERE task = ?`),
     };
   }
 
@@ -87,12 +76,9 @@ export class CallbackStore {
     return z.object({ at: z.number().nullable() }).parse(this.#statements.next.get(now)).at ?? undefined;
   }
 
-  retry(task: string, { attempts, problem, at }: { attempts: number; problem: string; at: number }): void {
-    this.#statements.retry.run(attempts, problem, at, task);
-  }
-
-  end(task: string, { state, attempts, problem, now }: CallbackEnding): void {
-    this.#statements.end.run(state, attempts, problem, now, task);
+  /** What an attempt has made of it. */
+  record(task: string, { state, attempts, nextAttemptAt, endedAt, problem }: CallbackDelivery): void {
+    this.#statements.record.run(state, attempts, nextAttemptAt, endedAt, problem, task);
   }
 
   find(task: string): CallbackDelivery | undefined {

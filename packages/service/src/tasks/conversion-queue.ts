@@ -1,9 +1,10 @@
-import type { KnownErrorCode } from 'temporal-file-conversion/contract';
+import { EventEmitter } from 'node:events';
+import { endpoints, type KnownErrorCode } from 'temporal-file-conversion/contract';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
 import type { ConversionPool, PoolOutcome } from '../engines/conversion-pool';
-import { chooseOutput, findInput, type FormatCatalog, formatName, requireRoute } from '../engines/formats';
+import { type FormatCatalog, formatName, requireFormat, requireRoute } from '../engines/formats';
 import { baseName } from '../files/file-name';
-import { describeFileState, type FileStore } from '../files/file-store';
+import { type FileStore, missingFile } from '../files/file-store';
 import { messageOf } from '../shared/caught';
 import type { ServiceMetrics } from '../shared/service-metrics';
 import { TaskError } from '../shared/task-error';
@@ -42,7 +43,8 @@ export class ConversionQueue {
   readonly #options: QueueOptions;
   readonly #waiting: string[] = [];
   readonly #converting = new Map<string, Promise<void>>();
-  readonly #listeners = new Map<string, (() => void)[]>();
+  /** Emits the id of a task when it is completed. */
+  readonly #ended = new EventEmitter().setMaxListeners(0);
   #stopped = false;
 
   constructor(options: QueueOptions) {
@@ -76,9 +78,7 @@ export class ConversionQueue {
   /** Resolves when the task is completed, or when the queue stops before that; the database says which. */
   async finished(id: string): Promise<void> {
     if (this.#stopped) return;
-    await new Promise<void>((resolve) => {
-      this.#listeners.set(id, [...(this.#listeners.get(id) ?? []), resolve]);
-    });
+    await new Promise<void>((resolve) => this.#ended.once(id, resolve));
   }
 
   /** Starts no more work and ends the running conversions; they stay unfinished in the database. */
@@ -87,7 +87,7 @@ export class ConversionQueue {
     this.#waiting.length = 0;
     await this.#options.pool.close();
     await Promise.allSettled(this.#converting.values());
-    for (const id of [...this.#listeners.keys()]) this.#notify(id);
+    for (const id of this.#ended.eventNames()) this.#ended.emit(id);
   }
 
   #startNext(): void {
@@ -112,7 +112,7 @@ export class ConversionQueue {
       setTimeout(() => this.enqueue(id), retryDelayMs).unref();
       return;
     }
-    this.#notify(id);
+    this.#ended.emit(id);
   }
 
   #tryToUndoAttempt(id: string): void {
@@ -170,10 +170,10 @@ export class ConversionQueue {
     const source = task.connector === null ? undefined : store.findOfApp(task.connector, task.app);
     const inputPath = source && files.pathOf(source);
     if (!inputPath || !(await files.exists(inputPath))) {
-      throw new TaskError('FILE_NOT_EXISTS', { subject: source ? describeFileState(source) : 'uploaded' });
+      throw missingFile(source ?? { endpoint: endpoints.uploadFile });
     }
-    const input = findInput(catalog, task.inputFormat ?? '');
-    const output = chooseOutput(catalog, task.outputFormat ?? '');
+    const input = requireFormat(catalog, task.inputFormat ?? '', 'input');
+    const output = requireFormat(catalog, task.outputFormat ?? '', 'output');
     return pool.convert({
       route: requireRoute(catalog, input, output),
       inputPath,
@@ -207,11 +207,5 @@ export class ConversionQueue {
     const result = resultJson({ output, error: { code, message: ending.message } });
     this.#options.store.complete({ id, result, errorCode: code, fileSize: null, expiresAt: null, completedAt });
     this.#options.metrics?.converted({ code, seconds });
-  }
-
-  #notify(id: string): void {
-    const listeners = this.#listeners.get(id) ?? [];
-    this.#listeners.delete(id);
-    for (const listener of listeners) listener();
   }
 }

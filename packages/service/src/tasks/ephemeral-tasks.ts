@@ -47,18 +47,11 @@ export class EphemeralTasks {
     const found = this.#tasks.get(id);
     if (found?.app !== app) return undefined;
     const { task, errorCode } = found;
-    const empty = { connector: null, inputFormat: null, outputFormat: null, fileName: null, fileSize: null };
+    const { endpoint, status, payload, result, createdAt, startedAt, completedAt } = task;
+    const files = { connector: null, inputFormat: null, outputFormat: null, fileName: null, fileSize: null };
     const rest = { fileSha256: null, expiresAt: null, vcredits: null, reserved: null, callback: null, attempts: 0 };
-    const times = { createdAt: task.createdAt, startedAt: task.createdAt, completedAt: task.createdAt };
-    return {
-      ...empty,
-      ...rest,
-      ...times,
-      ...{ id, app, errorCode, endpoint: task.endpoint },
-      status: task.status,
-      payload: task.payload,
-      result: task.result,
-    };
+    const own = { id, app, endpoint, payload, result, errorCode, createdAt, startedAt, completedAt };
+    return { ...own, status, ...files, ...rest };
   }
 }
 

@@ -1,8 +1,7 @@
-import { type IncludeItem, includeItems } from 'temporal-file-conversion/contract';
+import { type IncludeItem, includeItems, type KnownErrorCode } from 'temporal-file-conversion/contract';
 import { z } from 'zod';
 import type { ServiceLimits } from '../shared/limits';
 import { TaskError } from '../shared/task-error';
-import { dataProblem, fieldProblem } from './request-problems';
 
 /** The one place that checks what the form field `data` carries ("Data keys"). */
 
@@ -116,4 +115,96 @@ function parseJson(text: string): unknown {
   } catch {
     throw fieldProblem('unknown', 'data', text === '' ? 'it is empty' : 'it is not JSON');
   }
+}
+
+/**
+ * Which code of the document says what is wrong with a request. The document names the codes and leaves open which mistake
+ * gets which; this table decides it, for every endpoint alike:
+ *
+ * | Mistake | Examples |
+ * |---|---|
+ * | missing | no field `data`; no `app`; no `connector` where a task depends on one; no `parameters.output` |
+ * | unknown | a field beside `data` (and `file`); a data key or parameter that the endpoint does not take, so also a `connector` sent to `upload/file`. A field that cannot be read: `data` that is no JSON, a form that is cut off |
+ * | wrongType | `data` that is JSON but no object, sent twice, or sent as a file; `file` sent as text; a number where a string belongs, in a list too; `null` |
+ * | wrongValue | `app` or `connector` that is no UUID; `mode: "later"`; `include: ["everything"]`; an empty format name |
+ *
+ * Fields are looked at first, then data keys and parameters in the order of the schema, unknown ones last. After that come
+ * the app (INVALID_CREDENTIAL), the callback, and what the endpoint itself asks for.
+ */
+const codes = {
+  missing: {
+    field: 'MISSING_REQUIRED_FIELD',
+    dataKey: 'MISSING_REQUIRED_DATA_KEY',
+    parameter: 'MISSING_REQUIRED_PARAMETER',
+  },
+  unknown: { field: 'INVALID_FIELD', dataKey: 'INVALID_DATA_KEY', parameter: 'INVALID_PARAMETER' },
+  wrongType: { field: 'WRONG_TYPE_FIELD', dataKey: 'WRONG_TYPE_DATA_KEY', parameter: 'WRONG_TYPE_PARAMETER' },
+  wrongValue: { field: 'INVALID_FIELD', dataKey: 'WRONG_VALUE_DATA_KEY', parameter: 'WRONG_VALUE_PARAMETER' },
+} as const satisfies Record<string, Record<Place, KnownErrorCode>>;
+
+type Mistake = keyof typeof codes;
+type Place = 'field' | 'dataKey' | 'parameter';
+
+/** A problem with the form field of this name; `reason` says what, if the name alone does not. */
+export function fieldProblem(mistake: Mistake, name: string, reason?: string): TaskError {
+  return problem(mistake, 'field', name, reason);
+}
+
+/** The form that holds the field `data` cannot be read. */
+export function unreadableForm(reason: string): TaskError {
+  return fieldProblem('unknown', 'data', `the form could not be read, ${reason}`);
+}
+
+/** The field, or the form that holds it. */
+export function tooMuchData(maxDataBytes: number): TaskError {
+  return fieldProblem('unknown', 'data', `it is larger than ${showBytes(maxDataBytes)}`);
+}
+
+export function tooManyFields(maxFormFields: number): TaskError {
+  return new TaskError('INVALID_FIELD', { message: `The form has more than ${maxFormFields} fields.` });
+}
+
+function showBytes(bytes: number): string {
+  const MiB = 1024 * 1024;
+  if (bytes % MiB === 0) return `${bytes / MiB} MiB`;
+  return bytes % 1024 === 0 ? `${bytes / 1024} KiB` : `${bytes} bytes`;
+}
+
+/** The document's error for the first issue that a schema has found in the field `data`. */
+function dataProblem(issues: readonly z.core.$ZodIssue[], data: unknown): TaskError {
+  const [issue] = issues;
+  if (!issue) return fieldProblem('unknown', 'data', 'it could not be read');
+  if (issue.code === 'unrecognized_keys') {
+    return problem('unknown', issue.path.length === 0 ? 'dataKey' : 'parameter', issue.keys[0] ?? '');
+  }
+  const [key, parameter] = issue.path.map(String);
+  if (key === undefined) return fieldProblem('wrongType', 'data');
+  const isParameter = key === 'parameters' && parameter !== undefined;
+  const holder = isParameter ? valueAt(data, key) : data;
+  const name = isParameter ? parameter : key;
+  const mistake = valueAt(holder, name) === undefined ? 'missing' : mistakeOf(issue, data);
+  return problem(mistake, isParameter ? 'parameter' : 'dataKey', name);
+}
+
+function mistakeOf({ code, path }: z.core.$ZodIssue, data: unknown): Mistake {
+  if (code === 'invalid_type') return 'wrongType';
+  // A value that is none of those allowed: all of those are text.
+  const value = path.reduce<unknown>((holder, key) => valueAt(holder, String(key)), data);
+  return code === 'invalid_value' && typeof value !== 'string' ? 'wrongType' : 'wrongValue';
+}
+
+function problem(mistake: Mistake, place: Place, name: string, reason?: string): TaskError {
+  return new TaskError(codes[mistake][place], { subject: printable(name), reason });
+}
+
+function valueAt(value: unknown, key: string): unknown {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
+  return Object.entries(value).find(([name]) => name === key)?.[1];
+}
+
+/** A name from outside, fit for a message: short, on one line and never empty. */
+function printable(name: string): string {
+  const shown = name.replace(/\p{C}/gu, '?');
+  if (shown === '') return '(without a name)';
+  return shown.length > 100 ? `${shown.slice(0, 97)}...` : shown;
 }

@@ -1,11 +1,11 @@
 import { taskStatuses } from 'temporal-file-conversion/contract';
 import { z } from 'zod';
 import { Ledger } from '../accounts/vcredits';
-import type { ServiceDatabase } from '../shared/database';
+import { columnOf, columnsOf, type ServiceDatabase } from '../shared/database';
 import { CallbackStore } from './callback-store';
 
 /** A stored task; times are milliseconds since 1970. */
-const taskSchema = z.object({
+export const taskSchema = z.object({
   id: z.string(),
   app: z.string(),
   endpoint: z.string(),
@@ -29,26 +29,18 @@ const taskSchema = z.object({
   completedAt: z.number().nullable(),
 });
 
-const countSchema = z.object({ count: z.number() });
-
 export type Task = z.infer<typeof taskSchema>;
 
 /** What a caller gives; the rest of a new task is empty. */
 export type NewTask = Pick<Task, 'id' | 'app' | 'endpoint' | 'status' | 'payload' | 'createdAt'> & Partial<Task>;
 
-interface TaskCompletion {
-  id: string;
+type TaskCompletion = Pick<Task, 'id' | 'errorCode' | 'fileSize' | 'expiresAt'> & {
   result: string;
-  errorCode: string | null;
-  fileSize: number | null;
-  expiresAt: number | null;
   completedAt: number;
-}
+};
 
-const columns = `id, app, endpoint, status, payload, result, error_code AS errorCode, connector,
-  input_format AS inputFormat, output_format AS outputFormat, file_name AS fileName, file_size AS fileSize,
-  file_sha256 AS fileSha256, expires_at AS expiresAt, vcredits, reserved, callback, attempts,
-  created_at AS createdAt, started_at AS startedAt, completed_at AS completedAt`;
+const keys = taskSchema.keyof().options;
+const columns = columnsOf(taskSchema);
 
 /** Clients poll the same few tasks over and over, and reading one from the database costs as much as answering. */
 const maxRememberedTasks = 1_000;
@@ -73,9 +65,7 @@ export class TaskStore {
     this.callbacks = new CallbackStore(db);
     this.#statements = {
       insert: db.prepare(
-        `INSERT INTO tasks (id, app, endpoint, status, payload, result, error_code, connector, input_format, output_format,
-           file_name, file_size, file_sha256, expires_at, reserved, callback, created_at, started_at, completed_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        `INSERT INTO tasks (${keys.map(columnOf).join(', ')}) VALUES (${keys.map(() => '?').join(', ')})`,
       ),
       ofApp: db.prepare(`SELECT ${columns} FROM tasks WHERE id = ? AND app = ?`),
       unfinished: db.prepare(`SELECT id FROM tasks WHERE status <> 'completed' ORDER BY attempts, created_at, rowid`),
@@ -120,27 +110,8 @@ export class TaskStore {
   }
 
   #write(task: NewTask): void {
-    this.#statements.insert.run(
-      task.id,
-      task.app,
-      task.endpoint,
-      task.status,
-      task.payload,
-      task.result ?? null,
-      task.errorCode ?? null,
-      task.connector ?? null,
-      task.inputFormat ?? null,
-      task.outputFormat ?? null,
-      task.fileName ?? null,
-      task.fileSize ?? null,
-      task.fileSha256 ?? null,
-      task.expiresAt ?? null,
-      task.reserved ?? null,
-      task.callback ?? null,
-      task.createdAt,
-      task.startedAt ?? null,
-      task.completedAt ?? null,
-    );
+    const complete: NewTask = { attempts: 0, ...task };
+    this.#statements.insert.run(...keys.map((key) => complete[key] ?? null));
   }
 
   /** A task of this app; the tasks of other apps don't exist for it. */
@@ -216,7 +187,8 @@ export class TaskStore {
 
   /** Tasks of an app since a time, of one endpoint in any version. */
   countSince(app: string, since: number, taskPath: string): number {
-    return countSchema.parse(this.#statements.countSince.get(app, since, `%/${taskPath}`)).count;
+    const row = this.#statements.countSince.get(app, since, `%/${taskPath}`);
+    return z.object({ count: z.number() }).parse(row).count;
   }
 
   #transaction(work: () => void): void {

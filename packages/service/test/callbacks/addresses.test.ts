@@ -2,7 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { resolveCallbackHost } from '../../src/callbacks/callback-address';
+import { resolveCallbackHost } from '../../src/callbacks/send-callback';
 import { startTestService } from '../support';
 import { createCallbackApp, deliveryOf, endedDelivery, type Receiver, startReceiver } from './receiver';
 

@@ -27,10 +27,10 @@ const documents = {
 describe('the typst source of a document', () => {
   it.each(Object.entries(documents))('is what pandoc writes with its template: %s', async (_, markdown) => {
     const program = `
-      const { runPandoc } = require('./pandoc.js');
+      const { runPandoc } = require('./pandoc-engine.js');
       const { preparePdfDocument } = require('./pdf-document.js');
       const { writeTypst } = require('./pdf-engine.js');
-      const text = ({ output }) => Buffer.from(output).toString('utf8');
+      const text = ({ data }) => Buffer.from(data).toString('utf8');
       (async () => {
         const read = async (input) => {
           const json = text(await runPandoc({ from: 'markdown', to: 'json', input, inputName: 'a.md' }));

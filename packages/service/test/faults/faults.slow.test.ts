@@ -2,8 +2,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { newFolder, removeFolders, startFileconv } from '../../../cli/test/fileconv';
 import { openAdministration } from '../../src';
-import { FaultRules, type FaultsOptions, faultsSchema } from '../../src/faults/fault-rules';
-import { Faults } from '../../src/faults/faults';
+import { FaultRules, Faults, type FaultsOptions, faultsSchema } from '../../src/faults/faults';
 import { createApp, createDataDir, startTestService, type TestApp, TestClient, tinyPng } from '../support';
 
 /** Faults on purpose, by configuration alone, over real sockets. */

@@ -1,4 +1,4 @@
-import { AccountsFileError, formatTime, openAdministration } from 'temporal-file-conversion-service';
+import { formatTime, openAdministration, SettingsFileError } from 'temporal-file-conversion-service';
 import type { ServiceAdministration, TaskRow } from 'temporal-file-conversion-service';
 import type { CommandContext } from '../../command-context';
 import { CommandError, exitCodes } from '../../command-error';
@@ -16,7 +16,7 @@ async function administer<Result>(
     administration = await openAdministration({ dataDir, accountsFile });
     return await work(administration);
   } catch (error) {
-    if (error instanceof AccountsFileError) throw new CommandError('INPUT_UNUSABLE', [error.message], { cause: error });
+    if (error instanceof SettingsFileError) throw new CommandError('INPUT_UNUSABLE', [error.message], { cause: error });
     throw error;
   } finally {
     administration?.close();

@@ -1,46 +1,48 @@
-import { randomUUID } from 'node:crypto';
 import { endpoints } from 'temporal-file-conversion/contract';
 import type { Account } from '../../accounts/account';
 import { priceOf } from '../../accounts/vcredits';
-import { chooseInput, chooseOutput, formatName, requireRoute } from '../../engines/formats';
+import { chooseInput, formatName, requireFormat, requireRoute } from '../../engines/formats';
 import { withExtension } from '../../files/file-name';
-import { describeFileState } from '../../files/file-store';
+import { missingFile } from '../../files/file-store';
 import { isTaskOf, taskPathOf } from '../../shared/api-version';
 import { TaskError } from '../../shared/task-error';
 import type { AnsweredTask } from '../../tasks/answer';
 import { requestSchemas } from '../../tasks/request-data';
 import type { NewTask, Task, TaskStore } from '../../tasks/task-store';
-import { type JsonEndpoint, requireRegistered, requireSuccessful, requireTask, type ServiceContext } from './endpoint';
+import {
+  newTaskOf,
+  type TaskEndpoint,
+  requireRegistered,
+  requireSuccessful,
+  requireTask,
+  type ServiceContext,
+} from './endpoint';
 
 /** `v1/convert/file`: accepts a conversion and, in mode sync, waits for its end. */
-export const convertFile: JsonEndpoint<typeof requestSchemas.convertFile> = {
+export const convertFile: TaskEndpoint<typeof requestSchemas.convertFile> = {
   path: endpoints.convertFile,
   rateClass: 'submit',
   schema: requestSchemas.convertFile,
   async run(request, context) {
-    const { app, data, payload, endpoint } = request;
+    const { app, data } = request;
     const { store, files, queue, catalog } = context;
     const source = requireTask(data.connector, request, context);
     await requireSourceFile(source, files);
     requireRegistered(app, source);
-    const output = chooseOutput(catalog, data.parameters.output);
+    const output = requireFormat(catalog, data.parameters.output, 'output');
     const input = chooseInput(catalog, { named: data.parameters.input, fileName: source.fileName ?? '' });
     requireRoute(catalog, input, output);
     requireFreeConversion(app, store);
 
     const now = Date.now();
     const task: NewTask = {
-      id: randomUUID(),
-      app: app.appId,
-      endpoint,
+      ...newTaskOf(request),
       status: 'hold',
-      payload,
       connector: source.id,
       inputFormat: formatName(input),
       outputFormat: formatName(output),
       fileName: withExtension(source.fileName ?? '', output.extensions[0]),
       fileSha256: source.fileSha256,
-      callback: data.callback ?? null,
       createdAt: now,
     };
     store.admit(task, priceOf(app.prices, formatName(input), formatName(output)));
@@ -58,9 +60,7 @@ async function requireSourceFile(source: Task, files: ServiceContext['files']): 
   if (file === undefined || !isTaskOf(source, endpoints.uploadFile)) throw new TaskError('MISMATCH_DEPENDENT_TASK');
   requireSuccessful(source);
   const expired = source.expiresAt !== null && source.expiresAt <= Date.now();
-  if (expired || !(await files.exists(file))) {
-    throw new TaskError('FILE_NOT_EXISTS', { subject: describeFileState(source) });
-  }
+  if (expired || !(await files.exists(file))) throw missingFile(source);
 }
 
 /** The free app has a daily limit. */

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import type { ReadStream } from 'node:fs';
 import type { Endpoint } from 'temporal-file-conversion/contract';
 import type { z } from 'zod';
 import type { Account, RateClass } from '../../accounts/account';
@@ -9,6 +11,7 @@ import { TaskError } from '../../shared/task-error';
 import type { AnsweredTask } from '../../tasks/answer';
 import type { ConversionQueue } from '../../tasks/conversion-queue';
 import type { EphemeralTasks } from '../../tasks/ephemeral-tasks';
+import type { AnyTaskData } from '../../tasks/request-data';
 import type { Task, TaskStore } from '../../tasks/task-store';
 
 /** What every endpoint works with. */
@@ -36,13 +39,27 @@ export interface TaskRequest<Data> extends Caller {
   readonly payload: string;
 }
 
-/** An endpoint that answers with JSON: the rules for its data, and what it does. */
-export interface JsonEndpoint<Schema extends z.ZodType = z.ZodType> {
+/** Bytes, which are the answer in place of the task. */
+export interface Download {
+  readonly bytes: ReadStream;
+  readonly headers: Readonly<Record<string, string | number>>;
+}
+
+/** An endpoint without a file in its request: the rules for its data, and what it does. */
+export interface TaskEndpoint<Schema extends z.ZodType = z.ZodType> {
   /** In the document's own version. */
   readonly path: Endpoint;
   readonly rateClass: RateClass;
   readonly schema: Schema;
-  run(request: TaskRequest<z.output<Schema>>, context: ServiceContext): AnsweredTask | Promise<AnsweredTask>;
+  readonly run: (
+    request: TaskRequest<z.output<Schema>>,
+    context: ServiceContext,
+  ) => AnsweredTask | Promise<AnsweredTask | Download>;
+}
+
+/** What a new task takes from its request. */
+export function newTaskOf({ app, endpoint, payload, data }: TaskRequest<AnyTaskData>) {
+  return { id: randomUUID(), app: app.appId, endpoint, payload, callback: data.callback ?? null };
 }
 
 /** The task that the data key `connector` names. Tasks of other apps don't exist for the caller. */

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Account } from '../../accounts/account';
 import { extensionOf, sanitizeFileName } from '../../files/file-name';
 import type { ServiceLimits } from '../../shared/limits';
@@ -6,7 +5,7 @@ import { TaskError } from '../../shared/task-error';
 import { type AnsweredTask, formatTime, resultJson } from '../../tasks/answer';
 import type { AnyTaskData } from '../../tasks/request-data';
 import type { NewTask } from '../../tasks/task-store';
-import type { ServiceContext, TaskRequest } from './endpoint';
+import { newTaskOf, type ServiceContext, type TaskRequest } from './endpoint';
 
 export interface ReceivedFile {
   /** Path of the bytes, not yet under the id of a task. */
@@ -24,9 +23,10 @@ export interface ReceivedFile {
 
 /** `v1/upload/file`: keeps a received file as the first task of a job. Takes over the file only when it does not throw. */
 export async function keepUpload(
-  { app, endpoint, data, payload, file }: TaskRequest<AnyTaskData> & { file: ReceivedFile },
+  { file, ...request }: TaskRequest<AnyTaskData> & { file: ReceivedFile },
   { store, files, catalog, limits }: ServiceContext,
 ): Promise<AnsweredTask> {
+  const { app } = request;
   if (file.truncated) throw tooLarge(uploadLimitOf(app, limits), file.declaredBytes);
   if (file.size === 0) throw new TaskError('EMPTY_FILE');
   const name = sanitizeFileName(file.fileName);
@@ -35,23 +35,20 @@ export async function keepUpload(
   if (!isAllowed || !catalog.ofExtension(extension)) throw new TaskError('NOT_VALID_EXTENSION', { subject: extension });
   if (app.registeredHashes && !app.registeredHashes.has(file.sha256)) throw new TaskError('ONLY_DEVELOPMENT_REQUEST');
 
-  const id = randomUUID();
+  const base = newTaskOf(request);
+  const { id } = base;
   await files.keepUpload(file.part, id);
   const now = Date.now();
   const expiresAt = now + app.uploadLifetimeMs;
   const output = { connector: id, name, size: file.size, expires_at: formatTime(expiresAt) };
   const task: NewTask & { result: string } = {
-    id,
-    app: app.appId,
-    endpoint,
+    ...base,
     status: 'completed',
-    payload,
     result: resultJson({ output }),
     fileName: name,
     fileSize: file.size,
     fileSha256: file.sha256,
     expiresAt,
-    callback: data.callback ?? null,
     createdAt: file.receivedAt,
     startedAt: file.receivedAt,
     completedAt: now,

@@ -1,4 +1,4 @@
-import { planRetry } from '../../src/callbacks/callback-options';
+import { planRetry } from '../../src/callbacks/callback-queue';
 
 const schedule = { maxAttempts: 10, firstRetryMs: 1_000, maxRetryMs: 60_000, maxAgeMs: 600_000 };
 const failed = { attempts: 1, completedAt: 0, now: 0, retryAfterSeconds: undefined };

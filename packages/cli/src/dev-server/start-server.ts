@@ -19,8 +19,6 @@ export interface StartOptions {
   env: Environment;
   /** State is kept here over restarts. Default: in memory, gone when the server ends. */
   dbFilename?: string | undefined;
-  /** Default `127.0.0.1`. */
-  ip?: string | undefined;
   /** Default: a free one. */
   port?: number | undefined;
   /** `false`: no UI. Default: a free one. */
@@ -46,6 +44,7 @@ export interface StartOptions {
   ownProcessGroup?: boolean | undefined;
 }
 
+const ip = '127.0.0.1';
 const portAttempts = 3;
 const defaultStartTimeoutMs = 60_000;
 
@@ -88,9 +87,9 @@ async function refuseSecondServer(dbFilename: string): Promise<void> {
 }
 
 /** Asked beforehand: a program that listens but speaks no gRPC would keep the check of readiness waiting. */
-async function refuseTakenPorts({ ip = '127.0.0.1', port, uiPort }: StartOptions): Promise<void> {
+async function refuseTakenPorts({ port, uiPort }: StartOptions): Promise<void> {
   for (const wanted of [port, uiPort]) {
-    if (wanted === undefined || wanted === false || (await isPortFree(wanted, ip))) continue;
+    if (wanted === undefined || wanted === false || (await isPortFree(wanted))) continue;
     throw new TemporalServerError(
       'START_FAILED',
       `Port ${wanted} of ${ip}, which the Temporal server is to use, is taken. End the program that listens there, or choose another port.`,
@@ -100,15 +99,14 @@ async function refuseTakenPorts({ ip = '127.0.0.1', port, uiPort }: StartOptions
 
 async function startOnce(options: StartOptions): Promise<RunningTemporalServer> {
   options.signal?.throwIfAborted();
-  const ip = options.ip ?? '127.0.0.1';
-  const port = options.port ?? (await freePort(ip));
-  const uiPort = options.uiPort ?? (await freePort(ip));
+  const port = options.port ?? (await freePort());
+  const uiPort = options.uiPort ?? (await freePort());
   const dbFilename = options.dbFilename === undefined ? undefined : path.resolve(options.dbFilename);
   const address = `${ip}:${port}`;
   const uiUrl = uiPort === false ? undefined : `http://${ip}:${uiPort}`;
   const log = await openServerLog(options.logFile);
 
-  const child = spawn(options.cliPath, argumentsOf(options, { ip, port, uiPort, dbFilename }), {
+  const child = spawn(options.cliPath, argumentsOf(options, { port, uiPort, dbFilename }), {
     stdio: ['ignore', log.handle.fd, log.handle.fd],
     detached: options.ownProcessGroup ?? false,
     env: { ...goRuntime, ...options.env },
@@ -116,13 +114,11 @@ async function startOnce(options: StartOptions): Promise<RunningTemporalServer> 
   if (child.pid !== undefined && dbFilename !== undefined) {
     writeServerRecord(dbFilename, { pid: child.pid, address, ...(uiUrl && { uiUrl }) });
   }
-  let stopping = false;
-  const exited = whenExited(child, () => stopping).then((exit) => {
+  const exited = whenExited(child).then((exit) => {
     if (dbFilename !== undefined) removeServerRecord(dbFilename);
     return exit;
   });
   const stop = async () => {
-    stopping = true;
     if (child.pid !== undefined) {
       const stillRuns = () => child.exitCode === null && child.signalCode === null;
       await endProcess(child.pid, { graceMs: stopGraceMs, stillRuns });
@@ -154,9 +150,9 @@ const goRuntime = { GOGC: '300' };
 
 function argumentsOf(
   options: StartOptions,
-  chosen: { ip: string; port: number; uiPort: number | false; dbFilename: string | undefined },
+  chosen: { port: number; uiPort: number | false; dbFilename: string | undefined },
 ): string[] {
-  const args = ['server', 'start-dev', '--ip', chosen.ip, '--port', String(chosen.port)];
+  const args = ['server', 'start-dev', '--ip', ip, '--port', String(chosen.port)];
   args.push(...(chosen.uiPort === false ? ['--headless'] : ['--ui-port', String(chosen.uiPort)]));
   if (chosen.dbFilename !== undefined) {
     // As durable as the rollback journal that is the default, at twice the speed (start, signal and terminate of 400
@@ -208,20 +204,15 @@ async function untilStarted(
   const what = timeout.aborted
     ? `did not answer on ${server.address} in ${timeoutMs / 1000} s`
     : `started but is not usable: ${types.isNativeError(first.error) ? first.error.message : String(first.error)}`;
-  throw new TemporalServerError(
-    'START_FAILED',
-    [`The Temporal server (${options.cliPath}) ${what}:`, ...tail].join('\n'),
-    {
-      cause: first.error,
-    },
-  );
+  const problem = [`The Temporal server (${options.cliPath}) ${what}:`, ...tail].join('\n');
+  throw new TemporalServerError('START_FAILED', problem, { cause: first.error });
 }
 
-async function whenExited(child: ChildProcess, isExpected: () => boolean): Promise<ServerExit> {
+async function whenExited(child: ChildProcess): Promise<ServerExit> {
   return await new Promise((resolve) => {
     // 'error' comes alone when the binary cannot be started at all.
-    child.once('error', () => child.pid === undefined && resolve({ code: null, signal: null, expected: isExpected() }));
-    child.once('exit', (code, signal) => resolve({ code, signal, expected: isExpected() }));
+    child.once('error', () => child.pid === undefined && resolve({ code: null, signal: null }));
+    child.once('exit', (code, signal) => resolve({ code, signal }));
   });
 }
 

@@ -6,10 +6,11 @@ import { replaceFile } from 'temporal-file-conversion/internal/storage/replace-f
 import { z } from 'zod';
 import type { CommandContext } from './command-context';
 import { CommandError } from './command-error';
-import type { AppProfile, TokenSource } from './config/config';
+import { placeOf, type AppProfile } from './config/app-token';
 import { temporalTarget } from './config/temporal-connection';
+import { isLoopback, isLoopbackAddress } from './config/value-types';
 import { configuredServiceUrl } from './service/embedded-service';
-import { isLoopback, isLoopbackAddress, type StackRecord } from './stack/stack-record';
+import type { StackRecord } from './stack/stack-record';
 
 const schema = z.array(z.object({ file: z.string(), origin: z.string(), what: z.string() }));
 
@@ -110,11 +111,12 @@ function serviceRecipient({ config }: Pick<CommandContext, 'config'>, url: strin
 }
 
 /** Undefined when the environment or the person's own configuration of Temporal says where it is. */
-function temporalRecipient({ config, env }: Pick<CommandContext, 'config' | 'env'>): Recipient | undefined {
-  const { values, origins } = config;
+function temporalRecipient(context: Pick<CommandContext, 'config' | 'env'>): Recipient | undefined {
+  const { origins } = context.config;
   const isOfProfile = origins['temporal.address'] === undefined;
-  if (isOfProfile && (origins['temporal.config_file'] === undefined || env['TEMPORAL_ADDRESS'])) return undefined;
-  const { address = '' } = temporalTarget(values.temporal, env).connection;
+  if (isOfProfile && (origins['temporal.config_file'] === undefined || context.env['TEMPORAL_ADDRESS']))
+    return undefined;
+  const { address = '' } = temporalTarget(context).connection;
   const url = `http://${address}`;
   return {
     key: isOfProfile ? 'temporal.config_file' : 'temporal.address',
@@ -157,8 +159,4 @@ function fileOf({ env, homeDir }: CommandContext): string {
   const { XDG_CONFIG_HOME: chosen } = env;
   const folder = chosen === undefined || chosen === '' ? path.join(homeDir, '.config') : chosen;
   return path.join(folder, 'fileconv', 'allowed.json');
-}
-
-function placeOf(token: TokenSource): string {
-  return token.from === 'environment' ? `the variable ${token.variable}` : `the file ${token.file}`;
 }

@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import type { ExitCode } from './command-error';
 import type { Environment } from './config/layers';
 import type { LoadedConfig } from './config/load-config';
@@ -40,10 +39,3 @@ export async function openContext(host: ProcessContext, options: CommonOptions):
 
 /** Runs a command with the context that its common options describe. */
 export type Runner = (options: CommonOptions, run: (context: CommandContext) => Promise<ExitCode>) => Promise<void>;
-
-/** What the register functions build commands with. */
-export interface CommandTools {
-  common: (command: Command) => Command;
-  examples: (...lines: string[]) => string;
-  run: Runner;
-}

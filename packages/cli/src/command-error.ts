@@ -1,7 +1,7 @@
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
+import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import { ConfigError } from './config/errors';
 import type { Output } from './output/output';
-import { printable } from './output/text';
 
 /** Exit codes. */
 export const exitCodes = {

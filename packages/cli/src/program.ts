@@ -21,14 +21,8 @@ export async function runCommandLine(argv: readonly string[], host: ProcessConte
   } catch (error) {
     if (!(error instanceof CommanderError)) return reportFailure(output, error);
     if (error.exitCode === 0) return exitCodes.ok;
-    return reportFailure(
-      output,
-      usageProblem(
-        error,
-        options,
-        program.commands.map((command) => command.name()),
-      ),
-    );
+    const commands = program.commands.map((command) => command.name());
+    return reportFailure(output, usageProblem(error, options, commands));
   }
 }
 

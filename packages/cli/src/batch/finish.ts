@@ -4,10 +4,10 @@ import type { BatchReport } from 'temporal-file-conversion/internal/batch/report
 import { summariseReport } from 'temporal-file-conversion/internal/batch/report/summary';
 import { readBatchReport, writeBatchReport } from 'temporal-file-conversion/internal/batch/report/write-report';
 import type { ConversionBatchResult } from 'temporal-file-conversion/internal/shared/batch';
+import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
 import { exitCodes } from '../command-error';
 import type { ExitCode } from '../command-error';
-import { printable } from '../output/text';
 import type { StackInUse } from '../stack/stack-in-use';
 import { folderUri } from './settings';
 

@@ -26,6 +26,16 @@ export function formatName(text: string): string {
   throw new InvalidArgumentError('A format is a name such as pdf or txt-markdown.');
 }
 
+/** A whole number from `least` on. */
+export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
+  const range = most === Number.MAX_SAFE_INTEGER ? `, ${least} or more` : ` from ${least} to ${most}`;
+  return (text) => {
+    const value = Number(text);
+    if (text.trim() !== '' && Number.isInteger(value) && value >= least && value <= most) return value;
+    throw new InvalidArgumentError(`It must be a whole number${range}.`);
+  };
+}
+
 /** Of an option that may be given more than once. */
 export function collect(value: string, before: string[]): string[] {
   return [...before, value];
@@ -41,6 +51,8 @@ export function pointInTime(text: string): Date {
     'It must be a time such as 2h or 7d ago, today, or an ISO time such as 2026-11-21T06:00Z.',
   );
 }
+
+export const appOption = ['--app <name>', 'app profile; default: default_app of the configuration'] as const;
 
 /** What becomes of an existing file. */
 export function onExistingOption(when: string): Option {

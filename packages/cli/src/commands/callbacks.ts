@@ -5,7 +5,7 @@ import type { ExitCode } from '../command-error';
 import { openReceiver } from '../keys/callback-settings';
 import { openLog, runningOutput } from '../observability/log';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
-import { findTemporal } from '../stack/temporal-in-use';
+import { findTemporal } from '../stack/open-temporal';
 
 /** `fileconv callbacks`: takes callbacks until it is asked to end. */
 export async function callbacks(context: CommandContext): Promise<ExitCode> {

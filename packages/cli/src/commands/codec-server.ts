@@ -2,7 +2,7 @@ import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system
 import type { CommandContext } from '../command-context';
 import { CommandError, exitCodes } from '../command-error';
 import type { ExitCode } from '../command-error';
-import { openCodecServer } from '../keys/codec-settings';
+import { openCodecServer } from '../keys/encryption-settings';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
 
 /** `fileconv codec-server`: decrypts payloads for the Temporal UI until it is asked to end. */

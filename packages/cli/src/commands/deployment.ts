@@ -34,7 +34,8 @@ export async function showDeployment(context: CommandContext): Promise<ExitCode>
 /** `fileconv deployment set-current` */
 export async function makeCurrent(
   context: CommandContext,
-  { buildId, unversioned }: { buildId: string | undefined; unversioned: boolean },
+  buildId: string | undefined,
+  { unversioned = false }: { unversioned?: boolean },
 ): Promise<ExitCode> {
   if ((buildId !== undefined) === unversioned) {
     throw new CommandError('USAGE', ['Name a build id or --unversioned: fileconv deployment set-current 0.2.0']);
@@ -43,10 +44,7 @@ export async function makeCurrent(
 }
 
 /** `fileconv deployment ramp` */
-export async function rampUp(
-  context: CommandContext,
-  { buildId, percent }: { buildId: string; percent: number },
-): Promise<ExitCode> {
+export async function rampUp(context: CommandContext, buildId: string, percent: number): Promise<ExitCode> {
   return change(context, (client, deploymentName) => rampVersion(client, { deploymentName, buildId, percent }));
 }
 
@@ -60,13 +58,8 @@ async function change(
       await run(client, deploymentName);
     } catch (error) {
       if (!(error instanceof DeploymentChangeError)) throw error;
-      throw new CommandError(
-        'STATE_UNUSABLE',
-        [
-          `Deployment ${deploymentName} was not changed: ${error.message}. Start a worker of that version first (FILECONV_WORKER_BUILD_ID=... fileconv worker); the versions that there are: fileconv deployment show`,
-        ],
-        { cause: error },
-      );
+      const problem = `Deployment ${deploymentName} was not changed: ${error.message}. Start a worker of that version first (FILECONV_WORKER_BUILD_ID=... fileconv worker); the versions that there are: fileconv deployment show`;
+      throw new CommandError('STATE_UNUSABLE', [problem], { cause: error });
     }
     await tell(context, client);
     return exitCodes.ok;

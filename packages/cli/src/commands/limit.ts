@@ -7,21 +7,31 @@ import type { CommandContext } from '../command-context';
 import { exitCodes, type ExitCode } from '../command-error';
 import { withTemporal } from '../stack/open-temporal';
 
-/** `fileconv limit show` */
-export async function showLimit(context: CommandContext): Promise<ExitCode> {
-  return withTemporal(context, async ({ client, taskQueue }) => {
-    tell(context, taskQueue, await readStepLimit(client, taskQueue));
-    return exitCodes.ok;
-  });
+/** `fileconv limit set` */
+export function setLimit(
+  context: CommandContext,
+  perSecond: number,
+  { reason }: { reason: string },
+): Promise<ExitCode> {
+  return change(context, { perSecond, reason });
 }
 
-/** `fileconv limit set` and `fileconv limit clear` */
-export async function changeLimit(
+/** `fileconv limit clear` */
+export function clearLimit(context: CommandContext): Promise<ExitCode> {
+  return change(context, { perSecond: undefined, reason: 'removed with fileconv limit clear' });
+}
+
+/** `fileconv limit show`, and what every change ends with. */
+export function showLimit(context: CommandContext): Promise<ExitCode> {
+  return change(context);
+}
+
+async function change(
   context: CommandContext,
-  change: { perSecond: number | undefined; reason: string },
+  limit?: { perSecond: number | undefined; reason: string },
 ): Promise<ExitCode> {
   return withTemporal(context, async ({ client, taskQueue }) => {
-    await setStepLimit(client, { taskQueue, ...change });
+    if (limit) await setStepLimit(client, { taskQueue, ...limit });
     tell(context, taskQueue, await readStepLimit(client, taskQueue));
     return exitCodes.ok;
   });

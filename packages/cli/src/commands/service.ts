@@ -12,10 +12,9 @@ import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system
 import type { CommandContext } from '../command-context';
 import { CommandError, exitCodes, explainFolder, explainStateFolder } from '../command-error';
 import type { ExitCode } from '../command-error';
-import { snakeCase } from '../config/key-spelling';
+import { snakeCase } from '../config/schema';
 import { openHealth } from '../observability/health';
 import { openLog } from '../observability/log';
-import { openMetrics } from '../observability/metrics';
 import { removeServiceRecord, writeServiceRecord } from '../service/embedded-service';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
 
@@ -30,7 +29,7 @@ export async function service(context: CommandContext): Promise<ExitCode> {
   const { metricsAddress } = settings;
   const metrics = metricsAddress === undefined ? undefined : await openServiceMetrics(metricsAddress);
   const { embedded, running } = await start().catch(async (error: unknown) => {
-    await metrics?.endpoint.close();
+    await metrics?.close();
     throw notStarted(error, { ...settings, stateDir: config.values.state.dir });
   });
   // In this order: a fault may name an app that was just added to the accounts file.
@@ -45,7 +44,7 @@ export async function service(context: CommandContext): Promise<ExitCode> {
   health?.drain();
   await removeServiceRecord(settings.dataDir);
   await running.close();
-  await metrics?.endpoint.close();
+  await metrics?.close();
   await health?.close();
   return exitCodes.ok;
 
@@ -90,8 +89,16 @@ async function describeService(
 
 async function openServiceMetrics(address: string) {
   const { createServiceMetrics } = await import('temporal-file-conversion-service/internal/shared/service-metrics');
-  const { registry, endpoint } = await openMetrics({ section: 'service', address });
-  return { service: createServiceMetrics(registry), endpoint };
+  const { openMetrics } = await import('../observability/metrics.js');
+  const { registry, close } = await openMetrics({ section: 'service', address });
+  return { service: createServiceMetrics(registry), close };
+}
+
+interface NotStarted {
+  host: string;
+  port: number;
+  dataDir: string;
+  stateDir: string;
 }
 
 /** One line that names the key or the file to change. */
@@ -99,12 +106,12 @@ function notStarted(error: unknown, { host, port, dataDir, stateDir }: NotStarte
   if (error instanceof AccountsFileError || error instanceof FaultsFileError) {
     return new CommandError('INPUT_UNUSABLE', [error.message], { cause: error });
   }
-  const problem = describeListenFailure(error, { host, port });
-  if (problem !== undefined) return new CommandError('SERVICE_UNUSABLE', [problem], { cause: error });
+  const refused = listenFailure(error, { host, port });
+  if (refused !== undefined) return new CommandError('SERVICE_UNUSABLE', [refused], { cause: error });
   const explained = explainDataFolder(error, { dataDir, stateDir });
   if (explained instanceof CommandError) return explained;
-  const reason = error instanceof Error ? error.message : String(error);
-  return new CommandError('SERVICE_UNUSABLE', [`The conversion service can't start: ${reason}`], { cause: error });
+  const problem = `The conversion service can't start: ${error instanceof Error ? error.message : String(error)}`;
+  return new CommandError('SERVICE_UNUSABLE', [problem], { cause: error });
 }
 
 /** Another state folder does not help when the data folder itself can't be used, or is configured elsewhere. */
@@ -120,14 +127,7 @@ function explainDataFolder(error: unknown, { dataDir, stateDir }: { dataDir: str
   });
 }
 
-interface NotStarted {
-  host: string;
-  port: number;
-  dataDir: string;
-  stateDir: string;
-}
-
-function describeListenFailure(error: unknown, { host, port }: { host: string; port: number }): string | undefined {
+function listenFailure(error: unknown, { host, port }: { host: string; port: number }): string | undefined {
   const code = systemErrorCode(error);
   const { syscall } = (error ?? {}) as { syscall?: unknown };
   if (code === 'EADDRINUSE') {

@@ -2,7 +2,7 @@ import type { CommandContext } from '../command-context';
 import { CommandError, exitCodes } from '../command-error';
 import type { ExitCode } from '../command-error';
 import { TemporalServerError } from '../dev-server';
-import { bothTimes } from '../output/times';
+import { bothTimes } from '../output/text';
 import { aborted, untilAskedToEnd } from '../stack/parent-process';
 import { readStackHolder, readStackRecord } from '../stack/stack-record';
 import type { StackRecord } from '../stack/stack-record';
@@ -16,7 +16,7 @@ export async function up(context: CommandContext): Promise<ExitCode> {
   const stack = await startStack(context, { startedBy: 'up', wait: false, signal }).catch(async (error: unknown) => {
     if (signal.aborted) throw new CommandError('INTERRUPTED', ['Interrupted while it started.'], { cause: error });
     if (!(error instanceof TemporalServerError && error.code === 'LOCK_HELD')) throw error;
-    throw await alreadyRunning(stateDir, error);
+    throw new CommandError('STACK_RUNNING', [await describeHolder(stateDir)], { cause: error });
   });
   try {
     if (output.json) output.printJson(stack.record);
@@ -42,10 +42,6 @@ function describe({ temporal, service, callbacks, codec, taskQueue }: StackRecor
     'Next, in another terminal: fileconv convert FILE --to pdf',
     'Ctrl-C stops everything.',
   ].join('\n');
-}
-
-async function alreadyRunning(stateDir: string, cause: Error): Promise<CommandError> {
-  return new CommandError('STACK_RUNNING', [await describeHolder(stateDir)], { cause });
 }
 
 async function describeHolder(stateDir: string): Promise<string> {

@@ -17,12 +17,12 @@ import { installWorkerRuntime, watchJobs } from '../observability/worker-runtime
 import { configuredApps, embeddedProfile, isEmbedded } from '../service/app-profiles';
 import { configuredServiceUrl, embeddedServiceUrl } from '../service/embedded-service';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
-import { findTemporal } from '../stack/temporal-in-use';
+import { findTemporal } from '../stack/open-temporal';
 
 const startCheckMs = 20;
 
 /** `fileconv worker`: executes jobs until it is asked to end, then lets those under way finish their step. */
-export async function worker(context: CommandContext, flags: { unversioned?: boolean } = {}): Promise<ExitCode> {
+export async function worker(context: CommandContext, flags: { unversioned?: boolean }): Promise<ExitCode> {
   const { config, output, env } = context;
   const { values } = config;
   const signal = untilAskedToEnd();
@@ -137,10 +137,7 @@ async function connect(target: TemporalTarget): Promise<NativeConnection> {
     return await NativeConnection.connect(target.connection);
   } catch (error) {
     const address = target.connection.address ?? '';
-    throw new CommandError(
-      'TEMPORAL_UNREACHABLE',
-      [`Temporal can't be reached at ${address}. Start it with \`fileconv up\`, or set TEMPORAL_ADDRESS.`],
-      { cause: error },
-    );
+    const problem = `Temporal can't be reached at ${address}. Start it with \`fileconv up\`, or set TEMPORAL_ADDRESS.`;
+    throw new CommandError('TEMPORAL_UNREACHABLE', [problem], { cause: error });
   }
 }

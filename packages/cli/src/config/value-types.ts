@@ -1,4 +1,4 @@
-import { BlockList, SocketAddress, isIP } from 'node:net';
+import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
 import { parseDurationMs } from './duration';
 
@@ -114,10 +114,17 @@ const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8);
 loopback.addAddress('::1', 'ipv6');
 
-/** Whether only this machine can reach an address that `listenAddress` accepted. */
+/** Whether a host name or an IP address, as it stands in a URL or alone, means this machine. */
+export function isLoopback(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const family = isIP(host);
+  if (family === 0) return host === 'localhost';
+  return loopback.check(host, family === 6 ? 'ipv6' : 'ipv4');
+}
+
+/** The same for `host:port`. */
 export function isLoopbackAddress(address: string): boolean {
-  const host = address.slice(0, address.lastIndexOf(':')).replace(/[[\]]/g, '');
-  return loopback.check(new SocketAddress({ address: host, family: isIP(host) === 6 ? 'ipv6' : 'ipv4' }));
+  return isLoopback(address.replace(/:\d{1,5}$/, ''));
 }
 
 /** The base URL of a service, without a slash at its end. */

@@ -176,20 +176,16 @@ async function find(file: string): Promise<BigIntStats | undefined> {
   }
 }
 
+const reasons: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  ENAMETOOLONG: 'the name is too long for the file system',
+  ENOENT: 'a symbolic link leads nowhere',
+};
+
 function reasonOf(error: unknown): string {
-  switch (systemErrorCode(error)) {
-    case 'EACCES':
-    case 'EPERM':
-      return 'permission denied';
-    case 'EROFS':
-      return 'the file system is read-only';
-    case 'ENAMETOOLONG':
-      return 'the name is too long for the file system';
-    case 'ENOENT':
-      return 'a symbolic link leads nowhere';
-    default:
-      return error instanceof Error ? error.message : String(error);
-  }
+  return reasons[systemErrorCode(error) ?? ''] ?? (error instanceof Error ? error.message : String(error));
 }
 
 /** A path as one would type it here. */

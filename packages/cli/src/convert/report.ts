@@ -1,9 +1,9 @@
 import type { OutputFile } from 'temporal-file-conversion/internal/shared/job';
+import { fileSize, printable } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
 import { exitCodes } from '../command-error';
 import type { ExitCode } from '../command-error';
 import type { Output } from '../output/output';
-import { fileSize, printable } from '../output/text';
 import { stallJson, stallText } from '../waiting/stall';
 import type { Stall } from '../waiting/stall';
 import { shownPath } from './plan';

@@ -1,7 +1,7 @@
 import { access, constants, statfs } from 'node:fs/promises';
 import path from 'node:path';
+import { fileSize } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
-import { fileSize } from '../output/text';
 import { broken, ok, reasonOf } from './finding';
 import type { Finding } from './finding';
 

@@ -11,6 +11,7 @@ import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { whyUnheld } from '../commands/limit';
 import { readEncryptionKeys } from '../keys/encryption-settings';
+import { capitalised } from '../output/text';
 import { openTemporal, type OpenTemporal } from '../stack/open-temporal';
 import { broken, compareClocks, ok, reasonOf, skipped, type Finding } from './finding';
 
@@ -148,8 +149,4 @@ async function checkEncryption(context: CommandContext, client: Client): Promise
     ...(isSeen ? ['the newest job can be read'] : []),
   ];
   return [ok(encryptionPart, says.join('; '))];
-}
-
-function capitalised(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -33,11 +33,6 @@ export interface FormatLookup {
   targets(input?: string): Promise<Format[] | undefined>;
 }
 
-/** The name that `--to` and `--from` take: `md`, or `md-gfm` for a variant. */
-export function nameOf({ format }: Format): string {
-  return format;
-}
-
 /** The extension of a format whose service says nothing of it. */
 export function extensionFromName(format: string): string {
   return format.split('-', 1)[0] ?? format;

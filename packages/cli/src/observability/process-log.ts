@@ -2,7 +2,7 @@ import pino from 'pino';
 import type { Log, LogLevel } from 'temporal-file-conversion/internal/shared/log';
 import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import { z } from 'zod';
-import { secretFields, type SecretMask } from './secret-mask';
+import { mask, secretFields, type SecretMask } from './secret-mask';
 
 interface ProcessLogOptions {
   /** Which process it is: `worker`, `service` or `callbacks`. */
@@ -23,7 +23,7 @@ export function createProcessLog({ process: name, level, format, secrets, stream
       base: { process: name, pid: process.pid },
       timestamp: false,
       formatters: { level: (label) => ({ level: label }) },
-      redact: { paths: [...secretFields], censor: '********' },
+      redact: { paths: [...secretFields], censor: mask },
     },
     {
       write(json: string) {

@@ -39,13 +39,8 @@ export function installWorkerRuntime({ log, level, metricsAddress }: WorkerRunti
     // The native part throws errors with nothing but a message.
     const reason = error instanceof Error ? error.message : String(error);
     if (metricsAddress === undefined) throw error;
-    throw new CommandError(
-      'SERVICE_UNUSABLE',
-      [
-        `The worker's metrics can't be told at ${metricsAddress}: ${reason}. Give this worker another address (FILECONV_WORKER_METRICS_ADDRESS), or leave worker.metrics_address out.`,
-      ],
-      { cause: error },
-    );
+    const problem = `The worker's metrics can't be told at ${metricsAddress}: ${reason}. Give this worker another address (FILECONV_WORKER_METRICS_ADDRESS), or leave worker.metrics_address out.`;
+    throw new CommandError('SERVICE_UNUSABLE', [problem], { cause: error });
   }
 }
 

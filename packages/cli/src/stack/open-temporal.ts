@@ -1,8 +1,9 @@
+import { requireStackAllowed, requireTemporalAllowed } from '../allowed-origins';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
-import { connect } from './stack-in-use';
-import type { StackInUse } from './stack-in-use';
-import { findTemporal } from './temporal-in-use';
+import { temporalTarget, type TemporalTarget } from '../config/temporal-connection';
+import { connect, type StackInUse } from './stack-in-use';
+import { readStackRecord, type StackRecord } from './stack-record';
 
 /** A connection to the Temporal of this configuration, for a command that starts none. */
 export interface OpenTemporal extends StackInUse {
@@ -26,10 +27,7 @@ export async function openTemporal(context: CommandContext): Promise<OpenTempora
   }
   const { taskQueue } = values.worker;
   return {
-    ...(await connect(context, target, {
-      taskQueue,
-      uiUrl: stack?.temporal.uiUrl,
-    })),
+    ...(await connect(context, target, { taskQueue, uiUrl: stack?.temporal.uiUrl })),
     address: target.connection.address ?? '',
     namespace: target.namespace,
     isLocal,
@@ -47,4 +45,25 @@ export async function withTemporal<T>(
   } finally {
     await temporal.close();
   }
+}
+
+/** The Temporal that this configuration means. */
+interface TemporalInUse {
+  target: TemporalTarget;
+  /** It is one of this machine, which a stack runs. */
+  isLocal: boolean;
+  /** The stack that runs it; absent when none does, or when it is somebody's own Temporal. */
+  stack: StackRecord | undefined;
+}
+
+/** Finds the Temporal for a command that starts none. */
+export async function findTemporal(context: CommandContext): Promise<TemporalInUse> {
+  await requireTemporalAllowed(context);
+  const target = temporalTarget(context);
+  const isLocal = !target.isNamed;
+  const stack = isLocal ? await readStackRecord(context.config.values.state.dir) : undefined;
+  if (!stack) return { target, isLocal, stack };
+  requireStackAllowed(context, stack);
+  const { address } = stack.temporal;
+  return { target: { ...target, connection: { address } }, isLocal, stack };
 }

@@ -46,8 +46,7 @@ export async function superviseTemporal(
   context: CommandContext,
   options: SuperviseTemporalOptions,
 ): Promise<TemporalPart> {
-  const { env, config } = context;
-  const { connection, namespace, isNamed } = temporalTarget(config.values.temporal, env);
+  const { connection, namespace, isNamed } = temporalTarget(context);
   if (isNamed) {
     return { address: connection.address ?? '', namespace, stop: () => Promise.resolve() };
   }

@@ -1,6 +1,6 @@
 import type { BatchHandle } from 'temporal-file-conversion/internal/client/batch-handle';
 import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
-import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
+import { counted, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import { checkName } from '../../batch/settings';
 import type { CommandContext } from '../../command-context';
 import { CommandError, exitCodes, type ExitCode } from '../../command-error';
@@ -24,20 +24,18 @@ export function resumeBatch(context: CommandContext, name: string): Promise<Exit
 }
 
 /** `fileconv batch window` */
-export function changeWindow(
-  context: CommandContext,
-  { name, window }: { name: string; window: number },
-): Promise<ExitCode> {
+export function changeWindow(context: CommandContext, name: string, window: number): Promise<ExitCode> {
   return control(context, name, async (batch) => {
     await batch.setWindow(window);
-    return `Batch ${name} has up to ${window} job${window === 1 ? '' : 's'} in flight from now on.`;
+    return `Batch ${name} has up to ${counted(window, 'job')} in flight from now on.`;
   });
 }
 
 /** `fileconv batch cancel` */
 export function cancelBatch(
   context: CommandContext,
-  { name, finish }: { name: string; finish: boolean },
+  name: string,
+  { finish }: { finish?: boolean },
 ): Promise<ExitCode> {
   return control(context, name, async (batch) => {
     await batch.cancel({ inFlight: finish ? 'finish' : 'cancel' });

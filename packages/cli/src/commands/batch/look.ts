@@ -8,17 +8,14 @@ import {
   type SweepFailure,
 } from 'temporal-file-conversion/internal/client/sweep-schedules';
 import type { BatchState, ConversionBatchResult } from 'temporal-file-conversion/internal/shared/batch';
-import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
-import { progressText } from '../../batch/progress';
+import { printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import { checkName } from '../../batch/settings';
-import { explainBatchFailure } from '../../batch/watch';
+import { explainBatchFailure, progressText } from '../../batch/watch';
 import type { CommandContext } from '../../command-context';
 import { CommandError, exitCodes, type ExitCode } from '../../command-error';
-import { formatTable, printable } from '../../output/text';
-import { timeCells, timeHeads } from '../../output/times';
+import { formatTable, timeCells, timeHeads } from '../../output/text';
 import { withTemporal, type OpenTemporal } from '../../stack/open-temporal';
-import { createStallReader } from '../../waiting/explain-stall';
-import { stallJson, stallText, type Stall } from '../../waiting/stall';
+import { createStallReader, type Stall, stallJson, stallText } from '../../waiting/stall';
 import { failedSweep } from '../schedule/control';
 
 const maxListed = 100;
@@ -76,11 +73,7 @@ export async function batchReport(context: CommandContext, name: string): Promis
         `Batch ${name} has not ended: its report is written then. Watch it: fileconv batch watch ${shellWord(name)}`,
       ]);
     }
-    const result = await batchOf(temporal, name)
-      .result()
-      .catch((error: unknown) => {
-        throw explainBatchFailure(error);
-      });
+    const result = await resultOf(temporal, name);
     const { finishBatch } = await import('../../batch/finish.js');
     await finishBatch(context, { stack: temporal, name, result, anew: true });
     return exitCodes.ok;
@@ -93,13 +86,7 @@ async function readState(
   temporal: OpenTemporal,
   name: string,
 ): Promise<{ state: BatchState | ConversionBatchResult; stall?: Stall }> {
-  if (!(await requireBatch(temporal, name))) {
-    const result = batchOf(temporal, name).result();
-    const state = await result.catch((error: unknown) => {
-      throw explainBatchFailure(error);
-    });
-    return { state };
-  }
+  if (!(await requireBatch(temporal, name))) return { state: await resultOf(temporal, name) };
   const { state, stall } = await createStallReader(context, temporal.client).batch(name);
   if (state) return { state, ...(stall && { stall }) };
   const why = stall ? stallText('It', stall) : 'What is broken: fileconv doctor';
@@ -131,6 +118,9 @@ async function scheduleOf(client: Client, name: string): Promise<{ failure?: Swe
   }
 }
 
-function batchOf({ client, taskQueue }: OpenTemporal, name: string) {
-  return new FileConversionClient({ client, taskQueue }).getBatch(name);
+function resultOf({ client, taskQueue }: OpenTemporal, name: string): Promise<ConversionBatchResult> {
+  const batch = new FileConversionClient({ client, taskQueue }).getBatch(name);
+  return batch.result().catch((error: unknown) => {
+    throw explainBatchFailure(error);
+  });
 }

@@ -12,10 +12,18 @@ import {
 } from 'temporal-file-conversion/internal/client/batch-handle';
 import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
 import { counted, shellWord } from 'temporal-file-conversion/internal/shared/wording';
-import { askPairs, withRefused } from '../../batch/check-pairs';
-import { readSettings, saveSettings, tellUnheeded, type JobSettings } from '../../batch/saved-settings';
-import { batchFolder, checkName, folderUri, settleBatch, type RunFlags } from '../../batch/settings';
-import { refuseProblems, tellDryRun, tellWarnings } from '../../batch/tell-plan';
+import { askPairs, refuseProblems, tellDryRun, tellWarnings, withRefused } from '../../batch/plan';
+import {
+  batchFolder,
+  checkName,
+  folderUri,
+  readSettings,
+  saveSettings,
+  settleBatch,
+  tellUnheeded,
+  type JobSettings,
+  type RunFlags,
+} from '../../batch/settings';
 import { watchBatch } from '../../batch/watch';
 import type { CommandContext } from '../../command-context';
 import { CommandError, exitCodes, interrupted, type ExitCode } from '../../command-error';
@@ -71,7 +79,7 @@ export async function batchRun(
 export async function batchRetry(
   context: CommandContext,
   name: string,
-  { resubmit }: { resubmit: boolean },
+  { resubmit = false }: { resubmit?: boolean },
 ): Promise<ExitCode> {
   checkName(name);
   const saved = await readSettings(batchFolder(context, name));

@@ -1,9 +1,10 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import type { JobInspection } from 'temporal-file-conversion/internal/client/operations/inspect-job';
 import { planRetry, runAgain, type RetryPlan } from 'temporal-file-conversion/internal/client/operations/retry-job';
+import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../../command-context';
 import { CommandError, exitCodes, type ExitCode } from '../../command-error';
-import { typed, withJob } from './open-job';
+import { withJob } from './open-job';
 
 /** `fileconv job cancel`: asks a job to stop; it leaves no temporary file. Exit code 1 when it had ended otherwise before. */
 export async function jobCancel(context: CommandContext, workflowId: string): Promise<ExitCode> {
@@ -17,7 +18,7 @@ export async function jobCancel(context: CommandContext, workflowId: string): Pr
     }
     if (status !== 'running') {
       throw new CommandError('JOB_STATE', [
-        `Job ${workflowId} has ended already (${status}). See: fileconv job show ${typed(workflowId)}`,
+        `Job ${workflowId} has ended already (${status}). See: fileconv job show ${shellWord(workflowId)}`,
       ]);
     }
     await temporal.untilClosed(() => temporal.client.workflow.getHandle(workflowId, runId).cancel());
@@ -39,19 +40,19 @@ export async function jobCancel(context: CommandContext, workflowId: string): Pr
 export async function jobRetry(
   context: CommandContext,
   workflowId: string,
-  { resubmit }: { resubmit: boolean },
+  { resubmit = false }: { resubmit?: boolean },
 ): Promise<ExitCode> {
   const { output } = context;
   return withJob(context, workflowId, async (temporal, job) => {
     const { client } = temporal;
     const plan = planRetry(job, { resubmit });
     if (plan.kind === 'none') {
-      const next = job.status === 'running' ? ` See it go on: fileconv job watch ${typed(workflowId)}` : '';
+      const next = job.status === 'running' ? ` See it go on: fileconv job watch ${shellWord(workflowId)}` : '';
       throw new CommandError('JOB_STATE', [`Nothing to retry: ${plan.why}.${next}`]);
     }
     if (plan.kind === 'keep') {
       throw new CommandError('JOB_STATE', [
-        `Job ${workflowId} was not started again: ${plan.why}. Look at the service first; to convert all the same, and maybe pay twice: fileconv job retry ${typed(workflowId)} --resubmit`,
+        `Job ${workflowId} was not started again: ${plan.why}. Look at the service first; to convert all the same, and maybe pay twice: fileconv job retry ${shellWord(workflowId)} --resubmit`,
       ]);
     }
     const runId = await temporal.untilClosed(async () => {
@@ -70,7 +71,7 @@ export async function jobRetry(
 }
 
 function tell({ workflowId }: JobInspection, plan: Extract<RetryPlan, { kind: 'fetch' | 'convert' }>): string {
-  const next = `See it go on: fileconv job watch ${typed(workflowId)}`;
+  const next = `See it go on: fileconv job watch ${shellWord(workflowId)}`;
   if (plan.kind === 'fetch') {
     return `Job ${workflowId} runs again: it awaits and downloads conversion task ${plan.taskId}; nothing is submitted. ${next}`;
   }
@@ -80,6 +81,6 @@ function tell({ workflowId }: JobInspection, plan: Extract<RetryPlan, { kind: 'f
 
 function explain(error: unknown, { workflowId }: JobInspection): unknown {
   if (!(error instanceof WorkflowExecutionAlreadyStartedError)) return error;
-  const problem = `Somebody has started job ${workflowId} again meanwhile. See it go on: fileconv job watch ${typed(workflowId)}`;
+  const problem = `Somebody has started job ${workflowId} again meanwhile. See it go on: fileconv job watch ${shellWord(workflowId)}`;
   return new CommandError('JOB_STATE', [problem], { cause: error });
 }

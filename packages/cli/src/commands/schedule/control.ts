@@ -2,13 +2,12 @@ import { fileURLToPath } from 'node:url';
 import { InvalidRequestError } from 'temporal-file-conversion/internal/client/job-request';
 import { NoSuchScheduleError, SweepSchedules } from 'temporal-file-conversion/internal/client/sweep-schedules';
 import type { ListedSweepSchedule, SweepFailure } from 'temporal-file-conversion/internal/client/sweep-schedules';
-import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
+import { printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../../command-context';
 import { CommandError, exitCodes } from '../../command-error';
 import type { ExitCode } from '../../command-error';
 import { writtenDuration } from '../../config/duration';
-import { formatTable, printable } from '../../output/text';
-import { bothTimes, timeCells, timeHeads } from '../../output/times';
+import { bothTimes, formatTable, timeCells, timeHeads } from '../../output/text';
 import { withTemporal } from '../../stack/open-temporal';
 
 /** `fileconv schedule list` */
@@ -58,7 +57,11 @@ function shownFolder(uri: string): string {
 }
 
 /** `fileconv schedule pause` */
-export function pauseSchedule(context: CommandContext, name: string, reason: string): Promise<ExitCode> {
+export function pauseSchedule(
+  context: CommandContext,
+  name: string,
+  { reason }: { reason: string },
+): Promise<ExitCode> {
   return control(context, name, async (schedules) => {
     await schedules.pause(name, reason);
     return `Schedule ${name} begins no more runs. Go on: fileconv schedule resume ${name}`;

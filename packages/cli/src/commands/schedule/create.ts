@@ -91,11 +91,8 @@ async function requireFolder(folder: string, shown: string): Promise<void> {
 
 function explain(error: unknown, name: string): unknown {
   if (error instanceof ScheduleTakenError) {
-    return new CommandError(
-      'INPUT_UNUSABLE',
-      [`${error.message} Choose another with --name, or remove it first: fileconv schedule delete ${name}`],
-      { cause: error },
-    );
+    const problem = `${error.message} Choose another with --name, or remove it first: fileconv schedule delete ${name}`;
+    return new CommandError('INPUT_UNUSABLE', [problem], { cause: error });
   }
   if (!(error instanceof InvalidRequestError)) return error;
   return new CommandError('USAGE', [`${error.message}. See: fileconv schedule create --help`], { cause: error });

@@ -61,7 +61,8 @@ export async function listApps(context: CommandContext): Promise<ExitCode> {
 /** `fileconv service apps add <name>` */
 export async function addApp(
   context: CommandContext,
-  { name, plan, vcredits }: { name: string; plan: 'premium' | 'free'; vcredits?: number },
+  name: string,
+  { plan, vcredits }: { plan: 'premium' | 'free'; vcredits?: number },
 ): Promise<ExitCode> {
   const { output } = context;
   const added = await administer(context, async (administration) => ({
@@ -78,10 +79,16 @@ export async function addApp(
 }
 
 /** `fileconv service apps rotate-token <name>` */
-export async function rotateToken(context: CommandContext, app: { name: string; revoke: boolean }): Promise<ExitCode> {
+export async function rotateToken(
+  context: CommandContext,
+  name: string,
+  { revoke = false }: { revoke?: boolean },
+): Promise<ExitCode> {
   const { output } = context;
-  const { appId, token, validTokens } = await administer(context, (administration) => administration.rotateToken(app));
-  if (output.json) output.printJson({ name: app.name, appId, token, validTokens });
+  const { appId, token, validTokens } = await administer(context, (administration) =>
+    administration.rotateToken({ name, revoke }),
+  );
+  if (output.json) output.printJson({ name, appId, token, validTokens });
   else output.print(`App ID  ${appId}\nToken   ${token}`);
   const older =
     validTokens > 1 ? 'The token before it stays valid until the next rotation.' : 'Every older token has ended.';

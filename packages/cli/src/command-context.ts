@@ -2,8 +2,7 @@ import type { ExitCode } from './command-error';
 import type { Environment } from './config/layers';
 import type { LoadedConfig } from './config/load-config';
 import { SecretMask } from './observability/secret-mask';
-import { createOutput } from './output/output';
-import type { Output, OutputStream } from './output/output';
+import { createOutput, type Output, type OutputStream } from './output/output';
 
 /** What every command gets from the process it runs in. */
 export interface ProcessContext {

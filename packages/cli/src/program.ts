@@ -1,8 +1,6 @@
 import { CommanderError } from 'commander';
-import { openContext } from './command-context';
-import type { ProcessContext } from './command-context';
-import { CommandError, exitCodes, reportFailure } from './command-error';
-import type { ExitCode } from './command-error';
+import { openContext, type ProcessContext } from './command-context';
+import { CommandError, exitCodes, reportFailure, type ExitCode } from './command-error';
 import { buildCommands } from './command-tree';
 import { createOutput } from './output/output';
 

@@ -6,8 +6,7 @@ import { readBatchReport, writeBatchReport } from 'temporal-file-conversion/inte
 import type { ConversionBatchResult } from 'temporal-file-conversion/internal/shared/batch';
 import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
-import { exitCodes } from '../command-error';
-import type { ExitCode } from '../command-error';
+import { exitCodes, type ExitCode } from '../command-error';
 import type { StackInUse } from '../stack/stack-in-use';
 import { folderUri } from './settings';
 

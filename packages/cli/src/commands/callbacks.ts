@@ -1,7 +1,6 @@
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import type { CommandContext } from '../command-context';
-import { CommandError, exitCodes } from '../command-error';
-import type { ExitCode } from '../command-error';
+import { CommandError, exitCodes, type ExitCode } from '../command-error';
 import { openReceiver } from '../keys/callback-settings';
 import { openLog, runningOutput } from '../observability/log';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';

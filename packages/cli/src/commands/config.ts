@@ -1,7 +1,6 @@
 import { allow, foreignRecipients } from '../allowed-origins';
 import type { CommandContext } from '../command-context';
-import { CommandError, exitCodes } from '../command-error';
-import type { ExitCode } from '../command-error';
+import { CommandError, exitCodes, type ExitCode } from '../command-error';
 import { writtenDuration } from '../config/duration';
 import type { LoadedConfig } from '../config/load-config';
 import { camelCase, keysOfSection, type sectionSchemas } from '../config/schema';

@@ -1,7 +1,6 @@
 import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
-import { exitCodes } from '../command-error';
-import type { ExitCode } from '../command-error';
+import { exitCodes, type ExitCode } from '../command-error';
 import { checkCallbacks } from '../doctor/check-callbacks';
 import { checkDisk } from '../doctor/check-disk';
 import { checkService } from '../doctor/check-service';

@@ -1,9 +1,7 @@
-import { findObstacle, runRules } from 'temporal-file-conversion-conformance';
-import type { Outcome, Target } from 'temporal-file-conversion-conformance';
+import { findObstacle, runRules, type Outcome, type Target } from 'temporal-file-conversion-conformance';
 import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
-import { CommandError, exitCodes } from '../command-error';
-import type { ExitCode } from '../command-error';
+import { CommandError, exitCodes, type ExitCode } from '../command-error';
 import { readAppToken, type SecretSource } from '../config/app-token';
 import { isLoopback } from '../config/value-types';
 import { formatTable } from '../output/text';

@@ -10,8 +10,7 @@ import {
 import { callbackLimits, optionsOf, serviceLimits } from 'temporal-file-conversion-service/internal/shared/limits';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import type { CommandContext } from '../command-context';
-import { CommandError, exitCodes, explainFolder, explainStateFolder } from '../command-error';
-import type { ExitCode } from '../command-error';
+import { CommandError, exitCodes, explainFolder, explainStateFolder, type ExitCode } from '../command-error';
 import { snakeCase } from '../config/schema';
 import { openHealth } from '../observability/health';
 import { openLog } from '../observability/log';

@@ -1,11 +1,9 @@
 import type { CommandContext } from '../command-context';
-import { CommandError, exitCodes } from '../command-error';
-import type { ExitCode } from '../command-error';
+import { CommandError, exitCodes, type ExitCode } from '../command-error';
 import { TemporalServerError } from '../dev-server';
 import { bothTimes } from '../output/text';
 import { aborted, untilAskedToEnd } from '../stack/parent-process';
-import { readStackHolder, readStackRecord } from '../stack/stack-record';
-import type { StackRecord } from '../stack/stack-record';
+import { readStackHolder, readStackRecord, type StackRecord } from '../stack/stack-record';
 import { startStack } from '../stack/start-stack';
 
 /** `fileconv up`: the whole stack in the foreground. */

@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { NativeConnection, Runtime } from '@temporalio/worker';
-import type { Worker } from '@temporalio/worker';
+import { NativeConnection, Runtime, type Worker } from '@temporalio/worker';
 import { FileConversionPlugin } from 'temporal-file-conversion/internal/plugin';
 import { createConversionWorker } from 'temporal-file-conversion/internal/worker';
 import type { CommandContext } from '../command-context';
-import { CommandError, exitCodes } from '../command-error';
-import type { ExitCode } from '../command-error';
+import { CommandError, exitCodes, type ExitCode } from '../command-error';
 import { embeddedApp } from '../config/schema';
 import type { TemporalTarget } from '../config/temporal-connection';
 import { callbackSettings } from '../keys/callback-settings';

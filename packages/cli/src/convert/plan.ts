@@ -1,5 +1,4 @@
-import { constants } from 'node:fs';
-import type { BigIntStats } from 'node:fs';
+import { constants, type BigIntStats } from 'node:fs';
 import { access, lstat, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { explainUnreadable } from 'temporal-file-conversion/internal/batch/open-input';

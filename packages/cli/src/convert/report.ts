@@ -1,11 +1,9 @@
 import type { OutputFile } from 'temporal-file-conversion/internal/shared/job';
 import { fileSize, printable } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
-import { exitCodes } from '../command-error';
-import type { ExitCode } from '../command-error';
+import { exitCodes, type ExitCode } from '../command-error';
 import type { Output } from '../output/output';
-import { stallJson, stallText } from '../waiting/stall';
-import type { Stall } from '../waiting/stall';
+import { stallJson, stallText, type Stall } from '../waiting/stall';
 import { shownPath } from './plan';
 
 /** How one file ended; part of `--json`. */

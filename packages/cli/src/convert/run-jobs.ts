@@ -12,10 +12,8 @@ import type {
   OutputFile,
 } from 'temporal-file-conversion/internal/shared/job';
 import { aborted } from '../stack/parent-process';
-import { shownPath } from './plan';
-import type { PlannedJob } from './plan';
-import { currentStep } from './progress';
-import type { JobProgress } from './progress';
+import { shownPath, type PlannedJob } from './plan';
+import { currentStep, type JobProgress } from './progress';
 import type { FileOutcome } from './report';
 
 export interface RunOptions {

@@ -3,10 +3,8 @@ import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { types } from 'node:util';
-import { CommandError, runCommand } from './processes';
-import type { Environment } from './processes';
-import { inMegabytes, requirementsOf } from './releases';
-import type { Release } from './releases';
+import { CommandError, runCommand, type Environment } from './processes';
+import { inMegabytes, requirementsOf, type Release } from './releases';
 
 export const officialOrigin = 'https://temporal.download';
 

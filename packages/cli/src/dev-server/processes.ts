@@ -1,5 +1,4 @@
-import { execFile } from 'node:child_process';
-import type { ExecFileException } from 'node:child_process';
+import { execFile, type ExecFileException } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { types } from 'node:util';

@@ -1,14 +1,11 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
-import { mkdir, mkdtemp, open, readFile, rename, rm } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdir, mkdtemp, open, readFile, rename, rm, type FileHandle } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { types } from 'node:util';
 import { TemporalServerError } from './errors';
 import { freePort, isPortFree } from './free-port';
-import { commandLineOf, endProcess } from './processes';
-import type { Environment } from './processes';
+import { commandLineOf, endProcess, type Environment } from './processes';
 import { untilReady } from './readiness';
 import { readServerRecord, removeServerRecord, stopGraceMs, writeServerRecord } from './running-server';
 import type { RunningTemporalServer, ServerExit } from './running-server';

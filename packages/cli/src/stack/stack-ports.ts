@@ -1,7 +1,6 @@
 import path from 'node:path';
 import type { CommandContext } from '../command-context';
-import { acquireProcessLock, defaultCacheDir, freePort, portNear } from '../dev-server';
-import type { ProcessLock } from '../dev-server';
+import { acquireProcessLock, defaultCacheDir, freePort, portNear, type ProcessLock } from '../dev-server';
 
 /** Where the parts of a stack listen. */
 export interface StackPorts {

@@ -16,10 +16,8 @@ import { openLog } from '../observability/log';
 import { claimPorts, openAt } from './stack-ports';
 import { removeStackHolder, removeStackRecord, writeStackHolder, writeStackRecord } from './stack-record';
 import type { StackRecord } from './stack-record';
-import { superviseProcess } from './supervised-process';
-import type { SupervisedProcess } from './supervised-process';
-import { superviseTemporal } from './supervised-temporal';
-import type { TemporalPart } from './supervised-temporal';
+import { superviseProcess, type SupervisedProcess } from './supervised-process';
+import { superviseTemporal, type TemporalPart } from './supervised-temporal';
 
 /** Temporal, the conversion service and a worker, running for as long as this process does. */
 export interface Stack {

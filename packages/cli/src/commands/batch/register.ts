@@ -1,10 +1,8 @@
-import { InvalidArgumentError } from 'commander';
-import type { Command } from 'commander';
+import { InvalidArgumentError, type Command } from 'commander';
 import { maxWindow } from 'temporal-file-conversion/internal/shared/batch';
 import type { RunFlags } from '../../batch/settings';
 import type { CommandContext } from '../../command-context';
-import { exitCodes, reportFailure } from '../../command-error';
-import type { ExitCode } from '../../command-error';
+import { exitCodes, reportFailure, type ExitCode } from '../../command-error';
 import {
   appOption,
   collect,

@@ -1,11 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import { ConversionFailedError, ConversionHandle } from 'temporal-file-conversion/internal/client/conversion-handle';
-import { lastSegment } from 'temporal-file-conversion/internal/shared/job';
-import type { ConversionJobResult } from 'temporal-file-conversion/internal/shared/job';
+import { lastSegment, type ConversionJobResult } from 'temporal-file-conversion/internal/shared/job';
 import { fileSize, printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../../command-context';
-import { exitCodes } from '../../command-error';
-import type { ExitCode } from '../../command-error';
+import { exitCodes, type ExitCode } from '../../command-error';
 import { currentStep, showProgress } from '../../convert/progress';
 import { aborted, untilAskedToEnd } from '../../stack/parent-process';
 import { createStallReader, stallJson, StallNews, stallText } from '../../waiting/stall';

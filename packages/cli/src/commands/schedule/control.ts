@@ -4,8 +4,7 @@ import { NoSuchScheduleError, SweepSchedules } from 'temporal-file-conversion/in
 import type { ListedSweepSchedule, SweepFailure } from 'temporal-file-conversion/internal/client/sweep-schedules';
 import { printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../../command-context';
-import { CommandError, exitCodes } from '../../command-error';
-import type { ExitCode } from '../../command-error';
+import { CommandError, exitCodes, type ExitCode } from '../../command-error';
 import { writtenDuration } from '../../config/duration';
 import { bothTimes, formatTable, timeCells, timeHeads } from '../../output/text';
 import { withTemporal } from '../../stack/open-temporal';

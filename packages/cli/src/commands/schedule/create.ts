@@ -6,8 +6,7 @@ import { ScheduleTakenError, SweepSchedules } from 'temporal-file-conversion/int
 import type { OnExisting } from 'temporal-file-conversion/internal/shared/job';
 import { batchFolder, checkName, defaultName } from '../../batch/settings';
 import type { CommandContext } from '../../command-context';
-import { CommandError, exitCodes } from '../../command-error';
-import type { ExitCode } from '../../command-error';
+import { CommandError, exitCodes, type ExitCode } from '../../command-error';
 import { chosenPolicies } from '../../config/load-config';
 import { settleFormats } from '../../formats/check';
 import { isEncrypting } from '../../keys/encryption-settings';

@@ -1,5 +1,4 @@
-import { InvalidArgumentError, Option } from 'commander';
-import type { Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parseDurationMs } from '../../config/duration';
 import { appOption, collect, formatName, onExistingOption, pointInTime } from '../arguments';
 import { command, group, type Act } from '../declare';

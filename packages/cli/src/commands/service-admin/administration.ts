@@ -1,8 +1,7 @@
 import { AccountsFileError, formatTime, openAdministration } from 'temporal-file-conversion-service';
 import type { ServiceAdministration, TaskRow } from 'temporal-file-conversion-service';
 import type { CommandContext } from '../../command-context';
-import { CommandError, exitCodes } from '../../command-error';
-import type { ExitCode } from '../../command-error';
+import { CommandError, exitCodes, type ExitCode } from '../../command-error';
 import { formatTable } from '../../output/text';
 
 /** Opens the service's data folder for one command, and closes it. */

@@ -116,7 +116,7 @@ function temporalRecipient(context: Pick<CommandContext, 'config' | 'env'>): Rec
   const isOfProfile = origins['temporal.address'] === undefined;
   if (isOfProfile && (origins['temporal.config_file'] === undefined || context.env['TEMPORAL_ADDRESS']))
     return undefined;
-  const { address = '' } = temporalTarget(context).connection;
+  const { address } = temporalTarget(context).connection;
   const url = `http://${address}`;
   return {
     key: isOfProfile ? 'temporal.config_file' : 'temporal.address',

@@ -20,7 +20,7 @@ export async function callbacks(context: CommandContext): Promise<ExitCode> {
     throw new CommandError('SERVICE_UNUSABLE', [problem], { cause: error });
   });
   reportReady();
-  const address = target.connection.address ?? '';
+  const address = target.connection.address;
   if (output.json) output.printJson({ url: receiver.url, publicBaseUrl: publicBaseUrl ?? null, address });
   else {
     const news = runningOutput(context, log);

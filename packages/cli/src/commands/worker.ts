@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { NativeConnection, Runtime, type Worker } from '@temporalio/worker';
+import { NativeConnection, type Worker } from '@temporalio/worker';
 import { FileConversionPlugin } from 'temporal-file-conversion/internal/plugin';
 import { createConversionWorker } from 'temporal-file-conversion/internal/worker';
 import type { CommandContext } from '../command-context';
@@ -69,17 +69,11 @@ export async function worker(context: CommandContext, flags: { unversioned?: boo
   );
   reportReady();
   const { taskQueue } = values.worker;
-  const address = target.connection.address ?? '';
-  const metricsUrl = metricsAddress === undefined ? undefined : `http://${metricsAddress}/metrics`;
-  if (output.json)
-    output.printJson({
-      address,
-      namespace: target.namespace,
-      taskQueue,
-      ...version,
-      ...(metricsUrl !== undefined && { metrics: metricsUrl }),
-    });
-  else {
+  const address = target.connection.address;
+  if (output.json) {
+    const metrics = metricsAddress === undefined ? {} : { metrics: `http://${metricsAddress}/metrics` };
+    output.printJson({ address, namespace: target.namespace, taskQueue, ...version, ...metrics });
+  } else {
     news.say(`Worker on task queue ${taskQueue} of ${address}. Ctrl-C drains it.`);
     if (version) {
       news.say(
@@ -92,13 +86,7 @@ export async function worker(context: CommandContext, flags: { unversioned?: boo
   const watched =
     metricsAddress === undefined || client === undefined
       ? undefined
-      : watchJobs({
-          client,
-          meter: Runtime.instance().metricMeter,
-          taskQueue,
-          apps: Object.keys(apps),
-          signal: over.signal,
-        });
+      : watchJobs({ client, taskQueue, apps: Object.keys(apps), signal: over.signal });
   void aborted(signal).then(() => {
     health?.drain();
     return drain(conversionWorker);
@@ -134,7 +122,7 @@ async function connect(target: TemporalTarget): Promise<NativeConnection> {
   try {
     return await NativeConnection.connect(target.connection);
   } catch (error) {
-    const address = target.connection.address ?? '';
+    const address = target.connection.address;
     const problem = `Temporal can't be reached at ${address}. Start it with \`fileconv up\`, or set TEMPORAL_ADDRESS.`;
     throw new CommandError('TEMPORAL_UNREACHABLE', [problem], { cause: error });
   }

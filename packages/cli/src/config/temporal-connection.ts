@@ -7,7 +7,7 @@ import type { LoadedConfig } from './load-config';
 /** What a client and a worker connect with. */
 export interface TemporalTarget {
   /** For a client's `Connection.connect` and a worker's `NativeConnection.connect` alike. */
-  connection: Pick<ConnectionOptions, 'address' | 'tls' | 'metadata'> & { apiKey?: string };
+  connection: Pick<ConnectionOptions, 'tls' | 'metadata'> & { address: string; apiKey?: string };
   namespace: string;
   /** Whether a Temporal is named, by an address or a profile. Otherwise it is one of this machine. */
   isNamed: boolean;

@@ -28,7 +28,7 @@ export async function openTemporal(context: CommandContext): Promise<OpenTempora
   const { taskQueue } = values.worker;
   return {
     ...(await connect(context, target, { taskQueue, uiUrl: stack?.temporal.uiUrl })),
-    address: target.connection.address ?? '',
+    address: target.connection.address,
     namespace: target.namespace,
     isLocal,
   };

@@ -33,12 +33,8 @@ export async function connect(
   rest: Pick<StackInUse, 'taskQueue' | 'uiUrl'>,
 ): Promise<StackInUse> {
   const dataConverter = await openDataConverter(context);
-  const options = {
-    ...target.connection,
-    connectTimeout: connectTimeoutMs,
-    interceptors: retriesThatEndQuietly(),
-  };
-  const connection = await Connection.connect(options).catch(async (error: unknown) => {
+  const retries = { connectTimeout: connectTimeoutMs, interceptors: retriesThatEndQuietly() };
+  const connection = await Connection.connect({ ...target.connection, ...retries }).catch(async (error: unknown) => {
     throw await unreachable(context, target, error);
   });
   const tracing = await openTracing(context.env, { serviceName: 'fileconv' }).catch(async (error: unknown) => {
@@ -79,7 +75,7 @@ export async function connect(
   };
 }
 
-function cloudUi({ connection: { address = '' } }: TemporalTarget): string | undefined {
+function cloudUi({ connection: { address } }: TemporalTarget): string | undefined {
   return /\.(tmprl\.cloud|api\.temporal\.io)(:\d+)?$/.test(address) ? 'https://cloud.temporal.io' : undefined;
 }
 
@@ -90,7 +86,7 @@ async function unreachable(
 ): Promise<CommandError> {
   const message = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
   const reason = message.includes('deadline') ? '' : ` (${message})`;
-  const where = `Temporal can't be reached at ${connection.address ?? ''}${reason}.`;
+  const where = `Temporal can't be reached at ${connection.address}${reason}.`;
   const told = (whatToDo: string) =>
     new CommandError('TEMPORAL_UNREACHABLE', [`${where} ${whatToDo}`], { cause: error });
   if (isNamed) {

@@ -48,7 +48,7 @@ export async function superviseTemporal(
 ): Promise<TemporalPart> {
   const { connection, namespace, isNamed } = temporalTarget(context);
   if (isNamed) {
-    return { address: connection.address ?? '', namespace, stop: () => Promise.resolve() };
+    return { address: connection.address, namespace, stop: () => Promise.resolve() };
   }
   const part = new OwnTemporal(context, namespace, options);
   await part.start();

@@ -152,7 +152,7 @@ export function createStallReader(context: CommandContext, client: Client): Stal
     try {
       return await client.withDeadline(Date.now() + answerWithinMs, read);
     } catch {
-      const waitsFor = `Temporal, which does not answer at ${connection.address ?? values.state.dir}`;
+      const waitsFor = `Temporal, which does not answer at ${connection.address}`;
       return withNext({ reason: 'temporal', waitsFor }, {});
     }
   };

@@ -22,7 +22,7 @@ async function administer<Result>(
   }
 }
 
-function requireApp(administration: ServiceAdministration, name: string): { name: string; appId: string } {
+function requireApp(administration: ServiceAdministration, name: string) {
   const app = administration.findApp(name);
   if (app) return app;
   const known = administration.listApps().map((each) => each.name);
@@ -95,59 +95,46 @@ export async function rotateToken(
   return exitCodes.ok;
 }
 
-interface CreditsRow {
-  app: string;
-  appId: string;
-  /** Null: unlimited. */
-  vcredits: number | null;
-  reserved: number;
-  /** What a new conversion may cost at most; null: unlimited. */
-  available: number | null;
-}
-
 /** `fileconv service credits show [app]` */
-export async function showCredits(context: CommandContext, app: string | undefined): Promise<ExitCode> {
-  const rows = await administer(context, (administration) => {
-    if (app !== undefined) return [rowOf(administration, requireApp(administration, app))];
-    return administration.listApps().map((each) => rowOf(administration, each));
-  });
-  return print(context, rows, app !== undefined);
+export function showCredits(context: CommandContext, app: string | undefined): Promise<ExitCode> {
+  return credits(context, app);
 }
 
 /** `fileconv service credits set <app> <vcredits>` */
-export async function setCredits(context: CommandContext, app: string, vcredits: number | null): Promise<ExitCode> {
-  const row = await administer(context, (administration) => {
-    const found = requireApp(administration, app);
-    administration.setCredits(found.appId, vcredits);
-    return rowOf(administration, found);
-  });
-  return print(context, [row], true);
+export function setCredits(context: CommandContext, app: string, vcredits: number | null): Promise<ExitCode> {
+  return credits(context, app, (administration, { appId }) => administration.setCredits(appId, vcredits));
 }
 
 /** `fileconv service credits add <app> <vcredits>` */
-export async function addCredits(context: CommandContext, app: string, vcredits: number): Promise<ExitCode> {
-  const row = await administer(context, (administration) => {
-    const found = requireApp(administration, app);
-    if (administration.addCredits(found.appId, vcredits).vcredits === null) {
-      throw new CommandError('INPUT_UNUSABLE', [
-        `App ${found.name} has unlimited vCredits. To limit them: fileconv service credits set ${found.name} ${vcredits}`,
-      ]);
-    }
-    return rowOf(administration, found);
+export function addCredits(context: CommandContext, app: string, vcredits: number): Promise<ExitCode> {
+  return credits(context, app, (administration, { name, appId }) => {
+    if (administration.addCredits(appId, vcredits).vcredits !== null) return;
+    throw new CommandError('INPUT_UNUSABLE', [
+      `App ${name} has unlimited vCredits. To limit them: fileconv service credits set ${name} ${vcredits}`,
+    ]);
   });
-  return print(context, [row], true);
 }
 
-function rowOf(administration: ServiceAdministration, { name, appId }: { name: string; appId: string }): CreditsRow {
-  const { vcredits, reserved } = administration.balanceOf(appId);
-  return { app: name, appId, vcredits, reserved, available: vcredits === null ? null : vcredits - reserved };
-}
-
-function print({ output }: CommandContext, rows: readonly CreditsRow[], single: boolean): ExitCode {
-  if (output.json) output.printJson(single ? rows[0] : { apps: rows });
+/** Shows the balances of one app or of all, after a change to it. */
+async function credits(
+  context: CommandContext,
+  app: string | undefined,
+  change?: (administration: ServiceAdministration, app: { name: string; appId: string }) => void,
+): Promise<ExitCode> {
+  const { output } = context;
+  const rows = await administer(context, (administration) => {
+    const apps = app === undefined ? administration.listApps() : [requireApp(administration, app)];
+    return apps.map(({ name, appId }) => {
+      change?.(administration, { name, appId });
+      // Null: unlimited; available is what a new conversion may cost at most.
+      const { vcredits, reserved } = administration.balanceOf(appId);
+      return { app: name, appId, vcredits, reserved, available: vcredits === null ? null : vcredits - reserved };
+    });
+  });
+  if (output.json) output.printJson(app === undefined ? { apps: rows } : rows[0]);
   else {
-    const cells = rows.map(({ app, vcredits, reserved, available }) => [
-      app,
+    const cells = rows.map(({ app: name, vcredits, reserved, available }) => [
+      name,
       vcredits === null ? 'unlimited' : String(vcredits),
       String(reserved),
       available === null ? 'unlimited' : String(available),
@@ -202,9 +189,15 @@ export async function showTask(context: CommandContext, id: string): Promise<Exi
   const shown = {
     ...rest,
     ...timesOf(task),
-    ...(delivery && { callbackDelivery: { ...delivery, ...deliveryTimes(delivery) } }),
-    payload: fromJson(payload),
-    result: fromJson(result ?? 'null'),
+    ...(delivery && {
+      callbackDelivery: {
+        ...delivery,
+        nextAttemptAt: timeOrNull(delivery.nextAttemptAt),
+        endedAt: timeOrNull(delivery.endedAt),
+      },
+    }),
+    payload: JSON.parse(payload) as unknown,
+    result: JSON.parse(result ?? 'null') as unknown,
   };
   if (output.json) output.printJson(shown);
   else {
@@ -220,14 +213,6 @@ function timesOf({ createdAt, completedAt }: Pick<TaskRow, 'createdAt' | 'comple
   return { createdAt: formatTime(createdAt), completedAt: timeOrNull(completedAt) };
 }
 
-function deliveryTimes({ nextAttemptAt, endedAt }: { nextAttemptAt: number | null; endedAt: number | null }) {
-  return { nextAttemptAt: timeOrNull(nextAttemptAt), endedAt: timeOrNull(endedAt) };
-}
-
 function timeOrNull(time: number | null): string | null {
   return time === null ? null : formatTime(time);
-}
-
-function fromJson(text: string): unknown {
-  return JSON.parse(text);
 }

@@ -1,8 +1,7 @@
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
-import { replaceFile } from 'temporal-file-conversion/internal/storage/replace-file';
+import { readIfExists, replaceFile } from 'temporal-file-conversion/internal/storage/replace-file';
 import { z } from 'zod';
 import type { CommandContext } from './command-context';
 import { CommandError } from './command-error';
@@ -145,12 +144,10 @@ export async function allow(context: CommandContext, more: readonly AllowedOrigi
 
 async function readAllowed(context: CommandContext): Promise<AllowedOrigin[]> {
   try {
-    return schema.parse(JSON.parse(await readFile(fileOf(context), 'utf8')));
+    return schema.parse(JSON.parse((await readIfExists(fileOf(context))) ?? '[]'));
   } catch (error) {
-    if (systemErrorCode(error) === 'ENOENT') return [];
-    throw new CommandError('STATE_UNUSABLE', [`${fileOf(context)} can't be read. Remove it, and allow again.`], {
-      cause: error,
-    });
+    const problem = `${fileOf(context)} can't be read. Remove it, and allow again.`;
+    throw new CommandError('STATE_UNUSABLE', [problem], { cause: error });
   }
 }
 

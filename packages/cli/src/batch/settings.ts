@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
@@ -11,10 +10,9 @@ import {
   onUnknownOutcomeChoices,
 } from 'temporal-file-conversion/internal/shared/choices';
 import type { ConversionMode, OnExisting, OnUnknownOutcome } from 'temporal-file-conversion/internal/shared/job';
-import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import { makeFolder } from 'temporal-file-conversion/internal/storage/folders';
-import { replaceFile } from 'temporal-file-conversion/internal/storage/replace-file';
+import { readIfExists, replaceFile } from 'temporal-file-conversion/internal/storage/replace-file';
 import { z } from 'zod';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
@@ -218,9 +216,9 @@ export async function saveSettings(folder: string, settings: JobSettings): Promi
 export async function readSettings(folder: string): Promise<JobSettings | undefined> {
   const file = path.join(folder, settingsFile);
   try {
-    return schema.parse(JSON.parse(await readFile(file, 'utf8')));
+    const text = await readIfExists(file);
+    return text === undefined ? undefined : schema.parse(JSON.parse(text));
   } catch (error) {
-    if (systemErrorCode(error) === 'ENOENT') return undefined;
     const problem = `${file} can't be read: it was changed or damaged. Run the batch again with its whole command.`;
     throw new CommandError('STATE_UNUSABLE', [problem], { cause: error });
   }

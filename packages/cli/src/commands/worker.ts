@@ -31,7 +31,7 @@ export async function worker(context: CommandContext, flags: { unversioned?: boo
   const health = await openHealth(context, 'worker');
   const { target } = await findTemporal(context);
   const callbacks = await callbackSettings(context);
-  const apps = { ...(await embeddedApps(context)), ...configuredApps(context, news.warn) };
+  const apps = { ...(await embeddedApps(context)), ...configuredApps(context, (warning) => news.warn(warning)) };
   const plugin = new FileConversionPlugin({
     apps,
     ...(callbacks && { callbacks }),

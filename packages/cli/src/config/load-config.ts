@@ -1,4 +1,4 @@
-import { access } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { ConversionPolicies } from 'temporal-file-conversion/internal/shared/job';
 import { resolveTokenSources, type AppProfile } from './app-token';
@@ -53,7 +53,7 @@ export interface LoadedConfig {
  * @throws ConfigError with a line for each problem: the file or variable, the key, what is wrong and what to do.
  */
 export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConfig> {
-  const file = await findFile(options);
+  const file = findFile(options);
   const fromFile = file === undefined ? emptyLayer() : await readConfigFile(file);
   const fromEnvironment = readEnvironment(options.env, appNamesOf(fromFile.values));
   const problems = [...fromFile.problems, ...fromEnvironment.problems];
@@ -106,15 +106,11 @@ function namedFile({ env, file }: Pick<LoadConfigOptions, 'env' | 'file'>): stri
   return file ?? (env['FILECONV_CONFIG'] === '' ? undefined : env['FILECONV_CONFIG']);
 }
 
-async function findFile({ cwd, env, file }: LoadConfigOptions): Promise<string | undefined> {
+function findFile({ cwd, env, file }: LoadConfigOptions): string | undefined {
   const named = namedFile({ env, file });
   if (named !== undefined) return path.resolve(cwd, named);
   const usual = path.resolve(cwd, 'fileconv.toml');
-  const exists = await access(usual).then(
-    () => true,
-    () => false,
-  );
-  return exists ? usual : undefined;
+  return existsSync(usual) ? usual : undefined;
 }
 
 function appNamesOf(values: Layer['values']): string[] {

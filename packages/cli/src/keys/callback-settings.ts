@@ -43,6 +43,11 @@ export async function openReceiver(
   const health = await openHealth(context, 'callbacks');
   const connection = Connection.lazy(target.connection);
   const metrics = await openReceiverMetrics(metricsAddress);
+  const closeOthers = async () => {
+    await metrics?.close();
+    await health?.close();
+    await connection.close();
+  };
   const receiver = await startCallbackReceiver({
     keys,
     signalJob: createSignalJob(new Client({ connection, namespace: target.namespace, dataConverter })),
@@ -52,9 +57,7 @@ export async function openReceiver(
     log,
     ...(metrics && { metrics: metrics.receiver }),
   }).catch(async (error: unknown) => {
-    await metrics?.close();
-    await health?.close();
-    await connection.close();
+    await closeOthers();
     throw error;
   });
   health?.begin(createTemporalObstacle(connection));
@@ -63,9 +66,7 @@ export async function openReceiver(
     async close() {
       health?.drain();
       await receiver.close();
-      await metrics?.close();
-      await health?.close();
-      await connection.close();
+      await closeOthers();
     },
   };
 }

@@ -26,14 +26,7 @@ export interface NextStep {
 
 /** Part of `--json`. */
 export function stallJson({ reason, waitsFor, since, until, because, next }: Stall) {
-  return {
-    reason,
-    waitsFor,
-    ...(since !== undefined && { since }),
-    ...(until !== undefined && { until }),
-    ...(because !== undefined && { because }),
-    ...(next && { next: next.command }),
-  };
+  return { reason, waitsFor, since, until, because, next: next?.command };
 }
 
 /** `report.md has waited for vCredits of app billing since 10:25:18 (09:25:18 UTC). When vCredits were added: fileconv credits restored --app billing` */

@@ -27,8 +27,8 @@ export async function batchStatus(context: CommandContext, name: string): Promis
   return withTemporal(context, async (temporal) => {
     const { state, stall } = await readState(context, temporal, name);
     const lastSweep = await scheduleOf(temporal.client, name);
-    const sweep = lastSweep?.failure && { sweepFailure: lastSweep.failure };
-    if (output.json) output.printJson({ batch: name, ...state, ...(stall && { stall: stallJson(stall) }), ...sweep });
+    const sweepFailure = lastSweep?.failure;
+    if (output.json) output.printJson({ batch: name, ...state, stall: stall && stallJson(stall), sweepFailure });
     else {
       output.print(`Batch ${name}: ${state.status}. ${progressText(state, undefined)}.`);
       const codes = Object.entries(state.failures).sort(([, one], [, other]) => other - one);
@@ -37,7 +37,7 @@ export async function batchStatus(context: CommandContext, name: string): Promis
       for (const [code, count] of codes) output.print(`  ${count} ${code}`);
       for (const line of chargedTwice(state.possiblyChargedTwice)) output.print(`  ${line}`);
       if (stall && !needsAttention) output.print(printable(`  ${stallText('It', stall)}`));
-      if (lastSweep?.failure) output.print(printable(failedSweep(name, lastSweep.failure)));
+      if (sweepFailure) output.print(printable(failedSweep(name, sweepFailure)));
       if ('reportFailure' in state) output.print(printable(`  There is no report: ${state.reportFailure}`));
     }
     return exitCodes.ok;

@@ -123,10 +123,8 @@ async function undertake(context: CommandContext, { name, settings, flags, plan 
   const signal = untilAskedToEnd();
   const rules = { settings, signal, isDry: false };
   let planned = await planOrRefuse(context, rules, plan);
-  const nothingToDo = (): ExitCode | undefined => (planned.run ? undefined : tellNothingToDo(context, name, planned));
   // Before anything is started: most mistakes are found without a stack.
-  const done = nothingToDo();
-  if (done !== undefined) return done;
+  if (!planned.run) return tellNothingToDo(context, name, planned);
   const stack = await useStack(context, signal).catch(async (error: unknown) => {
     if (planned.run) await discardRun(planned.run.folder);
     throw error;

@@ -20,12 +20,7 @@ export async function jobShow(context: CommandContext, workflowId: string): Prom
     const next = nextCommand(job, temporal);
     if (output.json) {
       const { history, ...shown } = job;
-      output.printJson({
-        ...shown,
-        input: history.input,
-        ...(link !== undefined && { uiUrl: link }),
-        ...(next && { next: next.command }),
-      });
+      output.printJson({ ...shown, input: history.input, uiUrl: link, next: next?.command });
     } else {
       output.print(describe(job, link).join('\n'));
       if (next) output.print(`\n${next.why}: ${next.command}`);

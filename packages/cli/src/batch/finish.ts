@@ -7,7 +7,7 @@ import type { ConversionBatchResult } from 'temporal-file-conversion/internal/sh
 import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
 import { exitCodes, type ExitCode } from '../command-error';
-import type { StackInUse } from '../stack/stack-in-use';
+import type { StackInUse } from '../stack/open-temporal';
 import { folderUri } from './settings';
 
 interface EndedBatch {

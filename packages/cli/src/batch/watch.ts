@@ -6,7 +6,7 @@ import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import type { Output } from '../output/output';
 import { aborted } from '../stack/parent-process';
-import type { StackInUse } from '../stack/stack-in-use';
+import type { StackInUse } from '../stack/open-temporal';
 import { createStallReader, type Stall, StallNews } from '../waiting/stall';
 
 const askEveryMs = 1_000;

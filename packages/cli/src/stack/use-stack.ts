@@ -5,7 +5,7 @@ import type { CommandContext } from '../command-context';
 import { interrupted } from '../command-error';
 import { temporalTarget, type TemporalTarget } from '../config/temporal-connection';
 import { TemporalServerError } from '../dev-server';
-import { connect, type StackInUse } from './stack-in-use';
+import { connect, type StackInUse } from './open-temporal';
 import { readLiveStack, type StackRecord } from './stack-record';
 import { startStack, type Stack } from './start-stack';
 

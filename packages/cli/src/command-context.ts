@@ -13,7 +13,6 @@ export interface ProcessContext {
   stderr: OutputStream;
 }
 
-/** Options that every command knows. */
 export interface CommonOptions {
   json?: boolean;
   config?: string;
@@ -36,5 +35,4 @@ export async function openContext(host: ProcessContext, options: CommonOptions):
   return { ...host, output, config, secrets: new SecretMask() };
 }
 
-/** Runs a command with the context that its common options describe. */
 export type Runner = (options: CommonOptions, run: (context: CommandContext) => Promise<ExitCode>) => Promise<void>;

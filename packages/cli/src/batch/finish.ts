@@ -14,7 +14,6 @@ interface EndedBatch {
   stack: Pick<StackInUse, 'client' | 'uiUrl'>;
   name: string;
   result: ConversionBatchResult;
-  /** Write the report even if there is one. */
   anew?: boolean;
 }
 

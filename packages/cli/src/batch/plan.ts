@@ -73,7 +73,6 @@ export function refuseProblems({ problems }: PlannedBatch): void {
   throwIfAny('INPUT_UNUSABLE', lines(problems));
 }
 
-/** What a person should know before the batch runs. */
 export function tellWarnings({ output }: CommandContext, { warnings, leftOut }: PlannedBatch): void {
   for (const line of lines(warnings)) output.warn(line);
   const { repeated, unsettled, ownResults } = leftOut;

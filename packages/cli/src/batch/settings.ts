@@ -20,7 +20,6 @@ import { embeddedFormats, extensionFromName } from '../formats/lookup';
 import { isEncrypting } from '../keys/encryption-settings';
 import { isEmbedded } from '../service/app-profiles';
 
-/** Options of `batch run`, as they are typed. */
 export interface RunFlags {
   to?: string;
   from?: string;
@@ -42,7 +41,6 @@ export interface RunFlags {
   dryRun?: boolean;
 }
 
-/** What a `batch run` is about, once its arguments make sense. */
 interface BatchSettings {
   name: string;
   app: string;
@@ -228,7 +226,6 @@ interface JoinedBatch {
   name: string;
   /** As they were typed. */
   flags: Partial<RunFlags>;
-  /** What the flags come to. */
   settings: JobSettings;
   /** What the batch under way was started with, as far as that is known. */
   earlier: JobSettings | undefined;

@@ -167,7 +167,6 @@ export function progressText(state: BatchState, perSecond: number | undefined): 
   return parts.filter((part) => part !== '').join(', ');
 }
 
-/** Items that are in their final state. */
 function endedOf({ succeeded, failed, skipped, cancelled }: BatchState): number {
   return succeeded + failed + skipped + cancelled;
 }

@@ -35,7 +35,6 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (tex
   };
 }
 
-/** Of an option that may be given more than once. */
 export function collect(value: string, before: string[]): string[] {
   return [...before, value];
 }

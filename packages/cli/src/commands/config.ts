@@ -19,7 +19,6 @@ export function configShow({ config, output }: CommandContext): Promise<ExitCode
 }
 
 interface ConfigRow {
-  /** Dotted key in the file's spelling. */
   key: string;
   value: string;
   /** `default`, the path of the file, or the name of the variable. */

@@ -23,7 +23,6 @@ const uses: Readonly<Record<DeploymentVersion['status'], string>> = {
   unknown: '',
 };
 
-/** `fileconv deployment show` */
 export async function showDeployment(context: CommandContext): Promise<ExitCode> {
   return withTemporal(context, async ({ client }) => {
     await tell(context, client);
@@ -31,7 +30,6 @@ export async function showDeployment(context: CommandContext): Promise<ExitCode>
   });
 }
 
-/** `fileconv deployment set-current` */
 export async function makeCurrent(
   context: CommandContext,
   buildId: string | undefined,
@@ -43,7 +41,6 @@ export async function makeCurrent(
   return change(context, (client, deploymentName) => setCurrentVersion(client, { deploymentName, buildId }));
 }
 
-/** `fileconv deployment ramp` */
 export async function rampUp(context: CommandContext, buildId: string, percent: number): Promise<ExitCode> {
   return change(context, (client, deploymentName) => rampVersion(client, { deploymentName, buildId, percent }));
 }

@@ -45,7 +45,6 @@ async function list({ output }: CommandContext, lookup: FormatLookup, format: st
   output.print(formatTable(['FORMAT', 'READS', 'WRITES', 'TITLE'], rows));
 }
 
-/** Each format once, in alphabetical order. */
 function byName(entries: readonly Format[]): Format[] {
   const unique = new Map(entries.map((entry) => [entry.format, entry]));
   return [...unique.values()].sort((a, b) => a.format.localeCompare(b.format, 'en'));

@@ -7,7 +7,6 @@ import type { CommandContext } from '../command-context';
 import { exitCodes, type ExitCode } from '../command-error';
 import { withTemporal } from '../stack/open-temporal';
 
-/** `fileconv limit set` */
 export function setLimit(
   context: CommandContext,
   perSecond: number,
@@ -16,7 +15,6 @@ export function setLimit(
   return change(context, { perSecond, reason });
 }
 
-/** `fileconv limit clear` */
 export function clearLimit(context: CommandContext): Promise<ExitCode> {
   return change(context, { perSecond: undefined, reason: 'removed with fileconv limit clear' });
 }

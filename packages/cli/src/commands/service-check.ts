@@ -51,7 +51,6 @@ function toRow({ status, source, restatedIn, rule, why = '' }: Outcome): string[
   return [status, [source, ...restatedIn].join(', '), rule, printable(why)];
 }
 
-/** Options of `service check`, as they are typed. */
 export interface TargetFlags {
   baseUrl?: string;
   app?: string;

@@ -21,7 +21,7 @@ const tokenKeys = ['token_env', 'token_file'] as const;
  * Leaves one source of the token for each app: the environment's replaces the file's, whichever key each used.
  * More than one in the same place, or none at all, is a problem.
  */
-export function resolveTokenSources(values: Layer['values'], appNames: readonly string[]): { problems: string[] } {
+export function resolveTokenSources(values: Layer['values'], appNames: readonly string[]): string[] {
   const problems: string[] = [];
   for (const name of appNames) {
     const given = tokenKeys.flatMap((key) => {
@@ -46,7 +46,7 @@ export function resolveTokenSources(values: Layer['values'], appNames: readonly 
       );
     }
   }
-  return { problems };
+  return problems;
 }
 
 /**

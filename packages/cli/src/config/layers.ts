@@ -14,7 +14,6 @@ import {
 } from './schema';
 import { EnvironmentText } from './value-types';
 
-/** Where a value came from. */
 export interface Origin {
   source: 'file' | 'environment';
   /** The path of the file, or the name of the variable. */
@@ -32,7 +31,6 @@ export function emptyLayer(): Layer {
   return { values: new Map(), problems: [], warnings: [] };
 }
 
-/** Values by dotted key as the nested table that the schema checks. */
 export function toTable(values: Layer['values']): Record<string, unknown> {
   // Without a prototype, whose names an app may have.
   const newTable = () => Object.create(null) as Record<string, unknown>;
@@ -136,7 +134,6 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Environment variables as an entry point hands them in. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const prefix = 'FILECONV_';

@@ -41,7 +41,6 @@ export interface LoadedConfig {
   /** By dotted key in the file's spelling: `worker.task_queue`. A key that nobody has set has no origin. */
   origins: Record<string, Origin>;
   warnings: string[];
-  /** The file that was read. */
   file?: string;
   /** The file was found in the folder; nobody named it. */
   isFound?: true;
@@ -59,8 +58,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConf
   const problems = [...fromFile.problems, ...fromEnvironment.problems];
   const warnings = [...fromEnvironment.warnings];
   const values: Layer['values'] = new Map([...fromFile.values, ...fromEnvironment.values]);
-  const tokens = resolveTokenSources(values, appNamesOf(values));
-  problems.push(...tokens.problems);
+  problems.push(...resolveTokenSources(values, appNamesOf(values)));
 
   const checked = fileSchema.safeParse(toTable(values));
   if (!checked.success) {

@@ -249,7 +249,6 @@ export function isPath(key: string): boolean {
   return key === 'dir' || key.endsWith('_dir') || key.endsWith('_file');
 }
 
-/** Keys of each section, by its name. */
 export const keysOfSection: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries(sectionSchemas).map(([name, schema]) => [name, Object.keys(schema.unwrap().shape)]),
 );

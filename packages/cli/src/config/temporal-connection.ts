@@ -4,7 +4,6 @@ import { ConfigError } from './errors';
 import type { Environment } from './layers';
 import type { LoadedConfig } from './load-config';
 
-/** What a client and a worker connect with. */
 export interface TemporalTarget {
   /** For a client's `Connection.connect` and a worker's `NativeConnection.connect` alike. */
   connection: Pick<ConnectionOptions, 'tls' | 'metadata'> & { address: string; apiKey?: string };

@@ -15,7 +15,6 @@ import { showProgress } from './progress';
 import { announce, report } from './report';
 import { runJobs } from './run-jobs';
 
-/** Options of `convert`, as they are typed. */
 export interface ConvertFlags {
   to: string;
   from?: string;
@@ -30,7 +29,6 @@ export interface ConvertFlags {
 /** The flags of `convert`, completed from the configuration; the signal ends the command's wait. */
 type ConvertSettings = ConvertFlags & { app: string; onExisting: OnExisting; signal: AbortSignal };
 
-/** Runs the jobs on the running stack, or on one for this command, and reports how they end. */
 export async function convertOnStack(
   context: CommandContext,
   jobs: readonly PlannedJob[],

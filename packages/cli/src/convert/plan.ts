@@ -7,7 +7,6 @@ import type { OnExisting } from 'temporal-file-conversion/internal/shared/job';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import { throwIfAny } from '../command-error';
 
-/** One file that a person wants converted. */
 export interface ConvertInput {
   /** As it was typed. */
   file: string;
@@ -50,7 +49,6 @@ async function problemOf(file: string): Promise<string | undefined> {
   }
 }
 
-/** One job that is about to be started. */
 export interface PlannedJob {
   input: ConvertInput;
   /** Absolute path of the result. */

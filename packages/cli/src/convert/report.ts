@@ -22,7 +22,6 @@ export interface FileOutcome {
   error?: { code: string; message: string };
 }
 
-/** Tells a person how one file ended, as soon as it has. */
 export function announce(
   { output, cwd }: CommandContext,
   outcome: FileOutcome,

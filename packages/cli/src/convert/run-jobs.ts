@@ -25,7 +25,6 @@ export interface RunOptions {
   onExisting: OnExisting;
   mode: ConversionMode | undefined;
   policies: ConversionPolicies;
-  /** Jobs in flight at a time. */
   parallel: number;
   cwd: string;
   progress: JobProgress;

@@ -8,7 +8,6 @@ export async function freePort(): Promise<number> {
   return await listenBriefly(0);
 }
 
-/** Whether a server could listen there now. */
 export async function isPortFree(port: number): Promise<boolean> {
   return await listenBriefly(port).then(
     () => true,

@@ -26,7 +26,6 @@ export interface ObtainOptions {
   officialOrigin?: string | undefined;
 }
 
-/** One thing that was tried and why it did not work. */
 interface Attempt {
   tried: string;
   reason: string;

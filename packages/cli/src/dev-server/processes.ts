@@ -4,7 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 
-/** Environment variables as they are handed in by an entry point. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 interface CommandOptions {
@@ -19,7 +18,6 @@ export class CommandError extends Error {
 
   constructor(
     message: string,
-    /** No such command. */
     readonly missing: boolean,
     readonly stderr: string,
     options?: ErrorOptions,

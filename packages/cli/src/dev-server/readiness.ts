@@ -32,7 +32,6 @@ export async function untilReady(wanted: Readiness, signal: AbortSignal): Promis
   }
 }
 
-/** Whether a Temporal server answers there within `timeoutMs`. */
 export async function answers(address: string, namespace: string, timeoutMs: number): Promise<boolean> {
   try {
     await untilReady({ address, namespace, searchAttributes: {} }, AbortSignal.timeout(timeoutMs));

@@ -10,7 +10,7 @@ export interface RunningTemporalServer {
   /** Where clients and workers connect: `127.0.0.1:7233`. */
   readonly address: string;
   /** The Temporal UI; absent when it was switched off. */
-  readonly uiUrl?: string;
+  readonly uiUrl?: string | undefined;
   readonly pid: number;
   /** Ends the server by its process id and waits until it has ended. A second call changes nothing. */
   stop(): Promise<void>;
@@ -53,7 +53,7 @@ export async function adoptTemporalServer(
     await endProcess(pid, { graceMs: stopGraceMs, stillRuns });
     removeServerRecord(dbFilename);
   };
-  return { address, ...(uiUrl && { uiUrl }), pid, stop, exited };
+  return { address, uiUrl, pid, stop, exited };
 }
 
 const recordSchema = z.object({ pid: z.number().int().positive(), address: z.string(), uiUrl: z.string().optional() });

@@ -109,7 +109,7 @@ async function startOnce(options: StartOptions): Promise<RunningTemporalServer> 
     env: { ...goRuntime, ...options.env },
   });
   if (child.pid !== undefined && dbFilename !== undefined) {
-    writeServerRecord(dbFilename, { pid: child.pid, address, ...(uiUrl && { uiUrl }) });
+    writeServerRecord(dbFilename, { pid: child.pid, address, uiUrl });
   }
   const exited = whenExited(child).then((exit) => {
     if (dbFilename !== undefined) removeServerRecord(dbFilename);
@@ -130,7 +130,7 @@ async function startOnce(options: StartOptions): Promise<RunningTemporalServer> 
     await stop();
     throw error;
   }
-  return { address, ...(uiUrl && { uiUrl }), pid: child.pid ?? 0, stop, exited };
+  return { address, uiUrl, pid: child.pid ?? 0, stop, exited };
 }
 
 /**
@@ -182,27 +182,27 @@ async function untilStarted(
   };
   // Both are raced as values: the one that loses must not end as an unhandled rejection.
   const ready = untilReady(wanted, AbortSignal.any(signals)).then(
-    () => ({ kind: 'ready' }) as const,
-    (error: unknown) => ({ kind: 'failed', error }) as const,
+    () => undefined,
+    (error: unknown) => ({ error }),
   );
-  const ended = server.exited.then((exit) => ({ kind: 'ended', exit }) as const);
-  const first = await Promise.race([ready, ended]);
+  const failed = await Promise.race([ready, server.exited.then((exit) => ({ exit }))]);
   settled.abort();
-  if (first.kind === 'ready') return;
+  if (!failed) return;
   options.signal?.throwIfAborted();
   const tail = (await server.log.tail()).map((line) => `  ${line}`);
-  if (first.kind === 'ended') {
-    const how = first.exit.signal === null ? `with code ${first.exit.code ?? 'unknown'}` : `by ${first.exit.signal}`;
+  if ('exit' in failed) {
+    const { code, signal } = failed.exit;
+    const how = signal === null ? `with code ${code ?? 'unknown'}` : `by ${signal}`;
     throw new TemporalServerError(
-      first.exit.signal === null ? 'START_FAILED' : 'START_KILLED',
+      signal === null ? 'START_FAILED' : 'START_KILLED',
       [`The Temporal server (${options.cliPath}) ended ${how} while it started:`, ...tail].join('\n'),
     );
   }
   const what = timeout.aborted
     ? `did not answer on ${server.address} in ${timeoutMs / 1000} s`
-    : `started but is not usable: ${types.isNativeError(first.error) ? first.error.message : String(first.error)}`;
+    : `started but is not usable: ${types.isNativeError(failed.error) ? failed.error.message : String(failed.error)}`;
   const problem = [`The Temporal server (${options.cliPath}) ${what}:`, ...tail].join('\n');
-  throw new TemporalServerError('START_FAILED', problem, { cause: first.error });
+  throw new TemporalServerError('START_FAILED', problem, { cause: failed.error });
 }
 
 async function whenExited(child: ChildProcess): Promise<ServerExit> {

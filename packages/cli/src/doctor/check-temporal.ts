@@ -21,7 +21,6 @@ const callTimeoutMs = 10_000;
 /** gRPC's `NOT_FOUND`, which the SDK exports no name of. */
 const grpcNotFound = 5;
 
-/** Temporal, and what a conversion needs of it. */
 export async function checkTemporal(context: CommandContext): Promise<Finding[]> {
   const unusable = await unusableKeys(context);
   if (unusable) return [unusable, ...['Temporal', ...parts].map((part) => skipped(part, 'needs the encryption keys'))];
@@ -84,8 +83,9 @@ async function checkAttributes(client: Client): Promise<Finding> {
 async function checkWorkers(client: Client, taskQueue: string): Promise<Finding> {
   const { identities: workers, builds, current } = await readTaskQueue(client, taskQueue);
   if (workers.length > 0 && !builds.includes(current)) {
-    const wanted = current === undefined ? 'workers without a version' : `build ${current}`;
-    const there = builds.map((build) => (build === undefined ? 'workers without a version' : `build ${build}`));
+    const [wanted = '', ...there] = [current, ...builds].map((build) =>
+      build === undefined ? 'workers without a version' : `build ${build}`,
+    );
     return broken(
       'workers',
       `new jobs on task queue ${taskQueue} wait for ${wanted}, and only ${there.join(', ')} polls it`,

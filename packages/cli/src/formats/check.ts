@@ -49,7 +49,6 @@ export async function withFormats<T>(
 }
 
 interface FormatQuestion<T> {
-  /** Ends the questions. */
   signal?: AbortSignal | undefined;
   onFailure: (error: ConversionApiError, where: { app: string; baseUrl: string }) => T;
 }
@@ -100,7 +99,6 @@ async function checkFormats(lookup: FormatLookup, { inputs, from, to }: WantedFo
   return target.extension;
 }
 
-/** Why files of a pair are not converted. */
 interface WhyNot {
   /** What a job would fail with. */
   code: KnownErrorCode;

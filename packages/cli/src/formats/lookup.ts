@@ -3,7 +3,6 @@ import type { Format } from 'temporal-file-conversion/contract';
 import type { ConversionApi } from 'temporal-file-conversion/internal/http/conversion-api';
 import { ConversionApiError } from 'temporal-file-conversion/internal/http/errors';
 
-/** A file and the target that is asked for. */
 export interface FormatPair {
   /** Of the file, in lower case, without the dot. */
   extension: string;
@@ -12,7 +11,6 @@ export interface FormatPair {
   to: string;
 }
 
-/** Why a pair does not convert. */
 export type PairProblem =
   | { kind: 'unknownInput' }
   | { kind: 'unknownOutput' }

@@ -8,7 +8,6 @@ interface ConfiguredSecret {
   what: string;
   /** The keys that say where it is: `callbacks.key_env`. */
   keys: readonly [variable: string, file: string];
-  /** Their values. */
   variable: string | undefined;
   file: string | undefined;
   /** What to do when there is no such file. */

@@ -12,7 +12,6 @@ import { readConfiguredSecret } from './configured-secret';
 
 const makeOne = 'make one: echo "2026-11:$(openssl rand -base64 32)", readable by you only';
 
-/** Whether payloads are encrypted. */
 export function isEncrypting({ config }: CommandContext): boolean {
   const { keyEnv, keyFile } = config.values.encryption;
   return keyEnv !== undefined || keyFile !== undefined;

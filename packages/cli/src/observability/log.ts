@@ -1,16 +1,15 @@
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
 import type { CommandContext } from '../command-context';
-import type { Output } from '../output/output';
+import type { Output, OutputStream } from '../output/output';
 
-interface LogPlace {
-  /** Which process it is: `worker`, `service` or `callbacks`. */
-  process: string;
-  /** Default: stderr. */
-  stream?: { write(line: string): unknown };
-}
-
-/** The log of a process that runs until it is asked to end, as `[log]` of the configuration wants it. */
-export async function openLog(context: CommandContext, { process, stream }: LogPlace): Promise<Log> {
+/**
+ * The log of a process that runs until it is asked to end, as `[log]` of the configuration wants it.
+ * @param where.stream default: stderr.
+ */
+export async function openLog(
+  context: CommandContext,
+  { process, stream }: { process: 'worker' | 'service' | 'callbacks'; stream?: OutputStream },
+): Promise<Log> {
   // Loaded here: a command that ends by itself writes no log.
   const { createProcessLog } = await import('./process-log.js');
   const { level } = context.config.values.log;

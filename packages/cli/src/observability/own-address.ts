@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import { CommandError } from '../command-error';
 
-/** Where a process tells of itself. */
 export interface OwnAddress {
   /** Begins a sentence, for example `Metrics`. */
   what: string;

@@ -5,11 +5,8 @@ import { z } from 'zod';
 import { mask, secretFields, type SecretMask } from './secret-mask';
 
 interface ProcessLogOptions {
-  /** Which process it is: `worker`, `service` or `callbacks`. */
   process: string;
-  /** The lowest level that is written. */
   level: LogLevel;
-  /** `json`: a line of JSON for each event; `text`: a line for people. */
   format: 'json' | 'text';
   secrets: SecretMask;
   stream: { write(line: string): unknown };

@@ -34,7 +34,6 @@ export class SecretMask {
     }
   }
 
-  /** The line without its secrets. */
   apply(line: string): string {
     const known = this.#spellings.hide(line, mask);
     return usualPlaces.reduce((masked, place) => masked.replace(place, `$1${mask}`), known);

@@ -61,7 +61,6 @@ const intervalMs = 15_000;
 interface WatchOptions {
   client: Client;
   taskQueue: string;
-  /** App profiles that are counted. */
   apps: readonly string[];
   signal: AbortSignal;
 }

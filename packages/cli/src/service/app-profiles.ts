@@ -35,7 +35,6 @@ export function isEmbedded({ config }: CommandContext, app: string): boolean {
   return app === embeddedApp && !Object.hasOwn(config.values.apps, app);
 }
 
-/** The profile of the embedded service, which needs no entry in the configuration. */
 export async function embeddedProfile(context: CommandContext, serviceUrl: string): Promise<PluginAppProfile> {
   const { service, state } = context.config.values;
   const { appId, tokenFile } = await ensureEmbeddedApp(service.dataDir).catch((error: unknown) => {

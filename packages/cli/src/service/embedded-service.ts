@@ -24,7 +24,6 @@ export async function embeddedServiceUrl(context: CommandContext): Promise<strin
   return running ?? (isSpelledOut ? configuredServiceUrl(context) : undefined);
 }
 
-/** Its URL by the configuration. */
 export function configuredServiceUrl({ config }: Pick<CommandContext, 'config'>): string {
   const { host, port } = config.values.service;
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;

@@ -64,7 +64,6 @@ export async function withTemporal<T>(
   }
 }
 
-/** The Temporal that this configuration means. */
 interface TemporalInUse {
   target: TemporalTarget;
   /** It is one of this machine, which a stack runs. */

@@ -51,7 +51,6 @@ export const {
   remove: removeStackRecord,
 } = recordFile('stack.json', recordSchema);
 
-/** The stack whose process is still there. */
 export async function readLiveStack(stateDir: string): Promise<StackRecord | undefined> {
   const record = await readStackRecord(stateDir);
   return record && isAlive(record.pid) ? record : undefined;

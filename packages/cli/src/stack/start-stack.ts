@@ -100,14 +100,10 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     const record: StackRecord = {
       pid: process.pid,
       startedBy: options.startedBy,
-      temporal: {
-        address: temporal.address,
-        namespace: temporal.namespace,
-        ...(temporal.uiUrl !== undefined && { uiUrl: temporal.uiUrl }),
-      },
+      temporal: { address: temporal.address, namespace: temporal.namespace, uiUrl: temporal.uiUrl },
       service: { url: service.url },
-      ...(callbacks && { callbacks: { url: callbacks.url } }),
-      ...(codec && { codec: { url: codec.url } }),
+      callbacks: callbacks && { url: callbacks.url },
+      codec: codec && { url: codec.url },
       taskQueue: values.worker.taskQueue,
     };
     options.signal?.throwIfAborted();

@@ -115,7 +115,7 @@ class OwnTemporal implements TemporalPart {
 
   private async startFirst(): Promise<RunningTemporalServer> {
     const { port, uiPort, signal } = this.options;
-    const startOptions = { ...(await this.startOptions()), ...(signal && { signal }) };
+    const startOptions = { ...(await this.startOptions()), signal };
     try {
       return await startTemporalServer({ ...startOptions, port, uiPort });
     } catch (error) {
@@ -147,7 +147,7 @@ class OwnTemporal implements TemporalPart {
       env,
       cacheDir: defaultCacheDir(env, homeDir),
       onProgress: (message) => output.say(message),
-      ...(signal && { signal }),
+      signal,
     });
     return {
       cliPath: cli.path,

@@ -7,7 +7,6 @@ import { CommandError, exitCodes, type ExitCode } from '../../command-error';
 import { withTemporal } from '../../stack/open-temporal';
 import { requireBatch } from './look';
 
-/** `fileconv batch pause` */
 export function pauseBatch(context: CommandContext, name: string): Promise<ExitCode> {
   return control(context, name, async (batch) => {
     await batch.pause();
@@ -15,7 +14,6 @@ export function pauseBatch(context: CommandContext, name: string): Promise<ExitC
   });
 }
 
-/** `fileconv batch resume` */
 export function resumeBatch(context: CommandContext, name: string): Promise<ExitCode> {
   return control(context, name, async (batch) => {
     await batch.resume();
@@ -23,7 +21,6 @@ export function resumeBatch(context: CommandContext, name: string): Promise<Exit
   });
 }
 
-/** `fileconv batch window` */
 export function changeWindow(context: CommandContext, name: string, window: number): Promise<ExitCode> {
   return control(context, name, async (batch) => {
     await batch.setWindow(window);
@@ -31,7 +28,6 @@ export function changeWindow(context: CommandContext, name: string, window: numb
   });
 }
 
-/** `fileconv batch cancel` */
 export function cancelBatch(
   context: CommandContext,
   name: string,

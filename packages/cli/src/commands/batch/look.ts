@@ -20,7 +20,6 @@ import { failedSweep } from '../schedule/control';
 
 const maxListed = 100;
 
-/** `fileconv batch status` */
 export async function batchStatus(context: CommandContext, name: string): Promise<ExitCode> {
   checkName(name);
   const { output } = context;
@@ -44,7 +43,6 @@ export async function batchStatus(context: CommandContext, name: string): Promis
   });
 }
 
-/** `fileconv batch list` */
 export async function batchList(context: CommandContext): Promise<ExitCode> {
   const { output } = context;
   return withTemporal(context, async ({ client }) => {
@@ -64,7 +62,6 @@ export async function batchList(context: CommandContext): Promise<ExitCode> {
   });
 }
 
-/** `fileconv batch report` */
 export async function batchReport(context: CommandContext, name: string): Promise<ExitCode> {
   checkName(name);
   return withTemporal(context, async (temporal) => {
@@ -80,7 +77,6 @@ export async function batchReport(context: CommandContext, name: string): Promis
   });
 }
 
-/** State of a batch, and what it waits for. */
 async function readState(
   context: CommandContext,
   temporal: OpenTemporal,

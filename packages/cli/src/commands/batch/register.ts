@@ -23,7 +23,6 @@ const resubmit = [
 ] as const;
 const windowSize = wholeNumber(1, maxWindow);
 
-/** Builds `fileconv batch ...`. */
 export function addBatch(program: Command, actAlways: Act): void {
   const act: Act = (load) =>
     actAlways(() =>

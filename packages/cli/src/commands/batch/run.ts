@@ -101,7 +101,6 @@ export async function batchRetry(
   });
 }
 
-/** `fileconv batch watch` */
 export async function batchWatch(context: CommandContext, name: string): Promise<ExitCode> {
   checkName(name);
   const signal = untilAskedToEnd();
@@ -221,7 +220,6 @@ async function planOrRefuse(
   return checked;
 }
 
-/** Loads what writes the report. */
 function loadFinish() {
   return import('../../batch/finish.js');
 }

@@ -89,7 +89,6 @@ function totalRow(groups: readonly JobGroup[], isTwice: boolean): string[] {
   return ['together', String(sum(({ jobs }) => jobs)), String(sum(({ vcredits }) => vcredits)), ...twice, ''];
 }
 
-/** Runs a query for jobs, and says what to type when search attributes are missing. */
 async function withFilter(
   context: CommandContext,
   ask: (temporal: OpenTemporal) => Promise<ExitCode>,

@@ -6,7 +6,6 @@ import { command, group, type Act } from '../declare';
 const countedBy: CountedBy[] = ['status', 'code', 'app', 'batch'];
 const statuses = ['running', 'awaitingCredits', 'completed', 'failed', 'cancelled'];
 
-/** Builds `fileconv job ...`. */
 export function addJob(program: Command, act: Act): void {
   const job = group(
     program,
@@ -68,7 +67,6 @@ export function addJob(program: Command, act: Act): void {
     .action(act(async () => (await import('./control.js')).jobRetry));
 }
 
-/** Options that say which jobs. */
 function filtered(command: Command): Command {
   return command
     .addOption(new Option('--status <status>', 'in this state only').choices(statuses))

@@ -9,7 +9,6 @@ import { writtenDuration } from '../../config/duration';
 import { bothTimes, formatTable, timeCells, timeHeads } from '../../output/text';
 import { withTemporal } from '../../stack/open-temporal';
 
-/** `fileconv schedule list` */
 export async function listSchedules(context: CommandContext): Promise<ExitCode> {
   const { output } = context;
   return withTemporal(context, async ({ client, taskQueue }) => {
@@ -55,7 +54,6 @@ function shownFolder(uri: string): string {
   }
 }
 
-/** `fileconv schedule pause` */
 export function pauseSchedule(
   context: CommandContext,
   name: string,
@@ -67,7 +65,6 @@ export function pauseSchedule(
   });
 }
 
-/** `fileconv schedule resume` */
 export function resumeSchedule(context: CommandContext, name: string): Promise<ExitCode> {
   return control(context, name, async (schedules) => {
     await schedules.resume(name, 'resumed with fileconv schedule resume');
@@ -75,7 +72,6 @@ export function resumeSchedule(context: CommandContext, name: string): Promise<E
   });
 }
 
-/** `fileconv schedule trigger` */
 export function triggerSchedule(context: CommandContext, name: string): Promise<ExitCode> {
   return control(context, name, async (schedules) => {
     await schedules.trigger(name);
@@ -83,7 +79,6 @@ export function triggerSchedule(context: CommandContext, name: string): Promise<
   });
 }
 
-/** `fileconv schedule backfill` */
 export function backfillSchedule(
   context: CommandContext,
   name: string,
@@ -95,7 +90,6 @@ export function backfillSchedule(
   });
 }
 
-/** `fileconv schedule delete` */
 export function deleteSchedule(context: CommandContext, name: string): Promise<ExitCode> {
   return control(context, name, async (schedules) => {
     await schedules.delete(name);

@@ -12,7 +12,6 @@ import { settleFormats } from '../../formats/check';
 import { isEncrypting } from '../../keys/encryption-settings';
 import { withTemporal } from '../../stack/open-temporal';
 
-/** Options of `schedule create`, as they are typed. */
 export interface CreateFlags {
   /** Milliseconds. */
   every?: number;
@@ -31,7 +30,6 @@ export interface CreateFlags {
   app?: string;
 }
 
-/** `fileconv schedule create` */
 export async function createSchedule(context: CommandContext, flags: CreateFlags): Promise<ExitCode> {
   const { config, cwd, output } = context;
   const times = timesOf(flags);

@@ -3,7 +3,6 @@ import { parseDurationMs } from '../../config/duration';
 import { appOption, collect, formatName, onExistingOption, pointInTime } from '../arguments';
 import { command, group, type Act } from '../declare';
 
-/** Builds `fileconv schedule ...`. */
 export function addSchedule(program: Command, act: Act): void {
   const schedule = group(
     program,

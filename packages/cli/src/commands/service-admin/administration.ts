@@ -4,7 +4,6 @@ import type { CommandContext } from '../../command-context';
 import { CommandError, exitCodes, type ExitCode } from '../../command-error';
 import { formatTable } from '../../output/text';
 
-/** Opens the service's data folder for one command, and closes it. */
 async function administer<Result>(
   { config }: CommandContext,
   work: (administration: ServiceAdministration) => Result | Promise<Result>,
@@ -29,7 +28,6 @@ function requireApp(administration: ServiceAdministration, name: string) {
   throw new CommandError('UNKNOWN_APP', [`The service has no app "${name}"; there are: ${known.join(', ')}.`]);
 }
 
-/** `fileconv service apps list` */
 export async function listApps(context: CommandContext): Promise<ExitCode> {
   const { output } = context;
   const apps = await administer(context, (administration) =>
@@ -57,7 +55,6 @@ export async function listApps(context: CommandContext): Promise<ExitCode> {
   return exitCodes.ok;
 }
 
-/** `fileconv service apps add <name>` */
 export async function addApp(
   context: CommandContext,
   name: string,
@@ -77,7 +74,6 @@ export async function addApp(
   return exitCodes.ok;
 }
 
-/** `fileconv service apps rotate-token <name>` */
 export async function rotateToken(
   context: CommandContext,
   name: string,
@@ -95,17 +91,14 @@ export async function rotateToken(
   return exitCodes.ok;
 }
 
-/** `fileconv service credits show [app]` */
 export function showCredits(context: CommandContext, app: string | undefined): Promise<ExitCode> {
   return credits(context, app);
 }
 
-/** `fileconv service credits set <app> <vcredits>` */
 export function setCredits(context: CommandContext, app: string, vcredits: number | null): Promise<ExitCode> {
   return credits(context, app, (administration, { appId }) => administration.setCredits(appId, vcredits));
 }
 
-/** `fileconv service credits add <app> <vcredits>` */
 export function addCredits(context: CommandContext, app: string, vcredits: number): Promise<ExitCode> {
   return credits(context, app, (administration, { name, appId }) => {
     if (administration.addCredits(appId, vcredits).vcredits !== null) return;
@@ -144,7 +137,6 @@ async function credits(
   return exitCodes.ok;
 }
 
-/** `fileconv service tasks list` */
 export async function listTasks(
   context: CommandContext,
   { app, status, limit }: { app?: string; status?: string; limit: number },
@@ -176,7 +168,6 @@ export async function listTasks(
   return exitCodes.ok;
 }
 
-/** `fileconv service tasks show <id>` */
 export async function showTask(context: CommandContext, id: string): Promise<ExitCode> {
   const { output } = context;
   const { task, delivery } = await administer(context, (administration) => ({

@@ -4,7 +4,6 @@ import { command, group, type Act } from '../declare';
 
 const count = wholeNumber(0);
 
-/** Builds the commands of `fileconv service ...` for operators. */
 export function addServiceAdmin(service: Command, act: Act): void {
   // Both `service` and its subcommands have --json and --config: options after a subcommand belong to that.
   for (const each of [service.parent, service]) each?.enablePositionalOptions();

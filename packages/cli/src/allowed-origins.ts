@@ -99,14 +99,17 @@ function isForeign({ config }: Pick<CommandContext, 'config'>, { key, hostname }
 }
 
 function recipientOf({ name, baseUrl, token }: AppProfile): Recipient {
-  const { origin, hostname } = new URL(baseUrl);
-  return { key: `apps.${name}.base_url`, origin, hostname, what: `the token in ${placeOf(token)}` };
+  return recipientAt(baseUrl, { key: `apps.${name}.base_url`, what: `the token in ${placeOf(token)}` });
+}
+
+function recipientAt(url: string, about: Pick<Recipient, 'key' | 'what'>): Recipient {
+  const { origin, hostname } = new URL(url);
+  return { ...about, origin, hostname };
 }
 
 function serviceRecipient({ config }: Pick<CommandContext, 'config'>, url: string): Recipient {
-  const { origin, hostname } = new URL(url);
   const token = { from: 'file' as const, file: path.join(config.values.service.dataDir, 'embedded-app.token') };
-  return { key: 'service.host', origin, hostname, what: `the token in ${placeOf(token)}` };
+  return recipientAt(url, { key: 'service.host', what: `the token in ${placeOf(token)}` });
 }
 
 /** Undefined when the environment or the person's own configuration of Temporal says where it is. */
@@ -128,11 +131,9 @@ function temporalRecipient(context: Pick<CommandContext, 'config' | 'env'>): Rec
 function callbackRecipients({ config }: Pick<CommandContext, 'config'>): Recipient[] {
   const { publicBaseUrl, embeddedBaseUrl } = config.values.callbacks;
   const urls = { 'callbacks.public_base_url': publicBaseUrl, 'callbacks.embedded_base_url': embeddedBaseUrl };
-  return Object.entries(urls).flatMap(([key, url]) => {
-    if (url === undefined) return [];
-    const { origin, hostname } = new URL(url);
-    return [{ key, origin, hostname, what: 'callbacks about jobs' }];
-  });
+  return Object.entries(urls).flatMap(([key, url]) =>
+    url === undefined ? [] : [recipientAt(url, { key, what: 'callbacks about jobs' })],
+  );
 }
 
 export async function allow(context: CommandContext, more: readonly AllowedOrigin[]): Promise<void> {

@@ -1,13 +1,13 @@
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import type { CommandContext } from '../command-context';
-import { CommandError, exitCodes, type ExitCode } from '../command-error';
+import { CommandError } from '../command-error';
 import { openReceiver } from '../keys/callback-settings';
 import { openLog, runningOutput } from '../observability/log';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
 import { findTemporal } from '../stack/open-temporal';
 
 /** `fileconv callbacks`: takes callbacks until it is asked to end. */
-export async function callbacks(context: CommandContext): Promise<ExitCode> {
+export async function callbacks(context: CommandContext): Promise<void> {
   const { config, output } = context;
   const { values } = config;
   const signal = untilAskedToEnd();
@@ -33,5 +33,4 @@ export async function callbacks(context: CommandContext): Promise<ExitCode> {
   }
   await aborted(signal);
   await receiver.close();
-  return exitCodes.ok;
 }

@@ -1,6 +1,6 @@
 import { allow, foreignRecipients } from '../allowed-origins';
 import type { CommandContext } from '../command-context';
-import { CommandError, exitCodes, type ExitCode } from '../command-error';
+import { CommandError } from '../command-error';
 import { writtenDuration } from '../config/duration';
 import type { LoadedConfig } from '../config/load-config';
 import { camelCase, keysOfSection, type sectionSchemas } from '../config/schema';
@@ -8,14 +8,14 @@ import { mask } from '../observability/secret-mask';
 import { formatTable } from '../output/text';
 
 /** `fileconv config show`: every effective value and where it came from. */
-export function configShow({ config, output }: CommandContext): Promise<ExitCode> {
+export function configShow({ config, output }: CommandContext): Promise<void> {
   const rows = describeConfig(config);
   if (output.json) output.printJson({ file: config.file ?? null, values: rows });
   else {
     const cells = rows.map(({ key, value, source }) => [key, value, source]);
     output.print(formatTable(['KEY', 'VALUE', 'FROM'], cells));
   }
-  return Promise.resolve(exitCodes.ok);
+  return Promise.resolve();
 }
 
 interface ConfigRow {
@@ -53,7 +53,7 @@ export function describeConfig(loaded: LoadedConfig): ConfigRow[] {
 }
 
 /** `fileconv config allow`: remembers what the configuration file of this folder may send where. */
-export async function configAllow(context: CommandContext): Promise<ExitCode> {
+export async function configAllow(context: CommandContext): Promise<void> {
   const { output, config } = context;
   if (config.file === undefined) {
     throw new CommandError('INPUT_UNUSABLE', ['There is no fileconv.toml here. Change to its folder.']);
@@ -63,5 +63,4 @@ export async function configAllow(context: CommandContext): Promise<ExitCode> {
   if (output.json) output.printJson({ allowed });
   else if (allowed.length === 0) output.print(`${config.file} sends no secret beyond this machine.`);
   else for (const { file, origin, what } of allowed) output.print(`${file} may send ${what} to ${origin}.`);
-  return exitCodes.ok;
 }

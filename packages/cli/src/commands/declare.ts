@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CommandContext, CommonOptions, Runner } from '../command-context';
-import type { ExitCode } from '../command-error';
+import { exitCodes, type ExitCode } from '../command-error';
 
 /** A command that holds others. */
 export function group(parent: Command, name: string, description: string, ...lines: string[]): Command {
@@ -24,8 +24,9 @@ export function examples(...lines: string[]): string {
   return `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`;
 }
 
-/** What a command does: it gets its arguments, then its options. */
-type CommandFunction = (context: CommandContext, ...args: never[]) => Promise<ExitCode>;
+/** What a command does: it gets its arguments, then its options. Without an exit code all is done. */
+type CommandFunction = (context: CommandContext, ...args: never[]) => Ending;
+type Ending = Promise<ExitCode> | Promise<void>;
 
 /** The action of a command, whose function is loaded only when it runs. */
 export type Act = (load: () => Promise<CommandFunction>) => (...args: unknown[]) => Promise<void>;
@@ -36,6 +37,10 @@ export function createAct(run: Runner): Act {
       // The parser adds the command itself.
       const given = args.slice(0, -1);
       const options = given.at(-1) as CommonOptions;
-      return run(options, async (context) => (await load())(context, ...(given as never[])));
+      return run(options, async (context) => exitCodeOf((await load())(context, ...(given as never[]))));
     };
+}
+
+export async function exitCodeOf(end: Ending): Promise<ExitCode> {
+  return (await end) ?? exitCodes.ok;
 }

@@ -1,6 +1,6 @@
 import type { Format } from 'temporal-file-conversion/contract';
 import type { CommandContext } from '../command-context';
-import { CommandError, exitCodes, type ExitCode } from '../command-error';
+import { CommandError } from '../command-error';
 import { askAboutFormats } from '../formats/check';
 import type { FormatLookup } from '../formats/lookup';
 import { formatTable } from '../output/text';
@@ -11,13 +11,12 @@ export async function formats(
   context: CommandContext,
   format: string | undefined,
   { app = context.config.values.defaultApp }: { app?: string },
-): Promise<ExitCode> {
+): Promise<void> {
   await askAboutFormats(context, app, (lookup) => list(context, lookup, format), {
     onFailure(error, where) {
       throw explainServiceFailure(error, where) ?? error;
     },
   });
-  return exitCodes.ok;
 }
 
 async function list({ output }: CommandContext, lookup: FormatLookup, format: string | undefined): Promise<void> {

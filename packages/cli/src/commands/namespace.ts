@@ -5,19 +5,19 @@ import {
 } from 'temporal-file-conversion/internal/client/operations/search-attributes';
 import { searchAttributeTypes } from 'temporal-file-conversion/internal/shared/search-attributes';
 import type { CommandContext } from '../command-context';
-import { CommandError, exitCodes, type ExitCode } from '../command-error';
+import { CommandError } from '../command-error';
 import { formatTable } from '../output/text';
 import { withTemporal, type OpenTemporal } from '../stack/open-temporal';
 
 /** `fileconv namespace init`: registers what jobs are listed by. Typing it again changes nothing. */
-export async function namespaceInit(context: CommandContext): Promise<ExitCode> {
+export async function namespaceInit(context: CommandContext): Promise<void> {
   const { output } = context;
   return withTemporal(context, async (temporal) => {
     const { namespace } = temporal;
     const { present, added } = await register(context, temporal);
     if (output.json) {
       output.printJson({ namespace, present, added });
-      return exitCodes.ok;
+      return;
     }
     const rows = Object.entries(searchAttributeTypes).map(([name, type]) => [
       name,
@@ -30,7 +30,6 @@ export async function namespaceInit(context: CommandContext): Promise<ExitCode> 
         ? `Namespace ${namespace} has all of them; nothing was changed.`
         : `${added.length} added to namespace ${namespace}. Jobs started from now on have them; a client that runs already learns of them within a minute.`,
     );
-    return exitCodes.ok;
   });
 }
 

@@ -10,7 +10,7 @@ import {
 import { callbackLimits, optionsOf, serviceLimits } from 'temporal-file-conversion-service/internal/shared/limits';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import type { CommandContext } from '../command-context';
-import { CommandError, exitCodes, explainFolder, explainStateFolder, type ExitCode } from '../command-error';
+import { CommandError, explainFolder, explainStateFolder } from '../command-error';
 import { snakeCase } from '../config/schema';
 import { openHealth } from '../observability/health';
 import { openLog } from '../observability/log';
@@ -18,7 +18,7 @@ import { removeServiceRecord, writeServiceRecord } from '../service/embedded-ser
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
 
 /** `fileconv service`: the embedded conversion service until it is asked to end. */
-export async function service(context: CommandContext): Promise<ExitCode> {
+export async function service(context: CommandContext): Promise<void> {
   const { config, output } = context;
   const settings = config.values.service;
   const log = await openLog(context, { process: 'service' });
@@ -45,7 +45,6 @@ export async function service(context: CommandContext): Promise<ExitCode> {
   await running.close();
   await metrics?.close();
   await health?.close();
-  return exitCodes.ok;
 
   async function start() {
     const bySpelling = new Map(Object.entries(settings).map(([name, value]) => [snakeCase(name), value]));

@@ -1,5 +1,5 @@
 import type { CommandContext } from '../command-context';
-import { CommandError, exitCodes, type ExitCode } from '../command-error';
+import { CommandError } from '../command-error';
 import { TemporalServerError } from '../dev-server';
 import { bothTimes } from '../output/text';
 import { aborted, untilAskedToEnd } from '../stack/parent-process';
@@ -7,7 +7,7 @@ import { readStackHolder, readStackRecord, type StackRecord } from '../stack/sta
 import { startStack } from '../stack/start-stack';
 
 /** `fileconv up`: the whole stack in the foreground. */
-export async function up(context: CommandContext): Promise<ExitCode> {
+export async function up(context: CommandContext): Promise<void> {
   const { output, config } = context;
   const stateDir = config.values.state.dir;
   const signal = untilAskedToEnd();
@@ -24,7 +24,6 @@ export async function up(context: CommandContext): Promise<ExitCode> {
   } finally {
     await stack.stop();
   }
-  return exitCodes.ok;
 }
 
 function describe({ temporal, service, callbacks, codec, taskQueue }: StackRecord, stateDir: string): string {

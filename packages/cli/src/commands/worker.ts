@@ -3,7 +3,7 @@ import { NativeConnection, type Worker } from '@temporalio/worker';
 import { FileConversionPlugin } from 'temporal-file-conversion/internal/plugin';
 import { createConversionWorker } from 'temporal-file-conversion/internal/worker';
 import type { CommandContext } from '../command-context';
-import { CommandError, exitCodes, type ExitCode } from '../command-error';
+import { CommandError } from '../command-error';
 import { embeddedApp } from '../config/schema';
 import type { TemporalTarget } from '../config/temporal-connection';
 import { callbackSettings } from '../keys/callback-settings';
@@ -20,7 +20,7 @@ import { findTemporal } from '../stack/open-temporal';
 const startCheckMs = 20;
 
 /** `fileconv worker`: executes jobs until it is asked to end, then lets those under way finish their step. */
-export async function worker(context: CommandContext, flags: { unversioned?: boolean }): Promise<ExitCode> {
+export async function worker(context: CommandContext, flags: { unversioned?: boolean }): Promise<void> {
   const { config, output, env } = context;
   const { values } = config;
   const signal = untilAskedToEnd();
@@ -100,7 +100,6 @@ export async function worker(context: CommandContext, flags: { unversioned?: boo
     await tracing?.close();
     await health?.close();
   }
-  return exitCodes.ok;
 }
 
 /** A worker that is asked to end while it starts ignores that until it runs. */

@@ -3,36 +3,32 @@ import { FileConversionClient } from 'temporal-file-conversion/internal/client/f
 import { counted, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import { checkName } from '../../batch/settings';
 import type { CommandContext } from '../../command-context';
-import { CommandError, exitCodes, type ExitCode } from '../../command-error';
+import { CommandError } from '../../command-error';
 import { withTemporal } from '../../stack/open-temporal';
 import { requireBatch } from './look';
 
-export function pauseBatch(context: CommandContext, name: string): Promise<ExitCode> {
+export function pauseBatch(context: CommandContext, name: string): Promise<void> {
   return control(context, name, async (batch) => {
     await batch.pause();
     return `Batch ${name} starts no more jobs. Go on: fileconv batch resume ${shellWord(name)}`;
   });
 }
 
-export function resumeBatch(context: CommandContext, name: string): Promise<ExitCode> {
+export function resumeBatch(context: CommandContext, name: string): Promise<void> {
   return control(context, name, async (batch) => {
     await batch.resume();
     return `Batch ${name} goes on.`;
   });
 }
 
-export function changeWindow(context: CommandContext, name: string, window: number): Promise<ExitCode> {
+export function changeWindow(context: CommandContext, name: string, window: number): Promise<void> {
   return control(context, name, async (batch) => {
     await batch.setWindow(window);
     return `Batch ${name} has up to ${counted(window, 'job')} in flight from now on.`;
   });
 }
 
-export function cancelBatch(
-  context: CommandContext,
-  name: string,
-  { finish }: { finish?: boolean },
-): Promise<ExitCode> {
+export function cancelBatch(context: CommandContext, name: string, { finish }: { finish?: boolean }): Promise<void> {
   return control(context, name, async (batch) => {
     await batch.cancel({ inFlight: finish ? 'finish' : 'cancel' });
     const fate = finish ? 'those in flight end' : 'those in flight are cancelled';
@@ -44,7 +40,7 @@ async function control(
   context: CommandContext,
   name: string,
   act: (batch: BatchHandle) => Promise<string>,
-): Promise<ExitCode> {
+): Promise<void> {
   checkName(name);
   const { output } = context;
   return withTemporal(context, async (temporal) => {
@@ -57,6 +53,5 @@ async function control(
     const told = await act(new FileConversionClient({ client, taskQueue }).getBatch(name));
     if (output.json) output.printJson({ batch: name, message: told });
     else output.print(told);
-    return exitCodes.ok;
   });
 }

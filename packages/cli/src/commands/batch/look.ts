@@ -12,7 +12,7 @@ import { printable, shellWord } from 'temporal-file-conversion/internal/shared/w
 import { checkName } from '../../batch/settings';
 import { explainBatchFailure, progressText } from '../../batch/watch';
 import type { CommandContext } from '../../command-context';
-import { CommandError, exitCodes, type ExitCode } from '../../command-error';
+import { CommandError } from '../../command-error';
 import { formatTable, timeCells, timeHeads } from '../../output/text';
 import { withTemporal, type OpenTemporal } from '../../stack/open-temporal';
 import { createStallReader, type Stall, stallJson, stallText } from '../../waiting/stall';
@@ -20,7 +20,7 @@ import { failedSweep } from '../schedule/control';
 
 const maxListed = 100;
 
-export async function batchStatus(context: CommandContext, name: string): Promise<ExitCode> {
+export async function batchStatus(context: CommandContext, name: string): Promise<void> {
   checkName(name);
   const { output } = context;
   return withTemporal(context, async (temporal) => {
@@ -39,11 +39,10 @@ export async function batchStatus(context: CommandContext, name: string): Promis
       if (sweepFailure) output.print(printable(failedSweep(name, sweepFailure)));
       if ('reportFailure' in state) output.print(printable(`  There is no report: ${state.reportFailure}`));
     }
-    return exitCodes.ok;
   });
 }
 
-export async function batchList(context: CommandContext): Promise<ExitCode> {
+export async function batchList(context: CommandContext): Promise<void> {
   const { output } = context;
   return withTemporal(context, async ({ client }) => {
     const batches = await listBatches(client, maxListed);
@@ -58,11 +57,10 @@ export async function batchList(context: CommandContext): Promise<ExitCode> {
       ]);
       output.print(formatTable(['NAME', 'STATUS', ...timeHeads('STARTED'), ...timeHeads('ENDED')], rows));
     }
-    return exitCodes.ok;
   });
 }
 
-export async function batchReport(context: CommandContext, name: string): Promise<ExitCode> {
+export async function batchReport(context: CommandContext, name: string): Promise<void> {
   checkName(name);
   return withTemporal(context, async (temporal) => {
     if (await requireBatch(temporal, name)) {
@@ -73,7 +71,6 @@ export async function batchReport(context: CommandContext, name: string): Promis
     const result = await resultOf(temporal, name);
     const { finishBatch } = await import('../../batch/finish.js');
     await finishBatch(context, { stack: temporal, name, result, anew: true });
-    return exitCodes.ok;
   });
 }
 

@@ -13,7 +13,7 @@ import {
   pointInTime,
   wholeNumber,
 } from '../arguments';
-import { command, group, type Act } from '../declare';
+import { command, exitCodeOf, group, type Act } from '../declare';
 
 const exitCodeHelp =
   '\nExit codes: 0 all converted or skipped, 1 some failed, 2 wrong usage or input, 3 could not run, 130 interrupted.';
@@ -26,7 +26,9 @@ const windowSize = wholeNumber(1, maxWindow);
 export function addBatch(program: Command, actAlways: Act): void {
   const act: Act = (load) =>
     actAlways(() =>
-      Promise.resolve((context, ...args) => tellingApart(context, async () => (await load())(context, ...args))),
+      Promise.resolve((context, ...args) =>
+        tellingApart(context, async () => exitCodeOf((await load())(context, ...args))),
+      ),
     );
   const batch = group(
     program,

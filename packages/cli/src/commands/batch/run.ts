@@ -160,7 +160,7 @@ async function undertake(context: CommandContext, { name, settings, flags, plan 
         throw error instanceof ServiceError ? notStarted(name, error, isRefused) : error;
       }
     };
-    let batch = planned.run && (await start(planned.run));
+    let batch = await start(planned.run);
     if (!batch) {
       output.say(`Batch ${name} is running already: watching it. What has changed since is converted afterwards.`);
       const unheeded = tellUnheeded({ name, flags, settings, earlier });

@@ -3,18 +3,18 @@ import type { JobInspection } from 'temporal-file-conversion/internal/client/ope
 import { planRetry, runAgain, type RetryPlan } from 'temporal-file-conversion/internal/client/operations/retry-job';
 import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../../command-context';
-import { CommandError, exitCodes, type ExitCode } from '../../command-error';
+import { CommandError } from '../../command-error';
 import { withJob } from './open-job';
 
 /** `fileconv job cancel`: asks a job to stop; it leaves no temporary file. Exit code 1 when it had ended otherwise before. */
-export async function jobCancel(context: CommandContext, workflowId: string): Promise<ExitCode> {
+export async function jobCancel(context: CommandContext, workflowId: string): Promise<void> {
   const { output } = context;
   return withJob(context, workflowId, async (temporal, job) => {
     const { status, runId, taskId, phase, worker } = job;
     if (status === 'cancelled') {
       if (output.json) output.printJson({ workflowId, runId, status });
       else output.print(`Job ${workflowId} was cancelled before.`);
-      return exitCodes.ok;
+      return;
     }
     if (status !== 'running') {
       throw new CommandError('JOB_STATE', [
@@ -29,7 +29,6 @@ export async function jobCancel(context: CommandContext, workflowId: string): Pr
       output.warn(`The service has no cancel endpoint: conversion task ${taskId} goes on there and may be charged.`);
     }
     if (worker === 'none') output.warn('No worker is alive: the job ends when one runs again (fileconv worker).');
-    return exitCodes.ok;
   });
 }
 
@@ -41,7 +40,7 @@ export async function jobRetry(
   context: CommandContext,
   workflowId: string,
   { resubmit = false }: { resubmit?: boolean },
-): Promise<ExitCode> {
+): Promise<void> {
   const { output } = context;
   return withJob(context, workflowId, async (temporal, job) => {
     const { client } = temporal;
@@ -66,7 +65,6 @@ export async function jobRetry(
       plan.earlier.possiblyChargedTwice === true || (plan.kind === 'convert' && plan.isMarked);
     if (output.json) output.printJson({ workflowId, runId, from, possiblyChargedTwice });
     else output.print(tell(job, plan));
-    return exitCodes.ok;
   });
 }
 

@@ -5,14 +5,13 @@ import type { TimelineEntry } from 'temporal-file-conversion/internal/history/jo
 import { workflowPath } from 'temporal-file-conversion/internal/shared/ui-path';
 import { fileSize, formatDuration, printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../../command-context';
-import { exitCodes, type ExitCode } from '../../command-error';
 import { bothTimes, formatTable, timeCells, timeHeads } from '../../output/text';
 import type { OpenTemporal } from '../../stack/open-temporal';
 import { nextStep, type NextStep, untilText } from '../../waiting/stall';
 import { withJob } from './open-job';
 
 /** `fileconv job show`: what a job did, what it waits for, and what to type next. Needs no worker. */
-export async function jobShow(context: CommandContext, workflowId: string): Promise<ExitCode> {
+export async function jobShow(context: CommandContext, workflowId: string): Promise<void> {
   const { output } = context;
   return withJob(context, workflowId, (temporal, job) => {
     const { uiUrl, namespace } = temporal;
@@ -25,7 +24,7 @@ export async function jobShow(context: CommandContext, workflowId: string): Prom
       output.print(describe(job, link).join('\n'));
       if (next) output.print(`\n${next.why}: ${next.command}`);
     }
-    return Promise.resolve(exitCodes.ok);
+    return Promise.resolve();
   });
 }
 

@@ -28,10 +28,12 @@ export async function jobWatch(context: CommandContext, workflowId: string): Pro
         return stall && { who: job.summary, stall };
       },
     });
+    const waiting = temporal.untilClosed(() => Promise.race([handle.result(), aborted(signal)]));
     try {
-      const result = await temporal.untilClosed(() => Promise.race([handle.result(), aborted(signal)]));
-      shown.end();
-      progress.close();
+      const result = await waiting.finally(() => {
+        news.close();
+        progress.close();
+      });
       if (result) return ended(context, job, result);
       const { last } = news;
       const fate = last ? stallText('The job', last) : 'The job goes on without this command.';
@@ -39,15 +41,11 @@ export async function jobWatch(context: CommandContext, workflowId: string): Pro
       if (output.json) output.printJson({ workflowId, status: 'unfinished', ...(last && stallJson(last)) });
       return exitCodes.interrupted;
     } catch (error) {
-      progress.close();
       if (!(error instanceof ConversionFailedError)) throw error;
       const { code, message } = error;
       output.fail(`${message} See: fileconv job show ${shellWord(workflowId)}`);
       if (output.json) output.printJson({ workflowId, status: 'failed', error: { code, message } });
       return exitCodes.failed;
-    } finally {
-      news.close();
-      progress.close();
     }
   });
 }

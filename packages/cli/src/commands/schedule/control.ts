@@ -4,12 +4,12 @@ import { NoSuchScheduleError, SweepSchedules } from 'temporal-file-conversion/in
 import type { ListedSweepSchedule, SweepFailure } from 'temporal-file-conversion/internal/client/sweep-schedules';
 import { printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../../command-context';
-import { CommandError, exitCodes, type ExitCode } from '../../command-error';
+import { CommandError } from '../../command-error';
 import { writtenDuration } from '../../config/duration';
 import { bothTimes, formatTable, timeCells, timeHeads } from '../../output/text';
 import { withTemporal } from '../../stack/open-temporal';
 
-export async function listSchedules(context: CommandContext): Promise<ExitCode> {
+export async function listSchedules(context: CommandContext): Promise<void> {
   const { output } = context;
   return withTemporal(context, async ({ client, taskQueue }) => {
     const schedules = await new SweepSchedules({ client, taskQueue }).list();
@@ -22,7 +22,6 @@ export async function listSchedules(context: CommandContext): Promise<ExitCode> 
         if (lastFailure) output.print(printable(failedSweep(name, lastFailure)));
       }
     }
-    return exitCodes.ok;
   });
 }
 
@@ -54,25 +53,21 @@ function shownFolder(uri: string): string {
   }
 }
 
-export function pauseSchedule(
-  context: CommandContext,
-  name: string,
-  { reason }: { reason: string },
-): Promise<ExitCode> {
+export function pauseSchedule(context: CommandContext, name: string, { reason }: { reason: string }): Promise<void> {
   return control(context, name, async (schedules) => {
     await schedules.pause(name, reason);
     return `Schedule ${name} begins no more runs. Go on: fileconv schedule resume ${name}`;
   });
 }
 
-export function resumeSchedule(context: CommandContext, name: string): Promise<ExitCode> {
+export function resumeSchedule(context: CommandContext, name: string): Promise<void> {
   return control(context, name, async (schedules) => {
     await schedules.resume(name, 'resumed with fileconv schedule resume');
     return `Schedule ${name} begins runs again. What was due meanwhile: fileconv schedule trigger ${name}`;
   });
 }
 
-export function triggerSchedule(context: CommandContext, name: string): Promise<ExitCode> {
+export function triggerSchedule(context: CommandContext, name: string): Promise<void> {
   return control(context, name, async (schedules) => {
     await schedules.trigger(name);
     return `Schedule ${name} was asked for a run now. It looks for files first, and waits until they have settled; once there is something to do: fileconv batch status ${name}`;
@@ -83,14 +78,14 @@ export function backfillSchedule(
   context: CommandContext,
   name: string,
   { since, until = new Date() }: { since: Date; until?: Date },
-): Promise<ExitCode> {
+): Promise<void> {
   return control(context, name, async (schedules) => {
     await schedules.backfill(name, { start: since, end: until });
     return `Schedule ${name} makes up for what was due since ${bothTimes(since)}. How it goes: fileconv batch status ${name}`;
   });
 }
 
-export function deleteSchedule(context: CommandContext, name: string): Promise<ExitCode> {
+export function deleteSchedule(context: CommandContext, name: string): Promise<void> {
   return control(context, name, async (schedules) => {
     await schedules.delete(name);
     return `Schedule ${name} is deleted. What it has converted stays.`;
@@ -101,7 +96,7 @@ async function control(
   context: CommandContext,
   name: string,
   act: (schedules: SweepSchedules) => Promise<string>,
-): Promise<ExitCode> {
+): Promise<void> {
   const { output } = context;
   return withTemporal(context, async ({ client, taskQueue }) => {
     let told: string;
@@ -118,6 +113,5 @@ async function control(
     }
     if (output.json) output.printJson({ schedule: name, message: told });
     else output.print(told);
-    return exitCodes.ok;
   });
 }

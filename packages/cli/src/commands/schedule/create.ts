@@ -6,7 +6,7 @@ import { ScheduleTakenError, SweepSchedules } from 'temporal-file-conversion/int
 import type { OnExisting } from 'temporal-file-conversion/internal/shared/job';
 import { batchFolder, checkName, defaultName } from '../../batch/settings';
 import type { CommandContext } from '../../command-context';
-import { CommandError, exitCodes, type ExitCode } from '../../command-error';
+import { CommandError } from '../../command-error';
 import { chosenPolicies } from '../../config/load-config';
 import { settleFormats } from '../../formats/check';
 import { isEncrypting } from '../../keys/encryption-settings';
@@ -30,7 +30,7 @@ export interface CreateFlags {
   app?: string;
 }
 
-export async function createSchedule(context: CommandContext, flags: CreateFlags): Promise<ExitCode> {
+export async function createSchedule(context: CommandContext, flags: CreateFlags): Promise<void> {
   const { config, cwd, output } = context;
   const times = timesOf(flags);
   const [from, out] = [path.resolve(cwd, flags.from), path.resolve(cwd, flags.out)];
@@ -66,7 +66,6 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
       output.print(`Schedule ${name} converts what is new or changed in ${flags.from} to ${flags.to}.`);
       output.say(`A first run now: fileconv schedule trigger ${name}. How a run goes: fileconv batch status ${name}`);
     }
-    return exitCodes.ok;
   });
 }
 

@@ -1,7 +1,7 @@
 import { AccountsFileError, formatTime, openAdministration } from 'temporal-file-conversion-service';
 import type { ServiceAdministration, TaskRow } from 'temporal-file-conversion-service';
 import type { CommandContext } from '../../command-context';
-import { CommandError, exitCodes, type ExitCode } from '../../command-error';
+import { CommandError } from '../../command-error';
 import { formatTable } from '../../output/text';
 
 async function administer<Result>(
@@ -28,7 +28,7 @@ function requireApp(administration: ServiceAdministration, name: string) {
   throw new CommandError('UNKNOWN_APP', [`The service has no app "${name}"; there are: ${known.join(', ')}.`]);
 }
 
-export async function listApps(context: CommandContext): Promise<ExitCode> {
+export async function listApps(context: CommandContext): Promise<void> {
   const { output } = context;
   const apps = await administer(context, (administration) =>
     administration.listApps().map(({ name, appId, plan, tokenSha256, registeredHashes, callbackDomains, balance }) => ({
@@ -52,14 +52,13 @@ export async function listApps(context: CommandContext): Promise<ExitCode> {
     ]);
     output.print(formatTable(['NAME', 'APP ID', 'PLAN', 'VCREDITS', 'TOKENS'], rows));
   }
-  return exitCodes.ok;
 }
 
 export async function addApp(
   context: CommandContext,
   name: string,
   { plan, vcredits }: { plan: 'premium' | 'free'; vcredits?: number },
-): Promise<ExitCode> {
+): Promise<void> {
   const { output } = context;
   const added = await administer(context, async (administration) => ({
     ...(await administration.addApp({ name, plan, vcredits })),
@@ -71,14 +70,13 @@ export async function addApp(
   output.say(
     `Added to ${file}. Keep the token: only its hash is stored. A running service knows the app within a second.`,
   );
-  return exitCodes.ok;
 }
 
 export async function rotateToken(
   context: CommandContext,
   name: string,
   { revoke = false }: { revoke?: boolean },
-): Promise<ExitCode> {
+): Promise<void> {
   const { output } = context;
   const { appId, token, validTokens } = await administer(context, (administration) =>
     administration.rotateToken({ name, revoke }),
@@ -88,18 +86,17 @@ export async function rotateToken(
   const older =
     validTokens > 1 ? 'The token before it stays valid until the next rotation.' : 'Every older token has ended.';
   output.say(`Keep the token: only its hash is stored. ${older}`);
-  return exitCodes.ok;
 }
 
-export function showCredits(context: CommandContext, app: string | undefined): Promise<ExitCode> {
+export function showCredits(context: CommandContext, app: string | undefined): Promise<void> {
   return credits(context, app);
 }
 
-export function setCredits(context: CommandContext, app: string, vcredits: number | null): Promise<ExitCode> {
+export function setCredits(context: CommandContext, app: string, vcredits: number | null): Promise<void> {
   return credits(context, app, (administration, { appId }) => administration.setCredits(appId, vcredits));
 }
 
-export function addCredits(context: CommandContext, app: string, vcredits: number): Promise<ExitCode> {
+export function addCredits(context: CommandContext, app: string, vcredits: number): Promise<void> {
   return credits(context, app, (administration, { name, appId }) => {
     if (administration.addCredits(appId, vcredits).vcredits !== null) return;
     throw new CommandError('INPUT_UNUSABLE', [
@@ -113,7 +110,7 @@ async function credits(
   context: CommandContext,
   app: string | undefined,
   change?: (administration: ServiceAdministration, app: { name: string; appId: string }) => void,
-): Promise<ExitCode> {
+): Promise<void> {
   const { output } = context;
   const rows = await administer(context, (administration) => {
     const apps = app === undefined ? administration.listApps() : [requireApp(administration, app)];
@@ -134,13 +131,12 @@ async function credits(
     ]);
     output.print(formatTable(['APP', 'VCREDITS', 'RESERVED', 'AVAILABLE'], cells));
   }
-  return exitCodes.ok;
 }
 
 export async function listTasks(
   context: CommandContext,
   { app, status, limit }: { app?: string; status?: string; limit: number },
-): Promise<ExitCode> {
+): Promise<void> {
   const { output } = context;
   const { tasks, names } = await administer(context, (administration) => ({
     tasks: administration.listTasks({
@@ -152,7 +148,7 @@ export async function listTasks(
   }));
   if (output.json) {
     output.printJson({ tasks: tasks.map((task) => ({ ...task, ...timesOf(task) })) });
-    return exitCodes.ok;
+    return;
   }
   const rows = tasks.map((task) => [
     task.id,
@@ -165,10 +161,9 @@ export async function listTasks(
   ]);
   if (rows.length === 0) output.say('No tasks.');
   else output.print(formatTable(['TASK', 'APP', 'ENDPOINT', 'STATE', 'FORMATS', 'VCREDITS', 'CREATED (UTC)'], rows));
-  return exitCodes.ok;
 }
 
-export async function showTask(context: CommandContext, id: string): Promise<ExitCode> {
+export async function showTask(context: CommandContext, id: string): Promise<void> {
   const { output } = context;
   const { task, delivery } = await administer(context, (administration) => ({
     task: administration.findTask(id),
@@ -197,7 +192,6 @@ export async function showTask(context: CommandContext, id: string): Promise<Exi
       .map(([key, value]) => [key, typeof value === 'string' ? value : JSON.stringify(value)]);
     output.print(formatTable(['KEY', 'VALUE'], rows));
   }
-  return exitCodes.ok;
 }
 
 function timesOf({ createdAt, completedAt }: Pick<TaskRow, 'createdAt' | 'completedAt'>) {

@@ -11,6 +11,7 @@ import { callbackLimits, optionsOf, serviceLimits } from 'temporal-file-conversi
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import type { CommandContext } from '../command-context';
 import { CommandError, explainFolder, explainStateFolder } from '../command-error';
+import type { Config } from '../config/load-config';
 import { snakeCase } from '../config/schema';
 import { openHealth } from '../observability/health';
 import { openLog } from '../observability/log';
@@ -29,7 +30,7 @@ export async function service(context: CommandContext): Promise<void> {
   const metrics = metricsAddress === undefined ? undefined : await openServiceMetrics(metricsAddress);
   const { embedded, running } = await start().catch(async (error: unknown) => {
     await metrics?.close();
-    throw notStarted(error, { ...settings, stateDir: config.values.state.dir });
+    throw notStarted(error, config.values);
   });
   // In this order: a fault may name an app that was just added to the accounts file.
   reload = () => void running.reloadAccounts().then(() => running.reloadFaults());
@@ -92,24 +93,30 @@ async function openServiceMetrics(address: string) {
   return { service: createServiceMetrics(registry), close };
 }
 
-interface NotStarted {
-  host: string;
-  port: number;
-  dataDir: string;
-  stateDir: string;
-}
-
 /** One line that names the key or the file to change. */
-function notStarted(error: unknown, { host, port, dataDir, stateDir }: NotStarted): CommandError {
+function notStarted(error: unknown, { service: { host, port, dataDir }, state }: Config): CommandError {
   if (error instanceof AccountsFileError || error instanceof FaultsFileError) {
     return new CommandError('INPUT_UNUSABLE', [error.message], { cause: error });
   }
-  const refused = listenFailure(error, { host, port });
-  if (refused !== undefined) return new CommandError('SERVICE_UNUSABLE', [refused], { cause: error });
-  const explained = explainDataFolder(error, { dataDir, stateDir });
+  const refuse = (problem: string) => new CommandError('SERVICE_UNUSABLE', [problem], { cause: error });
+  const code = systemErrorCode(error);
+  const { syscall } = (error ?? {}) as { syscall?: unknown };
+  if (code === 'EADDRINUSE') {
+    return refuse(
+      `Another program listens on ${host}:${port}. End it, or give the service another port (FILECONV_SERVICE_PORT=0: any free one).`,
+    );
+  }
+  if (syscall === 'listen' && code === 'EACCES') {
+    return refuse(
+      `This user may not listen on ${host}:${port}. Give the service another port (service.port; 0: any free one).`,
+    );
+  }
+  if (code === 'ENOTFOUND' || code === 'EADDRNOTAVAIL') {
+    return refuse(`service.host: ${host} is no address of this machine. Leave it out to listen on 127.0.0.1.`);
+  }
+  const explained = explainDataFolder(error, { dataDir, stateDir: state.dir });
   if (explained instanceof CommandError) return explained;
-  const problem = `The conversion service can't start: ${error instanceof Error ? error.message : String(error)}`;
-  return new CommandError('SERVICE_UNUSABLE', [problem], { cause: error });
+  return refuse(`The conversion service can't start: ${error instanceof Error ? error.message : String(error)}`);
 }
 
 /** Another state folder does not help when the data folder itself can't be used, or is configured elsewhere. */
@@ -123,19 +130,4 @@ function explainDataFolder(error: unknown, { dataDir, stateDir }: { dataDir: str
     problem: `${subject} cannot be used`,
     advice: 'Make it yours, or name another folder with FILECONV_SERVICE_DATA_DIR.',
   });
-}
-
-function listenFailure(error: unknown, { host, port }: { host: string; port: number }): string | undefined {
-  const code = systemErrorCode(error);
-  const { syscall } = (error ?? {}) as { syscall?: unknown };
-  if (code === 'EADDRINUSE') {
-    return `Another program listens on ${host}:${port}. End it, or give the service another port (FILECONV_SERVICE_PORT=0: any free one).`;
-  }
-  if (syscall === 'listen' && code === 'EACCES') {
-    return `This user may not listen on ${host}:${port}. Give the service another port (service.port; 0: any free one).`;
-  }
-  if (code === 'ENOTFOUND' || code === 'EADDRNOTAVAIL') {
-    return `service.host: ${host} is no address of this machine. Leave it out to listen on 127.0.0.1.`;
-  }
-  return undefined;
 }

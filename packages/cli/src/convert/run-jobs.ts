@@ -9,7 +9,6 @@ import type {
   ConversionMode,
   ConversionPolicies,
   OnExisting,
-  OutputFile,
 } from 'temporal-file-conversion/internal/shared/job';
 import { aborted } from '../stack/parent-process';
 import { shownPath, type PlannedJob } from './plan';
@@ -91,17 +90,13 @@ async function runJob(job: PlannedJob, options: RunOptions, interrupted: Promise
   }
 }
 
-function describeResult(result: ConversionJobResult): Pick<FileOutcome, 'status' | 'output'> & Partial<FileOutcome> {
+function describeResult({ status, output, possiblyChargedTwice, warnings }: ConversionJobResult) {
   return {
-    status: result.status === 'skipped' ? 'skipped' : 'converted',
-    ...(result.output && { output: withPath(result.output) }),
-    possiblyChargedTwice: result.possiblyChargedTwice,
-    warnings: result.warnings,
+    status: status === 'skipped' ? ('skipped' as const) : ('converted' as const),
+    ...(output && { output: { ...output, path: fileURLToPath(output.uri) } }),
+    possiblyChargedTwice,
+    warnings,
   };
-}
-
-function withPath(output: OutputFile): OutputFile & { path: string } {
-  return { ...output, path: fileURLToPath(output.uri) };
 }
 
 /** The failure in terms of what was typed: paths instead of URIs, and the file as it was named. */

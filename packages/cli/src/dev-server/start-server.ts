@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdir, mkdtemp, open, readFile, rename, rm, type FileHandle } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readFile, rename, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { types } from 'node:util';
@@ -213,36 +213,30 @@ async function whenExited(child: ChildProcess): Promise<ServerExit> {
   });
 }
 
-/** Where a server's output goes. A file, not a pipe: the server may outlive us, and a pipe without a reader ends it. */
-interface ServerLog {
-  file: string;
-  handle: FileHandle;
-  /** The last lines, for an error message. */
-  tail(): Promise<string[]>;
-  /** Closes our end, and removes the file if nobody asked for one. */
-  dispose(): Promise<void>;
-}
+type ServerLog = Awaited<ReturnType<typeof openServerLog>>;
 
 const tailLines = 8;
 
-/** A fresh log; the one of the run before stays beside it as `<file>.previous`. */
-async function openServerLog(wanted?: string): Promise<ServerLog> {
+/**
+ * Where a server's output goes. A file, not a pipe: the server may outlive us, and a pipe without a reader ends it. The log of the run
+ * before stays beside it as `<file>.previous`; without a wanted file there is one that goes with the server.
+ */
+async function openServerLog(wanted?: string) {
   const folder = wanted === undefined ? await mkdtemp(path.join(os.tmpdir(), 'temporal-server-')) : undefined;
   const file = wanted ?? path.join(folder ?? '', 'temporal.log');
   await mkdir(path.dirname(file), { recursive: true });
   await rename(file, `${file}.previous`).catch(() => undefined);
   const handle = await open(file, 'a');
   return {
-    file,
     handle,
-    async tail() {
+    async tail(): Promise<string[]> {
       const text = await readFile(file, 'utf8').catch(() => '');
       return text
         .split('\n')
         .filter((line) => line.trim() !== '')
         .slice(-tailLines);
     },
-    async dispose() {
+    async dispose(): Promise<void> {
       await handle.close();
       if (folder !== undefined) await rm(folder, { recursive: true, force: true });
     },

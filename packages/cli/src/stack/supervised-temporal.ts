@@ -33,10 +33,7 @@ interface SuperviseTemporalOptions {
   signal?: AbortSignal | undefined;
 }
 
-interface Ports {
-  port: number;
-  uiPort: number | false;
-}
+type Ports = Pick<StartOptions, 'port' | 'uiPort'>;
 
 /**
  * Temporal for a stack. A server of our own is started again at the same address, with its database, whenever it ends unasked.

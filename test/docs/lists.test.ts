@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { exitCodes } from '../../packages/cli/src/command-error';
-import { keysOfSection, variableOf } from '../../packages/cli/src/config/keys';
+import { keysOfSection, variableOf } from '../../packages/cli/src/config/schema';
 import { appSchema, fileSchema } from '../../packages/service/src/accounts/accounts-file';
 import { findingCodes } from '../../src/batch/plan/findings';
 import { csvColumns } from '../../src/batch/report/csv';

@@ -1,15 +1,15 @@
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
-import { replaceFile } from 'temporal-file-conversion/internal/storage/replace-file';
+import { readIfExists, replaceFile } from 'temporal-file-conversion/internal/storage/replace-file';
 import { z } from 'zod';
 import type { CommandContext } from './command-context';
 import { CommandError } from './command-error';
-import type { AppProfile, TokenSource } from './config/config';
+import { placeOf, type AppProfile } from './config/app-token';
 import { temporalTarget } from './config/temporal-connection';
+import { isLoopback, isLoopbackAddress } from './config/value-types';
 import { configuredServiceUrl } from './service/embedded-service';
-import { isLoopback, isLoopbackAddress, type StackRecord } from './stack/stack-record';
+import type { StackRecord } from './stack/stack-record';
 
 const schema = z.array(z.object({ file: z.string(), origin: z.string(), what: z.string() }));
 
@@ -99,22 +99,26 @@ function isForeign({ config }: Pick<CommandContext, 'config'>, { key, hostname }
 }
 
 function recipientOf({ name, baseUrl, token }: AppProfile): Recipient {
-  const { origin, hostname } = new URL(baseUrl);
-  return { key: `apps.${name}.base_url`, origin, hostname, what: `the token in ${placeOf(token)}` };
+  return recipientAt(baseUrl, { key: `apps.${name}.base_url`, what: `the token in ${placeOf(token)}` });
+}
+
+function recipientAt(url: string, about: Pick<Recipient, 'key' | 'what'>): Recipient {
+  const { origin, hostname } = new URL(url);
+  return { ...about, origin, hostname };
 }
 
 function serviceRecipient({ config }: Pick<CommandContext, 'config'>, url: string): Recipient {
-  const { origin, hostname } = new URL(url);
   const token = { from: 'file' as const, file: path.join(config.values.service.dataDir, 'embedded-app.token') };
-  return { key: 'service.host', origin, hostname, what: `the token in ${placeOf(token)}` };
+  return recipientAt(url, { key: 'service.host', what: `the token in ${placeOf(token)}` });
 }
 
 /** Undefined when the environment or the person's own configuration of Temporal says where it is. */
-function temporalRecipient({ config, env }: Pick<CommandContext, 'config' | 'env'>): Recipient | undefined {
-  const { values, origins } = config;
+function temporalRecipient(context: Pick<CommandContext, 'config' | 'env'>): Recipient | undefined {
+  const { origins } = context.config;
   const isOfProfile = origins['temporal.address'] === undefined;
-  if (isOfProfile && (origins['temporal.config_file'] === undefined || env['TEMPORAL_ADDRESS'])) return undefined;
-  const { address = '' } = temporalTarget(values.temporal, env).connection;
+  if (isOfProfile && (origins['temporal.config_file'] === undefined || context.env['TEMPORAL_ADDRESS']))
+    return undefined;
+  const { address } = temporalTarget(context).connection;
   const url = `http://${address}`;
   return {
     key: isOfProfile ? 'temporal.config_file' : 'temporal.address',
@@ -127,11 +131,9 @@ function temporalRecipient({ config, env }: Pick<CommandContext, 'config' | 'env
 function callbackRecipients({ config }: Pick<CommandContext, 'config'>): Recipient[] {
   const { publicBaseUrl, embeddedBaseUrl } = config.values.callbacks;
   const urls = { 'callbacks.public_base_url': publicBaseUrl, 'callbacks.embedded_base_url': embeddedBaseUrl };
-  return Object.entries(urls).flatMap(([key, url]) => {
-    if (url === undefined) return [];
-    const { origin, hostname } = new URL(url);
-    return [{ key, origin, hostname, what: 'callbacks about jobs' }];
-  });
+  return Object.entries(urls).flatMap(([key, url]) =>
+    url === undefined ? [] : [recipientAt(url, { key, what: 'callbacks about jobs' })],
+  );
 }
 
 export async function allow(context: CommandContext, more: readonly AllowedOrigin[]): Promise<void> {
@@ -143,12 +145,10 @@ export async function allow(context: CommandContext, more: readonly AllowedOrigi
 
 async function readAllowed(context: CommandContext): Promise<AllowedOrigin[]> {
   try {
-    return schema.parse(JSON.parse(await readFile(fileOf(context), 'utf8')));
+    return schema.parse(JSON.parse((await readIfExists(fileOf(context))) ?? '[]'));
   } catch (error) {
-    if (systemErrorCode(error) === 'ENOENT') return [];
-    throw new CommandError('STATE_UNUSABLE', [`${fileOf(context)} can't be read. Remove it, and allow again.`], {
-      cause: error,
-    });
+    const problem = `${fileOf(context)} can't be read. Remove it, and allow again.`;
+    throw new CommandError('STATE_UNUSABLE', [problem], { cause: error });
   }
 }
 
@@ -157,8 +157,4 @@ function fileOf({ env, homeDir }: CommandContext): string {
   const { XDG_CONFIG_HOME: chosen } = env;
   const folder = chosen === undefined || chosen === '' ? path.join(homeDir, '.config') : chosen;
   return path.join(folder, 'fileconv', 'allowed.json');
-}
-
-function placeOf(token: TokenSource): string {
-  return token.from === 'environment' ? `the variable ${token.variable}` : `the file ${token.file}`;
 }

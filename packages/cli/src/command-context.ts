@@ -1,10 +1,8 @@
-import type { Command } from 'commander';
 import type { ExitCode } from './command-error';
 import type { Environment } from './config/layers';
 import type { LoadedConfig } from './config/load-config';
 import { SecretMask } from './observability/secret-mask';
-import { createOutput } from './output/output';
-import type { Output, OutputStream } from './output/output';
+import { createOutput, type Output, type OutputStream } from './output/output';
 
 /** What every command gets from the process it runs in. */
 export interface ProcessContext {
@@ -15,7 +13,6 @@ export interface ProcessContext {
   stderr: OutputStream;
 }
 
-/** Options that every command knows. */
 export interface CommonOptions {
   json?: boolean;
   config?: string;
@@ -38,12 +35,4 @@ export async function openContext(host: ProcessContext, options: CommonOptions):
   return { ...host, output, config, secrets: new SecretMask() };
 }
 
-/** Runs a command with the context that its common options describe. */
 export type Runner = (options: CommonOptions, run: (context: CommandContext) => Promise<ExitCode>) => Promise<void>;
-
-/** What the register functions build commands with. */
-export interface CommandTools {
-  common: (command: Command) => Command;
-  examples: (...lines: string[]) => string;
-  run: Runner;
-}

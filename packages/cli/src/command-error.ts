@@ -1,7 +1,7 @@
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
+import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import { ConfigError } from './config/errors';
 import type { Output } from './output/output';
-import { printable } from './output/text';
 
 /** Exit codes. */
 export const exitCodes = {
@@ -69,12 +69,6 @@ export function throwIfAny(code: CommandErrorCode, problems: readonly string[]):
   if (first !== undefined) throw new CommandError(code, [first, ...others]);
 }
 
-interface CommandFailure {
-  code: string;
-  problems: readonly string[];
-  exitCode: ExitCode;
-}
-
 /** Tells a person, or with `--json` a program, why the command ended. Never a stack trace. */
 export function reportFailure(output: Output, error: unknown): ExitCode {
   const { code, problems, exitCode } = readFailure(error);
@@ -83,7 +77,7 @@ export function reportFailure(output: Output, error: unknown): ExitCode {
   return exitCode;
 }
 
-function readFailure(error: unknown): CommandFailure {
+function readFailure(error: unknown): Pick<CommandError, 'problems' | 'exitCode'> & { code: string } {
   if (error instanceof CommandError) return error;
   if (error instanceof ConfigError) {
     return { code: error.code, problems: error.problems, exitCode: exitCodes.usage };

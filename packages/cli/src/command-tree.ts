@@ -1,17 +1,21 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { packageVersion } from 'temporal-file-conversion/internal/http/package-version';
-import type { CommonOptions, Runner } from './command-context';
-import { formatName, modeOption, onExistingOption, onUnknownOutcomeOption, refuseEmpty } from './commands/arguments';
+import type { Runner } from './command-context';
+import {
+  appOption,
+  formatName,
+  modeOption,
+  onExistingOption,
+  onUnknownOutcomeOption,
+  refuseEmpty,
+  wholeNumber,
+} from './commands/arguments';
 import { addBatch } from './commands/batch/register';
+import { command, createAct, examples, group, type Act } from './commands/declare';
 import { addJob } from './commands/job/register';
-import { addDeployment, addDoctor, addLimit, addNamespace } from './commands/register-operations';
 import { addSchedule } from './commands/schedule/register';
 import { addServiceAdmin } from './commands/service-admin/register';
-import type { TargetFlags } from './commands/service-check';
-import type { ConvertFlags } from './convert/convert-on-stack';
 import type { Output } from './output/output';
-
-const appOption = ['--app <name>', 'app profile; default: default_app of the configuration'] as const;
 
 /** Every command with its arguments, options and help. What a command does is loaded only when it runs. */
 export function buildCommands(output: Output, run: Runner): Command {
@@ -27,19 +31,26 @@ export function buildCommands(output: Output, run: Runner): Command {
       },
       outputError: () => undefined,
     })
-    .hook('preAction', (_program, command) => refuseEmpty(command))
+    .hook('preAction', (_program, ran) => refuseEmpty(ran))
     .addHelpText('after', examples('fileconv convert report.md --to pdf', 'fileconv up', 'fileconv formats docx'))
     .addHelpText('after', '\nExit codes: 0 all done, 1 something failed, 2 wrong usage or input, 130 interrupted.');
+  const act = createAct(run);
 
-  common(program.command('up'))
-    .description('start Temporal, the conversion service and a worker on this machine; Ctrl-C stops them')
-    .addHelpText('after', examples('fileconv up', 'fileconv up --json > stack.json'))
-    .action((options: CommonOptions) =>
-      run(options, async (context) => (await import('./commands/up.js')).up(context)),
-    );
-
-  common(program.command('convert'))
-    .description('convert files; uses the stack that `fileconv up` runs, or starts one for this command')
+  command(
+    program,
+    'up',
+    'start Temporal, the conversion service and a worker on this machine; Ctrl-C stops them',
+    'fileconv up',
+    'fileconv up --json > stack.json',
+  ).action(act(async () => (await import('./commands/up.js')).up));
+  command(
+    program,
+    'convert',
+    'convert files; uses the stack that `fileconv up` runs, or starts one for this command',
+    'fileconv convert report.md --to pdf',
+    'fileconv convert *.docx --to pdf --out converted --on-existing skip',
+    "fileconv convert photo.png --to webp --json | jq -r '.files[].output.path'",
+  )
     .argument('<file...>', 'files to convert; put -- before a name that begins with a dash')
     .requiredOption('--to <format>', 'target format, for example pdf, docx, webp or txt-markdown', formatName)
     .option('--from <format>', 'input format; default: by the file extension', formatName)
@@ -48,132 +59,187 @@ export function buildCommands(output: Output, run: Runner): Command {
     .addOption(onUnknownOutcomeOption())
     .addOption(modeOption())
     .option(...appOption)
-    .option('--parallel <n>', 'files in flight at a time', wholeNumber, 20)
-    .addHelpText(
-      'after',
-      examples(
-        'fileconv convert report.md --to pdf',
-        'fileconv convert *.docx --to pdf --out converted --on-existing skip',
-        "fileconv convert photo.png --to webp --json | jq -r '.files[].output.path'",
-      ),
-    )
-    .action((files: string[], options: CommonOptions & ConvertFlags) =>
-      run(options, async (context) => (await import('./commands/convert.js')).convert(context, files, options)),
-    );
-
-  common(program.command('formats'))
-    .description('list the formats that the service converts')
+    .option('--parallel <n>', 'files in flight at a time', wholeNumber(1), 20)
+    .action(act(async () => (await import('./commands/convert.js')).convert));
+  command(
+    program,
+    'formats',
+    'list the formats that the service converts',
+    'fileconv formats',
+    'fileconv formats docx',
+    'fileconv formats --json',
+  )
     .argument('[format]', 'list only what this format can be converted to', formatName)
     .option(...appOption)
-    .addHelpText('after', examples('fileconv formats', 'fileconv formats docx', 'fileconv formats --json'))
-    .action((format: string | undefined, options: CommonOptions & { app?: string }) =>
-      run(options, async (context) =>
-        (await import('./commands/formats.js')).formats(context, { format, app: options.app }),
-      ),
-    );
-
-  common(program.command('worker'))
-    .description('run a worker: the process that executes conversion jobs')
+    .action(act(async () => (await import('./commands/formats.js')).formats));
+  command(
+    program,
+    'worker',
+    'run a worker: the process that executes conversion jobs',
+    'fileconv worker',
+    'TEMPORAL_ADDRESS=temporal.internal:7233 fileconv worker',
+  )
     .option('--unversioned', 'take work of every version, whatever worker.build_id says')
-    .addHelpText('after', examples('fileconv worker', 'TEMPORAL_ADDRESS=temporal.internal:7233 fileconv worker'))
-    .action((options: CommonOptions & { unversioned?: boolean }) =>
-      run(options, async (context) => (await import('./commands/worker.js')).worker(context, options)),
-    );
-
-  const credits = program
-    .command('credits')
-    .description('jobs that wait for vCredits')
-    .addHelpText('after', examples('fileconv credits restored --app billing'));
-  common(credits.command('restored'))
-    .description('vCredits were added: every job of the app that waits for them goes on at once')
+    .action(act(async () => (await import('./commands/worker.js')).worker));
+  command(
+    group(program, 'credits', 'jobs that wait for vCredits', 'fileconv credits restored --app billing'),
+    'restored',
+    'vCredits were added: every job of the app that waits for them goes on at once',
+    'fileconv credits restored',
+    'fileconv credits restored --app billing --json',
+  )
     .option(...appOption)
-    .addHelpText('after', examples('fileconv credits restored', 'fileconv credits restored --app billing --json'))
-    .action((options: CommonOptions & { app?: string }) =>
-      run(options, async (context) => (await import('./commands/credits.js')).creditsRestored(context, options)),
-    );
+    .action(act(async () => (await import('./commands/credits.js')).creditsRestored));
+  addBatch(program, act);
+  addSchedule(program, act);
+  addJob(program, act);
+  addLimit(program, act);
+  addDeployment(program, act);
+  command(
+    group(program, 'namespace', 'prepare a Temporal namespace', 'fileconv namespace init'),
+    'init',
+    'register the search attributes that jobs are listed by; typing it again changes nothing',
+    'fileconv namespace init',
+    'TEMPORAL_NAMESPACE=billing fileconv namespace init --json',
+  ).action(act(async () => (await import('./commands/namespace.js')).namespaceInit));
+  command(
+    program,
+    'doctor',
+    'look at every part that a conversion needs, and say what to do about a broken one',
+    'fileconv doctor',
+    'fileconv doctor --json | jq \'.findings[] | select(.status == "broken")\'',
+  )
+    .option('--app <name>', 'the service of this app profile only; default: of every configured one')
+    .action(act(async () => (await import('./commands/doctor.js')).doctor));
+  command(
+    program,
+    'callbacks',
+    'run the callback receiver: wakes the jobs whose service calls back',
+    'fileconv callbacks',
+    'FILECONV_CALLBACKS_PORT=9001 fileconv callbacks',
+  ).action(act(async () => (await import('./commands/callbacks.js')).callbacks));
+  command(
+    program,
+    'codec-server',
+    'run the codec server: decrypts payloads for the Temporal UI',
+    'fileconv codec-server',
+    'FILECONV_CODEC_PORT=9002 fileconv codec-server',
+  ).action(act(async () => (await import('./commands/codec-server.js')).codecServer));
+  addService(program, act);
+  addConfig(program, act);
+  return program;
+}
 
-  addBatch(program, { common, examples, run });
-  addSchedule(program, { common, examples, run });
-  addJob(program, { common, examples, run });
-  addLimit(program, { common, examples, run });
-  addDeployment(program, { common, examples, run });
-  addNamespace(program, { common, examples, run });
-  addDoctor(program, { common, examples, run });
+function addLimit(program: Command, act: Act): void {
+  const limit = group(
+    program,
+    'limit',
+    'one limit for all workers together, kept by the Temporal server',
+    'fileconv limit set 10',
+    'fileconv limit show',
+    'fileconv limit clear',
+  );
+  command(limit, 'show', 'print how many steps of jobs all workers together begin in a second').action(
+    act(async () => (await import('./commands/limit.js')).showLimit),
+  );
+  command(
+    limit,
+    'set',
+    'let all workers together begin at most so many steps (upload, submit, wait, download) in a second',
+  )
+    .argument('<per-second>', 'a number above 0, such as 10 or 0.5', perSecond)
+    .option('--reason <text>', 'for whoever finds the limit', 'set with fileconv limit set')
+    .action(act(async () => (await import('./commands/limit.js')).setLimit));
+  command(limit, 'clear', 'remove the limit').action(act(async () => (await import('./commands/limit.js')).clearLimit));
+}
 
-  common(program.command('callbacks'))
-    .description('run the callback receiver: wakes the jobs whose service calls back')
-    .addHelpText('after', examples('fileconv callbacks', 'FILECONV_CALLBACKS_PORT=9001 fileconv callbacks'))
-    .action((options: CommonOptions) =>
-      run(options, async (context) => (await import('./commands/callbacks.js')).callbacks(context)),
-    );
+/** 0 is refused: it would stop every job. */
+function perSecond(text: string): number {
+  const value = Number(text);
+  if (!Number.isFinite(value) || value <= 0) throw new InvalidArgumentError('It must be a number above 0.');
+  return value;
+}
 
-  common(program.command('codec-server'))
-    .description('run the codec server: decrypts payloads for the Temporal UI')
-    .addHelpText('after', examples('fileconv codec-server', 'FILECONV_CODEC_PORT=9002 fileconv codec-server'))
-    .action((options: CommonOptions) =>
-      run(options, async (context) => (await import('./commands/codec-server.js')).codecServer(context)),
-    );
+function addDeployment(program: Command, act: Act): void {
+  const deployment = group(
+    program,
+    'deployment',
+    'which version of the workers gets new work, where workers have versions (worker.build_id)',
+    'fileconv deployment show',
+    'fileconv deployment set-current 0.2.0',
+  );
+  command(deployment, 'show', 'list the versions of the workers, and what each is used for').action(
+    act(async () => (await import('./commands/deployment.js')).showDeployment),
+  );
+  command(
+    deployment,
+    'set-current',
+    'new work goes to workers of this version from now on; what began on another one ends there',
+    'fileconv deployment set-current 0.2.0',
+    'fileconv deployment set-current --unversioned',
+  )
+    .argument('[build-id]', 'worker.build_id of those workers')
+    .option('--unversioned', 'new work goes to workers without a version')
+    .action(act(async () => (await import('./commands/deployment.js')).makeCurrent));
+  command(
+    deployment,
+    'ramp',
+    'a share of new work goes to workers of this version, the rest to the current one',
+    'fileconv deployment ramp 0.2.0 5',
+    'fileconv deployment ramp 0.2.0 0',
+  )
+    .argument('<build-id>', 'worker.build_id of those workers')
+    .argument('<percent>', 'from 0, which ends it, to 100', percent)
+    .action(act(async () => (await import('./commands/deployment.js')).rampUp));
+}
 
-  const service = common(program.command('service'))
-    .description('run the embedded conversion service on this machine')
-    .addHelpText('after', examples('fileconv service', 'FILECONV_SERVICE_PORT=9000 fileconv service'))
-    .action((options: CommonOptions) =>
-      run(options, async (context) => (await import('./commands/service.js')).service(context)),
-    );
-  addServiceAdmin(service, { common, examples, run });
-  common(service.command('check'))
-    .description('check every rule of the API document against a conversion service')
+function percent(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !(value >= 0 && value <= 100)) {
+    throw new InvalidArgumentError('It must be a number from 0 to 100.');
+  }
+  return value;
+}
+
+function addService(program: Command, act: Act): void {
+  const service = command(
+    program,
+    'service',
+    'run the embedded conversion service on this machine',
+    'fileconv service',
+    'FILECONV_SERVICE_PORT=9000 fileconv service',
+  ).action(act(async () => (await import('./commands/service.js')).service));
+  addServiceAdmin(service, act);
+  command(
+    service,
+    'check',
+    'check every rule of the API document against a conversion service',
+    'fileconv service check',
+    'fileconv service check --base-url https://api.example.com --app 1b4e28ba-2fa1-4d2e-883f-0016d3cca427 --token-env APP_TOKEN',
+    'fileconv service check --json | jq \'.rules[] | select(.status == "fail")\'',
+  )
     .option('--base-url <url>', 'the service; default: that of the app profile')
     .option('--app <id>', 'App ID at --base-url; without it the name of an app profile')
     .option('--token-env <name>', 'variable that holds the app token')
     .option('--token-file <file>', 'file that holds the app token')
     .option('--token <token>', 'the app token itself, which then shows in the process list')
     .option('--allow-plain-http', 'send the token unencrypted to another machine')
-    .addHelpText(
-      'after',
-      examples(
-        'fileconv service check',
-        'fileconv service check --base-url https://api.example.com --app 1b4e28ba-2fa1-4d2e-883f-0016d3cca427 --token-env APP_TOKEN',
-        'fileconv service check --json | jq \'.rules[] | select(.status == "fail")\'',
-      ),
-    )
-    .action((options: CommonOptions & TargetFlags) =>
-      run(options, async (context) => (await import('./commands/service-check.js')).serviceCheck(context, options)),
-    );
-
-  const config = program
-    .command('config')
-    .description('look at the configuration')
-    .addHelpText('after', examples('fileconv config show'));
-  common(config.command('show'))
-    .description('print every effective value and where it came from; secrets are masked')
-    .addHelpText('after', examples('fileconv config show', 'fileconv config show --config other.toml'))
-    .action((options: CommonOptions) =>
-      run(options, async (context) => (await import('./commands/config.js')).configShow(context)),
-    );
-
-  common(config.command('allow'))
-    .description('allow the configuration file of this folder to send tokens to the services that it names')
-    .addHelpText('after', examples('fileconv config allow'))
-    .action((options: CommonOptions) =>
-      run(options, async (context) => (await import('./commands/config.js')).configAllow(context)),
-    );
-
-  return program;
+    .action(act(async () => (await import('./commands/service-check.js')).serviceCheck));
 }
 
-function common(command: Command): Command {
-  return command
-    .option('--config <file>', 'configuration file; default: fileconv.toml, if there is one')
-    .option('--json', 'print one JSON document to stdout');
-}
-
-function examples(...lines: string[]): string {
-  return `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`;
-}
-
-function wholeNumber(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError('It must be a whole number, 1 or more.');
-  return value;
+function addConfig(program: Command, act: Act): void {
+  const config = group(program, 'config', 'look at the configuration', 'fileconv config show');
+  command(
+    config,
+    'show',
+    'print every effective value and where it came from; secrets are masked',
+    'fileconv config show',
+    'fileconv config show --config other.toml',
+  ).action(act(async () => (await import('./commands/config.js')).configShow));
+  command(
+    config,
+    'allow',
+    'allow the configuration file of this folder to send tokens to the services that it names',
+    'fileconv config allow',
+  ).action(act(async () => (await import('./commands/config.js')).configAllow));
 }

@@ -1,8 +1,6 @@
 import { CommanderError } from 'commander';
-import { openContext } from './command-context';
-import type { ProcessContext } from './command-context';
-import { CommandError, exitCodes, reportFailure } from './command-error';
-import type { ExitCode } from './command-error';
+import { openContext, type ProcessContext } from './command-context';
+import { CommandError, exitCodes, reportFailure, type ExitCode } from './command-error';
 import { buildCommands } from './command-tree';
 import { createOutput } from './output/output';
 
@@ -21,14 +19,8 @@ export async function runCommandLine(argv: readonly string[], host: ProcessConte
   } catch (error) {
     if (!(error instanceof CommanderError)) return reportFailure(output, error);
     if (error.exitCode === 0) return exitCodes.ok;
-    return reportFailure(
-      output,
-      usageProblem(
-        error,
-        options,
-        program.commands.map((command) => command.name()),
-      ),
-    );
+    const commands = program.commands.map((command) => command.name());
+    return reportFailure(output, usageProblem(error, options, commands));
   }
 }
 

@@ -11,10 +11,9 @@ import { SecretMask } from '../src/observability/secret-mask';
 import { createOutput } from '../src/output/output';
 import { configuredApps } from '../src/service/app-profiles';
 import { runningEmbedded } from '../src/service/open-api';
-import { openTemporal } from '../src/stack/open-temporal';
 import { readStackRecord } from '../src/stack/stack-record';
 import { configArgs } from '../src/stack/start-stack';
-import { findTemporal } from '../src/stack/temporal-in-use';
+import { findTemporal, openTemporal } from '../src/stack/open-temporal';
 import { useStack } from '../src/stack/use-stack';
 import { fileconv, filesBelow, newFolder, removeFolders } from './fileconv';
 

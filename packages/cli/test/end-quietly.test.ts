@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
-import { retriesThatEndQuietly } from '../src/stack/stack-in-use';
+import { retriesThatEndQuietly } from '../src/stack/open-temporal';
 
 it('a request that is to be tried again when its connection is closed throws nothing then', async () => {
   const uncaught: unknown[] = [];

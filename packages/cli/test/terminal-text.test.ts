@@ -1,4 +1,5 @@
-import { columnsOf, fit, fitMiddle, printable } from '../src/output/text';
+import { columnsOf, fit, fitMiddle } from '../src/output/text';
+import { printable } from '../../../src/shared/wording';
 
 describe('printable', () => {
   it('spells out what a terminal would act on', () => {

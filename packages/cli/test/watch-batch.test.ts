@@ -1,6 +1,6 @@
 import { watchBatch } from '../src/batch/watch';
 import type { CommandContext } from '../src/command-context';
-import type { StackInUse } from '../src/stack/stack-in-use';
+import type { StackInUse } from '../src/stack/open-temporal';
 import type { BatchHandle } from '../../../src/client/batch-handle';
 
 const output = { isLive: false, live: () => undefined, say: () => undefined } as unknown as CommandContext['output'];

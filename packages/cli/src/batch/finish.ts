@@ -4,18 +4,16 @@ import type { BatchReport } from 'temporal-file-conversion/internal/batch/report
 import { summariseReport } from 'temporal-file-conversion/internal/batch/report/summary';
 import { readBatchReport, writeBatchReport } from 'temporal-file-conversion/internal/batch/report/write-report';
 import type { ConversionBatchResult } from 'temporal-file-conversion/internal/shared/batch';
+import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
-import { exitCodes } from '../command-error';
-import type { ExitCode } from '../command-error';
-import { printable } from '../output/text';
-import type { StackInUse } from '../stack/stack-in-use';
+import { exitCodes, type ExitCode } from '../command-error';
+import type { StackInUse } from '../stack/open-temporal';
 import { folderUri } from './settings';
 
 interface EndedBatch {
   stack: Pick<StackInUse, 'client' | 'uiUrl'>;
   name: string;
   result: ConversionBatchResult;
-  /** Write the report even if there is one. */
   anew?: boolean;
 }
 

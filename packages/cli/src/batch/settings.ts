@@ -1,15 +1,25 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
 import type { PlanBatchOptions } from 'temporal-file-conversion/internal/batch/plan/plan-batch';
+import type { ConversionBatchInput } from 'temporal-file-conversion/internal/shared/batch';
+import {
+  conversionModes,
+  onExistingChoices,
+  onUnknownOutcomeChoices,
+} from 'temporal-file-conversion/internal/shared/choices';
 import type { ConversionMode, OnExisting, OnUnknownOutcome } from 'temporal-file-conversion/internal/shared/job';
+import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
+import { makeFolder } from 'temporal-file-conversion/internal/storage/folders';
+import { readIfExists, replaceFile } from 'temporal-file-conversion/internal/storage/replace-file';
+import { z } from 'zod';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
-import { embeddedFormats, extensionFromName, nameOf } from '../formats/lookup';
+import { embeddedFormats, extensionFromName } from '../formats/lookup';
 import { isEncrypting } from '../keys/encryption-settings';
 import { isEmbedded } from '../service/app-profiles';
 
-/** Options of `batch run`, as they are typed. */
 export interface RunFlags {
   to?: string;
   from?: string;
@@ -31,7 +41,6 @@ export interface RunFlags {
   dryRun?: boolean;
 }
 
-/** What a `batch run` is about, once its arguments make sense. */
 interface BatchSettings {
   name: string;
   app: string;
@@ -156,14 +165,11 @@ export function checkName(name: string): void {
 
 async function knownExtensions(): Promise<Map<string, string>> {
   const lookup = embeddedFormats();
-  const names = ((await lookup.targets()) ?? []).map(nameOf);
-  return new Map(
-    await Promise.all(
-      names.map(async (name): Promise<[string, string]> => {
-        return [name, (await lookup.target(name))?.extension ?? extensionFromName(name)];
-      }),
-    ),
-  );
+  const extensions = new Map<string, string>();
+  for (const { format } of (await lookup.targets()) ?? []) {
+    extensions.set(format, (await lookup.target(format))?.extension ?? extensionFromName(format));
+  }
+  return extensions;
 }
 
 function usage(problem: string): CommandError {
@@ -173,4 +179,76 @@ function usage(problem: string): CommandError {
 /** A run's folder as the workflow takes it. */
 export function folderUri(folder: string): string {
   return `${pathToFileURL(folder).href}/`;
+}
+
+/** Settings of a batch's jobs: the workflow's input without what comes from the plan. */
+export type JobSettings = Omit<ConversionBatchInput, 'folder' | 'items' | 'historyLimit' | 'resubmit'>;
+
+const duration = z.union([z.number(), z.string()]);
+
+const schema = z.object({
+  app: z.string(),
+  window: z.number().exactOptional(),
+  onExisting: z.enum(onExistingChoices).exactOptional(),
+  mode: z.enum(conversionModes).exactOptional(),
+  stopAfter: z.object({ failures: z.number().exactOptional(), percent: z.number().exactOptional() }).exactOptional(),
+  // The client checks them again when the batch is started.
+  policies: z
+    .looseObject({
+      onUnknownOutcome: z.enum(onUnknownOutcomeChoices).exactOptional(),
+      maxResubmissions: z.number().exactOptional(),
+      uploadDeadline: duration.exactOptional(),
+    })
+    .exactOptional(),
+}) satisfies z.ZodType<JobSettings>;
+
+const settingsFile = 'settings.json';
+
+/** Kept beside the runs, for `batch retry`. */
+export async function saveSettings(folder: string, settings: JobSettings): Promise<void> {
+  await makeFolder(folder);
+  await replaceFile(path.join(folder, settingsFile), `${JSON.stringify(settings, undefined, 2)}\n`);
+}
+
+/** Undefined when no run has been started. @throws CommandError when the file is damaged. */
+export async function readSettings(folder: string): Promise<JobSettings | undefined> {
+  const file = path.join(folder, settingsFile);
+  try {
+    const text = await readIfExists(file);
+    return text === undefined ? undefined : schema.parse(JSON.parse(text));
+  } catch (error) {
+    const problem = `${file} can't be read: it was changed or damaged. Run the batch again with its whole command.`;
+    throw new CommandError('STATE_UNUSABLE', [problem], { cause: error });
+  }
+}
+
+interface JoinedBatch {
+  name: string;
+  /** As they were typed. */
+  flags: Partial<RunFlags>;
+  settings: JobSettings;
+  /** What the batch under way was started with, as far as that is known. */
+  earlier: JobSettings | undefined;
+}
+
+/** Which flags have no effect on a batch that already runs, and what to type instead. Undefined when all have. */
+export function tellUnheeded({ name, flags, settings, earlier }: JoinedBatch): string | undefined {
+  const typed = [
+    // Whether the running batch has it is not recorded.
+    flags.resubmit === true && '--resubmit',
+    flags.window !== undefined && settings.window !== earlier?.window && '--window',
+    flags.mode && settings.mode !== earlier?.mode && '--mode',
+    flags.app !== undefined && settings.app !== earlier?.app && '--app',
+    flags.onExisting && settings.onExisting !== earlier?.onExisting && '--on-existing',
+    flags.stopAfter && !isDeepStrictEqual(settings.stopAfter, earlier?.stopAfter) && '--stop-after',
+    flags.onUnknownOutcome &&
+      settings.policies?.onUnknownOutcome !== earlier?.policies?.onUnknownOutcome &&
+      '--on-unknown-outcome',
+  ].filter((flag) => typeof flag === 'string');
+  if (typed.length === 0) return undefined;
+  const now =
+    typed[0] === '--window' && typed.length === 1
+      ? `fileconv batch window ${shellWord(name)} ${settings.window}`
+      : `fileconv batch cancel ${shellWord(name)} --finish, and then this command again`;
+  return `It goes on as it was started: ${typed.join(', ')} ${typed.length === 1 ? 'holds' : 'hold'} only for what is left to do afterwards, while this command watches. To have that now: ${now}`;
 }

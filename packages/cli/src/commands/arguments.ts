@@ -1,5 +1,4 @@
-import { InvalidArgumentError, Option } from 'commander';
-import type { Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import {
   conversionModes,
   onExistingChoices,
@@ -26,7 +25,16 @@ export function formatName(text: string): string {
   throw new InvalidArgumentError('A format is a name such as pdf or txt-markdown.');
 }
 
-/** Of an option that may be given more than once. */
+/** A whole number from `least` on. */
+export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
+  const range = most === Number.MAX_SAFE_INTEGER ? `, ${least} or more` : ` from ${least} to ${most}`;
+  return (text) => {
+    const value = Number(text);
+    if (text.trim() !== '' && Number.isInteger(value) && value >= least && value <= most) return value;
+    throw new InvalidArgumentError(`It must be a whole number${range}.`);
+  };
+}
+
 export function collect(value: string, before: string[]): string[] {
   return [...before, value];
 }
@@ -41,6 +49,8 @@ export function pointInTime(text: string): Date {
     'It must be a time such as 2h or 7d ago, today, or an ISO time such as 2026-11-21T06:00Z.',
   );
 }
+
+export const appOption = ['--app <name>', 'app profile; default: default_app of the configuration'] as const;
 
 /** What becomes of an existing file. */
 export function onExistingOption(when: string): Option {

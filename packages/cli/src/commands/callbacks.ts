@@ -1,14 +1,13 @@
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import type { CommandContext } from '../command-context';
-import { CommandError, exitCodes } from '../command-error';
-import type { ExitCode } from '../command-error';
+import { CommandError } from '../command-error';
 import { openReceiver } from '../keys/callback-settings';
 import { openLog, runningOutput } from '../observability/log';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
-import { findTemporal } from '../stack/temporal-in-use';
+import { findTemporal } from '../stack/open-temporal';
 
 /** `fileconv callbacks`: takes callbacks until it is asked to end. */
-export async function callbacks(context: CommandContext): Promise<ExitCode> {
+export async function callbacks(context: CommandContext): Promise<void> {
   const { config, output } = context;
   const { values } = config;
   const signal = untilAskedToEnd();
@@ -21,7 +20,7 @@ export async function callbacks(context: CommandContext): Promise<ExitCode> {
     throw new CommandError('SERVICE_UNUSABLE', [problem], { cause: error });
   });
   reportReady();
-  const address = target.connection.address ?? '';
+  const address = target.connection.address;
   if (output.json) output.printJson({ url: receiver.url, publicBaseUrl: publicBaseUrl ?? null, address });
   else {
     const news = runningOutput(context, log);
@@ -34,5 +33,4 @@ export async function callbacks(context: CommandContext): Promise<ExitCode> {
   }
   await aborted(signal);
   await receiver.close();
-  return exitCodes.ok;
 }

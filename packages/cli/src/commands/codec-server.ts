@@ -1,12 +1,11 @@
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import type { CommandContext } from '../command-context';
-import { CommandError, exitCodes } from '../command-error';
-import type { ExitCode } from '../command-error';
-import { openCodecServer } from '../keys/codec-settings';
+import { CommandError } from '../command-error';
+import { openCodecServer } from '../keys/encryption-settings';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
 
 /** `fileconv codec-server`: decrypts payloads for the Temporal UI until it is asked to end. */
-export async function codecServer(context: CommandContext): Promise<ExitCode> {
+export async function codecServer(context: CommandContext): Promise<void> {
   const { config, output } = context;
   const { host, port, uiOrigin } = config.values.codec;
   const signal = untilAskedToEnd();
@@ -25,5 +24,4 @@ export async function codecServer(context: CommandContext): Promise<ExitCode> {
   }
   await aborted(signal);
   await server.close();
-  return exitCodes.ok;
 }

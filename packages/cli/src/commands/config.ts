@@ -1,32 +1,24 @@
 import { allow, foreignRecipients } from '../allowed-origins';
 import type { CommandContext } from '../command-context';
-import { CommandError, exitCodes } from '../command-error';
-import type { ExitCode } from '../command-error';
-import { mask } from '../config/app-token';
-import type { Config } from '../config/config';
+import { CommandError } from '../command-error';
 import { writtenDuration } from '../config/duration';
-import { camelCase } from '../config/key-spelling';
-import { keysOfSection } from '../config/keys';
 import type { LoadedConfig } from '../config/load-config';
+import { camelCase, keysOfSection, type sectionSchemas } from '../config/schema';
+import { mask } from '../observability/secret-mask';
 import { formatTable } from '../output/text';
 
 /** `fileconv config show`: every effective value and where it came from. */
-export function configShow({ config, output }: CommandContext): Promise<ExitCode> {
+export function configShow({ config, output }: CommandContext): Promise<void> {
   const rows = describeConfig(config);
   if (output.json) output.printJson({ file: config.file ?? null, values: rows });
   else {
-    output.print(
-      formatTable(
-        ['KEY', 'VALUE', 'FROM'],
-        rows.map((row) => [row.key, row.value, row.source]),
-      ),
-    );
+    const cells = rows.map(({ key, value, source }) => [key, value, source]);
+    output.print(formatTable(['KEY', 'VALUE', 'FROM'], cells));
   }
-  return Promise.resolve(exitCodes.ok);
+  return Promise.resolve();
 }
 
 interface ConfigRow {
-  /** Dotted key in the file's spelling. */
   key: string;
   value: string;
   /** `default`, the path of the file, or the name of the variable. */
@@ -37,19 +29,15 @@ interface ConfigRow {
 export function describeConfig(loaded: LoadedConfig): ConfigRow[] {
   const { values, origins } = loaded;
   const rows: ConfigRow[] = [];
-  const sourceOf = (key: string) => origins[key]?.where ?? 'default';
   const add = (key: string, value: unknown) => {
-    rows.push({
-      key,
-      value: typeof value === 'string' || typeof value === 'number' ? String(value) : '(not set)',
-      source: sourceOf(key),
-    });
+    const shown = typeof value === 'string' || typeof value === 'number' ? String(value) : '(not set)';
+    rows.push({ key, value: shown, source: origins[key]?.where ?? 'default' });
   };
   add('default_app', values.defaultApp);
   for (const [section, keys] of keysOfSection) {
-    const table = sectionOf(values, section);
+    const table: Readonly<Record<string, unknown>> = values[section as keyof typeof sectionSchemas];
     for (const key of keys) {
-      const value = table.get(camelCase(key));
+      const value = table[camelCase(key)];
       const isDuration = section === 'policies' && typeof value === 'number' && key !== 'max_resubmissions';
       add(`${section}.${key}`, isDuration ? writtenDuration(value) : value);
     }
@@ -64,13 +52,8 @@ export function describeConfig(loaded: LoadedConfig): ConfigRow[] {
   return rows;
 }
 
-function sectionOf(values: Config, section: string): Map<string, unknown> {
-  const table: unknown = Object.entries(values).find(([name]) => name === section)?.[1];
-  return new Map(Object.entries(table ?? {}));
-}
-
 /** `fileconv config allow`: remembers what the configuration file of this folder may send where. */
-export async function configAllow(context: CommandContext): Promise<ExitCode> {
+export async function configAllow(context: CommandContext): Promise<void> {
   const { output, config } = context;
   if (config.file === undefined) {
     throw new CommandError('INPUT_UNUSABLE', ['There is no fileconv.toml here. Change to its folder.']);
@@ -80,5 +63,4 @@ export async function configAllow(context: CommandContext): Promise<ExitCode> {
   if (output.json) output.printJson({ allowed });
   else if (allowed.length === 0) output.print(`${config.file} sends no secret beyond this machine.`);
   else for (const { file, origin, what } of allowed) output.print(`${file} may send ${what} to ${origin}.`);
-  return exitCodes.ok;
 }

@@ -16,14 +16,14 @@ export async function convert(
   files: readonly string[],
   flags: ConvertFlags,
 ): Promise<ExitCode> {
-  const { config, cwd, env } = context;
+  const { config, cwd } = context;
   const { to, from, out } = flags;
   const app = flags.app ?? config.values.defaultApp;
   const onExisting = flags.onExisting ?? config.values.policies.onExisting;
   const inputs = await checkInputs(files, cwd);
   const signal = untilAskedToEnd();
   const extension = await settleFormats(context, app, { inputs, from, to, signal });
-  const writtenByUs = !temporalTarget(config.values.temporal, env).isNamed;
+  const writtenByUs = !temporalTarget(context).isNamed;
   const jobs = await planJobs(inputs, { cwd, out, extension, onExisting, writtenByUs });
   // Temporal's client takes longer to load than all of the checks take.
   const { convertOnStack } = await import('../convert/convert-on-stack.js');

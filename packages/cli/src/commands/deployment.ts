@@ -8,7 +8,7 @@ import {
   type DeploymentVersion,
 } from 'temporal-file-conversion/internal/client/operations/deployment';
 import type { CommandContext } from '../command-context';
-import { CommandError, exitCodes, type ExitCode } from '../command-error';
+import { CommandError } from '../command-error';
 import { formatTable } from '../output/text';
 import { withTemporal } from '../stack/open-temporal';
 
@@ -23,53 +23,41 @@ const uses: Readonly<Record<DeploymentVersion['status'], string>> = {
   unknown: '',
 };
 
-/** `fileconv deployment show` */
-export async function showDeployment(context: CommandContext): Promise<ExitCode> {
+export async function showDeployment(context: CommandContext): Promise<void> {
   return withTemporal(context, async ({ client }) => {
     await tell(context, client);
-    return exitCodes.ok;
   });
 }
 
-/** `fileconv deployment set-current` */
 export async function makeCurrent(
   context: CommandContext,
-  { buildId, unversioned }: { buildId: string | undefined; unversioned: boolean },
-): Promise<ExitCode> {
+  buildId: string | undefined,
+  { unversioned = false }: { unversioned?: boolean },
+): Promise<void> {
   if ((buildId !== undefined) === unversioned) {
     throw new CommandError('USAGE', ['Name a build id or --unversioned: fileconv deployment set-current 0.2.0']);
   }
   return change(context, (client, deploymentName) => setCurrentVersion(client, { deploymentName, buildId }));
 }
 
-/** `fileconv deployment ramp` */
-export async function rampUp(
-  context: CommandContext,
-  { buildId, percent }: { buildId: string; percent: number },
-): Promise<ExitCode> {
+export async function rampUp(context: CommandContext, buildId: string, percent: number): Promise<void> {
   return change(context, (client, deploymentName) => rampVersion(client, { deploymentName, buildId, percent }));
 }
 
 async function change(
   context: CommandContext,
   run: (client: Client, deploymentName: string) => Promise<void>,
-): Promise<ExitCode> {
+): Promise<void> {
   return withTemporal(context, async ({ client }) => {
     const { deploymentName } = context.config.values.worker;
     try {
       await run(client, deploymentName);
     } catch (error) {
       if (!(error instanceof DeploymentChangeError)) throw error;
-      throw new CommandError(
-        'STATE_UNUSABLE',
-        [
-          `Deployment ${deploymentName} was not changed: ${error.message}. Start a worker of that version first (FILECONV_WORKER_BUILD_ID=... fileconv worker); the versions that there are: fileconv deployment show`,
-        ],
-        { cause: error },
-      );
+      const problem = `Deployment ${deploymentName} was not changed: ${error.message}. Start a worker of that version first (FILECONV_WORKER_BUILD_ID=... fileconv worker); the versions that there are: fileconv deployment show`;
+      throw new CommandError('STATE_UNUSABLE', [problem], { cause: error });
     }
     await tell(context, client);
-    return exitCodes.ok;
   });
 }
 

@@ -1,12 +1,11 @@
+import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
-import { exitCodes } from '../command-error';
-import type { ExitCode } from '../command-error';
+import { exitCodes, type ExitCode } from '../command-error';
 import { checkCallbacks } from '../doctor/check-callbacks';
 import { checkDisk } from '../doctor/check-disk';
 import { checkService } from '../doctor/check-service';
 import { checkTemporal } from '../doctor/check-temporal';
 import type { Finding } from '../doctor/finding';
-import { printable } from '../output/text';
 
 /** `fileconv doctor`: checks every part, and says how to fix what is broken. Exit code 1 when anything is. */
 export async function doctor(context: CommandContext, flags: { app?: string }): Promise<ExitCode> {

@@ -1,36 +1,22 @@
 import type { Format } from 'temporal-file-conversion/contract';
-import { ConversionApiError } from 'temporal-file-conversion/internal/http/errors';
 import type { CommandContext } from '../command-context';
-import { CommandError, exitCodes, type ExitCode } from '../command-error';
-import { embeddedFormats, nameOf, serviceFormats, type FormatLookup } from '../formats/lookup';
+import { CommandError } from '../command-error';
+import { askAboutFormats } from '../formats/check';
+import type { FormatLookup } from '../formats/lookup';
 import { formatTable } from '../output/text';
-import { isEmbedded } from '../service/app-profiles';
 import { explainServiceFailure } from '../service/service-problem';
 
-interface FormatsQuery {
-  /** Only what this format converts to. */
-  format: string | undefined;
-  app: string | undefined;
-}
-
-/** `fileconv formats`: what the service reads and writes. */
-export async function formats(context: CommandContext, query: FormatsQuery): Promise<ExitCode> {
-  const app = query.app ?? context.config.values.defaultApp;
-  if (isEmbedded(context, app)) {
-    await list(context, embeddedFormats(), query.format);
-    return exitCodes.ok;
-  }
-  const { openApi } = await import('../service/open-api.js');
-  const { api, baseUrl } = await openApi(context, app);
-  try {
-    await list(context, serviceFormats(api), query.format);
-    return exitCodes.ok;
-  } catch (error) {
-    if (!(error instanceof ConversionApiError)) throw error;
-    throw explainServiceFailure(error, { app, baseUrl }) ?? error;
-  } finally {
-    await api.close();
-  }
+/** `fileconv formats`: what the service reads and writes, or what it converts `format` to. */
+export async function formats(
+  context: CommandContext,
+  format: string | undefined,
+  { app = context.config.values.defaultApp }: { app?: string },
+): Promise<void> {
+  await askAboutFormats(context, app, (lookup) => list(context, lookup, format), {
+    onFailure(error, where) {
+      throw explainServiceFailure(error, where) ?? error;
+    },
+  });
 }
 
 async function list({ output }: CommandContext, lookup: FormatLookup, format: string | undefined): Promise<void> {
@@ -42,13 +28,7 @@ async function list({ output }: CommandContext, lookup: FormatLookup, format: st
     if (output.json) output.printJson({ input: format, outputs: targets });
     else if (targets.length === 0)
       output.say(`The service converts ${format} to no other format. See: fileconv formats`);
-    else
-      output.print(
-        formatTable(
-          ['FORMAT', 'TITLE'],
-          byName(targets).map(([name, entry]) => [name, titleOf(entry)]),
-        ),
-      );
+    else output.print(formatTable(['FORMAT', 'TITLE'], byName(targets).map(titled)));
     return;
   }
   const inputs = await lookup.inputs();
@@ -56,23 +36,19 @@ async function list({ output }: CommandContext, lookup: FormatLookup, format: st
     output.printJson({ inputs, outputs: targets });
     return;
   }
-  const reads = new Set(inputs.map(nameOf));
-  const writes = new Set(targets.map(nameOf));
-  const rows = byName([...inputs, ...targets]).map(([name, entry]) => [
-    name,
-    reads.has(name) ? 'yes' : '-',
-    writes.has(name) ? 'yes' : '-',
-    titleOf(entry),
-  ]);
+  const mark = (list: readonly Format[], name: string) => (list.some((each) => each.format === name) ? 'yes' : '-');
+  const rows = byName([...inputs, ...targets]).map((entry) => {
+    const [name = '', title = ''] = titled(entry);
+    return [name, mark(inputs, name), mark(targets, name), title];
+  });
   output.print(formatTable(['FORMAT', 'READS', 'WRITES', 'TITLE'], rows));
 }
 
-/** Each format once, in alphabetical order. */
-function byName(entries: readonly Format[]): [name: string, format: Format][] {
-  const unique = new Map(entries.map((entry) => [nameOf(entry), entry]));
-  return [...unique].sort(([a], [b]) => a.localeCompare(b, 'en'));
+function byName(entries: readonly Format[]): Format[] {
+  const unique = new Map(entries.map((entry) => [entry.format, entry]));
+  return [...unique.values()].sort((a, b) => a.format.localeCompare(b.format, 'en'));
 }
 
-function titleOf({ title, name }: Format): string {
-  return title ?? name ?? '';
+function titled({ format, title, name }: Format): string[] {
+  return [format, title ?? name ?? ''];
 }

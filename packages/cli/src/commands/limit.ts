@@ -4,26 +4,28 @@ import {
   type StepLimit,
 } from 'temporal-file-conversion/internal/client/operations/step-limit';
 import type { CommandContext } from '../command-context';
-import { exitCodes, type ExitCode } from '../command-error';
 import { withTemporal } from '../stack/open-temporal';
 
-/** `fileconv limit show` */
-export async function showLimit(context: CommandContext): Promise<ExitCode> {
-  return withTemporal(context, async ({ client, taskQueue }) => {
-    tell(context, taskQueue, await readStepLimit(client, taskQueue));
-    return exitCodes.ok;
-  });
+export function setLimit(context: CommandContext, perSecond: number, { reason }: { reason: string }): Promise<void> {
+  return change(context, { perSecond, reason });
 }
 
-/** `fileconv limit set` and `fileconv limit clear` */
-export async function changeLimit(
+export function clearLimit(context: CommandContext): Promise<void> {
+  return change(context, { perSecond: undefined, reason: 'removed with fileconv limit clear' });
+}
+
+/** `fileconv limit show`, and what every change ends with. */
+export function showLimit(context: CommandContext): Promise<void> {
+  return change(context);
+}
+
+async function change(
   context: CommandContext,
-  change: { perSecond: number | undefined; reason: string },
-): Promise<ExitCode> {
+  limit?: { perSecond: number | undefined; reason: string },
+): Promise<void> {
   return withTemporal(context, async ({ client, taskQueue }) => {
-    await setStepLimit(client, { taskQueue, ...change });
+    if (limit) await setStepLimit(client, { taskQueue, ...limit });
     tell(context, taskQueue, await readStepLimit(client, taskQueue));
-    return exitCodes.ok;
   });
 }
 

@@ -5,19 +5,19 @@ import {
 } from 'temporal-file-conversion/internal/client/operations/search-attributes';
 import { searchAttributeTypes } from 'temporal-file-conversion/internal/shared/search-attributes';
 import type { CommandContext } from '../command-context';
-import { CommandError, exitCodes, type ExitCode } from '../command-error';
+import { CommandError } from '../command-error';
 import { formatTable } from '../output/text';
-import { openTemporal, type OpenTemporal } from '../stack/open-temporal';
+import { withTemporal, type OpenTemporal } from '../stack/open-temporal';
 
 /** `fileconv namespace init`: registers what jobs are listed by. Typing it again changes nothing. */
-export async function namespaceInit(context: CommandContext): Promise<ExitCode> {
+export async function namespaceInit(context: CommandContext): Promise<void> {
   const { output } = context;
-  const temporal = await openTemporal(context);
-  try {
-    const { present, added } = await temporal.untilClosed(() => register(context, temporal));
+  return withTemporal(context, async (temporal) => {
+    const { namespace } = temporal;
+    const { present, added } = await register(context, temporal);
     if (output.json) {
-      output.printJson({ namespace: temporal.namespace, present, added });
-      return exitCodes.ok;
+      output.printJson({ namespace, present, added });
+      return;
     }
     const rows = Object.entries(searchAttributeTypes).map(([name, type]) => [
       name,
@@ -27,13 +27,10 @@ export async function namespaceInit(context: CommandContext): Promise<ExitCode> 
     output.print(formatTable(['SEARCH ATTRIBUTE', 'TYPE', ''], rows));
     output.say(
       added.length === 0
-        ? `Namespace ${temporal.namespace} has all of them; nothing was changed.`
-        : `${added.length} added to namespace ${temporal.namespace}. Jobs started from now on have them; a client that runs already learns of them within a minute.`,
+        ? `Namespace ${namespace} has all of them; nothing was changed.`
+        : `${added.length} added to namespace ${namespace}. Jobs started from now on have them; a client that runs already learns of them within a minute.`,
     );
-    return exitCodes.ok;
-  } finally {
-    await temporal.close();
-  }
+  });
 }
 
 async function register(
@@ -44,36 +41,27 @@ async function register(
     return await registerSearchAttributes(client);
   } catch (error) {
     if (!(error instanceof SearchAttributeRegistrationError)) throw error;
-    const options = { cause: error };
+    const refuse = (code: 'INPUT_UNUSABLE' | 'STATE_UNUSABLE' | 'ACCOUNT_REFUSED', problem: string) =>
+      new CommandError(code, [problem], { cause: error });
+    const { message } = error;
     switch (error.problem) {
       case 'namespaceUnknown':
-        throw new CommandError(
+        throw refuse(
           'INPUT_UNUSABLE',
-          [
-            `${error.message} Correct TEMPORAL_NAMESPACE, or create it: temporal operator namespace create --namespace ${namespace} --address ${address}`,
-          ],
-          options,
+          `${message} Correct TEMPORAL_NAMESPACE, or create it: temporal operator namespace create --namespace ${namespace} --address ${address}`,
         );
       case 'wrongType':
-        throw new CommandError(
+        throw refuse(
           'STATE_UNUSABLE',
-          [
-            `${error.message} A type can't be changed: use another namespace (TEMPORAL_NAMESPACE), or, when nothing else uses it, remove it (temporal operator search-attribute remove) and type this again.`,
-          ],
-          options,
+          `${message} A type can't be changed: use another namespace (TEMPORAL_NAMESPACE), or, when nothing else uses it, remove it (temporal operator search-attribute remove) and type this again.`,
         );
       case 'failed':
-        throw new CommandError('STATE_UNUSABLE', [error.message], options);
+        throw refuse('STATE_UNUSABLE', message);
       case 'refused': {
         const commands = registrationCommands({ address, namespace }, error.missing);
         if (!output.json) output.print(commands.join('\n'));
-        throw new CommandError(
-          'ACCOUNT_REFUSED',
-          [
-            `${error.message}. Somebody who may can type: ${output.json ? commands.join(' && ') : 'the commands above.'}`,
-          ],
-          options,
-        );
+        const toType = output.json ? commands.join(' && ') : 'the commands above.';
+        throw refuse('ACCOUNT_REFUSED', `${message}. Somebody who may can type: ${toType}`);
       }
     }
   }

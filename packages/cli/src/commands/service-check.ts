@@ -1,13 +1,11 @@
-import { findObstacle, runRules } from 'temporal-file-conversion-conformance';
-import type { Outcome, Target } from 'temporal-file-conversion-conformance';
+import { findObstacle, runRules, type Outcome, type Target } from 'temporal-file-conversion-conformance';
+import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
-import { CommandError, exitCodes } from '../command-error';
-import type { ExitCode } from '../command-error';
-import { readAppToken } from '../config/app-token';
-import { embeddedApp } from '../config/schema';
-import { formatTable, printable } from '../output/text';
-import { configuredApps, isEmbedded } from '../service/app-profiles';
-import { runningEmbedded } from '../service/open-api';
+import { CommandError, exitCodes, type ExitCode } from '../command-error';
+import { readAppToken, type SecretSource } from '../config/app-token';
+import { isLoopback } from '../config/value-types';
+import { formatTable } from '../output/text';
+import { readProfile } from '../service/open-api';
 import { untilAskedToEnd } from '../stack/parent-process';
 
 /** A domain that nobody can verify for an app. */
@@ -53,7 +51,6 @@ function toRow({ status, source, restatedIn, rule, why = '' }: Outcome): string[
   return [status, [source, ...restatedIn].join(', '), rule, printable(why)];
 }
 
-/** Options of `service check`, as they are typed. */
 export interface TargetFlags {
   baseUrl?: string;
   app?: string;
@@ -63,8 +60,6 @@ export interface TargetFlags {
   allowPlainHttp?: boolean;
 }
 
-const loopback = /^(127(\.\d{1,3}){3}|\[::1\]|localhost)$/;
-
 /**
  * What to check: a service by its URL with an app of its, or the service of an app profile.
  * @throws CommandError (2) for options that don't fit together, ConfigError for a token that can't be read.
@@ -72,7 +67,7 @@ const loopback = /^(127(\.\d{1,3}){3}|\[::1\]|localhost)$/;
 async function chooseTarget(context: CommandContext, flags: TargetFlags): Promise<Target> {
   const target = flags.baseUrl === undefined ? await profileTarget(context, flags) : await namedTarget(context, flags);
   const { protocol, hostname } = new URL(target.baseUrl);
-  if (protocol === 'http:' && !loopback.test(hostname) && flags.allowPlainHttp !== true) {
+  if (protocol === 'http:' && !isLoopback(hostname) && flags.allowPlainHttp !== true) {
     throw usage(
       `The token would travel to ${hostname} unencrypted. Use https, or say that it may with --allow-plain-http.`,
     );
@@ -96,32 +91,23 @@ async function readToken({ env, output }: CommandContext, flags: TargetFlags): P
   if ([tokenEnv, tokenFile, token].filter((given) => given !== undefined).length !== 1) {
     throw usage('Give the app token in one way: --token-env NAME, --token-file FILE, or --token TOKEN.');
   }
-  const name = '--app';
-  const warn = (message: string): void => output.warn(message);
-  if (tokenEnv !== undefined) {
-    return (await readAppToken({ name, token: { from: 'environment', variable: tokenEnv } }, env, warn)).reveal();
+  if (token !== undefined) {
+    output.warn('Every user of this machine can see --token in its process list; prefer --token-env or --token-file.');
   }
-  if (tokenFile !== undefined) {
-    return (await readAppToken({ name, token: { from: 'file', file: tokenFile } }, env, warn)).reveal();
-  }
-  output.warn('Every user of this machine can see --token in its process list; prefer --token-env or --token-file.');
-  const source = { name, token: { from: 'environment' as const, variable: '--token' } };
-  return (await readAppToken(source, { '--token': token }, warn)).reveal();
+  const source: SecretSource =
+    tokenFile === undefined
+      ? { from: 'environment', variable: tokenEnv ?? '--token' }
+      : { from: 'file', file: tokenFile };
+  return readAppToken({ name: '--app', token: source }, { ...env, '--token': token }, (message) =>
+    output.warn(message),
+  );
 }
 
 async function profileTarget(context: CommandContext, flags: TargetFlags): Promise<Target> {
   if (flags.tokenEnv !== undefined || flags.tokenFile !== undefined || flags.token !== undefined) {
     throw usage('A token goes with --base-url; an app profile has its own.');
   }
-  const name = flags.app ?? context.config.values.defaultApp;
-  const apps = configuredApps(context);
-  const profile = isEmbedded(context, name) ? await runningEmbedded(context) : apps[name];
-  if (!profile) {
-    const known = [...new Set([embeddedApp, ...Object.keys(apps)])].join(', ');
-    throw new CommandError('UNKNOWN_APP', [`There is no app profile called "${name}"; there are: ${known}.`]);
-  }
-  const { baseUrl, appId, token } = profile;
-  return { baseUrl, appId, token: typeof token === 'function' ? await token() : token };
+  return readProfile(context, flags.app ?? context.config.values.defaultApp);
 }
 
 function usage(problem: string): CommandError {

@@ -5,17 +5,16 @@ import { ensureEmbeddedApp, SettingsFileError, startConversionService } from 'te
 import { callbackLimits, optionsOf, serviceLimits } from 'temporal-file-conversion-service/internal/shared/limits';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import type { CommandContext } from '../command-context';
-import { CommandError, exitCodes, explainFolder, explainStateFolder } from '../command-error';
-import type { ExitCode } from '../command-error';
-import { snakeCase } from '../config/key-spelling';
+import { CommandError, explainFolder, explainStateFolder } from '../command-error';
+import type { Config } from '../config/load-config';
+import { snakeCase } from '../config/schema';
 import { openHealth } from '../observability/health';
 import { openLog } from '../observability/log';
-import { openMetrics } from '../observability/metrics';
 import { removeServiceRecord, writeServiceRecord } from '../service/embedded-service';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
 
 /** `fileconv service`: the embedded conversion service until it is asked to end. */
-export async function service(context: CommandContext): Promise<ExitCode> {
+export async function service(context: CommandContext): Promise<void> {
   const { config, output } = context;
   const settings = config.values.service;
   const log = await openLog(context, { process: 'service' });
@@ -25,8 +24,8 @@ export async function service(context: CommandContext): Promise<ExitCode> {
   const { metricsAddress } = settings;
   const metrics = metricsAddress === undefined ? undefined : await openServiceMetrics(metricsAddress);
   const { embedded, running } = await start().catch(async (error: unknown) => {
-    await metrics?.endpoint.close();
-    throw notStarted(error, { ...settings, stateDir: config.values.state.dir });
+    await metrics?.close();
+    throw notStarted(error, config.values);
   });
   // In this order: a fault may name an app that was just added to the accounts file.
   reload = () => void running.reloadAccounts().then(() => running.reloadFaults());
@@ -40,9 +39,8 @@ export async function service(context: CommandContext): Promise<ExitCode> {
   health?.drain();
   await removeServiceRecord(settings.dataDir);
   await running.close();
-  await metrics?.endpoint.close();
+  await metrics?.close();
   await health?.close();
-  return exitCodes.ok;
 
   async function start() {
     const bySpelling = new Map(Object.entries(settings).map(([name, value]) => [snakeCase(name), value]));
@@ -85,21 +83,35 @@ async function describeService(
 
 async function openServiceMetrics(address: string) {
   const { createServiceMetrics } = await import('temporal-file-conversion-service/internal/shared/service-metrics');
-  const { registry, endpoint } = await openMetrics({ section: 'service', address });
-  return { service: createServiceMetrics(registry), endpoint };
+  const { openMetrics } = await import('../observability/metrics.js');
+  const { registry, close } = await openMetrics({ section: 'service', address });
+  return { service: createServiceMetrics(registry), close };
 }
 
 /** One line that names the key or the file to change. */
-function notStarted(error: unknown, { host, port, dataDir, stateDir }: NotStarted): CommandError {
+function notStarted(error: unknown, { service: { host, port, dataDir }, state }: Config): CommandError {
   if (error instanceof SettingsFileError) {
     return new CommandError('INPUT_UNUSABLE', [error.message], { cause: error });
   }
-  const problem = describeListenFailure(error, { host, port });
-  if (problem !== undefined) return new CommandError('SERVICE_UNUSABLE', [problem], { cause: error });
-  const explained = explainDataFolder(error, { dataDir, stateDir });
+  const refuse = (problem: string) => new CommandError('SERVICE_UNUSABLE', [problem], { cause: error });
+  const code = systemErrorCode(error);
+  const { syscall } = (error ?? {}) as { syscall?: unknown };
+  if (code === 'EADDRINUSE') {
+    return refuse(
+      `Another program listens on ${host}:${port}. End it, or give the service another port (FILECONV_SERVICE_PORT=0: any free one).`,
+    );
+  }
+  if (syscall === 'listen' && code === 'EACCES') {
+    return refuse(
+      `This user may not listen on ${host}:${port}. Give the service another port (service.port; 0: any free one).`,
+    );
+  }
+  if (code === 'ENOTFOUND' || code === 'EADDRNOTAVAIL') {
+    return refuse(`service.host: ${host} is no address of this machine. Leave it out to listen on 127.0.0.1.`);
+  }
+  const explained = explainDataFolder(error, { dataDir, stateDir: state.dir });
   if (explained instanceof CommandError) return explained;
-  const reason = error instanceof Error ? error.message : String(error);
-  return new CommandError('SERVICE_UNUSABLE', [`The conversion service can't start: ${reason}`], { cause: error });
+  return refuse(`The conversion service can't start: ${error instanceof Error ? error.message : String(error)}`);
 }
 
 /** Another state folder does not help when the data folder itself can't be used, or is configured elsewhere. */
@@ -113,26 +125,4 @@ function explainDataFolder(error: unknown, { dataDir, stateDir }: { dataDir: str
     problem: `${subject} cannot be used`,
     advice: 'Make it yours, or name another folder with FILECONV_SERVICE_DATA_DIR.',
   });
-}
-
-interface NotStarted {
-  host: string;
-  port: number;
-  dataDir: string;
-  stateDir: string;
-}
-
-function describeListenFailure(error: unknown, { host, port }: { host: string; port: number }): string | undefined {
-  const code = systemErrorCode(error);
-  const { syscall } = (error ?? {}) as { syscall?: unknown };
-  if (code === 'EADDRINUSE') {
-    return `Another program listens on ${host}:${port}. End it, or give the service another port (FILECONV_SERVICE_PORT=0: any free one).`;
-  }
-  if (syscall === 'listen' && code === 'EACCES') {
-    return `This user may not listen on ${host}:${port}. Give the service another port (service.port; 0: any free one).`;
-  }
-  if (code === 'ENOTFOUND' || code === 'EADDRNOTAVAIL') {
-    return `service.host: ${host} is no address of this machine. Leave it out to listen on 127.0.0.1.`;
-  }
-  return undefined;
 }

@@ -1,22 +1,20 @@
 import type { CommandContext } from '../command-context';
-import { CommandError, exitCodes } from '../command-error';
-import type { ExitCode } from '../command-error';
+import { CommandError } from '../command-error';
 import { TemporalServerError } from '../dev-server';
-import { bothTimes } from '../output/times';
+import { bothTimes } from '../output/text';
 import { aborted, untilAskedToEnd } from '../stack/parent-process';
-import { readStackHolder, readStackRecord } from '../stack/stack-record';
-import type { StackRecord } from '../stack/stack-record';
+import { readStackHolder, readStackRecord, type StackRecord } from '../stack/stack-record';
 import { startStack } from '../stack/start-stack';
 
 /** `fileconv up`: the whole stack in the foreground. */
-export async function up(context: CommandContext): Promise<ExitCode> {
+export async function up(context: CommandContext): Promise<void> {
   const { output, config } = context;
   const stateDir = config.values.state.dir;
   const signal = untilAskedToEnd();
   const stack = await startStack(context, { startedBy: 'up', wait: false, signal }).catch(async (error: unknown) => {
     if (signal.aborted) throw new CommandError('INTERRUPTED', ['Interrupted while it started.'], { cause: error });
     if (!(error instanceof TemporalServerError && error.code === 'LOCK_HELD')) throw error;
-    throw await alreadyRunning(stateDir, error);
+    throw new CommandError('STACK_RUNNING', [await describeHolder(stateDir)], { cause: error });
   });
   try {
     if (output.json) output.printJson(stack.record);
@@ -26,7 +24,6 @@ export async function up(context: CommandContext): Promise<ExitCode> {
   } finally {
     await stack.stop();
   }
-  return exitCodes.ok;
 }
 
 function describe({ temporal, service, callbacks, codec, taskQueue }: StackRecord, stateDir: string): string {
@@ -42,10 +39,6 @@ function describe({ temporal, service, callbacks, codec, taskQueue }: StackRecor
     'Next, in another terminal: fileconv convert FILE --to pdf',
     'Ctrl-C stops everything.',
   ].join('\n');
-}
-
-async function alreadyRunning(stateDir: string, cause: Error): Promise<CommandError> {
-  return new CommandError('STACK_RUNNING', [await describeHolder(stateDir)], { cause });
 }
 
 async function describeHolder(stateDir: string): Promise<string> {

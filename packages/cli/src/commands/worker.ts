@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { NativeConnection, Runtime } from '@temporalio/worker';
-import type { Worker } from '@temporalio/worker';
+import { NativeConnection, type Worker } from '@temporalio/worker';
 import { FileConversionPlugin } from 'temporal-file-conversion/internal/plugin';
 import { createConversionWorker } from 'temporal-file-conversion/internal/worker';
 import type { CommandContext } from '../command-context';
-import { CommandError, exitCodes } from '../command-error';
-import type { ExitCode } from '../command-error';
+import { CommandError } from '../command-error';
 import { embeddedApp } from '../config/schema';
 import type { TemporalTarget } from '../config/temporal-connection';
 import { callbackSettings } from '../keys/callback-settings';
@@ -17,12 +15,12 @@ import { installWorkerRuntime, watchJobs } from '../observability/worker-runtime
 import { configuredApps, embeddedProfile, isEmbedded } from '../service/app-profiles';
 import { configuredServiceUrl, embeddedServiceUrl } from '../service/embedded-service';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
-import { findTemporal } from '../stack/temporal-in-use';
+import { findTemporal } from '../stack/open-temporal';
 
 const startCheckMs = 20;
 
 /** `fileconv worker`: executes jobs until it is asked to end, then lets those under way finish their step. */
-export async function worker(context: CommandContext, flags: { unversioned?: boolean } = {}): Promise<ExitCode> {
+export async function worker(context: CommandContext, flags: { unversioned?: boolean }): Promise<void> {
   const { config, output, env } = context;
   const { values } = config;
   const signal = untilAskedToEnd();
@@ -33,7 +31,7 @@ export async function worker(context: CommandContext, flags: { unversioned?: boo
   const health = await openHealth(context, 'worker');
   const { target } = await findTemporal(context);
   const callbacks = await callbackSettings(context);
-  const apps = { ...(await embeddedApps(context)), ...configuredApps(context, news.warn) };
+  const apps = { ...(await embeddedApps(context)), ...configuredApps(context, (warning) => news.warn(warning)) };
   const plugin = new FileConversionPlugin({
     apps,
     ...(callbacks && { callbacks }),
@@ -71,17 +69,11 @@ export async function worker(context: CommandContext, flags: { unversioned?: boo
   );
   reportReady();
   const { taskQueue } = values.worker;
-  const address = target.connection.address ?? '';
-  const metricsUrl = metricsAddress === undefined ? undefined : `http://${metricsAddress}/metrics`;
-  if (output.json)
-    output.printJson({
-      address,
-      namespace: target.namespace,
-      taskQueue,
-      ...version,
-      ...(metricsUrl !== undefined && { metrics: metricsUrl }),
-    });
-  else {
+  const address = target.connection.address;
+  if (output.json) {
+    const metrics = metricsAddress === undefined ? {} : { metrics: `http://${metricsAddress}/metrics` };
+    output.printJson({ address, namespace: target.namespace, taskQueue, ...version, ...metrics });
+  } else {
     news.say(`Worker on task queue ${taskQueue} of ${address}. Ctrl-C drains it.`);
     if (version) {
       news.say(
@@ -94,13 +86,7 @@ export async function worker(context: CommandContext, flags: { unversioned?: boo
   const watched =
     metricsAddress === undefined || client === undefined
       ? undefined
-      : watchJobs({
-          client,
-          meter: Runtime.instance().metricMeter,
-          taskQueue,
-          apps: Object.keys(apps),
-          signal: over.signal,
-        });
+      : watchJobs({ client, taskQueue, apps: Object.keys(apps), signal: over.signal });
   void aborted(signal).then(() => {
     health?.drain();
     return drain(conversionWorker);
@@ -114,7 +100,6 @@ export async function worker(context: CommandContext, flags: { unversioned?: boo
     await tracing?.close();
     await health?.close();
   }
-  return exitCodes.ok;
 }
 
 /** A worker that is asked to end while it starts ignores that until it runs. */
@@ -136,11 +121,8 @@ async function connect(target: TemporalTarget): Promise<NativeConnection> {
   try {
     return await NativeConnection.connect(target.connection);
   } catch (error) {
-    const address = target.connection.address ?? '';
-    throw new CommandError(
-      'TEMPORAL_UNREACHABLE',
-      [`Temporal can't be reached at ${address}. Start it with \`fileconv up\`, or set TEMPORAL_ADDRESS.`],
-      { cause: error },
-    );
+    const address = target.connection.address;
+    const problem = `Temporal can't be reached at ${address}. Start it with \`fileconv up\`, or set TEMPORAL_ADDRESS.`;
+    throw new CommandError('TEMPORAL_UNREACHABLE', [problem], { cause: error });
   }
 }

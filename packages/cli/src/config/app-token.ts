@@ -1,9 +1,19 @@
 import { readFile, stat } from 'node:fs/promises';
-import { inspect, types } from 'node:util';
-import type { AppProfile } from './config';
+import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import { ConfigError } from './errors';
-import { variablePartOf } from './keys';
 import type { Environment, Layer } from './layers';
+import { variablePartOf } from './schema';
+
+/** Where a secret is. The secret itself is never part of the configuration. */
+export type SecretSource = { from: 'environment'; variable: string } | { from: 'file'; file: string };
+
+export interface AppProfile {
+  name: string;
+  /** Without a slash at its end. */
+  baseUrl: string;
+  appId: string;
+  token: SecretSource;
+}
 
 const tokenKeys = ['token_env', 'token_file'] as const;
 
@@ -11,7 +21,7 @@ const tokenKeys = ['token_env', 'token_file'] as const;
  * Leaves one source of the token for each app: the environment's replaces the file's, whichever key each used.
  * More than one in the same place, or none at all, is a problem.
  */
-export function resolveTokenSources(values: Layer['values'], appNames: readonly string[]): { problems: string[] } {
+export function resolveTokenSources(values: Layer['values'], appNames: readonly string[]): string[] {
   const problems: string[] = [];
   for (const name of appNames) {
     const given = tokenKeys.flatMap((key) => {
@@ -22,22 +32,21 @@ export function resolveTokenSources(values: Layer['values'], appNames: readonly 
     if (fromEnvironment.length > 0) {
       for (const { key, origin } of given) if (origin.source === 'file') values.delete(`apps.${name}.${key}`);
     }
-    const chosen = fromEnvironment.length > 0 ? fromEnvironment : given;
-    if (chosen.length > 1) {
-      const [first, second] = chosen;
+    const [first, second] = fromEnvironment.length > 0 ? fromEnvironment : given;
+    if (first && second) {
       const names =
-        first?.origin.source === 'environment'
-          ? `${first.origin.where} and ${second?.origin.where ?? ''} both say where`
-          : `${first?.origin.where ?? ''}: apps.${name}.token_env and apps.${name}.token_file both say where`;
+        first.origin.source === 'environment'
+          ? `${first.origin.where} and ${second.origin.where} both say where`
+          : `${first.origin.where}: apps.${name}.token_env and apps.${name}.token_file both say where`;
       problems.push(`${names} the token of app "${name}" is; keep one`);
     }
-    if (chosen.length === 0) {
+    if (!first) {
       problems.push(
         `app "${name}" has no token: set token_env or token_file in [apps.${name}], or FILECONV_APPS_${variablePartOf(name)}_TOKEN`,
       );
     }
   }
-  return { problems };
+  return problems;
 }
 
 /**
@@ -46,71 +55,56 @@ export function resolveTokenSources(values: Layer['values'], appNames: readonly 
  * @throws ConfigError when it is missing, empty, or holds what no HTTP header can carry; the message never holds it.
  */
 export async function readAppToken(
-  app: Pick<AppProfile, 'name' | 'token'>,
+  { name, token: source }: Pick<AppProfile, 'name' | 'token'>,
   env: Environment,
   onWarning: (message: string) => void = () => undefined,
-): Promise<Secret> {
-  const source = app.token;
-  const place = source.from === 'environment' ? `the variable ${source.variable}` : `the file ${source.file}`;
-  const content = source.from === 'environment' ? env[source.variable] : await readTokenFile(app.name, source.file);
-  const refuse = (what: string, fix: string) =>
-    new ConfigError([`The token of app "${app.name}": ${place} ${what}; ${fix}`]);
-  if (content === undefined) throw refuse('is not set', 'export it where this runs');
-  const token = content.trim();
-  if (token === '') throw refuse('is empty', 'put the token there');
+): Promise<string> {
+  const what = `The token of app "${name}"`;
+  const cure = 'create it with the token inside, readable by you only';
+  const token = (await readSecret(source, { what, cure, env, onWarning })).trim();
+  const refuse = (problem: string) => new ConfigError([`${what}: ${placeOf(source)} ${problem}`]);
+  if (token === '') throw refuse('is empty; put the token there');
   // With a line break, fetch would quote the token in its error message.
-  if (!/^[\x21-\x7e]+$/.test(token)) throw refuse('holds more than one word of ASCII', 'put only the token there');
-  if (source.from === 'file') await warnWhenShared(app.name, source.file, onWarning);
-  return new Secret(token);
+  if (!/^[\x21-\x7e]+$/.test(token)) throw refuse('holds more than one word of ASCII; put only the token there');
+  return token;
 }
 
-async function readTokenFile(name: string, file: string): Promise<string> {
+interface SecretReading {
+  /** Begins a sentence: `The callback key`. */
+  what: string;
+  /** What to do when there is no such file. */
+  cure: string;
+  env: Environment;
+  onWarning: (message: string) => void;
+}
+
+/**
+ * The text of a secret. Warns about a file that others can read.
+ * @throws ConfigError
+ */
+export async function readSecret(source: SecretSource, reading: SecretReading): Promise<string> {
+  const { what, cure, env, onWarning } = reading;
+  if (source.from === 'environment') {
+    const text = env[source.variable];
+    if (text === undefined)
+      throw new ConfigError([`${what}: ${placeOf(source)} is not set; export it where this runs`]);
+    return text;
+  }
+  const { file } = source;
   try {
-    return await readFile(file, 'utf8');
+    const text = await readFile(file, 'utf8');
+    // Windows has no such permission bits.
+    if (process.platform !== 'win32' && ((await stat(file)).mode & 0o077) !== 0) {
+      onWarning(`${what}: others can read the file ${file}; run: chmod 600 ${file}`);
+    }
+    return text;
   } catch (error) {
-    const code = types.isNativeError(error) && 'code' in error ? String(error.code) : 'unknown error';
+    const code = systemErrorCode(error) ?? 'unknown error';
     const reason = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
-    throw new ConfigError(
-      [`The token of app "${name}": the file ${file} ${reason}; create it with the token inside, readable by you only`],
-      { cause: error },
-    );
+    throw new ConfigError([`${what}: the file ${file} ${reason}; ${cure}`], { cause: error });
   }
 }
 
-async function warnWhenShared(name: string, file: string, onWarning: (message: string) => void): Promise<void> {
-  // Windows has no such permission bits.
-  if (process.platform === 'win32') return;
-  const { mode } = await stat(file);
-  if ((mode & 0o077) !== 0) {
-    onWarning(`The token of app "${name}": others can read the file ${file}; run: chmod 600 ${file}`);
-  }
-}
-
-/** What is shown in place of a secret. */
-export const mask = '********';
-
-/** A text that shows itself as a mask wherever it is printed, logged, serialised or inspected. */
-export class Secret {
-  readonly #text: string;
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  /** The text itself, for the one place that sends it. */
-  reveal(): string {
-    return this.#text;
-  }
-
-  toString(): string {
-    return mask;
-  }
-
-  toJSON(): string {
-    return mask;
-  }
-
-  [inspect.custom](): string {
-    return mask;
-  }
+export function placeOf(source: SecretSource): string {
+  return source.from === 'environment' ? `the variable ${source.variable}` : `the file ${source.file}`;
 }

@@ -1,13 +1,19 @@
 import { readFile } from 'node:fs/promises';
-import { types } from 'node:util';
 import { parse, TomlError } from 'smol-toml';
+import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import { z } from 'zod';
 import { ConfigError } from './errors';
-import { appKeys, didYouMean, keysOfSection, topLevelNames, variableOf, variablePartOf } from './keys';
-import { appNamePattern } from './schema';
+import {
+  appKeys,
+  appNamePattern,
+  didYouMean,
+  keysOfSection,
+  topLevelNames,
+  variableOf,
+  variablePartOf,
+} from './schema';
 import { EnvironmentText } from './value-types';
 
-/** Where a value came from. */
 export interface Origin {
   source: 'file' | 'environment';
   /** The path of the file, or the name of the variable. */
@@ -25,22 +31,15 @@ export function emptyLayer(): Layer {
   return { values: new Map(), problems: [], warnings: [] };
 }
 
-/** Values by dotted key as the nested table that the schema checks. */
 export function toTable(values: Layer['values']): Record<string, unknown> {
-  const table: Record<string, unknown> = {};
-  const tables = new Map<string, Record<string, unknown>>([['', table]]);
-  const tableAt = (path: readonly string[]): Record<string, unknown> => {
-    const key = path.join('.');
-    const known = tables.get(key);
-    if (known !== undefined) return known;
-    const created: Record<string, unknown> = {};
-    tables.set(key, created);
-    tableAt(path.slice(0, -1))[path.at(-1) ?? ''] = created;
-    return created;
-  };
+  // Without a prototype, whose names an app may have.
+  const newTable = () => Object.create(null) as Record<string, unknown>;
+  const table = newTable();
   for (const [key, { value }] of values) {
     const path = key.split('.');
-    tableAt(path.slice(0, -1))[path.at(-1) ?? ''] = value;
+    let inner = table;
+    for (const name of path.slice(0, -1)) inner = (inner[name] ??= newTable()) as Record<string, unknown>;
+    inner[path.at(-1) ?? ''] = value;
   }
   return table;
 }
@@ -126,16 +125,15 @@ function layerOf(document: object, file: string): Layer {
 }
 
 function reasonOf(error: unknown): string {
-  const code = types.isNativeError(error) && 'code' in error ? error.code : undefined;
+  const code = systemErrorCode(error);
   if (code === 'ENOENT') {
     return 'there is no such file; correct its path in --config or FILECONV_CONFIG, or leave that out';
   }
   if (code === 'EISDIR') return 'it is a directory; name a file in it with --config';
   if (code === 'EACCES') return 'permission denied; make it readable, or name another file with --config';
-  return types.isNativeError(error) ? error.message : String(error);
+  return error instanceof Error ? error.message : String(error);
 }
 
-/** Environment variables as an entry point hands them in. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const prefix = 'FILECONV_';

@@ -1,17 +1,32 @@
-import { access } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { ConversionPolicies } from 'temporal-file-conversion/internal/shared/job';
-import { resolveTokenSources } from './app-token';
-import { toConfig } from './config';
-import type { AppProfile, Config } from './config';
+import { resolveTokenSources, type AppProfile } from './app-token';
 import { ConfigError } from './errors';
-import { snakeCase } from './key-spelling';
-import { didYouMean } from './keys';
 import { emptyLayer, readConfigFile, readEnvironment, toTable } from './layers';
 import type { Environment, Layer, Origin } from './layers';
-import { appNamePattern, embeddedApp, fileSchema } from './schema';
-import type { FileValues } from './schema';
-import { isLoopbackAddress } from './value-types';
+import {
+  appNamePattern,
+  camelCase,
+  didYouMean,
+  embeddedApp,
+  fileSchema,
+  isPath,
+  sectionSchemas,
+  snakeCase,
+  type CamelCase,
+  type FileValues,
+} from './schema';
+import { isLoopback, isLoopbackAddress } from './value-types';
+
+type Section<Values> = { [Key in keyof Values as CamelCase<Key>]: Exclude<Values[Key], undefined> };
+
+/** The effective configuration, its keys spelt as the code spells them. Paths are absolute; durations are milliseconds. */
+export type Config = { [Name in keyof typeof sectionSchemas]: Section<FileValues[Name]> } & {
+  defaultApp: string;
+  service: { dataDir: string };
+  apps: Record<string, AppProfile>;
+};
 
 interface LoadConfigOptions {
   /** Relative paths start here, unless they stand in the file: those start at the file's folder. */
@@ -26,7 +41,6 @@ export interface LoadedConfig {
   /** By dotted key in the file's spelling: `worker.task_queue`. A key that nobody has set has no origin. */
   origins: Record<string, Origin>;
   warnings: string[];
-  /** The file that was read. */
   file?: string;
   /** The file was found in the folder; nobody named it. */
   isFound?: true;
@@ -38,14 +52,13 @@ export interface LoadedConfig {
  * @throws ConfigError with a line for each problem: the file or variable, the key, what is wrong and what to do.
  */
 export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConfig> {
-  const file = await findFile(options);
+  const file = findFile(options);
   const fromFile = file === undefined ? emptyLayer() : await readConfigFile(file);
   const fromEnvironment = readEnvironment(options.env, appNamesOf(fromFile.values));
   const problems = [...fromFile.problems, ...fromEnvironment.problems];
   const warnings = [...fromEnvironment.warnings];
   const values: Layer['values'] = new Map([...fromFile.values, ...fromEnvironment.values]);
-  const tokens = resolveTokenSources(values, appNamesOf(values));
-  problems.push(...tokens.problems);
+  problems.push(...resolveTokenSources(values, appNamesOf(values)));
 
   const checked = fileSchema.safeParse(toTable(values));
   if (!checked.success) {
@@ -72,7 +85,8 @@ export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConf
   };
   const apps = appsOf(checked.data, resolvePath);
   for (const app of Object.values(apps)) {
-    if (isUnprotected(app.baseUrl)) {
+    const { protocol, hostname } = new URL(app.baseUrl);
+    if (protocol === 'http:' && !isLoopback(hostname)) {
       const { where } = values.get(`apps.${app.name}.base_url`)?.origin ?? { where: 'configuration' };
       warnings.push(`${where}: apps.${app.name}.base_url is plain http: the token travels unencrypted; use https`);
     }
@@ -90,15 +104,11 @@ function namedFile({ env, file }: Pick<LoadConfigOptions, 'env' | 'file'>): stri
   return file ?? (env['FILECONV_CONFIG'] === '' ? undefined : env['FILECONV_CONFIG']);
 }
 
-async function findFile({ cwd, env, file }: LoadConfigOptions): Promise<string | undefined> {
+function findFile({ cwd, env, file }: LoadConfigOptions): string | undefined {
   const named = namedFile({ env, file });
   if (named !== undefined) return path.resolve(cwd, named);
   const usual = path.resolve(cwd, 'fileconv.toml');
-  const exists = await access(usual).then(
-    () => true,
-    () => false,
-  );
-  return exists ? usual : undefined;
+  return existsSync(usual) ? usual : undefined;
 }
 
 function appNamesOf(values: Layer['values']): string[] {
@@ -113,7 +123,23 @@ function problemLine(key: string, message: string, values: Layer['values']): str
   return `${key} ${message}`;
 }
 
-function appsOf(values: FileValues, resolvePath: (key: string, value: string) => string): Record<string, AppProfile> {
+/** Makes a path of this key absolute, by the place where it was written. */
+type ResolvePath = (key: string, value: string) => string;
+
+function toConfig(values: FileValues, apps: Record<string, AppProfile>, resolvePath: ResolvePath): Config {
+  const sections = Object.keys(sectionSchemas).map((name) => {
+    const entries = Object.entries(values[name as keyof typeof sectionSchemas]).map(([key, value]) => [
+      camelCase(key),
+      isPath(key) && typeof value === 'string' ? resolvePath(`${name}.${key}`, value) : value,
+    ]);
+    return [name, Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as object];
+  });
+  const config = { ...Object.fromEntries(sections), defaultApp: values.default_app, apps } as Config;
+  const dataDir = config.service.dataDir as string | undefined;
+  return { ...config, service: { ...config.service, dataDir: dataDir ?? path.join(config.state.dir, 'service') } };
+}
+
+function appsOf(values: FileValues, resolvePath: ResolvePath): Record<string, AppProfile> {
   const apps: Record<string, AppProfile> = {};
   for (const [name, profile] of Object.entries(values.apps)) {
     apps[name] = {
@@ -145,16 +171,9 @@ function ownAddressProblems(checked: FileValues, values: Layer['values']): strin
 /** A codec server decrypts everything: other machines need a token. */
 function codecProblems({ codec }: FileValues, values: Layer['values']): string[] {
   const hasToken = codec.token_env !== undefined || codec.token_file !== undefined;
-  if (hasToken || /^(127(\.\d{1,3}){3}|::1|localhost)$/.test(codec.host)) return [];
+  if (hasToken || isLoopback(codec.host)) return [];
   const message = `is ${codec.host}, which other machines can reach; use 127.0.0.1, or have them know a token: token_env or token_file in [codec]`;
   return [problemLine('codec.host', message, values)];
-}
-
-/** Whether a token would cross a network in the clear. */
-function isUnprotected(baseUrl: string): boolean {
-  const { protocol, hostname } = new URL(baseUrl);
-  const loopback = hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
-  return protocol === 'http:' && !loopback;
 }
 
 /** Policies that were set explicitly. Defaults are the workflow's own, so that a job's input shows only what is special about it. */

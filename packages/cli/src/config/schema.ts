@@ -14,8 +14,8 @@ import {
   type LimitKey,
   serviceLimits,
 } from 'temporal-file-conversion-service/internal/shared/limits';
+import { closestName } from 'temporal-file-conversion/internal/shared/closest-name';
 import { z } from 'zod';
-import { snakeCase, type SnakeCase } from './key-spelling';
 import { baseUrl, bytes, choice, deploymentName, duration, integer, listenAddress, seconds, text } from './value-types';
 
 /** The profile of the embedded conversion service; it needs no entry under `[apps]`. */
@@ -196,7 +196,7 @@ export const sectionSchemas = {
 export const appNamePattern = /^[A-Za-z0-9][\w-]*$/;
 
 /** One entry under `[apps]`. Which of the token's keys are given is checked afterwards: it depends on their origins. */
-export const appSchema = z.strictObject({
+const appSchema = z.strictObject({
   base_url: baseUrl().describe('base URL of the service, without `/v1`'),
   app_id: text().describe('App ID'),
   token_env: text().optional().describe('variable that holds the app token'),
@@ -248,3 +248,42 @@ function policySchema(policy: Policy): z.ZodType {
 export function isPath(key: string): boolean {
   return key === 'dir' || key.endsWith('_dir') || key.endsWith('_file');
 }
+
+export const keysOfSection: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries(sectionSchemas).map(([name, schema]) => [name, Object.keys(schema.unwrap().shape)]),
+);
+
+export const appKeys: readonly string[] = Object.keys(appSchema.shape);
+
+export const topLevelNames: readonly string[] = ['default_app', 'apps', ...keysOfSection.keys()];
+
+export function variableOf(section: string, key: string): string {
+  return `FILECONV_${section}_${key}`.toUpperCase();
+}
+
+/** `my-app` stands as MY_APP in the name of a variable. */
+export function variablePartOf(appName: string): string {
+  return appName.toUpperCase().replaceAll('-', '_');
+}
+
+/** Ends the message about an unknown name. */
+export function didYouMean(name: string, known: readonly string[]): string {
+  const closest = closestName(name, known);
+  return closest === undefined ? `; known: ${known.join(', ')}` : `; did you mean "${closest}"?`;
+}
+
+/** `upload_deadline` of the file is `uploadDeadline` of the code. */
+export function camelCase(key: string): string {
+  return key.replace(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase());
+}
+
+/** `uploadDeadline` of the code is `upload_deadline` of the file. */
+export function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+export type CamelCase<Key> = Key extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : Key;
+
+export type SnakeCase<Name> = Name extends `${infer Letter}${infer Rest}`
+  ? `${Letter extends Lowercase<Letter> ? Letter : `_${Lowercase<Letter>}`}${SnakeCase<Rest>}`
+  : Name;

@@ -1,33 +1,24 @@
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { ConnectionOptions } from '@temporalio/client';
 import { ConfigError } from './errors';
+import type { Environment } from './layers';
+import type { LoadedConfig } from './load-config';
 
-interface TemporalConnectionSettings {
-  /** `host:port`; wins over the profile's. */
-  address?: string | undefined;
-  namespace?: string | undefined;
-  /** A profile of Temporal's own configuration file. */
-  profile?: string | undefined;
-  configFile?: string | undefined;
-}
-
-/** What a client and a worker connect with. */
 export interface TemporalTarget {
   /** For a client's `Connection.connect` and a worker's `NativeConnection.connect` alike. */
-  connection: Pick<ConnectionOptions, 'address' | 'tls' | 'metadata'> & { apiKey?: string };
+  connection: Pick<ConnectionOptions, 'tls' | 'metadata'> & { address: string; apiKey?: string };
   namespace: string;
   /** Whether a Temporal is named, by an address or a profile. Otherwise it is one of this machine. */
   isNamed: boolean;
 }
-
-type Variables = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads Temporal's own environment configuration: its TOML profiles and `TEMPORAL_*` variables, mTLS and API keys included.
  * What is given here wins.
  * @throws ConfigError when they can't be read.
  */
-export function temporalTarget(settings: TemporalConnectionSettings, env: Variables): TemporalTarget {
+export function temporalTarget({ config, env }: { config: LoadedConfig; env: Environment }): TemporalTarget {
+  const settings = config.values.temporal;
   const loaded = load(settings, env);
   const { address, tls, apiKey, metadata } = loaded.connectionOptions;
   return {
@@ -42,7 +33,7 @@ export function temporalTarget(settings: TemporalConnectionSettings, env: Variab
   };
 }
 
-function load(settings: TemporalConnectionSettings, env: Variables) {
+function load(settings: LoadedConfig['values']['temporal'], env: Environment) {
   // An empty variable counts as unset.
   const variables = Object.entries(env).filter((entry): entry is [string, string] => Boolean(entry[1]));
   try {
@@ -56,9 +47,7 @@ function load(settings: TemporalConnectionSettings, env: Variables) {
     const reason = (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
     const file = settings.configFile ?? env['TEMPORAL_CONFIG_FILE'];
     const where = file ? `Temporal's configuration file ${file}` : "Temporal's own configuration file";
-    throw new ConfigError(
-      [`Temporal's own configuration can't be used: ${reason}; correct ${where}, or the variables TEMPORAL_*`],
-      { cause: error },
-    );
+    const problem = `Temporal's own configuration can't be used: ${reason}; correct ${where}, or the variables TEMPORAL_*`;
+    throw new ConfigError([problem], { cause: error });
   }
 }

@@ -1,4 +1,4 @@
-import { BlockList, SocketAddress, isIP } from 'node:net';
+import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
 import { parseDurationMs } from './duration';
 
@@ -35,30 +35,28 @@ function valueOf<T>(expected: string, meta: z.GlobalMeta, read: Read<T>) {
   return schema.meta(meta);
 }
 
-export function text() {
-  return valueOf('a text that is not empty', { type: 'string', pattern: '\\S', shown: 'text' }, (value) => {
+/** A text that fits the pattern, without surrounding white space. */
+function textLike(expected: string, pattern: string) {
+  return valueOf(expected, { type: 'string', pattern, shown: 'text' }, (value) => {
     const found = textOf(value)?.trim();
-    return found === '' ? undefined : found;
+    return found !== undefined && new RegExp(pattern).test(found) ? found : undefined;
   });
+}
+
+export function text() {
+  return textLike('a text that is not empty', '\\S');
 }
 
 /** The server joins it to a build id with a dot, and reserves names that begin with "__". */
 export function deploymentName() {
-  return valueOf(
-    'a text without dots and colons, not beginning with "__"',
-    { type: 'string', pattern: '^(?!__)[^.:]+$', shown: 'text' },
-    (value) => {
-      const found = textOf(value)?.trim();
-      return found !== undefined && /^(?!__)[^.:]+$/.test(found) ? found : undefined;
-    },
-  );
+  return textLike('a text without dots and colons, not beginning with "__"', '^(?!__)[^.:]+$');
 }
 
 export function integer(least: number, most: number) {
   const meta: z.GlobalMeta = { type: 'integer', minimum: least, maximum: most, shown: `${least} to ${most}` };
   return valueOf(`a whole number from ${least} to ${most}`, meta, (value) => {
-    const number = numberOf(value);
-    return number !== undefined && Number.isInteger(number) && number >= least && number <= most ? number : undefined;
+    const number = numberOf(value, least, most);
+    return Number.isInteger(number) ? number : undefined;
   });
 }
 
@@ -68,11 +66,9 @@ export function bytes(least: number) {
 
 /** A time in seconds; a part of a second is allowed. */
 export function seconds() {
-  const meta: z.GlobalMeta = { type: 'number', minimum: 0.001, maximum: 86_400, shown: 'seconds' };
-  return valueOf('a number of seconds from 0.001 to 86400', meta, (value) => {
-    const number = numberOf(value);
-    return number !== undefined && number >= 0.001 && number <= 86_400 ? number : undefined;
-  });
+  const [minimum, maximum] = [0.001, 86_400] as const;
+  const meta: z.GlobalMeta = { type: 'number', minimum, maximum, shown: 'seconds' };
+  return valueOf('a number of seconds from 0.001 to 86400', meta, (value) => numberOf(value, minimum, maximum));
 }
 
 /** A time with its unit, read as milliseconds. */
@@ -114,10 +110,17 @@ const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8);
 loopback.addAddress('::1', 'ipv6');
 
-/** Whether only this machine can reach an address that `listenAddress` accepted. */
+/** Whether a host name or an IP address, as it stands in a URL or alone, means this machine. */
+export function isLoopback(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const family = isIP(host);
+  if (family === 0) return host === 'localhost';
+  return loopback.check(host, family === 6 ? 'ipv6' : 'ipv4');
+}
+
+/** The same for `host:port`. */
 export function isLoopbackAddress(address: string): boolean {
-  const host = address.slice(0, address.lastIndexOf(':')).replace(/[[\]]/g, '');
-  return loopback.check(new SocketAddress({ address: host, family: isIP(host) === 6 ? 'ipv6' : 'ipv4' }));
+  return isLoopback(address.replace(/:\d{1,5}$/, ''));
 }
 
 /** The base URL of a service, without a slash at its end. */
@@ -147,10 +150,11 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-function numberOf(value: unknown): number | undefined {
-  if (typeof value === 'number') return value;
-  if (!(value instanceof EnvironmentText) || !/^[+-]?\d[\d_]*(\.\d+)?$/.test(value.text.trim())) return undefined;
-  return Number(value.text.trim().replaceAll('_', ''));
+/** Undefined when it is none, or out of bounds. */
+function numberOf(value: unknown, least: number, most: number): number | undefined {
+  const isText = value instanceof EnvironmentText && /^[+-]?\d[\d_]*(\.\d+)?$/.test(value.text.trim());
+  const number = isText ? Number(value.text.trim().replaceAll('_', '')) : value;
+  return typeof number === 'number' && number >= least && number <= most ? number : undefined;
 }
 
 function seen(value: unknown): string {

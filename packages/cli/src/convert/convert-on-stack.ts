@@ -9,14 +9,12 @@ import { embeddedServiceUrl } from '../service/embedded-service';
 import { openApi } from '../service/open-api';
 import { explainServiceFailure, explainSilence } from '../service/service-problem';
 import { useStack } from '../stack/use-stack';
-import { createStallReader, type StallReader } from '../waiting/explain-stall';
-import { StallNews, type Stall } from '../waiting/stall';
+import { createStallReader, type Stall, StallNews, type StallReader } from '../waiting/stall';
 import type { PlannedJob } from './plan';
 import { showProgress } from './progress';
 import { announce, report } from './report';
 import { runJobs } from './run-jobs';
 
-/** Options of `convert`, as they are typed. */
 export interface ConvertFlags {
   to: string;
   from?: string;
@@ -31,7 +29,6 @@ export interface ConvertFlags {
 /** The flags of `convert`, completed from the configuration; the signal ends the command's wait. */
 type ConvertSettings = ConvertFlags & { app: string; onExisting: OnExisting; signal: AbortSignal };
 
-/** Runs the jobs on the running stack, or on one for this command, and reports how they end. */
 export async function convertOnStack(
   context: CommandContext,
   jobs: readonly PlannedJob[],

@@ -1,5 +1,4 @@
-import { constants } from 'node:fs';
-import type { BigIntStats } from 'node:fs';
+import { constants, type BigIntStats } from 'node:fs';
 import { access, lstat, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { explainUnreadable } from 'temporal-file-conversion/internal/batch/open-input';
@@ -8,7 +7,6 @@ import type { OnExisting } from 'temporal-file-conversion/internal/shared/job';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import { throwIfAny } from '../command-error';
 
-/** One file that a person wants converted. */
 export interface ConvertInput {
   /** As it was typed. */
   file: string;
@@ -51,7 +49,6 @@ async function problemOf(file: string): Promise<string | undefined> {
   }
 }
 
-/** One job that is about to be started. */
 export interface PlannedJob {
   input: ConvertInput;
   /** Absolute path of the result. */
@@ -176,20 +173,16 @@ async function find(file: string): Promise<BigIntStats | undefined> {
   }
 }
 
+const reasons: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  ENAMETOOLONG: 'the name is too long for the file system',
+  ENOENT: 'a symbolic link leads nowhere',
+};
+
 function reasonOf(error: unknown): string {
-  switch (systemErrorCode(error)) {
-    case 'EACCES':
-    case 'EPERM':
-      return 'permission denied';
-    case 'EROFS':
-      return 'the file system is read-only';
-    case 'ENAMETOOLONG':
-      return 'the name is too long for the file system';
-    case 'ENOENT':
-      return 'a symbolic link leads nowhere';
-    default:
-      return error instanceof Error ? error.message : String(error);
-  }
+  return reasons[systemErrorCode(error) ?? ''] ?? (error instanceof Error ? error.message : String(error));
 }
 
 /** A path as one would type it here. */

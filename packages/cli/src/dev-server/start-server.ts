@@ -1,14 +1,11 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdir, mkdtemp, open, readFile, rename, rm } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { types } from 'node:util';
 import { TemporalServerError } from './errors';
 import { freePort, isPortFree } from './free-port';
-import { commandLineOf, endProcess } from './processes';
-import type { Environment } from './processes';
+import { commandLineOf, endProcess, type Environment } from './processes';
 import { untilReady } from './readiness';
 import { readServerRecord, removeServerRecord, stopGraceMs, writeServerRecord } from './running-server';
 import type { RunningTemporalServer, ServerExit } from './running-server';
@@ -19,8 +16,6 @@ export interface StartOptions {
   env: Environment;
   /** State is kept here over restarts. Default: in memory, gone when the server ends. */
   dbFilename?: string | undefined;
-  /** Default `127.0.0.1`. */
-  ip?: string | undefined;
   /** Default: a free one. */
   port?: number | undefined;
   /** `false`: no UI. Default: a free one. */
@@ -46,6 +41,7 @@ export interface StartOptions {
   ownProcessGroup?: boolean | undefined;
 }
 
+const ip = '127.0.0.1';
 const portAttempts = 3;
 const defaultStartTimeoutMs = 60_000;
 
@@ -88,9 +84,9 @@ async function refuseSecondServer(dbFilename: string): Promise<void> {
 }
 
 /** Asked beforehand: a program that listens but speaks no gRPC would keep the check of readiness waiting. */
-async function refuseTakenPorts({ ip = '127.0.0.1', port, uiPort }: StartOptions): Promise<void> {
+async function refuseTakenPorts({ port, uiPort }: StartOptions): Promise<void> {
   for (const wanted of [port, uiPort]) {
-    if (wanted === undefined || wanted === false || (await isPortFree(wanted, ip))) continue;
+    if (wanted === undefined || wanted === false || (await isPortFree(wanted))) continue;
     throw new TemporalServerError(
       'START_FAILED',
       `Port ${wanted} of ${ip}, which the Temporal server is to use, is taken. End the program that listens there, or choose another port.`,
@@ -100,29 +96,26 @@ async function refuseTakenPorts({ ip = '127.0.0.1', port, uiPort }: StartOptions
 
 async function startOnce(options: StartOptions): Promise<RunningTemporalServer> {
   options.signal?.throwIfAborted();
-  const ip = options.ip ?? '127.0.0.1';
-  const port = options.port ?? (await freePort(ip));
-  const uiPort = options.uiPort ?? (await freePort(ip));
+  const port = options.port ?? (await freePort());
+  const uiPort = options.uiPort ?? (await freePort());
   const dbFilename = options.dbFilename === undefined ? undefined : path.resolve(options.dbFilename);
   const address = `${ip}:${port}`;
   const uiUrl = uiPort === false ? undefined : `http://${ip}:${uiPort}`;
   const log = await openServerLog(options.logFile);
 
-  const child = spawn(options.cliPath, argumentsOf(options, { ip, port, uiPort, dbFilename }), {
+  const child = spawn(options.cliPath, argumentsOf(options, { port, uiPort, dbFilename }), {
     stdio: ['ignore', log.handle.fd, log.handle.fd],
     detached: options.ownProcessGroup ?? false,
     env: { ...goRuntime, ...options.env },
   });
   if (child.pid !== undefined && dbFilename !== undefined) {
-    writeServerRecord(dbFilename, { pid: child.pid, address, ...(uiUrl && { uiUrl }) });
+    writeServerRecord(dbFilename, { pid: child.pid, address, uiUrl });
   }
-  let stopping = false;
-  const exited = whenExited(child, () => stopping).then((exit) => {
+  const exited = whenExited(child).then((exit) => {
     if (dbFilename !== undefined) removeServerRecord(dbFilename);
     return exit;
   });
   const stop = async () => {
-    stopping = true;
     if (child.pid !== undefined) {
       const stillRuns = () => child.exitCode === null && child.signalCode === null;
       await endProcess(child.pid, { graceMs: stopGraceMs, stillRuns });
@@ -137,7 +130,7 @@ async function startOnce(options: StartOptions): Promise<RunningTemporalServer> 
     await stop();
     throw error;
   }
-  return { address, ...(uiUrl && { uiUrl }), pid: child.pid ?? 0, stop, exited };
+  return { address, uiUrl, pid: child.pid ?? 0, stop, exited };
 }
 
 /**
@@ -154,9 +147,9 @@ const goRuntime = { GOGC: '300' };
 
 function argumentsOf(
   options: StartOptions,
-  chosen: { ip: string; port: number; uiPort: number | false; dbFilename: string | undefined },
+  chosen: { port: number; uiPort: number | false; dbFilename: string | undefined },
 ): string[] {
-  const args = ['server', 'start-dev', '--ip', chosen.ip, '--port', String(chosen.port)];
+  const args = ['server', 'start-dev', '--ip', ip, '--port', String(chosen.port)];
   args.push(...(chosen.uiPort === false ? ['--headless'] : ['--ui-port', String(chosen.uiPort)]));
   if (chosen.dbFilename !== undefined) {
     // As durable as the rollback journal that is the default, at twice the speed (start, signal and terminate of 400
@@ -189,72 +182,61 @@ async function untilStarted(
   };
   // Both are raced as values: the one that loses must not end as an unhandled rejection.
   const ready = untilReady(wanted, AbortSignal.any(signals)).then(
-    () => ({ kind: 'ready' }) as const,
-    (error: unknown) => ({ kind: 'failed', error }) as const,
+    () => undefined,
+    (error: unknown) => ({ error }),
   );
-  const ended = server.exited.then((exit) => ({ kind: 'ended', exit }) as const);
-  const first = await Promise.race([ready, ended]);
+  const failed = await Promise.race([ready, server.exited.then((exit) => ({ exit }))]);
   settled.abort();
-  if (first.kind === 'ready') return;
+  if (!failed) return;
   options.signal?.throwIfAborted();
   const tail = (await server.log.tail()).map((line) => `  ${line}`);
-  if (first.kind === 'ended') {
-    const how = first.exit.signal === null ? `with code ${first.exit.code ?? 'unknown'}` : `by ${first.exit.signal}`;
+  if ('exit' in failed) {
+    const { code, signal } = failed.exit;
+    const how = signal === null ? `with code ${code ?? 'unknown'}` : `by ${signal}`;
     throw new TemporalServerError(
-      first.exit.signal === null ? 'START_FAILED' : 'START_KILLED',
+      signal === null ? 'START_FAILED' : 'START_KILLED',
       [`The Temporal server (${options.cliPath}) ended ${how} while it started:`, ...tail].join('\n'),
     );
   }
   const what = timeout.aborted
     ? `did not answer on ${server.address} in ${timeoutMs / 1000} s`
-    : `started but is not usable: ${types.isNativeError(first.error) ? first.error.message : String(first.error)}`;
-  throw new TemporalServerError(
-    'START_FAILED',
-    [`The Temporal server (${options.cliPath}) ${what}:`, ...tail].join('\n'),
-    {
-      cause: first.error,
-    },
-  );
+    : `started but is not usable: ${types.isNativeError(failed.error) ? failed.error.message : String(failed.error)}`;
+  const problem = [`The Temporal server (${options.cliPath}) ${what}:`, ...tail].join('\n');
+  throw new TemporalServerError('START_FAILED', problem, { cause: failed.error });
 }
 
-async function whenExited(child: ChildProcess, isExpected: () => boolean): Promise<ServerExit> {
+async function whenExited(child: ChildProcess): Promise<ServerExit> {
   return await new Promise((resolve) => {
     // 'error' comes alone when the binary cannot be started at all.
-    child.once('error', () => child.pid === undefined && resolve({ code: null, signal: null, expected: isExpected() }));
-    child.once('exit', (code, signal) => resolve({ code, signal, expected: isExpected() }));
+    child.once('error', () => child.pid === undefined && resolve({ code: null, signal: null }));
+    child.once('exit', (code, signal) => resolve({ code, signal }));
   });
 }
 
-/** Where a server's output goes. A file, not a pipe: the server may outlive us, and a pipe without a reader ends it. */
-interface ServerLog {
-  file: string;
-  handle: FileHandle;
-  /** The last lines, for an error message. */
-  tail(): Promise<string[]>;
-  /** Closes our end, and removes the file if nobody asked for one. */
-  dispose(): Promise<void>;
-}
+type ServerLog = Awaited<ReturnType<typeof openServerLog>>;
 
 const tailLines = 8;
 
-/** A fresh log; the one of the run before stays beside it as `<file>.previous`. */
-async function openServerLog(wanted?: string): Promise<ServerLog> {
+/**
+ * Where a server's output goes. A file, not a pipe: the server may outlive us, and a pipe without a reader ends it. The log of the run
+ * before stays beside it as `<file>.previous`; without a wanted file there is one that goes with the server.
+ */
+async function openServerLog(wanted?: string) {
   const folder = wanted === undefined ? await mkdtemp(path.join(os.tmpdir(), 'temporal-server-')) : undefined;
   const file = wanted ?? path.join(folder ?? '', 'temporal.log');
   await mkdir(path.dirname(file), { recursive: true });
   await rename(file, `${file}.previous`).catch(() => undefined);
   const handle = await open(file, 'a');
   return {
-    file,
     handle,
-    async tail() {
+    async tail(): Promise<string[]> {
       const text = await readFile(file, 'utf8').catch(() => '');
       return text
         .split('\n')
         .filter((line) => line.trim() !== '')
         .slice(-tailLines);
     },
-    async dispose() {
+    async dispose(): Promise<void> {
       await handle.close();
       if (folder !== undefined) await rm(folder, { recursive: true, force: true });
     },

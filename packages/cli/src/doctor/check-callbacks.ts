@@ -6,8 +6,7 @@ import { requireCallbacksAllowed } from '../allowed-origins';
 import type { CommandContext } from '../command-context';
 import { callbackSettings } from '../keys/callback-settings';
 import { readLiveStack } from '../stack/stack-record';
-import { broken, ok, reasonOf } from './finding';
-import type { Finding } from './finding';
+import { broken, ok, reasonOf, type Finding } from './finding';
 
 const part = 'callbacks';
 const timeoutMs = 10_000;

@@ -1,9 +1,8 @@
 import { access, constants, statfs } from 'node:fs/promises';
 import path from 'node:path';
+import { fileSize } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
-import { fileSize } from '../output/text';
-import { broken, ok, reasonOf } from './finding';
-import type { Finding } from './finding';
+import { broken, ok, reasonOf, type Finding } from './finding';
 
 /** Whether the state folder can be written, and has the free space that the service requires. */
 export async function checkDisk({ config }: CommandContext): Promise<Finding> {

@@ -11,6 +11,7 @@ import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { whyUnheld } from '../commands/limit';
 import { readEncryptionKeys } from '../keys/encryption-settings';
+import { capitalised } from '../output/text';
 import { openTemporal, type OpenTemporal } from '../stack/open-temporal';
 import { broken, compareClocks, ok, reasonOf, skipped, type Finding } from './finding';
 
@@ -20,7 +21,6 @@ const callTimeoutMs = 10_000;
 /** gRPC's `NOT_FOUND`, which the SDK exports no name of. */
 const grpcNotFound = 5;
 
-/** Temporal, and what a conversion needs of it. */
 export async function checkTemporal(context: CommandContext): Promise<Finding[]> {
   const unusable = await unusableKeys(context);
   if (unusable) return [unusable, ...['Temporal', ...parts].map((part) => skipped(part, 'needs the encryption keys'))];
@@ -83,8 +83,9 @@ async function checkAttributes(client: Client): Promise<Finding> {
 async function checkWorkers(client: Client, taskQueue: string): Promise<Finding> {
   const { identities: workers, builds, current } = await readTaskQueue(client, taskQueue);
   if (workers.length > 0 && !builds.includes(current)) {
-    const wanted = current === undefined ? 'workers without a version' : `build ${current}`;
-    const there = builds.map((build) => (build === undefined ? 'workers without a version' : `build ${build}`));
+    const [wanted = '', ...there] = [current, ...builds].map((build) =>
+      build === undefined ? 'workers without a version' : `build ${build}`,
+    );
     return broken(
       'workers',
       `new jobs on task queue ${taskQueue} wait for ${wanted}, and only ${there.join(', ')} polls it`,
@@ -148,8 +149,4 @@ async function checkEncryption(context: CommandContext, client: Client): Promise
     ...(isSeen ? ['the newest job can be read'] : []),
   ];
   return [ok(encryptionPart, says.join('; '))];
-}
-
-function capitalised(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -1,4 +1,3 @@
-/** What `fileconv doctor` has found out about one part. */
 export interface Finding {
   /** For example `Temporal` or `service of app billing`. */
   part: string;

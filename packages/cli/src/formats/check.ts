@@ -4,17 +4,10 @@ import { closestName } from 'temporal-file-conversion/internal/shared/closest-na
 import type { CommandContext } from '../command-context';
 import { CommandError, interrupted, throwIfAny } from '../command-error';
 import type { ConvertInput } from '../convert/plan';
+import { capitalised } from '../output/text';
 import { isEmbedded } from '../service/app-profiles';
 import { explainServiceFailure, explainSilence } from '../service/service-problem';
-import {
-  embeddedFormats,
-  extensionFromName,
-  nameOf,
-  serviceFormats,
-  type FormatLookup,
-  type FormatPair,
-  type PairProblem,
-} from './lookup';
+import { embeddedFormats, extensionFromName, serviceFormats, type FormatLookup, type FormatPair } from './lookup';
 
 /** The extension of the results, after a check that every file converts, as far as that can be known. */
 export async function settleFormats(
@@ -22,9 +15,7 @@ export async function settleFormats(
   app: string,
   { signal, ...wanted }: WantedFormats & { signal?: AbortSignal },
 ): Promise<string> {
-  const extension = await withFormats(context, app, (lookup) => checkFormats(lookup, wanted), {
-    ...(signal && { signal }),
-  });
+  const extension = await withFormats(context, app, (lookup) => checkFormats(lookup, wanted), { signal });
   return extension ?? extensionFromName(wanted.to);
 }
 
@@ -41,8 +32,34 @@ export async function withFormats<T>(
   context: CommandContext,
   app: string,
   ask: (lookup: FormatLookup) => Promise<T>,
-  { signal, mayBeAway = false }: { signal?: AbortSignal; mayBeAway?: boolean } = {},
+  { signal, mayBeAway = false }: { signal?: AbortSignal | undefined; mayBeAway?: boolean },
 ): Promise<T | undefined> {
+  return askAboutFormats(context, app, ask, {
+    signal,
+    onFailure(error, where) {
+      if (signal?.aborted === true) throw interrupted(error);
+      const explained = explainServiceFailure(error, where);
+      if (explained && !(mayBeAway && explained.code === 'SERVICE_UNREACHABLE')) throw explained;
+      // A busy service, one that hangs, or one without these endpoints.
+      const silence = explainSilence(error, where);
+      context.output.warn(silence ?? `The formats could not be checked beforehand: ${(explained ?? error).message}`);
+      return undefined;
+    },
+  });
+}
+
+interface FormatQuestion<T> {
+  signal?: AbortSignal | undefined;
+  onFailure: (error: ConversionApiError, where: { app: string; baseUrl: string }) => T;
+}
+
+/** Asks the tables of the embedded service, or any other service; `onFailure` decides what becomes of a failed request. */
+export async function askAboutFormats<T>(
+  context: CommandContext,
+  app: string,
+  ask: (lookup: FormatLookup) => Promise<T>,
+  { signal, onFailure }: FormatQuestion<T>,
+): Promise<T> {
   if (isEmbedded(context, app)) return ask(embeddedFormats());
   const { openApi } = await import('../service/open-api.js');
   const { api, baseUrl } = await openApi(context, app);
@@ -50,13 +67,7 @@ export async function withFormats<T>(
     return await ask(serviceFormats(api, signal));
   } catch (error) {
     if (!(error instanceof ConversionApiError)) throw error;
-    if (signal?.aborted === true) throw interrupted(error);
-    const explained = explainServiceFailure(error, { app, baseUrl });
-    if (explained && !(mayBeAway && explained.code === 'SERVICE_UNREACHABLE')) throw explained;
-    // A busy service, one that hangs, or one without these endpoints.
-    const silence = explainSilence(error, { app, baseUrl });
-    context.output.warn(silence ?? `The formats could not be checked beforehand: ${(explained ?? error).message}`);
-    return undefined;
+    return onFailure(error, { app, baseUrl });
   } finally {
     await api.close();
   }
@@ -88,7 +99,6 @@ async function checkFormats(lookup: FormatLookup, { inputs, from, to }: WantedFo
   return target.extension;
 }
 
-/** Why files of a pair are not converted. */
 interface WhyNot {
   /** What a job would fail with. */
   code: KnownErrorCode;
@@ -99,57 +109,45 @@ interface WhyNot {
 
 /** Why the service does not convert such files, of which one is named, and what to type next; undefined when it does. */
 export async function whyNot(lookup: FormatLookup, pair: FormatPair, file = 'NAME'): Promise<WhyNot | undefined> {
-  if (pair.extension === '') {
+  const { extension, from, to } = pair;
+  const input = from ?? extension;
+  if (extension === '') {
     const reason = `by the extension of its name the service tells a file's format, and there is none. Rename it, for example to ${file}.md.`;
     return { code: 'NOT_VALID_EXTENSION', reason };
   }
   const problem = await lookup.problemOf(pair);
   if (!problem) return undefined;
-  const reason = problem.kind === 'unknownOutput' ? await unknownTarget(lookup, pair.to) : explain(problem, pair);
-  const isGuess = problem.kind === 'unknownInput' && pair.from === undefined;
-  return { code: codeOf(problem, pair), reason, ...(isGuess && { isGuess }) };
-}
-
-/** An extension that nobody knows is refused with the upload already. */
-function codeOf({ kind }: PairProblem, { from }: FormatPair): KnownErrorCode {
-  switch (kind) {
-    case 'unknownInput':
-      return from === undefined ? 'NOT_VALID_EXTENSION' : 'INVALID_INPUT_FORMAT';
+  switch (problem.kind) {
+    case 'unknownInput': {
+      const reason = `the service knows no format ${input}. See: fileconv formats`;
+      // An extension that nobody knows is refused with the upload already.
+      if (from === undefined) return { code: 'NOT_VALID_EXTENSION', reason, isGuess: true };
+      return { code: 'INVALID_INPUT_FORMAT', reason };
+    }
     case 'unknownOutput':
-      return 'INVALID_OUTPUT_FORMAT';
-    case 'unsupportedExtension':
-      return 'NOT_VALID_EXTENSION';
-    case 'extensionMismatch':
-      return 'NOT_MATCH_EXTENSION_AND_INPUT';
-    case 'noConverter':
-      return 'NO_CONVERTER_INPUT_TO_OUTPUT';
+      return { code: 'INVALID_OUTPUT_FORMAT', reason: await unknownTarget(lookup, to) };
+    case 'unsupportedExtension': {
+      const reason = `the service takes no .${extension} files. See what it reads: fileconv formats`;
+      return { code: 'NOT_VALID_EXTENSION', reason };
+    }
+    case 'extensionMismatch': {
+      const reason = `a .${extension} file is not of the format ${input}. Leave out --from, or rename the file.`;
+      return { code: 'NOT_MATCH_EXTENSION_AND_INPUT', reason };
+    }
+    case 'noConverter': {
+      const reason = problem.missingPackages
+        ? `a package is missing that converts ${input} to ${to}. Run: npm install ${problem.missingPackages.join(' ')}`
+        : `the service does not convert ${input} to ${to}. See what it converts ${input} to: fileconv formats ${input}`;
+      return { code: 'NO_CONVERTER_INPUT_TO_OUTPUT', reason };
+    }
   }
 }
 
 async function unknownTarget(lookup: FormatLookup, to: string): Promise<string> {
-  const closest = closestName(to, ((await lookup.targets()) ?? []).map(nameOf));
+  const closest = closestName(
+    to,
+    ((await lookup.targets()) ?? []).map(({ format }) => format),
+  );
   const hint = closest === undefined ? '' : ` Did you mean ${closest}?`;
   return `the service knows no format ${to}.${hint} See: fileconv formats`;
-}
-
-function explain(
-  problem: Exclude<PairProblem, { kind: 'unknownOutput' }>,
-  { extension, from: input = extension, to }: FormatPair,
-): string {
-  switch (problem.kind) {
-    case 'unknownInput':
-      return `the service knows no format ${input}. See: fileconv formats`;
-    case 'unsupportedExtension':
-      return `the service takes no .${extension} files. See what it reads: fileconv formats`;
-    case 'extensionMismatch':
-      return `a .${extension} file is not of the format ${input}. Leave out --from, or rename the file.`;
-    case 'noConverter':
-      return problem.missingPackages
-        ? `a package is missing that converts ${input} to ${to}. Run: npm install ${problem.missingPackages.join(' ')}`
-        : `the service does not convert ${input} to ${to}. See what it converts ${input} to: fileconv formats ${input}`;
-  }
-}
-
-export function capitalised(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }

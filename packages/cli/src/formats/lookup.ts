@@ -3,7 +3,6 @@ import type { Format } from 'temporal-file-conversion/contract';
 import type { ConversionApi } from 'temporal-file-conversion/internal/http/conversion-api';
 import { ConversionApiError } from 'temporal-file-conversion/internal/http/errors';
 
-/** A file and the target that is asked for. */
 export interface FormatPair {
   /** Of the file, in lower case, without the dot. */
   extension: string;
@@ -12,7 +11,6 @@ export interface FormatPair {
   to: string;
 }
 
-/** Why a pair does not convert. */
 export type PairProblem =
   | { kind: 'unknownInput' }
   | { kind: 'unknownOutput' }
@@ -31,11 +29,6 @@ export interface FormatLookup {
   inputs(): Promise<Format[]>;
   /** All targets, or those of one input format; undefined when there is no such format. */
   targets(input?: string): Promise<Format[] | undefined>;
-}
-
-/** The name that `--to` and `--from` take: `md`, or `md-gfm` for a variant. */
-export function nameOf({ format }: Format): string {
-  return format;
 }
 
 /** The extension of a format whose service says nothing of it. */

@@ -13,9 +13,8 @@ import type { CommandContext } from '../command-context';
 import { CommandError, explainStateFolder } from '../command-error';
 import type { TemporalTarget } from '../config/temporal-connection';
 import { createTemporalObstacle, openHealth } from '../observability/health';
-import { openMetrics } from '../observability/metrics';
+import { readConfiguredSecret } from './configured-secret';
 import { openDataConverter } from './encryption-settings';
-import { keySource, placeOf, readKeySource } from './key-source';
 
 /**
  * Key and URL of the callbacks that a worker asks services for; undefined when the configuration names no URL.
@@ -44,6 +43,11 @@ export async function openReceiver(
   const health = await openHealth(context, 'callbacks');
   const connection = Connection.lazy(target.connection);
   const metrics = await openReceiverMetrics(metricsAddress);
+  const closeOthers = async () => {
+    await metrics?.close();
+    await health?.close();
+    await connection.close();
+  };
   const receiver = await startCallbackReceiver({
     keys,
     signalJob: createSignalJob(new Client({ connection, namespace: target.namespace, dataConverter })),
@@ -53,9 +57,7 @@ export async function openReceiver(
     log,
     ...(metrics && { metrics: metrics.receiver }),
   }).catch(async (error: unknown) => {
-    await metrics?.endpoint.close();
-    await health?.close();
-    await connection.close();
+    await closeOthers();
     throw error;
   });
   health?.begin(createTemporalObstacle(connection));
@@ -64,42 +66,39 @@ export async function openReceiver(
     async close() {
       health?.drain();
       await receiver.close();
-      await metrics?.endpoint.close();
-      await health?.close();
-      await connection.close();
+      await closeOthers();
     },
   };
 }
 
 async function openReceiverMetrics(address: string | undefined) {
   if (address === undefined) return undefined;
-  const { createReceiverMetrics } = await import('../observability/registries.js');
-  const { registry, endpoint } = await openMetrics({ section: 'callbacks', address });
-  return { receiver: createReceiverMetrics(registry), endpoint };
+  const { createReceiverMetrics, openMetrics } = await import('../observability/metrics.js');
+  const { registry, close } = await openMetrics({ section: 'callbacks', address });
+  return { receiver: createReceiverMetrics(registry), close };
 }
 
 async function readKeys(context: CommandContext): Promise<CallbackKeys> {
-  const { keyEnv, keyFile } = context.config.values.callbacks;
+  const { keyEnv: variable, keyFile: file } = context.config.values.callbacks;
   const what = 'The callback key';
-  const source = keySource({ what, section: 'callbacks', keys: ['key_env', 'key_file'], env: keyEnv, file: keyFile });
-  const file = path.join(context.config.values.state.dir, 'callbacks.key');
-  const text = source
-    ? await readKeySource(context, source, 'leave callbacks.key_file out to have one made')
-    : await ownKey(context, file);
+  const keys = ['callbacks.key_env', 'callbacks.key_file'] as const;
+  const cure = 'leave callbacks.key_file out to have one made';
+  const configured = await readConfiguredSecret(context, { what, keys, variable, file, cure });
+  const { text, place } = configured ?? (await ownKey(context));
   try {
     return parseCallbackKeys(text);
   } catch (error) {
     if (!(error instanceof CallbackKeyError)) throw error;
-    const place = source ? placeOf(source) : `the file ${file}`;
     throw new CommandError('INPUT_UNUSABLE', [`${what}: ${place} can't be used: ${error.message}.`], { cause: error });
   }
 }
 
-async function ownKey({ config, secrets }: CommandContext, file: string): Promise<string> {
+async function ownKey({ config, secrets }: CommandContext): Promise<{ text: string; place: string }> {
+  const file = path.join(config.values.state.dir, 'callbacks.key');
   try {
-    const key = await ensureCallbackKeyFile(file);
-    secrets.hideWords(key);
-    return key;
+    const text = await ensureCallbackKeyFile(file);
+    secrets.hideWords(text);
+    return { text, place: `the file ${file}` };
   } catch (error) {
     throw explainStateFolder(config.values.state.dir, error);
   }

@@ -1,15 +1,15 @@
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
 import type { CommandContext } from '../command-context';
+import type { Output, OutputStream } from '../output/output';
 
-interface LogPlace {
-  /** Which process it is: `worker`, `service` or `callbacks`. */
-  process: string;
-  /** Default: stderr. */
-  stream?: { write(line: string): unknown };
-}
-
-/** The log of a process that runs until it is asked to end, as `[log]` of the configuration wants it. */
-export async function openLog(context: CommandContext, { process, stream }: LogPlace): Promise<Log> {
+/**
+ * The log of a process that runs until it is asked to end, as `[log]` of the configuration wants it.
+ * @param where.stream default: stderr.
+ */
+export async function openLog(
+  context: CommandContext,
+  { process, stream }: { process: 'worker' | 'service' | 'callbacks'; stream?: OutputStream },
+): Promise<Log> {
   // Loaded here: a command that ends by itself writes no log.
   const { createProcessLog } = await import('./process-log.js');
   const { level } = context.config.values.log;
@@ -22,18 +22,9 @@ export async function openLog(context: CommandContext, { process, stream }: LogP
  * What a running process says to a person. Unless stderr is a terminal, this goes into the log, so that stderr holds nothing but log
  * lines.
  */
-export function runningOutput(context: CommandContext, log: Log): RunningOutput {
-  const { output } = context;
-  if (logFormat(context) === 'text') return { say: (text) => output.say(text), warn: (text) => output.warn(text) };
-  return {
-    say: (text) => log(text),
-    warn: (text) => log(text, { level: 'warn' }),
-  };
-}
-
-interface RunningOutput {
-  say: (text: string) => void;
-  warn: (text: string) => void;
+export function runningOutput(context: CommandContext, log: Log): Pick<Output, 'say' | 'warn'> {
+  if (logFormat(context) === 'text') return context.output;
+  return { say: (text) => log(text), warn: (text) => log(text, { level: 'warn' }) };
 }
 
 function logFormat({ config, stderr }: CommandContext): 'json' | 'text' {

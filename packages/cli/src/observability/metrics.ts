@@ -1,45 +1,17 @@
-import { createServer } from 'node:http';
-import type { Registry } from 'prom-client';
-import { addressUnusable, closeAtOnce, listenAt } from './own-address';
-
-/** A registry for the metrics of this process, and the endpoint that tells them. */
-export async function openMetrics({
-  section,
-  address,
-}: {
-  /** Of the configuration, which the address comes from. */
-  section: 'service' | 'callbacks';
-  address: string;
-}): Promise<{ registry: Registry; endpoint: MetricsEndpoint }> {
-  // Loaded here: most processes serve no metrics.
-  const { createProcessRegistry } = await import('./registries.js');
-  const registry = createProcessRegistry();
-  try {
-    return { registry, endpoint: await startMetricsEndpoint({ address, registry }) };
-  } catch (error) {
-    throw addressUnusable(error, { what: 'Metrics', section, key: 'metrics_address', address });
-  }
-}
-
-interface MetricsEndpoint {
-  /** Of the page with the metrics. */
-  readonly url: string;
-  close(): Promise<void>;
-}
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { ReceiverMetrics } from 'temporal-file-conversion/internal/callbacks/receiver';
+import { serveAt, type OwnAddress } from './own-address';
 
 /**
- * Serves a registry at `/metrics` of an address of its own, so that those who may send callbacks or conversions need not see it.
- *
- * @param address `127.0.0.1:9465` or `[::1]:9465`; port 0: any free one. Whether others may reach it was checked before.
+ * A registry with the metrics of the process itself (memory, CPU, event loop), served at `/metrics` of an address of its own, so that
+ * those who may send callbacks or conversions need not see it. Import this file only where metrics are served.
  */
-async function startMetricsEndpoint({
-  address,
-  registry,
-}: {
-  address: string;
-  registry: Registry;
-}): Promise<MetricsEndpoint> {
-  const server = createServer((request, response) => {
+export async function openMetrics(
+  where: Pick<OwnAddress, 'section' | 'address'>,
+): Promise<{ registry: Registry; close: () => Promise<void> }> {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const { close } = await serveAt({ ...where, what: 'Metrics', key: 'metrics_address' }, (request, response) => {
     if (request.url?.split('?')[0] !== '/metrics') {
       response.writeHead(404).end();
       return;
@@ -53,6 +25,48 @@ async function startMetricsEndpoint({
       () => response.writeHead(500).end(),
     );
   });
-  const url = await listenAt(server, address);
-  return { url: `${url}/metrics`, close: () => closeAtOnce(server) };
+  return { registry, close };
+}
+
+/** Metrics of a receiver in `registry`. No label holds anything of a request. */
+export function createReceiverMetrics(registry: Registry): ReceiverMetrics {
+  const registers = [registry];
+  const answers = new Counter({
+    name: 'fileconv_callbacks_total',
+    help: 'Callbacks by the HTTP status they were answered with.',
+    labelNames: ['status'],
+    registers,
+  });
+  const seconds = new Histogram({
+    name: 'fileconv_callback_seconds',
+    help: 'From the head of a callback to the end of its answer.',
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  });
+  const signals = new Counter({
+    name: 'fileconv_callback_signals_total',
+    help: 'Signals to jobs, by what Temporal said; duplicates of a callback share one.',
+    labelNames: ['outcome'],
+    registers,
+  });
+  // Every label starts at 0: Prometheus sees no increase in a series that begins at 1.
+  for (const status of ['204', '401', '429', '503']) answers.inc({ status }, 0);
+  for (const outcome of ['accepted', 'jobOver', 'refused']) signals.inc({ outcome }, 0);
+  return {
+    watch(inFlight) {
+      new Gauge({
+        name: 'fileconv_callbacks_in_flight',
+        help: 'Callbacks that are worked on.',
+        registers,
+        collect() {
+          this.set(inFlight());
+        },
+      });
+    },
+    answered(answer) {
+      answers.inc({ status: String(answer.status) });
+      seconds.observe(answer.seconds);
+    },
+    signalled: (outcome) => signals.inc({ outcome }),
+  };
 }

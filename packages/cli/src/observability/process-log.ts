@@ -2,14 +2,11 @@ import pino from 'pino';
 import type { Log, LogLevel } from 'temporal-file-conversion/internal/shared/log';
 import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import { z } from 'zod';
-import { secretFields, type SecretMask } from './secret-mask';
+import { mask, secretFields, type SecretMask } from './secret-mask';
 
 interface ProcessLogOptions {
-  /** Which process it is: `worker`, `service` or `callbacks`. */
   process: string;
-  /** The lowest level that is written. */
   level: LogLevel;
-  /** `json`: a line of JSON for each event; `text`: a line for people. */
   format: 'json' | 'text';
   secrets: SecretMask;
   stream: { write(line: string): unknown };
@@ -23,7 +20,7 @@ export function createProcessLog({ process: name, level, format, secrets, stream
       base: { process: name, pid: process.pid },
       timestamp: false,
       formatters: { level: (label) => ({ level: label }) },
-      redact: { paths: [...secretFields], censor: '********' },
+      redact: { paths: [...secretFields], censor: mask },
     },
     {
       write(json: string) {

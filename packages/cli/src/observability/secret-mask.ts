@@ -1,6 +1,7 @@
 import { SecretSpellings } from 'temporal-file-conversion/internal/shared/secret-spellings';
 
-const mask = '********';
+/** What is shown in place of a secret. */
+export const mask = '********';
 
 /** Places that hold secrets, whatever their values. Each pattern keeps what comes before the secret. */
 const usualPlaces: readonly RegExp[] = [
@@ -33,7 +34,6 @@ export class SecretMask {
     }
   }
 
-  /** The line without its secrets. */
   apply(line: string): string {
     const known = this.#spellings.hide(line, mask);
     return usualPlaces.reduce((masked, place) => masked.replace(place, `$1${mask}`), known);

@@ -1,9 +1,8 @@
-import type { Logger, LogLevel as TemporalLevel, LogMetadata } from '@temporalio/common';
+import type { LogMetadata } from '@temporalio/common';
+import { DefaultLogger } from '@temporalio/worker';
 import { jobFailedMessage } from 'temporal-file-conversion/internal/shared/log';
-import type { Log, LogFields, LoggedError, LogLevel } from 'temporal-file-conversion/internal/shared/log';
-
-/** When an event happened, in nanoseconds: the SDK keeps lines for a moment to bring them into their order. */
-const timestamp = Symbol.for('log_timestamp');
+import type { Log, LogFields, LoggedError } from 'temporal-file-conversion/internal/shared/log';
+import { z } from 'zod';
 
 /**
  * What the Temporal SDK, its native part, workflows and activities say, as lines of a log.
@@ -11,40 +10,27 @@ const timestamp = Symbol.for('log_timestamp');
  * Of their fields only ids, numbers and errors are kept: at level `trace` the SDK also logs whole activations with the payloads of
  * jobs.
  */
-export function createTemporalLogger(write: Log): Logger {
+export function createTemporalLogger(write: Log): DefaultLogger {
   /** Runs that logged their failure themselves, in more detail than the SDK will. */
   const toldRuns = new Set<unknown>();
-  const log = (level: TemporalLevel, message: string, meta: LogMetadata = {}): void => {
+  return new DefaultLogger('TRACE', ({ level, message, timestampNanos, meta = {} }) => {
     const { runId } = meta;
     if (message === jobFailedMessage) toldRuns.add(runId);
     const isTold = message === 'Workflow failed' && toldRuns.delete(runId);
-    write(message, { ...fieldsOf(meta), level: isTold ? 'debug' : levels[level] });
-  };
-  return {
-    log,
-    trace: (message, meta) => log('TRACE', message, meta),
-    debug: (message, meta) => log('DEBUG', message, meta),
-    info: (message, meta) => log('INFO', message, meta),
-    warn: (message, meta) => log('WARN', message, meta),
-    error: (message, meta) => log('ERROR', message, meta),
-  };
+    write(message, {
+      // The SDK keeps lines for a moment to bring them into their order.
+      time: new Date(Number(timestampNanos / 1_000_000n)).toISOString(),
+      ...fieldsOf(meta),
+      level: isTold ? 'debug' : (level.toLowerCase() as Lowercase<typeof level>),
+    });
+  });
 }
-
-const levels: Readonly<Record<TemporalLevel, LogLevel>> = {
-  TRACE: 'trace',
-  DEBUG: 'debug',
-  INFO: 'info',
-  WARN: 'warn',
-  ERROR: 'error',
-};
 
 /** Whoever has a task token may complete the activity. */
 const dropped = new Set(['taskToken', 'isLocal']);
 
 function fieldsOf(meta: LogMetadata): LogFields {
   const fields: Record<string, LogFields[string]> = {};
-  const moment: unknown = Reflect.get(meta, timestamp);
-  if (typeof moment === 'bigint') fields['time'] = new Date(Number(moment / 1_000_000n)).toISOString();
   for (const [key, value] of Object.entries(meta)) {
     if (dropped.has(key)) continue;
     const name = key === 'workflowRunId' ? 'runId' : key;
@@ -93,17 +79,13 @@ function codeOf(error: unknown): string | undefined {
   return code === 'UNEXPECTED' || code === 'Error' ? undefined : code;
 }
 
+const detailsSchema = z.object({ httpStatus: z.number(), endpoint: z.string(), taskId: z.string() }).partial();
+
 /** Details that the activity gave besides the code, as far as they fit into a line. */
-function detailsOf(error: unknown): { httpStatus?: number; endpoint?: string; taskId?: string } {
+function detailsOf(error: unknown): LogFields {
   const { details } = applicationFailureOf(error) ?? {};
   const first: unknown = Array.isArray(details) ? details[0] : undefined;
-  if (typeof first !== 'object' || first === null) return {};
-  const { httpStatus, endpoint, taskId } = first as Record<string, unknown>;
-  return {
-    ...(typeof httpStatus === 'number' && { httpStatus }),
-    ...(typeof endpoint === 'string' && { endpoint }),
-    ...(typeof taskId === 'string' && { taskId }),
-  };
+  return detailsSchema.safeParse(first).data ?? {};
 }
 
 /** The outermost one. By name, since a failure from the workflow sandbox is of another copy of the class. */

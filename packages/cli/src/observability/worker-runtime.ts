@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import type { MetricMeter } from '@temporalio/common';
 import { Runtime } from '@temporalio/worker';
 import { countOpenJobs, openStatuses } from 'temporal-file-conversion/internal/client/operations/count-jobs';
 import type { Log, LogLevel } from 'temporal-file-conversion/internal/shared/log';
@@ -39,13 +38,8 @@ export function installWorkerRuntime({ log, level, metricsAddress }: WorkerRunti
     // The native part throws errors with nothing but a message.
     const reason = error instanceof Error ? error.message : String(error);
     if (metricsAddress === undefined) throw error;
-    throw new CommandError(
-      'SERVICE_UNUSABLE',
-      [
-        `The worker's metrics can't be told at ${metricsAddress}: ${reason}. Give this worker another address (FILECONV_WORKER_METRICS_ADDRESS), or leave worker.metrics_address out.`,
-      ],
-      { cause: error },
-    );
+    const problem = `The worker's metrics can't be told at ${metricsAddress}: ${reason}. Give this worker another address (FILECONV_WORKER_METRICS_ADDRESS), or leave worker.metrics_address out.`;
+    throw new CommandError('SERVICE_UNUSABLE', [problem], { cause: error });
   }
 }
 
@@ -66,9 +60,7 @@ const intervalMs = 15_000;
 
 interface WatchOptions {
   client: Client;
-  meter: MetricMeter;
   taskQueue: string;
-  /** App profiles that are counted. */
   apps: readonly string[];
   signal: AbortSignal;
 }
@@ -77,10 +69,10 @@ interface WatchOptions {
  * Keeps the number of open jobs in a gauge, as the server counts them: a worker knows only those that it has just worked on.
  * While the server can't tell, the gauge keeps its value; without the search attributes there is no gauge.
  */
-export async function watchJobs({ client, meter, taskQueue, apps, signal }: WatchOptions): Promise<void> {
+export async function watchJobs({ client, taskQueue, apps, signal }: WatchOptions): Promise<void> {
   const { name, description } = workerMetrics.jobs;
   const { namespace } = client.options;
-  const gauge = meter.createGauge(name, 'int', undefined, description);
+  const gauge = Runtime.instance().metricMeter.createGauge(name, 'int', undefined, description);
   while (!signal.aborted) {
     for (const app of apps) {
       const counts = await countOpenJobs(client, { app, taskQueue }).catch(() => undefined);

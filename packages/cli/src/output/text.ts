@@ -1,7 +1,8 @@
-import { printable } from 'temporal-file-conversion/internal/shared/wording';
+import { printable, shownTime } from 'temporal-file-conversion/internal/shared/wording';
 
-export { fileSize } from 'temporal-file-conversion/internal/shared/wording';
-export { printable };
+export function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
 
 /** Several lines, each of them printable. */
 export function printableLines(text: string): string {
@@ -62,4 +63,36 @@ function linesOf(row: readonly string[]): string[][] {
   const cells = row.map((cell) => cell.split('\n'));
   const height = Math.max(...cells.map(({ length }) => length));
   return Array.from({ length: height }, (_, line) => cells.map((cell) => cell[line] ?? ''));
+}
+
+/**
+ * A time for a person, local and in UTC (as in files and `--json`): `2026-11-21 10:25:18 (09:25:18 UTC)`. Only one where both are
+ * the same. `isBrief` leaves out today's date.
+ */
+export function bothTimes(at: number | Date, { isBrief = false }: { isBrief?: boolean } = {}): string {
+  const [here, utc] = [localTime(at), shownTime(at)];
+  const today = localTime(Date.now()).slice(0, 10);
+  const shown = isBrief && here.startsWith(today) ? here.slice(11) : here;
+  if (here === utc) return `${shown} UTC`;
+  return `${shown} (${utc.slice(0, 10) === here.slice(0, 10) ? utc.slice(11) : utc} UTC)`;
+}
+
+/** `2026-11-21 10:25:18`, in the time zone of this machine. */
+function localTime(at: number | Date): string {
+  const date = new Date(at);
+  return shownTime(date.getTime() - date.getTimezoneOffset() * 60_000);
+}
+
+/** Columns of a table with times: this machine's beside UTC, where they differ. */
+export function timeHeads(name: string): string[] {
+  return isUtc() ? [`${name} (UTC)`] : [`${name} (HERE)`, `${name} (UTC)`];
+}
+
+export function timeCells(at: number | Date | undefined): string[] {
+  const utc = at === undefined ? '' : shownTime(at);
+  return isUtc() ? [utc] : [at === undefined ? '' : localTime(at), utc];
+}
+
+function isUtc(): boolean {
+  return new Date().getTimezoneOffset() === 0;
 }

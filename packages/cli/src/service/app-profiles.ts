@@ -3,8 +3,7 @@ import type { AppProfile as PluginAppProfile } from 'temporal-file-conversion/in
 import { requireAppAllowed, requireServiceAllowed } from '../allowed-origins';
 import type { CommandContext } from '../command-context';
 import { explainStateFolder } from '../command-error';
-import { readAppToken } from '../config/app-token';
-import type { AppProfile } from '../config/config';
+import { readAppToken, type AppProfile } from '../config/app-token';
 import { embeddedApp } from '../config/schema';
 
 /** Every app profile of the configuration; a token is read when the first job of its app needs it. */
@@ -36,7 +35,6 @@ export function isEmbedded({ config }: CommandContext, app: string): boolean {
   return app === embeddedApp && !Object.hasOwn(config.values.apps, app);
 }
 
-/** The profile of the embedded service, which needs no entry in the configuration. */
 export async function embeddedProfile(context: CommandContext, serviceUrl: string): Promise<PluginAppProfile> {
   const { service, state } = context.config.values;
   const { appId, tokenFile } = await ensureEmbeddedApp(service.dataDir).catch((error: unknown) => {
@@ -61,7 +59,7 @@ async function readToken(
   app: Pick<AppProfile, 'name' | 'token'>,
   onWarning?: (message: string) => void,
 ): Promise<string> {
-  const token = (await readAppToken(app, env, onWarning)).reveal();
+  const token = await readAppToken(app, env, onWarning);
   secrets.hide(token);
   return token;
 }

@@ -1,11 +1,9 @@
 import { readlinkSync } from 'node:fs';
-import { readFile, rm } from 'node:fs/promises';
-import path from 'node:path';
-import { replaceFile } from 'temporal-file-conversion/internal/storage/replace-file';
 import { z } from 'zod';
 import type { CommandContext } from '../command-context';
+import { isLoopback } from '../config/value-types';
 import { isAlive } from '../stack/parent-process';
-import { isLoopback, readLiveStack } from '../stack/stack-record';
+import { readLiveStack, recordFile } from '../stack/stack-record';
 
 const schema = z.object({
   pid: z.int(),
@@ -13,6 +11,7 @@ const schema = z.object({
   pidNamespace: z.string(),
   url: z.url().refine((url) => isLoopback(new URL(url).hostname)),
 });
+const serviceRecord = recordFile('service.json', schema);
 
 /**
  * The URL of the embedded service of this configuration: as recorded by what runs on its folders, otherwise as configured
@@ -20,38 +19,26 @@ const schema = z.object({
  */
 export async function embeddedServiceUrl(context: CommandContext): Promise<string | undefined> {
   const { values, origins } = context.config;
-  const running =
-    (await readLiveStack(values.state.dir))?.service.url ?? (await readRecord(values.service.dataDir))?.url;
+  const running = (await readLiveStack(values.state.dir))?.service.url ?? (await runningOn(values.service.dataDir));
   const isSpelledOut = ['service.host', 'service.port'].some((key) => origins[key] !== undefined);
   return running ?? (isSpelledOut ? configuredServiceUrl(context) : undefined);
 }
 
-/** Its URL by the configuration. */
 export function configuredServiceUrl({ config }: Pick<CommandContext, 'config'>): string {
   const { host, port } = config.values.service;
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 /** Call it once the service listens. Writes `<data>/service.json`. */
-export async function writeServiceRecord(dataDir: string, url: string): Promise<void> {
-  await replaceFile(fileOf(dataDir), `${JSON.stringify({ pid: process.pid, pidNamespace: pidNamespace(), url })}\n`);
+export function writeServiceRecord(dataDir: string, url: string): Promise<void> {
+  return serviceRecord.write(dataDir, { pid: process.pid, pidNamespace: pidNamespace(), url });
 }
 
-export async function removeServiceRecord(dataDir: string): Promise<void> {
-  await rm(fileOf(dataDir), { force: true });
-}
+export const { remove: removeServiceRecord } = serviceRecord;
 
-async function readRecord(dataDir: string): Promise<z.infer<typeof schema> | undefined> {
-  try {
-    const record = schema.parse(JSON.parse(await readFile(fileOf(dataDir), 'utf8')));
-    return record.pidNamespace !== pidNamespace() || isAlive(record.pid) ? record : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function fileOf(dataDir: string): string {
-  return path.join(dataDir, 'service.json');
+async function runningOn(dataDir: string): Promise<string | undefined> {
+  const record = await serviceRecord.read(dataDir);
+  return record && (record.pidNamespace !== pidNamespace() || isAlive(record.pid)) ? record.url : undefined;
 }
 
 function pidNamespace(): string {

@@ -10,7 +10,6 @@ import { embeddedServiceUrl } from './embedded-service';
 /** A service that is suspended accepts connections and never answers; no person waits longer than this. */
 const answerWithinMs = 10_000;
 
-/** Where an app's service is, and what it is asked with. */
 export interface ServiceProfile {
   baseUrl: string;
   appId: string;

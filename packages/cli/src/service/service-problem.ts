@@ -8,28 +8,23 @@ export function explainServiceFailure(
   error: ConversionApiError,
   { app, baseUrl }: { app: string; baseUrl: string },
 ): CommandError | undefined {
-  const options = { cause: error };
-  if (error.code === 'SERVICE_UNREACHABLE') {
-    return new CommandError(
+  const tell = (code: 'SERVICE_UNREACHABLE' | 'SERVICE_UNUSABLE' | 'ACCOUNT_REFUSED', problem: string) =>
+    new CommandError(code, [problem], { cause: error });
+  const { code, message } = error;
+  if (code === 'SERVICE_UNREACHABLE') {
+    return tell(
       'SERVICE_UNREACHABLE',
-      [
-        `The conversion service of app ${app} can't be reached at ${baseUrl}. Start it (\`fileconv up\` runs the embedded one), or correct the app's base_url (\`fileconv config show\`).`,
-      ],
-      options,
+      `The conversion service of app ${app} can't be reached at ${baseUrl}. Start it (\`fileconv up\` runs the embedded one), or correct the app's base_url (\`fileconv config show\`).`,
     );
   }
-  if (error.code === 'UNREADABLE_RESPONSE' || isPageNotThere(error)) {
-    return new CommandError(
-      'SERVICE_UNUSABLE',
-      [`${error.message} Is ${baseUrl} a conversion service? Check base_url of app ${app} (\`fileconv config show\`).`],
-      options,
-    );
+  if (code === 'UNREADABLE_RESPONSE' || isPageNotThere(error)) {
+    const next = `Is ${baseUrl} a conversion service? Check base_url of app ${app} (\`fileconv config show\`).`;
+    return tell('SERVICE_UNUSABLE', `${message} ${next}`);
   }
-  if (lookUpErrorCode(error.code)?.class === 'account') {
-    return new CommandError(
+  if (lookUpErrorCode(code)?.class === 'account') {
+    return tell(
       'ACCOUNT_REFUSED',
-      [`${error.message} Check the App ID and the token of app ${app} (\`fileconv config show\`).`],
-      options,
+      `${message} Check the App ID and the token of app ${app} (\`fileconv config show\`).`,
     );
   }
   return undefined;

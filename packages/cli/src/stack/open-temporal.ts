@@ -1,8 +1,26 @@
+import { setMaxListeners } from 'node:events';
+import { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
+import type { ConnectionOptions } from '@temporalio/client';
+import { requireStackAllowed, requireTemporalAllowed } from '../allowed-origins';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
-import { connect } from './stack-in-use';
-import type { StackInUse } from './stack-in-use';
-import { findTemporal } from './temporal-in-use';
+import { temporalTarget, type TemporalTarget } from '../config/temporal-connection';
+import { openDataConverter } from '../keys/encryption-settings';
+import { openTracing } from '../observability/tracing/open-tracing';
+import { readLiveStack, readStackRecord, type StackRecord } from './stack-record';
+
+/** What a command needs to run jobs, whoever runs the processes behind it. */
+export interface StackInUse {
+  client: Client;
+  taskQueue: string;
+  /** Base URL of the Temporal UI, without a slash at its end; undefined when it is not known. */
+  uiUrl?: string | undefined;
+  /** Whether unfinished jobs go on when this command ends. */
+  outlivesCommand: boolean;
+  /** Runs requests to Temporal; those that still wait when the stack is closed, such as for a job's result, are aborted. */
+  untilClosed<T>(run: () => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
 
 /** A connection to the Temporal of this configuration, for a command that starts none. */
 export interface OpenTemporal extends StackInUse {
@@ -26,11 +44,8 @@ export async function openTemporal(context: CommandContext): Promise<OpenTempora
   }
   const { taskQueue } = values.worker;
   return {
-    ...(await connect(context, target, {
-      taskQueue,
-      uiUrl: stack?.temporal.uiUrl,
-    })),
-    address: target.connection.address ?? '',
+    ...(await connect(context, target, { taskQueue, uiUrl: stack?.temporal.uiUrl })),
+    address: target.connection.address,
     namespace: target.namespace,
     isLocal,
   };
@@ -48,3 +63,138 @@ export async function withTemporal<T>(
     await temporal.close();
   }
 }
+
+interface TemporalInUse {
+  target: TemporalTarget;
+  /** It is one of this machine, which a stack runs. */
+  isLocal: boolean;
+  /** The stack that runs it; absent when none does, or when it is somebody's own Temporal. */
+  stack: StackRecord | undefined;
+}
+
+/** Finds the Temporal for a command that starts none. */
+export async function findTemporal(context: CommandContext): Promise<TemporalInUse> {
+  await requireTemporalAllowed(context);
+  const target = temporalTarget(context);
+  const isLocal = !target.isNamed;
+  const stack = isLocal ? await readStackRecord(context.config.values.state.dir) : undefined;
+  if (!stack) return { target, isLocal, stack };
+  requireStackAllowed(context, stack);
+  const { address } = stack.temporal;
+  return { target: { ...target, connection: { address } }, isLocal, stack };
+}
+
+const connectTimeoutMs = 5_000;
+
+/**
+ * Connects to the Temporal of a stack.
+ * @throws CommandError `TEMPORAL_UNREACHABLE`
+ */
+export async function connect(
+  context: CommandContext,
+  target: TemporalTarget,
+  rest: Pick<StackInUse, 'taskQueue' | 'uiUrl'>,
+): Promise<StackInUse> {
+  const dataConverter = await openDataConverter(context);
+  const retries = { connectTimeout: connectTimeoutMs, interceptors: retriesThatEndQuietly() };
+  const connection = await Connection.connect({ ...target.connection, ...retries }).catch(async (error: unknown) => {
+    throw await unreachable(context, target, error);
+  });
+  const tracing = await openTracing(context.env, { serviceName: 'fileconv' }).catch(async (error: unknown) => {
+    await connection.close();
+    throw error;
+  });
+  const client = new Client({
+    connection,
+    namespace: target.namespace,
+    dataConverter,
+    ...(tracing && { interceptors: { workflow: [tracing.client] } }),
+  });
+  const running = new Set<AbortController>();
+  return {
+    client,
+    ...rest,
+    uiUrl: context.config.values.temporal.uiUrl ?? rest.uiUrl ?? cloudUi(target),
+    outlivesCommand: true,
+    async untilClosed(run) {
+      const ending = new AbortController();
+      // The SDK adds a listener for each request and removes none; long-running work gets an `untilClosed` of its own.
+      setMaxListeners(0, ending.signal);
+      running.add(ending);
+      try {
+        return await connection.withAbortSignal(ending.signal, run);
+      } finally {
+        // Ends requests whose answer nobody awaits any more, such as for a job's result.
+        ending.abort();
+        running.delete(ending);
+      }
+    },
+    async close() {
+      // A request that outlives its connection would be retried when the server ends, and throw where nothing catches it.
+      for (const ending of running) ending.abort();
+      await connection.close();
+      await tracing?.close();
+    },
+  };
+}
+
+function cloudUi({ connection: { address } }: TemporalTarget): string | undefined {
+  return /\.(tmprl\.cloud|api\.temporal\.io)(:\d+)?$/.test(address) ? 'https://cloud.temporal.io' : undefined;
+}
+
+async function unreachable(
+  { config }: CommandContext,
+  { connection, isNamed }: TemporalTarget,
+  error: unknown,
+): Promise<CommandError> {
+  const message = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+  const reason = message.includes('deadline') ? '' : ` (${message})`;
+  const where = `Temporal can't be reached at ${connection.address}${reason}.`;
+  const told = (whatToDo: string) =>
+    new CommandError('TEMPORAL_UNREACHABLE', [`${where} ${whatToDo}`], { cause: error });
+  if (isNamed) {
+    return told(
+      'Start it there or correct the address (TEMPORAL_ADDRESS); without one, a Temporal of this machine is used.',
+    );
+  }
+  const { dir } = config.values.state;
+  const live = await readLiveStack(dir);
+  return told(
+    live
+      ? `The stack of ${dir} runs as process ${live.pid} and does not answer. If that lasts, end it with Ctrl-C there, and start it again: fileconv up`
+      : `The stack of ${dir} was ended from outside. Start it again: fileconv up`,
+  );
+}
+
+type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];
+type Call = ReturnType<Interceptor>;
+
+/**
+ * The SDK's retries, for a connection that may be closed while Temporal is away: a retry that comes due afterwards would throw where
+ * nothing catches it, and end the command with an unrelated error.
+ */
+export function retriesThatEndQuietly(): Interceptor[] {
+  return [makeGrpcRetryInterceptor(defaultGrpcRetryOptions()), endQuietly];
+}
+
+const endQuietly: Interceptor = (options, nextCall) => {
+  const next: (options: Parameters<Interceptor>[0]) => unknown = nextCall;
+  try {
+    return next(options) as Call;
+  } catch {
+    const nobody: unknown = neverAnswered;
+    return nobody as Call;
+  }
+};
+
+/** A call that never answers: its caller has gone. */
+const neverAnswered = {
+  start: () => undefined,
+  sendMessage: () => undefined,
+  sendMessageWithContext: () => undefined,
+  startRead: () => undefined,
+  halfClose: () => undefined,
+  cancelWithStatus: () => undefined,
+  getPeer: () => '',
+  getAuthContext: () => null,
+};

@@ -28,7 +28,6 @@ export function untilAskedToEnd({ onHangUp }: { onHangUp?: () => void } = {}): A
   return controller.signal;
 }
 
-/** Whether there is a process of this id. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -38,7 +37,6 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Resolves when the signal aborts. */
 export function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));

@@ -1,9 +1,7 @@
 import path from 'node:path';
 import type { CommandContext } from '../command-context';
-import { acquireProcessLock, defaultCacheDir, freePort, portNear } from '../dev-server';
-import type { ProcessLock } from '../dev-server';
+import { acquireProcessLock, defaultCacheDir, freePort, portNear, type ProcessLock } from '../dev-server';
 
-/** Where the parts of a stack listen. */
 export interface StackPorts {
   temporal: number;
   temporalUi: number;

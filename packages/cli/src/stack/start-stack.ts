@@ -7,22 +7,17 @@ import { makeFolder } from 'temporal-file-conversion/internal/storage/folders';
 import { requireCallbacksAllowed, requireTemporalAllowed } from '../allowed-origins';
 import type { CommandContext } from '../command-context';
 import { explainStateFolder } from '../command-error';
-import type { Config } from '../config/config';
+import type { Config } from '../config/load-config';
 import { temporalTarget } from '../config/temporal-connection';
 import { acquireProcessLock } from '../dev-server';
-import type { ProcessLock } from '../dev-server';
 import { openReceiver } from '../keys/callback-settings';
-import type { CodecServer } from '../keys/codec-server';
-import { openCodecServer } from '../keys/codec-settings';
-import { isEncrypting } from '../keys/encryption-settings';
+import { isEncrypting, openCodecServer } from '../keys/encryption-settings';
 import { openLog } from '../observability/log';
 import { claimPorts, openAt } from './stack-ports';
 import { removeStackHolder, removeStackRecord, writeStackHolder, writeStackRecord } from './stack-record';
 import type { StackRecord } from './stack-record';
-import { superviseProcess } from './supervised-process';
-import type { SupervisedProcess } from './supervised-process';
-import { superviseTemporal } from './supervised-temporal';
-import type { TemporalPart } from './supervised-temporal';
+import { superviseProcess, type SupervisedProcess } from './supervised-process';
+import { superviseTemporal, type TemporalPart } from './supervised-temporal';
 
 /** Temporal, the conversion service and a worker, running for as long as this process does. */
 export interface Stack {
@@ -60,29 +55,25 @@ export async function startStack(context: CommandContext, options: StartStackOpt
   await makeFolder(logs).catch((error: unknown) => {
     throw explainStateFolder(stateDir, error);
   });
-  const started: (() => Promise<void>)[] = [];
+  const started: (() => void | Promise<void>)[] = [];
   const stopAll = async () => {
     for (let stop = started.pop(); stop; stop = started.pop()) await stop();
   };
   try {
-    const lock: ProcessLock = await acquireProcessLock(path.join(stateDir, 'stack.lock'), options);
-    started.push(() => {
-      lock.release();
-      return Promise.resolve();
-    });
+    const lock = await acquireProcessLock(path.join(stateDir, 'stack.lock'), options);
+    started.push(() => lock.release());
     // The record of a killed stack would mislead others until ours is written.
     await removeStackRecord(stateDir);
     await writeStackHolder(stateDir, options.startedBy);
     started.push(() => removeStackHolder(stateDir));
     options.onStart?.();
     const ports = await claimPorts(context);
-    started.push(() => {
-      ports.release();
-      return Promise.resolve();
-    });
+    started.push(() => ports.release());
     let temporal: TemporalPart | undefined = undefined;
+    // Before Temporal, whose UI needs its address.
+    const openCodec = (port: number) => openCodecServer(context, { port, ownUiUrl: () => temporal?.uiUrl });
     const codec = isEncrypting(context)
-      ? await startCodecServer(context, { port: ports.codec, uiUrl: () => temporal?.uiUrl })
+      ? await openAt(context, { part: 'codec', port: ports.codec }, openCodec)
       : undefined;
     if (codec) started.push(() => codec.close());
     temporal = await superviseTemporal(context, {
@@ -103,24 +94,16 @@ export async function startStack(context: CommandContext, options: StartStackOpt
         ? await startReceiver(context, { temporal, port: ports.callbacks, logs })
         : undefined;
     if (callbacks) started.push(() => callbacks.close());
-    const worker = await startWorker(context, {
-      temporal,
-      serviceUrl: service.url,
-      callbackUrl: callbacks?.url,
-      logs,
-    });
+    const urls = { serviceUrl: service.url, callbackUrl: callbacks?.url };
+    const worker = await startWorker(context, { temporal, ...urls, logs });
     started.push(() => worker.stop());
     const record: StackRecord = {
       pid: process.pid,
       startedBy: options.startedBy,
-      temporal: {
-        address: temporal.address,
-        namespace: temporal.namespace,
-        ...(temporal.uiUrl !== undefined && { uiUrl: temporal.uiUrl }),
-      },
+      temporal: { address: temporal.address, namespace: temporal.namespace, uiUrl: temporal.uiUrl },
       service: { url: service.url },
-      ...(callbacks && { callbacks: { url: callbacks.url } }),
-      ...(codec && { codec: { url: codec.url } }),
+      callbacks: callbacks && { url: callbacks.url },
+      codec: codec && { url: codec.url },
       taskQueue: values.worker.taskQueue,
     };
     options.signal?.throwIfAborted();
@@ -153,12 +136,7 @@ async function awaitLeftOverService({ config, output }: CommandContext, signal?:
   }
 }
 
-interface ServicePart {
-  process: SupervisedProcess;
-  url: string;
-}
-
-async function startService(context: CommandContext, port: number, logs: string): Promise<ServicePart> {
+async function startService(context: CommandContext, port: number, logs: string) {
   const { env, output } = context;
   return openAt(context, { part: 'service', port }, async (servicePort) => {
     const process = await superviseProcess({
@@ -177,14 +155,13 @@ async function startReceiver(
   context: CommandContext,
   { temporal, port, logs }: { temporal: TemporalPart; port: number; logs: string },
 ): Promise<CallbackReceiver> {
-  const { config, env, output } = context;
-  const { connection, isNamed } = temporalTarget(config.values.temporal, env);
+  const { connection, isNamed } = temporalTarget(context);
   const target = { connection: { ...connection, address: temporal.address }, namespace: temporal.namespace, isNamed };
   const file = createWriteStream(path.join(logs, 'callbacks.log'), { flags: 'a' });
   const write = await openLog(context, { process: 'callbacks', stream: file });
   const log: Log = (message, details) => {
     write(message, details);
-    if (details?.level === 'warn') output.warn(message);
+    if (details?.level === 'warn') context.output.warn(message);
   };
   const open = (receiverPort: number) => openReceiver(context, { target, port: receiverPort, log });
   const receiver = await openAt(context, { part: 'callbacks', port }, open).catch((error: unknown) => {
@@ -198,16 +175,6 @@ async function startReceiver(
       file.end();
     },
   };
-}
-
-/** Runs in this process, and is started before Temporal, whose UI needs its address. */
-async function startCodecServer(
-  context: CommandContext,
-  { port, uiUrl }: { port: number; uiUrl: () => string | undefined },
-): Promise<CodecServer> {
-  return openAt(context, { part: 'codec', port }, (codecPort) =>
-    openCodecServer(context, { port: codecPort, ownUiUrl: uiUrl }),
-  );
 }
 
 async function startWorker(

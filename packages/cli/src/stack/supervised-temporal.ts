@@ -33,10 +33,7 @@ interface SuperviseTemporalOptions {
   signal?: AbortSignal | undefined;
 }
 
-interface Ports {
-  port: number;
-  uiPort: number | false;
-}
+type Ports = Pick<StartOptions, 'port' | 'uiPort'>;
 
 /**
  * Temporal for a stack. A server of our own is started again at the same address, with its database, whenever it ends unasked.
@@ -46,10 +43,9 @@ export async function superviseTemporal(
   context: CommandContext,
   options: SuperviseTemporalOptions,
 ): Promise<TemporalPart> {
-  const { env, config } = context;
-  const { connection, namespace, isNamed } = temporalTarget(config.values.temporal, env);
+  const { connection, namespace, isNamed } = temporalTarget(context);
   if (isNamed) {
-    return { address: connection.address ?? '', namespace, stop: () => Promise.resolve() };
+    return { address: connection.address, namespace, stop: () => Promise.resolve() };
   }
   const part = new OwnTemporal(context, namespace, options);
   await part.start();
@@ -116,7 +112,7 @@ class OwnTemporal implements TemporalPart {
 
   private async startFirst(): Promise<RunningTemporalServer> {
     const { port, uiPort, signal } = this.options;
-    const startOptions = { ...(await this.startOptions()), ...(signal && { signal }) };
+    const startOptions = { ...(await this.startOptions()), signal };
     try {
       return await startTemporalServer({ ...startOptions, port, uiPort });
     } catch (error) {
@@ -148,7 +144,7 @@ class OwnTemporal implements TemporalPart {
       env,
       cacheDir: defaultCacheDir(env, homeDir),
       onProgress: (message) => output.say(message),
-      ...(signal && { signal }),
+      signal,
     });
     return {
       cliPath: cli.path,

@@ -5,26 +5,21 @@ import type { CommandContext } from '../command-context';
 import { interrupted } from '../command-error';
 import { temporalTarget, type TemporalTarget } from '../config/temporal-connection';
 import { TemporalServerError } from '../dev-server';
-import { connect, type StackInUse } from './stack-in-use';
+import { connect, type StackInUse } from './open-temporal';
 import { readLiveStack, type StackRecord } from './stack-record';
 import { startStack, type Stack } from './start-stack';
 
 const lockRetryMs = 200;
 
 /**
- * The stack that runs already, or one that ends with this command. With `startedBy: 'up'` other commands may use it meanwhile.
+ * The stack that runs already, or one that ends with this command.
  * @throws CommandError `INTERRUPTED` when the signal aborts before it is there.
  */
-export async function useStack(
-  context: CommandContext,
-  signal: AbortSignal,
-  startedBy: StackRecord['startedBy'] = 'command',
-): Promise<StackInUse> {
-  const { env, config } = context;
+export async function useStack(context: CommandContext, signal: AbortSignal): Promise<StackInUse> {
   await requireTemporalAllowed(context);
-  const isExternal = temporalTarget(config.values.temporal, env).isNamed;
+  const target = temporalTarget(context);
   try {
-    return await (isExternal ? useExternal : useLocal)(context, signal, startedBy);
+    return await (target.isNamed ? useExternal : useLocal)(context, target, signal);
   } catch (error) {
     if (!signal.aborted) throw error;
     throw interrupted(error);
@@ -32,14 +27,9 @@ export async function useStack(
 }
 
 /** Somebody's Temporal, with somebody's worker if there is one. */
-async function useExternal(
-  context: CommandContext,
-  signal: AbortSignal,
-  startedBy: StackRecord['startedBy'],
-): Promise<StackInUse> {
-  const { env, config, output } = context;
+async function useExternal(context: CommandContext, target: TemporalTarget, signal: AbortSignal): Promise<StackInUse> {
+  const { config, output } = context;
   const { taskQueue } = config.values.worker;
-  const target = temporalTarget(config.values.temporal, env);
   const record = await runningUp(config.values.state.dir);
   if (record && record.temporal.address === target.connection.address && record.taskQueue === taskQueue) {
     return connectTo(context, record, target);
@@ -53,19 +43,14 @@ async function useExternal(
   }
   await inUse.close();
   output.say(`No worker polls task queue ${taskQueue}: starting a service and a worker for this command.`);
-  return ownStack(context, await startStack(context, { startedBy, signal }), target);
+  return ownStack(context, await startStack(context, { startedBy: 'command', signal }), target);
 }
 
-async function useLocal(
-  context: CommandContext,
-  signal: AbortSignal,
-  startedBy: StackRecord['startedBy'],
-): Promise<StackInUse> {
-  const { env, config, output } = context;
+async function useLocal(context: CommandContext, target: TemporalTarget, signal: AbortSignal): Promise<StackInUse> {
+  const { config, output } = context;
   const stateDir = config.values.state.dir;
-  const target = temporalTarget(config.values.temporal, env);
   for (let attempt = 1; ; attempt += 1) {
-    const stack = await startUnlessHeld(context, { startedBy, signal });
+    const stack = await startUnlessHeld(context, signal);
     if (stack) return ownStack(context, stack, target);
     const record = await runningUp(stateDir);
     if (record) {
@@ -78,15 +63,12 @@ async function useLocal(
   }
 }
 
-async function startUnlessHeld(
-  context: CommandContext,
-  options: { startedBy: StackRecord['startedBy']; signal: AbortSignal },
-): Promise<Stack | undefined> {
+async function startUnlessHeld(context: CommandContext, signal: AbortSignal): Promise<Stack | undefined> {
   const { dir } = context.config.values.state;
   const onStart = () =>
     context.output.say(`No stack runs in ${dir}: starting one for this command (\`fileconv up\` keeps one).`);
   try {
-    return await startStack(context, { ...options, wait: false, onStart });
+    return await startStack(context, { startedBy: 'command', signal, wait: false, onStart });
   } catch (error) {
     if (error instanceof TemporalServerError && error.code === 'LOCK_HELD') return undefined;
     throw error;

@@ -1,6 +1,14 @@
+import type { Client } from '@temporalio/client';
+import { readBatchWaiting } from 'temporal-file-conversion/internal/client/operations/batch-waiting';
+import { inspectJob } from 'temporal-file-conversion/internal/client/operations/inspect-job';
 import type { Waiting, WaitReason } from 'temporal-file-conversion/internal/client/operations/job-waiting';
+import type { BatchState } from 'temporal-file-conversion/internal/shared/batch';
+import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
+import type { CommandContext } from '../command-context';
+import { temporalTarget } from '../config/temporal-connection';
 import type { Output } from '../output/output';
-import { bothTimes } from '../output/times';
+import { bothTimes } from '../output/text';
+import { readStackHolder } from '../stack/stack-record';
 
 /** What a job or a batch waits for, and which command helps. Times are milliseconds since the epoch. */
 export interface Stall extends Omit<Waiting, 'reason'> {
@@ -18,14 +26,7 @@ export interface NextStep {
 
 /** Part of `--json`. */
 export function stallJson({ reason, waitsFor, since, until, because, next }: Stall) {
-  return {
-    reason,
-    waitsFor,
-    ...(since !== undefined && { since }),
-    ...(until !== undefined && { until }),
-    ...(because !== undefined && { because }),
-    ...(next && { next: next.command }),
-  };
+  return { reason, waitsFor, since, until, because, next: next?.command };
 }
 
 /** `report.md has waited for vCredits of app billing since 10:25:18 (09:25:18 UTC). When vCredits were added: fileconv credits restored --app billing` */
@@ -117,5 +118,89 @@ export class StallNews {
     const text = stallText(who, stall);
     if (!everyday.includes(stall.reason)) output.warn(text);
     else if (!output.isLive) output.say(text);
+  }
+}
+
+const answerWithinMs = 6_000;
+
+/** Finds out why something does not progress. It never throws, whatever is broken; without a stall nothing is in the way. */
+export interface StallReader {
+  job(workflowId: string): Promise<{ stall?: Stall }>;
+  batch(name: string): Promise<{ stall?: Stall; state?: BatchState }>;
+}
+
+export function createStallReader(context: CommandContext, client: Client): StallReader {
+  const { values } = context.config;
+  const { connection, isNamed } = temporalTarget(context);
+  const isLocal = !isNamed;
+  const withNext = (stall: Stall, about: Omit<Parameters<typeof nextStep>[1], 'isLocal'>): { stall: Stall } => {
+    const next = nextStep(stall.reason, { ...about, isLocal });
+    return { stall: { ...stall, ...(next && { next }) } };
+  };
+  const unlessBroken = async <T>(read: () => Promise<T>): Promise<T | { stall: Stall }> => {
+    // The server lists a worker for a minute after it died; whether a stack runs on this machine is known better here.
+    if (isLocal && !(await readStackHolder(values.state.dir))) {
+      return withNext({ reason: 'stack', waitsFor: `a stack: none runs in ${values.state.dir}` }, {});
+    }
+    try {
+      return await client.withDeadline(Date.now() + answerWithinMs, read);
+    } catch {
+      const waitsFor = `Temporal, which does not answer at ${connection.address}`;
+      return withNext({ reason: 'temporal', waitsFor }, {});
+    }
+  };
+  return {
+    job: (workflowId) =>
+      unlessBroken(async () => {
+        const { app, waiting, since } = await inspectJob(client, workflowId);
+        return waiting ? withNext({ ...waiting, since }, { app, workflowId }) : {};
+      }),
+    batch: (name) =>
+      unlessBroken(async () => {
+        const { state, waiting, since, app } = await readBatchWaiting(client, name);
+        const known = state && { state };
+        if (!waiting) return { ...known };
+        const about = {
+          ...(app !== undefined && { app }),
+          workflowId: name,
+          ...(state?.status === 'paused' && { batch: name }),
+        };
+        return { ...known, ...withNext({ ...waiting, ...(since !== undefined && { since }) }, about) };
+      }),
+  };
+}
+
+/** The command that helps with a stall; undefined when one can only wait. */
+export function nextStep(
+  reason: Stall['reason'],
+  { app, isLocal, batch, workflowId = '' }: { isLocal: boolean; app?: string; batch?: string; workflowId?: string },
+): NextStep | undefined {
+  const ofApp = app === undefined ? '' : ` --app ${shellWord(app)}`;
+  switch (reason) {
+    case 'stack':
+      return { why: 'Start it', command: 'fileconv up' };
+    case 'worker':
+      return { why: 'Start one', command: isLocal ? 'fileconv up' : 'fileconv worker' };
+    case 'paused':
+      if (batch !== undefined) return { why: 'Go on', command: `fileconv batch resume ${shellWord(batch)}` };
+      return { why: 'Go on', command: `temporal workflow unpause --workflow-id ${shellWord(workflowId)}` };
+    case 'credits':
+      return { why: 'When vCredits were added', command: `fileconv credits restored${ofApp}` };
+    case 'temporal':
+      return isLocal
+        ? { why: 'Start the stack', command: 'fileconv up' }
+        : { why: 'What is broken', command: 'fileconv doctor' };
+    case 'service':
+    case 'account':
+    case 'appProfile':
+      return { why: 'What is broken', command: `fileconv doctor${ofApp}` };
+    case 'attempt':
+      return { why: 'Whether anything is broken', command: `fileconv doctor${ofApp}` };
+    case 'sharedFolder':
+      return { why: 'Workers and where they are', command: 'fileconv doctor' };
+    case 'slot':
+      return { why: 'Workers and their limit', command: 'fileconv doctor' };
+    default:
+      return undefined;
   }
 }

@@ -91,7 +91,7 @@ describe('a Temporal server with a database file', () => {
       await workflow.start('conversionJob', { workflowId: 'kept', taskQueue: 'nobody', args: [] });
     });
     process.kill(first.pid, 'SIGKILL');
-    expect(await first.exited).toEqual({ code: null, signal: 'SIGKILL', expected: false });
+    expect(await first.exited).toEqual({ code: null, signal: 'SIGKILL' });
     const second = await start({ dbFilename });
     const status = await withClient(second.address, ({ workflow }) => workflow.getHandle('kept').describe());
     expect(status.status.name).toBe('RUNNING');
@@ -134,11 +134,11 @@ describe('a Temporal server', () => {
     expect(await readFile(logFile, 'utf8')).toContain('Temporal CLI 1.9.1');
   });
 
-  it('tells that it ended, and whether it was asked to', async () => {
+  it('tells that it ended; a second stop changes nothing', async () => {
     const asked = await start();
     await asked.stop();
     await asked.stop();
-    expect(await asked.exited).toMatchObject({ expected: true });
+    expect(await asked.exited).toBeDefined();
     expect(isAlive(asked.pid)).toBe(false);
   });
 

@@ -5,7 +5,7 @@ describe('the health endpoint of a process', () => {
   let health: HealthEndpoint;
 
   beforeEach(async () => {
-    health = await startHealthEndpoint({ address: '127.0.0.1:0' });
+    health = await startHealthEndpoint({ section: 'worker', address: '127.0.0.1:0' });
   });
   afterEach(() => health.close());
 

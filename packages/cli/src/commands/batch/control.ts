@@ -1,44 +1,34 @@
 import type { BatchHandle } from 'temporal-file-conversion/internal/client/batch-handle';
 import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
-import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
+import { counted, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import { checkName } from '../../batch/settings';
 import type { CommandContext } from '../../command-context';
-import { CommandError, exitCodes, type ExitCode } from '../../command-error';
+import { CommandError } from '../../command-error';
 import { withTemporal } from '../../stack/open-temporal';
 import { requireBatch } from './look';
 
-/** `fileconv batch pause` */
-export function pauseBatch(context: CommandContext, name: string): Promise<ExitCode> {
+export function pauseBatch(context: CommandContext, name: string): Promise<void> {
   return control(context, name, async (batch) => {
     await batch.pause();
     return `Batch ${name} starts no more jobs. Go on: fileconv batch resume ${shellWord(name)}`;
   });
 }
 
-/** `fileconv batch resume` */
-export function resumeBatch(context: CommandContext, name: string): Promise<ExitCode> {
+export function resumeBatch(context: CommandContext, name: string): Promise<void> {
   return control(context, name, async (batch) => {
     await batch.resume();
     return `Batch ${name} goes on.`;
   });
 }
 
-/** `fileconv batch window` */
-export function changeWindow(
-  context: CommandContext,
-  { name, window }: { name: string; window: number },
-): Promise<ExitCode> {
+export function changeWindow(context: CommandContext, name: string, window: number): Promise<void> {
   return control(context, name, async (batch) => {
     await batch.setWindow(window);
-    return `Batch ${name} has up to ${window} job${window === 1 ? '' : 's'} in flight from now on.`;
+    return `Batch ${name} has up to ${counted(window, 'job')} in flight from now on.`;
   });
 }
 
-/** `fileconv batch cancel` */
-export function cancelBatch(
-  context: CommandContext,
-  { name, finish }: { name: string; finish: boolean },
-): Promise<ExitCode> {
+export function cancelBatch(context: CommandContext, name: string, { finish }: { finish?: boolean }): Promise<void> {
   return control(context, name, async (batch) => {
     await batch.cancel({ inFlight: finish ? 'finish' : 'cancel' });
     const fate = finish ? 'those in flight end' : 'those in flight are cancelled';
@@ -50,7 +40,7 @@ async function control(
   context: CommandContext,
   name: string,
   act: (batch: BatchHandle) => Promise<string>,
-): Promise<ExitCode> {
+): Promise<void> {
   checkName(name);
   const { output } = context;
   return withTemporal(context, async (temporal) => {
@@ -63,6 +53,5 @@ async function control(
     const told = await act(new FileConversionClient({ client, taskQueue }).getBatch(name));
     if (output.json) output.printJson({ batch: name, message: told });
     else output.print(told);
-    return exitCodes.ok;
   });
 }

@@ -8,30 +8,26 @@ import {
   type SweepFailure,
 } from 'temporal-file-conversion/internal/client/sweep-schedules';
 import type { BatchState, ConversionBatchResult } from 'temporal-file-conversion/internal/shared/batch';
-import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
-import { progressText } from '../../batch/progress';
+import { printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import { checkName } from '../../batch/settings';
-import { explainBatchFailure } from '../../batch/watch';
+import { explainBatchFailure, progressText } from '../../batch/watch';
 import type { CommandContext } from '../../command-context';
-import { CommandError, exitCodes, type ExitCode } from '../../command-error';
-import { formatTable, printable } from '../../output/text';
-import { timeCells, timeHeads } from '../../output/times';
+import { CommandError } from '../../command-error';
+import { formatTable, timeCells, timeHeads } from '../../output/text';
 import { withTemporal, type OpenTemporal } from '../../stack/open-temporal';
-import { createStallReader } from '../../waiting/explain-stall';
-import { stallJson, stallText, type Stall } from '../../waiting/stall';
+import { createStallReader, type Stall, stallJson, stallText } from '../../waiting/stall';
 import { failedSweep } from '../schedule/control';
 
 const maxListed = 100;
 
-/** `fileconv batch status` */
-export async function batchStatus(context: CommandContext, name: string): Promise<ExitCode> {
+export async function batchStatus(context: CommandContext, name: string): Promise<void> {
   checkName(name);
   const { output } = context;
   return withTemporal(context, async (temporal) => {
     const { state, stall } = await readState(context, temporal, name);
     const lastSweep = await scheduleOf(temporal.client, name);
-    const sweep = lastSweep?.failure && { sweepFailure: lastSweep.failure };
-    if (output.json) output.printJson({ batch: name, ...state, ...(stall && { stall: stallJson(stall) }), ...sweep });
+    const sweepFailure = lastSweep?.failure;
+    if (output.json) output.printJson({ batch: name, ...state, stall: stall && stallJson(stall), sweepFailure });
     else {
       output.print(`Batch ${name}: ${state.status}. ${progressText(state, undefined)}.`);
       const codes = Object.entries(state.failures).sort(([, one], [, other]) => other - one);
@@ -40,15 +36,13 @@ export async function batchStatus(context: CommandContext, name: string): Promis
       for (const [code, count] of codes) output.print(`  ${count} ${code}`);
       for (const line of chargedTwice(state.possiblyChargedTwice)) output.print(`  ${line}`);
       if (stall && !needsAttention) output.print(printable(`  ${stallText('It', stall)}`));
-      if (lastSweep?.failure) output.print(printable(failedSweep(name, lastSweep.failure)));
+      if (sweepFailure) output.print(printable(failedSweep(name, sweepFailure)));
       if ('reportFailure' in state) output.print(printable(`  There is no report: ${state.reportFailure}`));
     }
-    return exitCodes.ok;
   });
 }
 
-/** `fileconv batch list` */
-export async function batchList(context: CommandContext): Promise<ExitCode> {
+export async function batchList(context: CommandContext): Promise<void> {
   const { output } = context;
   return withTemporal(context, async ({ client }) => {
     const batches = await listBatches(client, maxListed);
@@ -63,12 +57,10 @@ export async function batchList(context: CommandContext): Promise<ExitCode> {
       ]);
       output.print(formatTable(['NAME', 'STATUS', ...timeHeads('STARTED'), ...timeHeads('ENDED')], rows));
     }
-    return exitCodes.ok;
   });
 }
 
-/** `fileconv batch report` */
-export async function batchReport(context: CommandContext, name: string): Promise<ExitCode> {
+export async function batchReport(context: CommandContext, name: string): Promise<void> {
   checkName(name);
   return withTemporal(context, async (temporal) => {
     if (await requireBatch(temporal, name)) {
@@ -76,30 +68,18 @@ export async function batchReport(context: CommandContext, name: string): Promis
         `Batch ${name} has not ended: its report is written then. Watch it: fileconv batch watch ${shellWord(name)}`,
       ]);
     }
-    const result = await batchOf(temporal, name)
-      .result()
-      .catch((error: unknown) => {
-        throw explainBatchFailure(error);
-      });
+    const result = await resultOf(temporal, name);
     const { finishBatch } = await import('../../batch/finish.js');
     await finishBatch(context, { stack: temporal, name, result, anew: true });
-    return exitCodes.ok;
   });
 }
 
-/** State of a batch, and what it waits for. */
 async function readState(
   context: CommandContext,
   temporal: OpenTemporal,
   name: string,
 ): Promise<{ state: BatchState | ConversionBatchResult; stall?: Stall }> {
-  if (!(await requireBatch(temporal, name))) {
-    const result = batchOf(temporal, name).result();
-    const state = await result.catch((error: unknown) => {
-      throw explainBatchFailure(error);
-    });
-    return { state };
-  }
+  if (!(await requireBatch(temporal, name))) return { state: await resultOf(temporal, name) };
   const { state, stall } = await createStallReader(context, temporal.client).batch(name);
   if (state) return { state, ...(stall && { stall }) };
   const why = stall ? stallText('It', stall) : 'What is broken: fileconv doctor';
@@ -131,6 +111,9 @@ async function scheduleOf(client: Client, name: string): Promise<{ failure?: Swe
   }
 }
 
-function batchOf({ client, taskQueue }: OpenTemporal, name: string) {
-  return new FileConversionClient({ client, taskQueue }).getBatch(name);
+function resultOf({ client, taskQueue }: OpenTemporal, name: string): Promise<ConversionBatchResult> {
+  const batch = new FileConversionClient({ client, taskQueue }).getBatch(name);
+  return batch.result().catch((error: unknown) => {
+    throw explainBatchFailure(error);
+  });
 }

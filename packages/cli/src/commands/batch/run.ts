@@ -12,17 +12,24 @@ import {
 } from 'temporal-file-conversion/internal/client/batch-handle';
 import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
 import { counted, shellWord } from 'temporal-file-conversion/internal/shared/wording';
-import { askPairs, withRefused } from '../../batch/check-pairs';
-import { readSettings, saveSettings, tellUnheeded, type JobSettings } from '../../batch/saved-settings';
-import { batchFolder, checkName, folderUri, settleBatch, type RunFlags } from '../../batch/settings';
-import { refuseProblems, tellDryRun, tellWarnings } from '../../batch/tell-plan';
+import { askPairs, refuseProblems, tellDryRun, tellWarnings, withRefused } from '../../batch/plan';
+import {
+  batchFolder,
+  checkName,
+  folderUri,
+  readSettings,
+  saveSettings,
+  settleBatch,
+  tellUnheeded,
+  type JobSettings,
+  type RunFlags,
+} from '../../batch/settings';
 import { watchBatch } from '../../batch/watch';
 import type { CommandContext } from '../../command-context';
 import { CommandError, exitCodes, interrupted, type ExitCode } from '../../command-error';
 import { chosenPolicies } from '../../config/load-config';
-import { openTemporal } from '../../stack/open-temporal';
+import { openTemporal, type StackInUse } from '../../stack/open-temporal';
 import { untilAskedToEnd } from '../../stack/parent-process';
-import type { StackInUse } from '../../stack/stack-in-use';
 import { useStack } from '../../stack/use-stack';
 import { stallJson, stallText, type Stall } from '../../waiting/stall';
 import { requireBatch } from './look';
@@ -71,7 +78,7 @@ export async function batchRun(
 export async function batchRetry(
   context: CommandContext,
   name: string,
-  { resubmit }: { resubmit: boolean },
+  { resubmit = false }: { resubmit?: boolean },
 ): Promise<ExitCode> {
   checkName(name);
   const saved = await readSettings(batchFolder(context, name));
@@ -94,7 +101,6 @@ export async function batchRetry(
   });
 }
 
-/** `fileconv batch watch` */
 export async function batchWatch(context: CommandContext, name: string): Promise<ExitCode> {
   checkName(name);
   const signal = untilAskedToEnd();
@@ -115,10 +121,8 @@ async function undertake(context: CommandContext, { name, settings, flags, plan 
   const signal = untilAskedToEnd();
   const rules = { settings, signal, isDry: false };
   let planned = await planOrRefuse(context, rules, plan);
-  const nothingToDo = (): ExitCode | undefined => (planned.run ? undefined : tellNothingToDo(context, name, planned));
   // Before anything is started: most mistakes are found without a stack.
-  const done = nothingToDo();
-  if (done !== undefined) return done;
+  if (!planned.run) return tellNothingToDo(context, name, planned);
   const stack = await useStack(context, signal).catch(async (error: unknown) => {
     if (planned.run) await discardRun(planned.run.folder);
     throw error;
@@ -156,7 +160,7 @@ async function undertake(context: CommandContext, { name, settings, flags, plan 
         throw error instanceof ServiceError ? notStarted(name, error, isRefused) : error;
       }
     };
-    let batch = planned.run && (await start(planned.run));
+    let batch = await start(planned.run);
     if (!batch) {
       output.say(`Batch ${name} is running already: watching it. What has changed since is converted afterwards.`);
       const unheeded = tellUnheeded({ name, flags, settings, earlier });
@@ -216,7 +220,6 @@ async function planOrRefuse(
   return checked;
 }
 
-/** Loads what writes the report. */
 function loadFinish() {
   return import('../../batch/finish.js');
 }

@@ -1,23 +1,24 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import type { JobInspection } from 'temporal-file-conversion/internal/client/operations/inspect-job';
 import { planRetry, runAgain, type RetryPlan } from 'temporal-file-conversion/internal/client/operations/retry-job';
+import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../../command-context';
-import { CommandError, exitCodes, type ExitCode } from '../../command-error';
-import { typed, withJob } from './open-job';
+import { CommandError } from '../../command-error';
+import { withJob } from './open-job';
 
 /** `fileconv job cancel`: asks a job to stop; it leaves no temporary file. Exit code 1 when it had ended otherwise before. */
-export async function jobCancel(context: CommandContext, workflowId: string): Promise<ExitCode> {
+export async function jobCancel(context: CommandContext, workflowId: string): Promise<void> {
   const { output } = context;
   return withJob(context, workflowId, async (temporal, job) => {
     const { status, runId, taskId, phase, worker } = job;
     if (status === 'cancelled') {
       if (output.json) output.printJson({ workflowId, runId, status });
       else output.print(`Job ${workflowId} was cancelled before.`);
-      return exitCodes.ok;
+      return;
     }
     if (status !== 'running') {
       throw new CommandError('JOB_STATE', [
-        `Job ${workflowId} has ended already (${status}). See: fileconv job show ${typed(workflowId)}`,
+        `Job ${workflowId} has ended already (${status}). See: fileconv job show ${shellWord(workflowId)}`,
       ]);
     }
     await temporal.untilClosed(() => temporal.client.workflow.getHandle(workflowId, runId).cancel());
@@ -28,7 +29,6 @@ export async function jobCancel(context: CommandContext, workflowId: string): Pr
       output.warn(`The service has no cancel endpoint: conversion task ${taskId} goes on there and may be charged.`);
     }
     if (worker === 'none') output.warn('No worker is alive: the job ends when one runs again (fileconv worker).');
-    return exitCodes.ok;
   });
 }
 
@@ -39,19 +39,19 @@ export async function jobCancel(context: CommandContext, workflowId: string): Pr
 export async function jobRetry(
   context: CommandContext,
   workflowId: string,
-  { resubmit }: { resubmit: boolean },
-): Promise<ExitCode> {
+  { resubmit = false }: { resubmit?: boolean },
+): Promise<void> {
   const { output } = context;
   return withJob(context, workflowId, async (temporal, job) => {
     const { client } = temporal;
     const plan = planRetry(job, { resubmit });
     if (plan.kind === 'none') {
-      const next = job.status === 'running' ? ` See it go on: fileconv job watch ${typed(workflowId)}` : '';
+      const next = job.status === 'running' ? ` See it go on: fileconv job watch ${shellWord(workflowId)}` : '';
       throw new CommandError('JOB_STATE', [`Nothing to retry: ${plan.why}.${next}`]);
     }
     if (plan.kind === 'keep') {
       throw new CommandError('JOB_STATE', [
-        `Job ${workflowId} was not started again: ${plan.why}. Look at the service first; to convert all the same, and maybe pay twice: fileconv job retry ${typed(workflowId)} --resubmit`,
+        `Job ${workflowId} was not started again: ${plan.why}. Look at the service first; to convert all the same, and maybe pay twice: fileconv job retry ${shellWord(workflowId)} --resubmit`,
       ]);
     }
     const runId = await temporal.untilClosed(async () => {
@@ -65,12 +65,11 @@ export async function jobRetry(
       plan.earlier.possiblyChargedTwice === true || (plan.kind === 'convert' && plan.isMarked);
     if (output.json) output.printJson({ workflowId, runId, from, possiblyChargedTwice });
     else output.print(tell(job, plan));
-    return exitCodes.ok;
   });
 }
 
 function tell({ workflowId }: JobInspection, plan: Extract<RetryPlan, { kind: 'fetch' | 'convert' }>): string {
-  const next = `See it go on: fileconv job watch ${typed(workflowId)}`;
+  const next = `See it go on: fileconv job watch ${shellWord(workflowId)}`;
   if (plan.kind === 'fetch') {
     return `Job ${workflowId} runs again: it awaits and downloads conversion task ${plan.taskId}; nothing is submitted. ${next}`;
   }
@@ -80,6 +79,6 @@ function tell({ workflowId }: JobInspection, plan: Extract<RetryPlan, { kind: 'f
 
 function explain(error: unknown, { workflowId }: JobInspection): unknown {
   if (!(error instanceof WorkflowExecutionAlreadyStartedError)) return error;
-  const problem = `Somebody has started job ${workflowId} again meanwhile. See it go on: fileconv job watch ${typed(workflowId)}`;
+  const problem = `Somebody has started job ${workflowId} again meanwhile. See it go on: fileconv job watch ${shellWord(workflowId)}`;
   return new CommandError('JOB_STATE', [problem], { cause: error });
 }

@@ -9,24 +9,22 @@ import {
   type JobFilter,
 } from 'temporal-file-conversion/internal/client/operations/job-query';
 import { listJobs, type JobList, type ListedJob } from 'temporal-file-conversion/internal/client/operations/list-jobs';
-import {
-  possiblyChargedTwiceCode,
-  type ListedStatus,
-} from 'temporal-file-conversion/internal/shared/search-attributes';
+import { possiblyChargedTwiceCode } from 'temporal-file-conversion/internal/shared/search-attributes';
+import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../../command-context';
-import { CommandError, exitCodes, type ExitCode } from '../../command-error';
-import { formatTable, printable } from '../../output/text';
-import { timeCells, timeHeads } from '../../output/times';
+import { CommandError } from '../../command-error';
+import { formatTable, timeCells, timeHeads } from '../../output/text';
 import { withTemporal, type OpenTemporal } from '../../stack/open-temporal';
 
 /** `fileconv job list`: the newest jobs that fit. */
-export async function jobList(context: CommandContext, filter: FilterFlags, limit: number): Promise<ExitCode> {
+export async function jobList(context: CommandContext, flags: JobFilter & { limit: number }): Promise<void> {
   const { output } = context;
+  const { status, app, code, batch, since, limit } = flags;
+  const filter = { status, app, code, batch, since };
   return withFilter(context, async ({ client }) => {
     const list = await listJobs(client, filter, limit);
     if (output.json) output.printJson(list);
     else printJobs(context, list, filter);
-    return exitCodes.ok;
   });
 }
 
@@ -59,13 +57,13 @@ function jobRow(job: ListedJob): string[] {
 }
 
 /** `fileconv job count`: how many jobs fit, by what they have in common. */
-export async function jobCount(context: CommandContext, filter: FilterFlags, by: CountedBy): Promise<ExitCode> {
+export async function jobCount(context: CommandContext, flags: JobFilter & { by: CountedBy }): Promise<void> {
   const { output } = context;
+  const { by } = flags;
   return withFilter(context, async ({ client }) => {
-    const counts = await countJobs(client, filter, by);
+    const counts = await countJobs(client, flags, by);
     if (output.json) output.printJson({ by, ...counts });
     else printCounts(context, counts, by);
-    return exitCodes.ok;
   });
 }
 
@@ -89,32 +87,14 @@ function totalRow(groups: readonly JobGroup[], isTwice: boolean): string[] {
   return ['together', String(sum(({ jobs }) => jobs)), String(sum(({ vcredits }) => vcredits)), ...twice, ''];
 }
 
-/** Options that select jobs, as they are typed. */
-export interface FilterFlags {
-  status?: ListedStatus;
-  app?: string;
-  code?: string;
-  batch?: string;
-  since?: Date;
-}
-
-/** Runs a query for jobs, and says what to type when search attributes are missing. */
-async function withFilter(
-  context: CommandContext,
-  ask: (temporal: OpenTemporal) => Promise<ExitCode>,
-): Promise<ExitCode> {
+async function withFilter(context: CommandContext, ask: (temporal: OpenTemporal) => Promise<void>): Promise<void> {
   return withTemporal(context, async (temporal) => {
     try {
-      return await ask(temporal);
+      await ask(temporal);
     } catch (error) {
       if (!(error instanceof SearchAttributesMissingError)) throw error;
-      throw new CommandError(
-        'STATE_UNUSABLE',
-        [
-          `Namespace ${temporal.namespace} has no search attributes to list jobs by ${error.filters.join(' and ')}. Register them: fileconv namespace init. Without them --status running, completed, failed and cancelled, --batch and --since work.`,
-        ],
-        { cause: error },
-      );
+      const problem = `Namespace ${temporal.namespace} has no search attributes to list jobs by ${error.filters.join(' and ')}. Register them: fileconv namespace init. Without them --status running, completed, failed and cancelled, --batch and --since work.`;
+      throw new CommandError('STATE_UNUSABLE', [problem], { cause: error });
     }
   });
 }

@@ -35,18 +35,3 @@ export async function withJob<T>(
     await temporal.close();
   }
 }
-
-/** The job's page in the Temporal UI; undefined where nobody has said where that is. */
-export function uiLink(
-  { uiUrl, namespace }: Pick<OpenTemporal, 'uiUrl' | 'namespace'>,
-  { workflowId, runId }: Pick<JobInspection, 'workflowId' | 'runId'>,
-): string | undefined {
-  if (uiUrl === undefined) return undefined;
-  const path = [namespace, 'workflows', workflowId, runId].map(encodeURIComponent).join('/');
-  return `${uiUrl}/namespaces/${path}/history`;
-}
-
-/** An id as a shell takes it. */
-export function typed(workflowId: string): string {
-  return /^[\w./:@%+=-]+$/.test(workflowId) ? workflowId : `'${workflowId.replaceAll("'", String.raw`'\''`)}'`;
-}

@@ -2,35 +2,29 @@ import type { JobInspection } from 'temporal-file-conversion/internal/client/ope
 import type { Waiting } from 'temporal-file-conversion/internal/client/operations/job-waiting';
 import { planRetry } from 'temporal-file-conversion/internal/client/operations/retry-job';
 import type { TimelineEntry } from 'temporal-file-conversion/internal/history/job-history';
-import { formatDuration } from 'temporal-file-conversion/internal/shared/wording';
+import { workflowPath } from 'temporal-file-conversion/internal/shared/ui-path';
+import { fileSize, formatDuration, printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../../command-context';
-import { exitCodes, type ExitCode } from '../../command-error';
-import { fileSize, formatTable, printable } from '../../output/text';
-import { bothTimes, timeCells, timeHeads } from '../../output/times';
+import { bothTimes, formatTable, timeCells, timeHeads } from '../../output/text';
 import type { OpenTemporal } from '../../stack/open-temporal';
-import { nextStep } from '../../waiting/explain-stall';
-import { untilText, type NextStep } from '../../waiting/stall';
-import { typed, uiLink, withJob } from './open-job';
+import { nextStep, type NextStep, untilText } from '../../waiting/stall';
+import { withJob } from './open-job';
 
 /** `fileconv job show`: what a job did, what it waits for, and what to type next. Needs no worker. */
-export async function jobShow(context: CommandContext, workflowId: string): Promise<ExitCode> {
+export async function jobShow(context: CommandContext, workflowId: string): Promise<void> {
   const { output } = context;
   return withJob(context, workflowId, (temporal, job) => {
-    const link = uiLink(temporal, job);
+    const { uiUrl, namespace } = temporal;
+    const link = uiUrl && `${uiUrl}${workflowPath(namespace, workflowId, job.runId)}/history`;
     const next = nextCommand(job, temporal);
     if (output.json) {
       const { history, ...shown } = job;
-      output.printJson({
-        ...shown,
-        input: history.input,
-        ...(link !== undefined && { uiUrl: link }),
-        ...(next && { next: next.command }),
-      });
+      output.printJson({ ...shown, input: history.input, uiUrl: link, next: next?.command });
     } else {
       output.print(describe(job, link).join('\n'));
       if (next) output.print(`\n${next.why}: ${next.command}`);
     }
-    return Promise.resolve(exitCodes.ok);
+    return Promise.resolve();
   });
 }
 
@@ -114,7 +108,7 @@ function timelineRow(
 /** The next command to type; undefined when there is nothing to do. */
 function nextCommand(job: JobInspection, { isLocal }: Pick<OpenTemporal, 'isLocal'>): NextStep | undefined {
   const { workflowId, app, waiting } = job;
-  const id = typed(workflowId);
+  const id = shellWord(workflowId);
   if (job.status === 'completed') return undefined;
   if (waiting) {
     const goOn = { why: 'See it go on', command: `fileconv job watch ${id}` };

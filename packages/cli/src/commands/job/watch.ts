@@ -1,16 +1,13 @@
 import { fileURLToPath } from 'node:url';
 import { ConversionFailedError, ConversionHandle } from 'temporal-file-conversion/internal/client/conversion-handle';
-import { lastSegment } from 'temporal-file-conversion/internal/shared/job';
-import type { ConversionJobResult } from 'temporal-file-conversion/internal/shared/job';
+import { lastSegment, type ConversionJobResult } from 'temporal-file-conversion/internal/shared/job';
+import { fileSize, printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../../command-context';
-import { exitCodes } from '../../command-error';
-import type { ExitCode } from '../../command-error';
+import { exitCodes, type ExitCode } from '../../command-error';
 import { currentStep, showProgress } from '../../convert/progress';
-import { fileSize, printable } from '../../output/text';
 import { aborted, untilAskedToEnd } from '../../stack/parent-process';
-import { createStallReader } from '../../waiting/explain-stall';
-import { stallJson, StallNews, stallText } from '../../waiting/stall';
-import { typed, withJob } from './open-job';
+import { createStallReader, stallJson, StallNews, stallText } from '../../waiting/stall';
+import { withJob } from './open-job';
 
 /** `fileconv job watch`: waits for a job and reports its end, with the exit code of `convert`. Ctrl-C ends the command, not the job. */
 export async function jobWatch(context: CommandContext, workflowId: string): Promise<ExitCode> {
@@ -31,26 +28,24 @@ export async function jobWatch(context: CommandContext, workflowId: string): Pro
         return stall && { who: job.summary, stall };
       },
     });
+    const waiting = temporal.untilClosed(() => Promise.race([handle.result(), aborted(signal)]));
     try {
-      const result = await temporal.untilClosed(() => Promise.race([handle.result(), aborted(signal)]));
-      shown.end();
-      progress.close();
+      const result = await waiting.finally(() => {
+        news.close();
+        progress.close();
+      });
       if (result) return ended(context, job, result);
       const { last } = news;
       const fate = last ? stallText('The job', last) : 'The job goes on without this command.';
-      output.say(`${fate} Come back: fileconv job watch ${typed(workflowId)}`);
+      output.say(`${fate} Come back: fileconv job watch ${shellWord(workflowId)}`);
       if (output.json) output.printJson({ workflowId, status: 'unfinished', ...(last && stallJson(last)) });
       return exitCodes.interrupted;
     } catch (error) {
-      progress.close();
       if (!(error instanceof ConversionFailedError)) throw error;
       const { code, message } = error;
-      output.fail(`${message} See: fileconv job show ${typed(workflowId)}`);
+      output.fail(`${message} See: fileconv job show ${shellWord(workflowId)}`);
       if (output.json) output.printJson({ workflowId, status: 'failed', error: { code, message } });
       return exitCodes.failed;
-    } finally {
-      news.close();
-      progress.close();
     }
   });
 }

@@ -2,17 +2,14 @@ import { fileURLToPath } from 'node:url';
 import { InvalidRequestError } from 'temporal-file-conversion/internal/client/job-request';
 import { NoSuchScheduleError, SweepSchedules } from 'temporal-file-conversion/internal/client/sweep-schedules';
 import type { ListedSweepSchedule, SweepFailure } from 'temporal-file-conversion/internal/client/sweep-schedules';
-import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
+import { printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../../command-context';
-import { CommandError, exitCodes } from '../../command-error';
-import type { ExitCode } from '../../command-error';
+import { CommandError } from '../../command-error';
 import { writtenDuration } from '../../config/duration';
-import { formatTable, printable } from '../../output/text';
-import { bothTimes, timeCells, timeHeads } from '../../output/times';
+import { bothTimes, formatTable, timeCells, timeHeads } from '../../output/text';
 import { withTemporal } from '../../stack/open-temporal';
 
-/** `fileconv schedule list` */
-export async function listSchedules(context: CommandContext): Promise<ExitCode> {
+export async function listSchedules(context: CommandContext): Promise<void> {
   const { output } = context;
   return withTemporal(context, async ({ client, taskQueue }) => {
     const schedules = await new SweepSchedules({ client, taskQueue }).list();
@@ -25,7 +22,6 @@ export async function listSchedules(context: CommandContext): Promise<ExitCode> 
         if (lastFailure) output.print(printable(failedSweep(name, lastFailure)));
       }
     }
-    return exitCodes.ok;
   });
 }
 
@@ -57,44 +53,39 @@ function shownFolder(uri: string): string {
   }
 }
 
-/** `fileconv schedule pause` */
-export function pauseSchedule(context: CommandContext, name: string, reason: string): Promise<ExitCode> {
+export function pauseSchedule(context: CommandContext, name: string, { reason }: { reason: string }): Promise<void> {
   return control(context, name, async (schedules) => {
     await schedules.pause(name, reason);
     return `Schedule ${name} begins no more runs. Go on: fileconv schedule resume ${name}`;
   });
 }
 
-/** `fileconv schedule resume` */
-export function resumeSchedule(context: CommandContext, name: string): Promise<ExitCode> {
+export function resumeSchedule(context: CommandContext, name: string): Promise<void> {
   return control(context, name, async (schedules) => {
     await schedules.resume(name, 'resumed with fileconv schedule resume');
     return `Schedule ${name} begins runs again. What was due meanwhile: fileconv schedule trigger ${name}`;
   });
 }
 
-/** `fileconv schedule trigger` */
-export function triggerSchedule(context: CommandContext, name: string): Promise<ExitCode> {
+export function triggerSchedule(context: CommandContext, name: string): Promise<void> {
   return control(context, name, async (schedules) => {
     await schedules.trigger(name);
     return `Schedule ${name} was asked for a run now. It looks for files first, and waits until they have settled; once there is something to do: fileconv batch status ${name}`;
   });
 }
 
-/** `fileconv schedule backfill` */
 export function backfillSchedule(
   context: CommandContext,
   name: string,
   { since, until = new Date() }: { since: Date; until?: Date },
-): Promise<ExitCode> {
+): Promise<void> {
   return control(context, name, async (schedules) => {
     await schedules.backfill(name, { start: since, end: until });
     return `Schedule ${name} makes up for what was due since ${bothTimes(since)}. How it goes: fileconv batch status ${name}`;
   });
 }
 
-/** `fileconv schedule delete` */
-export function deleteSchedule(context: CommandContext, name: string): Promise<ExitCode> {
+export function deleteSchedule(context: CommandContext, name: string): Promise<void> {
   return control(context, name, async (schedules) => {
     await schedules.delete(name);
     return `Schedule ${name} is deleted. What it has converted stays.`;
@@ -105,7 +96,7 @@ async function control(
   context: CommandContext,
   name: string,
   act: (schedules: SweepSchedules) => Promise<string>,
-): Promise<ExitCode> {
+): Promise<void> {
   const { output } = context;
   return withTemporal(context, async ({ client, taskQueue }) => {
     let told: string;
@@ -122,6 +113,5 @@ async function control(
     }
     if (output.json) output.printJson({ schedule: name, message: told });
     else output.print(told);
-    return exitCodes.ok;
   });
 }

@@ -6,14 +6,12 @@ import { ScheduleTakenError, SweepSchedules } from 'temporal-file-conversion/int
 import type { OnExisting } from 'temporal-file-conversion/internal/shared/job';
 import { batchFolder, checkName, defaultName } from '../../batch/settings';
 import type { CommandContext } from '../../command-context';
-import { CommandError, exitCodes } from '../../command-error';
-import type { ExitCode } from '../../command-error';
+import { CommandError } from '../../command-error';
 import { chosenPolicies } from '../../config/load-config';
 import { settleFormats } from '../../formats/check';
 import { isEncrypting } from '../../keys/encryption-settings';
 import { withTemporal } from '../../stack/open-temporal';
 
-/** Options of `schedule create`, as they are typed. */
 export interface CreateFlags {
   /** Milliseconds. */
   every?: number;
@@ -32,8 +30,7 @@ export interface CreateFlags {
   app?: string;
 }
 
-/** `fileconv schedule create` */
-export async function createSchedule(context: CommandContext, flags: CreateFlags): Promise<ExitCode> {
+export async function createSchedule(context: CommandContext, flags: CreateFlags): Promise<void> {
   const { config, cwd, output } = context;
   const times = timesOf(flags);
   const [from, out] = [path.resolve(cwd, flags.from), path.resolve(cwd, flags.out)];
@@ -69,7 +66,6 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
       output.print(`Schedule ${name} converts what is new or changed in ${flags.from} to ${flags.to}.`);
       output.say(`A first run now: fileconv schedule trigger ${name}. How a run goes: fileconv batch status ${name}`);
     }
-    return exitCodes.ok;
   });
 }
 
@@ -91,11 +87,8 @@ async function requireFolder(folder: string, shown: string): Promise<void> {
 
 function explain(error: unknown, name: string): unknown {
   if (error instanceof ScheduleTakenError) {
-    return new CommandError(
-      'INPUT_UNUSABLE',
-      [`${error.message} Choose another with --name, or remove it first: fileconv schedule delete ${name}`],
-      { cause: error },
-    );
+    const problem = `${error.message} Choose another with --name, or remove it first: fileconv schedule delete ${name}`;
+    return new CommandError('INPUT_UNUSABLE', [problem], { cause: error });
   }
   if (!(error instanceof InvalidRequestError)) return error;
   return new CommandError('USAGE', [`${error.message}. See: fileconv schedule create --help`], { cause: error });

@@ -1,27 +1,26 @@
-import { InvalidArgumentError, Option } from 'commander';
-import type { Command } from 'commander';
-import type { CommandTools, CommonOptions } from '../../command-context';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parseDurationMs } from '../../config/duration';
-import { collect, formatName, pointInTime } from '../arguments';
-import type { CreateFlags } from './create';
+import { appOption, collect, formatName, onExistingOption, pointInTime } from '../arguments';
+import { command, group, type Act } from '../declare';
 
-/** Builds `fileconv schedule ...`; what the commands do is loaded only when one runs. */
-export function addSchedule(program: Command, tools: CommandTools): void {
-  const { examples } = tools;
-  const schedule = program
-    .command('schedule')
-    .description('convert what is new or changed in a folder, again and again')
-    .addHelpText(
-      'after',
-      examples('fileconv schedule create --every 1h --from letters --to pdf --out converted', 'fileconv schedule list'),
-    );
-  addCreate(schedule, tools);
-  addControls(schedule, tools);
-}
+export function addSchedule(program: Command, act: Act): void {
+  const schedule = group(
+    program,
+    'schedule',
+    'convert what is new or changed in a folder, again and again',
+    'fileconv schedule create --every 1h --from letters --to pdf --out converted',
+    'fileconv schedule list',
+  );
+  const named = (name: string, description: string, ...lines: string[]) =>
+    command(schedule, name, description, ...lines).argument('<name>', "the schedule's name");
 
-function addCreate(schedule: Command, { common, examples, run }: CommandTools): void {
-  common(schedule.command('create'))
-    .description('let Temporal convert what is new or changed in a folder, at the times that are named')
+  command(
+    schedule,
+    'create',
+    'let Temporal convert what is new or changed in a folder, at the times that are named',
+    'fileconv schedule create --every 1h --from letters --to pdf --out converted --name letters',
+    'fileconv schedule create --cron "0 6 * * 1-5" --time-zone Europe/Berlin --from in --to pdf --out out --recursive',
+  )
     .option('--every <time>', 'interval of 10s or more, such as 15m or 1h', interval)
     .option('--cron <expression>', 'minute hour day month weekday, such as "0 6 * * 1-5"')
     .option('--time-zone <name>', 'of --cron, such as Europe/Berlin; default: UTC')
@@ -40,64 +39,44 @@ function addCreate(schedule: Command, { common, examples, run }: CommandTools): 
         .default('skip'),
     )
     .option('--settled <time>', 'leave files to the next run that changed within this time; default: 1m', duration)
-    .addOption(
-      new Option('--on-existing <what>', 'when a result exists that no run wrote (default: fail)').choices([
-        'fail',
-        'skip',
-        'overwrite',
-        'rename',
-      ]),
-    )
-    .option('--app <name>', 'app profile; default: default_app of the configuration')
-    .addHelpText(
-      'after',
-      examples(
-        'fileconv schedule create --every 1h --from letters --to pdf --out converted --name letters',
-        'fileconv schedule create --cron "0 6 * * 1-5" --time-zone Europe/Berlin --from in --to pdf --out out --recursive',
-      ),
-    )
-    .action((options: CommonOptions & CreateFlags) =>
-      run(options, async (context) => (await import('./create.js')).createSchedule(context, options)),
-    );
-}
-
-function addControls(schedule: Command, { common, examples, run }: CommandTools): void {
-  const named = (command: string, description: string) =>
-    common(schedule.command(command)).description(description).argument('<name>', "the schedule's name");
-  common(schedule.command('list'))
-    .description('list the schedules with their last and next run')
-    .addHelpText('after', examples('fileconv schedule list', 'fileconv schedule list --json'))
-    .action((options: CommonOptions) =>
-      run(options, async (context) => (await import('./control.js')).listSchedules(context)),
-    );
-  named('pause', 'begin no more runs until it is resumed; one that runs goes on')
+    .addOption(onExistingOption('when a result exists that no run wrote'))
+    .option(...appOption)
+    .action(act(async () => (await import('./create.js')).createSchedule));
+  command(
+    schedule,
+    'list',
+    'list the schedules with their last and next run',
+    'fileconv schedule list',
+    'fileconv schedule list --json',
+  ).action(act(async () => (await import('./control.js')).listSchedules));
+  named(
+    'pause',
+    'begin no more runs until it is resumed; one that runs goes on',
+    'fileconv schedule pause letters --reason "moving the archive"',
+  )
     .option('--reason <text>', 'for whoever finds it paused', 'paused with fileconv schedule pause')
-    .addHelpText('after', examples('fileconv schedule pause letters --reason "moving the archive"'))
-    .action((name: string, options: CommonOptions & { reason: string }) =>
-      run(options, async (context) => (await import('./control.js')).pauseSchedule(context, name, options.reason)),
-    );
-  named('resume', 'begin runs again after a pause')
-    .addHelpText('after', examples('fileconv schedule resume letters'))
-    .action((name: string, options: CommonOptions) =>
-      run(options, async (context) => (await import('./control.js')).resumeSchedule(context, name)),
-    );
-  named('trigger', 'begin a run now, unless the overlap policy is against it')
-    .addHelpText('after', examples('fileconv schedule trigger letters'))
-    .action((name: string, options: CommonOptions) =>
-      run(options, async (context) => (await import('./control.js')).triggerSchedule(context, name)),
-    );
-  named('backfill', 'make up for runs that were due in the past, for example while it was paused')
+    .action(act(async () => (await import('./control.js')).pauseSchedule));
+  named('resume', 'begin runs again after a pause', 'fileconv schedule resume letters').action(
+    act(async () => (await import('./control.js')).resumeSchedule),
+  );
+  named(
+    'trigger',
+    'begin a run now, unless the overlap policy is against it',
+    'fileconv schedule trigger letters',
+  ).action(act(async () => (await import('./control.js')).triggerSchedule));
+  named(
+    'backfill',
+    'make up for runs that were due in the past, for example while it was paused',
+    'fileconv schedule backfill letters --since 24h',
+  )
     .requiredOption('--since <time>', 'from when on: 24h or 7d ago, or an ISO time', pointInTime)
     .option('--until <time>', 'default: now', pointInTime)
-    .addHelpText('after', examples('fileconv schedule backfill letters --since 24h'))
-    .action((name: string, options: CommonOptions & { since: Date; until?: Date }) =>
-      run(options, async (context) => (await import('./control.js')).backfillSchedule(context, name, options)),
-    );
-  named('delete', 'begin no more runs; what was converted stays, and one that runs goes on')
-    .addHelpText('after', examples('fileconv schedule delete letters'))
-    .action((name: string, options: CommonOptions) =>
-      run(options, async (context) => (await import('./control.js')).deleteSchedule(context, name)),
-    );
+    .action(act(async () => (await import('./control.js')).backfillSchedule));
+  named(
+    'delete',
+    'begin no more runs; what was converted stays, and one that runs goes on',
+    'fileconv schedule delete letters',
+  ).action(act(async () => (await import('./control.js')).deleteSchedule));
 }
 
 function duration(text: string): number {

@@ -1,11 +1,9 @@
 import { formatTime, openAdministration, SettingsFileError } from 'temporal-file-conversion-service';
 import type { ServiceAdministration, TaskRow } from 'temporal-file-conversion-service';
 import type { CommandContext } from '../../command-context';
-import { CommandError, exitCodes } from '../../command-error';
-import type { ExitCode } from '../../command-error';
+import { CommandError } from '../../command-error';
 import { formatTable } from '../../output/text';
 
-/** Opens the service's data folder for one command, and closes it. */
 async function administer<Result>(
   { config }: CommandContext,
   work: (administration: ServiceAdministration) => Result | Promise<Result>,
@@ -23,15 +21,14 @@ async function administer<Result>(
   }
 }
 
-function requireApp(administration: ServiceAdministration, name: string): { name: string; appId: string } {
+function requireApp(administration: ServiceAdministration, name: string) {
   const app = administration.findApp(name);
   if (app) return app;
   const known = administration.listApps().map((each) => each.name);
   throw new CommandError('UNKNOWN_APP', [`The service has no app "${name}"; there are: ${known.join(', ')}.`]);
 }
 
-/** `fileconv service apps list` */
-export async function listApps(context: CommandContext): Promise<ExitCode> {
+export async function listApps(context: CommandContext): Promise<void> {
   const { output } = context;
   const apps = await administer(context, (administration) =>
     administration.listApps().map(({ name, appId, plan, tokenSha256, registeredHashes, callbackDomains, balance }) => ({
@@ -55,14 +52,13 @@ export async function listApps(context: CommandContext): Promise<ExitCode> {
     ]);
     output.print(formatTable(['NAME', 'APP ID', 'PLAN', 'VCREDITS', 'TOKENS'], rows));
   }
-  return exitCodes.ok;
 }
 
-/** `fileconv service apps add <name>` */
 export async function addApp(
   context: CommandContext,
-  { name, plan, vcredits }: { name: string; plan: 'premium' | 'free'; vcredits?: number },
-): Promise<ExitCode> {
+  name: string,
+  { plan, vcredits }: { plan: 'premium' | 'free'; vcredits?: number },
+): Promise<void> {
   const { output } = context;
   const added = await administer(context, async (administration) => ({
     ...(await administration.addApp({ name, plan, vcredits })),
@@ -74,88 +70,73 @@ export async function addApp(
   output.say(
     `Added to ${file}. Keep the token: only its hash is stored. A running service knows the app within a second.`,
   );
-  return exitCodes.ok;
 }
 
-/** `fileconv service apps rotate-token <name>` */
-export async function rotateToken(context: CommandContext, app: { name: string; revoke: boolean }): Promise<ExitCode> {
+export async function rotateToken(
+  context: CommandContext,
+  name: string,
+  { revoke = false }: { revoke?: boolean },
+): Promise<void> {
   const { output } = context;
-  const { appId, token, validTokens } = await administer(context, (administration) => administration.rotateToken(app));
-  if (output.json) output.printJson({ name: app.name, appId, token, validTokens });
+  const { appId, token, validTokens } = await administer(context, (administration) =>
+    administration.rotateToken({ name, revoke }),
+  );
+  if (output.json) output.printJson({ name, appId, token, validTokens });
   else output.print(`App ID  ${appId}\nToken   ${token}`);
   const older =
     validTokens > 1 ? 'The token before it stays valid until the next rotation.' : 'Every older token has ended.';
   output.say(`Keep the token: only its hash is stored. ${older}`);
-  return exitCodes.ok;
 }
 
-interface CreditsRow {
-  app: string;
-  appId: string;
-  /** Null: unlimited. */
-  vcredits: number | null;
-  reserved: number;
-  /** What a new conversion may cost at most; null: unlimited. */
-  available: number | null;
+export function showCredits(context: CommandContext, app: string | undefined): Promise<void> {
+  return credits(context, app);
 }
 
-/** `fileconv service credits show [app]` */
-export async function showCredits(context: CommandContext, app: string | undefined): Promise<ExitCode> {
+export function setCredits(context: CommandContext, app: string, vcredits: number | null): Promise<void> {
+  return credits(context, app, (administration, { appId }) => administration.setCredits(appId, vcredits));
+}
+
+export function addCredits(context: CommandContext, app: string, vcredits: number): Promise<void> {
+  return credits(context, app, (administration, { name, appId }) => {
+    if (administration.addCredits(appId, vcredits).vcredits !== null) return;
+    throw new CommandError('INPUT_UNUSABLE', [
+      `App ${name} has unlimited vCredits. To limit them: fileconv service credits set ${name} ${vcredits}`,
+    ]);
+  });
+}
+
+/** Shows the balances of one app or of all, after a change to it. */
+async function credits(
+  context: CommandContext,
+  app: string | undefined,
+  change?: (administration: ServiceAdministration, app: { name: string; appId: string }) => void,
+): Promise<void> {
+  const { output } = context;
   const rows = await administer(context, (administration) => {
-    if (app !== undefined) return [rowOf(administration, requireApp(administration, app))];
-    return administration.listApps().map((each) => rowOf(administration, each));
+    const apps = app === undefined ? administration.listApps() : [requireApp(administration, app)];
+    return apps.map(({ name, appId }) => {
+      change?.(administration, { name, appId });
+      // Null: unlimited; available is what a new conversion may cost at most.
+      const { vcredits, reserved } = administration.balanceOf(appId);
+      return { app: name, appId, vcredits, reserved, available: vcredits === null ? null : vcredits - reserved };
+    });
   });
-  return print(context, rows, app !== undefined);
-}
-
-/** `fileconv service credits set <app> <vcredits>` */
-export async function setCredits(context: CommandContext, app: string, vcredits: number | null): Promise<ExitCode> {
-  const row = await administer(context, (administration) => {
-    const found = requireApp(administration, app);
-    administration.setCredits(found.appId, vcredits);
-    return rowOf(administration, found);
-  });
-  return print(context, [row], true);
-}
-
-/** `fileconv service credits add <app> <vcredits>` */
-export async function addCredits(context: CommandContext, app: string, vcredits: number): Promise<ExitCode> {
-  const row = await administer(context, (administration) => {
-    const found = requireApp(administration, app);
-    if (administration.addCredits(found.appId, vcredits).vcredits === null) {
-      throw new CommandError('INPUT_UNUSABLE', [
-        `App ${found.name} has unlimited vCredits. To limit them: fileconv service credits set ${found.name} ${vcredits}`,
-      ]);
-    }
-    return rowOf(administration, found);
-  });
-  return print(context, [row], true);
-}
-
-function rowOf(administration: ServiceAdministration, { name, appId }: { name: string; appId: string }): CreditsRow {
-  const { vcredits, reserved } = administration.balanceOf(appId);
-  return { app: name, appId, vcredits, reserved, available: vcredits === null ? null : vcredits - reserved };
-}
-
-function print({ output }: CommandContext, rows: readonly CreditsRow[], single: boolean): ExitCode {
-  if (output.json) output.printJson(single ? rows[0] : { apps: rows });
+  if (output.json) output.printJson(app === undefined ? { apps: rows } : rows[0]);
   else {
-    const cells = rows.map(({ app, vcredits, reserved, available }) => [
-      app,
+    const cells = rows.map(({ app: name, vcredits, reserved, available }) => [
+      name,
       vcredits === null ? 'unlimited' : String(vcredits),
       String(reserved),
       available === null ? 'unlimited' : String(available),
     ]);
     output.print(formatTable(['APP', 'VCREDITS', 'RESERVED', 'AVAILABLE'], cells));
   }
-  return exitCodes.ok;
 }
 
-/** `fileconv service tasks list` */
 export async function listTasks(
   context: CommandContext,
   { app, status, limit }: { app?: string; status?: string; limit: number },
-): Promise<ExitCode> {
+): Promise<void> {
   const { output } = context;
   const { tasks, names } = await administer(context, (administration) => ({
     tasks: administration.listTasks({
@@ -167,7 +148,7 @@ export async function listTasks(
   }));
   if (output.json) {
     output.printJson({ tasks: tasks.map((task) => ({ ...task, ...timesOf(task) })) });
-    return exitCodes.ok;
+    return;
   }
   const rows = tasks.map((task) => [
     task.id,
@@ -180,11 +161,9 @@ export async function listTasks(
   ]);
   if (rows.length === 0) output.say('No tasks.');
   else output.print(formatTable(['TASK', 'APP', 'ENDPOINT', 'STATE', 'FORMATS', 'VCREDITS', 'CREATED (UTC)'], rows));
-  return exitCodes.ok;
 }
 
-/** `fileconv service tasks show <id>` */
-export async function showTask(context: CommandContext, id: string): Promise<ExitCode> {
+export async function showTask(context: CommandContext, id: string): Promise<void> {
   const { output } = context;
   const { task, delivery } = await administer(context, (administration) => ({
     task: administration.findTask(id),
@@ -196,9 +175,15 @@ export async function showTask(context: CommandContext, id: string): Promise<Exi
   const shown = {
     ...rest,
     ...timesOf(task),
-    ...(delivery && { callbackDelivery: { ...delivery, ...deliveryTimes(delivery) } }),
-    payload: fromJson(payload),
-    result: fromJson(result ?? 'null'),
+    ...(delivery && {
+      callbackDelivery: {
+        ...delivery,
+        nextAttemptAt: timeOrNull(delivery.nextAttemptAt),
+        endedAt: timeOrNull(delivery.endedAt),
+      },
+    }),
+    payload: JSON.parse(payload) as unknown,
+    result: JSON.parse(result ?? 'null') as unknown,
   };
   if (output.json) output.printJson(shown);
   else {
@@ -207,21 +192,12 @@ export async function showTask(context: CommandContext, id: string): Promise<Exi
       .map(([key, value]) => [key, typeof value === 'string' ? value : JSON.stringify(value)]);
     output.print(formatTable(['KEY', 'VALUE'], rows));
   }
-  return exitCodes.ok;
 }
 
 function timesOf({ createdAt, completedAt }: Pick<TaskRow, 'createdAt' | 'completedAt'>) {
   return { createdAt: formatTime(createdAt), completedAt: timeOrNull(completedAt) };
 }
 
-function deliveryTimes({ nextAttemptAt, endedAt }: { nextAttemptAt: number | null; endedAt: number | null }) {
-  return { nextAttemptAt: timeOrNull(nextAttemptAt), endedAt: timeOrNull(endedAt) };
-}
-
 function timeOrNull(time: number | null): string | null {
   return time === null ? null : formatTime(time);
-}
-
-function fromJson(text: string): unknown {
-  return JSON.parse(text);
 }

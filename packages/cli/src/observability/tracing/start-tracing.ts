@@ -15,7 +15,6 @@ import type { OpenTelemetryWorkflowExporter } from '@temporalio/interceptors-ope
 import type { InjectedSink, WorkerOptions } from '@temporalio/worker';
 import type { WorkflowInfo } from '@temporalio/workflow';
 
-/** The traces of one process. */
 export interface Tracing {
   tracer: Tracer;
   /** For a client: the start of a workflow is a span, and what the workflow does is below it. */

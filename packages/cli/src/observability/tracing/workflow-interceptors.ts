@@ -1,9 +1,7 @@
 // Runs in the workflow sandbox, and is bundled only by workers that trace. The first import patches the sandbox for those that follow.
 import '@temporalio/interceptors-opentelemetry/lib/workflow/runtime';
-import { context as contexts, isSpanContextValid, trace } from '@opentelemetry/api';
-import type { Tracer } from '@opentelemetry/api';
-import { BasicTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
-import type { IdGenerator } from '@opentelemetry/sdk-trace-base';
+import { context as contexts, isSpanContextValid, trace, type Tracer } from '@opentelemetry/api';
+import { BasicTracerProvider, SimpleSpanProcessor, type IdGenerator } from '@opentelemetry/sdk-trace-base';
 import {
   extractContextFromHeaders,
   headersWithContext,
@@ -11,8 +9,7 @@ import {
 } from '@temporalio/interceptors-opentelemetry/lib/instrumentation';
 import { ContextManager } from '@temporalio/interceptors-opentelemetry/lib/workflow/context-manager';
 import { SpanExporter } from '@temporalio/interceptors-opentelemetry/lib/workflow/span-exporter';
-import { ContinueAsNew, workflowInfo } from '@temporalio/workflow';
-import type { WorkflowInterceptors } from '@temporalio/workflow';
+import { ContinueAsNew, workflowInfo, type WorkflowInterceptors } from '@temporalio/workflow';
 
 /**
  * Spans of a run and of its steps, in the trace of whoever started it.

@@ -6,8 +6,8 @@ import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { planBatch } from '../batch/plan/plan-batch';
 import { RefusedPlanError } from '../batch/plan/findings';
-import { removeOldRuns } from '../batch/runs/remove-old-runs';
-import { isOpen } from '../shared/workflow-status';
+import { removeOldRuns } from '../batch/runs/earlier-results';
+import { isOpen } from '../shared/job-outcome';
 const maxWarnings = 20;
 
 /**

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { BatchItem, BatchItemResult, DoneBefore, KeptOutcome } from '../shared/batch';
 import { charges, type EarlierRuns } from '../shared/charge';
-import { onExistingChoices } from '../shared/choices';
+import { onExistingChoices } from '../shared/policies';
 
 const sourceContent = z.object({ bytes: z.number(), sha256: z.string(), stamp: z.string().exactOptional() });
 const outputFile = z.object({ uri: z.string(), name: z.string(), bytes: z.number(), sha256: z.string() });

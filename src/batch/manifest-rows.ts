@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import type { BatchItem } from '../shared/batch';
+import { type BatchItem, countCode } from '../shared/batch';
 import type {
   PassedOver,
   ReadBatchItemsInput,
@@ -7,7 +7,6 @@ import type {
   RereadBatchItemsInput,
   RereadBatchItemsResult,
 } from '../shared/batch-activities';
-import { countCode } from '../shared/failure-counts';
 import { systemErrorCode } from '../shared/system-error';
 import { toPath } from '../storage/file-uri';
 import { parseBatchItem } from './batch-lines';

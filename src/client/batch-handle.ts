@@ -9,7 +9,7 @@ import {
   batchStateQuery,
   batchWindowSignal,
 } from '../shared/names';
-import { isOpen } from '../shared/workflow-status';
+import { isOpen } from '../shared/job-outcome';
 import { checkCancel, checkWindow } from './batch-request';
 import { endOf } from './conversion-handle';
 import { InvalidRequestError } from './job-request';

@@ -1,3 +1,4 @@
+import { defined } from '../shared/defined';
 import { ApplicationFailure, TimeoutFailure, type LoadedDataConverter } from '@temporalio/common';
 import {
   decodeArrayFromPayloads,
@@ -110,14 +111,16 @@ class HistoryReader {
     return {
       input: this.input,
       timeline: this.timeline,
-      ...(this.last && { lastStep: this.last }),
-      ...(this.task && { task: this.task }),
       charge: { ...this.charge.summary(), ...(source && { source }) },
-      ...(source && { source }),
-      ...(this.cancelRequested && { cancelRequested: this.cancelRequested }),
       requests: this.requests,
-      ...(this.result && { result: this.result }),
-      ...(this.failure && { failure: this.failure }),
+      ...defined({
+        lastStep: this.last,
+        task: this.task,
+        source,
+        cancelRequested: this.cancelRequested,
+        result: this.result,
+        failure: this.failure,
+      }),
     };
   }
 
@@ -230,7 +233,7 @@ class HistoryReader {
   }
 
   private knowTask({ taskId, finished, vcredits }: CheckTaskResult['report']): void {
-    this.task = { taskId, finished, ...(vcredits !== undefined && { vcredits }) };
+    this.task = defined({ taskId, finished, vcredits });
   }
 
   private stepFailed(step: Step, { failure, isUnknown, requests, hasCallback }: ReadFailure): void {

@@ -2,7 +2,7 @@ import { closeSync, linkSync, openSync, renameSync, unlinkSync, writeFileSync } 
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { describeFile } from './describe';
+import { describeFile } from './source';
 import { StorageError, destinationFailure, systemCode } from './errors';
 import { numberName } from './file-name';
 import type { WriteDestinationOptions } from './file-store';

@@ -2,13 +2,13 @@ import { constants, type Stats } from 'node:fs';
 import { access, lstat, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { OnExisting } from '../shared/choices';
+import type { OnExisting } from '../shared/policies';
 import { alreadyExists } from './commit';
 import { StorageError, destinationFailure, systemCode } from './errors';
 import { makeSafeName } from './file-name';
 import type { DestinationPlan } from './file-store';
 import { toPath } from './file-uri';
-import { assertRoom, type FreeBytes } from './room';
+import { assertRoom, type FreeBytes } from './folders';
 
 const writable = constants.W_OK | constants.X_OK;
 

@@ -6,7 +6,7 @@ import type { FileStore } from './file-store';
 import { toPath } from './file-uri';
 import { createFolderSharing } from './marker';
 import { removePartials } from './partial-file';
-import { freeBytesOf, type FreeBytes } from './room';
+import { freeBytesOf, type FreeBytes } from './folders';
 import { openLocalSource } from './source';
 import { writeLocalFile } from './write';
 

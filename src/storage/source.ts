@@ -1,10 +1,11 @@
-import type { BigIntStats } from 'node:fs';
+import { type BigIntStats, createReadStream } from 'node:fs';
 import { open, stat, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
-import { StorageError, sourceFailure } from './errors';
+import { StorageError, sourceFailure, destinationFailure, systemCode } from './errors';
 import type { SourceFile } from './file-store';
 import { toPath } from './file-uri';
+import { createHash } from 'node:crypto';
 
 /** Bytes per read; with chunks of this size an upload runs at the speed of the connection. */
 const chunkBytes = 512 * 1024;
@@ -117,4 +118,30 @@ class SourceStream extends Readable {
       retryable: true,
     });
   }
+}
+
+/** Size and SHA-256 of a file; undefined if it does not exist. */
+export async function describeFile(uri: string): Promise<{ bytes: number; sha256: string } | undefined> {
+  const filePath = toPath(uri);
+  const hash = createHash('sha256');
+  let bytes = 0;
+  try {
+    const stream = createReadStream(filePath, { highWaterMark: 512 * 1024 });
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      hash.update(chunk);
+      bytes += chunk.length;
+    }
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined;
+    if (systemCode(error) === 'EISDIR') {
+      throw new StorageError({
+        code: 'DESTINATION_IS_DIRECTORY',
+        message: `Cannot read ${uri}: it is a folder.`,
+        uri,
+        cause: error,
+      });
+    }
+    throw destinationFailure(error, uri);
+  }
+  return { bytes, sha256: hash.digest('hex') };
 }

@@ -1,5 +1,4 @@
 import path from 'node:path';
-import { comparablePath } from '../../shared/comparable-path';
 import { KeyTable } from './key-table';
 
 export interface ConflictCheck {
@@ -87,4 +86,9 @@ export class Conflicts {
     }
     return found;
   }
+}
+
+/** Equal for paths that some file systems treat as one: by case, or by encodings of an accented letter. */
+export function comparablePath(path: string): string {
+  return path.normalize().toLowerCase();
 }

@@ -2,8 +2,7 @@ import { createReadStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
-import { JsonlWriter } from '../jsonl-writer';
-import { readLines } from '../lines';
+import { JsonlWriter, readLines } from '../lines';
 
 const draftRow = z.object({
   /** From 1. */

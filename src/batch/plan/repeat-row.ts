@@ -1,10 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import type { BatchItem, KeptOutcome } from '../../shared/batch';
-import type { EarlierRuns } from '../../shared/charge';
-import { earlierOfNext, type RepetitionRules } from '../../shared/repetition';
-import { hashFile, sameContent } from '../hash-file';
+import { type EarlierRuns, earlierOfNext, type RepetitionRules } from '../../shared/charge';
+import { hashFile, sameContent, look } from './look';
 import type { ConversionOptions, Delivered, EarlierRow, Owed } from '../runs/earlier-row';
-import { look } from './look';
 
 export interface RepeatedRow extends ConversionOptions {
   /** Absolute path. */

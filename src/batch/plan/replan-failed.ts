@@ -1,19 +1,16 @@
 import { fileURLToPath } from 'node:url';
 import type { BatchItem } from '../../shared/batch';
 import { defaultPolicies } from '../../shared/policies';
-import type { OnUnknownOutcome, SourceContent } from '../../shared/job';
-import { lastSegment } from '../../shared/job';
-import type { RepetitionRules } from '../../shared/repetition';
-import { hashFile } from '../hash-file';
+import { type OnUnknownOutcome, type SourceContent, lastSegment } from '../../shared/job';
+import type { RepetitionRules } from '../../shared/charge';
+import { hashFile, look } from './look';
 import { EarlierResults } from '../runs/earlier-results';
 import type { EarlierRow } from '../runs/earlier-row';
 import { readItems } from '../runs/read-run';
-import { look } from './look';
 import { mapOrdered } from './map-ordered';
-import type { PlannedBatch } from './planned-batch';
+import type { PlannedBatch, SettledRow } from './planned-batch';
 import { refuseRow, type AskPair } from './refuse-row';
 import { repeatRow } from './repeat-row';
-import type { SettledRow } from './plan-counts';
 import { writeRun } from './write-run';
 
 export interface ReplanFailedOptions {

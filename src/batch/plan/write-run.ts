@@ -2,11 +2,11 @@ import { rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { BatchItem } from '../../shared/batch';
 import { syncFolder } from '../../storage/folders';
-import { JsonlWriter } from '../jsonl-writer';
+import { JsonlWriter } from '../lines';
 import { runFiles } from '../run-files';
-import type { LeftOutRow } from '../runs/left-out';
+import type { LeftOutRow } from '../runs/read-run';
 import { createRunFolder, type BatchRun } from '../runs/run-folders';
-import { PlanCounts, type SettledRow } from './plan-counts';
+import { PlanCounts, type SettledRow } from './planned-batch';
 
 /**
  * Counts the rows of a plan, and writes them as a new run of the batch if there is anything to do.

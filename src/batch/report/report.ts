@@ -3,7 +3,7 @@ import { formatCount } from '../../shared/wording';
 import { adviceOn } from './advice';
 import type { Durations } from './durations';
 import type { ListedItem, Tally } from './tally';
-import { jobsLink, workflowLink, type TemporalUi } from './workflow-link';
+import { jobsLink, workflowLink, type TemporalUi } from '../../shared/ui-path';
 
 export interface FailureGroup {
   code: string;

@@ -1,6 +1,6 @@
-import type { BatchItemResult, BatchItemStatus } from '../../shared/batch';
+import { defined } from '../../shared/defined';
+import { type BatchItemResult, type BatchItemStatus, countCode } from '../../shared/batch';
 import type { Charge } from '../../shared/charge';
-import { countCode } from '../../shared/failure-counts';
 import { hasAny } from '../../shared/warnings';
 import { shownPath } from '../../storage/file-uri';
 import { Durations } from './durations';
@@ -67,13 +67,10 @@ export class Tally {
     items: [],
   };
   readonly #codes = new Map<string, CodeTally>();
-  readonly #maxListed: number;
   #listed = 0;
 
   /** Lists at most `maxListed` each of failures, items possibly charged twice, and items with warnings. */
-  constructor(maxListed: number) {
-    this.#maxListed = maxListed;
-  }
+  constructor(private readonly maxListed: number) {}
 
   add(row: RunRow): void {
     const { result } = row;
@@ -91,12 +88,12 @@ export class Tally {
     if (result.kept) this.kept += 1;
     if (result.possiblyChargedTwice === true) {
       this.chargedTwice.count += 1;
-      if (this.chargedTwice.items.length < this.#maxListed) this.chargedTwice.items.push(listed(row, result));
+      if (this.chargedTwice.items.length < this.maxListed) this.chargedTwice.items.push(listed(row, result));
     }
     if (hasAny(result.warnings)) {
       this.warned.count += 1;
       for (const name of Object.keys(result.warnings)) countCode(this.warned.names, cut(name));
-      if (this.warned.items.length < this.#maxListed) this.warned.items.push(listed(row, result));
+      if (this.warned.items.length < this.maxListed) this.warned.items.push(listed(row, result));
     }
   }
 
@@ -109,7 +106,7 @@ export class Tally {
   #addFailure(row: RunRow, result: BatchItemResult): void {
     const tally = this.#codeTally(result.code ?? withoutCode);
     tally.count += 1;
-    if (this.#listed < this.#maxListed) {
+    if (this.#listed < this.maxListed) {
       this.#listed += 1;
     } else {
       let longest = tally;
@@ -137,15 +134,8 @@ function listed({ item }: RunRow, result: BatchItemResult): ListedItem {
     source: shownPath(item.source),
     output: item.output,
     destination: shownPath(item.destination),
-    ...(message !== undefined && { message: cut(message) }),
-    ...(hasAny(warnings) && { warnings: firstOf(warnings) }),
-    ...(phase && { phase }),
-    ...(taskId !== undefined && { taskId }),
-    ...(charge && { charge }),
-    ...(kept && { kept }),
-    ...(workflowId !== undefined && { workflowId }),
-    ...(runId !== undefined && { runId }),
-    ...(durationMs !== undefined && { durationMs }),
+    ...defined({ message: message && cut(message), warnings: hasAny(warnings) ? firstOf(warnings) : undefined }),
+    ...defined({ phase, taskId, charge, kept, workflowId, runId, durationMs }),
   };
 }
 

@@ -4,18 +4,15 @@ import type { BatchState, ConversionBatchResult } from '../../shared/batch';
 import { toPath } from '../../storage/file-uri';
 import { writeLocalFile } from '../../storage/write';
 import { pathToFileURL } from 'node:url';
-import type { Writing } from '../part-files';
+import type { Writing } from '../merge-results';
 import { runFiles } from '../run-files';
 import { exists } from '../runs/run-folders';
 import { csvHeader, csvLines } from './csv';
 import { renderPage } from './page/page';
-import type { OpenedRun, RunRow } from './read-run';
-import { openRun } from './read-run';
-import type { BatchReport } from './report';
-import { composeReport } from './report';
+import { type OpenedRun, type RunRow, openRun } from './read-run';
+import { type BatchReport, composeReport } from './report';
 import { Tally } from './tally';
-import type { TemporalUi } from './workflow-link';
-import { isWebAddress } from './workflow-link';
+import { type TemporalUi, isWebAddress } from '../../shared/ui-path';
 
 export interface BatchReportOptions {
   /** The batch's name, which is its workflow id. */

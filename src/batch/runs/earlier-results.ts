@@ -1,9 +1,7 @@
-import type { Delivered, EarlierRow } from './earlier-row';
-import { endedRow, plannedRow } from './earlier-row';
-import type { LeftOutRow } from './left-out';
-import { readLeftOut } from './left-out';
-import { hasEnded, readEndedItems, readItems } from './read-run';
+import { type Delivered, type EarlierRow, endedRow, plannedRow } from './earlier-row';
+import { type LeftOutRow, readLeftOut, hasEnded, readEndedItems, readItems } from './read-run';
 import { listRuns, type BatchRun } from './run-folders';
+import { rm } from 'node:fs/promises';
 
 /** How many older runs are searched: a batch that runs every hour has thousands. */
 export const maxOlderRuns = 20;
@@ -116,4 +114,18 @@ function withDelivered(row: EarlierRow, delivered: Delivered | undefined): Earli
 function withoutStatus(row: EarlierRow): EarlierRow {
   const { options, delivered, owed, startedAs } = row;
   return { options, ...(delivered && { delivered }), ...(owed && { owed }), startedAs };
+}
+
+/** Twice what a planner reads, so that a run is not removed while a planner reads it. */
+export const keptRuns = 2 * (maxOlderRuns + 1);
+
+/**
+ * Removes the folders of runs that no planner reads any more, with their results and reports: a batch that runs every
+ * hour would collect thousands. The kept runs still know what was converted. Do not call it while the batch runs.
+ * @returns how many were removed.
+ */
+export async function removeOldRuns(batchFolder: string): Promise<number> {
+  const old = (await listRuns(batchFolder)).slice(keptRuns);
+  for (const { folder } of old) await rm(folder, { recursive: true, force: true });
+  return old.length;
 }

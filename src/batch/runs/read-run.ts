@@ -3,10 +3,12 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { BatchItem, BatchItemResult } from '../../shared/batch';
 import { systemErrorCode } from '../../shared/system-error';
-import { parseBatchItem, parseBatchItemResult } from '../batch-lines';
+import { parseBatchItem, parseBatchItemResult, doneSchema, earlierSchema, keptSchema, parseLine } from '../batch-lines';
 import { readLines } from '../lines';
 import { runFiles } from '../run-files';
-import { exists, type BatchRun } from './run-folders';
+import { exists, type BatchRun, listRuns } from './run-folders';
+import { z } from 'zod';
+import type { EarlierRow } from './earlier-row';
 
 /** A file of an earlier run cannot be read; says which line of which file, and what to do. */
 export class DamagedRunError extends Error {
@@ -69,4 +71,43 @@ export async function* readRecords<RecordType>(
     }
     yield record;
   }
+}
+
+const options = z.object({ output: z.string(), input: z.string().exactOptional() });
+
+const leftOutSchema = z.object({
+  destination: z.string(),
+  options,
+  delivered: z.object({ ...doneSchema.shape, options }).exactOptional(),
+  owed: z.object({ ...earlierSchema.shape, options, outcome: keptSchema.exactOptional() }).exactOptional(),
+  startedAs: z.array(z.int().positive()),
+}) satisfies z.ZodType<LeftOutRow>;
+
+/** A row of earlier runs that is not in this run although something is open; kept for a later run that has it again. */
+export type LeftOutRow = Omit<EarlierRow, 'status'> & { destination: string };
+
+/** Undefined if the run was planned by a version that did not record these rows. */
+export async function readLeftOut(
+  run: BatchRun,
+  signal?: AbortSignal,
+): Promise<AsyncGenerator<LeftOutRow> | undefined> {
+  const file = path.join(run.folder, runFiles.leftOut);
+  if (!(await exists(file))) return undefined;
+  const parse = (line: Buffer) => parseLine(leftOutSchema, line);
+  return readRecords(file, { run, parse, mayBeTorn: false, signal });
+}
+
+/** Estimated vCredits for so many files, by the average of the latest run with results; undefined if there is none. */
+export async function estimateVcredits(batchFolder: string, files: number): Promise<number | undefined> {
+  for (const run of await listRuns(batchFolder)) {
+    let paid = 0;
+    let converted = 0;
+    for await (const { status, vcredits } of readEndedItems(run)) {
+      if (status !== 'succeeded' || vcredits === undefined) continue;
+      paid += vcredits;
+      converted += 1;
+    }
+    if (converted > 0) return Math.round((paid / converted) * files);
+  }
+  return undefined;
 }

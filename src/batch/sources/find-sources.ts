@@ -1,3 +1,4 @@
+import { isInside } from '../destinations/resolve';
 import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -138,10 +139,9 @@ async function* listed(name: string, looking: Looking): AsyncGenerator<FoundSour
   })) {
     count += 1;
     const absolute = path.resolve(cwd, file);
-    const relative = path.relative(cwd, absolute);
-    const isInside = relative !== '..' && !relative.startsWith(`..${path.sep}`) && !path.isAbsolute(relative);
-    const dir = isInside ? path.dirname(relative) : '.';
-    if (excluded(isInside ? relative : path.basename(absolute), file)) continue;
+    const relative = isInside(cwd, absolute) ? path.relative(cwd, absolute) : path.basename(absolute);
+    const dir = path.dirname(relative);
+    if (excluded(relative, file)) continue;
     yield { path: absolute, shown: file, dir: dir === '.' ? '' : dir, how: 'listed' };
   }
   if (count === 0) looking.warnings.add('NO_SOURCES', `${shownList} lists no files.`);

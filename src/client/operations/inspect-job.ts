@@ -1,3 +1,4 @@
+import { defined } from '../../shared/defined';
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { readJobHistory, type JobHistory, type TimelineEntry } from '../../history/job-history';
 import type { Charge } from '../../shared/charge';
@@ -73,44 +74,42 @@ export async function inspectJob(client: Client, workflowId: string, runId?: str
   const pending = isRunning ? readPendingStep(description) : undefined;
   const answer = isRunning ? await askWorker(client, description) : undefined;
   const state = answer?.state;
-  const stand = isRunning ? standOf(history, pending, description.startTime.getTime()) : undefined;
+  const startedAt = description.startTime.getTime();
+  const stand = isRunning ? standOf(history, pending, startedAt) : undefined;
   const waiting = isRunning ? waitingOf({ history, description, pending, worker: answer?.worker }) : undefined;
   const { result, failure, task } = history;
   const details = failure?.details as Partial<ConversionFailureDetails> | undefined;
-  const taskId = result?.taskId ?? state?.taskId ?? task?.taskId ?? details?.taskId;
-  const vcredits = result?.vcredits ?? task?.vcredits;
   const endedAt = description.closeTime?.getTime();
-  const startedAt = description.startTime.getTime();
-  const batchId = description.typedSearchAttributes.get(searchAttributes.batchId);
-  return {
+  return defined({
     workflowId,
     runId: description.runId,
     summary: (await description.staticSummary()) ?? jobSummary(history.input),
     app: history.input.app,
     taskQueue: description.taskQueue,
-    ...(batchId !== undefined && { batchId }),
+    batchId: description.typedSearchAttributes.get(searchAttributes.batchId),
     status,
-    ...(stand && { phase: state?.phase ?? stand.phase }),
-    ...(waiting && { waitsFor: waiting.waitsFor, waiting }),
+    phase: stand && (state?.phase ?? stand.phase),
+    waitsFor: waiting?.waitsFor,
+    waiting,
     since: endedAt ?? state?.since ?? stand?.since ?? startedAt,
     startedAt,
-    ...(endedAt !== undefined && { endedAt }),
-    ...(pending && { pending }),
-    ...(answer && { worker: answer.worker }),
+    endedAt,
+    pending,
+    worker: answer?.worker,
     timeline: history.timeline,
-    ...(taskId !== undefined && { taskId }),
+    taskId: result?.taskId ?? state?.taskId ?? task?.taskId ?? details?.taskId,
     requests: result?.requests ?? history.requests,
-    ...(vcredits !== undefined && { vcredits }),
+    vcredits: result?.vcredits ?? task?.vcredits,
     charge: history.charge.charge,
     possiblyChargedTwice:
       result?.possiblyChargedTwice ??
       state?.possiblyChargedTwice ??
       details?.possiblyChargedTwice ??
       history.charge.possiblyChargedTwice === true,
-    ...(result?.output && { output: result.output }),
-    ...(failure && { error: { code: failure.code, message: failure.message } }),
+    output: result?.output,
+    error: failure && { code: failure.code, message: failure.message },
     history,
-  };
+  });
 }
 
 async function readJob(client: Client, workflowId: string, runId?: string) {

@@ -1,3 +1,4 @@
+import { defined } from '../../shared/defined';
 import type { WorkflowExecutionDescription } from '@temporalio/client';
 import { stepOfActivity, toMilliseconds } from '../../history/job-history';
 
@@ -31,16 +32,16 @@ export function readPendingStep({ raw }: Pick<WorkflowExecutionDescription, 'raw
   const nextAttemptAt = toMilliseconds(activity.nextAttemptScheduleTime ?? activity.scheduledTime);
   const failure = asTold(activity.lastFailure);
   const type = failure?.applicationFailureInfo?.type;
-  return {
+  return defined({
     step: stepOfActivity[activity.activityType?.name ?? ''] ?? 'working',
     attempt: activity.attempt ?? 1,
     underWay,
-    ...(!underWay && nextAttemptAt !== undefined && { nextAttemptAt }),
+    nextAttemptAt: underWay ? undefined : nextAttemptAt,
     ...(failure?.message && { lastFailure: failure.message }),
     ...(type && { lastFailureType: type }),
-    ...(activity.paused === true && { isPaused: true as const }),
+    isPaused: activity.paused === true || undefined,
     ...(activity.lastWorkerIdentity && { lastWorker: activity.lastWorkerIdentity }),
-  };
+  });
 }
 
 /** Temporal wraps a truncated copy of an oversized failure in a failure of its own. */

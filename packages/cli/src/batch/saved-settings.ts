@@ -6,7 +6,7 @@ import {
   conversionModes,
   onExistingChoices,
   onUnknownOutcomeChoices,
-} from 'temporal-file-conversion/internal/shared/choices';
+} from 'temporal-file-conversion/internal/shared/policies';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import { makeFolder } from 'temporal-file-conversion/internal/storage/folders';

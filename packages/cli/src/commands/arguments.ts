@@ -1,10 +1,9 @@
-import { InvalidArgumentError, Option } from 'commander';
-import type { Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import {
   conversionModes,
   onExistingChoices,
   onUnknownOutcomeChoices,
-} from 'temporal-file-conversion/internal/shared/choices';
+} from 'temporal-file-conversion/internal/shared/policies';
 import { formatNameOf } from 'temporal-file-conversion/internal/shared/format-name';
 import { parseDurationMs } from '../config/duration';
 

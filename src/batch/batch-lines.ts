@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { BatchItem, BatchItemResult, DoneBefore, KeptOutcome } from '../shared/batch';
 import { charges, type EarlierRuns } from '../shared/charge';
+import { jobPhases } from '../shared/job';
 import { onExistingChoices } from '../shared/policies';
 
 const sourceContent = z.object({ bytes: z.number(), sha256: z.string(), stamp: z.string().exactOptional() });
@@ -31,18 +32,7 @@ const outcome = {
   runId: z.string().exactOptional(),
   code: z.string().exactOptional(),
   message: z.string().exactOptional(),
-  phase: z
-    .enum([
-      'uploading',
-      'submitting',
-      'awaitingCredits',
-      'converting',
-      'downloading',
-      'completed',
-      'failed',
-      'cancelled',
-    ])
-    .exactOptional(),
+  phase: z.enum(jobPhases).exactOptional(),
   taskId: z.string().exactOptional(),
   charge: charge.exactOptional(),
   warnings: z.record(z.string(), z.string()).exactOptional(),

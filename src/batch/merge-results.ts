@@ -1,14 +1,15 @@
+import { createReadStream } from 'node:fs';
+import { Readable } from 'node:stream';
 import type { BatchItem, BatchItemResult, BatchItemStatus } from '../shared/batch';
 import type { MergeBatchResultsInput, MergeBatchResultsResult, WriteBatchPartInput } from '../shared/batch-activities';
 import { rowOfEarlier } from '../shared/job-outcome';
-import { writeLocalFile } from '../storage/write';
-import { readManifest } from './manifest-rows';
-import { RunFileError, runFiles } from './run-files';
-import { createReadStream } from 'node:fs';
 import { systemErrorCode } from '../shared/system-error';
 import { toPath } from '../storage/file-uri';
+import { writeLocalFile } from '../storage/write';
 import { parseBatchItemResult } from './batch-lines';
 import { readLines } from './lines';
+import { readManifest } from './manifest-rows';
+import { RunFileError, runFiles } from './run-files';
 
 /** Parts follow the manifest's order except for slow jobs, so only a few are in use at a time. */
 const partsInMemory = 32;
@@ -104,15 +105,13 @@ export interface Writing {
   signal?: AbortSignal;
 }
 
-const newline = '\n';
-
 /** Writes one part as a whole. Safe to repeat: replaces an existing part. */
 export async function writeBatchPart({ folder, part, results }: WriteBatchPartInput, writing: Writing): Promise<void> {
-  const lines = results.map((result) => JSON.stringify(result) + newline);
+  const lines = results.map((result) => `${JSON.stringify(result)}\n`);
   await writeLocalFile({
     ...writing,
     uri: partUri(folder, part),
-    body: toChunks([Buffer.from(lines.join(''))]),
+    body: Readable.from([lines.join('')]),
     onExisting: 'overwrite',
   });
 }
@@ -143,9 +142,4 @@ export async function readBatchPart(folder: string, part: number): Promise<Map<n
 
 function partUri(folder: string, part: number): string {
   return new URL(`${runFiles.parts}/${String(part).padStart(6, '0')}.jsonl`, folder).href;
-}
-
-async function* toChunks(chunks: Iterable<Buffer>): AsyncGenerator<Buffer> {
-  await Promise.resolve();
-  yield* chunks;
 }

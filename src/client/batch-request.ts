@@ -1,7 +1,6 @@
-import { defined } from '../shared/defined';
 import { z } from 'zod';
-import type { BatchCancel, ConversionBatchInput } from '../shared/batch';
-import { maxWindow } from '../shared/batch';
+import { type BatchCancel, type ConversionBatchInput, maxWindow } from '../shared/batch';
+import { defined } from '../shared/defined';
 import { checkRequest, jobOptions, toUri } from './job-request';
 
 const windowSize = z.int().min(1).max(maxWindow);

@@ -3,9 +3,9 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { charges, type EarlierRuns } from '../shared/charge';
-import { conversionModes, onExistingChoices, policies } from '../shared/policies';
 import { isFormatName } from '../shared/format-name';
 import { type ConversionJobInput, type ConversionSource, sourceName } from '../shared/job';
+import { conversionModes, onExistingChoices, policies } from '../shared/policies';
 
 const duration = z.union([
   z.number().positive(),

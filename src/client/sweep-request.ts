@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ConversionBatchInput } from '../shared/batch';
+import { defined } from '../shared/defined';
 import { isFormatName } from '../shared/format-name';
 import type { ConversionSweepInput } from '../shared/sweep';
 import { toBatchInput } from './batch-request';
@@ -75,8 +76,7 @@ export function toSweepInput(request: SweepScheduleRequest, defaultApp: string):
       from: toUri(from),
       to,
       out: toUri(out),
-      ...(extension !== undefined && { extension }),
-      ...(recursive === true && { recursive }),
+      ...defined({ extension, recursive: recursive === true || undefined }),
       ...(exclude && exclude.length > 0 && { exclude: [...exclude] }),
       settledForMs: settledForMs ?? minute,
       batchFolder: folder,

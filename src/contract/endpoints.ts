@@ -109,11 +109,7 @@ export const convertOutputSchema = z.looseObject({
 });
 
 /** Output of task/response: the monitored task's own entity, payload and result. */
-export const monitorOutputSchema = z.looseObject({
-  entity: z.preprocess(emptyListAsAbsent, entitySchema.nullish()),
-  payload: z.unknown().optional(),
-  result: z.preprocess(emptyListAsAbsent, resultSchema.nullish()),
-});
+export const monitorOutputSchema = taskResponseSchema;
 
 /** Output of download/url (beyond the document). `size` is in bytes. */
 export const downloadUrlOutputSchema = z.looseObject({

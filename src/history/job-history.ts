@@ -1,4 +1,3 @@
-import { defined } from '../shared/defined';
 import { ApplicationFailure, TimeoutFailure, type LoadedDataConverter } from '@temporalio/common';
 import {
   decodeArrayFromPayloads,
@@ -14,6 +13,7 @@ import type {
   SendingFence,
 } from '../shared/activities';
 import { ChargeLedger, type EarlierRuns } from '../shared/charge';
+import { defined } from '../shared/defined';
 import type { ConversionJobInput, ConversionJobResult, SourceContent } from '../shared/job';
 import { activityNames, conversionCallbackSignal, creditsRestoredSignal } from '../shared/names';
 

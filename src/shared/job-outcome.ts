@@ -1,9 +1,9 @@
-import { defined } from './defined';
-import { hasAny } from './warnings';
 import { ApplicationFailure, CancelledFailure, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
 import type { JobOutcome } from './batch-activities';
 import type { EarlierRuns } from './charge';
+import { defined } from './defined';
 import type { ConversionFailureDetails, ConversionJobResult } from './job';
+import { hasAny } from './warnings';
 
 /** Longer messages are cut, because results are kept by the thousand. */
 const longestMessage = 1_000;

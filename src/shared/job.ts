@@ -44,8 +44,17 @@ export interface ConversionJobInput {
   policies?: ConversionPolicies;
 }
 
-export type JobPhase =
-  'uploading' | 'submitting' | 'awaitingCredits' | 'converting' | 'downloading' | 'completed' | 'failed' | 'cancelled';
+export const jobPhases = [
+  'uploading',
+  'submitting',
+  'awaitingCredits',
+  'converting',
+  'downloading',
+  'completed',
+  'failed',
+  'cancelled',
+] as const;
+export type JobPhase = (typeof jobPhases)[number];
 
 /** Argument of the signal `creditsRestored`. */
 export interface CreditsWord {

@@ -2,12 +2,12 @@ import { closeSync, linkSync, openSync, renameSync, unlinkSync, writeFileSync } 
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { describeFile } from './source';
 import { StorageError, destinationFailure, systemCode } from './errors';
 import { numberName } from './file-name';
 import type { WriteDestinationOptions } from './file-store';
 import { syncFolder } from './folders';
 import { removeIfThere, type PartialFile } from './partial-file';
+import { describeFile } from './source';
 
 /** `link(2)`; replaceable because some file systems do not support it. */
 export type Link = (existingPath: string, newPath: string) => void | Promise<void>;

@@ -4,9 +4,9 @@ import { planDestination } from './destination';
 import { destinationFailure } from './errors';
 import type { FileStore } from './file-store';
 import { toPath } from './file-uri';
+import { freeBytesOf, type FreeBytes } from './folders';
 import { createFolderSharing } from './marker';
 import { removePartials } from './partial-file';
-import { freeBytesOf, type FreeBytes } from './folders';
 import { openLocalSource } from './source';
 import { writeLocalFile } from './write';
 

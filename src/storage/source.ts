@@ -1,11 +1,12 @@
+import { createHash } from 'node:crypto';
 import { type BigIntStats, createReadStream } from 'node:fs';
 import { open, stat, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { StorageError, sourceFailure, destinationFailure, systemCode } from './errors';
 import type { SourceFile } from './file-store';
 import { toPath } from './file-uri';
-import { createHash } from 'node:crypto';
 
 /** Bytes per read; with chunks of this size an upload runs at the speed of the connection. */
 const chunkBytes = 512 * 1024;
@@ -120,28 +121,24 @@ class SourceStream extends Readable {
   }
 }
 
-/** Size and SHA-256 of a file; undefined if it does not exist. */
+/** Size and SHA-256 of a file. @throws the system's error, or the signal's reason. */
+export async function hashLocalFile(
+  filePath: string,
+  signal?: AbortSignal,
+): Promise<{ bytes: number; sha256: string }> {
+  const hash = createHash('sha256');
+  const stream = createReadStream(filePath, { highWaterMark: chunkBytes });
+  await pipeline(stream, hash, { ...(signal && { signal }) });
+  return { bytes: stream.bytesRead, sha256: hash.digest('hex') };
+}
+
+/** Size and SHA-256 of a result; undefined if it does not exist. */
 export async function describeFile(uri: string): Promise<{ bytes: number; sha256: string } | undefined> {
   const filePath = toPath(uri);
-  const hash = createHash('sha256');
-  let bytes = 0;
   try {
-    const stream = createReadStream(filePath, { highWaterMark: 512 * 1024 });
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
-      hash.update(chunk);
-      bytes += chunk.length;
-    }
+    return await hashLocalFile(filePath);
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return undefined;
-    if (systemCode(error) === 'EISDIR') {
-      throw new StorageError({
-        code: 'DESTINATION_IS_DIRECTORY',
-        message: `Cannot read ${uri}: it is a folder.`,
-        uri,
-        cause: error,
-      });
-    }
     throw destinationFailure(error, uri);
   }
-  return { bytes, sha256: hash.digest('hex') };
 }

@@ -5,12 +5,12 @@ import { Writable, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { pathToFileURL } from 'node:url';
 import { commitPartial, type Link } from './commit';
-import { describeFile } from './source';
 import { destinationFailure, systemCode, StorageError } from './errors';
 import type { StoredFile, WriteDestinationOptions } from './file-store';
 import { toPath } from './file-uri';
 import { makeFolder, assertRoom, freeBytesOf, type FreeBytes } from './folders';
 import { PartialFile, removePartials } from './partial-file';
+import { describeFile } from './source';
 
 interface LocalWriteOptions extends WriteDestinationOptions {
   link?: Link | undefined;

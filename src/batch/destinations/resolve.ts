@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { cutToBytes, maxNameBytes, makeSafeName } from '../../storage/file-name';
 import { closestName } from '../../shared/closest-name';
+import { cutToBytes, maxNameBytes, makeSafeName } from '../../storage/file-name';
 
 export interface DestinationRules {
   /** Absolute path; absent: each result goes beside its source, or where the manifest says. */

@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { isInside, isNoPath, pathOf } from '../destinations/resolve';
 import type { ColumnTerm } from '../manifest/manifest-row';
-import { openInput } from '../open-input';
 import { readManifest } from '../manifest/read-manifest';
+import { openInput } from '../open-input';
 import { findSources, type SourceLookup, type SourceSelection } from '../sources/find-sources';
 import type { Findings } from './findings';
 
@@ -72,16 +72,7 @@ export async function* candidatesOfManifest(
     }
     const source = path.resolve(folder, written);
     const dir = isInside(folder, source) ? path.dirname(path.relative(folder, source)) : '.';
-    yield {
-      source,
-      shown: row.source,
-      place,
-      term,
-      dir: dir === '.' ? '' : dir,
-      output,
-      input,
-      ...(destination !== undefined && { destination }),
-      how: 'row',
-    };
+    const at = { source, shown: row.source, place, term, dir: dir === '.' ? '' : dir };
+    yield { ...at, output, input, ...(destination !== undefined && { destination }), how: 'row' };
   }
 }

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { defined } from '../../shared/defined';
 import { resolveDestination, type DestinationRules, type ResolvedDestination } from '../destinations/resolve';
 import type { EarlierResults } from '../runs/earlier-results';
 import { whereIs, type Candidate } from './candidate';
@@ -121,17 +122,17 @@ function toRow(
     return undefined;
   }
   const { output, input, place } = candidate;
-  return {
+  return defined({
     row,
     place,
     source: candidate.source,
     destination: resolved.path,
     output,
-    ...(input !== undefined && { input }),
-    ...(source.kind === 'file' && { stamp: source.stamp }),
+    input,
+    stamp: source.kind === 'file' ? source.stamp : undefined,
     bytes: source.kind === 'file' ? source.bytes : 0,
     exists: destination !== undefined && (destination.kind !== 'none' || destination.isLink),
-  };
+  });
 }
 
 /** A source that cannot be converted is an item that fails: one missing file must not stop forty thousand. */

@@ -1,10 +1,8 @@
-import { type BigIntStats, createReadStream } from 'node:fs';
+import type { BigIntStats } from 'node:fs';
 import { lstat, stat } from 'node:fs/promises';
-import { systemErrorCode } from '../../shared/system-error';
-import { fileStamp } from '../../storage/source';
-import { createHash } from 'node:crypto';
-import { pipeline } from 'node:stream/promises';
 import type { SourceContent } from '../../shared/job';
+import { systemErrorCode } from '../../shared/system-error';
+import { fileStamp, hashLocalFile } from '../../storage/source';
 
 export type FileSnapshot =
   | { kind: 'file'; identity: string; stamp: string; bytes: number; mtimeMs: number }
@@ -53,11 +51,8 @@ export async function hashFile(
   file: string,
   signal?: AbortSignal,
 ): Promise<{ bytes: number; sha256: string } | undefined> {
-  const hash = createHash('sha256');
-  const stream = createReadStream(file, { highWaterMark: 512 * 1024 });
   try {
-    await pipeline(stream, hash, { ...(signal && { signal }) });
-    return { bytes: stream.bytesRead, sha256: hash.digest('hex') };
+    return await hashLocalFile(file, signal);
   } catch (error) {
     signal?.throwIfAborted();
     if (systemErrorCode(error) === undefined) throw error;

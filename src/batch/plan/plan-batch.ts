@@ -1,9 +1,10 @@
 import os from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { defaultPolicies } from '../../shared/policies';
-import type { OnUnknownOutcome } from '../../shared/job';
 import type { RepetitionRules } from '../../shared/charge';
+import { defined } from '../../shared/defined';
+import type { OnUnknownOutcome } from '../../shared/job';
+import { defaultPolicies } from '../../shared/policies';
 import { type DestinationRules, defaultTemplate, parseTemplate } from '../destinations/resolve';
 import { EarlierResults } from '../runs/earlier-results';
 import type { SourceSelection } from '../sources/find-sources';
@@ -153,7 +154,7 @@ class BatchPlanning {
       now: () => this.#clock.now(),
       signal,
     });
-    if (unknown.length > 0) await earlier.lookFurther(unknown, signal);
+    if (unknown.length > 0) await earlier.lookFurther(new Set(unknown), signal);
     const mayRun = this.#problems.count === 0;
     yield* settleRows({
       rows: this.draft.rows(signal),
@@ -236,7 +237,7 @@ async function settleRow(
     if (now.kind !== 'file' || now.stamp !== stamp) return undefined;
   }
   earlier.take(destination);
-  const asked = { source: pathToFileURL(source).href, output, ...(input !== undefined && { input }), destination };
+  const asked = defined({ source: pathToFileURL(source).href, output, input, destination });
   const item = await refuseRow({ ...asked, ...repeated }, { ask, known, exists });
   return { item, bytes, exists };
 }

@@ -1,8 +1,8 @@
+import { fileURLToPath } from 'node:url';
 import type { Refusal, BatchItem } from '../../shared/batch';
 import type { BatchRun } from '../runs/run-folders';
 import type { LeftOut } from './draft-rows';
 import { type FindingList, Findings } from './findings';
-import { fileURLToPath } from 'node:url';
 import { extensionOf } from './refuse-row';
 
 export interface FormatCount {

@@ -1,8 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import type { BatchItem, KeptOutcome } from '../../shared/batch';
 import { type EarlierRuns, earlierOfNext, type RepetitionRules } from '../../shared/charge';
-import { hashFile, sameContent, look } from './look';
+import { defined } from '../../shared/defined';
 import type { ConversionOptions, Delivered, EarlierRow, Owed } from '../runs/earlier-row';
+import { hashFile, sameContent, look } from './look';
 
 export interface RepeatedRow extends ConversionOptions {
   /** Absolute path. */
@@ -31,11 +32,11 @@ export async function repeatRow(
   if (standing?.done) return { done: standing.done };
   const earlier = owed ? await repeatOwed(row, owed, { rules, signal }) : standing?.earlier;
   if (earlier && 'kept' in earlier) return earlier;
-  return {
-    ...(standing?.isOwnResult && { onExisting: 'overwrite' }),
-    ...(earlier && { earlier }),
-    ...(startedAs.length > 0 && { startedAs: [...startedAs] }),
-  };
+  return defined({
+    onExisting: standing?.isOwnResult ? ('overwrite' as const) : undefined,
+    earlier,
+    startedAs: startedAs.length > 0 ? [...startedAs] : undefined,
+  });
 }
 
 async function isOwnResult(
@@ -63,14 +64,9 @@ async function compareDelivered(
   const source = hasOptions(row, delivered.options)
     ? await sameContent(row.source, delivered.source, signal)
     : undefined;
-  const mark = possiblyChargedTwice && { possiblyChargedTwice };
-  if (source && isThere) {
-    return {
-      done: { source, output, ...(taskId !== undefined && { taskId }), ...mark, ...(warnings && { warnings }) },
-    };
-  }
+  if (source && isThere) return { done: defined({ source, output, taskId, possiblyChargedTwice, warnings }) };
   if (isThere) return { isOwnResult: await isOwnResult(delivered, row.destination, signal) };
-  const left = { source: delivered.source, ...(taskId !== undefined && { taskId }), ...mark };
+  const left = defined({ source: delivered.source, taskId, possiblyChargedTwice });
   const lost = { charge: 'yes' as const, delivered: true as const, ...left };
   const earlier = earlierOfNext(lost, { rules, isSameContent: source !== undefined });
   return earlier && earlier !== 'keep' ? { earlier } : {};
@@ -91,13 +87,13 @@ async function repeatOwed(
 
 /** For a row that was planned to be converted again, in a run that never started it. */
 function lostOutcome({ charge, possiblyChargedTwice }: Owed): KeptOutcome {
-  return {
-    status: 'failed',
+  return defined({
+    status: 'failed' as const,
     code: 'OUTCOME_UNKNOWN',
     message: 'An earlier run may have been charged for this conversion, and its result is not known.',
     charge,
-    ...(possiblyChargedTwice && { possiblyChargedTwice }),
-  };
+    possiblyChargedTwice,
+  });
 }
 
 function hasOptions(row: ConversionOptions, { output, input }: ConversionOptions): boolean {

@@ -1,12 +1,13 @@
 import { fileURLToPath } from 'node:url';
 import type { BatchItem } from '../../shared/batch';
-import { defaultPolicies } from '../../shared/policies';
-import { type OnUnknownOutcome, type SourceContent, lastSegment } from '../../shared/job';
 import type { RepetitionRules } from '../../shared/charge';
-import { hashFile, look } from './look';
+import { defined } from '../../shared/defined';
+import { type OnUnknownOutcome, type SourceContent, lastSegment } from '../../shared/job';
+import { defaultPolicies } from '../../shared/policies';
 import { EarlierResults } from '../runs/earlier-results';
 import type { EarlierRow } from '../runs/earlier-row';
 import { readItems } from '../runs/read-run';
+import { hashFile, look } from './look';
 import { mapOrdered } from './map-ordered';
 import type { PlannedBatch, SettledRow } from './planned-batch';
 import { refuseRow, type AskPair } from './refuse-row';
@@ -87,7 +88,7 @@ async function replanRow(
   earlier: EarlierResults,
   { rules, ask, signal }: { rules: RepetitionRules; ask: AskPair | undefined; signal: AbortSignal | undefined },
 ): Promise<SettledRow> {
-  const row = { source, output, ...(input !== undefined && { input }), destination };
+  const row = defined({ source, output, input, destination });
   const file = fileURLToPath(source);
   const [found, existing] = await Promise.all([look(file), look(fileURLToPath(destination))]);
   const seen = {
@@ -114,13 +115,8 @@ async function outcomeOf(
   const { status, delivered } = known ?? {};
   if (status === 'succeeded' && delivered) {
     const { source, output, taskId, possiblyChargedTwice, warnings } = delivered;
-    return {
-      source: await asItIsNow(source, row.source),
-      output,
-      ...(taskId !== undefined && { taskId }),
-      ...(possiblyChargedTwice && { possiblyChargedTwice }),
-      ...(warnings && { warnings }),
-    };
+    const now = await asItIsNow(source, row.source);
+    return defined({ source: now, output, taskId, possiblyChargedTwice, warnings });
   }
   if (status !== 'succeeded' && status !== 'skipped') return undefined;
   // Something was at the destination and was to stay: both files are described as they are now.
@@ -135,7 +131,7 @@ async function outcomeOf(
 /** Drops the stamp if it no longer matches the file. */
 async function asItIsNow({ bytes, sha256, stamp }: SourceContent, uri: string): Promise<SourceContent> {
   const now = await look(fileURLToPath(uri));
-  return { bytes, sha256, ...(stamp !== undefined && now.kind === 'file' && now.stamp === stamp && { stamp }) };
+  return defined({ bytes, sha256, stamp: now.kind === 'file' && now.stamp === stamp ? stamp : undefined });
 }
 
 async function* noRows(): AsyncGenerator<never> {

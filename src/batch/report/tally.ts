@@ -1,6 +1,6 @@
-import { defined } from '../../shared/defined';
 import { type BatchItemResult, type BatchItemStatus, countCode } from '../../shared/batch';
 import type { Charge } from '../../shared/charge';
+import { defined } from '../../shared/defined';
 import { hasAny } from '../../shared/warnings';
 import { shownPath } from '../../storage/file-uri';
 import { Durations } from './durations';

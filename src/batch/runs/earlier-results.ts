@@ -1,7 +1,8 @@
-import { type Delivered, type EarlierRow, endedRow, plannedRow } from './earlier-row';
+import { rm } from 'node:fs/promises';
+import { defined } from '../../shared/defined';
+import { endedRow, plannedRow, type EarlierRow } from './earlier-row';
 import { type LeftOutRow, readLeftOut, hasEnded, readEndedItems, readItems } from './read-run';
 import { listRuns, type BatchRun } from './run-folders';
-import { rm } from 'node:fs/promises';
 
 /** How many older runs are searched: a batch that runs every hour has thousands. */
 export const maxOlderRuns = 20;
@@ -38,9 +39,15 @@ export class EarlierResults {
     return this.older.length > 0 && (exists || !this.#knowsLeftOut) && !this.#rows.has(destination);
   }
 
-  /** Searches the runs before the latest for destinations that it left out. Throws DamagedRunError. */
-  async lookFurther(destinations: Iterable<string>, signal?: AbortSignal): Promise<void> {
-    await this.#readOlder(new Set(destinations), signal);
+  /**
+   * Searches the runs before the latest for destinations that later runs do not know, or whose result they do not know.
+   * @throws DamagedRunError
+   */
+  async lookFurther(wanted: Set<string>, signal?: AbortSignal): Promise<void> {
+    for (const run of this.older) {
+      if (wanted.size === 0) return;
+      await this.#readRun(run, wanted, signal);
+    }
   }
 
   /** Drops the row: the new run has one with this destination. */
@@ -75,15 +82,7 @@ export class EarlierResults {
     const leftOut = await readLeftOut(run, signal);
     this.#knowsLeftOut = leftOut !== undefined;
     for await (const { destination, ...row } of leftOut ?? []) this.#rows.set(destination, row);
-    await this.#readOlder(replaced, signal);
-  }
-
-  /** `wanted`: destinations that later runs do not know, or whose result they do not know. */
-  async #readOlder(wanted: Set<string>, signal?: AbortSignal): Promise<void> {
-    for (const run of this.older) {
-      if (wanted.size === 0) return;
-      await this.#readRun(run, wanted, signal);
-    }
+    await this.lookFurther(replaced, signal);
   }
 
   async #readRun(run: BatchRun, wanted: Set<string>, signal?: AbortSignal): Promise<void> {
@@ -100,20 +99,15 @@ export class EarlierResults {
     for (const { destination, row } of rows.values()) {
       const later = this.#rows.get(destination);
       const { delivered } = row;
-      this.#rows.set(destination, later ? withDelivered(later, delivered) : withoutStatus(row));
+      this.#rows.set(destination, later ? { ...later, ...(delivered && { delivered }) } : withoutStatus(row));
       if (delivered) wanted.delete(destination);
     }
   }
 }
 
-function withDelivered(row: EarlierRow, delivered: Delivered | undefined): EarlierRow {
-  return delivered ? { ...row, delivered } : row;
-}
-
 /** How an older run ended says nothing about the latest. */
-function withoutStatus(row: EarlierRow): EarlierRow {
-  const { options, delivered, owed, startedAs } = row;
-  return { options, ...(delivered && { delivered }), ...(owed && { owed }), startedAs };
+function withoutStatus(row: EarlierRow): Omit<EarlierRow, 'status'> {
+  return defined({ ...row, status: undefined });
 }
 
 /** Twice what a planner reads, so that a run is not removed while a planner reads it. */

@@ -1,6 +1,6 @@
-import { defined } from '../../shared/defined';
 import type { BatchItem, BatchItemResult, BatchItemStatus, DoneBefore, KeptOutcome } from '../../shared/batch';
 import type { EarlierRuns } from '../../shared/charge';
+import { defined } from '../../shared/defined';
 
 /** What a conversion was asked for; a result made with other options does not count. */
 export interface ConversionOptions {

@@ -1,14 +1,14 @@
 import { createReadStream } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
+import { z } from 'zod';
 import type { BatchItem, BatchItemResult } from '../../shared/batch';
 import { systemErrorCode } from '../../shared/system-error';
 import { parseBatchItem, parseBatchItemResult, doneSchema, earlierSchema, keptSchema, parseLine } from '../batch-lines';
 import { readLines } from '../lines';
 import { runFiles } from '../run-files';
-import { exists, type BatchRun, listRuns } from './run-folders';
-import { z } from 'zod';
 import type { EarlierRow } from './earlier-row';
+import { exists, type BatchRun, listRuns } from './run-folders';
 
 /** A file of an earlier run cannot be read; says which line of which file, and what to do. */
 export class DamagedRunError extends Error {

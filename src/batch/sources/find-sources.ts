@@ -1,10 +1,10 @@
-import { isInside } from '../destinations/resolve';
 import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import picomatch from 'picomatch';
 import { systemErrorCode } from '../../shared/system-error';
 import { printable } from '../../shared/wording';
+import { isInside } from '../destinations/resolve';
 import { readLines, peek } from '../lines';
 import { decodeText } from '../manifest/decode-text';
 import { explainUnreadable, openInput } from '../open-input';

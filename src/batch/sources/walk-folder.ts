@@ -1,12 +1,12 @@
-import { isInside } from '../destinations/resolve';
-import { exists } from '../runs/run-folders';
 import type { Dirent } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import picomatch from 'picomatch';
 import { systemErrorCode } from '../../shared/system-error';
 import { isPartialName } from '../../storage/partial-file';
+import { isInside } from '../destinations/resolve';
 import { runFiles } from '../run-files';
+import { exists } from '../runs/run-folders';
 
 interface WalkOptions {
   /** Absolute path. */

@@ -1,6 +1,6 @@
-import { defined } from '../../shared/defined';
 import { isGrpcServiceError, type Client } from '@temporalio/client';
 import { toMilliseconds } from '../../history/job-history';
+import { defined } from '../../shared/defined';
 
 /** Indexed by `temporal.api.enums.v1.WorkerDeploymentVersionStatus`. */
 const statuses: readonly DeploymentVersion['status'][] = [

@@ -1,8 +1,9 @@
-import { defined } from '../../shared/defined';
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { readJobHistory, type JobHistory, type TimelineEntry } from '../../history/job-history';
 import type { Charge } from '../../shared/charge';
+import { defined } from '../../shared/defined';
 import {
+  jobPhases,
   jobSummary,
   type ConversionFailureDetails,
   type ConversionJobState,
@@ -170,24 +171,18 @@ function standOf(
 }
 
 function phaseOf(what: string): JobPhase {
-  const phases: readonly JobPhase[] = ['uploading', 'submitting', 'awaitingCredits', 'converting', 'downloading'];
-  return phases.find((phase) => phase === what) ?? 'downloading';
+  return jobPhases.find((phase) => phase === what) ?? 'downloading';
 }
 
+const statuses: Readonly<Record<string, JobStatus>> = {
+  RUNNING: 'running',
+  PAUSED: 'running',
+  COMPLETED: 'completed',
+  CANCELLED: 'cancelled',
+  TERMINATED: 'terminated',
+  TIMED_OUT: 'timedOut',
+};
+
 function statusOf({ status }: WorkflowExecutionDescription): JobStatus {
-  switch (status.name) {
-    case 'RUNNING':
-    case 'PAUSED':
-      return 'running';
-    case 'COMPLETED':
-      return 'completed';
-    case 'CANCELLED':
-      return 'cancelled';
-    case 'TERMINATED':
-      return 'terminated';
-    case 'TIMED_OUT':
-      return 'timedOut';
-    default:
-      return 'failed';
-  }
+  return statuses[status.name] ?? 'failed';
 }

@@ -1,8 +1,9 @@
 import type { WorkflowExecutionDescription } from '@temporalio/client';
 import { msToNumber } from '@temporalio/common/lib/time';
-import { lookUpErrorCode } from '../../contract/error-codes';
+import { lookUpErrorCode, type ErrorClass } from '../../contract/error-codes';
 import type { JobHistory } from '../../history/job-history';
 import { failureCodes } from '../../shared/activities';
+import { defined } from '../../shared/defined';
 import { activityNames } from '../../shared/names';
 import { defaultPolicies } from '../../shared/policies';
 import type { PendingStep } from './pending-step';
@@ -112,40 +113,37 @@ function waitingOfStep(pending: PendingStep, app: string): Waiting {
   // A timeout has no code.
   if (code === undefined && (underWay || lastFailure === undefined)) {
     if (underWay) {
-      const because = unanswered[step];
-      return {
-        reason: 'attempt',
+      return defined({
+        reason: 'attempt' as const,
         waitsFor: `the attempt under way (${step})`,
-        ...(because !== undefined && { because }),
-      };
+        because: unanswered[step],
+      });
     }
     return { reason: 'slot', waitsFor: `a worker that is free (${step})` };
   }
   const reason = code === undefined ? 'retry' : reasonOf(code);
   const isExpected = reason === 'conversion' || reason === 'credits' || reason === 'rateLimit';
-  return {
+  return defined({
     reason,
     waitsFor: waitText(reason, { app, step }),
-    ...(lastFailure !== undefined && !isExpected && { because: lastFailure }),
-    ...(nextAttemptAt !== undefined && { until: nextAttemptAt }),
-  };
+    because: isExpected ? undefined : lastFailure,
+    until: nextAttemptAt,
+  });
 }
+
+const reasonOfClass: Partial<Record<ErrorClass, WaitReason>> = {
+  credits: 'credits',
+  rate: 'rateLimit',
+  account: 'account',
+  server: 'service',
+};
 
 function reasonOf(code: string): WaitReason {
   const known = reasonOfCode[code];
   if (known) return known;
-  switch (lookUpErrorCode(code)?.class) {
-    case 'credits':
-      return 'credits';
-    case 'rate':
-      return 'rateLimit';
-    case 'account':
-      return 'account';
-    case 'server':
-      return 'service';
-    default:
-      return /^HTTP_5\d\d$/.test(code) ? 'service' : 'retry';
-  }
+  const row = lookUpErrorCode(code);
+  if (row) return reasonOfClass[row.class] ?? 'retry';
+  return /^HTTP_5\d\d$/.test(code) ? 'service' : 'retry';
 }
 
 function waitText(reason: WaitReason, { app, step }: { app: string; step: string }): string {

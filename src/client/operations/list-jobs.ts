@@ -1,6 +1,6 @@
-import { defined } from '../../shared/defined';
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
+import { defined } from '../../shared/defined';
 import {
   possiblyChargedTwiceCode,
   searchAttributeNames,

@@ -1,6 +1,6 @@
-import { defined } from '../../shared/defined';
 import type { WorkflowExecutionDescription } from '@temporalio/client';
 import { stepOfActivity, toMilliseconds } from '../../history/job-history';
+import { defined } from '../../shared/defined';
 
 type Failure = NonNullable<
   NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number]['lastFailure']

@@ -1,8 +1,8 @@
-import { defined } from '../../shared/defined';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
 import { toMilliseconds } from '../../history/job-history';
+import { defined } from '../../shared/defined';
 
 /** A worker polls at least once a minute; the server lists it for five minutes after it has died. */
 const pollerIsAliveMs = 75_000;

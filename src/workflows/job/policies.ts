@@ -2,6 +2,7 @@ import { msToNumber } from '@temporalio/common/lib/time';
 import { ApplicationFailure } from '@temporalio/workflow';
 import { failureCodes } from '../../shared/activities';
 import { charges } from '../../shared/charge';
+import type { ConversionJobInput, OnExisting } from '../../shared/job';
 import {
   conversionModes,
   onExistingChoices,
@@ -10,7 +11,6 @@ import {
   type ConversionPolicies,
   type DurationPolicy,
 } from '../../shared/policies';
-import type { ConversionJobInput, OnExisting } from '../../shared/job';
 
 /** A job's policies with all defaults; durations in milliseconds, undefined when the worker uses a learned value. */
 export type ResolvedPolicies = {

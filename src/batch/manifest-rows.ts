@@ -9,9 +9,8 @@ import type {
 } from '../shared/batch-activities';
 import { systemErrorCode } from '../shared/system-error';
 import { toPath } from '../storage/file-uri';
-import { parseBatchItem } from './batch-lines';
 import { readLines } from './lines';
-import { RunFileError, runFiles } from './run-files';
+import { parseBatchItem, RunFileError, runFiles } from './run-files';
 
 const chunkBytes = 256 * 1024;
 

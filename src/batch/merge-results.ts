@@ -6,10 +6,9 @@ import { rowOfEarlier } from '../shared/job-outcome';
 import { systemErrorCode } from '../shared/system-error';
 import { toPath } from '../storage/file-uri';
 import { writeLocalFile } from '../storage/write';
-import { parseBatchItemResult } from './batch-lines';
 import { readLines } from './lines';
 import { readManifest } from './manifest-rows';
-import { RunFileError, runFiles } from './run-files';
+import { parseBatchItemResult, RunFileError, runFiles } from './run-files';
 
 /** Parts follow the manifest's order except for slow jobs, so only a few are in use at a time. */
 const partsInMemory = 32;

@@ -3,7 +3,7 @@ import { hidesPayloads } from '../encryption/data-converter';
 import { jobSummary, type ConversionJobInput, type ConversionJobResult } from '../shared/job';
 import { conversionBatchType, conversionJobType, defaultTaskQueue } from '../shared/names';
 import { batchAttributes, listingOptions, searchAttributeNames, startingAttributes } from '../shared/search-attributes';
-import { batchDetails, jobDetails } from '../shared/static-details';
+import { batchDetails, jobDetails } from '../shared/temporal-ui';
 import { BatchHandle, BatchRunningError } from './batch-handle';
 import { toBatchInput, type BatchRequest } from './batch-request';
 import { ConversionHandle } from './conversion-handle';

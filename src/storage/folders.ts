@@ -1,7 +1,7 @@
 import { mkdir, stat, open, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { systemErrorCode } from '../shared/system-error';
-import { StorageError } from './errors';
+import { cannotWrite } from './errors';
 
 /** Makes a new name in the folder survive a power cut, where the system can sync a folder; the file itself is safe. */
 export async function syncFolder(folder: string): Promise<void> {
@@ -64,9 +64,6 @@ export async function assertRoom(options: {
   const { uri, folder, bytes, freeBytes } = options;
   const free = await freeBytes(folder);
   if (free === undefined || bytes <= free) return;
-  throw new StorageError({
-    code: 'DESTINATION_FULL',
-    message: `Cannot write ${uri}: it takes ${bytes} bytes, and ${free} are free there. Make room.`,
-    uri,
-  });
+  const why = `it takes ${bytes} bytes, and ${free} are free there. Make room.`;
+  throw cannotWrite(uri, { code: 'DESTINATION_FULL', why });
 }

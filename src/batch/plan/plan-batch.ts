@@ -9,8 +9,7 @@ import { type DestinationRules, defaultTemplate, parseTemplate } from '../destin
 import { EarlierResults } from '../runs/earlier-results';
 import type { SourceSelection } from '../sources/find-sources';
 import { candidatesOfManifest, candidatesOfSources, type Candidate, type ManifestSelection } from './candidate';
-import { DraftFile, type DraftRow } from './draft-file';
-import { draftRows, type LeftOut } from './draft-rows';
+import { DraftFile, type DraftRow, draftRows, type LeftOut } from './draft-rows';
 import { Findings } from './findings';
 import { look } from './look';
 import { mapOrdered } from './map-ordered';

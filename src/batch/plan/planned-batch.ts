@@ -61,16 +61,16 @@ export class PlanCounts {
   kept = 0;
   /** Rows to do whose destination holds something that no run of this batch wrote. */
   readonly existing = new Findings();
-  #done = 0;
-  #bytes = 0;
-  #replaced = 0;
+  done = 0;
+  bytes = 0;
+  replaced = 0;
   readonly #refused = new Map<string, RefusedCount>();
   readonly #formats = new Map<string, FormatCount>();
 
   add({ item, bytes, exists }: SettledRow): void {
     this.rows += 1;
     if (item.done) {
-      this.#done += 1;
+      this.done += 1;
       return;
     }
     if (item.kept) {
@@ -88,8 +88,8 @@ export class PlanCounts {
       return;
     }
     this.todo += 1;
-    this.#bytes += bytes;
-    if (item.onExisting === 'overwrite') this.#replaced += 1;
+    this.bytes += bytes;
+    if (item.onExisting === 'overwrite') this.replaced += 1;
     else if (exists) this.existing.add('DESTINATION_EXISTS', `${fileURLToPath(item.destination)} exists already.`);
     const format = this.#formats.get(key) ?? { ...kind, bytes: 0 };
     format.rows += 1;
@@ -98,16 +98,9 @@ export class PlanCounts {
   }
 
   summary(): Pick<PlannedBatch, 'rows' | 'done' | 'kept' | 'refused' | 'todo' | 'bytes' | 'formats' | 'replaced'> {
-    return {
-      rows: this.rows,
-      done: this.#done,
-      kept: this.kept,
-      refused: mostFrequentFirst(this.#refused),
-      todo: this.todo,
-      bytes: this.#bytes,
-      formats: mostFrequentFirst(this.#formats),
-      replaced: this.#replaced,
-    };
+    const { rows, done, kept, todo, bytes, replaced } = this;
+    const refused = mostFrequentFirst(this.#refused);
+    return { rows, done, kept, refused, todo, bytes, formats: mostFrequentFirst(this.#formats), replaced };
   }
 }
 

@@ -2,31 +2,23 @@ import { fileURLToPath } from 'node:url';
 import type { BatchItem } from '../../shared/batch';
 import type { RepetitionRules } from '../../shared/charge';
 import { defined } from '../../shared/defined';
-import { type OnUnknownOutcome, type SourceContent, lastSegment } from '../../shared/job';
+import { lastSegment, type SourceContent } from '../../shared/job';
 import { defaultPolicies } from '../../shared/policies';
 import { EarlierResults } from '../runs/earlier-results';
 import type { EarlierRow } from '../runs/earlier-row';
 import { readItems } from '../runs/read-run';
 import { hashFile, look } from './look';
 import { mapOrdered } from './map-ordered';
+import type { PlanBatchOptions } from './plan-batch';
 import type { PlannedBatch, SettledRow } from './planned-batch';
 import { refuseRow, type AskPair } from './refuse-row';
 import { repeatRow } from './repeat-row';
 import { writeRun } from './write-run';
 
-export interface ReplanFailedOptions {
-  /** Absolute path of the batch's folder. */
-  batchFolder: string;
-  /** What to do with conversions that an earlier run may have been charged for. Default: `resubmit`. */
-  onUnknownOutcome?: OnUnknownOutcome | undefined;
-  /** Converts those in any case. Default: no. */
-  resubmit?: boolean | undefined;
-  /** Asks in advance what the service would refuse. Default: not asked. */
-  ask?: AskPair | undefined;
-  /** Writes no run. */
-  dryRun?: boolean | undefined;
-  signal?: AbortSignal | undefined;
-}
+export type ReplanFailedOptions = Pick<
+  PlanBatchOptions,
+  'batchFolder' | 'onUnknownOutcome' | 'resubmit' | 'ask' | 'dryRun' | 'signal'
+>;
 
 const rowsUnderWay = 8;
 const none = { count: 0, listed: [] } as const;

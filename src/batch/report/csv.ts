@@ -1,5 +1,5 @@
 import { stringify } from 'csv-stringify/sync';
-import { workflowLink, type TemporalUi } from '../../shared/ui-path';
+import { workflowLink, type TemporalUi } from '../../shared/temporal-ui';
 import { printable } from '../../shared/wording';
 import { shownPath } from '../../storage/file-uri';
 import type { RunRow } from './read-run';

@@ -2,9 +2,8 @@ import { createReadStream } from 'node:fs';
 import path from 'node:path';
 import type { BatchItem, BatchItemResult } from '../../shared/batch';
 import { shellWord } from '../../shared/wording';
-import { parseBatchItem, parseBatchItemResult } from '../batch-lines';
 import { readLines } from '../lines';
-import { runFiles } from '../run-files';
+import { parseBatchItem, parseBatchItemResult, RunFileError, runFiles } from '../run-files';
 import { exists } from '../runs/run-folders';
 
 /** A row of the manifest, with its result if it has ended. */
@@ -15,23 +14,23 @@ export interface RunRow {
 
 /**
  * Every row of a run's manifest with its result, in order, one at a time: memory does not grow with the batch. A row
- * without a result has not ended. Rejects with a `BatchReportError` if a file is missing; the rows throw one that names
+ * without a result has not ended. Rejects with a `RunFileError` if a file is missing; the rows throw one that names
  * the line if it is damaged or out of order.
  */
 export async function openRun(folder: string, batch: string): Promise<AsyncIterable<RunRow>> {
   const manifest = path.join(folder, runFiles.manifest);
   const results = path.join(folder, runFiles.results);
   if (!(await exists(manifest))) {
-    throw new BatchReportError({
-      code: 'MANIFEST_MISSING',
-      message: `Cannot report on batch ${batch}: there is no ${manifest}. Put the run's folder back, or run the batch again.`,
-    });
+    throw new RunFileError(
+      'MANIFEST_MISSING',
+      `Cannot report on batch ${batch}: there is no ${manifest}. Put the run's folder back, or run the batch again.`,
+    );
   }
   if (!(await exists(results))) {
-    throw new BatchReportError({
-      code: 'RESULTS_MISSING',
-      message: `Cannot report on batch ${batch}: there is no ${results} yet. It is written when the batch ends; \`fileconv batch watch ${shellWord(batch)}\` shows how far it is.`,
-    });
+    throw new RunFileError(
+      'RESULTS_MISSING',
+      `Cannot report on batch ${batch}: there is no ${results} yet. It is written when the batch ends; \`fileconv batch watch ${shellWord(batch)}\` shows how far it is.`,
+    );
   }
   return pairRows(recordsOf(manifest, parseBatchItem), recordsOf(results, parseBatchItemResult));
 }
@@ -83,38 +82,14 @@ async function* recordsOf<Value extends { item: number }>(
   }
 }
 
-function unknownItem(placed: Placed<BatchItemResult>): BatchReportError {
+function unknownItem(placed: Placed<BatchItemResult>): RunFileError {
   return unreadable(placed, `the manifest has no item ${placed.record.item}`);
 }
 
-function unreadable(
-  { file, number }: { file: string; number: number },
-  why: string,
-  cause?: unknown,
-): BatchReportError {
-  return new BatchReportError({
-    code: 'RUN_UNREADABLE',
-    message: `Cannot read line ${number} of ${file}: ${why}. The file was changed or damaged after the batch wrote it; run the batch again to write it anew.`,
-    cause,
-  });
-}
-
-export const batchReportErrorCodes = [
-  /** The run has no results yet: they are merged when the batch ends. */
-  'RESULTS_MISSING',
-  'MANIFEST_MISSING',
-  /** A line of the run's files is not what the batch writes. */
-  'RUN_UNREADABLE',
-] as const;
-type BatchReportErrorCode = (typeof batchReportErrorCodes)[number];
-
-/** The report cannot be made; the message names the file and says what to do. */
-export class BatchReportError extends Error {
-  override readonly name = 'BatchReportError';
-  readonly code: BatchReportErrorCode;
-
-  constructor(fields: { code: BatchReportErrorCode; message: string; cause?: unknown }) {
-    super(fields.message, fields.cause === undefined ? undefined : { cause: fields.cause });
-    this.code = fields.code;
-  }
+function unreadable({ file, number }: { file: string; number: number }, why: string, cause?: unknown): RunFileError {
+  return new RunFileError(
+    'RUN_UNREADABLE',
+    `Cannot read line ${number} of ${file}: ${why}. The file was changed or damaged after the batch wrote it; run the batch again to write it anew.`,
+    cause === undefined ? undefined : { cause },
+  );
 }

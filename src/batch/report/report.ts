@@ -1,5 +1,5 @@
 import type { BatchCounts, BatchState, BatchStatus, ConversionBatchResult } from '../../shared/batch';
-import { jobsLink, workflowLink, type TemporalUi } from '../../shared/ui-path';
+import { jobsLink, workflowLink, type TemporalUi } from '../../shared/temporal-ui';
 import { formatCount } from '../../shared/wording';
 import { adviceOn } from './advice';
 import type { Durations } from './durations';

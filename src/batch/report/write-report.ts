@@ -3,7 +3,7 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import type { BatchState, ConversionBatchResult } from '../../shared/batch';
-import { type TemporalUi, isWebAddress } from '../../shared/ui-path';
+import { type TemporalUi, isWebAddress } from '../../shared/temporal-ui';
 import { toPath } from '../../storage/file-uri';
 import { writeLocalFile } from '../../storage/write';
 import type { Writing } from '../merge-results';
@@ -42,7 +42,7 @@ const rowsPerChunk = 500;
  * Writes `report.csv`, `report.json` and `report.html` into the run's folder, and returns their content. Each file is
  * replaced in one step, so that no reader sees a partial one. Safe to repeat. Memory does not grow with the batch.
  *
- * Throws `BatchReportError` if the run's files are missing or damaged, `StorageError` if the report cannot be written.
+ * Throws `RunFileError` if the run's files are missing or damaged, `StorageError` if the report cannot be written.
  */
 export async function writeBatchReport(options: BatchReportOptions): Promise<BatchReport> {
   // Every command that watches the batch may write its report, so each needs temporary files of its own.

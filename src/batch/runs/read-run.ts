@@ -4,9 +4,16 @@ import path from 'node:path';
 import { z } from 'zod';
 import type { BatchItem, BatchItemResult } from '../../shared/batch';
 import { systemErrorCode } from '../../shared/system-error';
-import { parseBatchItem, parseBatchItemResult, doneSchema, earlierSchema, keptSchema, parseLine } from '../batch-lines';
 import { readLines } from '../lines';
-import { runFiles } from '../run-files';
+import {
+  parseBatchItem,
+  parseBatchItemResult,
+  doneSchema,
+  earlierSchema,
+  keptSchema,
+  parseLine,
+  runFiles,
+} from '../run-files';
 import type { EarlierRow } from './earlier-row';
 import { exists, type BatchRun, listRuns } from './run-folders';
 

@@ -12,8 +12,7 @@ import {
 } from '../../shared/job';
 import { activityNames, conversionJobType, conversionStateQuery } from '../../shared/names';
 import { searchAttributes } from '../../shared/search-attributes';
-import { waitingOf, type Waiting } from './job-waiting';
-import { readPendingStep, type PendingStep } from './pending-step';
+import { waitingOf, type Waiting, readPendingStep, type PendingStep } from './job-waiting';
 import { aliveWorkers } from './task-queue-workers';
 
 type JobStatus = 'running' | 'completed' | 'failed' | 'cancelled' | 'terminated' | 'timedOut';

@@ -1,12 +1,11 @@
 import type { WorkflowExecutionDescription } from '@temporalio/client';
 import { msToNumber } from '@temporalio/common/lib/time';
 import { lookUpErrorCode, type ErrorClass } from '../../contract/error-codes';
-import type { JobHistory } from '../../history/job-history';
+import { type JobHistory, stepOfActivity, toMilliseconds } from '../../history/job-history';
 import { failureCodes } from '../../shared/activities';
 import { defined } from '../../shared/defined';
 import { activityNames } from '../../shared/names';
 import { defaultPolicies } from '../../shared/policies';
-import type { PendingStep } from './pending-step';
 
 /** Why a job or a batch makes no progress. The values are part of `--json` and never change. */
 export type WaitReason =
@@ -167,4 +166,51 @@ function waitText(reason: WaitReason, { app, step }: { app: string; step: string
     default:
       return `the next attempt (${step})`;
   }
+}
+
+type Failure = NonNullable<
+  NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number]['lastFailure']
+>;
+
+/** The pending activity of a job. Times are milliseconds since the epoch. */
+export interface PendingStep {
+  /** `uploading`, `submitting`, `converting`, `downloading` or `cleaning up`. */
+  step: string;
+  attempt: number;
+  /** Whether an attempt is running; otherwise the next one waits for its time or for a worker. */
+  underWay: boolean;
+  /** Only between attempts. */
+  nextAttemptAt?: number;
+  lastFailure?: string;
+  lastFailureType?: string;
+  lastWorker?: string;
+  isPaused?: true;
+}
+
+/** Values of `PendingActivityState`: started, cancel requested, pause requested. */
+const statesUnderWay: readonly unknown[] = [2, 3, 5];
+
+/** The pending activity of a job; undefined when the job waits for a signal or a timer, or has ended. */
+export function readPendingStep({ raw }: Pick<WorkflowExecutionDescription, 'raw'>): PendingStep | undefined {
+  const activity = raw.pendingActivities?.[0];
+  if (!activity) return undefined;
+  const underWay = statesUnderWay.includes(activity.state);
+  const nextAttemptAt = toMilliseconds(activity.nextAttemptScheduleTime ?? activity.scheduledTime);
+  const failure = asTold(activity.lastFailure);
+  const type = failure?.applicationFailureInfo?.type;
+  return defined({
+    step: stepOfActivity[activity.activityType?.name ?? ''] ?? 'working',
+    attempt: activity.attempt ?? 1,
+    underWay,
+    nextAttemptAt: underWay ? undefined : nextAttemptAt,
+    ...(failure?.message && { lastFailure: failure.message }),
+    ...(type && { lastFailureType: type }),
+    isPaused: activity.paused === true || undefined,
+    ...(activity.lastWorkerIdentity && { lastWorker: activity.lastWorkerIdentity }),
+  });
+}
+
+/** Temporal wraps a truncated copy of an oversized failure in a failure of its own. */
+function asTold(failure: Failure | null | undefined): Failure | undefined {
+  return (failure?.serverFailureInfo ? failure.cause : undefined) ?? failure ?? undefined;
 }

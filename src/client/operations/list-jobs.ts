@@ -8,7 +8,7 @@ import {
   type ListedStatus,
 } from '../../shared/search-attributes';
 import { toJobQuery, type JobFilter } from './job-query';
-import { readPendingStep } from './pending-step';
+import { readPendingStep } from './job-waiting';
 import { presentSearchAttributes } from './search-attributes';
 
 export interface ListedJob {

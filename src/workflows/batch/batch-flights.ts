@@ -18,7 +18,7 @@ import { outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../../shared/jo
 import { conversionJobType, inBatchMemo } from '../../shared/names';
 import { defaultPolicies } from '../../shared/policies';
 import { listingOptions, runBeforeMemo, settableAttributes, startingAttributes } from '../../shared/search-attributes';
-import { jobDetails } from '../../shared/static-details';
+import { jobDetails } from '../../shared/temporal-ui';
 import type { conversionJob } from '../job/conversion-job';
 import { BatchLooks } from './batch-looks';
 import { BatchRows } from './batch-rows';

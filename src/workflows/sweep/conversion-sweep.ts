@@ -14,8 +14,8 @@ import { failureCodes } from '../../shared/activities';
 import type { ConversionBatchResult } from '../../shared/batch';
 import { conversionBatchType } from '../../shared/names';
 import { batchAttributes, listingOptions, settableAttributes } from '../../shared/search-attributes';
-import { batchDetails } from '../../shared/static-details';
 import type { ConversionSweepInput, ConversionSweepResult, PlanSweepResult } from '../../shared/sweep';
+import { batchDetails } from '../../shared/temporal-ui';
 import type { conversionBatch } from '../batch/conversion-batch';
 import { sweepActivities } from './sweep-activities';
 

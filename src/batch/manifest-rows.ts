@@ -45,7 +45,13 @@ export async function* readManifest(
   } catch (error) {
     signal?.throwIfAborted();
     if (error instanceof RunFileError) throw error;
-    if (systemErrorCode(error) === 'ENOENT' || systemErrorCode(error) === 'ENOTDIR') throw missing(filePath, error);
+    if (systemErrorCode(error) === 'ENOENT' || systemErrorCode(error) === 'ENOTDIR') {
+      throw new RunFileError(
+        'BATCH_MANIFEST_MISSING',
+        `There is no manifest at ${filePath}. The worker must see the same folder as whoever started the batch.`,
+        { cause: error },
+      );
+    }
     if (systemErrorCode(error) !== undefined) throw error;
     throw await damaged({ filePath, start }, error);
   }
@@ -118,14 +124,6 @@ function countPassedOver({ done, kept, refused }: BatchItem, counts: PassedOver)
 
 function openFrom(filePath: string, start: number): AsyncIterable<Buffer> {
   return createReadStream(filePath, { start, highWaterMark: chunkBytes });
-}
-
-function missing(filePath: string, cause: unknown): RunFileError {
-  return new RunFileError(
-    'BATCH_MANIFEST_MISSING',
-    `There is no manifest at ${filePath}. The worker must see the same folder as whoever started the batch.`,
-    { cause },
-  );
 }
 
 /** Counts lines only for this message: a reader that starts at an offset does not know line numbers. */

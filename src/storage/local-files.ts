@@ -10,8 +10,6 @@ import { removePartials } from './partial-file';
 import { openLocalSource } from './source';
 import { writeLocalFile } from './write';
 
-export type * from './file-store';
-
 /** The store for `file:` URIs. Some file systems lack `link(2)` or do not answer `statfs(2)`: both are replaceable. */
 export function createLocalFiles({
   link,

@@ -2,9 +2,9 @@ import path from 'node:path';
 import { isInside, isNoPath, pathOf } from '../destinations/resolve';
 import type { ColumnTerm } from '../manifest/manifest-row';
 import { readManifest } from '../manifest/read-manifest';
-import { openInput } from '../open-input';
 import { findSources, type SourceLookup, type SourceSelection } from '../sources/find-sources';
 import type { Findings } from './findings';
+import { openInput } from './look';
 
 export interface Candidate {
   /** Absolute path. */

@@ -13,10 +13,8 @@ import { DraftFile, type DraftRow, draftRows, type LeftOut } from './draft-rows'
 import { Findings } from './findings';
 import { look } from './look';
 import { mapOrdered } from './map-ordered';
-import type { SettledRow, PlannedBatch } from './planned-batch';
-import { refuseRow, type AskPair } from './refuse-row';
-import { repeatRow } from './repeat-row';
-import { writeRun } from './write-run';
+import { type SettledRow, type PlannedBatch, writeRun } from './planned-batch';
+import { refuseRow, type AskPair, repeatRow } from './settle-row';
 
 export interface PlanBatchOptions {
   /** Files to convert to one format, or a manifest. */

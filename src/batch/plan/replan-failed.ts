@@ -10,10 +10,8 @@ import { readItems } from '../runs/read-run';
 import { hashFile, look } from './look';
 import { mapOrdered } from './map-ordered';
 import type { PlanBatchOptions } from './plan-batch';
-import type { PlannedBatch, SettledRow } from './planned-batch';
-import { refuseRow, type AskPair } from './refuse-row';
-import { repeatRow } from './repeat-row';
-import { writeRun } from './write-run';
+import { type PlannedBatch, type SettledRow, writeRun } from './planned-batch';
+import { refuseRow, type AskPair, repeatRow } from './settle-row';
 
 export type ReplanFailedOptions = Pick<
   PlanBatchOptions,

@@ -1,5 +1,4 @@
 import { type BatchItemResult, type BatchItemStatus, countCode } from '../../shared/batch';
-import type { Charge } from '../../shared/charge';
 import { defined } from '../../shared/defined';
 import { hasAny } from '../../shared/warnings';
 import { shownPath } from '../../storage/file-uri';
@@ -9,26 +8,19 @@ import type { RunRow } from './read-run';
 /** `unfinished`: the row has no result yet. */
 type RowStatus = BatchItemStatus | 'unfinished';
 
-/** An item that needs attention. */
-export interface ListedItem {
+/** An item that needs attention. Its message may be cut; the CSV has the whole text. */
+export interface ListedItem extends Pick<
+  BatchItemResult,
+  'message' | 'phase' | 'taskId' | 'charge' | 'kept' | 'workflowId' | 'runId' | 'durationMs'
+> {
   item: number;
   /** Path, or the URI if it is not a local file. */
   source: string;
   /** Target format. */
   output: string;
   destination: string;
-  message?: string;
-  /** The service's warnings, name and advice. Long ones are cut; the CSV has the whole text. */
+  /** The service's warnings, name and advice. Long ones are cut. */
   warnings?: Record<string, string>;
-  /** The phase in which a job failed or was cancelled. */
-  phase?: string;
-  /** The conversion task that the service accepted. */
-  taskId?: string;
-  charge?: Charge;
-  kept?: true;
-  workflowId?: string;
-  runId?: string;
-  durationMs?: number;
 }
 
 interface CodeTally {

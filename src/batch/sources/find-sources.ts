@@ -7,8 +7,8 @@ import { printable } from '../../shared/wording';
 import { isInside } from '../destinations/resolve';
 import { readLines, peek } from '../lines';
 import { decodeText } from '../manifest/decode-text';
-import { explainUnreadable, openInput } from '../open-input';
 import type { Findings } from '../plan/findings';
+import { explainUnreadable, openInput } from '../plan/look';
 import { createExclusion, walkFolder, type Exclusion, type FoundSource } from './walk-folder';
 
 export interface SourceSelection {

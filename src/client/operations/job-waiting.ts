@@ -124,7 +124,7 @@ function waitingOfStep(pending: PendingStep, app: string): Waiting {
   const isExpected = reason === 'conversion' || reason === 'credits' || reason === 'rateLimit';
   return defined({
     reason,
-    waitsFor: waitText(reason, { app, step }),
+    waitsFor: waitTexts[reason]?.(app) ?? `the next attempt (${step})`,
     because: isExpected ? undefined : lastFailure,
     until: nextAttemptAt,
   });
@@ -145,28 +145,16 @@ function reasonOf(code: string): WaitReason {
   return /^HTTP_5\d\d$/.test(code) ? 'service' : 'retry';
 }
 
-function waitText(reason: WaitReason, { app, step }: { app: string; step: string }): string {
-  switch (reason) {
-    case 'credits':
-      return `vCredits of app ${app}`;
-    case 'rateLimit':
-      return `the rate limit of app ${app}`;
-    case 'service':
-      return `the conversion service of app ${app}`;
-    case 'account':
-      return `the account of app ${app} to be accepted`;
-    case 'appProfile':
-      return `a worker that knows the app profile ${app}`;
-    case 'room':
-      return 'room at the destination';
-    case 'sharedFolder':
-      return "a worker that sees the destination's folder";
-    case 'conversion':
-      return 'the service to finish the conversion';
-    default:
-      return `the next attempt (${step})`;
-  }
-}
+const waitTexts: Partial<Record<WaitReason, (app: string) => string>> = {
+  credits: (app) => `vCredits of app ${app}`,
+  rateLimit: (app) => `the rate limit of app ${app}`,
+  service: (app) => `the conversion service of app ${app}`,
+  account: (app) => `the account of app ${app} to be accepted`,
+  appProfile: (app) => `a worker that knows the app profile ${app}`,
+  room: () => 'room at the destination',
+  sharedFolder: () => "a worker that sees the destination's folder",
+  conversion: () => 'the service to finish the conversion',
+};
 
 type Failure = NonNullable<
   NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number]['lastFailure']

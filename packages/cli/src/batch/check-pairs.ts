@@ -1,6 +1,6 @@
 import type { Finding } from 'temporal-file-conversion/internal/batch/plan/findings';
 import type { PlannedBatch, RefusedCount } from 'temporal-file-conversion/internal/batch/plan/planned-batch';
-import type { AskedPair, AskPair } from 'temporal-file-conversion/internal/batch/plan/refuse-row';
+import type { AskedPair, AskPair } from 'temporal-file-conversion/internal/batch/plan/settle-row';
 import type { Refusal } from 'temporal-file-conversion/internal/shared/batch';
 import { counted } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';

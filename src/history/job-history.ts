@@ -4,13 +4,13 @@ import {
   decodeOptionalFailureToOptionalError,
 } from '@temporalio/common/lib/internal-non-workflow';
 import type { History } from '@temporalio/common/lib/proto-utils';
-import type {
-  ActivityFailureDetails,
-  CheckTaskInput,
-  CheckTaskResult,
-  ConvertFileInput,
-  ConvertFileResult,
-  SendingFence,
+import {
+  readFence,
+  type ActivityFailureDetails,
+  type CheckTaskInput,
+  type CheckTaskResult,
+  type ConvertFileInput,
+  type ConvertFileResult,
 } from '../shared/activities';
 import { ChargeLedger, type EarlierRuns } from '../shared/charge';
 import { defined } from '../shared/defined';
@@ -299,8 +299,8 @@ interface ReadFailure {
 /** Mirrors the workflow's own reading of failures: which ones prove that nothing ran. */
 function readStepFailure(error: Error | undefined): ReadFailure {
   if (error instanceof TimeoutFailure) {
-    const fence = error.lastHeartbeatDetails as Partial<SendingFence> | null | undefined;
-    const isUnknown = fence?.phase === 'sending';
+    const fence = readFence(error.lastHeartbeatDetails);
+    const isUnknown = fence !== undefined;
     const message = error.cause?.message ?? `no answer from the worker (${error.timeoutType})`;
     const reaction = isUnknown ? ('outcomeUnknown' as const) : ('fail' as const);
     const failure = { code: `TIMEOUT_${error.timeoutType}`, message, reaction, isOfTask: false, isOfRequest: false };

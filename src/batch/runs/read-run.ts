@@ -24,7 +24,7 @@ export class DamagedRunError extends Error {
 
 export function readItems(run: BatchRun, signal?: AbortSignal): AsyncGenerator<BatchItem> {
   const file = path.join(run.folder, runFiles.manifest);
-  return readRecords(file, { run, parse: parseBatchItem, mayBeTorn: false, signal });
+  return readRecords(file, { run, parse: parseBatchItem, signal });
 }
 
 /** Whether the run has results for all of its rows. */
@@ -36,7 +36,7 @@ export function hasEnded(run: BatchRun): Promise<boolean> {
 export async function* readEndedItems(run: BatchRun, signal?: AbortSignal): AsyncGenerator<BatchItemResult> {
   const merged = path.join(run.folder, runFiles.results);
   if (await exists(merged)) {
-    yield* readRecords(merged, { run, parse: parseBatchItemResult, mayBeTorn: false, signal });
+    yield* readRecords(merged, { run, parse: parseBatchItemResult, signal });
     return;
   }
   for (const part of await partsOf(run)) {
@@ -61,7 +61,7 @@ async function partsOf(run: BatchRun): Promise<string[]> {
 
 export async function* readRecords<RecordType>(
   file: string,
-  options: { run: BatchRun; parse: (line: Buffer) => RecordType; mayBeTorn: boolean; signal: AbortSignal | undefined },
+  options: { run: BatchRun; parse: (line: Buffer) => RecordType; mayBeTorn?: boolean; signal: AbortSignal | undefined },
 ): AsyncGenerator<RecordType> {
   const { run, parse, mayBeTorn, signal } = options;
   for await (const line of readLines(createReadStream(file, { signal }))) {
@@ -101,7 +101,7 @@ export async function readLeftOut(
   const file = path.join(run.folder, runFiles.leftOut);
   if (!(await exists(file))) return undefined;
   const parse = (line: Buffer) => parseLine(leftOutSchema, line);
-  return readRecords(file, { run, parse, mayBeTorn: false, signal });
+  return readRecords(file, { run, parse, signal });
 }
 
 /** Estimated vCredits for so many files, by the average of the latest run with results; undefined if there is none. */

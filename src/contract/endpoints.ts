@@ -109,7 +109,11 @@ export const convertOutputSchema = z.looseObject({
 });
 
 /** Output of task/response: the monitored task's own entity, payload and result. */
-export const monitorOutputSchema = taskResponseSchema;
+export const monitorOutputSchema = z.looseObject({
+  entity: z.preprocess(emptyListAsAbsent, entitySchema.nullish()),
+  payload: z.unknown().optional(),
+  result: z.preprocess(emptyListAsAbsent, resultSchema.nullish()),
+});
 
 /** Output of download/url (beyond the document). `size` is in bytes. */
 export const downloadUrlOutputSchema = z.looseObject({

@@ -132,7 +132,7 @@ async function* listed(name: string, looking: Looking): AsyncGenerator<FoundSour
     return;
   }
   let count = 0;
-  for await (const { path: file } of readPathList(chunks, {
+  for await (const file of readPathList(chunks, {
     name: shownList,
     findings: problems,
     warnings: looking.warnings,
@@ -167,7 +167,7 @@ const headBytes = 2 * maxPathBytes;
 async function* readPathList(
   chunks: AsyncIterable<Buffer>,
   { name, findings, warnings }: { name: string; findings: Findings; warnings: Findings },
-): AsyncGenerator<{ line: number; path: string }> {
+): AsyncGenerator<string> {
   const { head, all } = await peek(chunks, (seen) => seen.length >= headBytes || seen.includes(0));
   const separator = head.includes(0) ? 0 : undefined;
   const what = separator === 0 ? 'path' : 'line';
@@ -183,6 +183,6 @@ async function* readPathList(
         `${name} ${what} ${line} (${shown}) is not UTF-8. It is left out: rename the file.`,
       );
     } else if (path.includes('\0')) problem('holds a NUL byte. End all paths with one, or none.');
-    else if (path !== '') yield { line, path };
+    else if (path !== '') yield path;
   }
 }

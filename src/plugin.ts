@@ -16,7 +16,7 @@ import { createConversionApi } from './http/client';
 import type { ApiTimeouts, ConversionApi, RateMemory } from './http/conversion-api';
 import { createRateMemory } from './http/rate-limit/rate-memory';
 import type { RequestTracer } from './http/request-spans';
-import type { CallbackSubmission } from './shared/callback';
+import type { CallbackSubmission } from './shared/job';
 import type { FileStore } from './storage/file-store';
 import { createLocalFiles } from './storage/local-files';
 

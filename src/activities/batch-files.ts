@@ -1,7 +1,6 @@
 import { pathToFileURL } from 'node:url';
 import { readBatchItems, rereadBatchItems } from '../batch/manifest-rows';
-import { mergeBatchResults } from '../batch/merge-results';
-import { writeBatchPart } from '../batch/part-files';
+import { mergeBatchResults, writeBatchPart } from '../batch/merge-results';
 import { writeBatchReport } from '../batch/report/write-report';
 import type {
   WriteBatchReportInput,

@@ -1,5 +1,5 @@
 import type { ConversionApi } from '../http/conversion-api';
-import type { CallbackSubmission } from '../shared/callback';
+import type { CallbackSubmission } from '../shared/job';
 import type { FileStore } from '../storage/file-store';
 import type { AppSlots, WaitSlots } from './app-slots';
 import type { ConversionTimes } from './conversion-times';

@@ -1,6 +1,5 @@
 import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
 import { RefusedPlanError } from '../batch/plan/findings';
-import { BatchReportError } from '../batch/report/read-run';
 import { RunFileError } from '../batch/run-files';
 import { DamagedRunError } from '../batch/runs/read-run';
 import { endpoints } from '../contract/endpoints';
@@ -96,7 +95,7 @@ export function toFailure(error: unknown, context: FailureContext): Error {
       cause: error,
     });
   }
-  if (error instanceof RunFileError || error instanceof RefusedPlanError || error instanceof BatchReportError) {
+  if (error instanceof RunFileError || error instanceof RefusedPlanError) {
     return build(context, { code: error.code, message: error.message, reaction: 'fail', cause: error });
   }
   const cause = error instanceof Error ? error : new Error(String(error));

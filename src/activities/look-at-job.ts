@@ -3,14 +3,13 @@ import { WorkflowFailedError, type Client, type WorkflowExecutionDescription } f
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow';
 import { z } from 'zod';
-import { sameContent } from '../batch/hash-file';
+import { sameContent } from '../batch/plan/look';
 import { readJobHistory, type JobHistory } from '../history/job-history';
 import type { AwaitedJob, JobOutcome, SeenJob } from '../shared/batch-activities';
 import type { ConversionJobInput, ConversionJobResult } from '../shared/job';
-import { outcomeOfFailure, outcomeOfResult } from '../shared/job-outcome';
+import { outcomeOfFailure, outcomeOfResult, isOpen } from '../shared/job-outcome';
 import { runBeforeMemo } from '../shared/search-attributes';
-import { isOpen } from '../shared/workflow-status';
-import { describeFile } from '../storage/describe';
+import { describeFile } from '../storage/source';
 
 type Seen = Omit<SeenJob, 'job'>;
 

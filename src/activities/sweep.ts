@@ -1,13 +1,13 @@
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { discardRun } from '../batch/runs/run-folders';
-import type { DiscardBatchRunInput, PlanSweepInput, PlanSweepResult, SweepPlan } from '../shared/sweep';
-import { runBatchStep } from './batch-step';
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
-import { planBatch } from '../batch/plan/plan-batch';
 import { RefusedPlanError } from '../batch/plan/findings';
-import { removeOldRuns } from '../batch/runs/remove-old-runs';
-import { isOpen } from '../shared/workflow-status';
+import { planBatch } from '../batch/plan/plan-batch';
+import { removeOldRuns } from '../batch/runs/earlier-results';
+import { discardRun } from '../batch/runs/run-folders';
+import { isOpen } from '../shared/job-outcome';
+import type { DiscardBatchRunInput, PlanSweepInput, PlanSweepResult, SweepPlan } from '../shared/sweep';
+import { runBatchStep } from './batch-step';
 const maxWarnings = 20;
 
 /**

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import type { BatchItem } from '../shared/batch';
+import { type BatchItem, countCode } from '../shared/batch';
 import type {
   PassedOver,
   ReadBatchItemsInput,
@@ -7,12 +7,10 @@ import type {
   RereadBatchItemsInput,
   RereadBatchItemsResult,
 } from '../shared/batch-activities';
-import { countCode } from '../shared/failure-counts';
 import { systemErrorCode } from '../shared/system-error';
 import { toPath } from '../storage/file-uri';
-import { parseBatchItem } from './batch-lines';
 import { readLines } from './lines';
-import { RunFileError, runFiles } from './run-files';
+import { parseBatchItem, RunFileError, runFiles } from './run-files';
 
 const chunkBytes = 256 * 1024;
 
@@ -47,7 +45,13 @@ export async function* readManifest(
   } catch (error) {
     signal?.throwIfAborted();
     if (error instanceof RunFileError) throw error;
-    if (systemErrorCode(error) === 'ENOENT' || systemErrorCode(error) === 'ENOTDIR') throw missing(filePath, error);
+    if (systemErrorCode(error) === 'ENOENT' || systemErrorCode(error) === 'ENOTDIR') {
+      throw new RunFileError(
+        'BATCH_MANIFEST_MISSING',
+        `There is no manifest at ${filePath}. The worker must see the same folder as whoever started the batch.`,
+        { cause: error },
+      );
+    }
     if (systemErrorCode(error) !== undefined) throw error;
     throw await damaged({ filePath, start }, error);
   }
@@ -120,14 +124,6 @@ function countPassedOver({ done, kept, refused }: BatchItem, counts: PassedOver)
 
 function openFrom(filePath: string, start: number): AsyncIterable<Buffer> {
   return createReadStream(filePath, { start, highWaterMark: chunkBytes });
-}
-
-function missing(filePath: string, cause: unknown): RunFileError {
-  return new RunFileError(
-    'BATCH_MANIFEST_MISSING',
-    `There is no manifest at ${filePath}. The worker must see the same folder as whoever started the batch.`,
-    { cause },
-  );
 }
 
 /** Counts lines only for this message: a reader that starts at an offset does not know line numbers. */

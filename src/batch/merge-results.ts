@@ -1,10 +1,14 @@
+import { createReadStream } from 'node:fs';
+import { Readable } from 'node:stream';
 import type { BatchItem, BatchItemResult, BatchItemStatus } from '../shared/batch';
-import type { MergeBatchResultsInput, MergeBatchResultsResult } from '../shared/batch-activities';
+import type { MergeBatchResultsInput, MergeBatchResultsResult, WriteBatchPartInput } from '../shared/batch-activities';
 import { rowOfEarlier } from '../shared/job-outcome';
+import { systemErrorCode } from '../shared/system-error';
+import { toPath } from '../storage/file-uri';
 import { writeLocalFile } from '../storage/write';
+import { readLines } from './lines';
 import { readManifest } from './manifest-rows';
-import { readBatchPart, writeBatchPart, type Writing } from './part-files';
-import { RunFileError, runFiles } from './run-files';
+import { parseBatchItemResult, RunFileError, runFiles } from './run-files';
 
 /** Parts follow the manifest's order except for slow jobs, so only a few are in use at a time. */
 const partsInMemory = 32;
@@ -91,4 +95,50 @@ function damagedParts(folder: string, why: string): RunFileError {
     'BATCH_PART_DAMAGED',
     `The results in ${folder}${runFiles.parts} can't be merged: ${why}. The folder of a run belongs to one batch; start the batch again.`,
   );
+}
+
+/** The writer's identity, as in `FileStore.writeDestination`. */
+export interface Writing {
+  jobKey: string;
+  attempt: number;
+  signal?: AbortSignal;
+}
+
+/** Writes one part as a whole. Safe to repeat: replaces an existing part. */
+export async function writeBatchPart({ folder, part, results }: WriteBatchPartInput, writing: Writing): Promise<void> {
+  const lines = results.map((result) => `${JSON.stringify(result)}\n`);
+  await writeLocalFile({
+    ...writing,
+    uri: partUri(folder, part),
+    body: Readable.from([lines.join('')]),
+    onExisting: 'overwrite',
+  });
+}
+
+/** The results of one part by item. Throws a RunFileError that names the line. */
+export async function readBatchPart(folder: string, part: number): Promise<Map<number, BatchItemResult>> {
+  const filePath = toPath(partUri(folder, part));
+  const results = new Map<number, BatchItemResult>();
+  let line = 0;
+  try {
+    for await (const { number, bytes } of readLines(createReadStream(filePath))) {
+      line = number;
+      const result = parseBatchItemResult(bytes);
+      results.set(result.item, result);
+    }
+  } catch (error) {
+    const isMissing = systemErrorCode(error) === 'ENOENT';
+    if (systemErrorCode(error) !== undefined && !isMissing) throw error;
+    const why = isMissing ? 'it is gone' : `line ${line}: ${error instanceof Error ? error.message : String(error)}`;
+    throw new RunFileError(
+      'BATCH_PART_DAMAGED',
+      `${filePath}: ${why}. The jobs are done; their results are in the Temporal UI. Run the batch again to go on with what is left.`,
+      { cause: error },
+    );
+  }
+  return results;
+}
+
+function partUri(folder: string, part: number): string {
+  return new URL(`${runFiles.parts}/${String(part).padStart(6, '0')}.jsonl`, folder).href;
 }

@@ -1,3 +1,8 @@
+import { z } from 'zod';
+import type { BatchItem, BatchItemResult, DoneBefore, KeptOutcome } from '../shared/batch';
+import { charges, type EarlierRuns } from '../shared/charge';
+import { jobPhases } from '../shared/job';
+import { onExistingChoices } from '../shared/policies';
 /** File names in the folder of one run of a batch. */
 export const runFiles = {
   /** The validated rows, one `BatchItem` per line. */
@@ -10,10 +15,19 @@ export const runFiles = {
   results: 'results.jsonl',
 } as const;
 
-export const runFileErrorCodes = ['BATCH_MANIFEST_MISSING', 'BATCH_MANIFEST_DAMAGED', 'BATCH_PART_DAMAGED'] as const;
+export const runFileErrorCodes = [
+  'BATCH_MANIFEST_MISSING',
+  'BATCH_MANIFEST_DAMAGED',
+  'BATCH_PART_DAMAGED',
+  'MANIFEST_MISSING',
+  /** The run has no results yet: they are merged when the batch ends. */
+  'RESULTS_MISSING',
+  /** A line of the run's files is not what the batch writes. */
+  'RUN_UNREADABLE',
+] as const;
 type RunFileErrorCode = (typeof runFileErrorCodes)[number];
 
-/** A file of a batch's run was changed or removed after it was written; retrying does not help. */
+/** A file of a batch's run is missing, or was changed after it was written; retrying does not help. */
 export class RunFileError extends Error {
   override readonly name = 'RunFileError';
 
@@ -24,4 +38,89 @@ export class RunFileError extends Error {
   ) {
     super(message, options);
   }
+}
+
+const sourceContent = z.object({ bytes: z.number(), sha256: z.string(), stamp: z.string().exactOptional() });
+const outputFile = z.object({ uri: z.string(), name: z.string(), bytes: z.number(), sha256: z.string() });
+
+const charge = z.enum(charges);
+const marked = z.literal(true);
+
+export const earlierSchema = z.object({
+  charge,
+  taskId: z.string().exactOptional(),
+  source: sourceContent.exactOptional(),
+  delivered: marked.exactOptional(),
+  possiblyChargedTwice: marked.exactOptional(),
+}) satisfies z.ZodType<EarlierRuns>;
+
+export const doneSchema = z.object({
+  source: sourceContent,
+  output: outputFile,
+  taskId: z.string().exactOptional(),
+  possiblyChargedTwice: marked.exactOptional(),
+  warnings: z.record(z.string(), z.string()).exactOptional(),
+}) satisfies z.ZodType<DoneBefore>;
+
+const outcome = {
+  status: z.enum(['succeeded', 'failed', 'skipped', 'cancelled']),
+  workflowId: z.string().exactOptional(),
+  runId: z.string().exactOptional(),
+  code: z.string().exactOptional(),
+  message: z.string().exactOptional(),
+  phase: z.enum(jobPhases).exactOptional(),
+  taskId: z.string().exactOptional(),
+  charge: charge.exactOptional(),
+  warnings: z.record(z.string(), z.string()).exactOptional(),
+  source: sourceContent.exactOptional(),
+  output: outputFile.exactOptional(),
+  vcredits: z.number().exactOptional(),
+  requests: z.number().exactOptional(),
+  possiblyChargedTwice: z.boolean().exactOptional(),
+  startedAt: z.number().exactOptional(),
+  durationMs: z.number().exactOptional(),
+};
+
+export const keptSchema = z.object({ ...outcome, status: z.literal('failed') }) satisfies z.ZodType<KeptOutcome>;
+const resultSchema = z.object({
+  item: z.int().positive(),
+  ...outcome,
+  kept: marked.exactOptional(),
+}) satisfies z.ZodType<BatchItemResult>;
+
+const itemSchema = z.object({
+  item: z.int().positive(),
+  source: z.string(),
+  output: z.string(),
+  input: z.string().exactOptional(),
+  destination: z.string(),
+  onExisting: z.enum(onExistingChoices).exactOptional(),
+  earlier: earlierSchema.exactOptional(),
+  kept: keptSchema.exactOptional(),
+  refused: z.object({ code: z.string(), message: z.string() }).exactOptional(),
+  startedAs: z.array(z.int().positive()).exactOptional(),
+  done: doneSchema.exactOptional(),
+}) satisfies z.ZodType<BatchItem>;
+
+/** A line of `manifest.jsonl`. @throws an error that says what is wrong with the line. */
+export function parseBatchItem(line: Buffer): BatchItem {
+  return parseLine(itemSchema, line);
+}
+
+/** The result of an item: a line of the part files and of `results.jsonl`. @throws as `parseBatchItem`. */
+export function parseBatchItemResult(line: Buffer): BatchItemResult {
+  return parseLine(resultSchema, line);
+}
+
+/** @throws an error that says what is wrong with the line. */
+export function parseLine<Output>(schema: z.ZodType<Output>, line: Buffer): Output {
+  let json: unknown;
+  try {
+    json = JSON.parse(line.toString());
+  } catch (error) {
+    throw new Error('it is no JSON', { cause: error });
+  }
+  const parsed = schema.safeParse(json);
+  if (parsed.success) return parsed.data;
+  throw new Error(parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '));
 }

@@ -1,6 +1,5 @@
-import type { KeyObject } from 'node:crypto';
-import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { CallbackSubmission } from '../shared/callback';
+import { type KeyObject, createHmac, timingSafeEqual } from 'node:crypto';
+import type { CallbackSubmission } from '../shared/job';
 import type { CallbackKeys } from './callback-key';
 
 /** Separates these signatures from any other use of the key. */

@@ -2,9 +2,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
-import type { CallbackSubmission } from '../shared/callback';
+import type { CallbackSubmission } from '../shared/job';
 import type { Log } from '../shared/log';
-import { serverUrl } from '../shared/server-url';
 import type { CallbackKeys } from './callback-key';
 import { readCallbackToken } from './callback-url';
 import { createSignalOnce, type SignalJob } from './signal-job';
@@ -230,4 +229,9 @@ function readTaskHint(body: Buffer): string | undefined {
   }
   const { data } = bodySchema.safeParse(json);
   return data?.entity?.id ?? data?.result?.output?.connector;
+}
+
+/** URL of a listening server, with an IPv6 address in brackets. */
+export function serverUrl({ address, family, port }: AddressInfo): string {
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }

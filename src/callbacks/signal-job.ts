@@ -1,5 +1,5 @@
 import { WorkflowNotFoundError, type Client } from '@temporalio/client';
-import type { CallbackArrival, CallbackSubmission } from '../shared/callback';
+import type { CallbackArrival, CallbackSubmission } from '../shared/job';
 import { conversionCallbackSignal } from '../shared/names';
 
 /** Wakes a job: resolves once Temporal has accepted the signal, or reported that the job has ended. */

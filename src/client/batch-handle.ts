@@ -1,6 +1,7 @@
 import { isGrpcServiceError, WorkflowFailedError, type Client, type WorkflowHandle } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import type { BatchCancel, BatchState, ConversionBatchResult } from '../shared/batch';
+import { isOpen } from '../shared/job-outcome';
 import {
   conversionBatchType,
   batchCancelSignal,
@@ -9,7 +10,6 @@ import {
   batchStateQuery,
   batchWindowSignal,
 } from '../shared/names';
-import { isOpen } from '../shared/workflow-status';
 import { checkCancel, checkWindow } from './batch-request';
 import { endOf } from './conversion-handle';
 import { InvalidRequestError } from './job-request';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { BatchCancel, ConversionBatchInput } from '../shared/batch';
-import { maxWindow } from '../shared/batch';
-import { InvalidRequestError, jobOptions, toUri } from './job-request';
+import { type BatchCancel, type ConversionBatchInput, maxWindow } from '../shared/batch';
+import { defined } from '../shared/defined';
+import { checkRequest, jobOptions, toUri } from './job-request';
 
 const windowSize = z.int().min(1).max(maxWindow);
 
@@ -39,33 +39,16 @@ export interface BatchRequest extends Omit<ConversionBatchInput, 'app'> {
 
 /** @throws InvalidRequestError */
 export function toBatchInput(request: BatchRequest, defaultApp: string): ConversionBatchInput {
-  check(requestSchema, request, "This batch can't be started.");
-  const {
-    app = defaultApp,
-    folder,
-    items,
-    window,
-    onExisting,
-    mode,
-    policies,
-    stopAfter,
-    uiUrl,
-    resubmit,
-    historyLimit,
-  } = request;
-  const uri = toUri(folder);
+  checkRequest(requestSchema, request, "This batch can't be started.");
+  const { app = defaultApp, items, window, onExisting, mode, policies, stopAfter, uiUrl, resubmit } = request;
+  const { historyLimit } = request;
+  const folder = toUri(request.folder);
   return {
     app,
-    folder: uri.endsWith('/') ? uri : `${uri}/`,
+    folder: folder.endsWith('/') ? folder : `${folder}/`,
     items,
-    ...(window !== undefined && { window }),
-    ...(onExisting !== undefined && { onExisting }),
-    ...(mode && { mode }),
-    ...(policies && { policies }),
-    ...(stopAfter && { stopAfter }),
-    ...(uiUrl !== undefined && { uiUrl: withoutCredentials(uiUrl) }),
-    ...(resubmit && { resubmit }),
-    ...(historyLimit !== undefined && { historyLimit }),
+    ...defined({ window, onExisting, mode, policies, stopAfter, uiUrl: uiUrl && withoutCredentials(uiUrl) }),
+    ...defined({ resubmit, historyLimit }),
   };
 }
 
@@ -77,17 +60,10 @@ function withoutCredentials(url: string): string {
 
 /** @throws InvalidRequestError */
 export function checkWindow(window: number): void {
-  check(z.object({ window: windowSize }), { window }, "The window can't be changed.");
+  checkRequest(z.object({ window: windowSize }), { window }, "The window can't be changed.");
 }
 
 /** @throws InvalidRequestError */
 export function checkCancel(request: BatchCancel): void {
-  check(cancelSchema, request, "This batch can't be cancelled so.");
-}
-
-function check(schema: z.ZodType, value: unknown, what: string): void {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return;
-  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'request'}: ${issue.message}`);
-  throw new InvalidRequestError(`${what} ${problems.join('; ')}`);
+  checkRequest(cancelSchema, request, "This batch can't be cancelled so.");
 }

@@ -1,9 +1,9 @@
 import { WorkflowExecutionAlreadyStartedError, type Client } from '@temporalio/client';
 import { hidesPayloads } from '../encryption/data-converter';
-import { jobSummary, type ConversionJobInput, type ConversionJobResult } from '../shared/job';
+import { jobSummary, type ConversionJobResult } from '../shared/job';
 import { conversionBatchType, conversionJobType, defaultTaskQueue } from '../shared/names';
 import { batchAttributes, listingOptions, searchAttributeNames, startingAttributes } from '../shared/search-attributes';
-import { batchDetails, jobDetails } from '../shared/static-details';
+import { batchDetails, jobDetails } from '../shared/temporal-ui';
 import { BatchHandle, BatchRunningError } from './batch-handle';
 import { toBatchInput, type BatchRequest } from './batch-request';
 import { ConversionHandle } from './conversion-handle';
@@ -57,8 +57,9 @@ export class FileConversionClient {
   async start(request: ConversionRequest, options: StartOptions = {}): Promise<ConversionHandle> {
     const input = toJobInput(request, this.app);
     const listing = listingOptions(startingAttributes(input, options), await this.settableAttributes());
+    const isHidden = hidesPayloads(this.client.options.loadedDataConverter);
     const workflow = await this.client.workflow.start(conversionJobType, {
-      workflowId: options.workflowId ?? this.newWorkflowId(input),
+      workflowId: options.workflowId ?? newWorkflowId(input.source, { isHidden }),
       taskQueue: this.taskQueue,
       args: [input],
       staticSummary: jobSummary(input),
@@ -94,10 +95,6 @@ export class FileConversionClient {
   /** The batch with this name; no request is sent before a method of it is called. */
   getBatch(name: string): BatchHandle {
     return new BatchHandle(this.client.workflow.getHandle(name));
-  }
-
-  private newWorkflowId({ source }: ConversionJobInput): string {
-    return newWorkflowId(source, { isHidden: hidesPayloads(this.client.options.loadedDataConverter) });
   }
 
   /**

@@ -3,11 +3,9 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { charges, type EarlierRuns } from '../shared/charge';
-import { conversionModes, onExistingChoices } from '../shared/choices';
 import { isFormatName } from '../shared/format-name';
-import type { ConversionJobInput, ConversionSource } from '../shared/job';
-import { sourceName } from '../shared/job';
-import { policies } from '../shared/policies';
+import { type ConversionJobInput, type ConversionSource, sourceName } from '../shared/job';
+import { conversionModes, onExistingChoices, policies } from '../shared/policies';
 
 const duration = z.union([
   z.number().positive(),
@@ -71,16 +69,20 @@ export class InvalidRequestError extends Error {
   override readonly name = 'InvalidRequestError';
 }
 
+/** @throws InvalidRequestError that begins with `what` cannot be done. */
+export function checkRequest(schema: z.ZodType, request: unknown, what: string): void {
+  const { error } = schema.safeParse(request);
+  if (!error) return;
+  const problems = error.issues.map((issue) => `${issue.path.join('.') || 'request'}: ${issue.message}`);
+  throw new InvalidRequestError(`${what} ${problems.join('; ')}`);
+}
+
 /**
  * Resolves paths here, because the worker has another working directory.
  * @throws InvalidRequestError
  */
 export function toJobInput(request: ConversionRequest, defaultApp: string): ConversionJobInput {
-  const parsed = requestSchema.safeParse(request);
-  if (!parsed.success) {
-    const problems = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'request'}: ${issue.message}`);
-    throw new InvalidRequestError(`This conversion can't be started. ${problems.join('; ')}`);
-  }
+  checkRequest(requestSchema, request, "This conversion can't be started.");
   const { app, source, destination, ...rest } = request;
   // In the order to be shown in the Temporal UI.
   return {

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { ConversionBatchInput } from '../shared/batch';
+import { defined } from '../shared/defined';
 import { isFormatName } from '../shared/format-name';
 import type { ConversionSweepInput } from '../shared/sweep';
 import { toBatchInput } from './batch-request';
-import { InvalidRequestError, toUri } from './job-request';
+import { checkRequest, toUri } from './job-request';
 
 /** What happens when a sweep is due while the previous one still runs. */
 export type SweepOverlap = 'skip' | 'buffer' | 'cancel';
@@ -64,11 +65,7 @@ export function toSweepInput(request: SweepScheduleRequest, defaultApp: string):
   const { name, times, from, to, out, batchFolder, extension, recursive, exclude, settledForMs, overlap, ...rest } =
     request;
   const own = { times, from, to, out, batchFolder, extension, recursive, exclude, settledForMs, overlap };
-  const parsed = requestSchema.safeParse(own);
-  if (!parsed.success) {
-    const problems = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'request'}: ${issue.message}`);
-    throw new InvalidRequestError(`This schedule can't be made. ${problems.join('; ')}`);
-  }
+  checkRequest(requestSchema, own, "This schedule can't be made.");
   // Validates the batch settings like those of a batch.
   const { folder, ...checked } = toBatchInput({ name, folder: batchFolder, items: 0, ...rest }, defaultApp);
   const settings: ConversionSweepInput['settings'] & { items?: number } = checked;
@@ -79,8 +76,7 @@ export function toSweepInput(request: SweepScheduleRequest, defaultApp: string):
       from: toUri(from),
       to,
       out: toUri(out),
-      ...(extension !== undefined && { extension }),
-      ...(recursive === true && { recursive }),
+      ...defined({ extension, recursive: recursive === true || undefined }),
       ...(exclude && exclude.length > 0 && { exclude: [...exclude] }),
       settledForMs: settledForMs ?? minute,
       batchFolder: folder,

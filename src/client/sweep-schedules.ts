@@ -10,6 +10,7 @@ import {
   type ScheduleHandle,
 } from '@temporalio/client';
 import { z } from 'zod';
+import { defined } from '../shared/defined';
 import { conversionSweepType, defaultTaskQueue } from '../shared/names';
 import { listingOptions, searchAttributes } from '../shared/search-attributes';
 import { endOf } from './conversion-handle';
@@ -127,16 +128,17 @@ export class SweepSchedules {
     const listed: ListedSweepSchedule[] = [];
     for await (const { scheduleId: name, action, memo, state, info } of this.client.schedule.list()) {
       if (action?.workflowType !== conversionSweepType) continue;
-      const [lastRunAt, nextRunAt] = [info.recentActions.at(-1)?.takenAt, info.nextActionTimes[0]];
-      const lastFailure = await this.failureOf(info.recentActions.at(-1));
+      const last = info.recentActions.at(-1);
       listed.push({
         name,
         work: memoSchema.safeParse(memo?.[memoKey]).data,
         isPaused: state.paused,
-        ...(state.note !== undefined && state.note !== '' && { note: state.note }),
-        ...(lastRunAt && { lastRunAt }),
-        ...(nextRunAt && !state.paused && { nextRunAt }),
-        ...(lastFailure && { lastFailure }),
+        ...defined({
+          note: state.note === '' ? undefined : state.note,
+          lastRunAt: last?.takenAt,
+          nextRunAt: state.paused ? undefined : info.nextActionTimes[0],
+          lastFailure: await this.failureOf(last),
+        }),
       });
     }
     return listed.sort((one, other) => (one.name < other.name ? -1 : 1));

@@ -4,15 +4,16 @@ import {
   decodeOptionalFailureToOptionalError,
 } from '@temporalio/common/lib/internal-non-workflow';
 import type { History } from '@temporalio/common/lib/proto-utils';
-import type {
-  ActivityFailureDetails,
-  CheckTaskInput,
-  CheckTaskResult,
-  ConvertFileInput,
-  ConvertFileResult,
-  SendingFence,
+import {
+  readFence,
+  type ActivityFailureDetails,
+  type CheckTaskInput,
+  type CheckTaskResult,
+  type ConvertFileInput,
+  type ConvertFileResult,
 } from '../shared/activities';
 import { ChargeLedger, type EarlierRuns } from '../shared/charge';
+import { defined } from '../shared/defined';
 import type { ConversionJobInput, ConversionJobResult, SourceContent } from '../shared/job';
 import { activityNames, conversionCallbackSignal, creditsRestoredSignal } from '../shared/names';
 
@@ -110,14 +111,16 @@ class HistoryReader {
     return {
       input: this.input,
       timeline: this.timeline,
-      ...(this.last && { lastStep: this.last }),
-      ...(this.task && { task: this.task }),
       charge: { ...this.charge.summary(), ...(source && { source }) },
-      ...(source && { source }),
-      ...(this.cancelRequested && { cancelRequested: this.cancelRequested }),
       requests: this.requests,
-      ...(this.result && { result: this.result }),
-      ...(this.failure && { failure: this.failure }),
+      ...defined({
+        lastStep: this.last,
+        task: this.task,
+        source,
+        cancelRequested: this.cancelRequested,
+        result: this.result,
+        failure: this.failure,
+      }),
     };
   }
 
@@ -230,7 +233,7 @@ class HistoryReader {
   }
 
   private knowTask({ taskId, finished, vcredits }: CheckTaskResult['report']): void {
-    this.task = { taskId, finished, ...(vcredits !== undefined && { vcredits }) };
+    this.task = defined({ taskId, finished, vcredits });
   }
 
   private stepFailed(step: Step, { failure, isUnknown, requests, hasCallback }: ReadFailure): void {
@@ -296,8 +299,8 @@ interface ReadFailure {
 /** Mirrors the workflow's own reading of failures: which ones prove that nothing ran. */
 function readStepFailure(error: Error | undefined): ReadFailure {
   if (error instanceof TimeoutFailure) {
-    const fence = error.lastHeartbeatDetails as Partial<SendingFence> | null | undefined;
-    const isUnknown = fence?.phase === 'sending';
+    const fence = readFence(error.lastHeartbeatDetails);
+    const isUnknown = fence !== undefined;
     const message = error.cause?.message ?? `no answer from the worker (${error.timeoutType})`;
     const reaction = isUnknown ? ('outcomeUnknown' as const) : ('fail' as const);
     const failure = { code: `TIMEOUT_${error.timeoutType}`, message, reaction, isOfTask: false, isOfRequest: false };

@@ -1,7 +1,9 @@
 import { ApplicationFailure, CancelledFailure, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
 import type { JobOutcome } from './batch-activities';
 import type { EarlierRuns } from './charge';
+import { defined } from './defined';
 import type { ConversionFailureDetails, ConversionJobResult } from './job';
+import { hasAny } from './warnings';
 
 /** Longer messages are cut, because results are kept by the thousand. */
 const longestMessage = 1_000;
@@ -9,37 +11,37 @@ const longestMessage = 1_000;
 /** The part of a job's result that a batch keeps. */
 export function outcomeOfResult(result: ConversionJobResult): JobOutcome {
   const { status, source, output, vcredits, requests, possiblyChargedTwice, taskId, charge, warnings } = result;
-  return {
+  return defined({
     status,
-    ...(taskId !== undefined && { taskId }),
+    taskId,
     charge,
-    ...withWarnings(warnings),
-    ...(source && { source }),
-    ...(output && { output }),
-    ...(vcredits !== undefined && { vcredits }),
+    warnings: hasAny(warnings) ? warnings : undefined,
+    source,
+    output,
+    vcredits,
     requests,
-    ...(possiblyChargedTwice && { possiblyChargedTwice }),
-  };
+    possiblyChargedTwice: possiblyChargedTwice || undefined,
+  });
 }
 
 /** The part of a failed job's end that a batch keeps. Without `charge`, only the history tells what may be charged. */
 export function outcomeOfFailure(cause: unknown): JobOutcome {
   if (cause instanceof ApplicationFailure) {
     const details = (cause.details?.[0] ?? {}) as Partial<ConversionFailureDetails>;
-    const { phase, taskId, charge, source, vcredits, requests } = details;
-    return {
-      status: 'failed',
+    const { phase, taskId, charge, source, vcredits, requests, warnings, possiblyChargedTwice } = details;
+    return defined({
+      status: 'failed' as const,
       code: cause.type ?? 'FAILED',
       message: cut(cause.message),
-      ...(phase && { phase }),
-      ...(taskId !== undefined && { taskId }),
-      ...(charge && { charge }),
-      ...withWarnings(details.warnings),
-      ...(source && { source }),
-      ...(vcredits !== undefined && { vcredits }),
-      ...(requests !== undefined && { requests }),
-      ...(details.possiblyChargedTwice === true && { possiblyChargedTwice: true }),
-    };
+      phase,
+      taskId,
+      charge,
+      warnings: hasAny(warnings) ? warnings : undefined,
+      source,
+      vcredits,
+      requests,
+      possiblyChargedTwice: possiblyChargedTwice === true ? true : undefined,
+    });
   }
   if (cause instanceof CancelledFailure) {
     return { status: 'cancelled', code: 'CANCELLED', message: 'The job was cancelled.' };
@@ -55,24 +57,18 @@ export function outcomeOfFailure(cause: unknown): JobOutcome {
 }
 
 /** What the row of a job that was never started reports about earlier jobs. */
-export function rowOfEarlier({
-  charge,
-  taskId,
-  source,
-  possiblyChargedTwice,
-}: EarlierRuns): Omit<JobOutcome, 'status'> {
-  return {
-    charge,
-    ...(taskId !== undefined && { taskId }),
-    ...(source && { source }),
-    ...(possiblyChargedTwice && { possiblyChargedTwice }),
-  };
-}
-
-function withWarnings(warnings: Record<string, string> = {}): Pick<JobOutcome, 'warnings'> {
-  return Object.keys(warnings).length > 0 ? { warnings } : {};
+export function rowOfEarlier(earlier: EarlierRuns): Omit<JobOutcome, 'status'> {
+  const { charge, taskId, source, possiblyChargedTwice } = earlier;
+  return defined({ charge, taskId, source, possiblyChargedTwice });
 }
 
 function cut(message: string): string {
   return message.length > longestMessage ? `${message.slice(0, longestMessage - 1)}…` : message;
+}
+
+const ended: readonly string[] = ['COMPLETED', 'FAILED', 'CANCELLED', 'TERMINATED', 'TIMED_OUT', 'CONTINUED_AS_NEW'];
+
+/** Whether a workflow is open. Includes workflows paused by an operator and statuses unknown to this version. */
+export function isOpen({ status }: { status: { name: string } }): boolean {
+  return !ended.includes(status.name);
 }

@@ -1,6 +1,5 @@
 import type { Charge, EarlierRuns, SourceContent } from './charge';
-import type { ConversionMode, OnExisting, OnUnknownOutcome } from './choices';
-import type { ConversionPolicies, Duration } from './policies';
+import type { ConversionMode, OnExisting, OnUnknownOutcome, ConversionPolicies, Duration } from './policies';
 
 export type { ConversionMode, ConversionPolicies, Duration, OnExisting, OnUnknownOutcome, SourceContent };
 
@@ -45,8 +44,17 @@ export interface ConversionJobInput {
   policies?: ConversionPolicies;
 }
 
-export type JobPhase =
-  'uploading' | 'submitting' | 'awaitingCredits' | 'converting' | 'downloading' | 'completed' | 'failed' | 'cancelled';
+export const jobPhases = [
+  'uploading',
+  'submitting',
+  'awaitingCredits',
+  'converting',
+  'downloading',
+  'completed',
+  'failed',
+  'cancelled',
+] as const;
+export type JobPhase = (typeof jobPhases)[number];
 
 /** Argument of the signal `creditsRestored`. */
 export interface CreditsWord {
@@ -140,4 +148,20 @@ export function sourceName(source: ConversionSource): string {
 /** One line that identifies a job: `invoice-17.docx → pdf`. */
 export function jobSummary(input: Pick<ConversionJobInput, 'source' | 'output'>): string {
   return `${sourceName(input.source)} → ${input.output}`;
+}
+
+/** The submit that a callback belongs to: the signed part of a callback URL. */
+export interface CallbackSubmission {
+  workflowId: string;
+  /** New for each submit of a job. */
+  nonce: string;
+}
+
+/** Argument of the signal `conversionCallback`. It only wakes the job, which then polls the service itself. */
+export interface CallbackArrival {
+  nonce: string;
+  /** Milliseconds since the epoch, by the receiver's clock. */
+  arrivedAt: number;
+  /** From the callback's body, for a job that does not know its task id. A hint: only the service's answer counts. */
+  taskId?: string;
 }

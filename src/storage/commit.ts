@@ -2,12 +2,12 @@ import { closeSync, linkSync, openSync, renameSync, unlinkSync, writeFileSync } 
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { describeFile } from './describe';
-import { StorageError, destinationFailure, systemCode } from './errors';
+import { cannotWrite, destinationFailure, systemCode, type StorageError } from './errors';
 import { numberName } from './file-name';
 import type { WriteDestinationOptions } from './file-store';
 import { syncFolder } from './folders';
 import { removeIfThere, type PartialFile } from './partial-file';
+import { describeFile } from './source';
 
 /** `link(2)`; replaceable because some file systems do not support it. */
 export type Link = (existingPath: string, newPath: string) => void | Promise<void>;
@@ -57,11 +57,8 @@ export async function commitPartial(options: CommitOptions): Promise<string | un
 }
 
 export function alreadyExists(uri: string): StorageError {
-  return new StorageError({
-    code: 'DESTINATION_EXISTS',
-    message: `Cannot write ${uri}: it exists already; choose another name, or skip, overwrite or rename.`,
-    uri,
-  });
+  const why = 'it exists already; choose another name, or skip, overwrite or rename.';
+  return cannotWrite(uri, { code: 'DESTINATION_EXISTS', why });
 }
 
 /**
@@ -76,15 +73,17 @@ async function commit<Result>(options: CommitOptions, step: () => Result | Promi
     await partial.assertOwned();
     signal?.throwIfAborted();
     const answer = mayCommit?.();
-    if (answer === undefined) return inDestination(uri, step);
+    if (answer === undefined) {
+      try {
+        return await step();
+      } catch (error) {
+        throw destinationFailure(error, uri);
+      }
+    }
     await answer;
   }
-  throw new StorageError({
-    code: 'STORAGE_FAILED',
-    message: `Cannot write ${uri}: this process stood still again and again before it could give the file its name.`,
-    uri,
-    retryable: true,
-  });
+  const why = 'this process stood still again and again before it could give the file its name.';
+  throw cannotWrite(uri, { code: 'STORAGE_FAILED', why, retryable: true });
 }
 
 async function hasSameBytes({ bytes, sha256 }: CommitOptions, candidate: string): Promise<boolean> {
@@ -149,12 +148,4 @@ function move(partial: PartialFile, to: string): void {
 
 function numbered(filePath: string, number: number): string {
   return path.join(path.dirname(filePath), numberName(path.basename(filePath), number));
-}
-
-async function inDestination<Result>(uri: string, step: () => Result | Promise<Result>): Promise<Result> {
-  try {
-    return await step();
-  } catch (error) {
-    throw destinationFailure(error, uri);
-  }
 }

@@ -2,13 +2,13 @@ import { constants, type Stats } from 'node:fs';
 import { access, lstat, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { OnExisting } from '../shared/choices';
+import type { OnExisting } from '../shared/policies';
 import { alreadyExists } from './commit';
-import { StorageError, destinationFailure, systemCode } from './errors';
+import { cannotWrite, destinationFailure, systemCode } from './errors';
 import { makeSafeName } from './file-name';
 import type { DestinationPlan } from './file-store';
 import { toPath } from './file-uri';
-import { assertRoom, type FreeBytes } from './room';
+import { assertRoom, type FreeBytes } from './folders';
 
 const writable = constants.W_OK | constants.X_OK;
 
@@ -28,8 +28,14 @@ export async function planDestination(options: {
   try {
     const existing = await find(filePath, lstat);
     if (existing) {
-      if (existing.isDirectory() && options.onExisting !== 'rename') throw isDirectory(uri);
-      if (options.source !== undefined && (await isSame(existing, options.source))) throw isSource(uri);
+      if (existing.isDirectory() && options.onExisting !== 'rename') {
+        const why = 'it is a folder; end it with / to put the file inside.';
+        throw cannotWrite(uri, { code: 'DESTINATION_IS_DIRECTORY', why });
+      }
+      if (options.source !== undefined && (await isSame(existing, options.source))) {
+        const why = 'it is the source itself; choose another destination.';
+        throw cannotWrite(uri, { code: 'DESTINATION_IS_SOURCE', why });
+      }
       const mayBeOurs = (options.attempt ?? 1) > 1;
       if (options.onExisting === 'skip' && !mayBeOurs) return { kind: 'skip', uri };
       if (options.onExisting === 'fail' && !mayBeOurs) throw alreadyExists(uri);
@@ -49,22 +55,6 @@ async function isSame(existing: Stats, sourceUri: string): Promise<boolean> {
   return source?.ino === existing.ino && source.dev === existing.dev;
 }
 
-function isSource(uri: string): StorageError {
-  return new StorageError({
-    code: 'DESTINATION_IS_SOURCE',
-    message: `Cannot write ${uri}: it is the source itself; choose another destination.`,
-    uri,
-  });
-}
-
-function isDirectory(uri: string): StorageError {
-  return new StorageError({
-    code: 'DESTINATION_IS_DIRECTORY',
-    message: `Cannot write ${uri}: it is a folder; end it with / to put the file inside.`,
-    uri,
-  });
-}
-
 /** Returns the nearest existing folder; the write creates the missing folders in it. */
 async function findWritable(folder: string, uri: string): Promise<string> {
   // The folder usually exists. The trailing separator makes it an error if the path is a file.
@@ -81,11 +71,7 @@ async function findWritable(folder: string, uri: string): Promise<string> {
     found = await find(nearest, stat);
   }
   if (!found?.isDirectory()) {
-    throw new StorageError({
-      code: 'DESTINATION_NOT_WRITABLE',
-      message: `Cannot write ${uri}: ${nearest} is not a folder.`,
-      uri,
-    });
+    throw cannotWrite(uri, { code: 'DESTINATION_NOT_WRITABLE', why: `${nearest} is not a folder.` });
   }
   await access(nearest, writable);
   return nearest;

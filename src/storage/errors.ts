@@ -42,6 +42,21 @@ export class StorageError extends Error {
   }
 }
 
+interface Refusal {
+  code: StorageErrorCode;
+  /** Why not, and what to do. */
+  why: string;
+  retryable?: boolean;
+}
+
+export function cannotRead(uri: string, { code, why, retryable = false }: Refusal): StorageError {
+  return new StorageError({ code, message: `Cannot read ${uri}: ${why}`, uri, retryable });
+}
+
+export function cannotWrite(uri: string, { code, why, retryable = false }: Refusal): StorageError {
+  return new StorageError({ code, message: `Cannot write ${uri}: ${why}`, uri, retryable });
+}
+
 type Diagnosis = readonly [code: StorageErrorCode, advice: string];
 
 const sourceDiagnoses: Readonly<Record<string, Diagnosis>> = {

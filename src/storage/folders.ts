@@ -1,6 +1,7 @@
-import { mkdir, stat, open } from 'node:fs/promises';
+import { mkdir, stat, open, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { systemErrorCode } from '../shared/system-error';
+import { cannotWrite } from './errors';
 
 /** Makes a new name in the folder survive a power cut, where the system can sync a folder; the file itself is safe. */
 export async function syncFolder(folder: string): Promise<void> {
@@ -36,4 +37,33 @@ async function makeOne(folder: string): Promise<void> {
     const found = await stat(folder).catch(() => undefined);
     if (found?.isDirectory() !== true) throw error;
   }
+}
+
+/** Bytes that this user can still write to a folder; undefined if the file system does not say. */
+export type FreeBytes = (folder: string) => Promise<number | undefined>;
+
+/** Quotas are not included: they only show when the file is written. */
+export async function freeBytesOf(folder: string): Promise<number | undefined> {
+  try {
+    const { bsize, blocks, bavail, bfree } = await statfs(folder);
+    // Some network mounts and in-memory file systems have no size of their own.
+    if (blocks === 0) return undefined;
+    return bsize * (process.getuid?.() === 0 ? bfree : bavail);
+  } catch {
+    return undefined;
+  }
+}
+
+/** @throws StorageError `DESTINATION_FULL` if the bytes evidently do not fit. */
+export async function assertRoom(options: {
+  uri: string;
+  folder: string;
+  bytes: number;
+  freeBytes: FreeBytes;
+}): Promise<void> {
+  const { uri, folder, bytes, freeBytes } = options;
+  const free = await freeBytes(folder);
+  if (free === undefined || bytes <= free) return;
+  const why = `it takes ${bytes} bytes, and ${free} are free there. Make room.`;
+  throw cannotWrite(uri, { code: 'DESTINATION_FULL', why });
 }

@@ -4,13 +4,11 @@ import { planDestination } from './destination';
 import { destinationFailure } from './errors';
 import type { FileStore } from './file-store';
 import { toPath } from './file-uri';
+import { freeBytesOf, type FreeBytes } from './folders';
 import { createFolderSharing } from './marker';
 import { removePartials } from './partial-file';
-import { freeBytesOf, type FreeBytes } from './room';
 import { openLocalSource } from './source';
 import { writeLocalFile } from './write';
-
-export type * from './file-store';
 
 /** The store for `file:` URIs. Some file systems lack `link(2)` or do not answer `statfs(2)`: both are replaceable. */
 export function createLocalFiles({

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { fstatSync, lstatSync, readFileSync } from 'node:fs';
 import { lstat, open, readdir, unlink, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
-import { StorageError, destinationFailure, systemCode } from './errors';
+import { cannotWrite, destinationFailure, systemCode } from './errors';
 import { cutToBytes, maxNameBytes } from './file-name';
 
 /** The destination and the attempt: together they name a temporary file. */
@@ -63,12 +63,8 @@ export class PartialFile {
   /** Fails if the name is gone or refers to another file: a later attempt has taken over and owns the destination. */
   async assertOwned(): Promise<void> {
     if (await this.#isOwned()) return;
-    throw new StorageError({
-      code: 'TEMPORARY_FILE_LOST',
-      message: `Cannot write ${this.#uri}: another attempt of the job took over.`,
-      uri: this.#uri,
-      retryable: true,
-    });
+    const why = 'another attempt of the job took over.';
+    throw cannotWrite(this.#uri, { code: 'TEMPORARY_FILE_LOST', why, retryable: true });
   }
 
   /** Closes the file; removes it unless it is in place or another attempt's. Never throws: the outcome is settled. */

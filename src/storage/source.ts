@@ -1,8 +1,10 @@
-import type { BigIntStats } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { type BigIntStats, createReadStream } from 'node:fs';
 import { open, stat, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
-import { StorageError, sourceFailure } from './errors';
+import { pipeline } from 'node:stream/promises';
+import { StorageError, cannotRead, sourceFailure, destinationFailure, systemCode } from './errors';
 import type { SourceFile } from './file-store';
 import { toPath } from './file-uri';
 
@@ -36,20 +38,8 @@ export function fileStamp({ dev, ino, mtimeNs, ctimeNs }: BigIntStats): string {
 
 /** Checked before the file is opened: opening a named pipe would wait for a writer. */
 function refuseUnusable(stats: BigIntStats, uri: string): void {
-  if (stats.isDirectory()) {
-    throw new StorageError({
-      code: 'SOURCE_IS_DIRECTORY',
-      message: `Cannot read ${uri}: it is a folder; name a file.`,
-      uri,
-    });
-  }
-  if (!stats.isFile()) {
-    throw new StorageError({
-      code: 'SOURCE_UNREADABLE',
-      message: `Cannot read ${uri}: it is not a regular file.`,
-      uri,
-    });
-  }
+  if (stats.isDirectory()) throw cannotRead(uri, { code: 'SOURCE_IS_DIRECTORY', why: 'it is a folder; name a file.' });
+  if (!stats.isFile()) throw cannotRead(uri, { code: 'SOURCE_UNREADABLE', why: 'it is not a regular file.' });
   if (stats.size === 0n) {
     throw new StorageError({ code: 'SOURCE_EMPTY', message: `Cannot convert ${uri}: the file is empty.`, uri });
   }
@@ -84,12 +74,9 @@ class SourceStream extends Readable {
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    const close = this.#handle?.close() ?? Promise.resolve();
-    close.then(
-      () => done(error),
-      // Closing a file that was only read cannot lose data.
-      () => done(error),
-    );
+    // Closing a file that was only read cannot lose data.
+    const closed = this.#handle?.close().catch(() => undefined);
+    void Promise.resolve(closed).then(() => done(error));
   }
 
   async #readChunk(): Promise<Buffer | null> {
@@ -110,11 +97,29 @@ class SourceStream extends Readable {
     const { uri, seen } = this.#source;
     const now = await handle.stat({ bigint: true });
     if (now.size === seen.size && now.mtimeNs === seen.mtimeNs && now.ino === seen.ino && now.dev === seen.dev) return;
-    throw new StorageError({
-      code: 'SOURCE_CHANGED',
-      message: `Cannot read ${uri}: the file changed while it was in use (${seen.size} bytes before, ${now.size} now).`,
-      uri,
-      retryable: true,
-    });
+    const why = `the file changed while it was in use (${seen.size} bytes before, ${now.size} now).`;
+    throw cannotRead(uri, { code: 'SOURCE_CHANGED', why, retryable: true });
+  }
+}
+
+/** Size and SHA-256 of a file. @throws the system's error, or the signal's reason. */
+export async function hashLocalFile(
+  filePath: string,
+  signal?: AbortSignal,
+): Promise<{ bytes: number; sha256: string }> {
+  const hash = createHash('sha256');
+  const stream = createReadStream(filePath, { highWaterMark: chunkBytes });
+  await pipeline(stream, hash, { ...(signal && { signal }) });
+  return { bytes: stream.bytesRead, sha256: hash.digest('hex') };
+}
+
+/** Size and SHA-256 of a result; undefined if it does not exist. */
+export async function describeFile(uri: string): Promise<{ bytes: number; sha256: string } | undefined> {
+  const filePath = toPath(uri);
+  try {
+    return await hashLocalFile(filePath);
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined;
+    throw destinationFailure(error, uri);
   }
 }

@@ -5,13 +5,12 @@ import { Writable, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { pathToFileURL } from 'node:url';
 import { commitPartial, type Link } from './commit';
-import { describeFile } from './describe';
-import { destinationFailure, systemCode, StorageError } from './errors';
+import { cannotWrite, destinationFailure, systemCode, type StorageError } from './errors';
 import type { StoredFile, WriteDestinationOptions } from './file-store';
 import { toPath } from './file-uri';
-import { makeFolder } from './folders';
+import { makeFolder, assertRoom, freeBytesOf, type FreeBytes } from './folders';
 import { PartialFile, removePartials } from './partial-file';
-import { assertRoom, freeBytesOf, type FreeBytes } from './room';
+import { describeFile } from './source';
 
 interface LocalWriteOptions extends WriteDestinationOptions {
   link?: Link | undefined;
@@ -92,12 +91,8 @@ async function receive(
 }
 
 function sizeMismatch(uri: string, expectedSize: number, came: string): StorageError {
-  return new StorageError({
-    code: 'SIZE_MISMATCH',
-    message: `Cannot write ${uri}: ${expectedSize} bytes were to come, ${came} came.`,
-    uri,
-    retryable: true,
-  });
+  const why = `${expectedSize} bytes were to come, ${came} came.`;
+  return cannotWrite(uri, { code: 'SIZE_MISMATCH', why, retryable: true });
 }
 
 async function describeSkipped(uri: string, filePath: string): Promise<StoredFile> {
@@ -124,15 +119,11 @@ interface SinkOptions {
 class HashingSink extends Writable {
   readonly #options: SinkOptions;
   readonly #hash = createHash('sha256');
-  #bytes = 0;
+  bytes = 0;
 
   constructor(options: SinkOptions) {
     super({ highWaterMark: waitingBytes });
     this.#options = options;
-  }
-
-  get bytes(): number {
-    return this.#bytes;
   }
 
   digest(): string {
@@ -155,9 +146,9 @@ class HashingSink extends Writable {
     try {
       for (const chunk of chunks) {
         this.#hash.update(chunk);
-        this.#bytes += chunk.length;
+        this.bytes += chunk.length;
       }
-      onBytes(this.#bytes);
+      onBytes(this.bytes);
     } finally {
       // Even if `onBytes` throws: the file must not be closed during a write.
       await writing;

@@ -1,7 +1,6 @@
-import type { ConversionJobInput } from '../shared/job';
-import { jobSummary } from '../shared/job';
+import { type ConversionJobInput, jobSummary } from '../shared/job';
 import { startingAttributes } from '../shared/search-attributes';
-import { jobDetails } from '../shared/static-details';
+import { jobDetails } from '../shared/temporal-ui';
 
 /**
  * Starts a job from your own workflow: `executeChild(conversionJob, { ...conversionChildOptions(input), workflowId })`.

@@ -5,8 +5,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { readBatchItems } from '../../src/batch/manifest-rows';
-import { mergeBatchResults } from '../../src/batch/merge-results';
-import { writeBatchPart } from '../../src/batch/part-files';
+import { mergeBatchResults, writeBatchPart } from '../../src/batch/merge-results';
 import { RunFileError, runFiles } from '../../src/batch/run-files';
 import type { BatchItem, BatchItemResult } from '../../src/shared/batch';
 

@@ -3,9 +3,12 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { createCallbackUrl } from '../../src/callbacks/callback-url';
 import { parseCallbackKeys } from '../../src/callbacks/callback-key';
-import type { CallbackReceiver, CallbackReceiverOptions } from '../../src/callbacks/receiver';
-import { startCallbackReceiver } from '../../src/callbacks/receiver';
-import type { CallbackArrival } from '../../src/shared/callback';
+import {
+  type CallbackReceiver,
+  type CallbackReceiverOptions,
+  startCallbackReceiver,
+} from '../../src/callbacks/receiver';
+import type { CallbackArrival } from '../../src/shared/job';
 import { until } from '../support/until';
 
 const keyText = 'receiver-key-0123456789-0123456789-abc';

@@ -1,6 +1,5 @@
 import { stallText } from '../../packages/cli/src/waiting/stall';
-import { waitingOf } from '../../src/client/operations/job-waiting';
-import type { PendingStep } from '../../src/client/operations/pending-step';
+import { waitingOf, type PendingStep } from '../../src/client/operations/job-waiting';
 
 const at = 1_800_000_000_000;
 

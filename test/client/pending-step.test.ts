@@ -1,5 +1,5 @@
 import { temporal } from '@temporalio/proto';
-import { readPendingStep } from '../../src/client/operations/pending-step';
+import { readPendingStep } from '../../src/client/operations/job-waiting';
 
 const { PendingActivityState: states } = temporal.api.enums.v1;
 const { PendingActivityInfo } = temporal.api.workflow.v1;

@@ -5,7 +5,6 @@ import { keysOfSection, variableOf } from '../../packages/cli/src/config/schema'
 import { appSchema, fileSchema } from '../../packages/service/src/accounts/accounts-file';
 import { findingCodes } from '../../src/batch/plan/findings';
 import { csvColumns } from '../../src/batch/report/csv';
-import { batchReportErrorCodes } from '../../src/batch/report/read-run';
 import { runFileErrorCodes } from '../../src/batch/run-files';
 import { errorCodes } from '../../src/contract/error-codes';
 import { clientErrorCodes } from '../../src/http/errors';
@@ -33,7 +32,7 @@ it('docs/errors.md explains every code of ours, and no other', () => {
   // "Not yet" and a request that was called off are no failures of a job.
   const internal: string[] = [failureCodes.notFinished, 'REQUEST_ABORTED'];
   const ended = ['CANCELLED', 'TERMINATED', 'TIMED_OUT', 'HTTP_<status>'];
-  const lists = [storageErrorCodes, clientErrorCodes, runFileErrorCodes, batchReportErrorCodes, ended];
+  const lists = [storageErrorCodes, clientErrorCodes, runFileErrorCodes, ended];
   const known = [...lists.flat(), ...Object.values(failureCodes)].filter((code) => !internal.includes(code));
   expect([...told].sort()).toEqual([...known].sort());
 });

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { link as linkFile, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { WriteDestinationOptions } from '../../src/storage/local-files';
+import type { WriteDestinationOptions } from '../../src/storage/file-store';
 import { cleanUp, failureOf, listFolder, makeFolder, uriOf } from './folder';
 import { begun, endless, store, write } from './writing';
 

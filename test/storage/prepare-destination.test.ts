@@ -1,7 +1,7 @@
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import type { OnExisting } from '../../src/shared/choices';
+import type { OnExisting } from '../../src/shared/policies';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { cleanUp, failureOf, listFolder, makeFolder, mountMemory, uriOf } from './folder';
 

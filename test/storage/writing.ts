@@ -1,12 +1,8 @@
 import { lstat } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
-import {
-  createLocalFiles,
-  type FileStore,
-  type StoredFile,
-  type WriteDestinationOptions,
-} from '../../src/storage/local-files';
+import type { FileStore, StoredFile, WriteDestinationOptions } from '../../src/storage/file-store';
+import { createLocalFiles } from '../../src/storage/local-files';
 import { listFolder, onCleanUp } from './folder';
 
 export const store = createLocalFiles();

@@ -1,4 +1,4 @@
-import { batchDetails, jobDetails } from '../../src/shared/static-details';
+import { batchDetails, jobDetails } from '../../src/shared/temporal-ui';
 
 /** What the Temporal UI shows of a job or batch that never changes. */
 

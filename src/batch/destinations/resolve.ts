@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { cutToBytes, maxNameBytes } from '../../storage/file-name';
-import type { DestinationTemplate } from './template';
+import { closestName } from '../../shared/closest-name';
+import { cutToBytes, maxNameBytes, makeSafeName } from '../../storage/file-name';
 
 export interface DestinationRules {
   /** Absolute path; absent: each result goes beside its source, or where the manifest says. */
@@ -38,8 +38,10 @@ export function resolveDestination(request: DestinationRequest, rules: Destinati
     const folder = rules.out ?? path.dirname(request.source);
     return checkNames(path.join(folder, fill(request, rules, rules.out === undefined ? '' : request.dir)));
   }
-  const asked = toPath(destination);
-  if (typeof asked !== 'string') return asked;
+  const asked = pathOf(destination);
+  if (asked === undefined) {
+    return { code: 'DESTINATION_INVALID', problem: `${destination} ${isNoPath}` };
+  }
   const base = rules.out ?? rules.manifestFolder ?? path.dirname(request.source);
   const named = /[/\\]$/.test(asked) || asked === '.' ? `${asked}/${path.basename(fill(request, rules, ''))}` : asked;
   const resolved = path.resolve(base, named);
@@ -69,15 +71,15 @@ function fill(
   return template({ dir, name, ext: extensionOf(output), from: ext.slice(1).toLowerCase() });
 }
 
-function toPath(destination: string): string | { code: 'DESTINATION_INVALID'; problem: string } {
-  if (!/^[a-z][a-z0-9+.-]+:\//i.test(destination)) return destination;
+export const isNoPath = 'is no file. Name a path, or a file: URI of this machine.';
+
+/** The path that a user wrote, or that of a `file:` URI; undefined for any other URI. */
+export function pathOf(written: string): string | undefined {
+  if (!/^[a-z][a-z0-9+.-]+:\//i.test(written)) return written;
   try {
-    return fileURLToPath(destination);
+    return fileURLToPath(written);
   } catch {
-    return {
-      code: 'DESTINATION_INVALID',
-      problem: `${destination} is no file. Name a path, or a file: URI of this machine.`,
-    };
+    return undefined;
   }
 }
 
@@ -91,4 +93,58 @@ function checkNames(file: string): ResolvedDestination {
     return { code: 'DESTINATION_INVALID', problem };
   }
   return { path: file };
+}
+
+export interface TemplateValues {
+  /** Folder of the source relative to the named one, with `/`; may be empty. */
+  dir: string;
+  name: string;
+  ext: string;
+  /** Extension of the source; empty if it has none. */
+  from: string;
+}
+
+/** The result's path relative to the out folder, never outside of it. Names are kept where the system allows them. */
+export type DestinationTemplate = (values: TemplateValues) => string;
+
+export const defaultTemplate = '{dir}/{name}.{ext}';
+const placeholders = ['dir', 'name', 'ext', 'from'] as const;
+type Part = { text: string } | { placeholder: (typeof placeholders)[number] };
+
+/** Parses a template such as `{dir}/{name}.{ext}`; returns what is wrong with it if it is invalid. */
+export function parseTemplate(template: string): DestinationTemplate | { problem: string } {
+  const parts: Part[] = [];
+  for (const piece of template.split(/(\{[^{}]*\})/)) {
+    const [, asked] = /^\{(.*)\}$/s.exec(piece) ?? [];
+    if (asked === undefined) {
+      if (/[{}]/.test(piece)) return { problem: 'a brace has no partner. Write placeholders as {name}.' };
+      parts.push({ text: piece });
+      continue;
+    }
+    const placeholder = placeholders.find((known) => known === asked);
+    if (placeholder === undefined) return { problem: unknownPlaceholder(asked) };
+    parts.push({ placeholder });
+  }
+  if (/[/\\]$/.test(template) || template === '')
+    return { problem: 'it ends with no name for the file. Add {name}.{ext}' };
+  if (path.isAbsolute(template))
+    return { problem: 'it is absolute. Name the folder with --out, and the rest in the template.' };
+  if (template.split('/').includes('..')) return { problem: 'it leaves the out folder. Leave out the dots.' };
+  return (values) =>
+    parts
+      .map((part) => ('text' in part ? part.text : values[part.placeholder]))
+      .join('')
+      .split('/')
+      .filter((segment) => segment !== '' && segment !== '.')
+      .map((segment) => (process.platform === 'win32' || segment === '..' ? makeSafeName(segment) : segment))
+      .join('/');
+}
+
+function unknownPlaceholder(asked: string): string {
+  const closest = closestName(asked, placeholders);
+  const hint =
+    closest === undefined
+      ? `Known are ${placeholders.map((each) => `{${each}}`).join(', ')}.`
+      : `Did you mean {${closest}}?`;
+  return `there is no {${asked}}. ${hint}`;
 }

@@ -32,7 +32,7 @@ export async function* readCsvManifest(
   let failure: { code: string; line: number; message: string } | undefined;
   const { head, all } = await peek(chunks, (seen) => seen.length >= maxRecordBytes || hasTwoLines(seen));
   const form = csvFormOf(head.toString('latin1'));
-  const values = new ValueDecoder(reading);
+  const decode = createDecoder(reading);
   const input = Readable.from(all);
   const parser = parse({
     delimiter: form.separator,
@@ -59,7 +59,7 @@ export async function* readCsvManifest(
       if (failure && line >= failure.line) break;
       lastLine = info.lines;
       if (columns) {
-        const row = rowOf(record, { line, columns, form, values, reading });
+        const row = rowOf(record, { line, columns, form, decode, reading });
         if (row) yield row;
       } else {
         columns = readHeader(record, { line, reading });
@@ -106,13 +106,13 @@ interface RowReading {
   line: number;
   columns: readonly (ManifestColumn | undefined)[];
   form: CsvForm;
-  values: ValueDecoder;
+  decode: ReturnType<typeof createDecoder>;
   reading: ManifestReading;
 }
 
 function rowOf(
   record: readonly Buffer[],
-  { line, columns, form, values, reading }: RowReading,
+  { line, columns, form, decode, reading }: RowReading,
 ): ManifestRow | undefined {
   const { name, findings } = reading;
   const before = findings.count;
@@ -126,7 +126,7 @@ function rowOf(
   columns.forEach((column, index) => {
     const field = record[index];
     if (column === undefined || field === undefined) return;
-    const text = values.decode(field, line);
+    const text = decode(field, line);
     if (text === undefined) {
       findings.add(
         'ROW_INVALID',
@@ -138,27 +138,21 @@ function rowOf(
 }
 
 /** Decodes UTF-8 or else Windows-1252, as Western spreadsheet programs write CSV; warns of the first such line. */
-class ValueDecoder {
-  #warned = false;
-
-  constructor(private readonly reading: ManifestReading) {}
-
-  decode(field: Buffer, line: number): string | undefined {
+function createDecoder({ name, warnings }: ManifestReading): (field: Buffer, line: number) => string | undefined {
+  let warned = false;
+  return (field, line) => {
     const text = decodeText(field);
     if (text !== undefined) return text;
     const guess = decodeWindows1252(field);
-    if (guess !== undefined && !this.#warned) this.#warn(line);
+    if (guess !== undefined && !warned) {
+      warned = true;
+      warnings.add(
+        'ENCODING_GUESSED',
+        `${name} line ${line} is not UTF-8; it is read as Windows-1252. Save the file in UTF-8 if names are wrong.`,
+      );
+    }
     return guess;
-  }
-
-  #warn(line: number): void {
-    this.#warned = true;
-    const { name, warnings } = this.reading;
-    warnings.add(
-      'ENCODING_GUESSED',
-      `${name} line ${line} is not UTF-8; it is read as Windows-1252. Save the file in UTF-8 if names are wrong.`,
-    );
-  }
+  };
 }
 
 function hasTwoLines(seen: Buffer): boolean {

@@ -1,4 +1,5 @@
 import { closestName } from '../../shared/closest-name';
+import { defined } from '../../shared/defined';
 import { formatNameOf } from '../../shared/format-name';
 import type { Findings } from '../plan/findings';
 
@@ -51,15 +52,14 @@ export function checkRow(
     problem(column, `${JSON.stringify(format)} is not the name of a format. See: fileconv formats`);
   }
   if (output === undefined || findings.count > before) return undefined;
-  const destination = raw.destination?.trim() === '' ? undefined : raw.destination;
-  return {
+  return defined({
     line,
     term,
     source,
     output: formatNameOf(output) ?? output,
-    ...(input !== undefined && { input: formatNameOf(input) ?? input }),
-    ...(destination !== undefined && { destination }),
-  };
+    input: input && (formatNameOf(input) ?? input),
+    destination: raw.destination?.trim() === '' ? undefined : raw.destination,
+  });
 }
 
 /** The end of a message about an unknown column. */

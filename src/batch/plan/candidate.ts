@@ -1,11 +1,10 @@
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { isInside } from '../destinations/resolve';
+import { isInside, isNoPath, pathOf } from '../destinations/resolve';
 import type { ColumnTerm } from '../manifest/manifest-row';
-import { openInput } from '../open-input';
 import { readManifest } from '../manifest/read-manifest';
 import { findSources, type SourceLookup, type SourceSelection } from '../sources/find-sources';
 import type { Findings } from './findings';
+import { openInput } from './look';
 
 export interface Candidate {
   /** Absolute path. */
@@ -66,32 +65,14 @@ export async function* candidatesOfManifest(
   for await (const row of readManifest(chunks, { name, defaultOutput: to, findings: problems, warnings })) {
     const { line, term, output, input = defaultInput, destination } = row;
     const place = `${name} line ${line}`;
-    const source = sourcePath(row.source, folder);
-    if (source === undefined) {
-      const what = `${row.source} is no file. Name a path, or a file: URI of this machine.`;
-      problems.add('ROW_INVALID', `${place}, ${term} source: ${what}`);
+    const written = pathOf(row.source);
+    if (written === undefined) {
+      problems.add('ROW_INVALID', `${place}, ${term} source: ${row.source} ${isNoPath}`);
       continue;
     }
+    const source = path.resolve(folder, written);
     const dir = isInside(folder, source) ? path.dirname(path.relative(folder, source)) : '.';
-    yield {
-      source,
-      shown: row.source,
-      place,
-      term,
-      dir: dir === '.' ? '' : dir,
-      output,
-      input,
-      ...(destination !== undefined && { destination }),
-      how: 'row',
-    };
-  }
-}
-
-function sourcePath(source: string, folder: string): string | undefined {
-  if (!/^[a-z][a-z0-9+.-]+:\//i.test(source)) return path.resolve(folder, source);
-  try {
-    return fileURLToPath(source);
-  } catch {
-    return undefined;
+    const at = { source, shown: row.source, place, term, dir: dir === '.' ? '' : dir };
+    yield { ...at, output, input, ...(destination !== undefined && { destination }), how: 'row' };
   }
 }

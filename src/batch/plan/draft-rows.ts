@@ -1,10 +1,14 @@
+import { createReadStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { z } from 'zod';
+import { defined } from '../../shared/defined';
 import { resolveDestination, type DestinationRules, type ResolvedDestination } from '../destinations/resolve';
+import { JsonlWriter, readLines } from '../lines';
 import type { EarlierResults } from '../runs/earlier-results';
 import { whereIs, type Candidate } from './candidate';
 import { Conflicts, type Conflict } from './conflicts';
-import type { DraftFile, DraftRow } from './draft-file';
 import type { Findings, NamedRow } from './findings';
 import { look, type FileSnapshot } from './look';
 import { mapOrdered } from './map-ordered';
@@ -80,7 +84,11 @@ export async function draftRows(drafting: Drafting): Promise<string[]> {
     }
     row += 1;
     await draft.write(planned);
-    if (conflict) reportConflict(conflict, { planned, candidate, problems: drafting.problems });
+    if (conflict) {
+      const { kind, otherRow } = conflict;
+      const explain = (other: NamedRow) => explainConflict(kind, { planned, candidate, other });
+      drafting.problems.addAbout(codeOfConflict[kind], otherRow, explain);
+    }
     warnOf(seen, planned, drafting.warnings);
     const uri = pathToFileURL(planned.destination).href;
     if (earlier.mayBeKnownFurther(uri, planned.exists)) unknown.push(uri);
@@ -121,17 +129,17 @@ function toRow(
     return undefined;
   }
   const { output, input, place } = candidate;
-  return {
+  return defined({
     row,
     place,
     source: candidate.source,
     destination: resolved.path,
     output,
-    ...(input !== undefined && { input }),
-    ...(source.kind === 'file' && { stamp: source.stamp }),
+    input,
+    stamp: source.kind === 'file' ? source.stamp : undefined,
     bytes: source.kind === 'file' ? source.bytes : 0,
     exists: destination !== undefined && (destination.kind !== 'none' || destination.isLink),
-  };
+  });
 }
 
 /** A source that cannot be converted is an item that fails: one missing file must not stop forty thousand. */
@@ -149,51 +157,37 @@ function warnOf({ candidate, source, destination }: Seen, planned: DraftRow, war
   }
 }
 
-function reportConflict(
-  { kind, otherRow }: Conflict,
-  { planned, candidate, problems }: { planned: DraftRow; candidate: Candidate; problems: Findings },
-): void {
+const codeOfConflict = {
+  sameSource: 'SOURCE_REPEATED',
+  sameDestination: 'DESTINATION_TAKEN',
+  destinationIsSource: 'DESTINATION_IS_SOURCE',
+  sourceIsDestination: 'DESTINATION_IS_SOURCE',
+  destinationIsFolder: 'DESTINATION_TAKEN',
+} as const satisfies Record<Conflict['kind'], string>;
+
+function explainConflict(
+  kind: Conflict['kind'],
+  { planned, candidate, other }: { planned: DraftRow; candidate: Candidate; other: NamedRow },
+): string {
   const { shown, place } = candidate;
   const { destination, output, row } = planned;
   const atSource = whereIs(candidate, 'source');
   const atDestination = whereIs(candidate, 'destination');
   switch (kind) {
     case 'sameSource':
-      problems.addAbout(
-        'SOURCE_REPEATED',
-        otherRow,
-        (other) => `${atSource}${shown} becomes ${output} by ${other.place} already. Remove one of the two.`,
-      );
-      return;
+      return `${atSource}${shown} becomes ${output} by ${other.place} already. Remove one of the two.`;
     case 'sameDestination':
-      problems.addAbout('DESTINATION_TAKEN', otherRow, (other) =>
-        candidate.how === 'row'
-          ? `${atDestination}${destination} is the result of ${other.place} too${unlikeness(other, planned)}. Give one of them another name.`
-          : `${other.place} and ${place} would both become ${destination}${unlikeness(other, planned)}. ${cureOf(other, planned)}`,
-      );
-      return;
+      return candidate.how === 'row'
+        ? `${atDestination}${destination} is the result of ${other.place} too${unlikeness(other, planned)}. Give one of them another name.`
+        : `${other.place} and ${place} would both become ${destination}${unlikeness(other, planned)}. ${cureOf(other, planned)}`;
     case 'destinationIsSource':
-      problems.addAbout('DESTINATION_IS_SOURCE', otherRow, (other) =>
-        otherRow === row
-          ? `${atDestination}${shown} would be replaced by its own result. Choose another folder with --out, or leave it out with --exclude.`
-          : `${atDestination}${destination}, the result of ${shown}, is a source too: ${other.place}. Choose another folder with --out.`,
-      );
-      return;
+      return other.row === row
+        ? `${atDestination}${shown} would be replaced by its own result. Choose another folder with --out, or leave it out with --exclude.`
+        : `${atDestination}${destination}, the result of ${shown}, is a source too: ${other.place}. Choose another folder with --out.`;
     case 'sourceIsDestination':
-      problems.addAbout(
-        'DESTINATION_IS_SOURCE',
-        otherRow,
-        (other) =>
-          `${atSource}${shown} would be replaced by the result of ${other.place}. Choose another folder with --out.`,
-      );
-      return;
+      return `${atSource}${shown} would be replaced by the result of ${other.place}. Choose another folder with --out.`;
     case 'destinationIsFolder':
-      problems.addAbout(
-        'DESTINATION_TAKEN',
-        otherRow,
-        (other) =>
-          `${atDestination}${destination}, the result of ${shown}, and ${other.destination}, that of ${other.place}, need a file and a folder of one name. Give one of them another name.`,
-      );
+      return `${atDestination}${destination}, the result of ${shown}, and ${other.destination}, that of ${other.place}, need a file and a folder of one name. Give one of them another name.`;
   }
 }
 
@@ -213,4 +207,56 @@ function cureOf(other: NamedRow, { source, destination }: DraftRow): string {
   return one.toLowerCase() === two.toLowerCase()
     ? 'Name the folder that holds both of their folders, or run two batches with different --out folders.'
     : "Keep their extensions apart with --template '{dir}/{name}.{from}.{ext}', or run two batches with different --out folders.";
+}
+
+const draftRow = z.object({
+  /** From 1. */
+  row: z.int().positive(),
+  place: z.string(),
+  /** Absolute paths. */
+  source: z.string(),
+  destination: z.string(),
+  output: z.string(),
+  input: z.string().exactOptional(),
+  /** Of the source when first seen; absent if it cannot be read. */
+  stamp: z.string().exactOptional(),
+  bytes: z.number(),
+  /** Something already exists at the destination. */
+  exists: z.boolean(),
+});
+
+/** A row that was checked by itself but not yet compared with earlier runs. */
+export type DraftRow = z.infer<typeof draftRow>;
+
+/** The rows between the two passes of planning, on disk because their number is unlimited. */
+export class DraftFile {
+  private constructor(
+    private readonly folder: string,
+    private readonly writer: JsonlWriter,
+  ) {}
+
+  static async create(temporaryFolder: string): Promise<DraftFile> {
+    const folder = await mkdtemp(path.join(temporaryFolder, 'fileconv-plan-'));
+    try {
+      return new DraftFile(folder, await JsonlWriter.create(path.join(folder, 'draft.jsonl')));
+    } catch (error) {
+      await rm(folder, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  write(row: DraftRow): Promise<void> {
+    return this.writer.write(row);
+  }
+
+  async *rows(signal?: AbortSignal): AsyncGenerator<DraftRow> {
+    await this.writer.flush();
+    const stream = createReadStream(path.join(this.folder, 'draft.jsonl'), { signal });
+    for await (const { bytes } of readLines(stream)) yield draftRow.parse(JSON.parse(bytes.toString()));
+  }
+
+  async remove(): Promise<void> {
+    await this.writer.close();
+    await rm(this.folder, { recursive: true, force: true });
+  }
 }

@@ -1,7 +1,8 @@
 import type { BigIntStats } from 'node:fs';
-import { lstat, stat } from 'node:fs/promises';
+import { lstat, stat, open } from 'node:fs/promises';
+import type { SourceContent } from '../../shared/job';
 import { systemErrorCode } from '../../shared/system-error';
-import { fileStamp } from '../../storage/source';
+import { fileStamp, hashLocalFile } from '../../storage/source';
 
 export type FileSnapshot =
   | { kind: 'file'; identity: string; stamp: string; bytes: number; mtimeMs: number }
@@ -42,5 +43,68 @@ function reasonOf(error: unknown): string {
       return 'may not be looked at by this user';
     default:
       return `can't be looked at: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+/** Size and SHA-256 of a file; undefined if it cannot be read. */
+export async function hashFile(
+  file: string,
+  signal?: AbortSignal,
+): Promise<{ bytes: number; sha256: string } | undefined> {
+  try {
+    return await hashLocalFile(file, signal);
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (systemErrorCode(error) === undefined) throw error;
+    return undefined;
+  }
+}
+
+/** The file's current content if it equals `content`, else undefined. The file is read only if its stamp differs. */
+export async function sameContent(
+  file: string,
+  content: SourceContent,
+  signal?: AbortSignal,
+): Promise<SourceContent | undefined> {
+  const before = await look(file);
+  if (before.kind !== 'file' || before.bytes !== content.bytes) return undefined;
+  const { stamp } = before;
+  if (content.stamp === stamp) return content;
+  if ((await hashFile(file, signal))?.sha256 !== content.sha256) return undefined;
+  const after = await look(file);
+  return after.kind === 'file' && after.stamp === stamp ? { ...content, stamp } : undefined;
+}
+
+/** The bytes of a user's file, or the reason why it cannot be read. */
+export async function openInput(
+  file: string,
+  signal: AbortSignal | undefined,
+): Promise<AsyncIterable<Buffer> | { problem: string }> {
+  try {
+    const handle = await open(file);
+    if ((await handle.stat()).isDirectory()) {
+      await handle.close();
+      return { problem: 'is a folder. Name a file.' };
+    }
+    return handle.createReadStream({ signal });
+  } catch (error) {
+    return { problem: explainUnreadable(systemErrorCode(error) ?? String(error)) };
+  }
+}
+
+/** The end of a message that starts with the file's name; says what to do. */
+export function explainUnreadable(code: string): string {
+  switch (code) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+    case 'ENAMETOOLONG':
+      return 'does not exist. Check the name and the folder.';
+    case 'EACCES':
+    case 'EPERM':
+      return 'cannot be read: permission denied. Allow it with chmod, or run as a user who may read it.';
+    case 'ELOOP':
+      return 'cannot be read: its symbolic links form a loop.';
+    default:
+      return `cannot be read: ${code}.`;
   }
 }

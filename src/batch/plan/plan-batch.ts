@@ -1,24 +1,19 @@
 import os from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { defaultPolicies } from '../../shared/policies';
+import { defined } from '../../shared/defined';
 import type { OnUnknownOutcome } from '../../shared/job';
-import type { RepetitionRules } from '../../shared/repetition';
-import type { DestinationRules } from '../destinations/resolve';
-import { defaultTemplate, parseTemplate } from '../destinations/template';
+import { defaultPolicies } from '../../shared/policies';
+import { type DestinationRules, defaultTemplate, parseTemplate } from '../destinations/resolve';
 import { EarlierResults } from '../runs/earlier-results';
 import type { SourceSelection } from '../sources/find-sources';
 import { candidatesOfManifest, candidatesOfSources, type Candidate, type ManifestSelection } from './candidate';
-import { DraftFile, type DraftRow } from './draft-file';
-import { draftRows, type LeftOut } from './draft-rows';
+import { DraftFile, type DraftRow, draftRows, type LeftOut } from './draft-rows';
 import { Findings } from './findings';
 import { look } from './look';
 import { mapOrdered } from './map-ordered';
-import type { SettledRow } from './plan-counts';
-import type { PlannedBatch } from './planned-batch';
-import { refuseRow, type AskPair } from './refuse-row';
-import { repeatRow } from './repeat-row';
-import { writeRun } from './write-run';
+import { type SettledRow, type PlannedBatch, writeRun } from './planned-batch';
+import { refuseRow, type AskPair, repeatRow } from './settle-row';
 
 export interface PlanBatchOptions {
   /** Files to convert to one format, or a manifest. */
@@ -89,12 +84,16 @@ export async function planBatch(options: PlanBatchOptions): Promise<PlannedBatch
   }
 }
 
+/** Allows hashing some sources while others are checked. */
+const comparisonsUnderWay = 8;
+
 class BatchPlanning {
   readonly #problems = new Findings();
   readonly #warnings = new Findings();
   readonly #leftOut: LeftOut = { repeated: 0, unmodified: 0, unsettled: 0, ownResults: 0 };
   readonly #clock: PlanClock;
   #earlier: EarlierResults | undefined;
+  #pause: Promise<void> | undefined;
 
   constructor(
     private readonly options: PlanBatchOptions,
@@ -139,7 +138,7 @@ class BatchPlanning {
 
   /** Both passes over all candidates. */
   async *#rows(rules: DestinationRules): AsyncGenerator<SettledRow> {
-    const { batchFolder, onUnknownOutcome, resubmit, ask, settledForMs, signal, what } = this.options;
+    const { batchFolder, settledForMs, signal, what } = this.options;
     const earlier = await EarlierResults.read(batchFolder, signal);
     this.#earlier = earlier;
     const unknown = await draftRows({
@@ -155,17 +154,37 @@ class BatchPlanning {
       now: () => this.#clock.now(),
       signal,
     });
-    if (unknown.length > 0) await earlier.lookFurther(unknown, signal);
+    if (unknown.length > 0) await earlier.lookFurther(new Set(unknown), signal);
+    const settle = (row: DraftRow) => this.#settleRow(row, earlier);
+    const rows = mapOrdered(this.draft.rows(signal), { concurrency: comparisonsUnderWay, signal }, settle);
+    for await (const settled of rows) {
+      if (settled) yield settled;
+      else this.#leftOut.unsettled += 1;
+    }
+  }
+
+  /**
+   * The second pass: compares a row with earlier runs. Undefined for a row to do whose source has changed since it was
+   * drafted, so that it is still being written.
+   */
+  async #settleRow(row: DraftRow, earlier: EarlierResults): Promise<SettledRow | undefined> {
+    const { onUnknownOutcome = defaultPolicies.onUnknownOutcome, resubmit, ask, settledForMs, signal } = this.options;
+    const { source, output, input, stamp, bytes, exists } = row;
     const mayRun = this.#problems.count === 0;
-    yield* settleRows({
-      rows: this.draft.rows(signal),
-      earlier,
-      leftOut: this.#leftOut,
-      rules: { onUnknownOutcome: onUnknownOutcome ?? defaultPolicies.onUnknownOutcome, resubmit: resubmit === true },
-      ask: mayRun ? ask : undefined,
-      secondLook: mayRun && settledForMs !== undefined ? this.#pause(settledForMs) : undefined,
-      signal,
-    });
+    const rules = { onUnknownOutcome, resubmit: resubmit === true };
+    const destination = pathToFileURL(row.destination).href;
+    const known = earlier.find(destination);
+    const repeated = known && (await repeatRow({ source, output, input, destination }, known, { rules, signal }));
+    if (mayRun && settledForMs !== undefined && stamp !== undefined && !repeated?.done && !repeated?.kept) {
+      // One pause for all rows, started by the first row that needs it.
+      await (this.#pause ??= this.#clock.sleep(settledForMs, signal));
+      const now = await look(source);
+      if (now.kind !== 'file' || now.stamp !== stamp) return undefined;
+    }
+    earlier.take(destination);
+    const asked = defined({ source: pathToFileURL(source).href, output, input, destination });
+    const item = await refuseRow({ ...asked, ...repeated }, { ask: mayRun ? ask : undefined, known, exists });
+    return { item, bytes, exists };
   }
 
   #candidates(): AsyncGenerator<Candidate> {
@@ -174,12 +193,6 @@ class BatchPlanning {
     if ('manifest' in what) return candidatesOfManifest(what, { problems, warnings, signal });
     const skippedFolders = new Set([batchFolder, ...(out === undefined ? [] : [out])]);
     return candidatesOfSources(what, { cwd, stdin, skippedFolders, problems, warnings, signal });
-  }
-
-  /** One pause for all rows, started by the first row that needs it. */
-  #pause(ms: number): () => Promise<void> {
-    let pause: Promise<void> | undefined;
-    return () => (pause ??= this.#clock.sleep(ms, this.options.signal));
   }
 
   /** Sources that match nothing are most likely mistyped. */
@@ -197,48 +210,4 @@ function extensionFromName(output: string): string {
 
 async function* nothing(): AsyncGenerator<never> {
   // No rows.
-}
-
-/** Allows hashing some sources while others are checked. */
-const comparisonsUnderWay = 8;
-
-interface Settling {
-  rows: AsyncIterable<DraftRow>;
-  earlier: EarlierResults;
-  leftOut: LeftOut;
-  rules: RepetitionRules;
-  ask: AskPair | undefined;
-  /** Resolves when sources may be checked a second time; absent if once is enough. */
-  secondLook: (() => Promise<void>) | undefined;
-  signal: AbortSignal | undefined;
-}
-
-/** The second pass: compares each row with earlier runs, and drops rows to do whose source is still being written. */
-async function* settleRows(settling: Settling): AsyncGenerator<SettledRow> {
-  const { rows, leftOut, signal } = settling;
-  const settle = (row: DraftRow) => settleRow(row, settling);
-  for await (const settled of mapOrdered(rows, { concurrency: comparisonsUnderWay, signal }, settle)) {
-    if (settled) yield settled;
-    else leftOut.unsettled += 1;
-  }
-}
-
-/** Undefined if the source has changed since it was drafted. */
-async function settleRow(
-  row: DraftRow,
-  { earlier, rules, ask, secondLook, signal }: Settling,
-): Promise<SettledRow | undefined> {
-  const { source, output, input, stamp, bytes, exists } = row;
-  const destination = pathToFileURL(row.destination).href;
-  const known = earlier.find(destination);
-  const repeated = known && (await repeatRow({ source, output, input, destination }, known, { rules, signal }));
-  if (secondLook && stamp !== undefined && !repeated?.done && !repeated?.kept) {
-    await secondLook();
-    const now = await look(source);
-    if (now.kind !== 'file' || now.stamp !== stamp) return undefined;
-  }
-  earlier.take(destination);
-  const asked = { source: pathToFileURL(source).href, output, ...(input !== undefined && { input }), destination };
-  const item = await refuseRow({ ...asked, ...repeated }, { ask, known, exists });
-  return { item, bytes, exists };
 }

@@ -1,34 +1,22 @@
 import { fileURLToPath } from 'node:url';
 import type { BatchItem } from '../../shared/batch';
+import type { RepetitionRules } from '../../shared/charge';
+import { defined } from '../../shared/defined';
+import { lastSegment, type SourceContent } from '../../shared/job';
 import { defaultPolicies } from '../../shared/policies';
-import type { OnUnknownOutcome, SourceContent } from '../../shared/job';
-import { lastSegment } from '../../shared/job';
-import type { RepetitionRules } from '../../shared/repetition';
-import { hashFile } from '../hash-file';
 import { EarlierResults } from '../runs/earlier-results';
 import type { EarlierRow } from '../runs/earlier-row';
 import { readItems } from '../runs/read-run';
-import { look } from './look';
+import { hashFile, look } from './look';
 import { mapOrdered } from './map-ordered';
-import type { PlannedBatch } from './planned-batch';
-import { refuseRow, type AskPair } from './refuse-row';
-import { repeatRow } from './repeat-row';
-import type { SettledRow } from './plan-counts';
-import { writeRun } from './write-run';
+import type { PlanBatchOptions } from './plan-batch';
+import { type PlannedBatch, type SettledRow, writeRun } from './planned-batch';
+import { refuseRow, type AskPair, repeatRow } from './settle-row';
 
-export interface ReplanFailedOptions {
-  /** Absolute path of the batch's folder. */
-  batchFolder: string;
-  /** What to do with conversions that an earlier run may have been charged for. Default: `resubmit`. */
-  onUnknownOutcome?: OnUnknownOutcome | undefined;
-  /** Converts those in any case. Default: no. */
-  resubmit?: boolean | undefined;
-  /** Asks in advance what the service would refuse. Default: not asked. */
-  ask?: AskPair | undefined;
-  /** Writes no run. */
-  dryRun?: boolean | undefined;
-  signal?: AbortSignal | undefined;
-}
+export type ReplanFailedOptions = Pick<
+  PlanBatchOptions,
+  'batchFolder' | 'onUnknownOutcome' | 'resubmit' | 'ask' | 'dryRun' | 'signal'
+>;
 
 const rowsUnderWay = 8;
 const none = { count: 0, listed: [] } as const;
@@ -90,7 +78,7 @@ async function replanRow(
   earlier: EarlierResults,
   { rules, ask, signal }: { rules: RepetitionRules; ask: AskPair | undefined; signal: AbortSignal | undefined },
 ): Promise<SettledRow> {
-  const row = { source, output, ...(input !== undefined && { input }), destination };
+  const row = defined({ source, output, input, destination });
   const file = fileURLToPath(source);
   const [found, existing] = await Promise.all([look(file), look(fileURLToPath(destination))]);
   const seen = {
@@ -117,13 +105,8 @@ async function outcomeOf(
   const { status, delivered } = known ?? {};
   if (status === 'succeeded' && delivered) {
     const { source, output, taskId, possiblyChargedTwice, warnings } = delivered;
-    return {
-      source: await asItIsNow(source, row.source),
-      output,
-      ...(taskId !== undefined && { taskId }),
-      ...(possiblyChargedTwice && { possiblyChargedTwice }),
-      ...(warnings && { warnings }),
-    };
+    const now = await asItIsNow(source, row.source);
+    return defined({ source: now, output, taskId, possiblyChargedTwice, warnings });
   }
   if (status !== 'succeeded' && status !== 'skipped') return undefined;
   // Something was at the destination and was to stay: both files are described as they are now.
@@ -138,7 +121,7 @@ async function outcomeOf(
 /** Drops the stamp if it no longer matches the file. */
 async function asItIsNow({ bytes, sha256, stamp }: SourceContent, uri: string): Promise<SourceContent> {
   const now = await look(fileURLToPath(uri));
-  return { bytes, sha256, ...(stamp !== undefined && now.kind === 'file' && now.stamp === stamp && { stamp }) };
+  return defined({ bytes, sha256, stamp: now.kind === 'file' && now.stamp === stamp ? stamp : undefined });
 }
 
 async function* noRows(): AsyncGenerator<never> {

@@ -1,5 +1,4 @@
-import type { ErrorClass } from '../../contract/error-codes';
-import { lookUpErrorCode } from '../../contract/error-codes';
+import { type ErrorClass, lookUpErrorCode } from '../../contract/error-codes';
 
 /** What an error code means to the user of a batch, and what to do before a retry. Commands are in backticks. */
 export interface Advice {
@@ -22,6 +21,10 @@ const unknown: Advice = {
   toDo: 'The message below is told as it came. Look at one of the jobs in the Temporal UI before trying again.',
 };
 
+const empty: Advice = {
+  what: 'The file is empty',
+  toDo: 'Put the whole file in its place, or take it out of the batch.',
+};
 const token: Advice = {
   what: "The service did not accept the app's token",
   toDo: 'Correct App ID and token of the app profile (`fileconv config show` tells where they come from) and restart the worker.',
@@ -63,6 +66,10 @@ const lostBytes: Advice = {
   toDo: 'Try again; the conversion itself had succeeded, and is then run and charged a second time.',
 };
 
+function unknownFormat(term: string): Advice {
+  return { what: `The service does not know the ${term}`, toDo: 'Choose one that `fileconv formats` lists.' };
+}
+
 const byClass: Readonly<Record<ErrorClass, Advice>> = {
   caller: {
     what: 'The service refused the request',
@@ -97,23 +104,14 @@ const byClass: Readonly<Record<ErrorClass, Advice>> = {
 
 const byCode: Readonly<Record<string, Advice>> = {
   // The file and its formats.
-  EMPTY_FILE: { what: 'The file is empty', toDo: 'Put the whole file in its place, or take it out of the batch.' },
+  EMPTY_FILE: empty,
   FAILED_CONVERT: {
     what: 'The service could not convert the file',
     toDo: 'Open the file: it may be damaged, protected by a password, or of another format than its name says. Mend it or save it anew.',
   },
-  INVALID_FORMAT: {
-    what: 'The service does not know the format',
-    toDo: 'Choose one that `fileconv formats` lists.',
-  },
-  INVALID_INPUT_FORMAT: {
-    what: 'The service does not know the input format',
-    toDo: 'Choose one that `fileconv formats` lists.',
-  },
-  INVALID_OUTPUT_FORMAT: {
-    what: 'The service does not know the target format',
-    toDo: 'Choose one that `fileconv formats` lists.',
-  },
+  INVALID_FORMAT: unknownFormat('format'),
+  INVALID_INPUT_FORMAT: unknownFormat('input format'),
+  INVALID_OUTPUT_FORMAT: unknownFormat('target format'),
   LIMIT_UPLOAD_SIZE: {
     what: 'The file is larger than the service takes',
     toDo: 'Make it smaller or split it; the message names the limit.',
@@ -182,7 +180,7 @@ const byCode: Readonly<Record<string, Advice>> = {
     what: 'There is no such file',
     toDo: 'Put the file there, or correct its row; the worker must see it under the same path.',
   },
-  SOURCE_EMPTY: { what: 'The file is empty', toDo: 'Put the whole file in its place, or take it out of the batch.' },
+  SOURCE_EMPTY: empty,
   SOURCE_IS_DIRECTORY: { what: 'The source is a folder', toDo: 'Name the files in it instead.' },
   SOURCE_UNREADABLE: {
     what: 'The worker may not read the file',

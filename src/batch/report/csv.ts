@@ -1,8 +1,8 @@
 import { stringify } from 'csv-stringify/sync';
+import { workflowLink, type TemporalUi } from '../../shared/temporal-ui';
 import { printable } from '../../shared/wording';
 import { shownPath } from '../../storage/file-uri';
 import type { RunRow } from './read-run';
-import { workflowLink, type TemporalUi } from './workflow-link';
 
 /** The columns of `report.csv`. Scripts read them by name: names never change, new columns come last. */
 export const csvColumns = [

@@ -1,9 +1,9 @@
 import type { BatchCounts, BatchState, BatchStatus, ConversionBatchResult } from '../../shared/batch';
+import { jobsLink, workflowLink, type TemporalUi } from '../../shared/temporal-ui';
 import { formatCount } from '../../shared/wording';
 import { adviceOn } from './advice';
 import type { Durations } from './durations';
 import type { ListedItem, Tally } from './tally';
-import { jobsLink, workflowLink, type TemporalUi } from './workflow-link';
 
 export interface FailureGroup {
   code: string;

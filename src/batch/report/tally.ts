@@ -1,6 +1,5 @@
-import type { BatchItemResult, BatchItemStatus } from '../../shared/batch';
-import type { Charge } from '../../shared/charge';
-import { countCode } from '../../shared/failure-counts';
+import { type BatchItemResult, type BatchItemStatus, countCode } from '../../shared/batch';
+import { defined } from '../../shared/defined';
 import { hasAny } from '../../shared/warnings';
 import { shownPath } from '../../storage/file-uri';
 import { Durations } from './durations';
@@ -9,26 +8,19 @@ import type { RunRow } from './read-run';
 /** `unfinished`: the row has no result yet. */
 type RowStatus = BatchItemStatus | 'unfinished';
 
-/** An item that needs attention. */
-export interface ListedItem {
+/** An item that needs attention. Its message may be cut; the CSV has the whole text. */
+export interface ListedItem extends Pick<
+  BatchItemResult,
+  'message' | 'phase' | 'taskId' | 'charge' | 'kept' | 'workflowId' | 'runId' | 'durationMs'
+> {
   item: number;
   /** Path, or the URI if it is not a local file. */
   source: string;
   /** Target format. */
   output: string;
   destination: string;
-  message?: string;
-  /** The service's warnings, name and advice. Long ones are cut; the CSV has the whole text. */
+  /** The service's warnings, name and advice. Long ones are cut. */
   warnings?: Record<string, string>;
-  /** The phase in which a job failed or was cancelled. */
-  phase?: string;
-  /** The conversion task that the service accepted. */
-  taskId?: string;
-  charge?: Charge;
-  kept?: true;
-  workflowId?: string;
-  runId?: string;
-  durationMs?: number;
 }
 
 interface CodeTally {
@@ -67,13 +59,10 @@ export class Tally {
     items: [],
   };
   readonly #codes = new Map<string, CodeTally>();
-  readonly #maxListed: number;
   #listed = 0;
 
   /** Lists at most `maxListed` each of failures, items possibly charged twice, and items with warnings. */
-  constructor(maxListed: number) {
-    this.#maxListed = maxListed;
-  }
+  constructor(private readonly maxListed: number) {}
 
   add(row: RunRow): void {
     const { result } = row;
@@ -91,12 +80,12 @@ export class Tally {
     if (result.kept) this.kept += 1;
     if (result.possiblyChargedTwice === true) {
       this.chargedTwice.count += 1;
-      if (this.chargedTwice.items.length < this.#maxListed) this.chargedTwice.items.push(listed(row, result));
+      if (this.chargedTwice.items.length < this.maxListed) this.chargedTwice.items.push(listed(row, result));
     }
     if (hasAny(result.warnings)) {
       this.warned.count += 1;
       for (const name of Object.keys(result.warnings)) countCode(this.warned.names, cut(name));
-      if (this.warned.items.length < this.#maxListed) this.warned.items.push(listed(row, result));
+      if (this.warned.items.length < this.maxListed) this.warned.items.push(listed(row, result));
     }
   }
 
@@ -109,7 +98,7 @@ export class Tally {
   #addFailure(row: RunRow, result: BatchItemResult): void {
     const tally = this.#codeTally(result.code ?? withoutCode);
     tally.count += 1;
-    if (this.#listed < this.#maxListed) {
+    if (this.#listed < this.maxListed) {
       this.#listed += 1;
     } else {
       let longest = tally;
@@ -137,15 +126,8 @@ function listed({ item }: RunRow, result: BatchItemResult): ListedItem {
     source: shownPath(item.source),
     output: item.output,
     destination: shownPath(item.destination),
-    ...(message !== undefined && { message: cut(message) }),
-    ...(hasAny(warnings) && { warnings: firstOf(warnings) }),
-    ...(phase && { phase }),
-    ...(taskId !== undefined && { taskId }),
-    ...(charge && { charge }),
-    ...(kept && { kept }),
-    ...(workflowId !== undefined && { workflowId }),
-    ...(runId !== undefined && { runId }),
-    ...(durationMs !== undefined && { durationMs }),
+    ...defined({ message: message && cut(message), warnings: hasAny(warnings) ? firstOf(warnings) : undefined }),
+    ...defined({ phase, taskId, charge, kept, workflowId, runId, durationMs }),
   };
 }
 

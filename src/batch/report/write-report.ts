@@ -1,21 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
+import { Readable } from 'node:stream';
+import { pathToFileURL } from 'node:url';
 import type { BatchState, ConversionBatchResult } from '../../shared/batch';
+import { type TemporalUi, isWebAddress } from '../../shared/temporal-ui';
 import { toPath } from '../../storage/file-uri';
 import { writeLocalFile } from '../../storage/write';
-import { pathToFileURL } from 'node:url';
-import type { Writing } from '../part-files';
+import type { Writing } from '../merge-results';
 import { runFiles } from '../run-files';
 import { exists } from '../runs/run-folders';
 import { csvHeader, csvLines } from './csv';
 import { renderPage } from './page/page';
-import type { OpenedRun, RunRow } from './read-run';
-import { openRun } from './read-run';
-import type { BatchReport } from './report';
-import { composeReport } from './report';
+import { openRun, type RunRow } from './read-run';
+import { type BatchReport, composeReport } from './report';
 import { Tally } from './tally';
-import type { TemporalUi } from './workflow-link';
-import { isWebAddress } from './workflow-link';
 
 export interface BatchReportOptions {
   /** The batch's name, which is its workflow id. */
@@ -44,13 +42,15 @@ const rowsPerChunk = 500;
  * Writes `report.csv`, `report.json` and `report.html` into the run's folder, and returns their content. Each file is
  * replaced in one step, so that no reader sees a partial one. Safe to repeat. Memory does not grow with the batch.
  *
- * Throws `BatchReportError` if the run's files are missing or damaged, `StorageError` if the report cannot be written.
+ * Throws `RunFileError` if the run's files are missing or damaged, `StorageError` if the report cannot be written.
  */
 export async function writeBatchReport(options: BatchReportOptions): Promise<BatchReport> {
   // Every command that watches the batch may write its report, so each needs temporary files of its own.
   const { timeZone, writing = { jobKey: `batch-report ${randomUUID()}`, attempt: 1 } } = options;
   const { ui, files, tally } = settle(options);
-  await withRun(options, (run) => write(files.csv, csvOf(run.rows, { tally, ui }), writing));
+  // Opened before anything is written: writing creates the folder.
+  const rows = await openRun(toPath(options.folder), options.batch);
+  await write(files.csv, csvOf(rows, { tally, ui }), writing);
   const report = composeReport(tally, { ...options, files, ui });
   await write(files.html, [renderPage(report, { bars: tally.durations.bars(24), timeZone })], writing);
   await write(files.json, [`${JSON.stringify(report, undefined, 2)}\n`], writing);
@@ -62,9 +62,7 @@ export async function readBatchReport(options: BatchReportOptions): Promise<Batc
   const { ui, files, tally } = settle(options);
   const there = await Promise.all([files.csv, files.html, files.json].map(exists));
   if (there.includes(false)) return undefined;
-  await withRun(options, async (run) => {
-    for await (const row of run.rows) tally.add(row);
-  });
+  for await (const row of await openRun(toPath(options.folder), options.batch)) tally.add(row);
   return composeReport(tally, { ...options, files, ui });
 }
 
@@ -77,19 +75,6 @@ function settle({ folder: uri, ui, maxListed = 1_000 }: BatchReportOptions) {
     results: inFolder(runFiles.results),
   };
   return { ui: ui && isWebAddress(ui.url) ? ui : undefined, files, tally: new Tally(maxListed) };
-}
-
-/** Opened before anything is written: writing creates the folder. */
-async function withRun(
-  { folder, batch }: BatchReportOptions,
-  use: (run: OpenedRun) => Promise<unknown>,
-): Promise<void> {
-  const run = await openRun(toPath(folder), batch);
-  try {
-    await use(run);
-  } finally {
-    await run.close();
-  }
 }
 
 /** The CSV in pieces; tallies every row that passes. */
@@ -114,10 +99,6 @@ async function write(file: string, text: Iterable<string> | AsyncIterable<string
     ...writing,
     uri: pathToFileURL(file).href,
     onExisting: 'overwrite',
-    body: encoded(text),
+    body: Readable.from(text),
   });
-}
-
-async function* encoded(text: Iterable<string> | AsyncIterable<string>): AsyncGenerator<Uint8Array> {
-  for await (const piece of text) yield Buffer.from(piece);
 }

@@ -1,8 +1,7 @@
-import type { Delivered, EarlierRow } from './earlier-row';
-import { endedRow, plannedRow } from './earlier-row';
-import type { LeftOutRow } from './left-out';
-import { readLeftOut } from './left-out';
-import { hasEnded, readEndedItems, readItems } from './read-run';
+import { rm } from 'node:fs/promises';
+import { defined } from '../../shared/defined';
+import { endedRow, plannedRow, type EarlierRow } from './earlier-row';
+import { type LeftOutRow, readLeftOut, hasEnded, readEndedItems, readItems } from './read-run';
 import { listRuns, type BatchRun } from './run-folders';
 
 /** How many older runs are searched: a batch that runs every hour has thousands. */
@@ -40,9 +39,15 @@ export class EarlierResults {
     return this.older.length > 0 && (exists || !this.#knowsLeftOut) && !this.#rows.has(destination);
   }
 
-  /** Searches the runs before the latest for destinations that it left out. Throws DamagedRunError. */
-  async lookFurther(destinations: Iterable<string>, signal?: AbortSignal): Promise<void> {
-    await this.#readOlder(new Set(destinations), signal);
+  /**
+   * Searches the runs before the latest for destinations that later runs do not know, or whose result they do not know.
+   * @throws DamagedRunError
+   */
+  async lookFurther(wanted: Set<string>, signal?: AbortSignal): Promise<void> {
+    for (const run of this.older) {
+      if (wanted.size === 0) return;
+      await this.#readRun(run, wanted, signal);
+    }
   }
 
   /** Drops the row: the new run has one with this destination. */
@@ -77,15 +82,7 @@ export class EarlierResults {
     const leftOut = await readLeftOut(run, signal);
     this.#knowsLeftOut = leftOut !== undefined;
     for await (const { destination, ...row } of leftOut ?? []) this.#rows.set(destination, row);
-    await this.#readOlder(replaced, signal);
-  }
-
-  /** `wanted`: destinations that later runs do not know, or whose result they do not know. */
-  async #readOlder(wanted: Set<string>, signal?: AbortSignal): Promise<void> {
-    for (const run of this.older) {
-      if (wanted.size === 0) return;
-      await this.#readRun(run, wanted, signal);
-    }
+    await this.lookFurther(replaced, signal);
   }
 
   async #readRun(run: BatchRun, wanted: Set<string>, signal?: AbortSignal): Promise<void> {
@@ -102,18 +99,27 @@ export class EarlierResults {
     for (const { destination, row } of rows.values()) {
       const later = this.#rows.get(destination);
       const { delivered } = row;
-      this.#rows.set(destination, later ? withDelivered(later, delivered) : withoutStatus(row));
+      this.#rows.set(destination, later ? { ...later, ...(delivered && { delivered }) } : withoutStatus(row));
       if (delivered) wanted.delete(destination);
     }
   }
 }
 
-function withDelivered(row: EarlierRow, delivered: Delivered | undefined): EarlierRow {
-  return delivered ? { ...row, delivered } : row;
+/** How an older run ended says nothing about the latest. */
+function withoutStatus(row: EarlierRow): Omit<EarlierRow, 'status'> {
+  return defined({ ...row, status: undefined });
 }
 
-/** How an older run ended says nothing about the latest. */
-function withoutStatus(row: EarlierRow): EarlierRow {
-  const { options, delivered, owed, startedAs } = row;
-  return { options, ...(delivered && { delivered }), ...(owed && { owed }), startedAs };
+/** Twice what a planner reads, so that a run is not removed while a planner reads it. */
+export const keptRuns = 2 * (maxOlderRuns + 1);
+
+/**
+ * Removes the folders of runs that no planner reads any more, with their results and reports: a batch that runs every
+ * hour would collect thousands. The kept runs still know what was converted. Do not call it while the batch runs.
+ * @returns how many were removed.
+ */
+export async function removeOldRuns(batchFolder: string): Promise<number> {
+  const old = (await listRuns(batchFolder)).slice(keptRuns);
+  for (const { folder } of old) await rm(folder, { recursive: true, force: true });
+  return old.length;
 }

@@ -1,5 +1,6 @@
 import type { BatchItem, BatchItemResult, BatchItemStatus, DoneBefore, KeptOutcome } from '../../shared/batch';
 import type { EarlierRuns } from '../../shared/charge';
+import { defined } from '../../shared/defined';
 
 /** What a conversion was asked for; a result made with other options does not count. */
 export interface ConversionOptions {
@@ -40,38 +41,40 @@ const maxStartedAs = 20;
 /** A row as a run was planned with it. `isOver`: the run has ended, so that a row without a result has no job. */
 export function plannedRow(item: BatchItem, { isOver }: { isOver: boolean }): EarlierRow {
   const { output, input, done, earlier, kept, refused } = item;
-  const options = { output, ...(input !== undefined && { input }) };
+  const options = defined({ output, input });
   const owed = kept && owedOf(kept, options);
   const before = item.startedAs ?? none;
   const others = before.filter((number) => number !== item.item);
-  return {
+  return defined({
     options,
-    ...(done && { delivered: { ...done, options } }),
-    ...(earlier && { owed: { ...earlier, options } }),
-    ...(owed && { owed }),
+    delivered: done && { ...done, options },
+    owed: owed ?? (earlier && { ...earlier, options }),
     startedAs: done || kept ? none : isOver || refused ? before : [item.item, ...others].slice(0, maxStartedAs),
-  };
+  });
 }
 
 export function endedRow(row: EarlierRow, { item, ...result }: BatchItemResult): EarlierRow {
   const { options } = row;
   const { status, source, output: file, taskId, possiblyChargedTwice, workflowId, warnings } = result;
   if (status === 'succeeded') {
-    const told = { ...(possiblyChargedTwice === true && { possiblyChargedTwice }), ...(warnings && { warnings }) };
-    const done = source && file && { source, output: file, ...(taskId !== undefined && { taskId }), ...told };
-    return { options, status, startedAs: none, ...(done && { delivered: { ...done, options } }) };
+    const told = defined({ taskId, possiblyChargedTwice: possiblyChargedTwice === true || undefined, warnings });
+    const delivered = source && file && { source, output: file, ...told, options };
+    return defined({ options, status, startedAs: none, delivered });
   }
   const { delivered } = row;
-  const kept = { options, status, ...(delivered && { delivered }) };
   // Done before, refused, or never started: what the run was planned with still applies.
   if (workflowId === undefined) {
-    const before = { startedAs: row.startedAs, ...(row.owed && { owed: row.owed }) };
     // A job of an earlier run that was not checked may still be open.
-    if (status !== 'failed' || row.startedAs.length === 0) return { ...kept, ...before };
-    return { options, ...(delivered && { delivered }), ...before };
+    const mayBeOpen = status === 'failed' && row.startedAs.length > 0;
+    return defined({ ...row, status: mayBeOpen ? undefined : status });
   }
-  const owed = owedOf(result, options);
-  return { ...kept, startedAs: [itemOf(workflowId) ?? item], ...(owed && { owed }) };
+  return defined({
+    options,
+    status,
+    delivered,
+    startedAs: [itemOf(workflowId) ?? item],
+    owed: owedOf(result, options),
+  });
 }
 
 /** Undefined if nothing can have been charged and nothing is marked. Runs of old versions do not say: then `maybe`. */
@@ -80,27 +83,10 @@ function owedOf(result: Omit<BatchItemResult, 'item'>, options: ConversionOption
   const isMarked = result.possiblyChargedTwice === true;
   if (charge === 'no' && !isMarked) return undefined;
   const { code, message, phase, workflowId, runId, warnings } = result;
-  const left = {
-    charge,
-    ...(taskId !== undefined && { taskId }),
-    ...(source && { source }),
-    ...(isMarked && { possiblyChargedTwice: true as const }),
-  };
-  return {
-    options,
-    ...left,
-    // Without what the row spent: this run spends nothing on it.
-    outcome: {
-      status: 'failed',
-      ...(code !== undefined && { code }),
-      ...(message !== undefined && { message }),
-      ...(phase && { phase }),
-      ...(workflowId !== undefined && { workflowId }),
-      ...(runId !== undefined && { runId }),
-      ...(warnings && { warnings }),
-      ...left,
-    },
-  };
+  const left = defined({ charge, taskId, source, possiblyChargedTwice: isMarked || undefined });
+  // Without what the row spent: this run spends nothing on it.
+  const outcome = defined({ status: 'failed' as const, code, message, phase, workflowId, runId, warnings });
+  return { options, ...left, outcome: { ...outcome, ...left } };
 }
 
 /** Jobs are named `<batch>/<item>`. */

@@ -4,10 +4,11 @@ import path from 'node:path';
 import picomatch from 'picomatch';
 import { systemErrorCode } from '../../shared/system-error';
 import { printable } from '../../shared/wording';
+import { isInside } from '../destinations/resolve';
 import { readLines, peek } from '../lines';
 import { decodeText } from '../manifest/decode-text';
-import { explainUnreadable, openInput } from '../open-input';
 import type { Findings } from '../plan/findings';
+import { explainUnreadable, openInput } from '../plan/look';
 import { createExclusion, walkFolder, type Exclusion, type FoundSource } from './walk-folder';
 
 export interface SourceSelection {
@@ -131,17 +132,16 @@ async function* listed(name: string, looking: Looking): AsyncGenerator<FoundSour
     return;
   }
   let count = 0;
-  for await (const { path: file } of readPathList(chunks, {
+  for await (const file of readPathList(chunks, {
     name: shownList,
     findings: problems,
     warnings: looking.warnings,
   })) {
     count += 1;
     const absolute = path.resolve(cwd, file);
-    const relative = path.relative(cwd, absolute);
-    const isInside = relative !== '..' && !relative.startsWith(`..${path.sep}`) && !path.isAbsolute(relative);
-    const dir = isInside ? path.dirname(relative) : '.';
-    if (excluded(isInside ? relative : path.basename(absolute), file)) continue;
+    const relative = isInside(cwd, absolute) ? path.relative(cwd, absolute) : path.basename(absolute);
+    const dir = path.dirname(relative);
+    if (excluded(relative, file)) continue;
     yield { path: absolute, shown: file, dir: dir === '.' ? '' : dir, how: 'listed' };
   }
   if (count === 0) looking.warnings.add('NO_SOURCES', `${shownList} lists no files.`);
@@ -167,7 +167,7 @@ const headBytes = 2 * maxPathBytes;
 async function* readPathList(
   chunks: AsyncIterable<Buffer>,
   { name, findings, warnings }: { name: string; findings: Findings; warnings: Findings },
-): AsyncGenerator<{ line: number; path: string }> {
+): AsyncGenerator<string> {
   const { head, all } = await peek(chunks, (seen) => seen.length >= headBytes || seen.includes(0));
   const separator = head.includes(0) ? 0 : undefined;
   const what = separator === 0 ? 'path' : 'line';
@@ -183,6 +183,6 @@ async function* readPathList(
         `${name} ${what} ${line} (${shown}) is not UTF-8. It is left out: rename the file.`,
       );
     } else if (path.includes('\0')) problem('holds a NUL byte. End all paths with one, or none.');
-    else if (path !== '') yield { line, path };
+    else if (path !== '') yield path;
   }
 }

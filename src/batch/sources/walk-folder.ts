@@ -1,10 +1,12 @@
 import type { Dirent } from 'node:fs';
-import { access, readdir, realpath, stat } from 'node:fs/promises';
+import { readdir, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import picomatch from 'picomatch';
 import { systemErrorCode } from '../../shared/system-error';
 import { isPartialName } from '../../storage/partial-file';
+import { isInside } from '../destinations/resolve';
 import { runFiles } from '../run-files';
+import { exists } from '../runs/run-folders';
 
 interface WalkOptions {
   /** Absolute path. */
@@ -96,8 +98,8 @@ async function enter(folder: string, { shown, dir, onUnreadable }: Walk, entered
 async function reasonNotToFollow(link: string, { root, shown, entered }: Walk): Promise<string | undefined> {
   try {
     const target = await realpath(link);
-    if (isInside(root, target)) return 'is a link to a folder that it lies in';
-    if (isInside(target, root)) {
+    if (target === root || isInside(target, root)) return 'is a link to a folder that it lies in';
+    if (isInside(root, target)) {
       return `is a link to ${showIn(shown, path.relative(root, target))}, which lies in the same tree`;
     }
     return entered.has(await identify(target)) ? 'is a link to a folder that was looked into before' : undefined;
@@ -105,11 +107,6 @@ async function reasonNotToFollow(link: string, { root, shown, entered }: Walk): 
     // The error is reported when the folder is entered.
     return undefined;
   }
-}
-
-/** Also true if both are the same. */
-function isInside(inner: string, outer: string): boolean {
-  return `${inner}${path.sep}`.startsWith(outer.endsWith(path.sep) ? outer : `${outer}${path.sep}`);
 }
 
 async function identify(folder: string): Promise<string> {
@@ -136,13 +133,6 @@ function reasonForLost(name: string): string {
 
 async function isRunFolder(folder: string): Promise<boolean> {
   return /^run-\d{4,}$/.test(path.basename(folder)) && exists(path.join(folder, runFiles.manifest));
-}
-
-async function exists(file: string): Promise<boolean> {
-  return access(file).then(
-    () => true,
-    () => false,
-  );
 }
 
 function showIn(folder: string, relative: string): string {

@@ -41,16 +41,12 @@ export async function countJobs(client: Client, filter: JobFilter, by: CountedBy
   let total = 0;
   for await (const info of client.workflow.list({ query, pageSize })) {
     const job = readListing(info);
-    const value = job[by] ?? (by === 'code' ? endWithoutCode(info.status.name) : undefined);
-    add(groups, value, job);
+    // A job ended by Temporal cannot report a code.
+    const isEnded = by === 'code' && ['TERMINATED', 'TIMED_OUT'].includes(info.status.name);
+    add(groups, job[by] ?? (isEnded ? info.status.name : undefined), job);
     total += 1;
   }
   return { groups: [...groups.values()].sort((one, other) => other.jobs - one.jobs), total };
-}
-
-/** A job ended by Temporal cannot report a code. */
-function endWithoutCode(status: string): string | undefined {
-  return status === 'TERMINATED' || status === 'TIMED_OUT' ? status : undefined;
 }
 
 function add(groups: Map<string | undefined, JobGroup>, value: string | undefined, job: ListedJob): void {

@@ -1,5 +1,6 @@
 import { isGrpcServiceError, type Client } from '@temporalio/client';
 import { toMilliseconds } from '../../history/job-history';
+import { defined } from '../../shared/defined';
 
 /** Indexed by `temporal.api.enums.v1.WorkerDeploymentVersionStatus`. */
 const statuses: readonly DeploymentVersion['status'][] = [
@@ -54,14 +55,13 @@ export async function readDeployment(client: Client, deploymentName: string): Pr
     ...(current && { current }),
     ...(ramping && { ramping: { buildId: ramping, percent: routingConfig.rampingVersionPercentage ?? 0 } }),
     versions: (versionSummaries ?? [])
-      .map(({ deploymentVersion, status, createTime }) => {
-        const firstSeenAt = toMilliseconds(createTime);
-        return {
+      .map(({ deploymentVersion, status, createTime }) =>
+        defined({
           buildId: deploymentVersion?.buildId ?? '',
-          status: statuses[status ?? 0] ?? 'unknown',
-          ...(firstSeenAt !== undefined && { firstSeenAt }),
-        };
-      })
+          status: statuses[status ?? 0] ?? ('unknown' as const),
+          firstSeenAt: toMilliseconds(createTime),
+        }),
+      )
       .sort((a, b) => (b.firstSeenAt ?? 0) - (a.firstSeenAt ?? 0)),
   };
 }

@@ -1,7 +1,9 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { readJobHistory, type JobHistory, type TimelineEntry } from '../../history/job-history';
 import type { Charge } from '../../shared/charge';
+import { defined } from '../../shared/defined';
 import {
+  jobPhases,
   jobSummary,
   type ConversionFailureDetails,
   type ConversionJobState,
@@ -10,8 +12,7 @@ import {
 } from '../../shared/job';
 import { activityNames, conversionJobType, conversionStateQuery } from '../../shared/names';
 import { searchAttributes } from '../../shared/search-attributes';
-import { waitingOf, type Waiting } from './job-waiting';
-import { readPendingStep, type PendingStep } from './pending-step';
+import { waitingOf, type Waiting, readPendingStep, type PendingStep } from './job-waiting';
 import { aliveWorkers } from './task-queue-workers';
 
 type JobStatus = 'running' | 'completed' | 'failed' | 'cancelled' | 'terminated' | 'timedOut';
@@ -73,44 +74,42 @@ export async function inspectJob(client: Client, workflowId: string, runId?: str
   const pending = isRunning ? readPendingStep(description) : undefined;
   const answer = isRunning ? await askWorker(client, description) : undefined;
   const state = answer?.state;
-  const stand = isRunning ? standOf(history, pending, description.startTime.getTime()) : undefined;
+  const startedAt = description.startTime.getTime();
+  const stand = isRunning ? standOf(history, pending, startedAt) : undefined;
   const waiting = isRunning ? waitingOf({ history, description, pending, worker: answer?.worker }) : undefined;
   const { result, failure, task } = history;
   const details = failure?.details as Partial<ConversionFailureDetails> | undefined;
-  const taskId = result?.taskId ?? state?.taskId ?? task?.taskId ?? details?.taskId;
-  const vcredits = result?.vcredits ?? task?.vcredits;
   const endedAt = description.closeTime?.getTime();
-  const startedAt = description.startTime.getTime();
-  const batchId = description.typedSearchAttributes.get(searchAttributes.batchId);
-  return {
+  return defined({
     workflowId,
     runId: description.runId,
     summary: (await description.staticSummary()) ?? jobSummary(history.input),
     app: history.input.app,
     taskQueue: description.taskQueue,
-    ...(batchId !== undefined && { batchId }),
+    batchId: description.typedSearchAttributes.get(searchAttributes.batchId),
     status,
-    ...(stand && { phase: state?.phase ?? stand.phase }),
-    ...(waiting && { waitsFor: waiting.waitsFor, waiting }),
+    phase: stand && (state?.phase ?? stand.phase),
+    waitsFor: waiting?.waitsFor,
+    waiting,
     since: endedAt ?? state?.since ?? stand?.since ?? startedAt,
     startedAt,
-    ...(endedAt !== undefined && { endedAt }),
-    ...(pending && { pending }),
-    ...(answer && { worker: answer.worker }),
+    endedAt,
+    pending,
+    worker: answer?.worker,
     timeline: history.timeline,
-    ...(taskId !== undefined && { taskId }),
+    taskId: result?.taskId ?? state?.taskId ?? task?.taskId ?? details?.taskId,
     requests: result?.requests ?? history.requests,
-    ...(vcredits !== undefined && { vcredits }),
+    vcredits: result?.vcredits ?? task?.vcredits,
     charge: history.charge.charge,
     possiblyChargedTwice:
       result?.possiblyChargedTwice ??
       state?.possiblyChargedTwice ??
       details?.possiblyChargedTwice ??
       history.charge.possiblyChargedTwice === true,
-    ...(result?.output && { output: result.output }),
-    ...(failure && { error: { code: failure.code, message: failure.message } }),
+    output: result?.output,
+    error: failure && { code: failure.code, message: failure.message },
     history,
-  };
+  });
 }
 
 async function readJob(client: Client, workflowId: string, runId?: string) {
@@ -171,24 +170,18 @@ function standOf(
 }
 
 function phaseOf(what: string): JobPhase {
-  const phases: readonly JobPhase[] = ['uploading', 'submitting', 'awaitingCredits', 'converting', 'downloading'];
-  return phases.find((phase) => phase === what) ?? 'downloading';
+  return jobPhases.find((phase) => phase === what) ?? 'downloading';
 }
 
+const statuses: Readonly<Record<string, JobStatus>> = {
+  RUNNING: 'running',
+  PAUSED: 'running',
+  COMPLETED: 'completed',
+  CANCELLED: 'cancelled',
+  TERMINATED: 'terminated',
+  TIMED_OUT: 'timedOut',
+};
+
 function statusOf({ status }: WorkflowExecutionDescription): JobStatus {
-  switch (status.name) {
-    case 'RUNNING':
-    case 'PAUSED':
-      return 'running';
-    case 'COMPLETED':
-      return 'completed';
-    case 'CANCELLED':
-      return 'cancelled';
-    case 'TERMINATED':
-      return 'terminated';
-    case 'TIMED_OUT':
-      return 'timedOut';
-    default:
-      return 'failed';
-  }
+  return statuses[status.name] ?? 'failed';
 }

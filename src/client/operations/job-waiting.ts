@@ -1,11 +1,11 @@
 import type { WorkflowExecutionDescription } from '@temporalio/client';
 import { msToNumber } from '@temporalio/common/lib/time';
-import { lookUpErrorCode } from '../../contract/error-codes';
-import type { JobHistory } from '../../history/job-history';
+import { lookUpErrorCode, type ErrorClass } from '../../contract/error-codes';
+import { type JobHistory, stepOfActivity, toMilliseconds } from '../../history/job-history';
 import { failureCodes } from '../../shared/activities';
+import { defined } from '../../shared/defined';
 import { activityNames } from '../../shared/names';
 import { defaultPolicies } from '../../shared/policies';
-import type { PendingStep } from './pending-step';
 
 /** Why a job or a batch makes no progress. The values are part of `--json` and never change. */
 export type WaitReason =
@@ -112,61 +112,93 @@ function waitingOfStep(pending: PendingStep, app: string): Waiting {
   // A timeout has no code.
   if (code === undefined && (underWay || lastFailure === undefined)) {
     if (underWay) {
-      const because = unanswered[step];
-      return {
-        reason: 'attempt',
+      return defined({
+        reason: 'attempt' as const,
         waitsFor: `the attempt under way (${step})`,
-        ...(because !== undefined && { because }),
-      };
+        because: unanswered[step],
+      });
     }
     return { reason: 'slot', waitsFor: `a worker that is free (${step})` };
   }
   const reason = code === undefined ? 'retry' : reasonOf(code);
   const isExpected = reason === 'conversion' || reason === 'credits' || reason === 'rateLimit';
-  return {
+  return defined({
     reason,
-    waitsFor: waitText(reason, { app, step }),
-    ...(lastFailure !== undefined && !isExpected && { because: lastFailure }),
-    ...(nextAttemptAt !== undefined && { until: nextAttemptAt }),
-  };
+    waitsFor: waitTexts[reason]?.(app) ?? `the next attempt (${step})`,
+    because: isExpected ? undefined : lastFailure,
+    until: nextAttemptAt,
+  });
 }
+
+const reasonOfClass: Partial<Record<ErrorClass, WaitReason>> = {
+  credits: 'credits',
+  rate: 'rateLimit',
+  account: 'account',
+  server: 'service',
+};
 
 function reasonOf(code: string): WaitReason {
   const known = reasonOfCode[code];
   if (known) return known;
-  switch (lookUpErrorCode(code)?.class) {
-    case 'credits':
-      return 'credits';
-    case 'rate':
-      return 'rateLimit';
-    case 'account':
-      return 'account';
-    case 'server':
-      return 'service';
-    default:
-      return /^HTTP_5\d\d$/.test(code) ? 'service' : 'retry';
-  }
+  const row = lookUpErrorCode(code);
+  if (row) return reasonOfClass[row.class] ?? 'retry';
+  return /^HTTP_5\d\d$/.test(code) ? 'service' : 'retry';
 }
 
-function waitText(reason: WaitReason, { app, step }: { app: string; step: string }): string {
-  switch (reason) {
-    case 'credits':
-      return `vCredits of app ${app}`;
-    case 'rateLimit':
-      return `the rate limit of app ${app}`;
-    case 'service':
-      return `the conversion service of app ${app}`;
-    case 'account':
-      return `the account of app ${app} to be accepted`;
-    case 'appProfile':
-      return `a worker that knows the app profile ${app}`;
-    case 'room':
-      return 'room at the destination';
-    case 'sharedFolder':
-      return "a worker that sees the destination's folder";
-    case 'conversion':
-      return 'the service to finish the conversion';
-    default:
-      return `the next attempt (${step})`;
-  }
+const waitTexts: Partial<Record<WaitReason, (app: string) => string>> = {
+  credits: (app) => `vCredits of app ${app}`,
+  rateLimit: (app) => `the rate limit of app ${app}`,
+  service: (app) => `the conversion service of app ${app}`,
+  account: (app) => `the account of app ${app} to be accepted`,
+  appProfile: (app) => `a worker that knows the app profile ${app}`,
+  room: () => 'room at the destination',
+  sharedFolder: () => "a worker that sees the destination's folder",
+  conversion: () => 'the service to finish the conversion',
+};
+
+type Failure = NonNullable<
+  NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number]['lastFailure']
+>;
+
+/** The pending activity of a job. Times are milliseconds since the epoch. */
+export interface PendingStep {
+  /** `uploading`, `submitting`, `converting`, `downloading` or `cleaning up`. */
+  step: string;
+  attempt: number;
+  /** Whether an attempt is running; otherwise the next one waits for its time or for a worker. */
+  underWay: boolean;
+  /** Only between attempts. */
+  nextAttemptAt?: number;
+  lastFailure?: string;
+  lastFailureType?: string;
+  lastWorker?: string;
+  isPaused?: true;
+}
+
+/** Values of `PendingActivityState`: started, cancel requested, pause requested. */
+const statesUnderWay: readonly unknown[] = [2, 3, 5];
+
+/** The pending activity of a job; undefined when the job waits for a signal or a timer, or has ended. */
+export function readPendingStep({ raw }: Pick<WorkflowExecutionDescription, 'raw'>): PendingStep | undefined {
+  const activity = raw.pendingActivities?.[0];
+  if (!activity) return undefined;
+  const underWay = statesUnderWay.includes(activity.state);
+  const nextAttemptAt = toMilliseconds(activity.nextAttemptScheduleTime ?? activity.scheduledTime);
+  const failure = asTold(activity.lastFailure);
+  const type = failure?.applicationFailureInfo?.type;
+  return defined({
+    step: stepOfActivity[activity.activityType?.name ?? ''] ?? 'working',
+    attempt: activity.attempt ?? 1,
+    underWay,
+    nextAttemptAt: underWay ? undefined : nextAttemptAt,
+    ...(failure?.message && { lastFailure: failure.message }),
+    ...(type && { lastFailureType: type }),
+    isPaused: activity.paused === true || undefined,
+    ...(activity.lastWorkerIdentity && { lastWorker: activity.lastWorkerIdentity }),
+  });
+}
+
+/** Temporal wraps a truncated copy of an oversized failure in a failure of its own. */
+function asTold(failure: Failure | null | undefined): Failure | undefined {
+  return (failure?.serverFailureInfo ? failure.cause : undefined) ?? failure ?? undefined;
 }

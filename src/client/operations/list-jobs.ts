@@ -1,5 +1,6 @@
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
+import { defined } from '../../shared/defined';
 import {
   possiblyChargedTwiceCode,
   searchAttributeNames,
@@ -7,7 +8,7 @@ import {
   type ListedStatus,
 } from '../../shared/search-attributes';
 import { toJobQuery, type JobFilter } from './job-query';
-import { readPendingStep } from './pending-step';
+import { readPendingStep } from './job-waiting';
 import { presentSearchAttributes } from './search-attributes';
 
 export interface ListedJob {
@@ -80,31 +81,24 @@ async function describeListed(client: Client, info: WorkflowExecutionInfo): Prom
 /** The part of a job that visibility holds. */
 export function readListing(info: WorkflowExecutionInfo): ListedJob {
   const { workflowId, runId, typedSearchAttributes: attributes } = info;
-  const [app, batch, vcredits, taskId, listedCode] = [
-    attributes.get(searchAttributes.app),
-    attributes.get(searchAttributes.batchId),
-    attributes.get(searchAttributes.vcredits),
-    attributes.get(searchAttributes.taskId),
-    attributes.get(searchAttributes.errorCode),
-  ];
   const input = attributes.get(searchAttributes.inputFormat);
-  const [first, second] = (listedCode ?? '').split('+');
+  const [first, second] = (attributes.get(searchAttributes.errorCode) ?? '').split('+');
   const isTwice = first === possiblyChargedTwiceCode;
   const code = isTwice ? second : first;
-  return {
+  return defined({
     workflowId,
     runId,
     status: statusOf(info),
     summary: `${input ?? '?'} → ${attributes.get(searchAttributes.outputFormat) ?? '?'}`,
     since: info.closeTime ?? info.startTime,
     startedAt: info.startTime,
-    ...(app !== undefined && { app }),
-    ...(batch !== undefined && { batch }),
+    app: attributes.get(searchAttributes.app),
+    batch: attributes.get(searchAttributes.batchId),
     ...(code && { code }),
     possiblyChargedTwice: isTwice,
-    ...(vcredits !== undefined && { vcredits }),
-    ...(taskId !== undefined && { taskId }),
-  };
+    vcredits: attributes.get(searchAttributes.vcredits),
+    taskId: attributes.get(searchAttributes.taskId),
+  });
 }
 
 async function describe(client: Client, { workflowId, runId }: { workflowId: string; runId: string }) {

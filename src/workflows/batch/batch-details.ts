@@ -1,5 +1,5 @@
 import type { BatchState } from '../../shared/batch';
-import { batchJobsPath } from '../../shared/ui-path';
+import { batchJobsPath } from '../../shared/temporal-ui';
 import { shownTime } from '../../shared/wording';
 
 /** Details of a batch for the Temporal UI, in markdown. `isListed`: the namespace has the search attributes. */

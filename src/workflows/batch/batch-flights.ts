@@ -12,14 +12,13 @@ import {
 import { failureCodes } from '../../shared/activities';
 import type { BatchItem, BatchItemResult, ConversionBatchInput } from '../../shared/batch';
 import type { JobOutcome, PlacedItem, SeenJob } from '../../shared/batch-activities';
-import type { EarlierRuns } from '../../shared/charge';
+import { type EarlierRuns, earlierOfNext } from '../../shared/charge';
 import { jobSummary, type ConversionJobInput } from '../../shared/job';
 import { outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../../shared/job-outcome';
 import { conversionJobType, inBatchMemo } from '../../shared/names';
 import { defaultPolicies } from '../../shared/policies';
-import { earlierOfNext } from '../../shared/repetition';
 import { listingOptions, runBeforeMemo, settableAttributes, startingAttributes } from '../../shared/search-attributes';
-import { jobDetails } from '../../shared/static-details';
+import { jobDetails } from '../../shared/temporal-ui';
 import type { conversionJob } from '../job/conversion-job';
 import { BatchRows } from './batch-reader';
 import { BatchLooks, BatchWaits } from './batch-waits';

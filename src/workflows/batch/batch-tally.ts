@@ -1,6 +1,5 @@
-import type { BatchItemResult, BatchItemStatus, ConversionBatchInput } from '../../shared/batch';
+import { type BatchItemResult, type BatchItemStatus, type ConversionBatchInput, countCode } from '../../shared/batch';
 import type { JobOutcome, PassedOver } from '../../shared/batch-activities';
-import { countCode } from '../../shared/failure-counts';
 
 /** Totals of a batch so far; carried from run to run. */
 export interface BatchTotals extends Record<BatchItemStatus, number> {

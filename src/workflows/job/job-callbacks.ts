@@ -1,6 +1,6 @@
 import { CancellationScope, condition, defineSignal, isCancellation, setHandler, uuid4 } from '@temporalio/workflow';
 import type { CheckTaskResult } from '../../shared/activities';
-import type { CallbackArrival } from '../../shared/callback';
+import type { CallbackArrival } from '../../shared/job';
 import { conversionCallbackSignal } from '../../shared/names';
 
 const conversionCallback = defineSignal<[Partial<CallbackArrival> | undefined]>(conversionCallbackSignal);

@@ -17,7 +17,7 @@ import {
   settableOf,
   type ListedStatus,
 } from '../../shared/search-attributes';
-import { workflowPath } from '../../shared/ui-path';
+import { workflowPath } from '../../shared/temporal-ui';
 import { boundWarnings } from '../../shared/warnings';
 import { shownTime } from '../../shared/wording';
 import type { JobFailure } from './job-failure';

@@ -2,9 +2,15 @@ import { msToNumber } from '@temporalio/common/lib/time';
 import { ApplicationFailure } from '@temporalio/workflow';
 import { failureCodes } from '../../shared/activities';
 import { charges } from '../../shared/charge';
-import { conversionModes, onExistingChoices } from '../../shared/choices';
 import type { ConversionJobInput, OnExisting } from '../../shared/job';
-import { defaultOnExisting, policies, type ConversionPolicies, type DurationPolicy } from '../../shared/policies';
+import {
+  conversionModes,
+  onExistingChoices,
+  defaultOnExisting,
+  policies,
+  type ConversionPolicies,
+  type DurationPolicy,
+} from '../../shared/policies';
 
 /** A job's policies with all defaults; durations in milliseconds, undefined when the worker uses a learned value. */
 export type ResolvedPolicies = {

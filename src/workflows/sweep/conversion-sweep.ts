@@ -16,8 +16,8 @@ import { failureCodes } from '../../shared/activities';
 import type { ConversionBatchResult } from '../../shared/batch';
 import { conversionBatchType } from '../../shared/names';
 import { batchAttributes, listingOptions, settableAttributes } from '../../shared/search-attributes';
-import { batchDetails } from '../../shared/static-details';
 import type { ConversionSweepInput, ConversionSweepResult, PlanSweepResult, SweepActivities } from '../../shared/sweep';
+import { batchDetails } from '../../shared/temporal-ui';
 import type { conversionBatch } from '../batch/conversion-batch';
 
 const retry = { initialInterval: '1 second', maximumInterval: '60 seconds' } as const;

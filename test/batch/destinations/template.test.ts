@@ -1,4 +1,4 @@
-import { defaultTemplate, parseTemplate } from '../../../src/batch/destinations/template';
+import { defaultTemplate, parseTemplate } from '../../../src/batch/destinations/resolve';
 
 const values = { dir: 'a/b', name: 'report', ext: 'pdf', from: 'docx' };
 

@@ -1,4 +1,4 @@
-import { KeyTable } from '../../../src/batch/plan/key-table';
+import { KeyTable } from '../../../src/batch/plan/conflicts';
 
 describe('KeyTable', () => {
   it('knows the first holder of each of many keys, and no other key', () => {

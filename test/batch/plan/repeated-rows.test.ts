@@ -1,7 +1,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { runFiles } from '../../../src/batch/run-files';
-import type { AskPair } from '../../../src/batch/plan/refuse-row';
+import type { AskPair } from '../../../src/batch/plan/settle-row';
 import { replanFailed } from '../../../src/batch/plan/replan-failed';
 import type { BatchItem, BatchItemResult } from '../../../src/shared/batch';
 import { addFiles, cleanUp, makeTree } from '../folder';

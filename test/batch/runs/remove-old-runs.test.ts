@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { planBatch } from '../../../src/batch/plan/plan-batch';
-import { keptRuns, removeOldRuns } from '../../../src/batch/runs/remove-old-runs';
+import { keptRuns, removeOldRuns } from '../../../src/batch/runs/earlier-results';
 import { discardRun } from '../../../src/batch/runs/run-folders';
-import { hashFile } from '../../../src/batch/hash-file';
+import { hashFile } from '../../../src/batch/plan/look';
 
 describe('the runs of a batch that has had many', () => {
   let root: string;

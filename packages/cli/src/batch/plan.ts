@@ -1,6 +1,6 @@
 import type { Finding, FindingList } from 'temporal-file-conversion/internal/batch/plan/findings';
 import type { PlannedBatch, RefusedCount } from 'temporal-file-conversion/internal/batch/plan/planned-batch';
-import type { AskedPair, AskPair } from 'temporal-file-conversion/internal/batch/plan/refuse-row';
+import type { AskedPair, AskPair } from 'temporal-file-conversion/internal/batch/plan/settle-row';
 import type { Refusal } from 'temporal-file-conversion/internal/shared/batch';
 import type { OnExisting } from 'temporal-file-conversion/internal/shared/job';
 import { counted, fileSize, formatCount, printable } from 'temporal-file-conversion/internal/shared/wording';

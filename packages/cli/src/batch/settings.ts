@@ -8,7 +8,7 @@ import {
   conversionModes,
   onExistingChoices,
   onUnknownOutcomeChoices,
-} from 'temporal-file-conversion/internal/shared/choices';
+} from 'temporal-file-conversion/internal/shared/policies';
 import type { ConversionMode, OnExisting, OnUnknownOutcome } from 'temporal-file-conversion/internal/shared/job';
 import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import { makeFolder } from 'temporal-file-conversion/internal/storage/folders';

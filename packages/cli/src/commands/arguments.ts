@@ -3,7 +3,7 @@ import {
   conversionModes,
   onExistingChoices,
   onUnknownOutcomeChoices,
-} from 'temporal-file-conversion/internal/shared/choices';
+} from 'temporal-file-conversion/internal/shared/policies';
 import { formatNameOf } from 'temporal-file-conversion/internal/shared/format-name';
 import { parseDurationMs } from '../config/duration';
 

@@ -2,7 +2,7 @@ import {
   readStepLimit,
   setStepLimit,
   type StepLimit,
-} from 'temporal-file-conversion/internal/client/operations/step-limit';
+} from 'temporal-file-conversion/internal/client/operations/task-queue-workers';
 import type { CommandContext } from '../command-context';
 import { withTemporal } from '../stack/open-temporal';
 

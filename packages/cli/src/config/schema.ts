@@ -1,13 +1,14 @@
-import { onExistingChoices, type OnUnknownOutcome } from 'temporal-file-conversion/internal/shared/choices';
-import { logLevels } from 'temporal-file-conversion/internal/shared/log';
-import { defaultDeploymentName, defaultTaskQueue } from 'temporal-file-conversion/internal/shared/names';
 import {
+  onExistingChoices,
+  type OnUnknownOutcome,
   defaultOnExisting,
   policies,
   type DurationPolicy,
   type Policy,
   type PolicyName,
 } from 'temporal-file-conversion/internal/shared/policies';
+import { logLevels } from 'temporal-file-conversion/internal/shared/log';
+import { defaultDeploymentName, defaultTaskQueue } from 'temporal-file-conversion/internal/shared/names';
 import {
   callbackLimits,
   type Limit,

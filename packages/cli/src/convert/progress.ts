@@ -1,5 +1,5 @@
 import type { ConversionHandle } from 'temporal-file-conversion/internal/client/conversion-handle';
-import { readPendingStep } from 'temporal-file-conversion/internal/client/operations/pending-step';
+import { readPendingStep } from 'temporal-file-conversion/internal/client/operations/job-waiting';
 import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import type { Output } from '../output/output';
 import { columnsOf, fitMiddle } from '../output/text';

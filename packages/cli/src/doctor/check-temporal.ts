@@ -3,8 +3,11 @@ import {
   findSearchAttributes,
   SearchAttributeRegistrationError,
 } from 'temporal-file-conversion/internal/client/operations/search-attributes';
-import { readStepLimit } from 'temporal-file-conversion/internal/client/operations/step-limit';
-import { readTaskQueue, serverClock } from 'temporal-file-conversion/internal/client/operations/task-queue-workers';
+import {
+  readStepLimit,
+  readTaskQueue,
+  serverClock,
+} from 'temporal-file-conversion/internal/client/operations/task-queue-workers';
 import { DecryptionError } from 'temporal-file-conversion/internal/encryption/encryption-codec';
 import { conversionJobType } from 'temporal-file-conversion/internal/shared/names';
 import type { CommandContext } from '../command-context';

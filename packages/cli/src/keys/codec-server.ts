@@ -2,11 +2,10 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import cors from '@fastify/cors';
 import type { PayloadCodec } from '@temporalio/common';
-import fastify from 'fastify';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import { DecryptionError } from 'temporal-file-conversion/internal/encryption/encryption-codec';
 import { readPayloads, writePayloads } from 'temporal-file-conversion/internal/encryption/payload-json';
-import { serverUrl } from 'temporal-file-conversion/internal/shared/server-url';
+import { serverUrl } from 'temporal-file-conversion/internal/callbacks/receiver';
 
 export interface CodecServerOptions {
   codec: PayloadCodec;

@@ -31,7 +31,7 @@ async function useExternal(context: CommandContext, target: TemporalTarget, sign
   const { config, output } = context;
   const { taskQueue } = config.values.worker;
   const record = await runningUp(config.values.state.dir);
-  if (record && record.temporal.address === target.connection.address && record.taskQueue === taskQueue) {
+  if (record?.temporal.address === target.connection.address && record.taskQueue === taskQueue) {
     return connectTo(context, record, target);
   }
   const inUse = await connect(context, target, { taskQueue });

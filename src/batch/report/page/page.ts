@@ -5,8 +5,7 @@ import type { DurationBar } from '../durations';
 import type { BatchReport } from '../report';
 import { headlineOf, type Verdict } from '../summary';
 import { durationChart, shareBar } from './chart';
-import { failuresSection, warningsSection } from './failures';
-import { itemTable } from './items';
+import { failuresSection, warningsSection, itemTable } from './failures';
 import { html, Markup } from './markup';
 import { styles } from './styles';
 

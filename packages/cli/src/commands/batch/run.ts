@@ -1,9 +1,9 @@
 import { ServiceError } from '@temporalio/client';
 import { planBatch } from 'temporal-file-conversion/internal/batch/plan/plan-batch';
 import type { PlannedBatch } from 'temporal-file-conversion/internal/batch/plan/planned-batch';
-import type { AskPair } from 'temporal-file-conversion/internal/batch/plan/refuse-row';
+import type { AskPair } from 'temporal-file-conversion/internal/batch/plan/settle-row';
 import { NoEarlierRunError, replanFailed } from 'temporal-file-conversion/internal/batch/plan/replan-failed';
-import { estimateVcredits } from 'temporal-file-conversion/internal/batch/runs/estimate-vcredits';
+import { estimateVcredits } from 'temporal-file-conversion/internal/batch/runs/read-run';
 import { discardRun, type BatchRun } from 'temporal-file-conversion/internal/batch/runs/run-folders';
 import {
   BatchRunningError,

@@ -2,7 +2,7 @@ import type { JobInspection } from 'temporal-file-conversion/internal/client/ope
 import type { Waiting } from 'temporal-file-conversion/internal/client/operations/job-waiting';
 import { planRetry } from 'temporal-file-conversion/internal/client/operations/retry-job';
 import type { TimelineEntry } from 'temporal-file-conversion/internal/history/job-history';
-import { workflowPath } from 'temporal-file-conversion/internal/shared/ui-path';
+import { workflowPath } from 'temporal-file-conversion/internal/shared/temporal-ui';
 import { fileSize, formatDuration, printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../../command-context';
 import { bothTimes, formatTable, timeCells, timeHeads } from '../../output/text';

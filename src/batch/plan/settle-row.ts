@@ -1,10 +1,10 @@
 import { fileURLToPath } from 'node:url';
-import type { BatchItem, KeptOutcome } from '../../shared/batch';
-import type { EarlierRuns } from '../../shared/charge';
-import { earlierOfNext, type RepetitionRules } from '../../shared/repetition';
-import { hashFile, sameContent } from '../hash-file';
+import type { BatchItem, KeptOutcome, Refusal } from '../../shared/batch';
+import { type EarlierRuns, earlierOfNext, type RepetitionRules } from '../../shared/charge';
+import { defined } from '../../shared/defined';
 import type { ConversionOptions, Delivered, EarlierRow, Owed } from '../runs/earlier-row';
-import { look } from './look';
+import { hashFile, sameContent, look } from './look';
+import { lastSegment } from '../../shared/job';
 
 export interface RepeatedRow extends ConversionOptions {
   /** Absolute path. */
@@ -33,11 +33,11 @@ export async function repeatRow(
   if (standing?.done) return { done: standing.done };
   const earlier = owed ? await repeatOwed(row, owed, { rules, signal }) : standing?.earlier;
   if (earlier && 'kept' in earlier) return earlier;
-  return {
-    ...(standing?.isOwnResult && { onExisting: 'overwrite' }),
-    ...(earlier && { earlier }),
-    ...(startedAs.length > 0 && { startedAs: [...startedAs] }),
-  };
+  return defined({
+    onExisting: standing?.isOwnResult ? ('overwrite' as const) : undefined,
+    earlier,
+    startedAs: startedAs.length > 0 ? [...startedAs] : undefined,
+  });
 }
 
 async function isOwnResult(
@@ -65,14 +65,9 @@ async function compareDelivered(
   const source = hasOptions(row, delivered.options)
     ? await sameContent(row.source, delivered.source, signal)
     : undefined;
-  const mark = possiblyChargedTwice && { possiblyChargedTwice };
-  if (source && isThere) {
-    return {
-      done: { source, output, ...(taskId !== undefined && { taskId }), ...mark, ...(warnings && { warnings }) },
-    };
-  }
+  if (source && isThere) return { done: defined({ source, output, taskId, possiblyChargedTwice, warnings }) };
   if (isThere) return { isOwnResult: await isOwnResult(delivered, row.destination, signal) };
-  const left = { source: delivered.source, ...(taskId !== undefined && { taskId }), ...mark };
+  const left = defined({ source: delivered.source, taskId, possiblyChargedTwice });
   const lost = { charge: 'yes' as const, delivered: true as const, ...left };
   const earlier = earlierOfNext(lost, { rules, isSameContent: source !== undefined });
   return earlier && earlier !== 'keep' ? { earlier } : {};
@@ -93,15 +88,53 @@ async function repeatOwed(
 
 /** For a row that was planned to be converted again, in a run that never started it. */
 function lostOutcome({ charge, possiblyChargedTwice }: Owed): KeptOutcome {
-  return {
-    status: 'failed',
+  return defined({
+    status: 'failed' as const,
     code: 'OUTCOME_UNKNOWN',
     message: 'An earlier run may have been charged for this conversion, and its result is not known.',
     charge,
-    ...(possiblyChargedTwice && { possiblyChargedTwice }),
-  };
+    possiblyChargedTwice,
+  });
 }
 
 function hasOptions(row: ConversionOptions, { output, input }: ConversionOptions): boolean {
   return row.output === output && row.input === input;
+}
+
+export interface AskedPair {
+  /** Of the source, in lower case; empty if there is none. */
+  extension: string;
+  /** Input format; absent: decided by the extension. */
+  input?: string;
+  output: string;
+  /** Something is at the destination that no run of the batch wrote. */
+  exists: boolean;
+}
+
+/** Why the service would refuse the row; undefined if it would not or is unknown. Asked for every row: cache it. */
+export type AskPair = (pair: AskedPair) => Promise<Refusal | undefined>;
+
+/**
+ * Adds the service's refusal to the row if it is known in advance, which saves the upload. Rows for which earlier runs
+ * may have left a job or a result at the service are left to a job.
+ */
+export async function refuseRow<Row extends Omit<BatchItem, 'item'>>(
+  row: Row,
+  { ask, known, exists }: { ask: AskPair | undefined; known: EarlierRow | undefined; exists: boolean },
+): Promise<Row> {
+  const { source, output, input, onExisting, done, kept, earlier, startedAs } = row;
+  const hasJob = startedAs !== undefined && known?.status !== 'failed';
+  if (!ask || done || kept || earlier || hasJob) return row;
+  const refused = await ask({
+    extension: extensionOf(source),
+    ...(input !== undefined && { input }),
+    output,
+    exists: exists && onExisting !== 'overwrite',
+  });
+  return refused ? { ...row, refused } : row;
+}
+
+/** The extension of a URI in lower case; empty if there is none. */
+export function extensionOf(uri: string): string {
+  return (/\.([^./]+)$/.exec(lastSegment(uri))?.[1] ?? '').toLowerCase();
 }

@@ -1,0 +1,92 @@
+import type { ConversionBatchInput } from './batch';
+import type { ConversionJobInput } from './job';
+/** Path of a workflow's page in the Temporal UI; of its latest run when `runId` is absent. */
+export function workflowPath(namespace: string, workflowId: string, runId?: string): string {
+  return inNamespace(namespace, `workflows/${encode(workflowId)}${runId === undefined ? '' : `/${encode(runId)}`}`);
+}
+
+function listPath(namespace: string, query: string): string {
+  return inNamespace(namespace, `workflows?query=${encode(query)}`);
+}
+
+/** The list of a batch's jobs, found by their id prefix. */
+export function batchJobsPath(namespace: string, batch: string, condition = ''): string {
+  // Visibility queries escape quotes with a backslash.
+  const prefix = `${batch}/`.replace(/[\\"]/g, '\\$&');
+  return listPath(namespace, `WorkflowId STARTS_WITH "${prefix}"${condition}`);
+}
+
+function inNamespace(namespace: string, rest: string): string {
+  return `/namespaces/${encode(namespace)}/${rest}`;
+}
+
+/** A lone surrogate, possible in a file name, can't be encoded; a closing parenthesis would end a markdown link. */
+function encode(text: string): string {
+  return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\ufffd')).replace(/[()]/g, (sign) =>
+    sign === '(' ? '%28' : '%29',
+  );
+}
+
+/** The Temporal UI, and the namespace of the batch. */
+export interface TemporalUi {
+  /** Base URL, `http:` or `https:`, with the UI's path prefix. */
+  url: string;
+  namespace: string;
+}
+
+/** The page of a workflow; of its latest run if `runId` is absent. */
+export function workflowLink({ url, namespace }: TemporalUi, workflowId: string, runId?: string): string {
+  return under(url, workflowPath(namespace, workflowId, runId));
+}
+
+export function jobsLink({ url, namespace }: TemporalUi, batch: string): string {
+  return under(url, batchJobsPath(namespace, batch));
+}
+
+/** Only web addresses become links: anything else could be a script. */
+export function isWebAddress(url: string): boolean {
+  return URL.canParse(url) && ['http:', 'https:'].includes(new URL(url).protocol);
+}
+
+function under(url: string, path: string): string {
+  const base = new URL(url);
+  return `${base.origin}${base.pathname.replace(/\/+$/, '')}${path}`;
+}
+
+/* A workflow's request in markdown, shown under "Details" in the UI; it never changes, unlike the current details. */
+
+export function jobDetails({ app, source, output, input, destination, mode }: ConversionJobInput): string {
+  const from = 'uri' in source ? code(source.uri) : `the upload or task ${code(source.connector)}`;
+  return list({
+    From: input === undefined ? from : `${from}, read as ${code(input)}`,
+    To: destination === undefined ? `${code(output)}, left at the service` : `${code(output)} at ${code(destination)}`,
+    App: code(app),
+    ...(mode === 'sync' && { Mode: 'the answer to the submit is the result' }),
+  });
+}
+
+export function batchDetails({ app, folder, items, stopAfter }: ConversionBatchInput): string {
+  const limits = [
+    stopAfter?.failures === undefined ? '' : `${stopAfter.failures} failures`,
+    stopAfter?.percent === undefined ? '' : `${stopAfter.percent} % failed`,
+  ];
+  return list({
+    Items: String(items),
+    'Manifest and results': code(folder),
+    App: code(app),
+    ...(stopAfter && { 'Stops after': limits.filter(Boolean).join(' or ') }),
+  });
+}
+
+function list(rows: Record<string, string>): string {
+  return Object.entries(rows)
+    .map(([name, text]) => `- **${name}**: ${text}`)
+    .join('\n');
+}
+
+/** Inline code in markdown, also for text with backticks. */
+function code(text: string): string {
+  const longest = Math.max(0, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
+  const fence = '`'.repeat(longest + 1);
+  return longest === 0 ? `${fence}${text}${fence}` : `${fence} ${text} ${fence}`;
+}

@@ -17,7 +17,7 @@ function packagesOf(files: readonly string[]): string[] {
   return [...new Set(packages.filter((name) => name !== undefined))];
 }
 
-const serverSide = ['@temporalio/worker', '@temporalio/workflow', 'fastify', 'undici', 'tar', 'pino', 'prom-client'];
+const serverSide = ['@temporalio/worker', '@temporalio/workflow', 'fastify', 'undici', 'pino', 'prom-client'];
 
 describe('the packages that a command waits for', () => {
   it('are none of worker and service when it runs a batch', async () => {

@@ -31,9 +31,8 @@ export async function downloadOfficial(release: Release, origin: string, downloa
     throw new Error(`no archive for ${process.platform}-${process.arch}`);
   }
   const url = new URL(release.archivePath(platform, arch), origin);
-  // Here, not above: every command would load them for what is needed once on a machine.
+  // Here, not above: every command would load it for what is needed once on a machine.
   const { EnvHttpProxyAgent, interceptors, request } = await import('undici');
-  const { extract } = await import('tar');
   const agent = new EnvHttpProxyAgent({
     connect: { timeout: connectTimeoutMs },
     headersTimeout: stallTimeoutMs,
@@ -52,10 +51,10 @@ export async function downloadOfficial(release: Release, origin: string, downloa
     download.onProgress(`downloading ${release.title} ${release.version}${size} from ${url.host} ...`);
     const archive = path.join(download.folder, 'archive.tar.gz');
     await pipeline(body, createWriteStream(archive), { signal: download.signal });
-    await extract({
-      file: archive,
-      cwd: download.folder,
-      filter: (entry) => path.basename(entry) === release.executable,
+    await runCommand('tar', ['-xzf', archive, '-C', download.folder], {
+      env: download.env,
+      signal: download.signal,
+      timeoutMs: extractTimeoutMs,
     });
   } catch (error) {
     download.signal?.throwIfAborted();

@@ -1,9 +1,9 @@
-import { chmod, mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { Server, ServerResponse } from 'node:http';
 import path from 'node:path';
-import { create } from 'tar';
-import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
 
 /** What the real CLI answers to `--version`. */
 export const versionAnswer = 'temporal version 1.9.1 (Server 1.32.0, UI 2.54.1)';
@@ -40,7 +40,7 @@ export class FakeVendor {
     await writeFakeCli(path.join(content, 'temporal'));
     await writeFile(path.join(content, 'LICENSE'), 'MIT');
     const file = path.join(content, 'archive.tar.gz');
-    await create({ gzip: true, cwd: content, file }, ['LICENSE', 'temporal']);
+    await promisify(execFile)('tar', ['-czf', file, '-C', content, 'LICENSE', 'temporal']);
     const vendor = new FakeVendor(await readFile(file));
     await new Promise<void>((resolve) => vendor.#server.listen(0, '127.0.0.1', resolve));
     return vendor;

@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { subscribe } from 'node:diagnostics_channel';
-import type { IncomingMessage } from 'node:http';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
-import { parseCallbackKeys } from '../src/callbacks/callback-key';
+import { parseCallbackKeys } from '../src/callbacks/callback-url';
 import { startCallbackReceiver } from '../src/callbacks/receiver';
 import { createSignalJob } from '../src/callbacks/signal-job';
 import { FileConversionClient } from '../src/client/file-conversion-client';
 import { defaultTaskQueue } from '../src/shared/names';
 import { startCallbackWorker } from './support/callback-worker';
-import { startTimedService } from './support/timed-service';
 import { startBenchServer } from './support/temporal-server';
+import { startTimedService } from './support/timed-service';
 
 /**
  * From the moment the receiver has a callback to the start of the job's next activity, beside a bare signal to a bare workflow: so many of each

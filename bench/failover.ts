@@ -5,7 +5,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
-import { parseCallbackKeys } from '../src/callbacks/callback-key';
+import { parseCallbackKeys } from '../src/callbacks/callback-url';
 import { startCallbackReceiver } from '../src/callbacks/receiver';
 import { createSignalJob } from '../src/callbacks/signal-job';
 import type { ConversionHandle } from '../src/client/conversion-handle';

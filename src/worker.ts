@@ -1,8 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { DataConverter, WorkerDeploymentVersion } from '@temporalio/common';
-import type { NativeConnection, WorkerOptions, WorkerPlugin } from '@temporalio/worker';
-import { Worker } from '@temporalio/worker';
+import { Worker, type NativeConnection, type WorkerOptions, type WorkerPlugin } from '@temporalio/worker';
 import { z } from 'zod';
 import { encodedFailuresPath } from './encryption/data-converter';
 import type { FileConversionPlugin } from './plugin';

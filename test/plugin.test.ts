@@ -7,8 +7,7 @@ import { NativeConnection, Worker, bundleWorkflowCode } from '@temporalio/worker
 import { FileConversionClient } from '../src/client/file-conversion-client';
 import { FileConversionPlugin } from '../src/plugin';
 import { createConversionWorker } from '../src/worker';
-import type { ConversionRig } from './support/conversion-worker';
-import { quickPolicies, startRig } from './support/conversion-worker';
+import { quickPolicies, startRig, type ConversionRig } from './support/conversion-worker';
 import type { HostActivities } from './support/host-workflows';
 import { stubAppId, stubToken } from './support/stub-service';
 import { testTemporalAddress } from './support/temporal';

@@ -2,8 +2,7 @@ import type { Context } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
 import { encodeToPayloads } from '@temporalio/common/lib/internal-non-workflow';
 import { ServiceError, isGrpcServiceError } from '@temporalio/client';
-import type { Moment } from './process-pulse';
-import { elapsedMs, momentNow, processPulse } from './process-pulse';
+import { elapsedMs, momentNow, processPulse, type Moment } from './process-pulse';
 
 const callTimeoutMs = 5_000;
 /** gRPC status NOT_FOUND. */

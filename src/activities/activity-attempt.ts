@@ -3,8 +3,8 @@ import type { RequestTurn } from '../http/conversion-api';
 import { ConversionApiError } from '../http/errors';
 import { AcknowledgedHeartbeat } from './acknowledged-heartbeat';
 import type { AppSlots } from './app-slots';
-import { endedByRateLimit, isUnreadable, toFailure, type FailureContext } from './failure';
-import { readRetryPauses } from './retry-pauses';
+import { toFailure, endedByRateLimit, isUnreadable, type FailureContext } from './failure';
+import { readRetryPauses } from './pauses';
 import type { WorkerMetrics } from './worker-metrics';
 
 /** One attempt of an activity: its heartbeat, its request count, and the conversion of its errors. */
@@ -138,4 +138,29 @@ function logThrottled({ log }: Context, error: unknown): void {
 function currentJobKey(): string {
   const { workflowExecution, activityId } = Context.current().info;
   return workflowExecution?.workflowId ?? activityId;
+}
+
+interface BatchStep {
+  context: Context;
+  /** Aborts on cancellation, when the server drops the attempt, and at shutdown. */
+  signal: AbortSignal;
+  jobKey: string;
+  attempt: number;
+}
+
+/** Runs a batch activity, which sends no requests to the service: adds the heartbeat and converts its errors. */
+export async function runBatchStep<T>(work: (step: BatchStep) => Promise<T>): Promise<T> {
+  const context = Context.current();
+  const { workflowExecution, activityId, attempt, retryPolicy } = context.info;
+  const heartbeat = new AcknowledgedHeartbeat(context);
+  heartbeat.start();
+  const jobKey = workflowExecution ? `${workflowExecution.workflowId}/${workflowExecution.runId}` : activityId;
+  try {
+    return await work({ context, signal: heartbeat.signal, jobKey: `${jobKey}/${activityId}`, attempt });
+  } catch (error) {
+    const pauses = readRetryPauses(retryPolicy);
+    throw toFailure(error, { step: 'batch', app: '', attempt, ...(pauses && { pauses }), requests: 0 });
+  } finally {
+    heartbeat.stop();
+  }
 }

@@ -3,8 +3,8 @@ import type { Client } from '@temporalio/client';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import type { AwaitedJob, AwaitJobsInput, AwaitJobsResult, SeenJob } from '../shared/batch-activities';
+import { runBatchStep } from './activity-attempt';
 import type { WaitSlots } from './app-slots';
-import { runBatchStep } from './batch-step';
 import { lookAtJob } from './look-at-job';
 
 /** Jobs often end together: waiting briefly for more costs less than a new round for each. Grows with their number. */

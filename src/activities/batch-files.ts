@@ -13,7 +13,7 @@ import type {
   RereadBatchItemsInput,
   RereadBatchItemsResult,
 } from '../shared/batch-activities';
-import { runBatchStep } from './batch-step';
+import { runBatchStep } from './activity-attempt';
 
 /** Reads the next items of a batch from its manifest. Idempotent. */
 export function createReadBatchItems() {

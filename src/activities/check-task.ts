@@ -1,12 +1,11 @@
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TaskSnapshot } from '../http/conversion-api';
-import type { CheckTaskInput, CheckTaskResult } from '../shared/activities';
+import type { TaskReport, CheckTaskInput, CheckTaskResult } from '../shared/activities';
 import { runAttempt } from './activity-attempt';
 import type { ActivityDependencies } from './dependencies';
-import { notFinished } from './failure';
-import { firstCheckDelayMs, nextCheckDelayMs } from './poll-schedule';
-import { reportTask } from './task-report';
+import { chargedFailure, taskFailure, unknownStatusFailure, notFinished, type FailureContext } from './failure';
+import { firstCheckDelayMs, nextCheckDelayMs } from './pauses';
 
 /** Waits up to this long keep their slot: a retry by the server costs more and comes up to a second late. */
 const longestWaitInsideMs = 2_000;
@@ -89,4 +88,31 @@ function whatItSays({ status, error }: TaskSnapshot): string {
   const named = `the service says ${JSON.stringify(status)}`;
   if (error) return `${named}, and ${error.code}, which is not final before the task is completed`;
   return status === 'completed' ? `${named}, but its result is not there yet` : named;
+}
+
+/**
+ * Converts a task's state for the job: completed does not mean successful (section "States and transitions"), and only
+ * a completed task's error is final. A missing result (`null`, `{}`) means "not yet". After a submit, anything but
+ * success is left to the next poll: the task id is then known, so its cost is recorded.
+ *
+ * @throws ApplicationFailure when the task completed with an error, or with an output status other than `successful`.
+ */
+export function reportTask(snapshot: TaskSnapshot, taskId: string, context: FailureContext): TaskReport {
+  const { status, error, outputStatus, isWithoutResult = false, vcredits, durationSeconds, warnings } = snapshot;
+  const isOver =
+    !['hold', 'running'].includes(status) && (error !== undefined || (status === 'completed' && !isWithoutResult));
+  const finished = isOver && error === undefined && outputStatus === 'successful';
+  if (isOver && !finished && context.step !== 'submit') {
+    if (!error) throw unknownStatusFailure(outputStatus, context);
+    const isCharged = outputStatus === 'successful' || (vcredits ?? 0) > 0;
+    throw isCharged ? chargedFailure(error, context) : taskFailure(error, context);
+  }
+  return {
+    taskId,
+    connector: snapshot.connector ?? taskId,
+    finished,
+    ...(vcredits !== undefined && { vcredits }),
+    ...(durationSeconds !== undefined && { durationSeconds }),
+    warnings: { ...warnings },
+  };
 }

@@ -5,12 +5,12 @@ import { endpoints } from '../contract/endpoints';
 import { ConversionApiError } from '../http/errors';
 import { readFence, type ConvertFileInput, type ConvertFileResult, type SendingFence } from '../shared/activities';
 import { runAttempt } from './activity-attempt';
+import { reportTask } from './check-task';
 import { KnownInsufficientError } from './credits-watch';
 import type { ActivityDependencies } from './dependencies';
 import { UnknownSubmitError } from './failure';
 import { planDestination } from './job-destination';
 import { assertShared, removeMarker } from './shared-folder';
-import { reportTask } from './task-report';
 
 /** An attempt this old sends a heartbeat at once: part of the heartbeat timeout has already passed. */
 const longAgeMs = 2_000;

@@ -15,8 +15,7 @@ import {
 import { StorageError } from '../storage/errors';
 import { SlotsTakenError } from './app-slots';
 import { KnownInsufficientError } from './credits-watch';
-import { nextCreditsCheckMs } from './poll-schedule';
-import { nextPauseMs, type RetryPauses } from './retry-pauses';
+import { nextCreditsCheckMs, nextPauseMs, type RetryPauses } from './pauses';
 import { shortCause, shortStack } from './short-cause';
 
 export interface FailureContext {

@@ -3,7 +3,7 @@ import type { FolderMarker } from '../shared/activities';
 import { StorageError } from '../storage/errors';
 import type { FileStore } from '../storage/file-store';
 import type { ActivityAttempt } from './activity-attempt';
-import { soonTaken } from './retry-pauses';
+import { soonTaken } from './pauses';
 
 interface Shared {
   destination: string;

@@ -7,7 +7,8 @@ import { removeOldRuns } from '../batch/runs/earlier-results';
 import { discardRun } from '../batch/runs/run-folders';
 import { isOpen } from '../shared/job-outcome';
 import type { DiscardBatchRunInput, PlanSweepInput, PlanSweepResult, SweepPlan } from '../shared/sweep';
-import { runBatchStep } from './batch-step';
+import { runBatchStep } from './activity-attempt';
+
 const maxWarnings = 20;
 
 /**

@@ -9,7 +9,7 @@ import type { FileStore, SourceFile } from '../storage/file-store';
 import { runAttempt, type ActivityAttempt } from './activity-attempt';
 import type { ActivityDependencies } from './dependencies';
 import { planDestination } from './job-destination';
-import { soonTaken } from './retry-pauses';
+import { soonTaken } from './pauses';
 import { assertShared, leaveMarker, removeMarker } from './shared-folder';
 
 /** Uploads the source to the service (`upload/file`). Idempotent: a second upload only costs a request. */

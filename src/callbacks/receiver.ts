@@ -4,8 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
 import type { CallbackSubmission } from '../shared/job';
 import type { Log } from '../shared/log';
-import type { CallbackKeys } from './callback-key';
-import { readCallbackToken } from './callback-url';
+import { readCallbackToken, type CallbackKeys } from './callback-url';
 import { createSignalOnce, type SignalJob } from './signal-job';
 
 /** Observer of the receiver. */

@@ -1,7 +1,6 @@
 import type { DataConverter } from '@temporalio/common';
 import { EncryptionCodec } from './encryption-codec';
-import type { EncryptionKeys } from './encryption-keys';
-import { parseEncryptionKeys } from './encryption-keys';
+import { parseEncryptionKeys, type EncryptionKeys } from './encryption-keys';
 
 /** Module path, because workflows also use the failure converter. */
 export const encodedFailuresPath = require.resolve('./failure-converter');

@@ -1,5 +1,4 @@
-import type { KeyObject } from 'node:crypto';
-import { createSecretKey } from 'node:crypto';
+import { createSecretKey, type KeyObject } from 'node:crypto';
 
 /** Keys that encrypt payloads. A `KeyObject` reveals nothing when printed, logged or serialized. */
 export interface EncryptionKeys {

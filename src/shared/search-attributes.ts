@@ -1,7 +1,5 @@
-import { defineSearchAttributeKey } from '@temporalio/common';
-import type { SearchAttributePair } from '@temporalio/common';
-import type { ConversionJobInput } from './job';
-import { sourceName } from './job';
+import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
+import { sourceName, type ConversionJobInput } from './job';
 
 /** Search attributes of jobs, registered by `fileconv namespace init`. Unencrypted: they hold nothing confidential. */
 export const searchAttributes = {

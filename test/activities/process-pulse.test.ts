@@ -1,5 +1,4 @@
-import type { Moment } from '../../src/activities/process-pulse';
-import { ProcessPulse, elapsedMs } from '../../src/activities/process-pulse';
+import { ProcessPulse, elapsedMs, type Moment } from '../../src/activities/process-pulse';
 
 function startAt(moment: Moment) {
   const clock = { ...moment };

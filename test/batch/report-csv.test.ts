@@ -3,8 +3,7 @@ import path from 'node:path';
 import { csvColumns } from '../../src/batch/report/csv';
 import { writeBatchReport } from '../../src/batch/report/write-report';
 import type { BatchItem } from '../../src/shared/batch';
-import type { Ending, MadeRun } from './report-run';
-import { makeRun, removeRuns } from './report-run';
+import { makeRun, removeRuns, type Ending, type MadeRun } from './report-run';
 
 afterEach(removeRuns);
 

@@ -3,8 +3,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { styles } from '../../src/batch/report/page/styles';
 import { writeBatchReport } from '../../src/batch/report/write-report';
-import type { Ending } from './report-run';
-import { makeRun, removeRuns } from './report-run';
+import { makeRun, removeRuns, type Ending } from './report-run';
 
 afterEach(removeRuns);
 

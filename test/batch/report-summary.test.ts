@@ -1,7 +1,6 @@
 import { summariseReport } from '../../src/batch/report/summary';
 import { writeBatchReport } from '../../src/batch/report/write-report';
-import type { Ending } from './report-run';
-import { makeRun, removeRuns } from './report-run';
+import { makeRun, removeRuns, type Ending } from './report-run';
 
 afterEach(removeRuns);
 

@@ -9,8 +9,7 @@ import { pathToFileURL } from 'node:url';
 import type { BatchReport } from '../../src/batch/report/report';
 import { readBatchReport, writeBatchReport } from '../../src/batch/report/write-report';
 import { until } from '../support/until';
-import type { Ending, MadeRun } from './report-run';
-import { itemOf, makeRun, removeRuns, resultOf, writeRun } from './report-run';
+import { itemOf, makeRun, removeRuns, resultOf, writeRun, type Ending, type MadeRun } from './report-run';
 
 afterEach(removeRuns);
 

@@ -2,8 +2,14 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { inspect } from 'node:util';
-import { CallbackKeyError, ensureCallbackKeyFile, parseCallbackKeys } from '../../src/callbacks/callback-key';
-import { checkBaseUrl, createCallbackUrl, readCallbackToken } from '../../src/callbacks/callback-url';
+import {
+  CallbackKeyError,
+  ensureCallbackKeyFile,
+  parseCallbackKeys,
+  checkBaseUrl,
+  createCallbackUrl,
+  readCallbackToken,
+} from '../../src/callbacks/callback-url';
 
 const firstKey = 'first-key-0123456789-0123456789-abcdef';
 const secondKey = 'second-key-0123456789-0123456789-abcde';

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { createCallbackUrl } from '../../src/callbacks/callback-url';
-import { parseCallbackKeys } from '../../src/callbacks/callback-key';
+import { createCallbackUrl, parseCallbackKeys } from '../../src/callbacks/callback-url';
 import {
   type CallbackReceiver,
   type CallbackReceiverOptions,

@@ -5,8 +5,7 @@ import type { DataConverter } from '@temporalio/common';
 import { SweepSchedules } from '../../src/client/sweep-schedules';
 import type { ConversionPolicies } from '../../src/shared/job';
 import { planRun, runBatch } from '../support/batches';
-import type { ConversionRig } from '../support/conversion-worker';
-import { quickPolicies, startRig } from '../support/conversion-worker';
+import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerError, answerOutput, answerRunning } from '../support/stub-service';
 import { until } from '../support/until';
 

@@ -3,10 +3,8 @@ import path from 'node:path';
 import { parser } from '@prometheus-io/lezer-promql';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import type { Sample } from './exposition';
-import { Exposition } from './exposition';
-import type { MeteredStack } from './metered-stack';
-import { startMeteredStack } from './metered-stack';
+import { Exposition, type Sample } from './exposition';
+import { startMeteredStack, type MeteredStack } from './metered-stack';
 
 /** What docs/operations/ says of metrics, held against the endpoints of real processes. */
 

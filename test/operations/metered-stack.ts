@@ -7,11 +7,9 @@ import type { ConversionHandle } from '../../src/client/conversion-handle';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import type { ConversionPolicies } from '../../src/shared/job';
 import { freePort } from '../../packages/cli/src/dev-server/free-port';
-import { startFileconv } from '../../packages/cli/test/fileconv';
-import type { RunningCommand } from '../../packages/cli/test/fileconv';
+import { startFileconv, type RunningCommand } from '../../packages/cli/test/fileconv';
 import { quickPolicies } from '../support/conversion-worker';
-import type { StubService } from '../support/stub-service';
-import { answerError, cut, startStubService } from '../support/stub-service';
+import { answerError, cut, startStubService, type StubService } from '../support/stub-service';
 import { testClient, testTemporalAddress } from '../support/temporal';
 import { WorkerProcess } from '../support/worker-process';
 

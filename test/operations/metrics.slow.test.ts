@@ -6,8 +6,7 @@ import { stubAppId, stubToken } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
 import { until } from '../support/until';
 import { Exposition } from './exposition';
-import type { MeteredStack } from './metered-stack';
-import { callbackKey, secretName, startMeteredStack } from './metered-stack';
+import { callbackKey, secretName, startMeteredStack, type MeteredStack } from './metered-stack';
 
 /** The metrics of a real worker, receiver and service, after jobs that ended in every way. */
 

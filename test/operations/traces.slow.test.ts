@@ -1,23 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
-import type { IncomingHttpHeaders } from 'node:http';
-import { createServer } from 'node:http';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { bundleWorkflowCode, DefaultLogger, Worker } from '@temporalio/worker';
-import type { Ended } from '../../packages/cli/test/fileconv';
-import { fileconv, newFolder, parseJson, removeFolders } from '../../packages/cli/test/fileconv';
+import { fileconv, newFolder, parseJson, removeFolders, type Ended } from '../../packages/cli/test/fileconv';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { creditsRestoredSignal } from '../../src/shared/names';
-import type { ConversionRig } from '../support/conversion-worker';
-import { quickPolicies, startRig } from '../support/conversion-worker';
+import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { SecretTraces } from '../support/secret-traces';
 import { answerError, answerOutput, cut, stubAppId } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
 import { until } from '../support/until';
 import { WorkerProcess } from '../support/worker-process';
-import type { CollectedSpan, Collector } from './collector';
-import { startCollector } from './collector';
+import { startCollector, type CollectedSpan, type Collector } from './collector';
 
 /** A real command, a real worker and a real collector, and one job that is traced. */
 

@@ -1,5 +1,4 @@
-import type { ChildProcess } from 'node:child_process';
-import { execFile, spawn } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,8 +10,7 @@ import { z } from 'zod';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { searchAttributes } from '../../src/shared/search-attributes';
 import type { archiveInvoice } from '../../examples/embed-in-your-worker/workflows';
-import type { StubService } from '../support/stub-service';
-import { startStubService, stubAppId, stubToken } from '../support/stub-service';
+import { startStubService, stubAppId, stubToken, type StubService } from '../support/stub-service';
 import { testClient, testTemporalAddress } from '../support/temporal';
 import { commandEnv } from '../../packages/cli/test/fileconv';
 import type { InstalledProject, Tarballs } from './installed-project';

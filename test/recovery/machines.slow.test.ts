@@ -6,8 +6,7 @@ import type { Client } from '@temporalio/client';
 import { ConversionFailedError } from '../../src/client/conversion-handle';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { quickPolicies } from '../support/conversion-worker';
-import type { StubService } from '../support/stub-service';
-import { startStubService } from '../support/stub-service';
+import { startStubService, type StubService } from '../support/stub-service';
 import { testClient } from '../support/temporal';
 import { WorkerProcess, canBeMachines } from '../support/worker-process';
 

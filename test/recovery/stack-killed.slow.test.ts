@@ -2,8 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'libsql';
@@ -11,10 +10,8 @@ import { endpoints } from '../../src/contract/endpoints';
 import { listZip, longMarkdown } from '../../packages/service/test/support';
 import { begunDownloads } from '../support/begun-downloads';
 import { quickPolicies } from '../support/conversion-worker';
-import type { StackProcess } from '../support/stack-process';
-import { StackFolder, stackRoles } from '../support/stack-process';
-import type { StubService } from '../support/stub-service';
-import { startStubService } from '../support/stub-service';
+import { StackFolder, stackRoles, type StackProcess } from '../support/stack-process';
+import { startStubService, type StubService } from '../support/stub-service';
 import { until } from '../support/until';
 
 /** `fileconv up` with Temporal, service and worker as real processes, and what is left of them after `kill -9`. */

@@ -3,16 +3,19 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { Client, Connection } from '@temporalio/client';
-import { parseCallbackKeys } from '../../src/callbacks/callback-key';
-import type { CallbackReceiver } from '../../src/callbacks/receiver';
-import { startCallbackReceiver } from '../../src/callbacks/receiver';
-import { createSignalJob } from '../../src/callbacks/signal-job';
-import { FileConversionClient } from '../../src/client/file-conversion-client';
+import {
+  defaultCacheDir,
+  obtainTemporalCli,
+  startTemporalServer,
+  type RunningTemporalServer,
+} from '../../packages/cli/src/dev-server';
 import type { CallbackOptions } from '../../packages/service/src';
-import type { RunningTemporalServer } from '../../packages/cli/src/dev-server';
-import { defaultCacheDir, obtainTemporalCli, startTemporalServer } from '../../packages/cli/src/dev-server';
 import { deliveryOf } from '../../packages/service/test/callbacks/receiver';
 import { startTestService, tinySvg } from '../../packages/service/test/support';
+import { parseCallbackKeys } from '../../src/callbacks/callback-url';
+import { startCallbackReceiver, type CallbackReceiver } from '../../src/callbacks/receiver';
+import { createSignalJob } from '../../src/callbacks/signal-job';
+import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { callbackKeyText } from '../support/calling-back';
 import { quickPolicies } from '../support/conversion-worker';
 import { stubAppId, stubToken } from '../support/stub-service';

@@ -4,10 +4,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import Database from 'libsql';
 import { SecretTraces } from '../support/secret-traces';
-import type { CommandOutcome, StackProcess } from '../support/stack-process';
-import { StackFolder } from '../support/stack-process';
-import type { StubService } from '../support/stub-service';
-import { answerCompleted, answerJson, cut, startStubService } from '../support/stub-service';
+import { StackFolder, type CommandOutcome, type StackProcess } from '../support/stack-process';
+import { answerCompleted, answerJson, cut, startStubService, type StubService } from '../support/stub-service';
 
 /**
  * Real jobs through the real stack, each ending in another way, with services that repeat the token in whatever they say. Then everything

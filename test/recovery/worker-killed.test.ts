@@ -4,8 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Client } from '@temporalio/client';
-import { ConversionFailedError } from '../../src/client/conversion-handle';
-import type { ConversionHandle } from '../../src/client/conversion-handle';
+import { ConversionFailedError, type ConversionHandle } from '../../src/client/conversion-handle';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import type { ConversionJobResult, ConversionPolicies } from '../../src/shared/job';
 import { begunDownloads } from '../support/begun-downloads';
@@ -15,8 +14,7 @@ import type { SeenRequest, StubService } from '../support/stub-service';
 import { answerError, answerOutput, answerCompleted, startStubService } from '../support/stub-service';
 import { testClient } from '../support/temporal';
 import { until } from '../support/until';
-import type { HoldingPoint } from '../support/worker-process';
-import { WorkerProcess } from '../support/worker-process';
+import { WorkerProcess, type HoldingPoint } from '../support/worker-process';
 
 /**
  * A worker is killed with `kill -9` while eleven jobs stand at eleven different points, and another one takes its place. Each job has an app

@@ -2,8 +2,7 @@ import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { WriteDestinationOptions } from '../../src/storage/file-store';
 import { createLocalFiles } from '../../src/storage/local-files';
-import type { FileStoreUnderTest } from '../../src/testing';
-import { fileStoreContract } from '../../src/testing';
+import { fileStoreContract, type FileStoreUnderTest } from '../../src/testing';
 import { MemoryFiles } from '../support/memory-files';
 import { cleanUp, makeFolder, uriOf } from './folder';
 

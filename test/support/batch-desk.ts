@@ -10,8 +10,7 @@ import type { BatchHandle } from '../../src/client/batch-handle';
 import type { BatchRequest } from '../../src/client/batch-request';
 import type { BatchItemResult, ConversionBatchResult } from '../../src/shared/batch';
 import type { OnUnknownOutcome } from '../../src/shared/job';
-import type { ConversionRig } from './conversion-worker';
-import { quickPolicies } from './conversion-worker';
+import { quickPolicies, type ConversionRig } from './conversion-worker';
 import { chargeProblems, conversionsOf } from './invariant';
 
 /** One batch as a person works with it: the same folder planned, run and tried again. */

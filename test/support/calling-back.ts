@@ -1,12 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { parseCallbackKeys } from '../../src/callbacks/callback-key';
-import type { CallbackReceiver } from '../../src/callbacks/receiver';
-import { startCallbackReceiver } from '../../src/callbacks/receiver';
+import { parseCallbackKeys } from '../../src/callbacks/callback-url';
+import { startCallbackReceiver, type CallbackReceiver } from '../../src/callbacks/receiver';
 import { createSignalJob } from '../../src/callbacks/signal-job';
-import type { ConversionRig } from './conversion-worker';
-import { startRig } from './conversion-worker';
-import type { StubService } from './stub-service';
-import { answerCompleted, answerOutput, answerRunning } from './stub-service';
+import { startRig, type ConversionRig } from './conversion-worker';
+import { answerCompleted, answerOutput, answerRunning, type StubService } from './stub-service';
 import { testClient } from './temporal';
 
 export const callbackKeyText = 'callback-key-of-the-tests-0123456789-abcdef';

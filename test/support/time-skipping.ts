@@ -9,8 +9,7 @@ import { FileConversionPlugin } from '../../src/plugin';
 import { defaultCacheDir, obtainTestServer } from '../../packages/cli/src/dev-server';
 import { createConversionWorker } from '../../src/worker';
 import { installQuietRuntime } from './conversion-worker';
-import type { StubService } from './stub-service';
-import { startStubService, stubAppId, stubToken } from './stub-service';
+import { startStubService, stubAppId, stubToken, type StubService } from './stub-service';
 
 /** A server that skips the time in which nothing happens, with a stub service, a worker and a client. For one job at a time. */
 export interface SkippingRig {

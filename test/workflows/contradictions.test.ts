@@ -2,8 +2,7 @@ import type { ServerResponse } from 'node:http';
 import path from 'node:path';
 import { ConversionFailedError } from '../../src/client/conversion-handle';
 import type { ConversionPolicies } from '../../src/shared/job';
-import type { ConversionRig } from '../support/conversion-worker';
-import { quickPolicies, startRig } from '../support/conversion-worker';
+import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerCompleted, answerError, answerJson, answerOutput, answerRunning } from '../support/stub-service';
 
 /** Answers that say two things at once, or less than they should: a job takes the reading that can't pay twice. */

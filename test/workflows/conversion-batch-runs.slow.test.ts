@@ -1,10 +1,8 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { BatchItem } from '../../src/shared/batch';
-import type { Run } from '../support/batches';
-import { endBatch, planRun, runBatch, runsOf } from '../support/batches';
-import type { ConversionRig } from '../support/conversion-worker';
-import { startRig } from '../support/conversion-worker';
+import { endBatch, planRun, runBatch, runsOf, type Run } from '../support/batches';
+import { startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerCompleted, answerOutput, answerRunning } from '../support/stub-service';
 import { until } from '../support/until';
 

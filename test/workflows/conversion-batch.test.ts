@@ -3,8 +3,7 @@ import path from 'node:path';
 import { BatchFailedError, BatchRunningError } from '../../src/client/batch-handle';
 import { InvalidRequestError } from '../../src/client/job-request';
 import { endBatch, partsOf, planRun, runBatch, sumOf } from '../support/batches';
-import type { ConversionRig } from '../support/conversion-worker';
-import { startRig } from '../support/conversion-worker';
+import { startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerCompleted, answerOutput } from '../support/stub-service';
 import { until } from '../support/until';
 

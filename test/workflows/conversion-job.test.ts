@@ -5,8 +5,7 @@ import path from 'node:path';
 import { ConversionFailedError } from '../../src/client/conversion-handle';
 import type { ConversionRequest } from '../../src/client/job-request';
 import { begunDownloads } from '../support/begun-downloads';
-import type { ConversionRig } from '../support/conversion-worker';
-import { quickPolicies, startRig } from '../support/conversion-worker';
+import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerCompleted, answerError, answerJson, answerOutput, answerRunning, cut } from '../support/stub-service';
 import { until } from '../support/until';
 

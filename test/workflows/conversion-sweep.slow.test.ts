@@ -6,8 +6,7 @@ import { NoSuchScheduleError, ScheduleTakenError, SweepSchedules } from '../../s
 import type { SweepScheduleRequest } from '../../src/client/sweep-request';
 import type { ConversionSweepResult } from '../../src/shared/sweep';
 import { planRun } from '../support/batches';
-import type { ConversionRig } from '../support/conversion-worker';
-import { quickPolicies, startRig } from '../support/conversion-worker';
+import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { chargeProblems, conversionsOf } from '../support/invariant';
 import { answerCompleted, answerOutput, cut } from '../support/stub-service';
 import { until } from '../support/until';

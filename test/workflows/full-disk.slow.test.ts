@@ -1,15 +1,13 @@
 import { mkdir, readFile, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { ConversionHandle } from '../../src/client/conversion-handle';
-import { ConversionFailedError } from '../../src/client/conversion-handle';
+import { ConversionFailedError, type ConversionHandle } from '../../src/client/conversion-handle';
 import type { ItemWaits } from '../../src/shared/batch';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { cleanUp, enlarge, mountMemory } from '../storage/folder';
 import { begunDownloads } from '../support/begun-downloads';
 import { endBatch, planRun } from '../support/batches';
-import type { ConversionRig } from '../support/conversion-worker';
-import { quickPolicies, startRig } from '../support/conversion-worker';
+import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerCompleted, answerOutput } from '../support/stub-service';
 import { until } from '../support/until';
 

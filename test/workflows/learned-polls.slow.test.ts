@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
-import type { ConversionRig } from '../support/conversion-worker';
-import { startRig } from '../support/conversion-worker';
+import { startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerCompleted, answerOutput, answerRunning } from '../support/stub-service';
 
 /** From now on the clock of this machine, and so of its worker, is that much ahead; answers how to set it right. */

@@ -1,6 +1,5 @@
 import path from 'node:path';
-import type { ConversionRig } from '../support/conversion-worker';
-import { quickPolicies, startRig } from '../support/conversion-worker';
+import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 
 describe('a transfer that takes longer than the heartbeat time-out', () => {
   let rig: ConversionRig;

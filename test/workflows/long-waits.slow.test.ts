@@ -1,7 +1,6 @@
 import type { ConversionHandle } from '../../src/client/conversion-handle';
 import { answerCompleted, answerError, answerOutput, answerRunning } from '../support/stub-service';
-import type { SkippingRig } from '../support/time-skipping';
-import { startSkippingRig } from '../support/time-skipping';
+import { startSkippingRig, type SkippingRig } from '../support/time-skipping';
 
 /** Waits of hours and days, on the server that skips them: the activities are really tried, and only the time between is left out. */
 

@@ -1,9 +1,7 @@
-import { ConversionFailedError } from '../../src/client/conversion-handle';
-import type { ConversionHandle } from '../../src/client/conversion-handle';
+import { ConversionFailedError, type ConversionHandle } from '../../src/client/conversion-handle';
 import type { ConversionRequest } from '../../src/client/job-request';
 import { StorageError } from '../../src/index';
-import type { ConversionRig } from '../support/conversion-worker';
-import { quickPolicies, startRig } from '../support/conversion-worker';
+import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { MemoryFiles } from '../support/memory-files';
 
 /** Jobs whose files lie in a store of the user's own, on a real Temporal server. */

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import type { ReplayWorkerOptions } from '@temporalio/worker';
-import { Worker } from '@temporalio/worker';
+import { Worker, type ReplayWorkerOptions } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
 import { FileConversionPlugin } from '../../src/plugin';
 import { workflowCode } from '../../src/worker';

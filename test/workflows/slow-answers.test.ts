@@ -5,10 +5,8 @@ import { NativeConnection } from '@temporalio/worker';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { FileConversionPlugin } from '../../src/plugin';
 import { createConversionWorker } from '../../src/worker';
-import type { ConversionRig } from '../support/conversion-worker';
-import { quickPolicies, startRig } from '../support/conversion-worker';
-import type { StubService } from '../support/stub-service';
-import { startStubService, stubAppId, stubToken } from '../support/stub-service';
+import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { startStubService, stubAppId, stubToken, type StubService } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
 import { until } from '../support/until';
 

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import type { ConversionFailedError } from '../../src/client/conversion-handle';
-import type { ConversionRig } from '../support/conversion-worker';
-import { quickPolicies, startRig } from '../support/conversion-worker';
+import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerJson } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
 

@@ -1,12 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { BadInput } from './bad-inputs';
-import { badInputs, damagedPng, inFolder } from './bad-inputs';
+import { badInputs, damagedPng, inFolder, type BadInput } from './bad-inputs';
 import type { Ended } from './fileconv';
 import { fileconv, filesBelow, linesOf, newFolder, parseJson, permissionsHold, removeFolders } from './fileconv';
-import type { RunningStack } from './running-stack';
-import { startStack } from './running-stack';
+import { startStack, type RunningStack } from './running-stack';
 import { noisyPng } from './samples';
 
 /** Acceptance: bad input is told in one clear line, with exit code 2 or 1, and leaves nothing half-written. */

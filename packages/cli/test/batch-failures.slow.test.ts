@@ -3,8 +3,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { convertedPictures, countConvertRequests, folderWithPictures, writePicture } from './batch-pictures';
 import { fileconv, linesOf, parseJson, permissionsHold, removeFolders } from './fileconv';
-import type { RunningStack } from './running-stack';
-import { startStack } from './running-stack';
+import { startStack, type RunningStack } from './running-stack';
 import { noisyPng } from './samples';
 
 let stack: RunningStack;

@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
-import type { CommandOptions } from './fileconv';
-import { fileconv, newFolder, parseJson } from './fileconv';
+import { fileconv, newFolder, parseJson, type CommandOptions } from './fileconv';
 import { noisyPng } from './samples';
 import { until } from '../../../test/support/until';
 

@@ -1,8 +1,7 @@
 import { convertedPictures, countConvertRequests, folderWithPictures, writePicture } from './batch-pictures';
 import type { CommandOptions, Ended } from './fileconv';
 import { fileconv, linesOf, parseJson, removeFolders, startFileconv } from './fileconv';
-import type { RunningStack } from './running-stack';
-import { startStack } from './running-stack';
+import { startStack, type RunningStack } from './running-stack';
 
 jest.setTimeout(180_000);
 afterAll(removeFolders);

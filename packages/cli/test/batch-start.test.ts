@@ -1,8 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { testClient, testTemporalAddress } from '../../../test/support/temporal';
-import type { Refusal } from '../../../test/support/temporal-proxy';
-import { startTemporalProxy } from '../../../test/support/temporal-proxy';
+import { startTemporalProxy, type Refusal } from '../../../test/support/temporal-proxy';
 import { folderWithPictures } from './batch-pictures';
 import { fileconv, linesOf, removeFolders } from './fileconv';
 

@@ -5,8 +5,7 @@ import { Client, Connection } from '@temporalio/client';
 import { convertedPictures, folderWithPictures } from './batch-pictures';
 import { fileconv, linesOf, newFolder, parseJson, removeFolders, startFileconv } from './fileconv';
 import { hasScript, onScreen, screenOf } from './pseudo-terminal';
-import type { RunningStack } from './running-stack';
-import { startStack } from './running-stack';
+import { startStack, type RunningStack } from './running-stack';
 import { noisyPng } from './samples';
 
 jest.setTimeout(120_000);

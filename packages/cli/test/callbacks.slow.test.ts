@@ -1,8 +1,7 @@
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createCallbackUrl } from '../../../src/callbacks/callback-url';
-import { parseCallbackKeys } from '../../../src/callbacks/callback-key';
+import { createCallbackUrl, parseCallbackKeys } from '../../../src/callbacks/callback-url';
 import { testTemporalAddress } from '../../../test/support/temporal';
 import { fileconv, linesOf, startFileconv } from './fileconv';
 

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { defaultPayloadConverter } from '@temporalio/common';
-import { startCodecServer } from '../src/keys/codec-server';
-import type { CodecServer, CodecServerOptions } from '../src/keys/codec-server';
+import { startCodecServer, type CodecServer, type CodecServerOptions } from '../src/keys/codec-server';
 import { EncryptionCodec } from '../../../src/encryption/encryption-codec';
 import { parseEncryptionKeys } from '../../../src/encryption/encryption-keys';
 import { writePayloads } from '../../../src/encryption/payload-json';

@@ -9,8 +9,7 @@ import http2 from 'node:http2';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { testTemporalAddress } from '../../../test/support/temporal';
-import type { Ended } from './fileconv';
-import { fileconv, linesOf, newFolder, removeFolders, startFileconv } from './fileconv';
+import { fileconv, linesOf, newFolder, removeFolders, startFileconv, type Ended } from './fileconv';
 
 /** Temporal's own environment configuration, against a front of the server of this run that speaks TLS and asks for a client's certificate. */
 

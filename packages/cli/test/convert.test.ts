@@ -5,8 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import sharp from 'sharp';
 import { fileconv, filesBelow, linesOf, newFolder, parseJson, removeFolders, startFileconv } from './fileconv';
-import type { RunningStack } from './running-stack';
-import { startStack } from './running-stack';
+import { startStack, type RunningStack } from './running-stack';
 import { noisyPng } from './samples';
 
 jest.setTimeout(120_000);

@@ -1,8 +1,7 @@
 import { Client, Connection } from '@temporalio/client';
 import { presentSearchAttributes, registerSearchAttributes } from '../../../src/client/operations/search-attributes';
 import { searchAttributeNames } from '../../../src/shared/search-attributes';
-import type { ConversionRig } from '../../../test/support/conversion-worker';
-import { startRig } from '../../../test/support/conversion-worker';
+import { startRig, type ConversionRig } from '../../../test/support/conversion-worker';
 import { newNamespace } from '../../../test/support/namespace';
 import { answerError, answerRunning } from '../../../test/support/stub-service';
 import { testTemporalAddress } from '../../../test/support/temporal';

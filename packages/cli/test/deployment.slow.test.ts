@@ -3,8 +3,7 @@ import type { Client } from '@temporalio/client';
 import { FileConversionClient } from '../../../src/client/file-conversion-client';
 import { testClient, testTemporalAddress } from '../../../test/support/temporal';
 import { until } from '../../../test/support/until';
-import type { RunningCommand } from './fileconv';
-import { fileconv, newFolder, parseJson, removeFolders, startFileconv } from './fileconv';
+import { fileconv, newFolder, parseJson, removeFolders, startFileconv, type RunningCommand } from './fileconv';
 
 describe('fileconv deployment', () => {
   const deploymentName = `test-${randomUUID()}`;

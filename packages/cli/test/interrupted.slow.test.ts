@@ -6,8 +6,7 @@ import { buildCommands } from '../src/command-tree';
 import { createOutput } from '../src/output/output';
 import { newFolder, removeFolders } from './fileconv';
 import { escape, hasScript, openTerminal, screenOf } from './pseudo-terminal';
-import { startStack } from './running-stack';
-import type { RunningStack } from './running-stack';
+import { startStack, type RunningStack } from './running-stack';
 import { noisyPng } from './samples';
 
 /** Ctrl-C at whatever moment: the terminal is left as it was found. */

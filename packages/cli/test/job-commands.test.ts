@@ -2,13 +2,11 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { ConversionHandle } from '../../../src/client/conversion-handle';
 import type { ConversionRequest } from '../../../src/client/job-request';
-import type { ConversionRig } from '../../../test/support/conversion-worker';
-import { quickPolicies, startRig } from '../../../test/support/conversion-worker';
+import { quickPolicies, startRig, type ConversionRig } from '../../../test/support/conversion-worker';
 import { answerCompleted, answerError, cut } from '../../../test/support/stub-service';
 import { testTemporalAddress } from '../../../test/support/temporal';
 import { until } from '../../../test/support/until';
-import type { Ended } from './fileconv';
-import { fileconv, linesOf, newFolder, parseJson, removeFolders, startFileconv } from './fileconv';
+import { fileconv, linesOf, newFolder, parseJson, removeFolders, startFileconv, type Ended } from './fileconv';
 
 let rig: ConversionRig;
 let cwd: string;

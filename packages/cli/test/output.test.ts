@@ -1,5 +1,4 @@
-import { createOutput } from '../src/output/output';
-import type { OutputStream } from '../src/output/output';
+import { createOutput, type OutputStream } from '../src/output/output';
 import { screenOf } from './pseudo-terminal';
 
 function stream(terminal: Partial<OutputStream> = {}) {

@@ -4,8 +4,7 @@ import { ServiceError } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { ConversionFailedError } from '../../../src/client/conversion-handle';
 import type { FileConversionClient } from '../../../src/client/file-conversion-client';
-import type { RunOptions } from '../src/convert/run-jobs';
-import { runJobs } from '../src/convert/run-jobs';
+import { runJobs, type RunOptions } from '../src/convert/run-jobs';
 import type { ConversionRequest } from '../../../src/client/job-request';
 
 type End = () => Promise<unknown>;

@@ -1,7 +1,6 @@
 import path from 'node:path';
 import { z } from 'zod';
-import type { CommandOptions, RunningCommand } from './fileconv';
-import { newFolder, startFileconv } from './fileconv';
+import { newFolder, startFileconv, type CommandOptions, type RunningCommand } from './fileconv';
 
 const recordSchema = z.object({
   pid: z.int(),

@@ -2,8 +2,7 @@ import { mkdir, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { until } from '../../../test/support/until';
 import { fileconv, filesBelow, newFolder, parseJson, removeFolders } from './fileconv';
-import type { RunningStack } from './running-stack';
-import { startStack } from './running-stack';
+import { startStack, type RunningStack } from './running-stack';
 
 describe('fileconv schedule', () => {
   let stack: RunningStack;

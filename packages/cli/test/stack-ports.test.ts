@@ -1,13 +1,11 @@
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import type { AddressInfo, Server } from 'node:net';
+import { createServer, type AddressInfo, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { loadConfig } from '../src/config/load-config';
 import { acquireProcessLock } from '../src/dev-server';
-import { claimPorts, openAt } from '../src/stack/stack-ports';
-import type { StackPorts } from '../src/stack/stack-ports';
+import { claimPorts, openAt, type StackPorts } from '../src/stack/stack-ports';
 
 describe('the ports of a stack', () => {
   let homeDir: string;

@@ -2,8 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { newFolder, removeFolders } from './fileconv';
 import { columns, escape, hasScript, onScreen as showOnScreen, screenOf } from './pseudo-terminal';
-import type { RunningStack } from './running-stack';
-import { startStack } from './running-stack';
+import { startStack, type RunningStack } from './running-stack';
 import { noisyPng } from './samples';
 
 const onTerminal = hasScript ? describe : describe.skip;

@@ -1,13 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { ConversionHandle } from '../../../src/client/conversion-handle';
-import type { ConversionRig } from '../../../test/support/conversion-worker';
-import { quickPolicies, startRig } from '../../../test/support/conversion-worker';
+import { quickPolicies, startRig, type ConversionRig } from '../../../test/support/conversion-worker';
 import { answerError, answerRunning, stubAppId, stubToken } from '../../../test/support/stub-service';
 import { testTemporalAddress } from '../../../test/support/temporal';
 import { until } from '../../../test/support/until';
-import type { RunningCommand } from './fileconv';
-import { fileconv, linesOf, newFolder, parseJson, removeFolders, startFileconv } from './fileconv';
+import { fileconv, linesOf, newFolder, parseJson, removeFolders, startFileconv, type RunningCommand } from './fileconv';
 
 /** Commands that wait say why nothing moves, and what to type. */
 

@@ -36,13 +36,12 @@ import {
 } from '../../shared/names';
 import { searchAttributes, settableAttributes } from '../../shared/search-attributes';
 import { batchActivities } from './batch-activities';
-import { BatchAttention, type CarriedAttention } from './batch-attention';
 import { describeBatch } from './batch-details';
 import { BatchFlights } from './batch-flights';
 import { checkBatchInput } from './batch-input';
 import { BatchReader } from './batch-reader';
 import { BatchResults } from './batch-results';
-import { BatchTally, type BatchTotals } from './batch-tally';
+import { BatchAttention, BatchTally, type CarriedAttention, type BatchTotals } from './batch-tally';
 import type { CarriedFlight } from './flight';
 
 const stateQuery = defineQuery<BatchState>(batchStateQuery);

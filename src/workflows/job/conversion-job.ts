@@ -24,13 +24,11 @@ import { createJobActivities, type JobActivities } from './job-activities';
 import { JobCallbacks } from './job-callbacks';
 import { readFailure, type JobFailure } from './job-failure';
 import { countEnd } from './job-metrics';
-import type { JobParts } from './job-parts';
+import { runStep, Leftovers, type JobParts } from './job-parts';
 import { JobProgress } from './job-progress';
-import { Leftovers } from './leftovers';
 import { OrderedWaits } from './ordered-waits';
 import { resolvePolicies, type ResolvedPolicies } from './policies';
 import { RoomWait } from './room-wait';
-import { runStep } from './run-step';
 import { SourceUpload } from './upload-source';
 
 const stateQuery = defineQuery<ConversionJobState>(conversionStateQuery);

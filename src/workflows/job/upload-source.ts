@@ -1,6 +1,5 @@
 import { failureCodes } from '../../shared/activities';
-import type { JobParts } from './job-parts';
-import { runStep } from './run-step';
+import { runStep, type JobParts } from './job-parts';
 
 interface Uploaded {
   connector: string;

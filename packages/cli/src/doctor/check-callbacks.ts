@@ -1,6 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { parseCallbackKeys } from 'temporal-file-conversion/internal/callbacks/callback-key';
-import { createCallbackUrl } from 'temporal-file-conversion/internal/callbacks/callback-url';
+import { parseCallbackKeys, createCallbackUrl } from 'temporal-file-conversion/internal/callbacks/callback-url';
 import { request } from 'undici';
 import { requireCallbacksAllowed } from '../allowed-origins';
 import type { CommandContext } from '../command-context';

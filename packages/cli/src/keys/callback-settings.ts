@@ -3,8 +3,8 @@ import {
   CallbackKeyError,
   ensureCallbackKeyFile,
   parseCallbackKeys,
-} from 'temporal-file-conversion/internal/callbacks/callback-key';
-import type { CallbackKeys } from 'temporal-file-conversion/internal/callbacks/callback-key';
+  type CallbackKeys,
+} from 'temporal-file-conversion/internal/callbacks/callback-url';
 import type { CallbackReceiver } from 'temporal-file-conversion/internal/callbacks/receiver';
 import type { CallbackSettings } from 'temporal-file-conversion/internal/plugin';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';

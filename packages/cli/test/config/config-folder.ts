@@ -3,8 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { ConfigError } from '../../src/config/errors';
 import type { Environment } from '../../src/config/layers';
-import { loadConfig } from '../../src/config/load-config';
-import type { LoadedConfig } from '../../src/config/load-config';
+import { loadConfig, type LoadedConfig } from '../../src/config/load-config';
 
 export const mainApp = '[apps.main]\nbase_url = "https://api.example.com/"\napp_id = "a1"\ntoken_env = "MAIN_TOKEN"\n';
 

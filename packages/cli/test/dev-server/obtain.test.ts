@@ -14,8 +14,7 @@ import {
 } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { obtainTemporalCli } from '../../src/dev-server';
-import type { ObtainOptions } from '../../src/dev-server';
+import { obtainTemporalCli, type ObtainOptions } from '../../src/dev-server';
 import { ChildProgram } from './child-program';
 import { FakeVendor, versionAnswer, writeFakeCli } from './fake-release';
 

@@ -1,5 +1,4 @@
-import { startHealthEndpoint } from '../../src/observability/health';
-import type { HealthEndpoint } from '../../src/observability/health';
+import { startHealthEndpoint, type HealthEndpoint } from '../../src/observability/health';
 
 describe('the health endpoint of a process', () => {
   let health: HealthEndpoint;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { z } from 'zod';
 import { endpoints } from '../../src/contract/endpoints';
 import { errorCodes } from '../../src/contract/error-codes';
-import type { ConversionApi } from '../../src/http/client';
+import type { ConversionApi, DownloadTicket, TaskSnapshot } from '../../src/http/conversion-api';
 import { ConversionApiError } from '../../src/http/errors';
 import { garbage, wireAnswers, type WireAnswer } from './arbitrary-answers';
 import { closeAll, connectTo, readAll, serveTcp } from './loopback';
@@ -18,7 +18,9 @@ const runs = Number(process.env['PROPERTY_RUNS'] ?? 60);
 /** Far above every time-out: only a hang reaches it. */
 const hangMs = 30_000;
 
-/** The results as `conversion-api.ts` promises them; strict, so that nothing of the answer slips through unseen. */
+type UploadReceipt = Awaited<ReturnType<ConversionApi['uploadFile']>>;
+
+/** The results as `conversion-api.ts` promises them, key for key; strict, so that nothing of the answer slips through unseen. */
 const texts = z.record(z.string(), z.string());
 const results = {
   upload: z.strictObject({
@@ -27,7 +29,7 @@ const results = {
     size: z.number().nonnegative().optional(),
     expiresAt: z.string().optional(),
     warnings: texts,
-  }),
+  } satisfies Record<keyof UploadReceipt, z.ZodType>),
   snapshot: z.strictObject({
     taskId: z.string().optional(),
     status: z.string(),
@@ -38,14 +40,15 @@ const results = {
     warnings: texts,
     vcredits: z.number().nonnegative().optional(),
     durationSeconds: z.number().nonnegative().optional(),
-  }),
+  } satisfies Record<keyof TaskSnapshot, z.ZodType>),
   ticket: z.strictObject({
     connector: z.string().min(1),
     name: z.string().optional(),
     size: z.number().nonnegative().optional(),
     expiresAt: z.string().optional(),
     url: z.string().optional(),
-  }),
+    warnings: texts.optional(),
+  } satisfies Record<keyof DownloadTicket, z.ZodType>),
   formats: z.array(z.looseObject({ format: z.string() })),
   format: z.looseObject({ format: z.string() }),
 };

@@ -3,6 +3,7 @@ import net, { type AddressInfo } from 'node:net';
 import type { Readable } from 'node:stream';
 import { createConversionApi, type ApiTimeouts, type ConversionApi } from '../../src/http/client';
 import { ConversionApiError } from '../../src/http/errors';
+import { parseForm } from '../support/parse-form';
 
 export const token = 'tok_5f0e-secret-of-the-app';
 export const appId = '7d0b6f0e-3c0a-4f6a-9a4e-1d1f5b1c2a3b';
@@ -112,12 +113,10 @@ interface Form {
   readonly fileBytes: Buffer | undefined;
 }
 
-/** What a request's multipart body holds, by another parser than the service's: Node's own. */
+/** What a request's multipart body holds. */
 export async function readForm(request: SeenRequest | undefined): Promise<Form> {
   if (!request) throw new Error('no request came');
-  const response = new Response(request.body, { headers: { 'content-type': request.headers['content-type'] ?? '' } });
-  // eslint-disable-next-line @typescript-eslint/no-deprecated -- discouraged in servers; here it checks a small body
-  const form = await response.formData();
+  const form = await parseForm(request.body, request.headers['content-type'] ?? '');
   const data = form.get('data');
   const file = form.get('file');
   const isFile = file instanceof File;

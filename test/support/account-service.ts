@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endOfPng, type Format, formats, partners } from './account-formats';
+import { parseForm } from './parse-form';
 
 /**
  * A real account's service as the document and the public pages tell it, for tests of what we make of one. Written from those alone: it
@@ -285,9 +286,7 @@ function authenticate(header: string | undefined): void {
 async function readForm(request: IncomingMessage, body: Buffer): Promise<Map<string, unknown>> {
   const type = request.headers['content-type'] ?? '';
   if (!/^(multipart\/form-data|application\/x-www-form-urlencoded)/.test(type)) return new Map();
-  // eslint-disable-next-line @typescript-eslint/no-deprecated -- discouraged in servers; here it reads small forms
-  const form = await new Response(new Uint8Array(body), { headers: { 'content-type': type } }).formData();
-  return new Map(form.entries());
+  return new Map((await parseForm(body, type)).entries());
 }
 
 function readData(form: Map<string, unknown>): Json {

@@ -138,7 +138,7 @@ describe('a Temporal server', () => {
     const asked = await start();
     await asked.stop();
     await asked.stop();
-    expect(await asked.exited).toBeDefined();
+    expect(await asked.exited).toEqual({ code: 0, signal: null });
     expect(isAlive(asked.pid)).toBe(false);
   });
 

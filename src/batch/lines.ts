@@ -1,4 +1,5 @@
 import { open, type FileHandle } from 'node:fs/promises';
+
 /** One line of a file, without its terminator. */
 export interface Line {
   /** From 1. */

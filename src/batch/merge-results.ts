@@ -116,7 +116,7 @@ export async function writeBatchPart({ folder, part, results }: WriteBatchPartIn
 }
 
 /** The results of one part by item. Throws a RunFileError that names the line. */
-export async function readBatchPart(folder: string, part: number): Promise<Map<number, BatchItemResult>> {
+async function readBatchPart(folder: string, part: number): Promise<Map<number, BatchItemResult>> {
   const filePath = toPath(partUri(folder, part));
   const results = new Map<number, BatchItemResult>();
   let line = 0;

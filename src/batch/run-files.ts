@@ -3,6 +3,7 @@ import type { BatchItem, BatchItemResult, DoneBefore, KeptOutcome } from '../sha
 import { charges, type EarlierRuns } from '../shared/charge';
 import { jobPhases } from '../shared/job';
 import { onExistingChoices } from '../shared/policies';
+
 /** File names in the folder of one run of a batch. */
 export const runFiles = {
   /** The validated rows, one `BatchItem` per line. */

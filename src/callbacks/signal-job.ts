@@ -1,4 +1,5 @@
-import { WorkflowNotFoundError, type Client } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/common';
 import type { CallbackArrival, CallbackSubmission } from '../shared/job';
 import { conversionCallbackSignal } from '../shared/names';
 

@@ -1,5 +1,6 @@
 import type { ConversionBatchInput } from './batch';
 import type { ConversionJobInput } from './job';
+
 /** Path of a workflow's page in the Temporal UI; of its latest run when `runId` is absent. */
 export function workflowPath(namespace: string, workflowId: string, runId?: string): string {
   return inNamespace(namespace, `workflows/${encode(workflowId)}${runId === undefined ? '' : `/${encode(runId)}`}`);

@@ -49,13 +49,12 @@ interface Refusal {
   retryable?: boolean;
 }
 
-export function cannotRead(uri: string, { code, why, retryable = false }: Refusal): StorageError {
-  return new StorageError({ code, message: `Cannot read ${uri}: ${why}`, uri, retryable });
-}
-
-export function cannotWrite(uri: string, { code, why, retryable = false }: Refusal): StorageError {
-  return new StorageError({ code, message: `Cannot write ${uri}: ${why}`, uri, retryable });
-}
+const refuser =
+  (doing: 'read' | 'write') =>
+  (uri: string, { why, ...refusal }: Refusal): StorageError =>
+    new StorageError({ ...refusal, message: `Cannot ${doing} ${uri}: ${why}`, uri });
+export const cannotRead = refuser('read');
+export const cannotWrite = refuser('write');
 
 type Diagnosis = readonly [code: StorageErrorCode, advice: string];
 

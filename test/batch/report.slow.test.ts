@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, existsSync } from 'node:fs';
-import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -229,6 +229,14 @@ describe('a run that is not what the batch wrote', () => {
     await rm(folder, { recursive: true });
     await expect(write()).rejects.toMatchObject({ code: 'MANIFEST_MISSING' });
     expect(existsSync(folder)).toBe(false);
+  });
+
+  it('a file of the run that is there but cannot be reached is not called missing', async () => {
+    const { folder, uri, state } = await makeRun([{ status: 'succeeded' }]);
+    const manifest = path.join(folder, 'manifest.jsonl');
+    await rm(manifest);
+    await symlink(manifest, manifest);
+    await expect(writeBatchReport({ batch: 'november', folder: uri, state })).rejects.toMatchObject({ code: 'ELOOP' });
   });
 });
 

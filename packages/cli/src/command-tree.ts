@@ -90,7 +90,7 @@ export function buildCommands(output: Output, run: Runner): Command {
   )
     .option(...appOption)
     .action(act(async () => (await import('./commands/credits.js')).creditsRestored));
-  addBatch(program, act);
+  addBatch(program, run);
   addSchedule(program, act);
   addJob(program, act);
   addLimit(program, act);

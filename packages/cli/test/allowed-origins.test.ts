@@ -157,6 +157,8 @@ it.each([
   ['127.0.0.1:1@evil.example:7233'],
   ['ipv4:203.0.113.1:7233'],
   ['0.0.0.0:7233'],
+  // Without brackets the end of an IPv6 address is ambiguous.
+  ['::1:7233'],
   ["evil.example:7233; rm -rf '~'", `'evil.example:7233; rm -rf '\\''~'\\'''`],
 ])(
   'the record of a stack, which may have come with a clone, leads to no Temporal elsewhere: %s',

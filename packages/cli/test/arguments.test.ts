@@ -32,6 +32,13 @@ it.each([
   expect(await parse(args.map((each) => each.replace(/^$|=$/, '$&x')))).toBe('runs');
 });
 
+it.each(['1e3', '0x10', '0b11', '1.0', '+5', ' 5', '9007199254740991', '-1'])('%j is no whole number', async (text) => {
+  expect(await parse(['service', 'credits', 'add', 'main', '--', text])).toContain(
+    'It must be a whole number, 0 or more.',
+  );
+  expect(await parse(['service', 'credits', 'add', 'main', '--', '5'])).toBe('runs');
+});
+
 it('a day begins at midnight in UTC, where the times of the tables are', () => {
   const before = new Date().toISOString().slice(0, 10);
   const today = pointInTime('today').toISOString();

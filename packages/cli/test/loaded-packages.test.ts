@@ -27,6 +27,13 @@ describe('the packages that a command waits for', () => {
     expect(packages.filter((each) => serverSide.includes(each))).toEqual([]);
   });
 
+  it('are none of Temporal’s client when it decrypts for the UI', async () => {
+    const packages = packagesOf(await filesOf("require('./program.js'); require('./keys/codec-server.js');"));
+
+    expect(packages).toContain('fastify');
+    expect(packages).not.toContain('@temporalio/client');
+  });
+
   it.each(['--help', 'batch --help'])('are none of a command when it shows its help: %s', async (line) => {
     const files = await filesOf(`require('./program.js').runCommandLine(${JSON.stringify(line.split(' '))}, process);`);
 

@@ -40,7 +40,7 @@ export function resolveDestination(request: DestinationRequest, rules: Destinati
   }
   const asked = pathOf(destination);
   if (asked === undefined) {
-    return { code: 'DESTINATION_INVALID', problem: `${destination} ${isNoPath}` };
+    return { code: 'DESTINATION_INVALID', problem: `${destination} ${noPathAdvice}` };
   }
   const base = rules.out ?? rules.manifestFolder ?? path.dirname(request.source);
   const named = /[/\\]$/.test(asked) || asked === '.' ? `${asked}/${path.basename(fill(request, rules, ''))}` : asked;
@@ -71,7 +71,7 @@ function fill(
   return template({ dir, name, ext: extensionOf(output), from: ext.slice(1).toLowerCase() });
 }
 
-export const isNoPath = 'is no file. Name a path, or a file: URI of this machine.';
+export const noPathAdvice = 'is no file. Name a path, or a file: URI of this machine.';
 
 /** The path that a user wrote, or that of a `file:` URI; undefined for any other URI. */
 export function pathOf(written: string): string | undefined {

@@ -64,7 +64,7 @@ function isJsonl(name: string, head: Buffer): boolean {
 const maxLineBytes = 64 * 1024;
 
 /** The valid rows of a manifest with one JSON object per line; each error becomes a finding. */
-export async function* readJsonlManifest(
+async function* readJsonlManifest(
   chunks: AsyncIterable<Buffer>,
   reading: ManifestReading,
 ): AsyncGenerator<ManifestRow> {

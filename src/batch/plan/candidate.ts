@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { isInside, isNoPath, pathOf } from '../destinations/resolve';
+import { isInside, noPathAdvice, pathOf } from '../destinations/resolve';
 import type { ColumnTerm } from '../manifest/manifest-row';
 import { readManifest } from '../manifest/read-manifest';
 import { findSources, type SourceLookup, type SourceSelection } from '../sources/find-sources';
@@ -67,7 +67,7 @@ export async function* candidatesOfManifest(
     const place = `${name} line ${line}`;
     const written = pathOf(row.source);
     if (written === undefined) {
-      problems.add('ROW_INVALID', `${place}, ${term} source: ${row.source} ${isNoPath}`);
+      problems.add('ROW_INVALID', `${place}, ${term} source: ${row.source} ${noPathAdvice}`);
       continue;
     }
     const source = path.resolve(folder, written);

@@ -60,7 +60,7 @@ export interface SettledRow {
   exists: boolean;
 }
 
-export class PlanCounts {
+class PlanCounts {
   rows = 0;
   todo = 0;
   /** Rows that an earlier run may have been charged for and that are not converted again. */

@@ -2,9 +2,9 @@ import { fileURLToPath } from 'node:url';
 import type { BatchItem, KeptOutcome, Refusal } from '../../shared/batch';
 import { type EarlierRuns, earlierOfNext, type RepetitionRules } from '../../shared/charge';
 import { defined } from '../../shared/defined';
+import { lastSegment } from '../../shared/job';
 import type { ConversionOptions, Delivered, EarlierRow, Owed } from '../runs/earlier-row';
 import { hashFile, sameContent, look } from './look';
-import { lastSegment } from '../../shared/job';
 
 export interface RepeatedRow extends ConversionOptions {
   /** Absolute path. */

@@ -1,10 +1,11 @@
 import { createReadStream } from 'node:fs';
+import { access } from 'node:fs/promises';
 import path from 'node:path';
 import type { BatchItem, BatchItemResult } from '../../shared/batch';
+import { systemErrorCode } from '../../shared/system-error';
 import { shellWord } from '../../shared/wording';
 import { readLines } from '../lines';
 import { parseBatchItem, parseBatchItemResult, RunFileError, runFiles } from '../run-files';
-import { exists } from '../runs/run-folders';
 
 /** A row of the manifest, with its result if it has ended. */
 export interface RunRow {
@@ -20,19 +21,24 @@ export interface RunRow {
 export async function openRun(folder: string, batch: string): Promise<AsyncIterable<RunRow>> {
   const manifest = path.join(folder, runFiles.manifest);
   const results = path.join(folder, runFiles.results);
-  if (!(await exists(manifest))) {
-    throw new RunFileError(
-      'MANIFEST_MISSING',
-      `Cannot report on batch ${batch}: there is no ${manifest}. Put the run's folder back, or run the batch again.`,
-    );
-  }
-  if (!(await exists(results))) {
-    throw new RunFileError(
-      'RESULTS_MISSING',
-      `Cannot report on batch ${batch}: there is no ${results} yet. It is written when the batch ends; \`fileconv batch watch ${shellWord(batch)}\` shows how far it is.`,
-    );
-  }
+  await assertThere(manifest, [
+    'MANIFEST_MISSING',
+    `Cannot report on batch ${batch}: there is no ${manifest}. Put the run's folder back, or run the batch again.`,
+  ]);
+  await assertThere(results, [
+    'RESULTS_MISSING',
+    `Cannot report on batch ${batch}: there is no ${results} yet. It is written when the batch ends; \`fileconv batch watch ${shellWord(batch)}\` shows how far it is.`,
+  ]);
   return pairRows(recordsOf(manifest, parseBatchItem), recordsOf(results, parseBatchItemResult));
+}
+
+/** A file that is there but cannot be reached, on a network mount for example, may be reached later. */
+async function assertThere(file: string, [code, message]: [RunFileError['code'], string]): Promise<void> {
+  try {
+    await access(file);
+  } catch (error) {
+    throw systemErrorCode(error) === 'ENOENT' ? new RunFileError(code, message, { cause: error }) : error;
+  }
 }
 
 interface Placed<Value> {

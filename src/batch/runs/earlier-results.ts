@@ -5,7 +5,7 @@ import { type LeftOutRow, readLeftOut, hasEnded, readEndedItems, readItems } fro
 import { listRuns, type BatchRun } from './run-folders';
 
 /** How many older runs are searched: a batch that runs every hour has thousands. */
-export const maxOlderRuns = 20;
+const maxOlderRuns = 20;
 
 /**
  * What earlier runs of a batch did, by destination. It reads the results of the latest run and its manifest, which also

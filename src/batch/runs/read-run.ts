@@ -59,7 +59,7 @@ async function partsOf(run: BatchRun): Promise<string[]> {
   }
 }
 
-export async function* readRecords<RecordType>(
+async function* readRecords<RecordType>(
   file: string,
   options: { run: BatchRun; parse: (line: Buffer) => RecordType; mayBeTorn?: boolean; signal: AbortSignal | undefined },
 ): AsyncGenerator<RecordType> {

@@ -38,7 +38,7 @@ export async function readTaskQueue(client: Client, taskQueue: string): Promise<
   };
 }
 
-export function alivePollers(pollers: readonly temporal.api.taskqueue.v1.IPollerInfo[]) {
+function alivePollers(pollers: readonly temporal.api.taskqueue.v1.IPollerInfo[]) {
   return pollers.filter(({ lastAccessTime }) => Date.now() - (toMilliseconds(lastAccessTime) ?? 0) < pollerIsAliveMs);
 }
 

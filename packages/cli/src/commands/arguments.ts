@@ -30,7 +30,7 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (tex
   const range = most === Number.MAX_SAFE_INTEGER ? `, ${least} or more` : ` from ${least} to ${most}`;
   return (text) => {
     const value = Number(text);
-    if (text.trim() !== '' && Number.isInteger(value) && value >= least && value <= most) return value;
+    if (/^\d{1,15}$/.test(text) && value >= least && value <= most) return value;
     throw new InvalidArgumentError(`It must be a whole number${range}.`);
   };
 }

@@ -37,10 +37,6 @@ export function createAct(run: Runner): Act {
       // The parser adds the command itself.
       const given = args.slice(0, -1);
       const options = given.at(-1) as CommonOptions;
-      return run(options, async (context) => exitCodeOf((await load())(context, ...(given as never[]))));
+      return run(options, async (context) => (await (await load())(context, ...(given as never[]))) ?? exitCodes.ok);
     };
-}
-
-export async function exitCodeOf(end: Ending): Promise<ExitCode> {
-  return (await end) ?? exitCodes.ok;
 }

@@ -38,7 +38,7 @@ async function list({ output }: CommandContext, lookup: FormatLookup, format: st
   }
   const mark = (list: readonly Format[], name: string) => (list.some((each) => each.format === name) ? 'yes' : '-');
   const rows = byName([...inputs, ...targets]).map((entry) => {
-    const [name = '', title = ''] = titled(entry);
+    const [name, title] = titled(entry);
     return [name, mark(inputs, name), mark(targets, name), title];
   });
   output.print(formatTable(['FORMAT', 'READS', 'WRITES', 'TITLE'], rows));
@@ -49,6 +49,6 @@ function byName(entries: readonly Format[]): Format[] {
   return [...unique.values()].sort((a, b) => a.format.localeCompare(b.format, 'en'));
 }
 
-function titled({ format, title, name }: Format): string[] {
+function titled({ format, title, name }: Format): [name: string, title: string] {
   return [format, title ?? name ?? ''];
 }

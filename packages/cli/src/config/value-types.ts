@@ -118,9 +118,10 @@ export function isLoopback(hostname: string): boolean {
   return loopback.check(host, family === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** The same for `host:port`. */
+/** The same for `host:port`, with an IPv6 address in brackets: without them its end is ambiguous. */
 export function isLoopbackAddress(address: string): boolean {
-  return isLoopback(address.replace(/:\d{1,5}$/, ''));
+  const host = address.replace(/:\d{1,5}$/, '');
+  return isIP(host) !== 6 && isLoopback(host);
 }
 
 /** The base URL of a service, without a slash at its end. */

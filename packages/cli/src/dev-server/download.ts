@@ -62,11 +62,10 @@ export async function downloadOfficial(release: Release, origin: string, downloa
   } finally {
     await agent.destroy();
   }
-  const found = (await readdir(download.folder, { recursive: true })).find(
-    (each) => path.basename(each) === release.executable,
-  );
+  const unpacked = await readdir(download.folder, { recursive: true, withFileTypes: true });
+  const found = unpacked.find((each) => each.isFile() && each.name === release.executable);
   if (found === undefined) throw new Error(`the archive of ${url.host} holds no ${release.executable}`);
-  return path.join(download.folder, found);
+  return path.join(found.parentPath, found.name);
 }
 
 function explain(url: URL, error: unknown): string {

@@ -35,16 +35,18 @@ export async function runCommand(file: string, args: string[], options: CommandO
     return (await promisify(execFile)(file, args, { env: { ...env }, ...limits })).stdout;
   } catch (error) {
     signal?.throwIfAborted();
-    const failure = error as ExecFileException & { stderr: string };
-    throw new CommandError(explain(file, failure), failure.code === 'ENOENT', failure.stderr, { cause: error });
+    const failure = error as ExecFileException;
+    // What fails before it is started has printed nothing.
+    const { code, stderr = '' } = failure;
+    throw new CommandError(explain(file, failure, stderr), code === 'ENOENT', stderr, { cause: error });
   }
 }
 
-function explain(file: string, error: ExecFileException & { stderr: string }): string {
+function explain(file: string, error: ExecFileException, stderr: string): string {
   if (error.code === 'ENOENT') return `${file} not found`;
   if (typeof error.code === 'string') return `${file} could not be started (${error.code})`;
   if (error.killed) return `${file} did not finish in time`;
-  const lines = error.stderr.trim().split('\n');
+  const lines = stderr.trim().split('\n');
   const line = lines.findLast((each) => /error/i.test(each)) ?? lines.at(-1) ?? '';
   const ending = error.signal ? `was killed by ${error.signal}` : `ended with code ${error.code ?? 'unknown'}`;
   return `${file} ${ending}${line ? `: ${line.trim()}` : ''}`;

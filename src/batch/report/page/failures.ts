@@ -102,7 +102,7 @@ export type Item = FailureGroup['items'][number];
 const rowsInSight = 8;
 
 /** The message without what its row already says. */
-export function ownWords(message: string, { source, output }: Item): string {
+function ownWords(message: string, { source, output }: Item): string {
   const prefix = `${splitPath(source).name} → ${output}: `;
   const words = message.startsWith(prefix) ? message.slice(prefix.length) : message;
   return words.charAt(0).toUpperCase() + words.slice(1);

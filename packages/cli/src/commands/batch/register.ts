@@ -1,7 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { maxWindow } from 'temporal-file-conversion/internal/shared/batch';
 import type { RunFlags } from '../../batch/settings';
-import type { CommandContext } from '../../command-context';
+import type { CommandContext, Runner } from '../../command-context';
 import { exitCodes, reportFailure, type ExitCode } from '../../command-error';
 import {
   appOption,
@@ -13,7 +13,7 @@ import {
   pointInTime,
   wholeNumber,
 } from '../arguments';
-import { command, exitCodeOf, group, type Act } from '../declare';
+import { command, createAct, group } from '../declare';
 
 const exitCodeHelp =
   '\nExit codes: 0 all converted or skipped, 1 some failed, 2 wrong usage or input, 3 could not run, 130 interrupted.';
@@ -23,13 +23,8 @@ const resubmit = [
 ] as const;
 const windowSize = wholeNumber(1, maxWindow);
 
-export function addBatch(program: Command, actAlways: Act): void {
-  const act: Act = (load) =>
-    actAlways(() =>
-      Promise.resolve((context, ...args) =>
-        tellingApart(context, async () => exitCodeOf((await load())(context, ...args))),
-      ),
-    );
+export function addBatch(program: Command, runner: Runner): void {
+  const act = createAct((options, run) => runner(options, (context) => tellingApart(context, () => run(context))));
   const batch = group(
     program,
     'batch',

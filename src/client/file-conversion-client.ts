@@ -21,6 +21,8 @@ export interface FileConversionClientOptions {
 export interface StartOptions {
   /** Default: a new id with the source's name, or a random one when the client encrypts payloads. */
   workflowId?: string;
+  /** Whether a job that has ended counts as one that is running: its id is not used again. Default: false. */
+  once?: boolean;
   /** The batch that the job is listed with. */
   batchId?: string;
 }
@@ -52,7 +54,7 @@ export class FileConversionClient {
 
   /**
    * Starts a job and returns at once. The job needs no client to finish.
-   * @throws InvalidRequestError; WorkflowExecutionAlreadyStartedError when a job with this id is running.
+   * @throws InvalidRequestError; WorkflowExecutionAlreadyStartedError when a job with this id is running, or with `once` when there was one.
    */
   async start(request: ConversionRequest, options: StartOptions = {}): Promise<ConversionHandle> {
     const input = toJobInput(request, this.app);
@@ -62,6 +64,7 @@ export class FileConversionClient {
       workflowId: options.workflowId ?? newWorkflowId(input.source, { isHidden }),
       taskQueue: this.taskQueue,
       args: [input],
+      ...(options.once && { workflowIdReusePolicy: 'REJECT_DUPLICATE' as const }),
       staticSummary: jobSummary(input),
       staticDetails: jobDetails(input),
       ...listing,

@@ -94,12 +94,15 @@ export function toJobInput(request: ConversionRequest, defaultApp: string): Conv
 }
 
 /** A readable id: `convert/report.md-1f3a9c02`. Ids are never encrypted: `isHidden` leaves the name out. */
-export function newWorkflowId(source: ConversionSource, { isHidden }: { isHidden: boolean }): string {
-  if (isHidden) return `convert/${randomBytes(8).toString('hex')}`;
+export function newWorkflowId(
+  source: ConversionSource,
+  { isHidden, suffix = randomBytes(isHidden ? 8 : 4).toString('hex') }: { isHidden: boolean; suffix?: string },
+): string {
+  if (isHidden) return `convert/${suffix}`;
   const name = sourceName(source)
     .replace(/[^\p{L}\p{N}._-]+/gu, '-')
     .slice(0, 80);
-  return `convert/${name}-${randomBytes(4).toString('hex')}`;
+  return `convert/${name}-${suffix}`;
 }
 
 /** Converts a path to a URI, and keeps a trailing slash, which marks a folder. */

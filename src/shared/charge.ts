@@ -40,7 +40,7 @@ export interface EarlierRuns {
 export type Repetition = { kind: 'keep' } | { kind: 'fetch'; taskId: string } | { kind: 'convert'; isMarked: boolean };
 
 /**
- * Decides about repeating a job, for `batch run`, `batch retry`, `job retry` and sweeps: see docs/repetition.md.
+ * Decides about repeating a job, for `batch run`, `batch retry`, `job retry`, `convert` and sweeps: see docs/repetition.md.
  *
  * @param options.isSameContent the source and the target format are those of the earlier run. A changed one is another
  * conversion, not paid for yet, so `onUnknownOutcome: 'fail'` does not block it.

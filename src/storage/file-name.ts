@@ -17,7 +17,7 @@ export function makeSafeName(suggested: string): string {
   return withSuffix(unreserved, '');
 }
 
-/** `report (2).pdf` */
+/** `report (1).pdf` */
 export function numberName(name: string, number: number): string {
   return withSuffix(name, ` (${number})`);
 }

@@ -49,7 +49,7 @@ it('prints one JSON document with --json, files in the order in which they were 
       {
         file: 'b.png',
         status: 'converted',
-        workflowId: expect.stringMatching(/^convert\/b\.png-[0-9a-f]{8}$/) as unknown,
+        workflowId: expect.stringMatching(/^convert\/b\.png-[0-9a-f]{16}$/) as unknown,
         output: {
           uri: pathToFileURL(output).href,
           path: output,

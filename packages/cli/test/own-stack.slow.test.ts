@@ -29,6 +29,24 @@ describe('fileconv convert with a stack of its own', () => {
     const env = { FILECONV_WORKER_BUILD_ID: '0.2.0' };
     expect(await fileconv(['convert', 'b.md', '--to', 'html'], { cwd: folder, env })).toMatchObject({ code: 0 });
   }, 120_000);
+
+  it('that is killed and repeated converts nothing twice', async () => {
+    const folder = await newFolder();
+    await writeFile(path.join(folder, 'a.md'), '# A\n');
+    const args = ['convert', 'a.md', '--to', 'html', '--json'];
+    const first = startFileconv(args, { cwd: folder, env: { FILECONV_POLICIES_FIRST_CHECK_AFTER: '5 seconds' } });
+    const accepted = () => readIfThere(path.join(folder, '.fileconv/logs/service.log')).split('md → html: successful').length - 1;
+    await until('a conversion', () => accepted() === 1);
+    first.child.kill('SIGKILL');
+    await first.ended;
+
+    const again = await fileconv(args, { cwd: folder });
+    expect(again).toMatchObject({ code: 0 });
+    expect(JSON.parse(again.stdout)).toMatchObject({
+      files: [{ status: 'converted', joined: true, possiblyChargedTwice: false }],
+    });
+    expect(accepted()).toBe(1);
+  }, 120_000);
 });
 
 function readIfThere(file: string): string {

@@ -2,29 +2,29 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ServiceError } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
-import { ConversionFailedError } from '../../../src/client/conversion-handle';
-import type { FileConversionClient } from '../../../src/client/file-conversion-client';
+import { ConversionFailedError, type ConversionHandle } from '../../../src/client/conversion-handle';
 import { runJobs, type RunOptions } from '../src/convert/run-jobs';
-import type { ConversionRequest } from '../../../src/client/job-request';
+import type { FileRequest } from '../src/convert/start-or-join';
 
 type End = () => Promise<unknown>;
 
-/** A client whose jobs end as the test says, by the name of their source. */
-function clientOf(ends: Record<string, End>): { client: FileConversionClient; requests: ConversionRequest[] } {
-  const requests: ConversionRequest[] = [];
-  const client = {
-    start(request: ConversionRequest) {
+/** Starts jobs that end as the test says, by the name of their source. */
+function startOf(ends: Record<string, End>): { start: RunOptions['start']; requests: FileRequest[] } {
+  const requests: FileRequest[] = [];
+  return {
+    start(request) {
       requests.push(request);
-      const name = typeof request.source === 'string' ? path.basename(request.source) : '';
-      return Promise.resolve({ workflowId: `convert/${name}`, result: ends[name] });
+      const name = path.basename(request.source);
+      const handle = { workflowId: `convert/${name}`, result: ends[name] } as unknown as ConversionHandle;
+      return Promise.resolve({ handle, joined: false });
     },
+    requests,
   };
-  return { client: client as unknown as FileConversionClient, requests };
 }
 
-function optionsFor(client: FileConversionClient, extra: Partial<RunOptions> = {}): RunOptions {
+function optionsFor(start: RunOptions['start'], extra: Partial<RunOptions> = {}): RunOptions {
   return {
-    client,
+    start,
     untilClosed: (run) => run(),
     to: 'pdf',
     from: undefined,
@@ -38,6 +38,7 @@ function optionsFor(client: FileConversionClient, extra: Partial<RunOptions> = {
       close: () => undefined,
     },
     inFlight: new Map(),
+    onJoined: () => undefined,
     onOutcome: () => undefined,
     signal: new AbortController().signal,
     ...extra,
@@ -52,11 +53,11 @@ const succeeded = () => Promise.resolve({ status: 'succeeded', warnings: {}, pos
 const after = (ms: number) => () => new Promise((resolve) => setTimeout(() => resolve(succeeded()), ms));
 
 it('gives the outcomes in the order of the files, however the jobs end', async () => {
-  const { client } = clientOf({ 'a.md': after(40), 'b.md': after(5), 'c.md': after(20) });
+  const { start } = startOf({ 'a.md': after(40), 'b.md': after(5), 'c.md': after(20) });
   const told: string[] = [];
   const outcomes = await runJobs(
     ['a.md', 'b.md', 'c.md'].map(jobOf),
-    optionsFor(client, { onOutcome: ({ file }, done) => told.push(`${done} ${file}`) }),
+    optionsFor(start, { onOutcome: ({ file }, done) => told.push(`${done} ${file}`) }),
   );
   expect(told).toEqual(['1 b.md', '2 c.md', '3 a.md']);
   expect(outcomes.map(({ file }) => file)).toEqual(['a.md', 'b.md', 'c.md']);
@@ -64,10 +65,10 @@ it('gives the outcomes in the order of the files, however the jobs end', async (
 
 it('starts no more jobs than may be in flight, and none after an interruption', async () => {
   const interrupt = new AbortController();
-  const { client, requests } = clientOf({ 'a.md': after(10), 'b.md': () => new Promise(() => undefined) });
+  const { start, requests } = startOf({ 'a.md': after(10), 'b.md': () => new Promise(() => undefined) });
   const running = runJobs(
     ['a.md', 'b.md', 'c.md', 'd.md'].map(jobOf),
-    optionsFor(client, { parallel: 1, signal: interrupt.signal }),
+    optionsFor(start, { parallel: 1, signal: interrupt.signal }),
   );
   setTimeout(() => interrupt.abort(), 60);
   expect((await running).map(({ status }) => status)).toEqual(['converted', 'unfinished', 'notStarted', 'notStarted']);
@@ -77,8 +78,8 @@ it('starts no more jobs than may be in flight, and none after an interruption', 
 describe('a failure is told in terms of what was typed', () => {
   const name = '100% #1.md';
   const failing = async (error: Error) => {
-    const { client } = clientOf({ [name]: () => Promise.reject(error) });
-    const [outcome] = await runJobs([jobOf(name)], optionsFor(client));
+    const { start } = startOf({ [name]: () => Promise.reject(error) });
+    const [outcome] = await runJobs([jobOf(name)], optionsFor(start));
     return outcome?.error;
   };
   const failed = (message: string) =>

@@ -68,8 +68,7 @@ const queryTimeoutMs = 3_000;
  * @throws WorkflowNotFoundError, NotAConversionJobError
  */
 export async function inspectJob(client: Client, workflowId: string, runId?: string): Promise<JobInspection> {
-  const { description, history } = await readJob(client, workflowId, runId);
-  const status = statusOf(description);
+  const { description, status, history } = await readJob(client, workflowId, runId);
   const isRunning = status === 'running';
   const pending = isRunning ? readPendingStep(description) : undefined;
   const answer = isRunning ? await askWorker(client, description) : undefined;
@@ -112,12 +111,21 @@ export async function inspectJob(client: Client, workflowId: string, runId?: str
   });
 }
 
-async function readJob(client: Client, workflowId: string, runId?: string) {
+/**
+ * Reads a job from its history alone; its latest run when `runId` is absent.
+ * @throws WorkflowNotFoundError, NotAConversionJobError
+ */
+export async function readJob(
+  client: Client,
+  workflowId: string,
+  runId?: string,
+): Promise<{ description: WorkflowExecutionDescription; status: JobStatus; history: JobHistory }> {
   const description = await client.workflow.getHandle(workflowId, runId).describe();
   if (description.type !== conversionJobType) throw new NotAConversionJobError(workflowId, description.type);
   // By run id, because another run may have started meanwhile.
   const { events } = await client.workflow.getHandle(workflowId, description.runId).fetchHistory();
-  return { description, history: await readJobHistory(events, client.options.loadedDataConverter) };
+  const history = await readJobHistory(events, client.options.loadedDataConverter);
+  return { description, status: statusOf(description), history };
 }
 
 /**
@@ -128,8 +136,8 @@ export async function readJobWaiting(
   client: Client,
   workflowId: string,
 ): Promise<{ app: string; waiting: Waiting; since: number } | undefined> {
-  const { description, history } = await readJob(client, workflowId);
-  if (statusOf(description) !== 'running') return undefined;
+  const { description, status, history } = await readJob(client, workflowId);
+  if (status !== 'running') return undefined;
   const pending = readPendingStep(description);
   return {
     app: history.input.app,

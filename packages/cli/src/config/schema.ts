@@ -183,7 +183,7 @@ export const sectionSchemas = {
       on_existing: choice(...onExistingChoices)
         .prefault(defaultOnExisting)
         .describe(
-          'what to do if the destination exists; `"rename"` writes `report (2).pdf`. In a request it stands beside `policies`',
+          'what to do if the destination exists; `"rename"` writes `report (1).pdf`. In a request it stands beside `policies`',
         ),
       ...policyKeys,
     },

@@ -1,9 +1,11 @@
 import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
 import { ConversionApiError } from 'temporal-file-conversion/internal/http/errors';
 import type { ConversionMode, OnExisting, OnUnknownOutcome } from 'temporal-file-conversion/internal/shared/job';
+import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
 import type { ExitCode } from '../command-error';
 import { chosenPolicies } from '../config/load-config';
+import { isEncrypting } from '../keys/encryption-settings';
 import { isEmbedded } from '../service/app-profiles';
 import { embeddedServiceUrl } from '../service/embedded-service';
 import { openApi } from '../service/open-api';
@@ -14,6 +16,7 @@ import type { PlannedJob } from './plan';
 import { showProgress } from './progress';
 import { announce, report } from './report';
 import { runJobs } from './run-jobs';
+import { startOrJoin } from './start-or-join';
 
 export interface ConvertFlags {
   to: string;
@@ -47,8 +50,14 @@ export async function convertOnStack(
       output,
       explain: () => explainOldest(createStallReader(context, stack.client), inFlight),
     });
+    const starting = {
+      temporal: stack.client,
+      conversions: new FileConversionClient({ client: stack.client, taskQueue: stack.taskQueue, app }),
+      app,
+      isHidden: isEncrypting(context),
+    };
     const outcomes = await runJobs(jobs, {
-      client: new FileConversionClient({ client: stack.client, taskQueue: stack.taskQueue, app }),
+      start: (request) => startOrJoin(starting, request),
       untilClosed: (run) => stack.untilClosed(run),
       to,
       from,
@@ -59,6 +68,9 @@ export async function convertOnStack(
       cwd,
       progress,
       inFlight,
+      onJoined({ file, workflowId }) {
+        output.say(printable(`${file}: job ${workflowId} converts it already; waiting for that one.`));
+      },
       onOutcome(outcome, done) {
         news.moved();
         announce(context, outcome, { done, total: jobs.length });

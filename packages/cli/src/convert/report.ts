@@ -13,6 +13,8 @@ export interface FileOutcome {
   /** `unfinished`: the job was started and goes on without the command. `notStarted`: the command was interrupted before. */
   status: 'converted' | 'skipped' | 'failed' | 'unfinished' | 'notStarted';
   workflowId?: string;
+  /** An earlier command had started the job. */
+  joined?: true;
   output?: OutputFile & { path: string };
   /** From the start of the job until its end, or until the command's. */
   seconds: number;

@@ -3,7 +3,6 @@ import { ServiceError } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { ConversionFailedError } from 'temporal-file-conversion/internal/client/conversion-handle';
 import type { ConversionHandle } from 'temporal-file-conversion/internal/client/conversion-handle';
-import type { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
 import type {
   ConversionJobResult,
   ConversionMode,
@@ -14,9 +13,10 @@ import { aborted } from '../stack/parent-process';
 import { shownPath, type PlannedJob } from './plan';
 import { currentStep, type JobProgress } from './progress';
 import type { FileOutcome } from './report';
+import { EarlierJobError, type FileRequest, type StartedJob } from './start-or-join';
 
 export interface RunOptions {
-  client: FileConversionClient;
+  start: (request: FileRequest) => Promise<StartedJob>;
   /** Runs what asks Temporal, until the connection is closed. */
   untilClosed: <T>(run: () => Promise<T>) => Promise<T>;
   to: string;
@@ -29,6 +29,8 @@ export interface RunOptions {
   progress: JobProgress;
   /** Files by the workflow ids of their jobs, as long as those are under way. */
   inFlight: Map<string, string>;
+  /** Called when a file's job runs already. */
+  onJoined: (job: { file: string; workflowId: string }) => void;
   /** Called as each file ends, in the order in which they do. */
   onOutcome: (outcome: FileOutcome, done: number) => void;
   /** Ends the command's wait, not the jobs. */
@@ -57,18 +59,20 @@ export async function runJobs(jobs: readonly PlannedJob[], options: RunOptions):
 }
 
 async function runJob(job: PlannedJob, options: RunOptions, interrupted: Promise<void>): Promise<FileOutcome> {
-  const { client, to, from, onExisting, mode, policies, progress, untilClosed, inFlight } = options;
+  const { start, to, from, onExisting, mode, policies, progress, untilClosed, inFlight } = options;
   const { input, destination } = job;
   const startedAt = Date.now();
   const shown = progress.begin({ file: input.file, to });
   let handle: ConversionHandle | undefined;
+  let isJoined = false;
   const base = () => ({
     file: input.file,
     ...(handle && { workflowId: handle.workflowId }),
+    ...(isJoined && { joined: true as const }),
     seconds: (Date.now() - startedAt) / 1_000,
   });
   try {
-    const started = await client.start({
+    const { handle: started, joined } = await start({
       source: input.path,
       output: to,
       ...(from !== undefined && { input: from }),
@@ -78,6 +82,8 @@ async function runJob(job: PlannedJob, options: RunOptions, interrupted: Promise
       ...(Object.keys(policies).length > 0 && { policies }),
     });
     handle = started;
+    isJoined = joined;
+    if (joined) options.onJoined({ file: input.file, workflowId: started.workflowId });
     inFlight.set(started.workflowId, input.file);
     shown.started(() => untilClosed(() => currentStep(started)));
     const result = await Promise.race([started.result(), interrupted]);
@@ -116,7 +122,7 @@ function describeError(
 }
 
 function readError(error: unknown, handle: ConversionHandle | undefined): { code: string; message: string } {
-  if (error instanceof ConversionFailedError) return error;
+  if (error instanceof ConversionFailedError || error instanceof EarlierJobError) return error;
   if (error instanceof ServiceError) {
     const reason = error.cause?.message ?? error.message;
     const next = handle

@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import { WorkflowExecutionAlreadyStartedError, type Client } from '@temporalio/client';
+import { sameContent } from 'temporal-file-conversion/internal/batch/plan/look';
+import type { ConversionHandle } from 'temporal-file-conversion/internal/client/conversion-handle';
+import type { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
+import {
+  newWorkflowId,
+  toJobInput,
+  type ConversionRequest,
+} from 'temporal-file-conversion/internal/client/job-request';
+import { readJob } from 'temporal-file-conversion/internal/client/operations/inspect-job';
+import { earlierOfNext, type EarlierRuns } from 'temporal-file-conversion/internal/shared/charge';
+import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
+
+/** The job of a file cannot be started beside, or after, an earlier one. */
+export class EarlierJobError extends Error {
+  override readonly name = 'EarlierJobError';
+  constructor(
+    readonly code: 'SOURCE_CHANGED' | 'OUTCOME_UNKNOWN',
+    readonly workflowId: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+export interface FileRequest extends ConversionRequest {
+  /** Absolute path. */
+  source: string;
+}
+
+export interface StartedJob {
+  handle: ConversionHandle;
+  /** It ran already. */
+  joined: boolean;
+}
+
+interface Starting {
+  temporal: Client;
+  conversions: FileConversionClient;
+  app: string;
+  /** Names of files stay out of ids. */
+  isHidden: boolean;
+}
+
+/**
+ * Starts the job of a request, or joins the one that an interrupted command has left running, which may be paid for.
+ * What an ended one has left at the service is decided upon as in a batch: see docs/repetition.md.
+ *
+ * @throws EarlierJobError, InvalidRequestError
+ */
+export async function startOrJoin(
+  { temporal, conversions, app, isHidden }: Starting,
+  request: FileRequest,
+): Promise<StartedJob> {
+  const input = toJobInput(request, app);
+  const { source, output, destination } = input;
+  const identity = JSON.stringify([input.app, source, input.input ?? null, output, destination]);
+  const suffix = createHash('sha256').update(identity).digest('hex').slice(0, 16);
+  const workflowId = newWorkflowId(source, { isHidden, suffix });
+  let earlier: EarlierRuns | undefined;
+  for (let once = true; ; once = false) {
+    try {
+      const known = earlier && { earlier };
+      const handle = await conversions.start({ ...request, ...known, describeSource: true }, { workflowId, once });
+      return { handle, joined: false };
+    } catch (error) {
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    }
+    const left = await readLeft(temporal, workflowId, request);
+    if (left === 'running') return { handle: conversions.get(workflowId), joined: true };
+    earlier = left;
+  }
+}
+
+/** What the last job of this id has left behind. */
+async function readLeft(
+  temporal: Client,
+  workflowId: string,
+  { source, policies }: FileRequest,
+): Promise<'running' | EarlierRuns | undefined> {
+  const { status, history } = await readJob(temporal, workflowId);
+  const { charge } = history;
+  const isSameContent = charge.source === undefined || (await sameContent(source, charge.source)) !== undefined;
+  if (status === 'running') {
+    if (isSameContent) return 'running';
+    const id = shellWord(workflowId);
+    throw new EarlierJobError(
+      'SOURCE_CHANGED',
+      workflowId,
+      `the file has changed since job ${workflowId} uploaded it, and that job still runs. Wait for it (fileconv job watch ${id}) or end it (fileconv job cancel ${id}), then convert again`,
+    );
+  }
+  // Whoever converts a file again whose result was delivered wants another result.
+  if (status === 'completed') return undefined;
+  const rules = { onUnknownOutcome: policies?.onUnknownOutcome ?? 'resubmit', resubmit: false };
+  const earlier = earlierOfNext(charge, { rules, isSameContent });
+  if (earlier !== 'keep') return earlier;
+  throw new EarlierJobError(
+    'OUTCOME_UNKNOWN',
+    workflowId,
+    `job ${workflowId} ended without knowing the outcome of its submit, which may have been charged. Look at the service; to convert all the same: fileconv job retry ${shellWord(workflowId)} --resubmit`,
+  );
+}

@@ -41,10 +41,9 @@ describe('bad input is one clear line on stderr, an exit code, and nothing else:
       const options = { cwd: folder, env: { ...(needsStack ? stack.env : {}), ...env?.(stack) } };
 
       const isFirst = badInputs.find((other) => other.code === code)?.title === title;
-      const [plain, json] = await Promise.all([
-        fileconv(args, options),
-        isFirst ? fileconv([...args, '--json'], options) : undefined,
-      ]);
+      const plain = await fileconv(args, options);
+      // After it: beside it, it would join its job.
+      const json = isFirst ? await fileconv([...args, '--json'], options) : undefined;
 
       expect(errorLines(plain)).toHaveLength(1);
       expect(plain.stderr).toMatch(/^error: /);

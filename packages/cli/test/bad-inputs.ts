@@ -12,7 +12,7 @@ export interface BadInput {
   prepare?: (folder: string) => Promise<unknown>;
   args: string[];
   env?: (stack: RunningStack) => Record<string, string>;
-  exitCode: 1 | 2;
+  exitCode: 1 | 2 | 3;
   /** The line on stderr, without `error: `. */
   says: RegExp;
   code: string;
@@ -326,6 +326,34 @@ export const badInputs: BadInput[] = [
     exitCode: 2,
     code: 'CONFIG_INVALID',
     says: /nope\.toml: the configuration file cannot be read: there is no such file; correct its path in --config or FILECONV_CONFIG, or leave that out$/,
+  },
+  {
+    title: 'a configuration file that is a link to nowhere',
+    prepare: (folder) => symlink('nowhere.toml', path.join(folder, 'fileconv.toml')),
+    args: ['convert', 'good.md', '--to', 'html'],
+    exitCode: 2,
+    code: 'CONFIG_INVALID',
+    says: /fileconv\.toml: the configuration file cannot be read: there is no such file/,
+  },
+  {
+    title: 'a batch whose folder is a file',
+    prepare: async (folder) => {
+      await mkdir(path.join(folder, '.fileconv/batches'), { recursive: true });
+      await inFolder('.fileconv/batches/taken', '')(folder);
+    },
+    args: ['batch', 'run', 'good.md', '--to', 'html', '--name', 'taken'],
+    env: () => ({ FILECONV_STATE_DIR: '.fileconv' }),
+    exitCode: 3,
+    code: 'STATE_UNUSABLE',
+    says: /\.fileconv\/batches\/taken is a file, and the runs of batch taken are kept in a folder there\. Move it away, or choose another --name\.$/,
+  },
+  {
+    title: 'a schedule whose results should go into a file',
+    prepare: (folder) => mkdir(path.join(folder, 'in')),
+    args: ['schedule', 'create', '--every', '1h', '--from', 'in', '--to', 'html', '--out', 'good.md'],
+    exitCode: 2,
+    code: 'INPUT_UNUSABLE',
+    says: /^good\.md is not a folder\. Name a folder with --out\.$/,
   },
   {
     title: 'no target format',

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { convertedPictures, folderWithPictures } from './batch-pictures';
@@ -253,6 +253,25 @@ describe('exit codes', () => {
       expect(ended).toMatchObject({ code: 2, stdout: '' });
       expect(linesOf(ended.stderr)).toEqual([expect.stringContaining("can't be the name of a batch")]);
     }
+  });
+
+  it('nothing to convert: 2, and what was left out', async () => {
+    const cwd = await newFolder();
+    await mkdir(path.join(cwd, 'in'));
+    await symlink('nowhere', path.join(cwd, 'in/link.md'));
+    await writeFile(path.join(cwd, 'in/two\nlines.md'), 'a');
+    const ended = await batch(cwd, 'run', 'in', '--to', 'html');
+    expect(ended).toMatchObject({ code: 2, stdout: '' });
+    expect(linesOf(ended.stderr)).toEqual([
+      'warning: in/link.md is a symbolic link that leads nowhere. It is left out.',
+      String.raw`warning: in/two\x0alines.md has a control character in its name; rename it. It is left out.`,
+      'warning: in holds no files to convert. To look into its folders too, add --recursive.',
+      'error: There are no files to convert. Check the names, and what --exclude leaves out.',
+    ]);
+    await writeFile(path.join(cwd, 'in/noext'), 'a');
+    expect((await batch(cwd, 'run', 'in', '--to', 'html')).stderr).toContain(
+      "error: 1 file (noext) can't be converted: by the extension of its name",
+    );
   });
 
   it.each([['status', 'x'], ['watch', 'x'], ['list'], ['pause', 'x'], ['report', 'x']])(

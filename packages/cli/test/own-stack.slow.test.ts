@@ -35,7 +35,8 @@ describe('fileconv convert with a stack of its own', () => {
     await writeFile(path.join(folder, 'a.md'), '# A\n');
     const args = ['convert', 'a.md', '--to', 'html', '--json'];
     const first = startFileconv(args, { cwd: folder, env: { FILECONV_POLICIES_FIRST_CHECK_AFTER: '5 seconds' } });
-    const accepted = () => readIfThere(path.join(folder, '.fileconv/logs/service.log')).split('md → html: successful').length - 1;
+    const accepted = () =>
+      readIfThere(path.join(folder, '.fileconv/logs/service.log')).split('md → html: successful').length - 1;
     await until('a conversion', () => accepted() === 1);
     first.child.kill('SIGKILL');
     await first.ended;

@@ -2,6 +2,7 @@ import { rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Refusal, BatchItem } from '../../shared/batch';
+import { lastSegment } from '../../shared/job';
 import { syncFolder } from '../../storage/folders';
 import { JsonlWriter } from '../lines';
 import { runFiles } from '../run-files';
@@ -22,6 +23,8 @@ export interface FormatCount {
 }
 
 export interface RefusedCount extends Omit<FormatCount, 'bytes'> {
+  /** Name of the first file. */
+  first: string;
   refusal: Refusal;
 }
 
@@ -88,7 +91,7 @@ class PlanCounts {
     const key = `${extension} ${input} ${output}`;
     const kind = { input, extension, output, rows: 0 };
     if (refusal) {
-      const refused = this.#refused.get(key) ?? { ...kind, refusal };
+      const refused = this.#refused.get(key) ?? { ...kind, first: lastSegment(item.source), refusal };
       refused.rows += 1;
       this.#refused.set(key, refused);
       return;

@@ -3,6 +3,7 @@ import { readdir, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import picomatch from 'picomatch';
 import { systemErrorCode } from '../../shared/system-error';
+import { printable } from '../../shared/wording';
 import { isPartialName } from '../../storage/partial-file';
 import { isInside } from '../destinations/resolve';
 import { runFiles } from '../run-files';
@@ -59,7 +60,9 @@ async function* walk(here: Walk): AsyncGenerator<FoundSource> {
     if (here.excluded(relative, shown)) continue;
     const absolute = path.join(here.folder, relative);
     const kind = await kindOf(entry, absolute);
-    if (kind === 'folder') folders.push({ relative, shown, isLink: entry.isSymbolicLink() });
+    if (kind !== 'other' && /\p{Cc}/u.test(entry.name)) {
+      here.onUnreadable(printable(shown), 'has a control character in its name; rename it');
+    } else if (kind === 'folder') folders.push({ relative, shown, isLink: entry.isSymbolicLink() });
     else if (kind === 'lost') here.onUnreadable(shown, reasonForLost(entry.name));
     else if (kind === 'file' && (matches?.(relative) ?? true)) yield { path: absolute, shown, dir, how: 'found' };
   }

@@ -52,8 +52,9 @@ export function withRefused(plan: PlannedBatch): PlannedBatch {
   return { ...plan, [kind]: { count: count + found.length, listed: [...listed, ...found] } };
 }
 
-function tell({ rows, input, refusal }: RefusedCount, isAll: boolean): string {
-  const files = counted(rows, 'file') + (input && ` of format ${input}`);
+function tell({ rows, input, first, refusal }: RefusedCount, isAll: boolean): string {
+  const which = input ? `of format ${input}` : `(${first}${rows > 1 ? ', …' : ''})`;
+  const files = `${counted(rows, 'file')} ${which}`;
   const { message } = refusal;
   const fate = isAll ? '' : ', and will fail without being uploaded';
   return `${files} can't be converted${fate}: ${message.charAt(0).toLowerCase()}${message.slice(1)}`;
@@ -69,7 +70,9 @@ const fates: Record<OnExisting, string> = {
 };
 
 /** @throws CommandError with a line for each problem that prevents the run. */
-export function refuseProblems({ problems }: PlannedBatch): void {
+export function refuseProblems({ output }: CommandContext, { problems, warnings, todo }: PlannedBatch): void {
+  // What was left out is why there is nothing to do.
+  if (problems.count > 0 && todo === 0) for (const line of lines(warnings)) output.warn(line);
   throwIfAny('INPUT_UNUSABLE', lines(problems));
 }
 

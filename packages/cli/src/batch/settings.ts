@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
@@ -59,6 +60,11 @@ export async function settleBatch(
   const what = whatToConvert(sources, { ...flags, cwd });
   const name = flags.name ?? defaultName(sources, { ...flags, cwd, out, isHidden: isEncrypting(context) });
   checkName(name);
+  const folder = batchFolder(context, name);
+  if ((await stat(folder).catch(() => undefined))?.isDirectory() === false) {
+    const problem = `${folder} is a file, and the runs of batch ${name} are kept in a folder there. Move it away, or choose another --name.`;
+    throw new CommandError('STATE_UNUSABLE', [problem]);
+  }
   const { template } = flags;
   // Any other service is asked for each pair of formats once the files are known.
   const extensions = isEmbedded(context, app) ? await knownExtensions() : new Map<string, string>();
@@ -67,7 +73,7 @@ export async function settleBatch(
     app,
     plan: {
       what,
-      batchFolder: batchFolder(context, name),
+      batchFolder: folder,
       cwd,
       ...(out !== undefined && { out }),
       ...(template !== undefined && { template }),

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import path from 'node:path';
 import type { ConversionPolicies } from 'temporal-file-conversion/internal/shared/job';
 import { resolveTokenSources, type AppProfile } from './app-token';
@@ -108,7 +108,8 @@ function findFile({ cwd, env, file }: LoadConfigOptions): string | undefined {
   const named = namedFile({ env, file });
   if (named !== undefined) return path.resolve(cwd, named);
   const usual = path.resolve(cwd, 'fileconv.toml');
-  return existsSync(usual) ? usual : undefined;
+  // A link that leads nowhere is somebody's mistake, and reported when it is read.
+  return lstatSync(usual, { throwIfNoEntry: false }) && usual;
 }
 
 function appNamesOf(values: Layer['values']): string[] {

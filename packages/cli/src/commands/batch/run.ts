@@ -215,7 +215,7 @@ async function planOrRefuse(
   });
   // After a watched end the report already says what is left.
   const checked = isJoined && planned.todo === 0 ? planned : withRefused(planned);
-  refuseProblems(checked);
+  refuseProblems(context, checked);
   tellWarnings(context, checked);
   return checked;
 }

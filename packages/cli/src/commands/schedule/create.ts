@@ -34,7 +34,8 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
   const { config, cwd, output } = context;
   const times = timesOf(flags);
   const [from, out] = [path.resolve(cwd, flags.from), path.resolve(cwd, flags.out)];
-  await requireFolder(from, flags.from);
+  await requireFolder(from, { shown: flags.from, flag: '--from' });
+  await requireFolder(out, { shown: flags.out, flag: '--out', mayBeNew: true });
   const name = flags.name ?? defaultName([flags.from], { cwd, to: flags.to, out, isHidden: isEncrypting(context) });
   checkName(name);
   const app = flags.app ?? config.values.defaultApp;
@@ -78,11 +79,14 @@ function timesOf({ every, cron, timeZone }: CreateFlags): SweepTimes {
   return { everyMs: every ?? 0 };
 }
 
-async function requireFolder(folder: string, shown: string): Promise<void> {
+async function requireFolder(
+  folder: string,
+  { shown, flag, mayBeNew = false }: { shown: string; flag: string; mayBeNew?: boolean },
+): Promise<void> {
   const found = await stat(folder).catch(() => undefined);
-  if (found?.isDirectory()) return;
+  if (found ? found.isDirectory() : mayBeNew) return;
   const problem = found ? 'is not a folder' : 'does not exist';
-  throw new CommandError('INPUT_UNUSABLE', [`${shown} ${problem}. Name the folder to convert from with --from.`]);
+  throw new CommandError('INPUT_UNUSABLE', [`${shown} ${problem}. Name a folder with ${flag}.`]);
 }
 
 function explain(error: unknown, name: string): unknown {

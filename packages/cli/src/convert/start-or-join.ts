@@ -17,7 +17,6 @@ export class EarlierJobError extends Error {
   override readonly name = 'EarlierJobError';
   constructor(
     readonly code: 'SOURCE_CHANGED' | 'OUTCOME_UNKNOWN',
-    readonly workflowId: string,
     message: string,
   ) {
     super(message);
@@ -87,7 +86,6 @@ async function readLeft(
     const id = shellWord(workflowId);
     throw new EarlierJobError(
       'SOURCE_CHANGED',
-      workflowId,
       `the file has changed since job ${workflowId} uploaded it, and that job still runs. Wait for it (fileconv job watch ${id}) or end it (fileconv job cancel ${id}), then convert again`,
     );
   }
@@ -98,7 +96,6 @@ async function readLeft(
   if (earlier !== 'keep') return earlier;
   throw new EarlierJobError(
     'OUTCOME_UNKNOWN',
-    workflowId,
     `job ${workflowId} ended without knowing the outcome of its submit, which may have been charged. Look at the service; to convert all the same: fileconv job retry ${shellWord(workflowId)} --resubmit`,
   );
 }

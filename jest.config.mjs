@@ -20,7 +20,7 @@ const config = {
   testSequencer: '<rootDir>/test/support/longest-first.mjs',
   reporters: ['default', '<rootDir>/test/support/slowest-files.mjs'],
   testTimeout: 60_000,
-  maxWorkers: 2,
+  maxWorkers: 3,
 };
 
 export default config;

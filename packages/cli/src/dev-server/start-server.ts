@@ -42,7 +42,8 @@ export interface StartOptions {
 }
 
 const ip = '127.0.0.1';
-const portAttempts = 3;
+const startAttempts = 3;
+const panic = /^\s*(panic|fatal error): /m;
 const defaultStartTimeoutMs = 60_000;
 
 /**
@@ -63,10 +64,12 @@ export async function startTemporalServer(options: StartOptions): Promise<Runnin
     try {
       return await startOnce(options);
     } catch (error) {
-      // A port that we chose ourselves can be taken by somebody else before the server binds it.
+      if (!(error instanceof TemporalServerError) || attempt === startAttempts) throw error;
+      // A port that we chose ourselves can be taken by somebody else before the server binds it. The server chooses some for its parts
+      // too, and panics when it finds none.
       const ours = options.port === undefined || options.uiPort === undefined;
-      const taken = error instanceof TemporalServerError && error.message.includes('address already in use');
-      if (!ours || !taken || attempt === portAttempts) throw error;
+      const taken = error.message.includes('address already in use');
+      if (!(ours && taken) && !panic.test(error.message)) throw error;
     }
   }
 }
@@ -231,10 +234,10 @@ async function openServerLog(wanted?: string) {
     handle,
     async tail(): Promise<string[]> {
       const text = await readFile(file, 'utf8').catch(() => '');
-      return text
-        .split('\n')
-        .filter((line) => line.trim() !== '')
-        .slice(-tailLines);
+      const lines = text.split('\n').filter((line) => line.trim() !== '');
+      // What it is about stands above the stack.
+      const panicked = lines.findIndex((line) => panic.test(line));
+      return panicked === -1 ? lines.slice(-tailLines) : lines.slice(panicked, panicked + tailLines);
     },
     async dispose(): Promise<void> {
       await handle.close();

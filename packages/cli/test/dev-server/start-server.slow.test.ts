@@ -156,10 +156,13 @@ describe('a Temporal server', () => {
     }
   });
 
-  it('is started again on another port when the one it chose is taken meanwhile', async () => {
+  it.each([
+    ['on another port when the one it chose is taken meanwhile', 'bind: address already in use'],
+    ['when it has panicked', 'panic: failed assigning ephemeral port'],
+  ])('is started again %s', async (_when, said) => {
     const impostor = path.join(folder, 'impostor');
     const script = `#!/bin/sh
-if mkdir ${folder}/tried 2>/dev/null; then echo 'bind: address already in use'; exit 1; fi
+if mkdir ${folder}/tried 2>/dev/null; then echo '${said}'; exit 1; fi
 exec ${cliPath} "$@"
 `;
     await writeFile(impostor, script, { mode: 0o755 });

@@ -83,17 +83,13 @@ onTerminal('Ctrl-C on a terminal of 60 columns', () => {
     await removeFolders();
   });
 
-  /** Commands that were over before their Ctrl-C: a later one meets them no more. */
-  const over = new Set<string>();
-
   // Before the program is there, while it loads, while it asks, while it shows.
   it.each([30, 300, 700, 1_200, 2_500])('leaves no half line after %i ms', async (delayMs) => {
     const left: string[] = [];
-    const waiting = lines.filter((line) => !over.has(line));
+    const waiting = [...lines];
     const takeTurns = async () => {
       for (let line = waiting.shift(); line !== undefined; line = waiting.shift()) {
-        const { raw, code, isOver } = await interrupted(line.split(' '), delayMs);
-        if (isOver) over.add(line);
+        const { raw, code } = await interrupted(line.split(' '), delayMs);
         for (const wrong of wrongs(raw, code)) left.push(`${line}: ${wrong}`);
       }
     };
@@ -101,7 +97,7 @@ onTerminal('Ctrl-C on a terminal of 60 columns', () => {
     expect(left).toEqual([]);
   });
 
-  async function interrupted(args: string[], delayMs: number) {
+  async function interrupted(args: string[], delayMs: number): Promise<{ raw: string; code: number | null }> {
     const child = openTerminal(args, { cwd, env: stack.env });
     let raw = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => (raw += text));
@@ -109,9 +105,8 @@ onTerminal('Ctrl-C on a terminal of 60 columns', () => {
     // A command that ends at that very moment reads no Ctrl-C any more.
     child.stdin.on('error', () => undefined);
     await Promise.race([sleep(delayMs), ended]);
-    const isOver = child.exitCode !== null;
-    if (!isOver) child.stdin.write('\u0003');
-    return { raw, code: await ended, isOver };
+    if (child.exitCode === null) child.stdin.write('\u0003');
+    return { raw, code: await ended };
   }
 });
 

@@ -83,8 +83,13 @@ export function pathOf(written: string): string | undefined {
   }
 }
 
+/** Whether no result may have this name. */
+export function holdsControlCharacter(name: string): boolean {
+  return /(?![\u0080-\u009f])\p{Cc}/u.test(name);
+}
+
 function checkNames(file: string): ResolvedDestination {
-  if (/(?![\u0080-\u009f])\p{Cc}/u.test(file)) {
+  if (holdsControlCharacter(file)) {
     return { code: 'DESTINATION_INVALID', problem: `${JSON.stringify(file)} holds a control character. Remove it.` };
   }
   const tooLong = file.split(path.sep).find((segment) => Buffer.byteLength(segment) > maxNameBytes);

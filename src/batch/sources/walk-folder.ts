@@ -5,7 +5,7 @@ import picomatch from 'picomatch';
 import { systemErrorCode } from '../../shared/system-error';
 import { printable } from '../../shared/wording';
 import { isPartialName } from '../../storage/partial-file';
-import { isInside } from '../destinations/resolve';
+import { holdsControlCharacter, isInside } from '../destinations/resolve';
 import { runFiles } from '../run-files';
 import { exists } from '../runs/run-folders';
 
@@ -48,6 +48,9 @@ interface Walk extends WalkOptions {
   entered: Set<string>;
 }
 
+/** Its result, which is named after it, would be refused, and the whole batch with it. */
+const unfitName = 'has a control character in its name; rename it';
+
 async function* walk(here: Walk): AsyncGenerator<FoundSource> {
   const { dir, matches, entered } = here;
   here.signal?.throwIfAborted();
@@ -60,19 +63,21 @@ async function* walk(here: Walk): AsyncGenerator<FoundSource> {
     if (here.excluded(relative, shown)) continue;
     const absolute = path.join(here.folder, relative);
     const kind = await kindOf(entry, absolute);
-    if (kind !== 'other' && /\p{Cc}/u.test(entry.name)) {
-      here.onUnreadable(printable(shown), 'has a control character in its name; rename it');
-    } else if (kind === 'folder') folders.push({ relative, shown, isLink: entry.isSymbolicLink() });
+    if (kind === 'folder') folders.push({ relative, shown, isLink: entry.isSymbolicLink() });
     else if (kind === 'lost') here.onUnreadable(shown, reasonForLost(entry.name));
-    else if (kind === 'file' && (matches?.(relative) ?? true)) yield { path: absolute, shown, dir, how: 'found' };
+    else if (kind === 'file' && (matches?.(relative) ?? true)) {
+      if (holdsControlCharacter(entry.name)) here.onUnreadable(printable(shown), unfitName);
+      else yield { path: absolute, shown, dir, how: 'found' };
+    }
   }
   if (here.depth >= here.maxDepth) return;
   for (const { relative, shown, isLink } of folders) {
     const absolute = path.join(here.folder, relative);
     if (here.skippedFolders.has(absolute) || (await isRunFolder(absolute))) continue;
-    const reason = isLink ? await reasonNotToFollow(absolute, here) : undefined;
+    const isUnfit = holdsControlCharacter(path.basename(absolute));
+    const reason = isUnfit ? unfitName : isLink ? await reasonNotToFollow(absolute, here) : undefined;
     if (reason !== undefined) {
-      here.onUnreadable(shown, reason);
+      here.onUnreadable(printable(shown), reason);
       continue;
     }
     yield* walk({ ...here, dir: relative, depth: here.depth + 1 });

@@ -161,6 +161,14 @@ describe('what is left out', () => {
     ]);
   });
 
+  it('is left out, or not looked into, when no result could have its name; of what is not wanted nothing is told', async () => {
+    const cwd = await makeTree({ 'in/a\nb.md': '', 'in/c\td/e.md': '', 'in/f\u0085.md': '', 'in/g\nh.png': '' });
+    const { shown, warnings } = await find(cwd, { sources: ['in/**/*.md'] });
+    expect(shown).toEqual(['in/f\u0085.md']);
+    const left = 'has a control character in its name; rename it. It is left out.';
+    expect(warnings).toEqual([String.raw`in/a\x0ab.md ${left}`, String.raw`in/c\x09d ${left}`]);
+  });
+
   it('is told of when it is lost or may not be looked into', async () => {
     const cwd = await makeTree({ 'in/a.md': '', 'in/closed/b.md': '' });
     await chmod(cwd, 0o755);

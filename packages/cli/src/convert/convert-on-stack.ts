@@ -5,7 +5,6 @@ import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
 import type { ExitCode } from '../command-error';
 import { chosenPolicies } from '../config/load-config';
-import { isEncrypting } from '../keys/encryption-settings';
 import { isEmbedded } from '../service/app-profiles';
 import { embeddedServiceUrl } from '../service/embedded-service';
 import { openApi } from '../service/open-api';
@@ -54,7 +53,6 @@ export async function convertOnStack(
       temporal: stack.client,
       conversions: new FileConversionClient({ client: stack.client, taskQueue: stack.taskQueue, app }),
       app,
-      isHidden: isEncrypting(context),
     };
     const outcomes = await runJobs(jobs, {
       start: (request) => startOrJoin(starting, request),

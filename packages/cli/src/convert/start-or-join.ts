@@ -9,6 +9,7 @@ import {
   type ConversionRequest,
 } from 'temporal-file-conversion/internal/client/job-request';
 import { readJob } from 'temporal-file-conversion/internal/client/operations/inspect-job';
+import { hidesPayloads } from 'temporal-file-conversion/internal/encryption/data-converter';
 import { earlierOfNext, type EarlierRuns } from 'temporal-file-conversion/internal/shared/charge';
 import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
 
@@ -38,8 +39,6 @@ interface Starting {
   temporal: Client;
   conversions: FileConversionClient;
   app: string;
-  /** Names of files stay out of ids. */
-  isHidden: boolean;
 }
 
 /**
@@ -48,15 +47,12 @@ interface Starting {
  *
  * @throws EarlierJobError, InvalidRequestError
  */
-export async function startOrJoin(
-  { temporal, conversions, app, isHidden }: Starting,
-  request: FileRequest,
-): Promise<StartedJob> {
+export async function startOrJoin({ temporal, conversions, app }: Starting, request: FileRequest): Promise<StartedJob> {
   const input = toJobInput(request, app);
   const { source, output, destination } = input;
   const identity = JSON.stringify([input.app, source, input.input ?? null, output, destination]);
   const suffix = createHash('sha256').update(identity).digest('hex').slice(0, 16);
-  const workflowId = newWorkflowId(source, { isHidden, suffix });
+  const workflowId = newWorkflowId(source, { isHidden: hidesPayloads(temporal.options.loadedDataConverter), suffix });
   let earlier: EarlierRuns | undefined;
   for (let once = true; ; once = false) {
     try {

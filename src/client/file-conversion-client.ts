@@ -1,14 +1,15 @@
 import { WorkflowExecutionAlreadyStartedError, type Client } from '@temporalio/client';
 import { hidesPayloads } from '../encryption/data-converter';
-import { jobSummary, type ConversionJobResult } from '../shared/job';
+import { jobSummary, type ConversionJobInput, type ConversionJobResult } from '../shared/job';
 import { conversionBatchType, conversionJobType, defaultTaskQueue } from '../shared/names';
-import { batchAttributes, listingOptions, searchAttributeNames, startingAttributes } from '../shared/search-attributes';
+import { attributesOf, startingAttributes } from '../shared/search-attributes';
 import { batchDetails, jobDetails } from '../shared/temporal-ui';
 import { BatchHandle, BatchRunningError } from './batch-handle';
 import { toBatchInput, type BatchRequest } from './batch-request';
 import { ConversionHandle } from './conversion-handle';
 import { newWorkflowId, toJobInput, type ConversionRequest } from './job-request';
-import { presentSearchAttributes } from './operations/search-attributes';
+import { Listing } from './listing';
+import { toWorkflowOptions, type BatchStartOptions, type StartOptions } from './start-options';
 
 export interface FileConversionClientOptions {
   client: Client;
@@ -18,27 +19,16 @@ export interface FileConversionClientOptions {
   app?: string;
 }
 
-export interface StartOptions {
-  /** Default: a new id with the source's name, or a random one when the client encrypts payloads. */
-  workflowId?: string;
-  /** Whether a job that has ended counts as one that is running: its id is not used again. Default: false. */
-  once?: boolean;
-  /** The batch that the job is listed with. */
-  batchId?: string;
-}
-
-/** Time until missing search attributes are looked up again. */
-const incompleteForMs = 60_000;
-
 /** Starts conversion jobs and batches, and returns handles to them. */
 export class FileConversionClient {
   private readonly client: Client;
   private readonly taskQueue: string;
   private readonly app: string;
-  private listing: { attributes: Promise<ReadonlySet<string>>; validUntil: number } | undefined;
+  private readonly listing: Listing;
 
   constructor(options: FileConversionClientOptions) {
     this.client = options.client;
+    this.listing = new Listing(options.client);
     this.taskQueue = options.taskQueue ?? defaultTaskQueue;
     this.app = options.app ?? 'embedded';
   }
@@ -54,31 +44,25 @@ export class FileConversionClient {
 
   /**
    * Starts a job and returns at once. The job needs no client to finish.
-   * @throws InvalidRequestError; WorkflowExecutionAlreadyStartedError when a job with this id is running, or with `once` when there was one.
+   * @throws InvalidRequestError; WorkflowExecutionAlreadyStartedError when the id is taken: see `onRunning` and `reuse`.
    */
   async start(request: ConversionRequest, options: StartOptions = {}): Promise<ConversionHandle> {
     const input = toJobInput(request, this.app);
-    const listing = listingOptions(startingAttributes(input, options), await this.settableAttributes());
-    const isHidden = hidesPayloads(this.client.options.loadedDataConverter);
-    const workflow = await this.client.workflow.start(conversionJobType, {
-      workflowId: options.workflowId ?? newWorkflowId(input.source, { isHidden }),
-      taskQueue: this.taskQueue,
-      args: [input],
-      ...(options.once && { workflowIdReusePolicy: 'REJECT_DUPLICATE' as const }),
-      staticSummary: jobSummary(input),
-      staticDetails: jobDetails(input),
-      ...listing,
-    });
-    return new ConversionHandle(workflow);
+    return new ConversionHandle(
+      await this.client.workflow.start(conversionJobType, await this.jobOptions(input, options)),
+    );
   }
 
   /**
    * Starts a batch, again if it has ended, and returns at once. Results that still exist are not converted twice.
    * @throws InvalidRequestError, BatchRunningError
    */
-  async startBatch(request: BatchRequest): Promise<BatchHandle> {
+  async startBatch(request: BatchRequest, options: BatchStartOptions = {}): Promise<BatchHandle> {
     const input = toBatchInput(request, this.app);
+    const { app } = input;
     const { name } = request;
+    const attributes = attributesOf(app, { batchId: name, tags: options.tags });
+    const settable = await this.listing.settable();
     try {
       const workflow = await this.client.workflow.start(conversionBatchType, {
         workflowId: name,
@@ -86,7 +70,7 @@ export class FileConversionClient {
         args: [input],
         staticSummary: `${input.items} items`,
         staticDetails: batchDetails(input),
-        ...listingOptions(batchAttributes(input.app, name), await this.settableAttributes()),
+        ...toWorkflowOptions(options, { app, attributes, settable }),
       });
       return new BatchHandle(workflow);
     } catch (error) {
@@ -95,27 +79,23 @@ export class FileConversionClient {
     }
   }
 
+  private async jobOptions(input: ConversionJobInput, options: StartOptions) {
+    const { app, source } = input;
+    const attributes = startingAttributes(input, options);
+    const isHidden = hidesPayloads(this.client.options.loadedDataConverter);
+    return {
+      workflowId: options.workflowId ?? newWorkflowId(source, { isHidden }),
+      taskQueue: this.taskQueue,
+      args: [input],
+      staticSummary: jobSummary(input),
+      staticDetails: jobDetails(input),
+      ...toWorkflowOptions(options, { app, attributes, settable: await this.listing.settable() }),
+    };
+  }
+
   /** The batch with this name; no request is sent before a method of it is called. */
   getBatch(name: string): BatchHandle {
     return new BatchHandle(this.client.workflow.getHandle(name));
-  }
-
-  /**
-   * The namespace's attributes, since the server rejects a workflow with an unknown one. Looked up once, and again
-   * after a minute while some are missing. If the server does not tell, all are assumed to be registered.
-   */
-  private settableAttributes(): Promise<ReadonlySet<string>> {
-    if (!this.listing || this.listing.validUntil < Date.now()) {
-      const listing = { attributes: presentSearchAttributes(this.client), validUntil: Infinity };
-      this.listing = listing;
-      listing.attributes.then(
-        ({ size }) => {
-          if (size < searchAttributeNames.length) listing.validUntil = Date.now() + incompleteForMs;
-        },
-        () => (listing.validUntil = 0),
-      );
-    }
-    return this.listing.attributes.catch(() => new Set(searchAttributeNames));
   }
 
   /** The job with this id; no request is sent before a method of it is called. */

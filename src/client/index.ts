@@ -1,6 +1,7 @@
 /** For programs that start conversions but run none; needs no worker package. */
 export { FileConversionClient } from './file-conversion-client';
-export type { FileConversionClientOptions, StartOptions } from './file-conversion-client';
+export type { FileConversionClientOptions } from './file-conversion-client';
+export type { BatchStartOptions, StartOptions } from './start-options';
 export { ConversionFailedError, ConversionHandle } from './conversion-handle';
 export { BatchFailedError, BatchHandle, BatchRunningError } from './batch-handle';
 export type { BatchRequest } from './batch-request';

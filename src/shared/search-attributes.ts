@@ -1,4 +1,4 @@
-import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
+import { defineSearchAttributeKey, type SearchAttributePair, type TypedSearchAttributes } from '@temporalio/common';
 import { sourceName, type ConversionJobInput } from './job';
 
 /** Search attributes of jobs, registered by `fileconv namespace init`. Unencrypted: they hold nothing confidential. */
@@ -11,6 +11,7 @@ export const searchAttributes = {
   batchId: defineSearchAttributeKey('ConversionBatchId', 'KEYWORD'),
   errorCode: defineSearchAttributeKey('ConversionErrorCode', 'KEYWORD'),
   vcredits: defineSearchAttributeKey('ConversionVCredits', 'INT'),
+  tags: defineSearchAttributeKey('ConversionTags', 'KEYWORD_LIST'),
 };
 
 export const searchAttributeNames: readonly string[] = Object.values(searchAttributes).map(({ name }) => name);
@@ -18,9 +19,11 @@ export const searchAttributeNames: readonly string[] = Object.values(searchAttri
 /** Values of `ConversionStatus`. */
 export type ListedStatus = 'running' | 'awaitingCredits' | 'completed' | 'failed' | 'cancelled';
 
+const typeNames = { KEYWORD: 'Keyword', INT: 'Int', KEYWORD_LIST: 'KeywordList' } as const;
+
 /** Types as the Temporal CLI takes them, by name. */
-export const searchAttributeTypes: Readonly<Record<string, 'Keyword' | 'Int'>> = Object.fromEntries(
-  Object.values(searchAttributes).map(({ name, type }) => [name, type === 'INT' ? 'Int' : 'Keyword'] as const),
+export const searchAttributeTypes: Readonly<Record<string, 'Keyword' | 'Int' | 'KeywordList'>> = Object.fromEntries(
+  Object.values(searchAttributes).map(({ name, type }) => [name, typeNames[type]] as const),
 );
 
 /**
@@ -29,20 +32,32 @@ export const searchAttributeTypes: Readonly<Record<string, 'Keyword' | 'Int'>> =
  */
 export const possiblyChargedTwiceCode = 'POSSIBLY_CHARGED_TWICE';
 
-/** Memo for a namespace whose search attributes differ from those of 0.1: the names that the workflow may set. */
+/** Memo for a namespace that lacks one of `usualNames`: the names that the workflow may set. */
 const listedByMemo = 'conversionListedBy';
 
-/** Those of 0.1. Later ones are only named in the memo, because namespaces of running jobs may lack them. */
-const usualNames = searchAttributeNames;
+/** What a workflow may set without such a memo. The list stays as it is: running jobs were started with it. */
+const usualNames: readonly string[] = [
+  'ConversionStatus',
+  'ConversionApp',
+  'ConversionInputFormat',
+  'ConversionOutputFormat',
+  'ConversionTaskId',
+  'ConversionBatchId',
+  'ConversionErrorCode',
+  'ConversionVCredits',
+];
+
+interface ListedWorkflow {
+  memo?: Readonly<Record<string, unknown>> | undefined;
+  typedSearchAttributes: TypedSearchAttributes;
+}
 
 /** The attributes that a workflow may set, by its start options: one that the namespace lacks would block it. */
-export function settableAttributes(workflow: {
-  memo?: Readonly<Record<string, unknown>> | undefined;
-  typedSearchAttributes: { get(key: typeof searchAttributes.app): string | undefined };
-}): ReadonlySet<string> {
-  const named = workflow.memo?.[listedByMemo];
-  if (Array.isArray(named)) return new Set(named.map(String));
-  return new Set(workflow.typedSearchAttributes.get(searchAttributes.app) === undefined ? [] : usualNames);
+export function settableAttributes({ memo, typedSearchAttributes: own }: ListedWorkflow): ReadonlySet<string> {
+  const named = memo?.[listedByMemo];
+  const isListed = own.get(searchAttributes.app) !== undefined;
+  const names = Array.isArray(named) ? named.map(String) : isListed ? usualNames : [];
+  return new Set(own.get(searchAttributes.tags) ? [...names, searchAttributes.tags.name] : names);
 }
 
 /** Start options that set those of the attributes the namespace has, and let the workflow set the others later. */
@@ -51,7 +66,7 @@ export function listingOptions(
   settable: ReadonlySet<string>,
 ): { typedSearchAttributes?: SearchAttributePair[]; memo?: Record<string, unknown> } {
   if (settable.size === 0) return {};
-  const isUsual = settable.size === usualNames.length && usualNames.every((name) => settable.has(name));
+  const isUsual = usualNames.every((name) => settable.has(name));
   return {
     typedSearchAttributes: settableOf(attributes, settable),
     ...(!isUsual && { memo: { [listedByMemo]: [...settable] } }),
@@ -74,25 +89,38 @@ export function listedErrorCode(code: string | undefined, possiblyChargedTwice: 
   return code === undefined ? possiblyChargedTwiceCode : `${possiblyChargedTwiceCode}+${code}`;
 }
 
+/** Of the tags that a job is listed by. */
+export const maxTags = 20;
+
+/** Queries of a server on SQLite fail with quotes and backslashes. */
+export function isTag(text: string): boolean {
+  return /^[^"\\\p{Cc}]{1,100}$/u.test(text);
+}
+
+interface Grouping {
+  batchId?: string;
+  tags?: readonly string[] | undefined;
+}
+
 export function startingAttributes(
   input: Pick<ConversionJobInput, 'app' | 'source' | 'input' | 'output'>,
-  { batchId }: { batchId?: string } = {},
+  grouping: Grouping = {},
 ): SearchAttributePair[] {
   const inputFormat = input.input ?? extensionOf(sourceName(input.source));
   return [
-    { key: searchAttributes.app, value: input.app },
-    { key: searchAttributes.status, value: 'running' },
+    ...attributesOf(input.app, grouping),
     { key: searchAttributes.outputFormat, value: input.output },
     ...(inputFormat === undefined ? [] : [{ key: searchAttributes.inputFormat, value: inputFormat }]),
-    ...(batchId === undefined ? [] : [{ key: searchAttributes.batchId, value: batchId }]),
   ];
 }
 
-export function batchAttributes(app: string, batchId: string): SearchAttributePair[] {
+/** Of a batch, and of every job. */
+export function attributesOf(app: string, { batchId, tags = [] }: Grouping): SearchAttributePair[] {
   return [
     { key: searchAttributes.app, value: app },
     { key: searchAttributes.status, value: 'running' },
-    { key: searchAttributes.batchId, value: batchId },
+    ...(batchId === undefined ? [] : [{ key: searchAttributes.batchId, value: batchId }]),
+    ...(tags.length === 0 ? [] : [{ key: searchAttributes.tags, value: [...tags] }]),
   ];
 }
 

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { Client, Connection } from '@temporalio/client';
+import { TypedSearchAttributes } from '@temporalio/common';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { listJobs } from '../../src/client/operations/list-jobs';
 import { presentSearchAttributes } from '../../src/client/operations/search-attributes';
@@ -72,7 +73,7 @@ it('a question that the server does not answer says nothing of the namespace: jo
 });
 
 describe('what a workflow may set', () => {
-  const listed = { get: () => 'invoices' };
+  const listed = new TypedSearchAttributes([{ key: searchAttributes.app, value: 'invoices' }]);
 
   it('is what 0.1 knew, when it was started without a list: a namespace of then may not have what came later', () => {
     expect([...settableAttributes({ typedSearchAttributes: listed })].sort()).toEqual([
@@ -88,7 +89,7 @@ describe('what a workflow may set', () => {
   });
 
   it('is nothing, when it was started without an attribute, and what its memo names, when it has one', () => {
-    const unlisted = { get: () => undefined };
+    const unlisted = new TypedSearchAttributes();
     expect(settableAttributes({ typedSearchAttributes: unlisted }).size).toBe(0);
     const memo = { conversionListedBy: ['ConversionStatus'] };
     expect([...settableAttributes({ memo, typedSearchAttributes: unlisted })]).toEqual(['ConversionStatus']);

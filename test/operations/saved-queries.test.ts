@@ -97,7 +97,10 @@ async function start(name: string): Promise<void> {
     workflowId: `${prefix}/${name}`,
     taskQueue: rig.taskQueue,
     args: [{ app, source, output, policies: quickPolicies }],
-    typedSearchAttributes: startingAttributes({ app, source, output }, inBatch ? { batchId: batch } : {}),
+    typedSearchAttributes: startingAttributes(
+      { app, source, output },
+      inBatch ? { batchId: batch, tags: ['march'] } : {},
+    ),
   });
 }
 
@@ -124,6 +127,7 @@ const expected: Record<string, string[]> = {
   'Older than a day': ['old'],
   'Older than a day, and not for want of vCredits': ['old'],
   'By batch': ['done', 'failed', 'parked'],
+  'By tag': ['done', 'failed', 'parked'],
   'What failed of a batch': ['failed'],
   'The job of a conversion task': ['done'],
   'By formats': ['done'],

@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url';
 import sharp from 'sharp';
 import { fileconv, filesBelow, linesOf, newFolder, parseJson, removeFolders, startFileconv } from './fileconv';
 import { startStack, type RunningStack } from './running-stack';
+import { until } from '../../../test/support/until';
 import { noisyPng } from './samples';
 
 jest.setTimeout(120_000);
@@ -187,6 +188,27 @@ it('makes the folder that --out names', async () => {
   const ended = await convert(folder, 'a.md', '--to', 'html', '--out', 'new/deep');
   expect(ended).toMatchObject({ code: 0, stderr: '' });
   expect(ended.stdout).toMatch(/^a\.md → new\/deep\/a\.html \(/);
+});
+
+it('lists by --tag the jobs that convert and batch run have started with it, also the next run of a batch', async () => {
+  const folder = await folderWith({ 'one.md': '# One\n', 'in/two.md': '# Two\n' });
+  const tags = ['--tag', "year's end", '--tag', 'second'];
+  await convert(folder, 'one.md', '--to', 'docx', ...tags);
+  const batch = (...args: string[]) => fileconv(['batch', ...args], { cwd: folder, env: stack.env });
+  const run = ['run', 'in', '--to', 'docx', '--name', 'tagged'];
+  expect(await batch(...run, ...tags)).toMatchObject({ code: 0 });
+  await writeFile(path.join(folder, 'in/empty.md'), '');
+  expect(await batch(...run, '--tag', "year's end")).toMatchObject({ code: 1 });
+  expect(await batch('retry', 'tagged')).toMatchObject({ code: 1 });
+  const listed = async (tag: string) => {
+    const { stdout } = await fileconv(['job', 'list', '--tag', tag, '--json'], { cwd: folder, env: stack.env });
+    return (parseJson(stdout) as { jobs: { summary: string }[] }).jobs.map(({ summary }) => summary).sort();
+  };
+  const all = ['empty.md → docx', 'empty.md → docx', 'one.md → docx', 'two.md → docx'];
+  await until('all are listed', async () => (await listed("year's end")).length === all.length);
+  expect(await listed("year's end")).toEqual(all);
+  expect(await listed('second')).toEqual(['one.md → docx', 'two.md → docx']);
+  expect(await convert(folder, 'one.md', '--to', 'docx', '--tag', 'the "good"')).toMatchObject({ code: 2, stdout: '' });
 });
 
 it('keeps no more files in flight than --parallel says, and converts them all', async () => {

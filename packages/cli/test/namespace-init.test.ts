@@ -6,6 +6,8 @@ import { registrationCommands } from '../src/commands/namespace';
 import { fileconv, linesOf, newFolder, parseJson, removeFolders } from './fileconv';
 import { searchAttributeTypes } from '../../../src/shared/search-attributes';
 
+/** By number in Temporal's API. */
+const typeNames = ['', 'Text', 'Keyword', 'Int', 'Double', 'Bool', 'Datetime', 'KeywordList'];
 const names = Object.keys(searchAttributeTypes);
 const refusal = { status: 7, message: 'Request unauthorized.' };
 
@@ -38,7 +40,7 @@ describe('fileconv namespace init', () => {
     expect(parseJson(first.stdout)).toEqual({ namespace: env.TEMPORAL_NAMESPACE, present: [], added: names });
     const types = await registered(env.TEMPORAL_NAMESPACE);
     expect(names.map((name) => [name, types[name]])).toEqual(
-      names.map((name) => [name, searchAttributeTypes[name] === 'Int' ? 3 : 2]),
+      names.map((name) => [name, typeNames.indexOf(searchAttributeTypes[name] ?? '')]),
     );
 
     const second = await fileconv(['namespace', 'init'], { cwd, env });

@@ -20,7 +20,7 @@ afterEach(() => rig.close());
 function start(onUnknownOutcome: OnUnknownOutcome = 'resubmit') {
   const destination = path.join(rig.folder, 'report.pdf');
   const policies = { ...quickPolicies, onUnknownOutcome };
-  const starting = { temporal: rig.temporal, conversions: rig.client, app };
+  const starting = { temporal: rig.temporal, conversions: rig.client, app, tags: [] };
   return startOrJoin(starting, { source, output: 'pdf', destination, policies });
 }
 

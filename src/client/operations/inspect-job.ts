@@ -25,6 +25,7 @@ export interface JobInspection {
   app: string;
   taskQueue: string;
   batchId?: string;
+  tags?: string[];
   status: JobStatus;
   /** Present while the job runs. */
   phase?: JobPhase;
@@ -86,6 +87,7 @@ export async function inspectJob(client: Client, workflowId: string, runId?: str
     app: history.input.app,
     taskQueue: description.taskQueue,
     batchId: description.typedSearchAttributes.get(searchAttributes.batchId),
+    tags: description.typedSearchAttributes.get(searchAttributes.tags),
     status,
     phase: stand && (state?.phase ?? stand.phase),
     waitsFor: waiting?.waitsFor,

@@ -7,6 +7,7 @@ export interface JobFilter {
   /** Error code, whether or not the job is marked `POSSIBLY_CHARGED_TWICE`, a value that finds all marked jobs. */
   code?: string | undefined;
   batch?: string | undefined;
+  tag?: string | undefined;
   /** Started or ended since then. */
   since?: Date | undefined;
 }
@@ -31,11 +32,12 @@ const executionStatus: Readonly<Record<ListedStatus, string>> = {
  * @param present names of the search attributes that the namespace has
  * @throws SearchAttributesMissingError
  */
-export function toJobQuery({ status, app, code, batch, since }: JobFilter, present: ReadonlySet<string>): string {
+export function toJobQuery({ status, app, code, batch, tag, since }: JobFilter, present: ReadonlySet<string>): string {
   const names = searchAttributes;
   const needed = [
     { filter: 'app', value: app, by: names.app },
     { filter: 'code', value: code, by: names.errorCode },
+    { filter: 'tag', value: tag, by: names.tags },
     { filter: 'status awaitingCredits', value: status === 'awaitingCredits' ? status : undefined, by: names.status },
   ];
   const missing = needed.filter(({ value, by }) => value !== undefined && !present.has(by.name));
@@ -57,6 +59,7 @@ export function toJobQuery({ status, app, code, batch, since }: JobFilter, prese
     const byId = `WorkflowId STARTS_WITH ${quoted(`${batch}/`)}`;
     conditions.push(present.has(names.batchId.name) ? `(${names.batchId.name} = ${quoted(batch)} OR ${byId})` : byId);
   }
+  if (tag !== undefined) conditions.push(`${names.tags.name} = ${quoted(tag)}`);
   if (since !== undefined) {
     const time = `'${since.toISOString()}'`;
     conditions.push(`(StartTime >= ${time} OR CloseTime >= ${time})`);

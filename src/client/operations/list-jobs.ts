@@ -24,6 +24,7 @@ export interface ListedJob {
   startedAt: Date;
   app?: string;
   batch?: string;
+  tags?: string[];
   code?: string;
   possiblyChargedTwice: boolean;
   vcredits?: number;
@@ -94,6 +95,7 @@ export function readListing(info: WorkflowExecutionInfo): ListedJob {
     startedAt: info.startTime,
     app: attributes.get(searchAttributes.app),
     batch: attributes.get(searchAttributes.batchId),
+    tags: attributes.get(searchAttributes.tags),
     ...(code && { code }),
     possiblyChargedTwice: isTwice,
     vcredits: attributes.get(searchAttributes.vcredits),

@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { decideRepetition, type EarlierRuns } from '../../shared/charge';
+import { defined } from '../../shared/defined';
 import type { OnUnknownOutcome } from '../../shared/job';
 import type { ConversionHandle } from '../conversion-handle';
 import { FileConversionClient } from '../file-conversion-client';
@@ -53,7 +54,7 @@ function withoutTask({ charge, possiblyChargedTwice }: EarlierRuns): EarlierRuns
 /** Starts a new run of the job, with the same id and the record of its earlier runs. */
 export function runAgain(
   client: Client,
-  { workflowId, taskQueue, batchId, history }: JobInspection,
+  { workflowId, taskQueue, batchId, tags, history }: JobInspection,
   { kind, earlier }: Extract<RetryPlan, { kind: 'fetch' | 'convert' }>,
 ): Promise<ConversionHandle> {
   const conversions = new FileConversionClient({ client, taskQueue });
@@ -61,5 +62,5 @@ export function runAgain(
   // If the service has lost the task, paying again needs an explicit request.
   const decided = kind === 'fetch' ? { ...policies, onUnknownOutcome: 'fail' as const } : policies;
   const request = { ...input, ...(decided && { policies: decided }), earlier };
-  return conversions.start(request, { workflowId, ...(batchId !== undefined && { batchId }) });
+  return conversions.start(request, defined({ workflowId, batchId, tags }));
 }

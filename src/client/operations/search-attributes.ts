@@ -83,17 +83,20 @@ export async function registerSearchAttributes(client: Client): Promise<Register
   const { namespace } = client.options;
   const { present, missing: added } = await findSearchAttributes(client);
   if (added.length === 0) return { present, added };
-  const types = added.map((name) => [name, typeNames.indexOf(searchAttributeTypes[name] ?? '')] as const);
-  await asked(
-    () =>
-      connection.operatorService
-        .addSearchAttributes({ namespace, searchAttributes: Object.fromEntries(types) })
-        .catch((error: unknown) => {
-          // Another client registered it concurrently.
-          if (!isGrpcServiceError(error) || (error.code as number) !== alreadyExists) throw error;
-        }),
-    { namespace, missing: added },
-  );
+  // One by one: a namespace with room for some of them gets those.
+  const refused = new Map<string, unknown>();
+  for (const name of added) {
+    const searchAttributes = { [name]: typeNames.indexOf(searchAttributeTypes[name] ?? '') };
+    try {
+      await connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
+    } catch (error) {
+      // Another client registered it concurrently.
+      if (!isGrpcServiceError(error) || (error.code as number) !== alreadyExists) refused.set(name, error);
+    }
+  }
+  for (const error of refused.values()) {
+    await asked(() => Promise.reject(error as Error), { namespace, missing: [...refused.keys()] });
+  }
   // The server's caches lag behind, and until then it rejects jobs that set them.
   const usableBy = Date.now() + usableWithinMs;
   while (!(await areUsable(client)) && Date.now() < usableBy) await sleep(checkIntervalMs);

@@ -17,7 +17,13 @@ import { jobSummary, type ConversionJobInput } from '../../shared/job';
 import { outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../../shared/job-outcome';
 import { conversionJobType, inBatchMemo } from '../../shared/names';
 import { defaultPolicies } from '../../shared/policies';
-import { listingOptions, runBeforeMemo, settableAttributes, startingAttributes } from '../../shared/search-attributes';
+import {
+  listingOptions,
+  runBeforeMemo,
+  searchAttributes,
+  settableAttributes,
+  startingAttributes,
+} from '../../shared/search-attributes';
 import { jobDetails } from '../../shared/temporal-ui';
 import type { conversionJob } from '../job/conversion-job';
 import { BatchRows } from './batch-reader';
@@ -50,6 +56,7 @@ export class BatchFlights {
   private isCancelling = false;
   private readonly batchId = workflowInfo().workflowId;
   private readonly settable = settableAttributes(workflowInfo());
+  private readonly tags = workflowInfo().typedSearchAttributes.get(searchAttributes.tags);
 
   constructor(
     private readonly input: ConversionBatchInput,
@@ -168,7 +175,10 @@ export class BatchFlights {
       this.end(flight, { status: 'cancelled' });
       return undefined;
     }
-    const listing = listingOptions(startingAttributes(input, { batchId: this.batchId }), this.settable);
+    const listing = listingOptions(
+      startingAttributes(input, { batchId: this.batchId, tags: this.tags }),
+      this.settable,
+    );
     const isNew = after === undefined;
     try {
       return await startChild<typeof conversionJob>(conversionJobType, {

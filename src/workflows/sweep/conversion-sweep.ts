@@ -15,7 +15,7 @@ import {
 import { failureCodes } from '../../shared/activities';
 import type { ConversionBatchResult } from '../../shared/batch';
 import { conversionBatchType } from '../../shared/names';
-import { batchAttributes, listingOptions, settableAttributes } from '../../shared/search-attributes';
+import { attributesOf, listingOptions, settableAttributes } from '../../shared/search-attributes';
 import type { ConversionSweepInput, ConversionSweepResult, PlanSweepResult, SweepActivities } from '../../shared/sweep';
 import { batchDetails } from '../../shared/temporal-ui';
 import type { conversionBatch } from '../batch/conversion-batch';
@@ -95,7 +95,7 @@ async function startBatch({ batch, settings }: ConversionSweepInput, run: { fold
       parentClosePolicy: ParentClosePolicy.ABANDON,
       staticSummary: `${run.items} items`,
       staticDetails: batchDetails(input),
-      ...listingOptions(batchAttributes(settings.app, batch), settableAttributes(workflowInfo())),
+      ...listingOptions(attributesOf(settings.app, { batchId: batch }), settableAttributes(workflowInfo())),
     });
   } catch (error) {
     const isRunning = error instanceof WorkflowExecutionAlreadyStartedError;

@@ -38,6 +38,7 @@ export interface RunFlags {
   onUnknownOutcome?: OnUnknownOutcome;
   resubmit?: boolean;
   mode?: ConversionMode;
+  tag: string[];
   app?: string;
   dryRun?: boolean;
 }
@@ -187,8 +188,10 @@ export function folderUri(folder: string): string {
   return `${pathToFileURL(folder).href}/`;
 }
 
-/** Settings of a batch's jobs: the workflow's input without what comes from the plan. */
-export type JobSettings = Omit<ConversionBatchInput, 'folder' | 'items' | 'historyLimit' | 'resubmit'>;
+/** Settings of a batch's jobs: the workflow's input without what comes from the plan, and how it is listed. */
+export interface JobSettings extends Omit<ConversionBatchInput, 'folder' | 'items' | 'historyLimit' | 'resubmit'> {
+  tags?: string[];
+}
 
 const duration = z.union([z.number(), z.string()]);
 
@@ -197,6 +200,7 @@ const schema = z.object({
   window: z.number().exactOptional(),
   onExisting: z.enum(onExistingChoices).exactOptional(),
   mode: z.enum(conversionModes).exactOptional(),
+  tags: z.array(z.string()).exactOptional(),
   stopAfter: z.object({ failures: z.number().exactOptional(), percent: z.number().exactOptional() }).exactOptional(),
   // The client checks them again when the batch is started.
   policies: z
@@ -244,6 +248,7 @@ export function tellUnheeded({ name, flags, settings, earlier }: JoinedBatch): s
     flags.resubmit === true && '--resubmit',
     flags.window !== undefined && settings.window !== earlier?.window && '--window',
     flags.mode && settings.mode !== earlier?.mode && '--mode',
+    flags.tag?.[0] !== undefined && !isDeepStrictEqual(settings.tags, earlier?.tags) && '--tag',
     flags.app !== undefined && settings.app !== earlier?.app && '--app',
     flags.onExisting && settings.onExisting !== earlier?.onExisting && '--on-existing',
     flags.stopAfter && !isDeepStrictEqual(settings.stopAfter, earlier?.stopAfter) && '--stop-after',

@@ -4,6 +4,7 @@ import {
   onExistingChoices,
   onUnknownOutcomeChoices,
 } from 'temporal-file-conversion/internal/shared/policies';
+import { isTag, maxTags } from 'temporal-file-conversion/internal/shared/search-attributes';
 import { formatNameOf } from 'temporal-file-conversion/internal/shared/format-name';
 import { parseDurationMs } from '../config/duration';
 
@@ -37,6 +38,17 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (tex
 
 export function collect(value: string, before: string[]): string[] {
   return [...before, value];
+}
+
+/** Of `--tag`, which may be given more than once. */
+export function collectTag(value: string, before: string[]): string[] {
+  if (before.length === maxTags) throw new InvalidArgumentError(`There are at most ${maxTags} tags.`);
+  return [...before, tagText(value)];
+}
+
+export function tagText(text: string): string {
+  if (isTag(text)) return text;
+  throw new InvalidArgumentError('A tag has 1 to 100 characters, and no double quotes or backslashes.');
 }
 
 /** A duration ago, or a time. Days begin in UTC. */

@@ -24,6 +24,7 @@ export interface ConvertFlags {
   onExisting?: OnExisting;
   onUnknownOutcome?: OnUnknownOutcome;
   mode?: ConversionMode;
+  tag: string[];
   app?: string;
   parallel: number;
 }
@@ -37,7 +38,7 @@ export async function convertOnStack(
   settings: ConvertSettings,
 ): Promise<ExitCode> {
   const { output, config, cwd } = context;
-  const { to, from, app, onExisting, onUnknownOutcome, mode, parallel, signal } = settings;
+  const { to, from, app, onExisting, onUnknownOutcome, mode, tag: tags, parallel, signal } = settings;
   const stack = await useStack(context, signal);
   try {
     if (isEmbedded(context, app) && stack.outlivesCommand) {
@@ -53,6 +54,7 @@ export async function convertOnStack(
       temporal: stack.client,
       conversions: new FileConversionClient({ client: stack.client, taskQueue: stack.taskQueue, app }),
       app,
+      tags,
     };
     const outcomes = await runJobs(jobs, {
       start: (request) => startOrJoin(starting, request),

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { WorkflowExecutionAlreadyStartedError, type Client } from '@temporalio/client';
 import { sameContent } from 'temporal-file-conversion/internal/batch/plan/look';
 import type { ConversionHandle } from 'temporal-file-conversion/internal/client/conversion-handle';
+import type { StartOptions } from 'temporal-file-conversion/internal/client/start-options';
 import type { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
 import {
   newWorkflowId,
@@ -39,6 +40,7 @@ interface Starting {
   temporal: Client;
   conversions: FileConversionClient;
   app: string;
+  tags: readonly string[];
 }
 
 /**
@@ -47,17 +49,23 @@ interface Starting {
  *
  * @throws EarlierJobError, InvalidRequestError
  */
-export async function startOrJoin({ temporal, conversions, app }: Starting, request: FileRequest): Promise<StartedJob> {
+export async function startOrJoin(
+  { temporal, conversions, app, tags }: Starting,
+  request: FileRequest,
+): Promise<StartedJob> {
   const input = toJobInput(request, app);
   const { source, output, destination } = input;
   const identity = JSON.stringify([input.app, source, input.input ?? null, output, destination]);
   const suffix = createHash('sha256').update(identity).digest('hex').slice(0, 16);
   const workflowId = newWorkflowId(source, { isHidden: hidesPayloads(temporal.options.loadedDataConverter), suffix });
   let earlier: EarlierRuns | undefined;
-  for (let once = true; ; once = false) {
+  for (let reuse: StartOptions['reuse'] = 'never'; ; reuse = 'always') {
     try {
       const known = earlier && { earlier };
-      const handle = await conversions.start({ ...request, ...known, describeSource: true }, { workflowId, once });
+      const handle = await conversions.start(
+        { ...request, ...known, describeSource: true },
+        { workflowId, reuse, tags },
+      );
       return { handle, joined: false };
     } catch (error) {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;

@@ -6,6 +6,7 @@ import { exitCodes, reportFailure, type ExitCode } from '../../command-error';
 import {
   appOption,
   collect,
+  collectTag,
   formatName,
   modeOption,
   onExistingOption,
@@ -67,6 +68,7 @@ export function addBatch(program: Command, runner: Runner): void {
     .addOption(onUnknownOutcomeOption())
     .option(...resubmit)
     .addOption(modeOption())
+    .option('--tag <text>', 'find the jobs by it: fileconv job list --tag; may be given more than once', collectTag, [])
     .option(...appOption)
     .option('--dry-run', 'print what would be done, and do nothing')
     .addHelpText('after', exitCodeHelp)

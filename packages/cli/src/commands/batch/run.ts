@@ -120,6 +120,7 @@ async function undertake(context: CommandContext, { name, settings, flags, plan 
   const { output } = context;
   const signal = untilAskedToEnd();
   const rules = { settings, signal, isDry: false };
+  const { tags = [], ...input } = settings;
   let planned = await planOrRefuse(context, rules, plan);
   // Before anything is started: most mistakes are found without a stack.
   if (!planned.run) return tellNothingToDo(context, name, planned);
@@ -140,14 +141,17 @@ async function undertake(context: CommandContext, { name, settings, flags, plan 
       }
       try {
         return await stack.untilClosed(() =>
-          client.startBatch({
-            name,
-            folder: folderUri(run.folder),
-            items: planned.rows,
-            ...settings,
-            ...(flags.resubmit === true && { resubmit: true }),
-            ...(stack.uiUrl !== undefined && { uiUrl: stack.uiUrl }),
-          }),
+          client.startBatch(
+            {
+              name,
+              folder: folderUri(run.folder),
+              items: planned.rows,
+              ...input,
+              ...(flags.resubmit === true && { resubmit: true }),
+              ...(stack.uiUrl !== undefined && { uiUrl: stack.uiUrl }),
+            },
+            { tags },
+          ),
         );
       } catch (error) {
         // The start may have been received all the same; a run that did nothing is recognised as such later.
@@ -268,7 +272,7 @@ function tellKept(name: string, kept: number): string {
 
 function jobSettings(context: CommandContext, app: string, flags: Partial<RunFlags>): JobSettings {
   const { config } = context;
-  const { window, stopAfter, mode, onUnknownOutcome } = flags;
+  const { window, stopAfter, mode, tag: tags = [], onUnknownOutcome } = flags;
   const policies = chosenPolicies(config, onUnknownOutcome === undefined ? {} : { onUnknownOutcome });
   return {
     app,
@@ -276,6 +280,7 @@ function jobSettings(context: CommandContext, app: string, flags: Partial<RunFla
     ...(window !== undefined && { window }),
     ...(stopAfter && { stopAfter }),
     ...(mode && { mode }),
+    ...(tags.length > 0 && { tags }),
     ...(Object.keys(policies).length > 0 && { policies }),
   };
 }

@@ -19,8 +19,8 @@ import { withTemporal, type OpenTemporal } from '../../stack/open-temporal';
 /** `fileconv job list`: the newest jobs that fit. */
 export async function jobList(context: CommandContext, flags: JobFilter & { limit: number }): Promise<void> {
   const { output } = context;
-  const { status, app, code, batch, since, limit } = flags;
-  const filter = { status, app, code, batch, since };
+  const { status, app, code, batch, tag, since, limit } = flags;
+  const filter = { status, app, code, batch, tag, since };
   return withFilter(context, async ({ client }) => {
     const list = await listJobs(client, filter, limit);
     if (output.json) output.printJson(list);

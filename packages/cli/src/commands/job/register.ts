@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import type { CountedBy } from 'temporal-file-conversion/internal/client/operations/count-jobs';
-import { pointInTime, wholeNumber } from '../arguments';
+import { pointInTime, tagText, wholeNumber } from '../arguments';
 import { command, group, type Act } from '../declare';
 
 const countedBy: CountedBy[] = ['status', 'code', 'app', 'batch'];
@@ -76,6 +76,7 @@ function filtered(command: Command): Command {
       'with this error code only; POSSIBLY_CHARGED_TWICE: those that may have been charged twice',
     )
     .option('--batch <id>', 'of this batch only')
+    .option('--tag <text>', 'with this tag only (fileconv convert --tag, batch run --tag)', tagText)
     .option(
       '--since <time>',
       'started or ended since: 2h, 7d, today (UTC), or an ISO time such as 2026-11-21T06:00Z',

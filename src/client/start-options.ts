@@ -1,0 +1,103 @@
+import type { WorkflowOptions } from '@temporalio/client';
+import type { Priority, SearchAttributePair, VersioningOverride } from '@temporalio/common';
+import { z } from 'zod';
+import { defined } from '../shared/defined';
+import { listingOptions, isTag, maxTags, searchAttributes } from '../shared/search-attributes';
+import type { Duration } from '../shared/policies';
+import { checkRequest, InvalidRequestError } from './job-request';
+
+/** How Temporal starts a batch. Its jobs inherit tags and fairness. */
+export interface BatchStartOptions {
+  /** Default: none. */
+  startDelay?: Duration;
+  /** Temporal ends the workflow then, without clean-up; better use the deadlines of `policies`. Default: none. */
+  workflowExecutionTimeout?: Duration;
+  workflowRunTimeout?: Duration;
+  workflowTaskTimeout?: Duration;
+  versioningOverride?: VersioningOverride;
+  /** If a workflow with this id is running: `fail` refuses the start, `attach` returns its handle. Default: `fail`. */
+  onRunning?: 'fail' | 'attach';
+  /**
+   * To list jobs by (`fileconv job list --tag`): at most 20 texts of 1 to 100 characters, without double quotes and
+   * backslashes. Unencrypted. The namespace needs the search attribute `ConversionTags` for them. Default: none.
+   */
+  tags?: readonly string[];
+  /** Default: `{ fairnessKey: app }`; for jobs of a batch also `priorityKey: 4`, below the 3 of other jobs. */
+  priority?: Priority;
+  /** For the Temporal UI. Names that begin with `conversion` are reserved. Default: none. */
+  memo?: Readonly<Record<string, unknown>>;
+}
+
+/** How Temporal starts a job. */
+export interface StartOptions extends BatchStartOptions {
+  /** Default: a new id with the source's name, or a random one when the client encrypts payloads. */
+  workflowId?: string;
+  /** Whether the id may be used again after its job has ended, always or if it ended without a result. Default: `always`. */
+  reuse?: 'always' | 'afterFailure' | 'never';
+  /** The batch that the job is listed with. */
+  batchId?: string;
+}
+
+const schema = z.looseObject({
+  onRunning: z.enum(['fail', 'attach']).optional(),
+  reuse: z.enum(['always', 'afterFailure', 'never']).optional(),
+  tags: z
+    .array(z.string().refine(isTag, 'must be 1 to 100 characters, without double quotes and backslashes'))
+    .max(maxTags)
+    .optional(),
+  priority: z
+    .strictObject({
+      priorityKey: z.int().min(1).max(5).optional(),
+      fairnessKey: z.string().refine(isFairnessKey, 'must be at most 64 bytes').optional(),
+      fairnessWeight: z.number().min(0.001).max(1_000).optional(),
+    })
+    .optional(),
+  memo: z
+    .looseObject({})
+    .refine((memo) => !Object.keys(memo).some(isReserved), 'must have no name that begins with conversion')
+    .optional(),
+});
+
+const reusePolicies = {
+  always: 'ALLOW_DUPLICATE',
+  afterFailure: 'ALLOW_DUPLICATE_FAILED_ONLY',
+  never: 'REJECT_DUPLICATE',
+} as const satisfies Record<NonNullable<StartOptions['reuse']>, WorkflowOptions['workflowIdReusePolicy']>;
+
+/**
+ * The options of Temporal's client.
+ * @throws InvalidRequestError, also for tags in a namespace without their search attribute.
+ */
+export function toWorkflowOptions(
+  options: StartOptions,
+  {
+    app,
+    attributes,
+    settable,
+  }: { app: string; attributes: readonly SearchAttributePair[]; settable: ReadonlySet<string> },
+) {
+  checkRequest(schema, options, "These start options can't be used.");
+  const { onRunning, reuse = 'always', tags = [], priority, memo, startDelay, versioningOverride } = options;
+  const { workflowExecutionTimeout, workflowRunTimeout, workflowTaskTimeout } = options;
+  if (tags.length > 0 && !settable.has(searchAttributes.tags.name)) {
+    const problem = `tags: the namespace lacks the search attribute ${searchAttributes.tags.name}. Register it: fileconv namespace init`;
+    throw new InvalidRequestError(`These start options can't be used. ${problem}`);
+  }
+  const listing = listingOptions(attributes, settable);
+  return {
+    ...defined({ startDelay, versioningOverride, workflowExecutionTimeout, workflowRunTimeout, workflowTaskTimeout }),
+    ...(onRunning === 'attach' && { workflowIdConflictPolicy: 'USE_EXISTING' as const }),
+    workflowIdReusePolicy: reusePolicies[reuse],
+    priority: { ...(isFairnessKey(app) && { fairnessKey: app }), ...priority },
+    ...listing,
+    ...(memo && { memo: { ...memo, ...listing.memo } }),
+  };
+}
+
+function isFairnessKey(key: string): boolean {
+  return Buffer.byteLength(key) <= 64;
+}
+
+function isReserved(name: string): boolean {
+  return name.startsWith('conversion');
+}

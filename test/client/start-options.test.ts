@@ -1,0 +1,135 @@
+import { randomUUID } from 'node:crypto';
+import path from 'node:path';
+import { Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import { FileConversionClient } from '../../src/client/file-conversion-client';
+import { InvalidRequestError } from '../../src/client/job-request';
+import { listJobs } from '../../src/client/operations/list-jobs';
+import { presentSearchAttributes, registerSearchAttributes } from '../../src/client/operations/search-attributes';
+import type { StartOptions } from '../../src/client/start-options';
+import { searchAttributeNames, searchAttributes } from '../../src/shared/search-attributes';
+import { planRun } from '../support/batches';
+import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { conversionsOf } from '../support/invariant';
+import { newNamespace } from '../support/namespace';
+import { testTemporalAddress } from '../support/temporal';
+import { until } from '../support/until';
+
+let rig: ConversionRig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+afterAll(() => rig.close());
+
+async function start(options: StartOptions, on: Pick<ConversionRig, 'client' | 'source'> = rig) {
+  const source = await on.source('report.md');
+  return on.client.start({ source, output: 'pdf', policies: quickPolicies }, options);
+}
+
+async function startMissing(options: StartOptions) {
+  const source = path.join(rig.folder, 'missing.md');
+  return rig.client.start({ source, output: 'pdf', policies: quickPolicies }, options);
+}
+
+it('many starts with one id that attach are one job, whose result all of them get', async () => {
+  const workflowId = `invoice/${randomUUID()}`;
+  const before = conversionsOf(rig.stub).length;
+  const jobs = await Promise.all(Array.from({ length: 20 }, () => start({ workflowId, onRunning: 'attach' })));
+  const results = await Promise.all(jobs.map((job) => job.result()));
+  expect(new Set(results.map(({ taskId }) => taskId)).size).toBe(1);
+  expect(conversionsOf(rig.stub).length - before).toBe(1);
+});
+
+it('a start without onRunning refuses an id that is running', async () => {
+  const workflowId = `invoice/${randomUUID()}`;
+  const job = await start({ workflowId, startDelay: '1 hour' });
+  await expect(start({ workflowId })).rejects.toThrow(WorkflowExecutionAlreadyStartedError);
+  await job.cancel();
+});
+
+it('an id is used again as `reuse` says: never, after a failure, or always', async () => {
+  const workflowId = `invoice/${randomUUID()}`;
+  const failed = await startMissing({ workflowId });
+  await expect(failed.result()).rejects.toThrow();
+  await expect(start({ workflowId, reuse: 'never' })).rejects.toThrow(WorkflowExecutionAlreadyStartedError);
+  const succeeded = await start({ workflowId, reuse: 'afterFailure' });
+  await succeeded.result();
+  await expect(start({ workflowId, reuse: 'afterFailure' })).rejects.toThrow(WorkflowExecutionAlreadyStartedError);
+  await (await start({ workflowId })).result();
+});
+
+it('memo, priority, delay and time-outs reach Temporal; the fairness key is the app', async () => {
+  const job = await start({
+    memo: { invoice: 17 },
+    priority: { priorityKey: 1, fairnessWeight: 2 },
+    startDelay: '1 hour',
+    workflowExecutionTimeout: '2 hours',
+  });
+  const { memo, priority, raw } = await job.describe();
+  expect(memo).toMatchObject({ invoice: 17 });
+  expect(priority).toEqual({ priorityKey: 1, fairnessKey: 'stub', fairnessWeight: 2 });
+  expect(Number(raw.executionConfig?.workflowExecutionTimeout?.seconds)).toBe(7_200);
+  const { executionTime, startTime } = raw.workflowExecutionInfo ?? {};
+  expect(Number(executionTime?.seconds) - Number(startTime?.seconds)).toBe(3_600);
+  await job.cancel();
+});
+
+it('jobs are listed by their tags, also those of a batch, which inherit them and its fairness', async () => {
+  const tag = `march '26 ${randomUUID()}`;
+  const job = await start({ tags: [tag, 'second'] });
+  const { request } = await planRun(rig.folder, 2);
+  const batch = await rig.client.startBatch(request, { tags: [tag], priority: { fairnessWeight: 3 } });
+  await Promise.all([job.result(), batch.result()]);
+  const listed = () => listJobs(rig.temporal, { tag }, 10);
+  await until('all of them are listed', async () => (await listed()).total === 3, 20_000);
+  expect((await listed()).jobs.map(({ tags }) => tags)).toContainEqual([tag, 'second']);
+  const { priority } = await rig.client.get(`${batch.name}/1`).describe();
+  expect(priority).toEqual({ priorityKey: 4, fairnessKey: 'stub', fairnessWeight: 3 });
+});
+
+it.each<[StartOptions, RegExp]>([
+  [{ onRunning: 'join' as never }, /onRunning/],
+  [{ reuse: 'sometimes' as never }, /reuse/],
+  [{ tags: [''] }, /tags\.0/],
+  [{ tags: ['the "good" ones'] }, /tags\.0: must be .* without double quotes/],
+  [{ tags: Array.from({ length: 21 }, String) }, /tags/],
+  [{ priority: { priorityKey: 6 } }, /priority\.priorityKey/],
+  [{ priority: { fairnessKey: 'ä'.repeat(33) } }, /priority\.fairnessKey: must be at most 64 bytes/],
+  [{ memo: { conversionPhase: 'x' } }, /memo: .* conversion/],
+])('a start with %j is refused, and the message names the field', async (options, message) => {
+  const started = start(options);
+  await expect(started).rejects.toThrow(InvalidRequestError);
+  await expect(started).rejects.toThrow(message);
+});
+
+it('in a namespace of before tags, jobs are listed and end; tags are refused until they are registered', async () => {
+  const namespace = await newNamespace(rig.temporal);
+  const { connection } = rig.temporal;
+  const client = new Client({ connection, namespace });
+  const before = searchAttributeNames.filter((name) => name !== searchAttributes.tags.name);
+  const [keyword, int] = [2, 3];
+  const types = before.map((name) => [name, name === 'ConversionVCredits' ? int : keyword]);
+  await rig.temporal.connection.operatorService.addSearchAttributes({
+    namespace,
+    searchAttributes: Object.fromEntries(types) as Record<string, number>,
+  });
+  await until('they are there', async () => (await presentSearchAttributes(client)).size === before.length, 20_000);
+  const old = await startRig({ app: 'old', temporal: { address: testTemporalAddress(), namespace } });
+  try {
+    const untagged = await start({}, old);
+    await untagged.result();
+    const { typedSearchAttributes: attributes, memo } = await untagged.describe();
+    expect(attributes.get(searchAttributes.status)).toBe('completed');
+    expect(memo).toEqual({});
+    await until('it is listed', async () => (await listJobs(client, { app: 'old' }, 10)).total === 1, 20_000);
+    await expect(start({ tags: ['march'] }, old)).rejects.toThrow(/ConversionTags.*fileconv namespace init/);
+
+    expect((await registerSearchAttributes(client)).added).toEqual(['ConversionTags']);
+    const { taskQueue } = old;
+    const newer = new FileConversionClient({ client, taskQueue, app: 'old' });
+    const tagged = await start({ tags: ['march'] }, { ...old, client: newer });
+    await tagged.result();
+    expect((await tagged.describe()).typedSearchAttributes.get(searchAttributes.tags)).toEqual(['march']);
+  } finally {
+    await old.close();
+  }
+});

@@ -10,9 +10,9 @@ import {
   batchStateQuery,
   batchWindowSignal,
 } from '../shared/names';
-import { checkCancel, checkWindow } from './batch-request';
 import { endOf } from './conversion-handle';
 import { InvalidRequestError } from './job-request';
+import { tell } from './tell';
 
 /** A batch with this name is already running: wait for it, or cancel it, before starting it again. */
 export class BatchRunningError extends Error {
@@ -71,31 +71,34 @@ export class BatchHandle {
     return this.workflow.describe();
   }
 
-  /** Starts no more jobs until `resume`; jobs in flight continue. */
-  async pause(): Promise<void> {
-    await this.workflow.signal(batchPauseSignal);
+  /**
+   * Starts no more jobs until `resume`; jobs in flight continue. Returns the state afterwards, as do the methods below;
+   * undefined when no worker has answered within 3 seconds: the batch hears of it when one does.
+   * @throws InvalidRequestError when the batch starts no more jobs anyway.
+   */
+  async pause(): Promise<BatchState | undefined> {
+    return tell<BatchState>(this.workflow, batchPauseSignal);
   }
 
-  async resume(): Promise<void> {
-    await this.workflow.signal(batchResumeSignal);
+  /** @throws InvalidRequestError when the batch starts no more jobs. */
+  async resume(): Promise<BatchState | undefined> {
+    return tell<BatchState>(this.workflow, batchResumeSignal);
   }
 
   /**
    * Starts no more jobs, and cancels those in flight unless `inFlight` is `finish`; completes once they have ended.
    * @throws InvalidRequestError
    */
-  async cancel(request: BatchCancel = {}): Promise<void> {
-    checkCancel(request);
-    await this.workflow.signal(batchCancelSignal, request);
+  async cancel(request: BatchCancel = {}): Promise<BatchState | undefined> {
+    return tell<BatchState>(this.workflow, batchCancelSignal, [request]);
   }
 
   /**
    * Sets the maximum number of jobs in flight, 1 to 500; any excess jobs finish normally.
    * @throws InvalidRequestError
    */
-  async setWindow(window: number): Promise<void> {
-    checkWindow(window);
-    await this.workflow.signal(batchWindowSignal, window);
+  async setWindow(window: number): Promise<BatchState | undefined> {
+    return tell<BatchState>(this.workflow, batchWindowSignal, [window]);
   }
 }
 

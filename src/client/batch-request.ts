@@ -1,9 +1,7 @@
 import { z } from 'zod';
-import { type BatchCancel, type ConversionBatchInput, maxWindow } from '../shared/batch';
+import { type ConversionBatchInput, maxWindow } from '../shared/batch';
 import { defined } from '../shared/defined';
 import { checkRequest, jobOptions, toUri } from './job-request';
-
-const windowSize = z.int().min(1).max(maxWindow);
 
 const requestSchema = z.strictObject({
   ...jobOptions,
@@ -15,7 +13,7 @@ const requestSchema = z.strictObject({
   app: z.string().min(1).optional(),
   folder: z.string().min(1),
   items: z.int().nonnegative(),
-  window: windowSize.optional(),
+  window: z.int().min(1).max(maxWindow).optional(),
   stopAfter: z
     .strictObject({
       failures: z.int().positive().optional(),
@@ -26,8 +24,6 @@ const requestSchema = z.strictObject({
   resubmit: z.literal(true).optional(),
   historyLimit: z.int().positive().optional(),
 });
-
-const cancelSchema = z.strictObject({ inFlight: z.enum(['cancel', 'finish']).optional() });
 
 /** A program's request for a batch: the workflow's input, with paths allowed in place of `file:` URIs. */
 export interface BatchRequest extends Omit<ConversionBatchInput, 'app'> {
@@ -56,14 +52,4 @@ export function toBatchInput(request: BatchRequest, defaultApp: string): Convers
 function withoutCredentials(url: string): string {
   const { origin, pathname } = new URL(url);
   return `${origin}${pathname}`;
-}
-
-/** @throws InvalidRequestError */
-export function checkWindow(window: number): void {
-  checkRequest(z.object({ window: windowSize }), { window }, "The window can't be changed.");
-}
-
-/** @throws InvalidRequestError */
-export function checkCancel(request: BatchCancel): void {
-  checkRequest(cancelSchema, request, "This batch can't be cancelled so.");
 }

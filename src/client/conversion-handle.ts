@@ -2,6 +2,7 @@ import { WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@temporalio/common';
 import type { ConversionFailureDetails, ConversionJobResult, ConversionJobState, CreditsWord } from '../shared/job';
 import { conversionStateQuery, creditsRestoredSignal } from '../shared/names';
+import { tell } from './tell';
 
 /** A job that ended without a file; `code` is the document's error code or one of ours. */
 export class ConversionFailedError extends Error {
@@ -58,10 +59,14 @@ export class ConversionHandle {
     await this.workflow.cancel();
   }
 
-  /** Tells a job parked for vCredits to retry now. */
-  async creditsRestored(): Promise<void> {
+  /**
+   * Tells a job parked for vCredits to retry now. Returns its state; undefined when no worker has answered within 3
+   * seconds: the job hears of it when one does.
+   * @throws InvalidRequestError when the service has taken the conversion.
+   */
+  async creditsRestored(): Promise<ConversionJobState | undefined> {
     const word: CreditsWord = { saidAt: Date.now() };
-    await this.workflow.signal(creditsRestoredSignal, word);
+    return tell<ConversionJobState>(this.workflow, creditsRestoredSignal, [word]);
   }
 }
 

@@ -1,7 +1,18 @@
-import { WorkflowExecutionAlreadyStartedError, type Client } from '@temporalio/client';
+import {
+  WithStartWorkflowOperation,
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowUpdateFailedError,
+  type Client,
+} from '@temporalio/client';
+import type { Workflow } from '@temporalio/common';
 import { hidesPayloads } from '../encryption/data-converter';
-import { jobSummary, type ConversionJobInput, type ConversionJobResult } from '../shared/job';
-import { conversionBatchType, conversionJobType, defaultTaskQueue } from '../shared/names';
+import {
+  jobSummary,
+  type ConversionJobInput,
+  type ConversionAcceptance,
+  type ConversionJobResult,
+} from '../shared/job';
+import { acceptedUpdate, conversionBatchType, conversionJobType, defaultTaskQueue } from '../shared/names';
 import { attributesOf, startingAttributes } from '../shared/search-attributes';
 import { batchDetails, jobDetails } from '../shared/temporal-ui';
 import { BatchHandle, BatchRunningError } from './batch-handle';
@@ -17,6 +28,11 @@ export interface FileConversionClientOptions {
   taskQueue?: string;
   /** App profile of requests that name none. Default: `embedded`. */
   app?: string;
+}
+
+export interface AcceptedJob {
+  job: ConversionHandle;
+  acceptance: ConversionAcceptance;
 }
 
 /** Starts conversion jobs and batches, and returns handles to them. */
@@ -51,6 +67,34 @@ export class FileConversionClient {
     return new ConversionHandle(
       await this.client.workflow.start(conversionJobType, await this.jobOptions(input, options)),
     );
+  }
+
+  /**
+   * Starts a job, and returns when the service has taken its conversion; a `skipped` job needs none. A job that is parked
+   * for vCredits keeps waiting.
+   * @throws as `start`; ConversionFailedError when the job ended before, for example because the service refused.
+   */
+  async startAndWaitForAccepted(request: ConversionRequest, options: StartOptions = {}): Promise<AcceptedJob> {
+    const input = toJobInput(request, this.app);
+    const { workflowIdConflictPolicy = 'FAIL', ...workflow } = await this.jobOptions(input, options);
+    const startWorkflowOperation = new WithStartWorkflowOperation(conversionJobType, {
+      ...workflow,
+      workflowIdConflictPolicy,
+    });
+    const handle = async () => new ConversionHandle(await startWorkflowOperation.workflowHandle());
+    try {
+      const acceptance = await this.client.workflow.executeUpdateWithStart<Workflow, ConversionAcceptance, []>(
+        acceptedUpdate,
+        { startWorkflowOperation },
+      );
+      return { job: await handle(), acceptance };
+    } catch (error) {
+      if (!(error instanceof WorkflowUpdateFailedError)) throw error;
+      // The job ended first, and knows why.
+      const job = await handle();
+      const { taskId } = await job.result();
+      return { job, acceptance: taskId === undefined ? { status: 'skipped' } : { status: 'accepted', taskId } };
+    }
   }
 
   /**

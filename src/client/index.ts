@@ -1,6 +1,6 @@
 /** For programs that start conversions but run none; needs no worker package. */
 export { FileConversionClient } from './file-conversion-client';
-export type { FileConversionClientOptions } from './file-conversion-client';
+export type { AcceptedJob, FileConversionClientOptions } from './file-conversion-client';
 export type { BatchStartOptions, StartOptions } from './start-options';
 export { ConversionFailedError, ConversionHandle } from './conversion-handle';
 export { BatchFailedError, BatchHandle, BatchRunningError } from './batch-handle';
@@ -13,6 +13,7 @@ export type { ConversionRequest } from './job-request';
 export { createEncryptedDataConverter } from '../encryption/data-converter';
 export { EncryptionKeyError } from '../encryption/encryption-keys';
 export type {
+  ConversionAcceptance,
   ConversionFailureDetails,
   ConversionJobInput,
   ConversionJobResult,

@@ -29,7 +29,12 @@ export const creditsRestoredSignal = 'creditsRestored';
 
 export const batchStateQuery = 'batchState';
 
-/** A paused batch starts no job until it is resumed. */
+/** Update of a job: waits until the service has taken its conversion, and answers with a `ConversionAcceptance`. */
+export const acceptedUpdate = 'accepted';
+
+/**
+ * The signals below and `creditsRestored` are also Updates of the same names, which can refuse; a batch answers them with
+ * its `BatchState`, a job with its `ConversionJobState`. A paused batch starts no job until it is resumed. */
 export const batchPauseSignal = 'batchPause';
 export const batchResumeSignal = 'batchResume';
 
@@ -38,6 +43,9 @@ export const batchCancelSignal = 'batchCancel';
 
 /** From a job to its batch: it waits for an operator, or no longer does; the argument is an `ItemWaits`. */
 export const conversionItemWaitsSignal = 'conversionItemWaits';
+
+/** Type of the failure with which an Update is refused, before it becomes part of the history. */
+export const updateRefused = 'UPDATE_REFUSED';
 
 /** Memo of a job whose parent is a batch, which expects `conversionItemWaits`. */
 export const inBatchMemo = 'conversionInBatch';

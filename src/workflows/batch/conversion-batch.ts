@@ -6,6 +6,7 @@ import {
   condition,
   defineQuery,
   defineSignal,
+  defineUpdate,
   makeContinueAsNewFunc,
   setCurrentDetails,
   setHandler,
@@ -16,6 +17,7 @@ import { failureCodes } from '../../shared/activities';
 import {
   defaultWindow,
   isWindow,
+  maxWindow,
   type BatchCancel,
   type BatchItemResult,
   type BatchItemStatus,
@@ -33,6 +35,7 @@ import {
   batchStateQuery,
   batchWindowSignal,
   conversionItemWaitsSignal,
+  updateRefused,
 } from '../../shared/names';
 import { searchAttributes, settableAttributes } from '../../shared/search-attributes';
 import { batchActivities } from './batch-activities';
@@ -45,10 +48,6 @@ import { BatchAttention, BatchTally, type CarriedAttention, type BatchTotals } f
 import type { CarriedFlight } from './flight';
 
 const stateQuery = defineQuery<BatchState>(batchStateQuery);
-const pause = defineSignal(batchPauseSignal);
-const resume = defineSignal(batchResumeSignal);
-const cancel = defineSignal<[BatchCancel | undefined]>(batchCancelSignal);
-const setWindow = defineSignal<[number]>(batchWindowSignal);
 const itemWaits = defineSignal<[ItemWaits]>(conversionItemWaitsSignal);
 
 /** State handed from one run of the workflow to the next. Its size does not depend on the size of the batch. */
@@ -88,11 +87,7 @@ export async function conversionBatch(
   checkBatchInput(input);
   const batch = new ConversionBatch(input, carried);
   setHandler(stateQuery, () => batch.state());
-  setHandler(pause, () => batch.pause(true));
-  setHandler(resume, () => batch.pause(false));
-  setHandler(setWindow, (window) => batch.setWindow(window));
-  setHandler(itemWaits, (word) => batch.itemWaits(word));
-  setHandler(cancel, (request) => batch.cancel(request?.inFlight !== 'finish'));
+  batch.listen();
   CancellationScope.current().cancelRequested.catch(() => batch.cancel(true));
   return CancellationScope.nonCancellable(() => batch.run());
 }
@@ -157,6 +152,42 @@ class ConversionBatch {
     }
   }
 
+  /** Each is an Update, which says no when it can't be done, and a signal, which needs no worker and is then ignored. */
+  listen(): void {
+    this.accept(batchPauseSignal, { refusal: () => this.whyNoPause(), change: () => this.pause(true) });
+    this.accept(batchResumeSignal, { refusal: () => this.whyNoPause(), change: () => this.pause(false) });
+    this.accept<[number]>(batchWindowSignal, { refusal: whyNoWindow, change: (window) => this.setWindow(window) });
+    this.accept<[BatchCancel?]>(batchCancelSignal, {
+      refusal: whyNoCancel,
+      change: (request) => this.cancel(request?.inFlight !== 'finish'),
+    });
+    setHandler(itemWaits, (word) => this.itemWaits(word));
+  }
+
+  private accept<Args extends unknown[] = []>(
+    name: string,
+    { refusal, change }: { refusal: (...args: Args) => string | undefined; change: (...args: Args) => void },
+  ): void {
+    setHandler(defineSignal<Args>(name), (...args: Args) => {
+      if (refusal(...args) === undefined) change(...args);
+    });
+    const answer = (...args: Args): BatchState => {
+      change(...args);
+      return this.state();
+    };
+    setHandler(defineUpdate<BatchState, Args>(name), answer, {
+      validator(...args: Args) {
+        const why = refusal(...args);
+        if (why !== undefined) throw ApplicationFailure.nonRetryable(why, updateRefused);
+      },
+    });
+  }
+
+  private whyNoPause(): string | undefined {
+    const status = this.status();
+    return status === 'running' || status === 'paused' ? undefined : `The batch is ${status}: it starts no more jobs.`;
+  }
+
   state(): BatchState {
     const { items } = this.input;
     const inFlight = this.flights.count;
@@ -173,13 +204,13 @@ class ConversionBatch {
     };
   }
 
-  pause(isPaused: boolean): void {
+  private pause(isPaused: boolean): void {
     this.isPaused = isPaused;
     this.wake();
   }
 
   /** Anyone who may signal the workflow can send any payload. */
-  itemWaits(word: Partial<ItemWaits> | undefined): void {
+  private itemWaits(word: Partial<ItemWaits> | undefined): void {
     const { workflowId, code = '', message = '', over = false } = word ?? {};
     const item = workflowId === undefined ? undefined : this.flights.itemOf(workflowId);
     if (item === undefined) return;
@@ -188,8 +219,7 @@ class ConversionBatch {
     this.wake();
   }
 
-  setWindow(window: unknown): void {
-    if (!isWindow(window)) return;
+  private setWindow(window: number): void {
     this.window = window;
     this.wake();
   }
@@ -349,6 +379,15 @@ class ConversionBatch {
     this.listedAs = state.status;
     upsertSearchAttributes([{ key: searchAttributes.status, value: state.status }]);
   }
+}
+
+function whyNoWindow(window: unknown): string | undefined {
+  return isWindow(window) ? undefined : `The window must be a whole number from 1 to ${maxWindow}.`;
+}
+
+function whyNoCancel(request: Partial<BatchCancel> | null | undefined): string | undefined {
+  const { inFlight = 'cancel' } = request ?? {};
+  return ['cancel', 'finish'].includes(inFlight) ? undefined : 'inFlight must be cancel or finish.';
 }
 
 /** The activity's own failure says what is wrong. */

@@ -17,6 +17,7 @@ import {
 } from '../../shared/job';
 import { conversionStateQuery } from '../../shared/names';
 import { shownTime } from '../../shared/wording';
+import { Acceptance } from './acceptance';
 import { awaitConversion } from './await-conversion';
 import { convertSource, noteFailure } from './convert-source';
 import { CreditsPark } from './credits-park';
@@ -44,12 +45,13 @@ export async function conversionJob(input: ConversionJobInput): Promise<Conversi
   setHandler(stateQuery, () => job.progress.state());
   job.callbacks.listen();
   job.credits.listen();
+  job.acceptance.listen();
   try {
-    return await job.run();
+    const result = await job.run();
+    await job.acceptance.close();
+    return result;
   } catch (error) {
-    if (isCancellation(error)) await CancellationScope.nonCancellable(() => job.cancelled());
-    else if (error instanceof ApplicationFailure)
-      await CancellationScope.nonCancellable(() => job.leftovers.discardMarker());
+    await CancellationScope.nonCancellable(() => job.close(error as Error));
     throw error;
   }
 }
@@ -64,12 +66,14 @@ class ConversionJob implements JobParts {
   readonly waits: OrderedWaits;
   readonly room: RoomWait;
   readonly leftovers: Leftovers;
+  readonly acceptance: Acceptance;
   private readonly upload = new SourceUpload(this);
 
   constructor(readonly input: ConversionJobInput) {
     this.policies = resolvePolicies(input);
     this.name = sourceName(input.source);
     this.progress = new JobProgress(input);
+    this.acceptance = new Acceptance(this.progress);
     const { creditsDeadlineMs } = this.policies;
     this.waits = new OrderedWaits({
       longestMs: creditsDeadlineMs,
@@ -147,8 +151,14 @@ class ConversionJob implements JobParts {
     return this.download(report, this.input.destination, onLost);
   }
 
+  async close(failure: Error): Promise<void> {
+    if (isCancellation(failure)) await this.cancelled();
+    else if (failure instanceof ApplicationFailure) await this.leftovers.discardMarker();
+    await this.acceptance.close({ failure });
+  }
+
   /** Removes what the job left behind, and notes what can't be undone. */
-  async cancelled(): Promise<void> {
+  private async cancelled(): Promise<void> {
     const { taskId, phase } = this.progress;
     const leftOver = phase === 'downloading' ? await this.leftovers.discard() : await this.leftovers.discardMarker();
     const goesOn =

@@ -1,13 +1,14 @@
-import { condition, defineSignal, setHandler } from '@temporalio/workflow';
+import { ApplicationFailure, condition, defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
 import { failureCodes, type ParkedSubmit } from '../../shared/activities';
-import type { CreditsWord } from '../../shared/job';
-import { creditsRestoredSignal } from '../../shared/names';
+import type { ConversionJobState, CreditsWord } from '../../shared/job';
+import { creditsRestoredSignal, updateRefused } from '../../shared/names';
 import { shownTime } from '../../shared/wording';
 import type { JobFailure } from './job-failure';
 import { countParked } from './job-metrics';
 import type { JobProgress } from './job-progress';
 
 const creditsRestored = defineSignal<[CreditsWord?]>(creditsRestoredSignal);
+const creditsRestoredUpdate = defineUpdate<ConversionJobState, [CreditsWord?]>(creditsRestoredSignal);
 
 const firstRecheckMs = 60_000;
 const maxRecheckMs = 3_600_000;
@@ -29,11 +30,22 @@ export class CreditsPark {
 
   /** Called before the first await: the signal may arrive at any time. */
   listen(): void {
-    setHandler(creditsRestored, (word) => {
+    const hear = (word?: CreditsWord): ConversionJobState => {
       this.words += 1;
       const saidAt: unknown = word?.saidAt;
       this.lastWordAt = typeof saidAt === 'number' ? saidAt : Date.now();
+      return this.progress.state();
+    };
+    setHandler(creditsRestored, (word) => void hear(word));
+    setHandler<ConversionJobState, [CreditsWord?], typeof creditsRestoredUpdate>(creditsRestoredUpdate, hear, {
+      validator: () => this.refuseIfPaid(),
     });
+  }
+
+  private refuseIfPaid(): void {
+    const { phase, charge } = this.progress;
+    if (charge.taskId === undefined && phase !== 'completed' && phase !== 'failed' && phase !== 'cancelled') return;
+    throw ApplicationFailure.nonRetryable(`The job needs no vCredits: it is ${phase}.`, updateRefused);
   }
 
   get isParked(): boolean {

@@ -1,7 +1,9 @@
 import { createHash, type KeyObject } from 'node:crypto';
 import path from 'node:path';
 import { SimplePlugin } from '@temporalio/plugin';
-import type { Worker, WorkerOptions } from '@temporalio/worker';
+import type { ClientOptions } from '@temporalio/client';
+import type { DataConverter } from '@temporalio/common';
+import type { BundleOptions, ReplayWorkerOptions, Worker, WorkerOptions } from '@temporalio/worker';
 import { createActivities } from './activities';
 import { AppSlots, WaitSlots, waitSlotsOf } from './activities/app-slots';
 import { ConversionTimes } from './activities/conversion-times';
@@ -11,6 +13,7 @@ import { UnknownAppError } from './activities/failure';
 import { logAttributes } from './activities/log-attributes';
 import { WorkerMetrics } from './activities/worker-metrics';
 import { parseCallbackKeys, checkBaseUrl, createCallbackUrl } from './callbacks/callback-url';
+import { listingInterceptor } from './client/listing-interceptor';
 import { createConversionApi } from './http/client';
 import type { ApiTimeouts, ConversionApi, RateMemory } from './http/conversion-api';
 import { createRateMemory } from './http/rate-limit/rate-memory';
@@ -18,6 +21,7 @@ import type { RequestTracer } from './http/request-spans';
 import type { CallbackSubmission } from './shared/job';
 import type { FileStore } from './storage/file-store';
 import { createLocalFiles } from './storage/local-files';
+import { bundleOfHost, lacksConversions, readingBundle, workflowCode } from './workflow-code';
 
 /** Address and credentials of an app profile's service. Jobs name a profile; none of this enters a workflow. */
 export interface AppProfile {
@@ -50,19 +54,32 @@ export interface FileConversionPluginOptions {
   files?: FileStore;
   /** Folder that preserves RETRY-AFTER times across restarts. Default: none, and they are lost on a restart. */
   stateDir?: string;
+  /** Of workers, clients and replays that name none, for example `createEncryptedDataConverter(keys)`. Default: Temporal's. */
+  dataConverter?: DataConverter;
+  /**
+   * Whether a worker without workflows of its own runs the conversion workflows. `false`: other workers of its task queue
+   * do. Default: if it has no activities of its own either.
+   */
+  workflows?: boolean;
   /** OpenTelemetry `Tracer`: each request to a service becomes a child span of the activity's. Default: no spans. */
   tracer?: RequestTracer;
 }
 
 /**
- * Adds the activities of file conversion to a worker.
+ * Adds file conversion to a worker, and lists conversions that a client starts by their workflow type.
  *
- * A plugin cannot register workflows in TypeScript: add `export * from 'temporal-file-conversion/workflows'` to your
- * worker's own workflows file. May be passed to worker, client and connection alike, and applied twice. It only changes
- * a worker's activities and activity interceptors; see `conversionWorkerOptions` for options that suit conversions.
- * Closes its connections to the services when the last worker that uses it ends.
+ * A worker without workflows and activities runs conversions with it. A plugin cannot add workflows to those of a worker:
+ * add `export * from 'temporal-file-conversion/workflows'` to your workflows file. May be passed to worker, client and
+ * connection alike, and applied twice. Otherwise it only changes a worker's activities and activity interceptors; see
+ * `conversionWorkerOptions` for options that suit conversions. Closes its connections to the services when the last
+ * worker that uses it ends, or by `await using`.
  */
 export class FileConversionPlugin extends SimplePlugin {
+  private readonly dataConverter: DataConverter | undefined;
+  private readonly workflows: boolean | undefined;
+  /** Workers whose workflows were looked at. */
+  private readonly seen = new WeakSet<Worker>();
+  private readonly readers = new WeakSet<object>();
   private readonly clients = new Map<string, Promise<ConversionApi>>();
   private readonly conversionActivities: ReturnType<typeof createActivities>;
   private readonly metrics: WorkerMetrics;
@@ -84,6 +101,8 @@ export class FileConversionPlugin extends SimplePlugin {
     this.timeouts = options.timeouts ?? {};
     this.stateDir = options.stateDir;
     this.tracer = options.tracer;
+    this.dataConverter = options.dataConverter;
+    this.workflows = options.workflows;
     const { key } = options.callbacks ?? {};
     this.callbackKey = typeof key === 'string' ? parseCallbackKeys(key).current : key;
     this.callbackBaseUrls = callbackBaseUrls(options);
@@ -103,11 +122,11 @@ export class FileConversionPlugin extends SimplePlugin {
   }
 
   override configureWorker(options: WorkerOptions): WorkerOptions {
-    const { interceptors } = options;
+    const { interceptors, activities } = options;
     this.fewestSlots = Math.min(this.fewestSlots, options.maxConcurrentActivityTaskExecutions ?? this.fewestSlots);
     return {
-      ...options,
-      activities: { ...options.activities, ...this.conversionActivities },
+      ...this.withWorkflows(options, this.workflows ?? activities === undefined),
+      activities: { ...activities, ...this.conversionActivities },
       interceptors: {
         ...interceptors,
         activity: withOnce(withOnce(interceptors?.activity, logAttributes), this.slots.interceptor),
@@ -115,12 +134,45 @@ export class FileConversionPlugin extends SimplePlugin {
     };
   }
 
+  override configureReplayWorker(options: ReplayWorkerOptions): ReplayWorkerOptions {
+    return this.withWorkflows(options, true);
+  }
+
+  override configureBundler(options: BundleOptions): BundleOptions {
+    if (options.webpackConfigHook && this.readers.has(options.webpackConfigHook)) return options;
+    const reading = readingBundle(options, (code) => {
+      if (lacksConversions(code)) options.logger?.warn(lackingWorkflows);
+    });
+    if (reading.webpackConfigHook) this.readers.add(reading.webpackConfigHook);
+    return reading;
+  }
+
+  override configureClient(options: ClientOptions): ClientOptions {
+    const workflow = options.interceptors?.workflow ?? [];
+    // The deprecated form of interceptors is not a list.
+    if (!Array.isArray(workflow)) return this.withDataConverter(options);
+    const interceptors = { ...options.interceptors, workflow: [...workflow, listingInterceptor(options)] };
+    return { ...this.withDataConverter(options), interceptors };
+  }
+
+  private withWorkflows<Options extends ReplayWorkerOptions>(options: Options, isAllowed: boolean): Options {
+    const converting = this.withDataConverter(options);
+    const { workflowsPath, workflowBundle } = options;
+    if (workflowsPath !== undefined || workflowBundle !== undefined || !isAllowed) return converting;
+    return { ...converting, ...workflowCode(converting) };
+  }
+
+  private withDataConverter<Options extends { dataConverter?: DataConverter }>(options: Options): Options {
+    const { dataConverter } = this;
+    return options.dataConverter || !dataConverter ? options : { ...options, dataConverter };
+  }
+
   override async runWorker(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
     this.slots.use(worker.options.taskQueue, activitySlots(worker.options.tuner.activityTaskSlotSupplier));
     this.running += 1;
     try {
       // Concurrently, because a worker ignores a `shutdown` that comes before it runs.
-      await Promise.all([next(worker), this.useMeter(worker)]);
+      await Promise.all([next(worker), this.introduce(worker)]);
     } catch (error) {
       // A worker that failed or was forced to end does not wait for requests in flight, and its own error is thrown.
       this.leave().catch(() => undefined);
@@ -135,13 +187,25 @@ export class FileConversionPlugin extends SimplePlugin {
   }
 
   /** Records metrics through the Temporal runtime, which exports them only if configured to. */
-  private async useMeter({ options: { namespace, taskQueue } }: Worker): Promise<void> {
+  private async introduce(worker: Worker): Promise<void> {
+    const { namespace, taskQueue, workflowBundle, workflowsPath } = worker.options;
     // Imported here, because clients also use the plugin, and may lack the worker package.
     const { Runtime } = await import('@temporalio/worker');
-    this.metrics.use(Runtime.instance().metricMeter, { namespace, taskQueue });
+    const { metricMeter, logger } = Runtime.instance();
+    this.metrics.use(metricMeter, { namespace, taskQueue });
+    if (this.seen.has(worker)) return;
+    this.seen.add(worker);
+    const code = bundleOfHost(workflowBundle);
+    const hasNone = workflowBundle === undefined && workflowsPath === undefined && this.workflows === undefined;
+    if (hasNone || (code !== undefined && lacksConversions(code))) logger.warn(lackingWorkflows, { taskQueue });
   }
 
-  private async close(): Promise<void> {
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** Closes the connections to the services. A later job opens them again. */
+  async close(): Promise<void> {
     const clients = [...this.clients.values()];
     this.clients.clear();
     // A client whose creation failed has nothing to close.
@@ -192,6 +256,9 @@ export class FileConversionPlugin extends SimplePlugin {
     return createRateMemory(path.join(this.stateDir, 'rate-limits', `${name}.json`));
   }
 }
+
+const lackingWorkflows =
+  "This worker runs no conversions: its workflows lack conversionJob. Add to its workflows file: export * from 'temporal-file-conversion/workflows'";
 
 /** Number of slots, where the supplier has a fixed maximum. */
 function activitySlots(supplier: Worker['options']['tuner']['activityTaskSlotSupplier']): number | undefined {

@@ -1,9 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs';
-import path from 'node:path';
 import type { DataConverter, WorkerDeploymentVersion } from '@temporalio/common';
 import { Worker, type NativeConnection, type WorkerOptions, type WorkerPlugin } from '@temporalio/worker';
-import { z } from 'zod';
-import { encodedFailuresPath } from './encryption/data-converter';
 import type { FileConversionPlugin } from './plugin';
 import { defaultTaskQueue } from './shared/names';
 
@@ -49,9 +45,6 @@ export const conversionWorkerOptions = {
 
 /** Effectively unlimited, but not the 100,000 that the server lists for workers without a limit. */
 const noLimitPerSecond = 90_000;
-const workflowsPath = require.resolve('./workflows');
-/** Loaded once per thread, not per workflow: our modules only hold constants. The built bundle does the same. */
-const bundledAnew = { workflowsPath, bundlerOptions: { preloadModules: [workflowsPath] } };
 
 /**
  * Creates a worker that only runs conversions; call `run()`. SIGTERM and SIGINT drain it.
@@ -78,28 +71,5 @@ export async function createConversionWorker(options: ConversionWorkerOptions): 
         defaultVersioningBehavior: 'PINNED' as const,
       },
     }),
-    ...(plugins.length > 0 ? bundledAnew : workflowCode(options.dataConverter)),
   });
-}
-
-/**
- * Workflow code for the worker, also for `Worker.runReplayHistories`: the prebuilt bundle, or a new one if it is
- * missing or the SDK has another version. A bundle contains its converters: encrypted payloads have their own.
- */
-export function workflowCode({ failureConverterPath, payloadConverterPath }: DataConverter = {}):
-  Pick<WorkerOptions, 'workflowBundle'> | Pick<WorkerOptions, 'workflowsPath' | 'bundlerOptions'> {
-  // src and dist are at the same depth, so this path works from both.
-  const built = path.resolve(__dirname, '../dist');
-  const builtWith = readVersion(path.join(built, 'workflow-bundle.json'), 'sdkVersion');
-  const running = readVersion(require.resolve('@temporalio/worker/package.json'), 'version');
-  const isEncoding = failureConverterPath === encodedFailuresPath;
-  const isForeign = payloadConverterPath !== undefined || (failureConverterPath !== undefined && !isEncoding);
-  if (builtWith !== running || isForeign) return bundledAnew;
-  const bundle = isEncoding ? 'workflow-bundle-encoded-failures.js' : 'workflow-bundle.js';
-  return { workflowBundle: { codePath: path.join(built, bundle) } };
-}
-
-function readVersion(file: string, key: string): string | undefined {
-  if (!existsSync(file)) return undefined;
-  return z.looseObject({ [key]: z.string() }).parse(JSON.parse(readFileSync(file, 'utf8')))[key];
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
-import { DefaultLogger, NativeConnection, Runtime, type Worker } from '@temporalio/worker';
+import { DefaultLogger, NativeConnection, Runtime, type Logger, type Worker } from '@temporalio/worker';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import type { ApiTimeouts } from '../../src/http/conversion-api';
 import { FileConversionPlugin, type CallbackSettings } from '../../src/plugin';
@@ -115,8 +115,8 @@ export async function startRig(
 let installed = false;
 
 /** Expected failures are part of these tests; only what the worker calls an error is printed. */
-export function installQuietRuntime(): void {
+export function installQuietRuntime(logger: Logger = new DefaultLogger('ERROR')): void {
   if (installed) return;
   installed = true;
-  Runtime.install({ logger: new DefaultLogger('ERROR') });
+  Runtime.install({ logger });
 }

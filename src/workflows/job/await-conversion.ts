@@ -49,7 +49,7 @@ export async function awaitConversion(
   };
   const poll = () => {
     const deadlineMs = Math.max(conversionDeadlineMs + waits.waitedMs - waitedBefore - (Date.now() - submittedAt), 1);
-    return activities.checkTask(request, { summary: `task ${taskId}`, deadlineMs });
+    return activities.checkTask(request, { deadlineMs });
   };
   const checked = callback ? await callbacks.race(poll) : await poll();
   progress.requests += checked.requests;

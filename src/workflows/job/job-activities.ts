@@ -21,6 +21,7 @@ import type {
   UploadFileInput,
   UploadFileResult,
 } from '../../shared/activities';
+import { lastSegment } from '../../shared/job';
 import type { OrderedWaits } from './ordered-waits';
 import type { ResolvedPolicies } from './policies';
 
@@ -29,15 +30,27 @@ const heartbeatTimeout = '10 seconds';
 /** Longer: a sync request must survive a short outage of Temporal. A lost worker is detected that much later. */
 const syncHeartbeatTimeout = '1 minute';
 
+export interface StepOptions {
+  /** Shown in the Temporal UI. Default: the source's name, or the task. */
+  summary?: string;
+  /** Default: the policy's. */
+  deadlineMs?: number;
+}
+
+/** The activities of a job, each with its time-outs and retries. */
 export interface JobActivities {
-  uploadFile(input: UploadFileInput, summary: string): Promise<UploadFileResult>;
-  convertFile(input: ConvertFileInput, options: { summary: string; deadlineMs: number }): Promise<ConvertFileResult>;
-  checkTask(input: CheckTaskInput, options: { summary: string; deadlineMs: number }): Promise<CheckTaskResult>;
-  downloadFile(input: DownloadFileInput, options: { summary: string; deadlineMs: number }): Promise<DownloadFileResult>;
+  uploadFile(input: UploadFileInput, options?: StepOptions): Promise<UploadFileResult>;
+  convertFile(input: ConvertFileInput, options?: StepOptions): Promise<ConvertFileResult>;
+  checkTask(input: CheckTaskInput, options?: StepOptions): Promise<CheckTaskResult>;
+  downloadFile(input: DownloadFileInput, options?: StepOptions): Promise<DownloadFileResult>;
+  /** Removes what a job without a result left at the destination. */
   discardDownload(input: DiscardDownloadInput): Promise<void>;
 }
 
-export function createJobActivities(policies: ResolvedPolicies, waits: OrderedWaits): JobActivities {
+export function createJobActivities(
+  policies: Omit<ResolvedPolicies, 'onExisting'>,
+  waits: OrderedWaits,
+): JobActivities {
   const retry = {
     initialInterval: policies.retryInitialIntervalMs,
     maximumInterval: Math.max(policies.retryMaximumIntervalMs, policies.retryInitialIntervalMs),
@@ -49,15 +62,15 @@ export function createJobActivities(policies: ResolvedPolicies, waits: OrderedWa
   const transfer = { heartbeatTimeout, retry, cancellationType };
 
   return {
-    uploadFile: (input, summary) =>
+    uploadFile: (input, { summary = lastSegment(input.uri), deadlineMs = policies.uploadDeadlineMs } = {}) =>
       waits.obey(
-        policies.uploadDeadlineMs,
+        deadlineMs,
         (scheduleToCloseTimeout) =>
           activities({ ...transfer, summary, scheduleToCloseTimeout })['conversion.uploadFile'](input),
         (error) => asCancellation(error, { isRepeatSafe: true }),
       ),
 
-    convertFile: (input, { summary, deadlineMs }) =>
+    convertFile: (input, { summary = input.sourceName, deadlineMs = policies.submitDeadlineMs } = {}) =>
       waits.obey(
         deadlineMs,
         (scheduleToCloseTimeout) =>
@@ -74,14 +87,14 @@ export function createJobActivities(policies: ResolvedPolicies, waits: OrderedWa
         (error) => asCancellation(error, { isRepeatSafe: false }),
       ),
 
-    checkTask: (input, { summary, deadlineMs }) =>
+    checkTask: (input, { summary = `task ${input.taskId}`, deadlineMs = policies.conversionDeadlineMs } = {}) =>
       waits.obey(deadlineMs, (scheduleToCloseTimeout) =>
         activities({ summary, heartbeatTimeout, startToCloseTimeout: '2 minutes', scheduleToCloseTimeout, retry })[
           'conversion.checkTask'
         ](input),
       ),
 
-    downloadFile: (input, { summary, deadlineMs }) =>
+    downloadFile: (input, { summary = input.sourceName, deadlineMs = policies.downloadDeadlineMs } = {}) =>
       waits.obey(
         deadlineMs,
         (scheduleToCloseTimeout) =>

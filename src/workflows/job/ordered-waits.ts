@@ -15,7 +15,7 @@ export class OrderedWaits {
     private readonly options: {
       longestMs: number;
       /** `untilMs`: milliseconds since the epoch. */
-      onWait: (untilMs: number, message: string) => void;
+      onWait?: (untilMs: number, message: string) => void;
     },
   ) {}
 
@@ -37,7 +37,7 @@ export class OrderedWaits {
       } catch (error) {
         const order = readOrder(error);
         if (!order || this.waitedMs + order.waitMs > this.options.longestMs) throw explain(error);
-        this.options.onWait(Date.now() + order.waitMs, order.message);
+        this.options.onWait?.(Date.now() + order.waitMs, order.message);
         await sleep(order.waitMs, { summary: 'the service wants a pause' });
         this.waitedMs += order.waitMs;
         leftMs = Math.max(deadline + this.waitedMs - waitedBefore - Date.now(), Math.min(deadlineMs, leastLeftMs));

@@ -34,14 +34,19 @@ export function resolvePolicies(input: ConversionJobInput): ResolvedPolicies {
     if (input[field] !== undefined) requireText(input[field], field);
   }
   requireCharge(input.earlier);
-  if (input.policies !== undefined && !isRecord(input.policies)) throw invalid('policies', 'must be an object');
   choice(input.mode ?? 'async', conversionModes, 'mode');
-  const chosen: Record<string, unknown> = input.policies ?? {};
-  const resolved = Object.entries(policies).map(([name, policy]) => resolvePolicy(name, policy, chosen[name]));
   return {
-    ...(Object.fromEntries(resolved) as Omit<ResolvedPolicies, 'onExisting'>),
+    ...resolveChosen(input.policies),
     onExisting: choice(input.onExisting ?? defaultOnExisting, onExistingChoices, 'onExisting'),
   };
+}
+
+/** @throws ApplicationFailure of type `INVALID_JOB` that names the field. */
+export function resolveChosen(policiesOfJob: ConversionPolicies = {}): Omit<ResolvedPolicies, 'onExisting'> {
+  if (!isRecord(policiesOfJob)) throw invalid('policies', 'must be an object');
+  const chosen: Record<string, unknown> = policiesOfJob;
+  const resolved = Object.entries(policies).map(([name, policy]) => resolvePolicy(name, policy, chosen[name]));
+  return Object.fromEntries(resolved) as Omit<ResolvedPolicies, 'onExisting'>;
 }
 
 function resolvePolicy(

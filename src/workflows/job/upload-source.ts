@@ -26,7 +26,7 @@ export class SourceUpload {
   }
 
   async run(): Promise<Uploaded | 'skipped'> {
-    const { input, name, policies, progress, activities, leftovers } = this.job;
+    const { input, policies, progress, activities, leftovers } = this.job;
     const { app, source, output, destination, describeSource } = input;
     if ('connector' in source) return source;
     this.left -= 1;
@@ -40,7 +40,7 @@ export class SourceUpload {
       ...leftovers.marked,
     };
     const step = { phase: 'uploading', deadlineCode: failureCodes.uploadDeadline } as const;
-    const uploaded = await runStep(this.job, step, () => activities.uploadFile(request, name));
+    const uploaded = await runStep(this.job, step, () => activities.uploadFile(request));
     if (uploaded.skipped) return 'skipped';
     leftovers.marker = uploaded.marker;
     progress.requests += uploaded.requests;

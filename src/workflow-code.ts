@@ -1,0 +1,94 @@
+import assert from 'node:assert';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import vm from 'node:vm';
+import type { BundleOptions, WorkerOptions } from '@temporalio/worker';
+import { z } from 'zod';
+import { encodedFailuresPath } from './encryption/data-converter';
+import { conversionJobType } from './shared/names';
+
+type WorkflowCode = Pick<WorkerOptions, 'workflowBundle'> | Pick<WorkerOptions, 'workflowsPath' | 'bundlerOptions'>;
+
+const workflowsPath = require.resolve('./workflows');
+// src and dist are at the same depth, so this path works from both.
+const built = path.resolve(__dirname, '../dist');
+
+/**
+ * The conversion workflows for a worker that has none: the prebuilt bundle, or a new one when the worker changes the code
+ * by plugins, interceptors or converters, when the SDK has another version, or when there is no prebuilt one. A bundle
+ * contains its converters: encrypted payloads have their own.
+ */
+export function workflowCode({
+  dataConverter = {},
+  interceptors,
+  bundlerOptions,
+  plugins = [],
+}: Partial<WorkerOptions> = {}): WorkflowCode {
+  const { failureConverterPath, payloadConverterPath } = dataConverter;
+  const isEncoding = failureConverterPath === encodedFailuresPath;
+  const hasForeignCode =
+    new Set(plugins).size > 1 ||
+    bundlerOptions !== undefined ||
+    (interceptors?.workflowModules ?? []).length > 0 ||
+    payloadConverterPath !== undefined ||
+    (failureConverterPath !== undefined && !isEncoding);
+  const builtWith = readVersion(path.join(built, 'workflow-bundle.json'), 'sdkVersion');
+  const running = readVersion(require.resolve('@temporalio/worker/package.json'), 'version');
+  if (builtWith !== running || hasForeignCode) {
+    // Loaded once per thread, not per workflow: our modules only hold constants. The built bundle does the same.
+    return { workflowsPath, bundlerOptions: { ...bundlerOptions, preloadModules: [workflowsPath] } };
+  }
+  const bundle = isEncoding ? 'workflow-bundle-encoded-failures.js' : 'workflow-bundle.js';
+  return { workflowBundle: { codePath: path.join(built, bundle) } };
+}
+
+function readVersion(file: string, key: string): string | undefined {
+  if (!existsSync(file)) return undefined;
+  return z.looseObject({ [key]: z.string() }).parse(JSON.parse(readFileSync(file, 'utf8')))[key];
+}
+
+/** The parts of webpack that are used here; the SDK's types of it need webpack to be installed. */
+interface WebpackConfig {
+  plugins?: { apply(compiler: Compiler): void }[];
+}
+interface Compiler {
+  hooks: { assetEmitted: { tap(name: string, emitted: (file: string, asset: { content: Buffer }) => void): void } };
+}
+
+/** Calls `onCode` with the code of each bundle that is made. */
+export function readingBundle(options: BundleOptions, onCode: (code: string) => void): BundleOptions {
+  const { webpackConfigHook: before } = options as { webpackConfigHook?: (config: WebpackConfig) => WebpackConfig };
+  const reader = {
+    apply: ({ hooks }: Compiler) =>
+      hooks.assetEmitted.tap('conversion', (_file, { content }) => onCode(content.toString())),
+  };
+  const webpackConfigHook = (given: WebpackConfig): WebpackConfig => {
+    const config = before?.(given) ?? given;
+    return { ...config, plugins: [...(config.plugins ?? []), reader] };
+  };
+  return { ...options, webpackConfigHook: webpackConfigHook as NonNullable<BundleOptions['webpackConfigHook']> };
+}
+
+/** The code of a worker's own bundle; undefined when it has none, or ours. */
+export function bundleOfHost(bundle: WorkerOptions['workflowBundle']): string | undefined {
+  if (!bundle) return undefined;
+  if ('code' in bundle) return bundle.code;
+  return path.dirname(bundle.codePath) === built ? undefined : readFileSync(bundle.codePath, 'utf8');
+}
+
+/** Whether a bundle certainly can't run conversions. */
+export function lacksConversions(code: string): boolean {
+  // What the SDK gives to the workflows as they are loaded.
+  const globals = { AsyncLocalStorage, URL, URLSearchParams, TextEncoder, TextDecoder, AbortController, assert };
+  const context = vm.createContext({ ...globals, console: {}, __webpack_module_cache__: {} });
+  try {
+    vm.runInContext(code, context);
+    const names = vm.runInContext('Object.keys(__TEMPORAL__.importWorkflows())', context) as string[];
+    // A default export runs workflows of any type.
+    return !names.includes(conversionJobType) && !names.includes('default');
+  } catch {
+    // The SDK will tell what is wrong with it.
+    return false;
+  }
+}

@@ -1,0 +1,180 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { Client } from '@temporalio/client';
+import { DefaultLogger, NativeConnection, Worker, bundleWorkflowCode, type WorkerOptions } from '@temporalio/worker';
+import { createEncryptedDataConverter } from '../src/client';
+import { parseEncryptionKeys } from '../src/encryption/encryption-keys';
+import { FileConversionPlugin, type FileConversionPluginOptions } from '../src/plugin';
+import { searchAttributes } from '../src/shared/search-attributes';
+import { installQuietRuntime, quickPolicies, startRig, type ConversionRig } from './support/conversion-worker';
+import { startStubService, stubAppId, stubToken } from './support/stub-service';
+import { testTemporalAddress } from './support/temporal';
+import { until } from './support/until';
+
+/** The plugin and nothing else: no workflowsPath, no FileConversionClient. */
+
+let rig: ConversionRig;
+let connection: NativeConnection;
+const taskQueues: string[] = [];
+const warnings: string[] = [];
+
+beforeAll(async () => {
+  installQuietRuntime(
+    new DefaultLogger('WARN', ({ level, message }) => {
+      if (level === 'WARN' && message.includes('conversions')) warnings.push(message);
+    }),
+  );
+  rig = await startRig({ worker: false });
+  connection = await NativeConnection.connect({ address: testTemporalAddress() });
+});
+beforeEach(() => warnings.splice(0));
+afterAll(async () => {
+  await connection.close();
+  await rig.close(taskQueues);
+});
+
+function createPlugin(options: Partial<FileConversionPluginOptions> = {}): FileConversionPlugin {
+  const apps = { stub: { baseUrl: rig.stub.url, appId: stubAppId, token: stubToken } };
+  return new FileConversionPlugin({ apps, ...options });
+}
+
+/** A service for conversions that the rig's clean-up can't read the jobs of. */
+async function ownStub() {
+  const stub = await startStubService();
+  const apps = { stub: { baseUrl: stub.url, appId: stubAppId, token: stubToken } };
+  return { count: (endpoint: string) => stub.count(endpoint), apps, [Symbol.asyncDispose]: () => stub.close() };
+}
+
+async function createWorker(options: Partial<WorkerOptions>): Promise<Worker> {
+  const taskQueue = `alone-${randomUUID()}`;
+  taskQueues.push(taskQueue);
+  return Worker.create({ connection, taskQueue, ...options });
+}
+
+/** Starts a job by its type, as a client in any language does. */
+async function convert({ options: { taskQueue } }: Worker, client: Client): Promise<string> {
+  const source = await rig.source(`${randomUUID()}.md`);
+  const workflowId = `alone/${randomUUID()}`;
+  const input = { app: 'stub', source: { uri: `file://${source}` }, output: 'pdf', policies: quickPolicies };
+  await client.workflow.execute('conversionJob', { workflowId, taskQueue, args: [input] });
+  return workflowId;
+}
+
+const namesTheLine = expect.stringContaining("export * from 'temporal-file-conversion/workflows'") as unknown;
+
+it('a worker with this plugin and nothing else converts a file', async () => {
+  const worker = await createWorker({ plugins: [createPlugin()] });
+  const workflowId = await worker.runUntil(() => convert(worker, rig.temporal));
+  expect((await rig.temporal.workflow.getHandle(workflowId).describe()).status.name).toBe('COMPLETED');
+  expect(warnings).toEqual([]);
+});
+
+it('also beside another plugin, whose code then joins the workflows', async () => {
+  const other = { name: 'other', configureWorker: (options: WorkerOptions) => options };
+  const worker = await createWorker({ plugins: [createPlugin(), other] });
+  await worker.runUntil(() => convert(worker, rig.temporal));
+  expect(warnings).toEqual([]);
+});
+
+it('a client with the plugin lists and names a job that it starts by its type', async () => {
+  const plugin = createPlugin();
+  const client = new Client({ connection: rig.temporal.connection, plugins: [plugin] });
+  const worker = await createWorker({ plugins: [plugin] });
+  const workflowId = await worker.runUntil(() => convert(worker, client));
+  const description = await client.workflow.getHandle(workflowId).describe();
+  expect(description.typedSearchAttributes.get(searchAttributes.app)).toBe('stub');
+  expect(description.typedSearchAttributes.get(searchAttributes.status)).toBe('completed');
+  expect(await description.staticSummary()).toMatch(/\.md → pdf$/);
+});
+
+it('what a client names itself stays, and other workflows are none of its business', async () => {
+  const client = new Client({ connection: rig.temporal.connection, plugins: [createPlugin()] });
+  const start = (type: string, staticSummary: string) => {
+    const args = [{ app: 'stub', source: { uri: 'file:///a.md' }, output: 'pdf' }];
+    return client.workflow.start(type, { workflowId: randomUUID(), taskQueue: 'nobody', args, staticSummary });
+  };
+  const [own, foreign] = await Promise.all([start('conversionJob', 'mine'), start('somethingElse', '')]);
+  const [ours, theirs] = await Promise.all([own.describe(), foreign.describe()]);
+  expect(await ours.staticSummary()).toBe('mine');
+  expect(ours.typedSearchAttributes.get(searchAttributes.outputFormat)).toBe('pdf');
+  expect(theirs.typedSearchAttributes.getAll()).toEqual([]);
+  await Promise.all([own.terminate(), foreign.terminate()]);
+});
+
+it('gives its data converter to the worker and the client that have none', async () => {
+  const dataConverter = createEncryptedDataConverter(parseEncryptionKeys(`k1:${randomBytes(32).toString('base64')}`));
+  await using stub = await ownStub();
+  const plugin = createPlugin({ dataConverter, apps: stub.apps });
+  const client = new Client({ connection: rig.temporal.connection, plugins: [plugin] });
+  const worker = await createWorker({ plugins: [plugin] });
+  taskQueues.pop();
+  const workflowId = await worker.runUntil(() => convert(worker, client));
+  const { events } = await rig.temporal.workflow.getHandle(workflowId).fetchHistory();
+  expect(Buffer.from(JSON.stringify(events)).toString()).not.toContain('stub');
+  expect(await client.workflow.getHandle(workflowId).result()).toMatchObject({ status: 'succeeded' });
+});
+
+describe('a host that forgot the workflows is told in one line', () => {
+  const workflowsPath = require.resolve('./support/step-workflows');
+  const logger = new DefaultLogger('ERROR');
+
+  it('by its workflowsPath', async () => {
+    const worker = await createWorker({ plugins: [createPlugin()], workflowsPath });
+    await worker.runUntil(Promise.resolve());
+    expect(warnings).toEqual([namesTheLine]);
+  });
+
+  it('by its bundle', async () => {
+    const workflowBundle = await bundleWorkflowCode({ workflowsPath, logger });
+    const plugin = createPlugin();
+    const worker = await createWorker({ plugins: [plugin, plugin], workflowBundle });
+    await worker.runUntil(Promise.resolve());
+    expect(warnings).toEqual([namesTheLine]);
+  });
+
+  it('with activities and no workflows at all, unless others of its task queue run them', async () => {
+    const activities = { mine: () => Promise.resolve() };
+    const worker = await createWorker({ plugins: [createPlugin()], activities });
+    await worker.runUntil(Promise.resolve());
+    expect(warnings).toEqual([namesTheLine]);
+    const silent = await createWorker({ plugins: [createPlugin({ workflows: false })], activities });
+    await silent.runUntil(Promise.resolve());
+    expect(warnings).toHaveLength(1);
+    const complete = await createWorker({ plugins: [createPlugin({ workflows: true })], activities });
+    await complete.runUntil(() => convert(complete, rig.temporal));
+    expect(warnings).toHaveLength(1);
+  });
+
+  it('and not when it has them', async () => {
+    const own = await createWorker({
+      plugins: [createPlugin()],
+      workflowsPath: require.resolve('./support/own-workflows'),
+    });
+    await own.runUntil(() => convert(own, rig.temporal));
+    expect(warnings).toEqual([]);
+  });
+});
+
+it("a user's workflow runs single steps with the policies of a job", async () => {
+  await using stub = await ownStub();
+  const workflowsPath = require.resolve('./support/step-workflows');
+  const worker = await createWorker({ plugins: [createPlugin({ apps: stub.apps })], workflowsPath });
+  const { taskQueue } = worker.options;
+  const uri = `file://${await rig.source('report.md')}`;
+  const args = [{ app: 'stub', uri, outputs: ['pdf', 'docx'], policies: quickPolicies }];
+  const tasks: unknown = await worker.runUntil(
+    rig.temporal.workflow.execute('convertToMany', { workflowId: randomUUID(), taskQueue, args }),
+  );
+  expect(tasks).toHaveLength(2);
+  expect([stub.count('upload/file'), stub.count('convert/file')]).toEqual([1, 2]);
+});
+
+it('closes its connections by `await using`', async () => {
+  const plugin = createPlugin();
+  const worker = await createWorker({ plugins: [plugin] });
+  await worker.runUntil(async () => {
+    await convert(worker, rig.temporal);
+    expect(await rig.stub.connections()).toBeGreaterThan(0);
+    await plugin[Symbol.asyncDispose]();
+    await until('they are closed', async () => (await rig.stub.connections()) === 0, 10_000);
+  });
+});

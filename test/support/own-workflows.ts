@@ -1,5 +1,5 @@
 /** A workflows file as a user of the library writes it. */
-import { executeChild } from '@temporalio/workflow';
+import { executeChild, sleep } from '@temporalio/workflow';
 import type { ConversionJobInput, ConversionJobResult } from '../../src/shared/job';
 import { conversionChildOptions, conversionJob } from '../../src/workflows';
 
@@ -12,4 +12,9 @@ export async function convertListed(input: ConversionJobInput, workflowId: strin
 /** As one does who knows of no options. */
 export async function convertUnlisted(input: ConversionJobInput, workflowId: string): Promise<ConversionJobResult> {
   return executeChild(conversionJob, { args: [input], workflowId });
+}
+
+export async function convertLater(wait: string, input: ConversionJobInput): Promise<ConversionJobResult> {
+  await sleep(wait);
+  return executeChild(conversionJob, conversionChildOptions(input, { isListed: false }));
 }

@@ -1,5 +1,6 @@
 import { createHash, type KeyObject } from 'node:crypto';
 import path from 'node:path';
+import { log } from '@temporalio/activity';
 import { SimplePlugin } from '@temporalio/plugin';
 import type { ClientOptions } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
@@ -18,6 +19,7 @@ import { createConversionApi } from './http/client';
 import type { ApiTimeouts, ConversionApi, RateMemory } from './http/conversion-api';
 import { createRateMemory } from './http/rate-limit/rate-memory';
 import type { RequestTracer } from './http/request-spans';
+import { fixedToken, readTokenFile, RereadToken, type TokenSource } from './http/token-source';
 import type { CallbackSubmission } from './shared/job';
 import type { FileStore } from './storage/file-store';
 import { createLocalFiles } from './storage/local-files';
@@ -28,8 +30,13 @@ export interface AppProfile {
   /** For example `https://api.vertopal.com`, without `/v1`. */
   baseUrl: string;
   appId: string;
-  /** The app token, or a function that provides it, called for the app's first job. */
-  token: string | (() => string | Promise<string>);
+  /**
+   * The app token, or a function that provides it: called for the app's first job, and again after INVALID_CREDENTIAL.
+   * Default: what `tokenFile` holds.
+   */
+  token?: string | (() => string | Promise<string>);
+  /** File with the app token, read again when it changes. With a `token` function, that is called again instead. */
+  tokenFile?: string;
   /** Where this app's service reaches the receiver, at a domain verified for it. Default: `callbacks.publicBaseUrl`. */
   callbackBaseUrl?: string;
 }
@@ -80,7 +87,7 @@ export class FileConversionPlugin extends SimplePlugin {
   /** Workers whose workflows were looked at. */
   private readonly seen = new WeakSet<Worker>();
   private readonly readers = new WeakSet<object>();
-  private readonly clients = new Map<string, Promise<ConversionApi>>();
+  private readonly clients = new Map<string, ConversionApi>();
   private readonly conversionActivities: ReturnType<typeof createActivities>;
   private readonly metrics: WorkerMetrics;
   private readonly slots: AppSlots;
@@ -89,6 +96,7 @@ export class FileConversionPlugin extends SimplePlugin {
   /** Number of running workers that use this plugin. */
   private running = 0;
   private readonly apps: Readonly<Record<string, AppProfile>>;
+  private readonly tokens: ReadonlyMap<string, TokenSource>;
   private readonly timeouts: Partial<ApiTimeouts>;
   private readonly stateDir: string | undefined;
   private readonly tracer: RequestTracer | undefined;
@@ -98,6 +106,7 @@ export class FileConversionPlugin extends SimplePlugin {
   constructor(options: FileConversionPluginOptions) {
     super({ name: 'temporal-file-conversion.FileConversionPlugin' });
     this.apps = options.apps;
+    this.tokens = new Map(Object.entries(options.apps).map(([app, profile]) => [app, tokenOf(app, profile)]));
     this.timeouts = options.timeouts ?? {};
     this.stateDir = options.stateDir;
     this.tracer = options.tracer;
@@ -208,29 +217,22 @@ export class FileConversionPlugin extends SimplePlugin {
   async close(): Promise<void> {
     const clients = [...this.clients.values()];
     this.clients.clear();
-    // A client whose creation failed has nothing to close.
-    for (const client of await Promise.allSettled(clients)) {
-      if (client.status === 'fulfilled') await client.value.close();
-    }
+    for (const client of clients) await client.close();
   }
 
-  private api(app: string): Promise<ConversionApi> {
-    const existing = this.clients.get(app);
-    if (existing) return existing;
-    const client = this.connect(app);
+  private api(app: string): ConversionApi {
+    const client = this.clients.get(app) ?? this.connect(app);
     this.clients.set(app, client);
-    // A token that can't be read now may be readable for the next attempt.
-    client.catch(() => this.clients.delete(app));
     return client;
   }
 
-  private async connect(app: string): Promise<ConversionApi> {
+  private connect(app: string): ConversionApi {
     const profile = Object.hasOwn(this.apps, app) ? this.apps[app] : undefined;
-    if (!profile) {
+    const token = this.tokens.get(app);
+    if (!profile || !token) {
       const known = Object.keys(this.apps).join(', ') || 'none';
       throw new UnknownAppError(`This worker has no app profile called ${JSON.stringify(app)}; it has: ${known}.`);
     }
-    const token = typeof profile.token === 'function' ? await profile.token() : profile.token;
     const { baseUrl, appId } = profile;
     return createConversionApi({
       baseUrl,
@@ -259,6 +261,23 @@ export class FileConversionPlugin extends SimplePlugin {
 
 const lackingWorkflows =
   "This worker runs no conversions: its workflows lack conversionJob. Add to its workflows file: export * from 'temporal-file-conversion/workflows'";
+
+/** @throws TypeError, so that a mistake fails the worker and not each of its jobs. */
+function tokenOf(app: string, { token, tokenFile: file }: AppProfile): TokenSource {
+  if (typeof token === 'string') {
+    if (file !== undefined) throw new TypeError(`apps.${app} has both token and tokenFile; keep one.`);
+    return fixedToken(token);
+  }
+  const read = token ?? (file === undefined ? undefined : () => readTokenFile(file));
+  if (!read) throw new TypeError(`apps.${app} needs token or tokenFile.`);
+  return new RereadToken({
+    read,
+    file,
+    onChange: () => void log.info('Another token is used from now on', { app }),
+    onUnreadable: (reason) =>
+      void log.warn('The token could not be read again: the old one stays in use', { app, reason }),
+  });
+}
 
 /** Number of slots, where the supplier has a fixed maximum. */
 function activitySlots(supplier: Worker['options']['tuner']['activityTaskSlotSupplier']): number | undefined {

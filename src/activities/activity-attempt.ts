@@ -112,6 +112,8 @@ export async function runAttempt<T>(
       heartbeat.tellWithFailure();
     }
     if (limitedBy === 'throttled') logThrottled(context, error);
+    // Only now: a submit that the service refused has lowered its fence.
+    if (error instanceof ConversionApiError) failure.mayHaveOtherToken = await error.mayHaveOtherToken?.();
     const told = toFailure(error, failure);
     metrics?.attemptFailed({ step, app }, { error, told });
     throw told;

@@ -64,7 +64,7 @@ export function createCheckTask({ api, times, metrics, slots }: ActivityDependen
           throw notFinished(`${said}; next check in ${(delayMs / 1_000).toFixed(1)} s`, delayMs, failure);
         }
         if (delayMs > 0) await sleep(delayMs, undefined, { signal }).catch(() => signal.throwIfAborted());
-        const service = await api(input.app);
+        const service = api(input.app);
         const snapshot = await service.taskResponse({
           connector: input.taskId,
           signal,

@@ -49,7 +49,7 @@ export function createConvertFile({ api, files, credits, callbackUrl, metrics, s
       if (input.parked && !input.parked.askAtOnce && number === 1 && !isLast) {
         throw new KnownInsufficientError('too few vCredits a moment ago.');
       }
-      const service = await api(input.app);
+      const service = api(input.app);
       const { nonce } = input;
       const isCallable = run !== undefined && nonce !== undefined;
       const callback = isCallable ? callbackUrl?.(input.app, { workflowId: run.workflowId, nonce }) : undefined;

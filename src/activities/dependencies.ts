@@ -12,7 +12,7 @@ export interface ActivityDependencies {
    * The document's client for an app profile. It holds the token, which never enters a workflow.
    * @throws UnknownAppError when the worker has no such profile.
    */
-  api: (app: string) => Promise<ConversionApi>;
+  api: (app: string) => ConversionApi;
   files: FileStore;
   /** Default: no metrics. */
   metrics?: WorkerMetrics | undefined;

@@ -44,7 +44,7 @@ export function createDownloadFile({ api, files, metrics, slots }: ActivityDepen
         return { skipped: true, requests };
       }
 
-      const service = await api(input.app);
+      const service = api(input.app);
       const ticket = await service.downloadUrl({ connector: input.taskId, signal, turn: turns });
       const stream = await service.download({ ticket, signal, turn: turns });
       const expectedSize = ticket.size ?? stream.contentLength;

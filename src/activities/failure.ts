@@ -5,6 +5,7 @@ import { DamagedRunError } from '../batch/runs/read-run';
 import { endpoints } from '../contract/endpoints';
 import { lookUpErrorCode, type ErrorClass } from '../contract/error-codes';
 import { ConversionApiError, isClientErrorCode } from '../http/errors';
+import { TokenUnreadableError } from '../http/token-source';
 import {
   failureCodes,
   type ActivityFailureDetails,
@@ -38,6 +39,8 @@ export interface FailureContext {
   /** Size of the file for the destination, where known. */
   neededBytes?: number | undefined;
   afterReset?: boolean;
+  /** The service refused the token, and the next attempt may send another one. */
+  mayHaveOtherToken?: boolean | undefined;
   /** Consecutive attempts with an unreadable response, if this one has one. Default: 1. */
   unreadableInARow?: number;
   /** Milliseconds since the epoch by the Temporal server's clock. Default: this machine's clock. */
@@ -55,6 +58,8 @@ export class UnknownSubmitError extends Error {
 
 /** After this many consecutive unreadable responses, the peer is assumed not to be the conversion service. */
 const maxUnreadableAnswers = 5;
+/** Long enough for a token that is being written. */
+const otherTokenPauseMs = 1_000;
 /** A new download URL helps when the old one has expired, but not when the result is gone. */
 const maxExpiredDownloads = 3;
 
@@ -84,6 +89,10 @@ export function toFailure(error: unknown, context: FailureContext): Error {
   if (error instanceof UnknownAppError) {
     // Another worker may have it, or this one after a restart.
     return build(context, { code: failureCodes.unknownApp, message: error.message, reaction: 'retry', cause: error });
+  }
+  if (error instanceof TokenUnreadableError) {
+    const message = `App ${context.app}: ${error.message}.`;
+    return build(context, { code: failureCodes.tokenUnreadable, message, reaction: 'retry', cause: error });
   }
   if (error instanceof DamagedRunError) {
     return build(context, {
@@ -180,6 +189,9 @@ function fromApiError(error: ConversionApiError, context: FailureContext): Error
   // It is unknown whether the conversion runs: the workflow decides, nothing retries.
   if (context.step === 'submit' && error.mayHaveExecuted) {
     return outcomeUnknown(context, error.message, base);
+  }
+  if (context.mayHaveOtherToken === true) {
+    return build(context, { ...base, message, reaction: 'retry', expected: true, delayMs: otherTokenPauseMs });
   }
   switch (known?.class ?? classOfClientCode(error)) {
     case 'rate': {

@@ -30,7 +30,7 @@ export function createUploadFile({ api, files, metrics, slots }: ActivityDepende
         }
       }
       const hash = input.describeSource ? createHash('sha256') : undefined;
-      const service = await api(input.app);
+      const service = api(input.app);
       const receipt = await service.uploadFile({
         file: {
           name: source.name,

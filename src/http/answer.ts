@@ -12,6 +12,8 @@ interface RawAnswer {
   readonly httpStatus: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
+  /** To be called when the service refused the request's token; see `TokenSource.refused`. */
+  readonly tokenRefused?: () => Promise<boolean>;
 }
 
 export interface ReadAnswer extends TaskResponse {
@@ -45,6 +47,7 @@ export function findRefusal(answer: RawAnswer, json: unknown, quote: Quote): Con
       httpStatus,
       mayHaveExecuted: taskId !== undefined || mayHaveExecuted(documented, httpStatus, task),
       taskId,
+      mayHaveOtherToken: code === 'INVALID_CREDENTIAL' ? answer.tokenRefused : undefined,
       retryAfterSeconds:
         retryAfterSeconds ?? (code === 'FREE_APP_LIMITED' ? parseHours(documented.message) : undefined),
     });

@@ -12,6 +12,7 @@ import { createQuote, type Quote } from './quote';
 import { readRateHeaders } from './rate-limit/headers';
 import { type Permit, RateGate, TurnedAway, type Turn } from './rate-limit/rate-gate';
 import { beginRequestSpan, type RequestTracer } from './request-spans';
+import { fixedToken, isSendable, type IssuedToken, type TokenSource } from './token-source';
 
 /** A request to one of the service's own URLs. */
 interface Posting {
@@ -30,6 +31,18 @@ interface Posting {
   readonly turn?: RequestTurn | undefined;
 }
 
+/** A request whose turn has come. */
+interface Prepared {
+  readonly permit: Permit;
+  readonly token: IssuedToken;
+}
+
+/** The answer to a request with the token. */
+export interface ServiceAnswer extends ExchangeAnswer {
+  /** See `TokenSource.refused`. */
+  readonly tokenRefused: () => Promise<boolean>;
+}
+
 const userAgent = `temporal-file-conversion/${packageVersion()}`;
 
 const defaultTimeouts: ApiTimeouts = { connectMs: 10_000, headersMs: 60_000, bodyMs: 60_000, stallMs: 60_000 };
@@ -46,13 +59,13 @@ export class ServiceConnection {
   readonly address: ServiceAddress;
   readonly timeouts: ApiTimeouts;
   readonly quote: Quote;
-  readonly #readToken: () => string;
+  readonly #token: TokenSource;
   readonly #agent: Agent;
   readonly #gate: RateGate;
   readonly observer: RequestObserver | undefined;
   readonly #tracer: RequestTracer | undefined;
   /** Requests between the call and their first byte. */
-  readonly #preparing = new Set<Promise<Permit>>();
+  readonly #preparing = new Set<Promise<Prepared>>();
   #underWay = 0;
   #closing: Promise<void> | undefined;
 
@@ -63,9 +76,8 @@ export class ServiceConnection {
     this.appId = appId;
     this.address = createServiceAddress(baseUrl);
     this.timeouts = { ...defaultTimeouts, ...timeouts };
-    const readToken = typeof token === 'string' ? () => token : token;
-    this.#readToken = () => readToken().trim();
-    this.quote = createQuote(this.#readToken);
+    this.#token = typeof token === 'string' ? fixedToken(token) : token;
+    this.quote = createQuote(this.#token);
     this.#agent = new Agent({
       // One request at a time per connection, so that a failure belongs to exactly one request.
       pipelining: 1,
@@ -97,23 +109,24 @@ export class ServiceConnection {
     wholeTimeoutMs,
     signal,
     turn,
-  }: Posting): Promise<ExchangeAnswer> {
-    const headers: Record<string, string> = {
-      accept: '*/*',
-      'user-agent': userAgent,
-      authorization: this.#authorization(endpoint),
-      'content-type': contentType,
-    };
-    if (contentLength !== undefined) headers['content-length'] = String(contentLength);
+  }: Posting): Promise<ServiceAnswer> {
     const preparing = this.#prepare(endpoint, { signal, ...turn });
     this.#preparing.add(preparing);
-    let permit;
+    let prepared;
     try {
-      permit = await preparing;
+      prepared = await preparing;
     } finally {
       this.#preparing.delete(preparing);
     }
-    return this.#exchangeWith(permit, {
+    const { permit, token } = prepared;
+    const headers: Record<string, string> = {
+      accept: '*/*',
+      'user-agent': userAgent,
+      authorization: `Bearer ${token.text}`,
+      'content-type': contentType,
+    };
+    if (contentLength !== undefined) headers['content-length'] = String(contentLength);
+    const answer = await this.#exchangeWith(permit, {
       endpoint,
       url: url ?? this.address.endpointUrl(endpoint),
       method: 'POST',
@@ -124,6 +137,7 @@ export class ServiceConnection {
       ...(wholeTimeoutMs !== undefined && { wholeTimeoutMs: leftOf(wholeTimeoutMs, turn?.answerByMs) }),
       signal,
     });
+    return { ...answer, tokenRefused: () => this.#token.refused(token.version) };
   }
 
   /** Fetches without the token or App ID, for example from a storage host. */
@@ -139,10 +153,11 @@ export class ServiceConnection {
     });
   }
 
-  async readTaskResponse(endpoint: Endpoint, answer: ExchangeAnswer): Promise<ReadAnswer> {
+  async readTaskResponse(endpoint: Endpoint, answer: ServiceAnswer): Promise<ReadAnswer> {
     const text = await this.readText(endpoint, answer);
+    const { httpStatus, headers, tokenRefused } = answer;
     try {
-      return readAnswer({ endpoint, httpStatus: answer.httpStatus, headers: answer.headers, text }, this.quote);
+      return readAnswer({ endpoint, httpStatus, headers, text, tokenRefused }, this.quote);
     } catch (error) {
       // The gate has only seen the headers, so it does not know a wait that is given in the error message alone.
       if (error instanceof ConversionApiError && answer.httpStatus === 429 && error.retryAfterSeconds !== undefined) {
@@ -189,11 +204,14 @@ export class ServiceConnection {
     await (this.#underWay === 0 ? this.#agent.destroy() : this.#agent.close());
   }
 
-  async #prepare(endpoint: Endpoint, turn: RequestTurn): Promise<Permit> {
+  async #prepare(endpoint: Endpoint, turn: RequestTurn): Promise<Prepared> {
     const permit = await this.#enter(endpoint, turn);
     try {
+      const token = await this.#token.current();
+      // Checked here because the error from undici or Node could quote the token.
+      if (!isSendable(token.text)) throw unsendable(endpoint, token);
       await turn.beforeSend?.();
-      return permit;
+      return { permit, token };
     } catch (error) {
       permit.unsent();
       throw error;
@@ -260,18 +278,15 @@ export class ServiceConnection {
       throw error;
     }
   }
+}
 
-  #authorization(endpoint: Endpoint): string {
-    const token = this.#readToken();
-    // Checked here because the error from undici or Node could quote the token.
-    if (/^[\x21-\x7e]+$/.test(token)) return `Bearer ${token}`;
-    throw new ConversionApiError({
-      code: 'INVALID_REQUEST',
-      message: `${endpoint}: the app token ${token === '' ? 'is empty' : 'holds characters that no HTTP header can carry'}`,
-      endpoint,
-      mayHaveExecuted: false,
-    });
-  }
+function unsendable(endpoint: Endpoint, { text }: IssuedToken): ConversionApiError {
+  return new ConversionApiError({
+    code: 'INVALID_REQUEST',
+    message: `${endpoint}: the app token ${text === '' ? 'is empty' : 'holds characters that no HTTP header can carry'}`,
+    endpoint,
+    mayHaveExecuted: false,
+  });
 }
 
 /** If any of the three parts has no limit, the whole has none. */

@@ -3,6 +3,7 @@ import type { Endpoint, Format } from '../contract/endpoints';
 import type { ClientErrorCode } from './errors';
 import type { RateMemory, Turn } from './rate-limit/rate-gate';
 import type { RequestTracer } from './request-spans';
+import type { TokenSource } from './token-source';
 
 export type { RateMemory } from './rate-limit/rate-gate';
 
@@ -22,8 +23,8 @@ export interface ConversionApiOptions {
   /** For example `https://api.vertopal.com`; may include a path prefix. */
   baseUrl: string;
   appId: string;
-  /** The app token, or a function that is called for every request. It is sent only to the base URL's origin. */
-  token: string | (() => string);
+  /** The app token, or where it comes from. It is sent only to the base URL's origin. */
+  token: string | TokenSource;
   timeouts?: Partial<ApiTimeouts> | undefined;
   /** Keeps the end of a RETRY-AFTER across restarts. Default: not kept. */
   rateMemory?: RateMemory | undefined;

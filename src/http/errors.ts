@@ -33,6 +33,7 @@ interface ConversionApiErrorFields {
   taskId?: string | undefined;
   httpStatus?: number | undefined;
   retryAfterSeconds?: number | undefined;
+  mayHaveOtherToken?: (() => Promise<boolean>) | undefined;
   cause?: unknown;
 }
 
@@ -52,6 +53,8 @@ export class ConversionApiError extends Error {
    * message gives, or the time until the next turn at the rate limit.
    */
   readonly retryAfterSeconds: number | undefined;
+  /** Asks the source of a refused token again; resolves to whether a later request may send another one. */
+  readonly mayHaveOtherToken: (() => Promise<boolean>) | undefined;
 
   constructor(fields: ConversionApiErrorFields) {
     super(fields.message, fields.cause === undefined ? undefined : { cause: fields.cause });
@@ -61,5 +64,6 @@ export class ConversionApiError extends Error {
     this.mayHaveExecuted = fields.mayHaveExecuted;
     this.taskId = fields.taskId;
     this.retryAfterSeconds = fields.retryAfterSeconds;
+    this.mayHaveOtherToken = fields.mayHaveOtherToken;
   }
 }

@@ -10,13 +10,12 @@ const maxReadLength = 2000;
 const callbackSignature = /\.[0-9a-f-]{36}\.[\w-]{43}/g;
 const callbackSignatureLength = 81;
 
-export function createQuote(readToken: () => string): Quote {
-  let spellings: SecretSpellings | undefined;
-  let known: string | undefined;
+export function createQuote(tokens: { readonly known: readonly string[] }): Quote {
+  let known = tokens.known;
+  let spellings = new SecretSpellings(known);
   return (text) => {
-    const token = readToken();
-    if (spellings === undefined || token !== known) spellings = new SecretSpellings([token]);
-    known = token;
+    if (tokens.known !== known) spellings = new SecretSpellings(tokens.known);
+    known = tokens.known;
     // A secret that is cut in two leaves a part within the last characters, so these are dropped.
     const margin = Math.max(spellings.longest, callbackSignatureLength);
     const read = text.slice(0, maxReadLength + margin);

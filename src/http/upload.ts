@@ -1,9 +1,8 @@
 import { Readable } from 'node:stream';
 import { endpoints } from '../contract/endpoints';
-import type { ServiceConnection } from './connection';
+import type { ServiceAnswer, ServiceConnection } from './connection';
 import type { RequestTurn, UploadSource } from './conversion-api';
 import { ConversionApiError } from './errors';
-import type { ExchangeAnswer } from './exchange';
 import { frameFile } from './multipart';
 
 interface UploadOptions {
@@ -21,7 +20,7 @@ const readAheadBytes = 512 * 1024;
 const smallFileBytes = 64 * 1024;
 
 /** Uploads a file as a stream. Errors from the file's own stream pass through unchanged. */
-export async function sendFile(connection: ServiceConnection, options: UploadOptions): Promise<ExchangeAnswer> {
+export async function sendFile(connection: ServiceConnection, options: UploadOptions): Promise<ServiceAnswer> {
   const { file, signal, turn } = options;
   const frame = frameFile({ app: connection.appId }, file.name);
   const watch = new ProgressWatch(connection.timeouts);

@@ -234,6 +234,8 @@ export const failureCodes = {
   /** The app has used up its share of the worker's activity slots. */
   slotsTaken: 'SLOTS_TAKEN',
   unknownApp: 'UNKNOWN_APP',
+  /** The file or the function with the app's token gives none. */
+  tokenUnreadable: 'TOKEN_UNREADABLE',
   /** A bug in this library. */
   unexpected: 'UNEXPECTED',
 } as const;

@@ -17,16 +17,6 @@ describe('the token', () => {
     expect(`${seen[0]?.url ?? ''}${seen[0]?.body.toString() ?? ''}`).not.toContain(token);
   });
 
-  it('is read anew for each request when it comes from a function', async () => {
-    const { baseUrl, seen } = await serve((response) => sendJson(response, { result: { output: { formats: [] } } }));
-    let count = 0;
-    const api = createConversionApi({ baseUrl, appId, token: () => `token-${(count += 1)}\n` });
-    await api.formats({ sublist: 'inputs' });
-    await api.formats({ sublist: 'inputs' });
-    await api.close();
-    expect(new Set(seen.map(({ headers }) => headers.authorization)).size).toBe(2);
-  });
-
   it.each(['', '  ', 'two words', 'line\r\nx-injected: 1', 'schlüssel'])(
     'is refused before anything is sent when it is %j',
     async (bad) => {

@@ -7,7 +7,7 @@ import type { DataConverter } from '@temporalio/common';
 import { DefaultLogger, NativeConnection, Runtime, type Logger, type Worker } from '@temporalio/worker';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import type { ApiTimeouts } from '../../src/http/conversion-api';
-import { FileConversionPlugin, type CallbackSettings } from '../../src/plugin';
+import { FileConversionPlugin, type AppProfile, type CallbackSettings } from '../../src/plugin';
 import type { FileStore } from '../../src/storage/file-store';
 import { createConversionWorker } from '../../src/worker';
 import { conversionsOf, untoldConversions } from './invariant';
@@ -43,6 +43,8 @@ export async function startRig(
     worker?: boolean;
     timeouts?: Partial<ApiTimeouts>;
     app?: string;
+    /** Default: the stub's token. */
+    token?: Pick<AppProfile, 'token' | 'tokenFile'>;
     callbacks?: CallbackSettings;
     obeyCommonLimit?: boolean;
     /** Activities at a time. */
@@ -61,7 +63,7 @@ export async function startRig(
   const taskQueue = `test-${randomUUID()}`;
   const folder = await mkdtemp(path.join(tmpdir(), 'fileconv-test-'));
   const plugin = new FileConversionPlugin({
-    apps: { [app]: { baseUrl: stub.url, appId: stubAppId, token: stubToken } },
+    apps: { [app]: { baseUrl: stub.url, appId: stubAppId, ...(options.token ?? { token: stubToken }) } },
     ...(options.timeouts && { timeouts: options.timeouts }),
     ...(options.callbacks && { callbacks: options.callbacks }),
     ...(options.files && { files: options.files }),

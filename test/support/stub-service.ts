@@ -8,6 +8,7 @@ export interface SeenRequest {
   path: string;
   data: Record<string, unknown>;
   body: Buffer;
+  token: string;
   /** Milliseconds since the epoch. */
   at: number;
 }
@@ -22,6 +23,10 @@ type Handler = (request: SeenRequest, response: ServerResponse, stub: StubServic
 export interface StubService {
   url: string;
   requests: SeenRequest[];
+  /** What it answers to whom: a code with which it refuses the request, whatever the endpoint. Default: nobody is refused. */
+  refuse: (request: SeenRequest) => string | undefined;
+  /** The requests that it refused. */
+  refused: SeenRequest[];
   /** Requests to one endpoint, for example `convert/file`. */
   count(endpoint: string): number;
   /** Replaces the answers of one endpoint. */
@@ -59,6 +64,12 @@ export async function startStubService(port = 0): Promise<StubService> {
     void readRequest(request, arrivals.get(endpointOf(request))).then(
       async (seen) => {
         stub.requests.push(seen);
+        const code = stub.refuse(seen);
+        if (code !== undefined) {
+          stub.refused.push(seen);
+          answerError(response, 403, code);
+          return;
+        }
         const handler = handlers.get(seen.path);
         if (handler) await handler(seen, response, stub);
         else answerError(response, 404, 'NOT_FOUND');
@@ -71,6 +82,8 @@ export async function startStubService(port = 0): Promise<StubService> {
   const stub: StubService = {
     url: '',
     requests: [],
+    refuse: () => undefined,
+    refused: [],
     conversions: new Map(),
     fileOf: (seen) => uploads.get(String(seen.data['connector'])) ?? '',
     convert: (seen) => {
@@ -118,7 +131,8 @@ async function readRequest(request: IncomingMessage, arrival: Arrival | undefine
   for await (const chunk of request) chunks.push(chunk as Buffer);
   const body = Buffer.concat(chunks);
   const json = /name="data"[^{]*?\r\n\r\n(\{.*?\})\r\n--/s.exec(body.toString('latin1'))?.[1] ?? '{}';
-  return { path: endpointOf(request), data: JSON.parse(json) as Record<string, unknown>, body, at };
+  const token = (request.headers.authorization ?? '').replace(/^Bearer /, '');
+  return { path: endpointOf(request), data: JSON.parse(json) as Record<string, unknown>, body, token, at };
 }
 
 function endpointOf(request: IncomingMessage): string {

@@ -201,7 +201,9 @@ const appSchema = z.strictObject({
   base_url: baseUrl().describe('base URL of the service, without `/v1`'),
   app_id: text().describe('App ID'),
   token_env: text().optional().describe('variable that holds the app token'),
-  token_file: text().optional().describe('file that holds the app token; if others can read it, there is a warning'),
+  token_file: text()
+    .optional()
+    .describe('file that holds the app token, read again when it changes; if others can read it, there is a warning'),
 });
 
 export const fileSchema = z.strictObject({

@@ -38,11 +38,7 @@ export async function checkService(context: CommandContext, app: string): Promis
     describeLimit(limit, rate),
     Number.isNaN(date) ? skipped(clock, 'the service does not tell') : compareClocks(clock, { theirsMs: date, oursMs }),
   ];
-  const refusal = findRefusal(
-    raw,
-    parseJson(raw.text),
-    createQuote(() => token),
-  );
+  const refusal = findRefusal(raw, parseJson(raw.text), createQuote({ known: [token] }));
   const errorClass = refusal && lookUpErrorCode(refusal.code)?.class;
   // That it knows no such task proves that it knows the app and its token.
   if (refusal && (isAboutApp(refusal) || !isAboutTask(refusal.code)) && errorClass !== 'rate') {

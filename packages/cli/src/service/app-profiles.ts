@@ -6,13 +6,16 @@ import { explainStateFolder } from '../command-error';
 import { readAppToken, type AppProfile } from '../config/app-token';
 import { embeddedApp } from '../config/schema';
 
-/** Every app profile of the configuration; a token is read when the first job of its app needs it. */
+/** Its token is read when it is needed, and hidden in this process's logs from then on. */
+export type CheckedProfile = PluginAppProfile & { token: () => Promise<string> };
+
+/** Every app profile of the configuration. */
 export function configuredApps(
   context: CommandContext,
   onWarning = (message: string) => context.output.warn(message),
-): Record<string, PluginAppProfile> {
+): Record<string, CheckedProfile> {
   const { config } = context;
-  const profiles = Object.values(config.values.apps).map((app): [string, PluginAppProfile] => [
+  const profiles = Object.values(config.values.apps).map((app): [string, CheckedProfile] => [
     app.name,
     {
       baseUrl: app.baseUrl,
@@ -21,6 +24,7 @@ export function configuredApps(
         await requireAppAllowed(context, app);
         return readToken(context, app, onWarning);
       },
+      ...(app.token.from === 'file' && { tokenFile: app.token.file }),
       ...(app.name === embeddedApp &&
         config.values.callbacks.embeddedBaseUrl !== undefined && {
           callbackBaseUrl: config.values.callbacks.embeddedBaseUrl,
@@ -35,7 +39,7 @@ export function isEmbedded({ config }: CommandContext, app: string): boolean {
   return app === embeddedApp && !Object.hasOwn(config.values.apps, app);
 }
 
-export async function embeddedProfile(context: CommandContext, serviceUrl: string): Promise<PluginAppProfile> {
+export async function embeddedProfile(context: CommandContext, serviceUrl: string): Promise<CheckedProfile> {
   const { service, state } = context.config.values;
   const { appId, tokenFile } = await ensureEmbeddedApp(service.dataDir).catch((error: unknown) => {
     throw explainStateFolder(state.dir, error);
@@ -49,11 +53,11 @@ export async function embeddedProfile(context: CommandContext, serviceUrl: strin
       await requireServiceAllowed(context, serviceUrl);
       return readToken(context, app);
     },
+    tokenFile,
     ...(embeddedBaseUrl !== undefined && { callbackBaseUrl: embeddedBaseUrl }),
   };
 }
 
-/** Reads the token, and keeps it out of this process's logs from now on. */
 async function readToken(
   { env, secrets }: CommandContext,
   app: Pick<AppProfile, 'name' | 'token'>,

@@ -1,10 +1,9 @@
 import { createConversionApi } from 'temporal-file-conversion/internal/http/client';
 import type { ConversionApi } from 'temporal-file-conversion/internal/http/conversion-api';
-import type { AppProfile } from 'temporal-file-conversion/internal/plugin';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { embeddedApp } from '../config/schema';
-import { configuredApps, embeddedProfile, isEmbedded } from './app-profiles';
+import { configuredApps, embeddedProfile, isEmbedded, type CheckedProfile } from './app-profiles';
 import { embeddedServiceUrl } from './embedded-service';
 
 /** A service that is suspended accepts connections and never answers; no person waits longer than this. */
@@ -31,7 +30,7 @@ export async function readProfile(context: CommandContext, app: string): Promise
     ]);
   }
   const { baseUrl, appId, token } = profile;
-  return { baseUrl, appId, token: typeof token === 'function' ? await token() : token };
+  return { baseUrl, appId, token: await token() };
 }
 
 /**
@@ -50,7 +49,7 @@ export async function openApi(context: CommandContext, app: string): Promise<{ a
  * The profile of the embedded service that runs.
  * @throws CommandError `SERVICE_UNREACHABLE` when there is none.
  */
-export async function runningEmbedded(context: CommandContext): Promise<AppProfile> {
+export async function runningEmbedded(context: CommandContext): Promise<CheckedProfile> {
   const url = await embeddedServiceUrl(context);
   if (url !== undefined) return embeddedProfile(context, url);
   const { dataDir } = context.config.values.service;

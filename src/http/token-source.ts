@@ -1,0 +1,143 @@
+import { readFile, stat } from 'node:fs/promises';
+import { systemErrorCode } from '../shared/system-error';
+
+/** The token of one request. Its version stands for it where its text must not be. */
+export interface IssuedToken {
+  readonly text: string;
+  readonly version: number;
+}
+
+/** Provides the token of every request of an app. */
+export interface TokenSource {
+  /** @throws TokenUnreadableError when no token could be read yet. */
+  current(): Promise<IssuedToken>;
+  /** Tells of a token that the service refused; resolves to whether a later request may send another one. */
+  refused(version: number): Promise<boolean>;
+  /** The latest tokens, to be hidden in what the service answers. */
+  readonly known: readonly string[];
+}
+
+/** A file or a function gives no token that a request can carry. The message never holds one. */
+export class TokenUnreadableError extends Error {
+  override readonly name = 'TokenUnreadableError';
+}
+
+interface TokenOrigin {
+  read: () => string | Promise<string>;
+  /** The file that holds the token. Default: `read` is called again only after a refusal. */
+  file?: string | undefined;
+  /** Another token is used from now on. */
+  onChange?: () => void;
+  /** The token could not be read again, and the old one stays in use. */
+  onUnreadable?: (reason: string) => void;
+}
+
+/** A file that changed this recently may be half written. */
+const settlesWithinMs = 1_000;
+/** Refusals within this time share one call of `read`, however many requests a service refuses. */
+const askAgainMs = 1_000;
+/** A service may still quote a token of earlier requests. */
+const knownAtMost = 8;
+
+/** A token that never changes. */
+export function fixedToken(token: string): TokenSource {
+  const issued = { text: token.trim(), version: 1 };
+  return {
+    current: () => Promise.resolve(issued),
+    refused: () => Promise.resolve(false),
+    known: [issued.text],
+  };
+}
+
+/** A token that is read again when its file changes, and after a refusal. */
+export class RereadToken implements TokenSource {
+  known: readonly string[] = [];
+  readonly #origin: TokenOrigin;
+  #issued: IssuedToken | undefined;
+  /** Of the file whose token is in use. */
+  #stamp: string | undefined;
+  #reading: Promise<IssuedToken> | undefined;
+  #askedAt = Number.NEGATIVE_INFINITY;
+  #toldReason: string | undefined;
+
+  constructor(origin: TokenOrigin) {
+    this.#origin = origin;
+  }
+
+  async current(): Promise<IssuedToken> {
+    const file = await this.#look();
+    if (this.#issued && (file.stamp === this.#stamp || file.isSettling)) return this.#issued;
+    return this.#read();
+  }
+
+  async refused(version: number): Promise<boolean> {
+    const { isSettling } = await this.#look();
+    if (this.#issued?.version === version && !isSettling) {
+      const now = performance.now();
+      if (now - this.#askedAt >= askAgainMs) {
+        this.#askedAt = now;
+        void this.#read();
+      }
+      await this.#reading;
+    }
+    return isSettling || this.#issued?.version !== version;
+  }
+
+  #read(): Promise<IssuedToken> {
+    this.#reading ??= this.#readOnce().finally(() => (this.#reading = undefined));
+    return this.#reading;
+  }
+
+  async #readOnce(): Promise<IssuedToken> {
+    try {
+      // Before the text: a change in between is seen by the next request.
+      const { stamp } = await this.#look();
+      const text = (await this.#origin.read()).trim();
+      if (!isSendable(text)) throw new Error(text === '' ? 'it is empty' : 'it is not one word of ASCII');
+      this.#stamp = stamp;
+      this.#toldReason = undefined;
+      return this.#issue(text);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      // A file may be empty or missing while it is replaced.
+      if (!this.#issued) throw new TokenUnreadableError(`the token can't be read: ${reason}`, { cause: error });
+      if (reason !== this.#toldReason) this.#origin.onUnreadable?.(reason);
+      this.#toldReason = reason;
+      return this.#issued;
+    }
+  }
+
+  #issue(text: string): IssuedToken {
+    const old = this.#issued;
+    if (old?.text === text) return old;
+    if (old) this.#origin.onChange?.();
+    this.known = [text, ...this.known].slice(0, knownAtMost);
+    return (this.#issued = { text, version: (old?.version ?? 0) + 1 });
+  }
+
+  async #look(): Promise<{ stamp?: string; isSettling: boolean }> {
+    const { file } = this.#origin;
+    if (file === undefined) return { isSettling: false };
+    try {
+      const { mtimeNs, mtimeMs, size, ino } = await stat(file, { bigint: true });
+      const isSettling = Math.abs(Date.now() - Number(mtimeMs)) < settlesWithinMs;
+      return { stamp: `${mtimeNs} ${size} ${ino}`, isSettling };
+    } catch (error) {
+      return { stamp: systemErrorCode(error) ?? 'unknown', isSettling: false };
+    }
+  }
+}
+
+/** @throws an error whose message names the file and never holds what is in it. */
+export async function readTokenFile(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw new Error(`${file}: ${systemErrorCode(error) ?? 'unknown error'}`, { cause: error });
+  }
+}
+
+/** Whether an HTTP header can carry the token. */
+export function isSendable(token: string): boolean {
+  return /^[\x21-\x7e]+$/.test(token);
+}

@@ -1,0 +1,156 @@
+import { mkdtemp, rename, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { inspect } from 'node:util';
+import { createQuote } from '../../src/http/quote';
+import { fixedToken, readTokenFile, RereadToken, TokenUnreadableError } from '../../src/http/token-source';
+
+let folder: string;
+let file: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'token-source-'));
+  file = path.join(folder, 'token');
+});
+
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+let minutesAgo = 60;
+
+/** As if it had been written some minutes ago: later than any other. */
+async function write(text: string): Promise<void> {
+  await writeFile(file, text);
+  const at = Date.now() / 1_000 - 60 * (minutesAgo -= 1);
+  await utimes(file, at, at);
+}
+
+function inFile() {
+  const told: string[] = [];
+  const reads = { count: 0 };
+  const source = new RereadToken({
+    read: () => {
+      reads.count += 1;
+      return readTokenFile(file);
+    },
+    file,
+    onChange: () => told.push('changed'),
+    onUnreadable: (reason) => told.push(reason),
+  });
+  return { source, told, reads };
+}
+
+const textOf = async (source: RereadToken) => (await source.current()).text;
+
+describe('a token in a file', () => {
+  it('is read once, and again when the file has changed', async () => {
+    await write('first-token\n');
+    const { source, told, reads } = inFile();
+    expect([await textOf(source), await textOf(source)]).toEqual(['first-token', 'first-token']);
+    expect(reads.count).toBe(1);
+    await write('other-token\n');
+    expect([await textOf(source), await textOf(source)]).toEqual(['other-token', 'other-token']);
+    expect(reads.count).toBe(2);
+    expect(told).toEqual(['changed']);
+  });
+
+  it('that another file replaces is read again, however old that one is', async () => {
+    await write('first-token');
+    const { source } = inFile();
+    await textOf(source);
+    const aside = path.join(folder, 'new');
+    await writeFile(aside, 'other-token');
+    await utimes(aside, 1_000, 1_000);
+    await rename(aside, file);
+    expect(await textOf(source)).toBe('other-token');
+  });
+
+  it.each([
+    ['empty', () => write(''), 'it is empty'],
+    ['gone', () => rm(file), 'ENOENT'],
+    ['two words', () => write('half a-token'), 'it is not one word of ASCII'],
+  ])('stays in use while the file is %s, and that is told once', async (_state, spoil, reason) => {
+    await write('first-token');
+    const { source, told } = inFile();
+    await textOf(source);
+    await spoil();
+    expect([await textOf(source), await textOf(source)]).toEqual(['first-token', 'first-token']);
+    expect(told).toEqual([expect.stringContaining(reason)]);
+    await write('other-token');
+    expect(await textOf(source)).toBe('other-token');
+  });
+
+  it('stays in use while the new one may be half written; whoever is refused then may try again', async () => {
+    await write('first-token');
+    const { source, reads } = inFile();
+    const { version } = await source.current();
+    expect(await source.refused(version)).toBe(false);
+    await writeFile(file, 'other-');
+    expect(await textOf(source)).toBe('first-token');
+    expect(await source.refused(version)).toBe(true);
+    expect(reads.count).toBe(2);
+    await write('other-token');
+    expect(await textOf(source)).toBe('other-token');
+  });
+
+  it('that was never there is an error that does not hold what is in the file', async () => {
+    const { source } = inFile();
+    await expect(source.current()).rejects.toThrow(TokenUnreadableError);
+    await write('two secret-words');
+    const error = await source.current().catch((each: unknown) => each);
+    expect(error).toBeInstanceOf(TokenUnreadableError);
+    expect(inspect(error, { depth: 10 })).not.toContain('secret-words');
+    await write('first-token');
+    expect(await textOf(source)).toBe('first-token');
+  });
+});
+
+describe('a token of a function', () => {
+  it('is asked for again once, however many requests are refused together', async () => {
+    let [calls, token] = [0, 'first-token'];
+    const source = new RereadToken({ read: () => Promise.resolve(((calls += 1), token)) });
+    const { version } = await source.current();
+    const refusals = await Promise.all(Array.from({ length: 100 }, () => source.refused(version)));
+    expect([calls, new Set(refusals)]).toEqual([2, new Set([false])]);
+    expect(await source.refused(version)).toBe(false);
+    expect(calls).toBe(2);
+
+    token = 'other-token';
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    expect(await Promise.all([source.refused(version), source.refused(version)])).toEqual([true, true]);
+    expect(calls).toBe(3);
+    expect(await source.current()).toEqual({ text: 'other-token', version: version + 1 });
+    // A late refusal of the old token says nothing about the new one.
+    expect(await source.refused(version)).toBe(true);
+    expect(calls).toBe(3);
+  });
+
+  it('stays in use when the function fails, and only a first one that fails is an error', async () => {
+    let answer = (): string => 'first-token';
+    const source = new RereadToken({ read: () => answer() });
+    const { version } = await source.current();
+    answer = () => {
+      throw new Error('the vault is sealed');
+    };
+    expect(await source.refused(version)).toBe(false);
+    expect(await textOf(source)).toBe('first-token');
+    await expect(new RereadToken({ read: () => answer() }).current()).rejects.toThrow(
+      "the token can't be read: the vault is sealed",
+    );
+  });
+});
+
+it('a fixed token is never another one', async () => {
+  const source = fixedToken(' only-token\n');
+  expect(await source.current()).toEqual({ text: 'only-token', version: 1 });
+  expect(await source.refused(1)).toBe(false);
+});
+
+it('what a service says about an earlier token is hidden too', async () => {
+  await write('first-token');
+  const { source } = inFile();
+  const quote = createQuote(source);
+  await source.current();
+  await write('other-token');
+  await source.current();
+  expect(quote('neither first-token nor other-token')).toBe('neither [token] nor [token]');
+});

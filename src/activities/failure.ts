@@ -346,6 +346,7 @@ function build(context: FailureContext, parts: FailureParts): ApplicationFailure
   const details: ActivityFailureDetails = {
     code: parts.code,
     ...(parts.unlisted === true && { unlisted: true }),
+    ...(lookUpErrorCode(parts.code)?.refusesAccount && { refusesAccount: true }),
     reaction: parts.reaction === 'retry' ? 'fail' : parts.reaction,
     origin: parts.origin ?? 'worker',
     ...(parts.orderedWaitMs !== undefined && { orderedWaitMs: parts.orderedWaitMs }),

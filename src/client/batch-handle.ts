@@ -3,6 +3,7 @@ import { WorkflowNotFoundError } from '@temporalio/common';
 import type { BatchCancel, BatchState, ConversionBatchResult } from '../shared/batch';
 import { isOpen } from '../shared/job-outcome';
 import {
+  appReadySignal,
   conversionBatchType,
   batchCancelSignal,
   batchPauseSignal,
@@ -83,6 +84,14 @@ export class BatchHandle {
   /** @throws InvalidRequestError when the batch starts no more jobs. */
   async resume(): Promise<BatchState | undefined> {
     return tell<BatchState>(this.workflow, batchResumeSignal);
+  }
+
+  /**
+   * The service takes the app's requests again: a batch whose account was refused goes on, unless it is paused.
+   * @throws InvalidRequestError when the batch starts no more jobs.
+   */
+  async appReady(): Promise<BatchState | undefined> {
+    return tell<BatchState>(this.workflow, appReadySignal);
   }
 
   /**

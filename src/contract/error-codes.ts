@@ -29,10 +29,16 @@ interface ErrorCodeRow {
   readonly message: string;
   /** The task was not run, so the same request can be sent again without a second charge. */
   readonly provesNothingRan: boolean;
+  /** The service refuses the account or the app, and not one request: the next file would be refused as well. */
+  readonly refusesAccount?: true;
 }
 
 function row(httpStatus: number, errorClass: ErrorClass, message: string, provesNothingRan = true): ErrorCodeRow {
   return { httpStatus, class: errorClass, message, provesNothingRan };
+}
+
+function accountRow(httpStatus: number, message: string): ErrorCodeRow {
+  return { ...row(httpStatus, 'account', message), refusesAccount: true };
 }
 
 const table = {
@@ -54,7 +60,7 @@ const table = {
   WRONG_TYPE_PARAMETER: row(400, 'caller', 'The parameter [NAME] has the wrong type.'),
   WRONG_VALUE_DATA_KEY: row(400, 'caller', 'The data key [NAME] has the wrong value.'),
   WRONG_VALUE_PARAMETER: row(400, 'caller', 'The parameter [NAME] has the wrong value.'),
-  FREE_PLAN_DISALLOWED: row(403, 'account', 'A premium plan must be active.'),
+  FREE_PLAN_DISALLOWED: accountRow(403, 'A premium plan must be active.'),
   INSUFFICIENT_VCREDITS: row(403, 'credits', 'Not enough vCredits to run the task.'),
   ONLY_DEVELOPMENT_REQUEST: row(403, 'account', 'In development only files with a registered hash are allowed.'),
   DOWNLOAD_EXPIRED: row(404, 'expired', 'The download of this converted file has expired.'),
@@ -66,10 +72,10 @@ const table = {
   TOO_MANY_REQUESTS: row(429, 'rate', 'Rate limit exceeded; retry after [NAME] seconds.'),
   INTERNAL_SERVER_ERROR: row(500, 'server', 'Unexpected server failure.', false),
   // Beyond the document: authentication.
-  MISSING_AUTHORIZATION_HEADER: row(403, 'account', 'The Authorization header is missing.'),
-  INVALID_AUTHORIZATION_HEADER: row(403, 'account', 'The Authorization header must be of the form Bearer <APP_TOKEN>.'),
-  INVALID_CREDENTIAL: row(403, 'account', 'The app token or the App ID is not valid.'),
-  DISABLED_FOR_FREE_APP: row(403, 'account', 'This endpoint is disabled for the free app.'),
+  MISSING_AUTHORIZATION_HEADER: accountRow(403, 'The Authorization header is missing.'),
+  INVALID_AUTHORIZATION_HEADER: accountRow(403, 'The Authorization header must be of the form Bearer <APP_TOKEN>.'),
+  INVALID_CREDENTIAL: accountRow(403, 'The app token or the App ID is not valid.'),
+  DISABLED_FOR_FREE_APP: accountRow(403, 'This endpoint is disabled for the free app.'),
   FREE_APP_LIMITED: row(429, 'rate', 'The daily limit of the free app is reached; retry in [NAME] hours.'),
   // Beyond the document: uploads, whose errors have HTTP status 200.
   EMPTY_FILE: row(200, 'input', 'The uploaded file is empty.'),
@@ -93,7 +99,7 @@ const table = {
   ),
   // Beyond the document: callbacks.
   INVALID_CALLBACK: row(400, 'caller', 'The callback is not a valid URL.'),
-  UNVERIFIED_DOMAIN_CALLBACK: row(400, 'account', 'The domain of the callback is not verified for the app.'),
+  UNVERIFIED_DOMAIN_CALLBACK: accountRow(400, 'The domain of the callback is not verified for the app.'),
 } satisfies Record<string, ErrorCodeRow>;
 
 /** A code in the table. A service may send others, which are kept verbatim. */

@@ -193,6 +193,8 @@ export interface ActivityFailureDetails {
   code: string;
   /** The code is neither the document's nor one of ours; such codes are unbounded. */
   unlisted?: true;
+  /** The service refuses the account, and not this request alone. */
+  refusesAccount?: true;
   reaction: JobReaction;
   origin: FailureOrigin;
   /** Wait ordered by the service, in milliseconds. */

@@ -126,12 +126,15 @@ export interface BatchCounts {
 
 export type BatchStatus = 'running' | 'paused' | 'stopping' | 'completed' | 'cancelled' | 'stopped';
 
-/** Why a batch that is not paused starts no jobs: some jobs in flight wait for an operator. Resumes when none does. */
+/** Why a batch that is not paused starts no jobs: some items in flight wait for an operator. */
 export interface NeedsAttention {
-  /** For example `DESTINATION_FULL`. */
+  /** For example `DESTINATION_FULL` or `INVALID_CREDENTIAL`. */
   code: string;
   message: string;
+  /** Number of items that wait. */
   jobs: number;
+  /** The app whose account the service refuses: resumes by the signal `appReady`. Absent: resumes when no job waits. */
+  app?: string;
 }
 
 /** Argument of the signal `conversionItemWaits`. */

@@ -28,7 +28,8 @@ export function outcomeOfResult(result: ConversionJobResult): JobOutcome {
 export function outcomeOfFailure(cause: unknown): JobOutcome {
   if (cause instanceof ApplicationFailure) {
     const details = (cause.details?.[0] ?? {}) as Partial<ConversionFailureDetails>;
-    const { phase, taskId, charge, source, vcredits, requests, warnings, possiblyChargedTwice } = details;
+    const { phase, taskId, charge, source, vcredits, requests, warnings, possiblyChargedTwice, refusesAccount } =
+      details;
     return defined({
       status: 'failed' as const,
       code: cause.type ?? 'FAILED',
@@ -41,6 +42,7 @@ export function outcomeOfFailure(cause: unknown): JobOutcome {
       vcredits,
       requests,
       possiblyChargedTwice: possiblyChargedTwice === true ? true : undefined,
+      refusesAccount,
     });
   }
   if (cause instanceof CancelledFailure) {

@@ -122,6 +122,8 @@ export interface ConversionFailureDetails {
   phase: JobPhase;
   httpStatus?: number;
   endpoint?: string;
+  /** The service refuses the account, and not this file alone. */
+  refusesAccount?: true;
   /** Id and connector of the conversion task, when one was accepted. */
   taskId?: string;
   /** Known cost of the conversion, when a later step failed. */

@@ -1,4 +1,5 @@
 import { defineSearchAttributeKey, type SearchAttributePair, type TypedSearchAttributes } from '@temporalio/common';
+import type { BatchStatus } from './batch';
 import { sourceName, type ConversionJobInput } from './job';
 
 /** Search attributes of jobs, registered by `fileconv namespace init`. Unencrypted: they hold nothing confidential. */
@@ -16,7 +17,10 @@ export const searchAttributes = {
 
 export const searchAttributeNames: readonly string[] = Object.values(searchAttributes).map(({ name }) => name);
 
-/** Values of `ConversionStatus`. */
+/** Values of `ConversionStatus` of a batch; `needsAttention`: the service refuses its account. */
+export type ListedBatchStatus = BatchStatus | 'needsAttention';
+
+/** Values of `ConversionStatus` of a job. */
 export type ListedStatus = 'running' | 'awaitingCredits' | 'completed' | 'failed' | 'cancelled';
 
 const typeNames = { KEYWORD: 'Keyword', INT: 'Int', KEYWORD_LIST: 'KeywordList' } as const;

@@ -92,6 +92,15 @@ export function buildCommands(output: Output, run: Runner): Command {
   )
     .option(...appOption)
     .action(act(async () => (await import('./commands/credits.js')).creditsRestored));
+  command(
+    group(program, 'app', 'batches whose account the service refuses', 'fileconv app ready --app billing'),
+    'ready',
+    'token, plan or account are mended: every batch of the app that needs attention for them goes on at once',
+    'fileconv app ready',
+    'fileconv app ready --app billing --json',
+  )
+    .option(...appOption)
+    .action(act(async () => (await import('./commands/app.js')).readyApp));
   addBatch(program, run);
   addSchedule(program, act);
   addJob(program, act);

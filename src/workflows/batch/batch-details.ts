@@ -1,6 +1,6 @@
 import type { BatchState } from '../../shared/batch';
 import { batchJobsPath } from '../../shared/temporal-ui';
-import { shownTime } from '../../shared/wording';
+import { counted, shownTime } from '../../shared/wording';
 
 /** Details of a batch for the Temporal UI, in markdown. `isListed`: the namespace has the search attributes. */
 export function describeBatch(
@@ -54,6 +54,9 @@ function waitsFor({ status, inFlight, needsAttention }: BatchState): string {
   if (status === 'paused') return 'Starts no job until it is resumed.';
   const jobs = `${inFlight} job${inFlight === 1 ? '' : 's'} in flight`;
   if (status === 'stopping') return `Starts no more jobs; waits for ${jobs}.`;
+  if (status === 'running' && needsAttention?.app !== undefined) {
+    return `**Needs attention**: starts no job as long as the service refuses the account of app ${needsAttention.app}; ${needsAttention.jobs} of ${counted(inFlight, 'item')} in flight wait for that.`;
+  }
   if (status === 'running' && needsAttention) {
     return `**Needs attention**: starts no job as long as one waits; ${needsAttention.jobs} of ${jobs} ${needsAttention.jobs === 1 ? 'does' : 'do'}. It then goes on by itself.`;
   }

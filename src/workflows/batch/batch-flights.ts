@@ -60,7 +60,11 @@ export class BatchFlights {
 
   constructor(
     private readonly input: ConversionBatchInput,
-    private readonly onEnded: (result: BatchItemResult) => void,
+    private readonly on: {
+      ended: (result: BatchItemResult) => void;
+      /** The service refuses the account: nothing was decided about the item, whose flight is held. */
+      held: (item: number, refusal: { code: string; message: string }) => void;
+    },
   ) {
     this.rows = new BatchRows(input.folder);
     const { onUnknownOutcome = defaultPolicies.onUnknownOutcome } = input.policies ?? {};
@@ -109,6 +113,27 @@ export class BatchFlights {
     for (const flight of this.flights.values()) this.cancelOne(flight);
   }
 
+  /** Starts the held items again, each in a new job; returns how many. */
+  release(): number {
+    const held = this.held();
+    for (const flight of held) {
+      const { workflowId, runId } = this.jobOf(flight);
+      this.startAfter(flight, workflowId === this.idOf(flight) ? runId : undefined);
+    }
+    return held.length;
+  }
+
+  /** For a batch that starts no more jobs. */
+  giveUpHeld(): void {
+    for (const flight of this.held()) {
+      this.end(flight, { status: 'cancelled', ...(!flight.earlier && { charge: 'no' }) });
+    }
+  }
+
+  private held(): Flight[] {
+    return [...this.flights.values()].filter(({ step }) => step.kind === 'held');
+  }
+
   /** Resolves when the batch can continue as new: a child whose start is not confirmed by then would never start. */
   async rest(): Promise<void> {
     await Promise.all([this.looks.rest(), this.waits.rest()]);
@@ -131,6 +156,8 @@ export class BatchFlights {
       case 'awaited':
       case 'started':
         this.waits.add(flight, this.jobOf(flight));
+        return;
+      case 'held':
     }
   }
 
@@ -162,7 +189,7 @@ export class BatchFlights {
       this.end(flight, outcomeOfResult(await child.result()));
     } catch (error) {
       const told = outcomeOfFailure(error instanceof ChildWorkflowFailure ? error.cause : error);
-      if (told.charge !== undefined) this.end(flight, told);
+      if (told.charge !== undefined) this.endUnlessHeld(flight, told);
       else this.goOn(flight, { kind: 'untold', told });
     }
   }
@@ -204,11 +231,11 @@ export class BatchFlights {
     switch (step.kind) {
       case 'untold':
         // Without a history nothing proves that no conversion ran.
-        this.end(flight, seen.outcome ?? { ...step.told, charge: 'maybe' });
+        this.endUnlessHeld(flight, seen.outcome ?? { ...step.told, charge: 'maybe' });
         return;
       case 'started':
       case 'awaited':
-        if (seen.outcome) this.end(flight, seen.outcome);
+        if (seen.outcome) this.endUnlessHeld(flight, seen.outcome);
         else this.repeat(flight, lost);
         return;
       case 'blocked':
@@ -218,6 +245,7 @@ export class BatchFlights {
         this.found(flight, step.others, seen);
         return;
       case 'starting':
+      case 'held':
     }
   }
 
@@ -237,7 +265,7 @@ export class BatchFlights {
     const isOwnId = flight.job?.workflowId === this.idOf(flight);
     if (flight.job) flight.job.runId = runId;
     // It was still running when the batch reached this row, or it has already delivered the result.
-    if (endedAt >= flight.startedAt || (isDelivered && isSameContent)) this.end(flight, outcome);
+    if (endedAt >= flight.startedAt || (isDelivered && isSameContent)) this.endUnlessHeld(flight, outcome);
     else this.repeat(flight, outcome, { endedAt, isSameContent, after: isOwnId ? runId : undefined });
   }
 
@@ -304,15 +332,33 @@ export class BatchFlights {
       .finally(() => (this.unconfirmed -= 1));
   }
 
+  /** An item is not blamed for a refusal that every other item would meet. */
+  private endUnlessHeld(flight: Flight, { refusesAccount, ...outcome }: JobOutcome): void {
+    const next =
+      refusesAccount === true && !this.isCancelling
+        ? this.earlierOfNext(flight, outcome, { endedAt: Date.now(), isSameContent: true })
+        : 'keep';
+    if (next === 'keep') {
+      this.end(flight, outcome);
+      return;
+    }
+    const { code = '', message = '', requests = 0 } = outcome;
+    flight.requests = (flight.requests ?? 0) + requests;
+    if (next) flight.earlier = next;
+    flight.step = { kind: 'held' };
+    this.on.held(flight.item, { code, message });
+  }
+
   private end(flight: Flight, outcome: JobOutcome): void {
-    const { item, startedAt, job, step, earlier } = flight;
+    const { item, startedAt, job, step, earlier, requests } = flight;
     if (!this.flights.delete(item)) return;
     const isOurs = step.kind !== 'blocked' && job?.runId !== undefined;
-    this.onEnded({
+    this.on.ended({
       item,
       // However this job ended, the charge of earlier jobs still counts.
       ...(outcome.charge === undefined && earlier && rowOfEarlier(earlier)),
       ...outcome,
+      ...(requests !== undefined && { requests: requests + (outcome.requests ?? 0) }),
       ...(earlier?.possiblyChargedTwice && { possiblyChargedTwice: true }),
       ...(isOurs && job),
       startedAt,

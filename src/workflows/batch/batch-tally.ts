@@ -78,8 +78,8 @@ export class BatchTally {
 }
 
 /**
- * Jobs in flight that have reported that they wait for an operator. While there is one, the batch starts no more jobs:
- * they would wait for the same thing, while their paid results could expire at the service.
+ * Items in flight that wait for an operator: for room, or because the service refuses the account. While there is one,
+ * the batch starts no more jobs: they would wait for the same thing, while paid results could expire at the service.
  */
 export class BatchAttention {
   /** Item numbers. */
@@ -103,6 +103,10 @@ export class BatchAttention {
 
   over(item: number): void {
     this.waiting.delete(item);
+  }
+
+  allOver(): void {
+    this.waiting.clear();
   }
 
   /** State for the next run; its size is bounded by the window. */

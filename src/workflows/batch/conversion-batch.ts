@@ -26,9 +26,11 @@ import {
   type ConversionBatchInput,
   type ConversionBatchResult,
   type ItemWaits,
+  type NeedsAttention,
 } from '../../shared/batch';
 import type { ManifestPosition } from '../../shared/batch-activities';
 import {
+  appReadySignal,
   batchCancelSignal,
   batchPauseSignal,
   batchResumeSignal,
@@ -37,7 +39,8 @@ import {
   conversionItemWaitsSignal,
   updateRefused,
 } from '../../shared/names';
-import { searchAttributes, settableAttributes } from '../../shared/search-attributes';
+import { searchAttributes, settableAttributes, type ListedBatchStatus } from '../../shared/search-attributes';
+import { shellWord } from '../../shared/wording';
 import { batchActivities } from './batch-activities';
 import { describeBatch } from './batch-details';
 import { BatchFlights } from './batch-flights';
@@ -56,6 +59,7 @@ interface CarriedBatch {
   window: number;
   isPaused: boolean;
   attention?: CarriedAttention;
+  refusals?: CarriedAttention;
   stop?: StopReason;
   isCancelling: boolean;
   position: ManifestPosition;
@@ -98,6 +102,8 @@ class ConversionBatch {
   private readonly results: BatchResults;
   private readonly flights: BatchFlights;
   private readonly attention: BatchAttention;
+  /** Items that are held because the service refuses the account. */
+  private readonly refusals: BatchAttention;
   private readonly startedAt: number;
   private window: number;
   private isPaused: boolean;
@@ -109,7 +115,7 @@ class ConversionBatch {
   private isAwake = false;
   /** Number of items that this run has started, plus those that ended in it. */
   private progress = 0;
-  private listedAs: BatchStatus;
+  private listedAs: ListedBatchStatus;
   private readonly isListed = settableAttributes(workflowInfo()).has(searchAttributes.status.name);
 
   constructor(
@@ -128,14 +134,18 @@ class ConversionBatch {
       },
     });
     this.results = new BatchResults(folder, carried?.results ?? [], carried?.parts ?? 0, () => this.wake());
-    this.flights = new BatchFlights(input, (result) => this.land(result));
+    this.flights = new BatchFlights(input, {
+      ended: (result) => this.land(result),
+      held: (item, refusal) => this.hold(item, refusal),
+    });
     this.attention = new BatchAttention(carried?.attention);
+    this.refusals = new BatchAttention(carried?.refusals);
     this.startedAt = carried?.startedAt ?? Date.now();
     this.window = carried?.window ?? input.window ?? defaultWindow;
     this.isPaused = carried?.isPaused ?? false;
     this.stop = carried?.stop;
     this.isCancelling = carried?.isCancelling ?? false;
-    this.listedAs = this.isPaused ? 'paused' : 'running';
+    this.listedAs = this.listedStatus();
   }
 
   /** The main loop, and the only place that acts; everything else records what happened and wakes it. */
@@ -143,6 +153,7 @@ class ConversionBatch {
     this.flights.adopt(this.carried?.inFlight ?? []);
     for (;;) {
       if (this.isCancelling) this.flights.cancel();
+      if (this.isStartingNoMore()) this.flights.giveUpHeld();
       this.startJobs();
       this.describe();
       if (this.isOver()) return this.finish();
@@ -161,6 +172,7 @@ class ConversionBatch {
       refusal: whyNoCancel,
       change: (request) => this.cancel(request?.inFlight !== 'finish'),
     });
+    this.accept(appReadySignal, { refusal: () => this.whyNoPause(), change: () => this.appReady() });
     setHandler(itemWaits, (word) => this.itemWaits(word));
   }
 
@@ -191,7 +203,7 @@ class ConversionBatch {
   state(): BatchState {
     const { items } = this.input;
     const inFlight = this.flights.count;
-    const needsAttention = this.attention.needed;
+    const needsAttention = this.needsAttention();
     return {
       status: this.status(),
       items,
@@ -206,6 +218,12 @@ class ConversionBatch {
 
   private pause(isPaused: boolean): void {
     this.isPaused = isPaused;
+    this.wake();
+  }
+
+  /** What is held starts again, unless the batch is paused: then when it is resumed. */
+  private appReady(): void {
+    this.refusals.allOver();
     this.wake();
   }
 
@@ -241,9 +259,21 @@ class ConversionBatch {
     return this.isPaused ? 'paused' : 'running';
   }
 
+  private needsAttention(): NeedsAttention | undefined {
+    const refused = this.refusals.needed;
+    return refused ? { ...refused, app: this.input.app } : this.attention.needed;
+  }
+
+  private hold(item: number, { code, message }: { code: string; message: string }): void {
+    const next = `When that is mended: fileconv app ready --app ${shellWord(this.input.app)}`;
+    this.refusals.waits(item, { code, message: `${message} ${next}` });
+    this.wake();
+  }
+
   private land(result: BatchItemResult): void {
     this.progress += 1;
     this.attention.over(result.item);
+    this.refusals.over(result.item);
     this.tally.add(result);
     this.results.add(result);
     if (this.tally.exceeds(this.input.stopAfter)) this.stop ??= 'stopped';
@@ -251,7 +281,8 @@ class ConversionBatch {
   }
 
   private startJobs(): void {
-    if (this.stop || this.isPaused || this.attention.needed || this.failure()) return;
+    if (this.isStartingNoMore() || this.isPaused || this.needsAttention()) return;
+    this.progress += this.flights.release();
     while (this.flights.count < this.window && !this.results.isBehind) {
       const item = this.reader.take();
       if (!item) break;
@@ -266,9 +297,12 @@ class ConversionBatch {
     return this.reader.failure ?? this.results.failure;
   }
 
+  private isStartingNoMore(): boolean {
+    return this.stop !== undefined || this.failure() !== undefined;
+  }
+
   private isOver(): boolean {
-    const isLastStarted = this.stop !== undefined || this.failure() !== undefined || this.reader.isExhausted;
-    return isLastStarted && this.flights.count === 0;
+    return (this.isStartingNoMore() || this.reader.isExhausted) && this.flights.count === 0;
   }
 
   /** A run without progress does not continue as new: its successor would be in the same state. */
@@ -287,11 +321,13 @@ class ConversionBatch {
     await this.results.rest();
     await condition(allHandlersFinished);
     const attention = this.attention.carry();
+    const refusals = this.refusals.carry();
     const carried: CarriedBatch = {
       startedAt: this.startedAt,
       window: this.window,
       isPaused: this.isPaused,
       ...(attention && { attention }),
+      ...(refusals && { refusals }),
       ...(this.stop && { stop: this.stop }),
       isCancelling: this.isCancelling,
       position: this.reader.position,
@@ -374,10 +410,16 @@ class ConversionBatch {
     const { workflowId, namespace } = workflowInfo();
     const { isListed, reportFailure } = this;
     setCurrentDetails(describeBatch({ workflowId, namespace, isListed, reportFailure }, state));
-    const isWorthListing = state.status !== 'stopping' && state.status !== this.listedAs;
-    if (!isListed || !isWorthListing) return;
-    this.listedAs = state.status;
-    upsertSearchAttributes([{ key: searchAttributes.status, value: state.status }]);
+    const listed = this.listedStatus();
+    if (!isListed || listed === 'stopping' || listed === this.listedAs) return;
+    this.listedAs = listed;
+    upsertSearchAttributes([{ key: searchAttributes.status, value: listed }]);
+  }
+
+  /** `fileconv app ready` finds batches by it. */
+  private listedStatus(): ListedBatchStatus {
+    const status = this.status();
+    return this.refusals.needed && (status === 'running' || status === 'paused') ? 'needsAttention' : status;
   }
 }
 

@@ -20,6 +20,8 @@ export interface CarriedFlight {
   job?: { workflowId: string; runId?: string };
   /** What earlier jobs of the row left behind at the service. */
   earlier?: EarlierRuns;
+  /** Requests of jobs that ended because the service refused the account. */
+  requests?: number;
   /** When the job that `earlier` comes from ended, in milliseconds since the epoch. */
   foundAt?: number;
 }
@@ -30,6 +32,7 @@ export interface CarriedFlight {
  * - `blocked`: `job` holds this item's id but converts something else.
  * - `started`: this run started `job` and receives its completion.
  * - `awaited`: `job` was started by another run or workflow.
+ * - `held`: `job` ended because the service refuses the account; another one starts when it no longer does.
  * - `untold`: `job` ended with outcome `told`, which does not say what it left behind.
  */
 export type FlightStep =
@@ -38,6 +41,7 @@ export type FlightStep =
   | { kind: 'blocked' }
   | { kind: 'started' }
   | { kind: 'awaited' }
+  | { kind: 'held' }
   | { kind: 'untold'; told: JobOutcome };
 
 /** The part of an outcome that is about charges, for the next job of the row. */
@@ -51,7 +55,8 @@ export function leftBy({ charge = 'maybe', taskId, source, possiblyChargedTwice 
 }
 
 /** The next run did not start the job, so it has to wait for it. */
-export function carriedFlight({ item, byte, startedAt, step, job, earlier, foundAt }: Flight): CarriedFlight {
+export function carriedFlight(flight: Flight): CarriedFlight {
+  const { item, byte, startedAt, step, job, earlier, requests, foundAt } = flight;
   return {
     item,
     byte,
@@ -59,6 +64,7 @@ export function carriedFlight({ item, byte, startedAt, step, job, earlier, found
     step: step.kind === 'started' ? { kind: 'awaited' } : step,
     ...(job && { job }),
     ...(earlier && { earlier }),
+    ...(requests !== undefined && { requests }),
     ...(foundAt !== undefined && { foundAt }),
   };
 }

@@ -7,6 +7,8 @@ export interface JobFailure {
   /** The code is only known to the service. */
   unlisted?: boolean;
   message: string;
+  /** The service refuses the account, and not this request alone. */
+  refusesAccount?: true;
   /** `submitAfterLoss`: the worker was lost before it sent anything. */
   reaction: JobReaction | 'submitAfterLoss';
   origin: FailureOrigin;
@@ -97,6 +99,7 @@ function readDetails(failure: ApplicationFailure): Omit<JobFailure, 'message' | 
     reaction: jobReactions.find((reaction) => reaction === details.reaction) ?? 'fail',
     origin: details.origin ?? 'worker',
     requests: details.requests ?? 0,
+    ...(details.refusesAccount === true && { refusesAccount: true }),
     ...(details.httpStatus !== undefined && { httpStatus: details.httpStatus }),
     ...(details.endpoint !== undefined && { endpoint: details.endpoint }),
     ...(details.taskId !== undefined && { taskId: details.taskId }),

@@ -93,6 +93,7 @@ export class JobProgress {
       phase,
       ...(failure.httpStatus !== undefined && { httpStatus: failure.httpStatus }),
       ...(failure.endpoint !== undefined && { endpoint: failure.endpoint }),
+      ...(failure.refusesAccount && { refusesAccount: true }),
       ...(taskId !== undefined && { taskId }),
       ...(vcredits !== undefined && { vcredits }),
       ...(source && { source }),

@@ -1,0 +1,204 @@
+import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { appReady } from '../../src/client/operations/app-ready';
+import type { BatchHandle } from '../../src/client/batch-handle';
+import type { BatchState } from '../../src/shared/batch';
+import { BatchDesk } from '../support/batch-desk';
+import { endBatch, planRun, runBatch, runsOf, sumOf } from '../support/batches';
+import { startRig, type ConversionRig } from '../support/conversion-worker';
+import { answerCompleted, answerOutput } from '../support/stub-service';
+import { until } from '../support/until';
+
+/** Batches whose account the service refuses from one moment to the next, and takes again later. */
+
+let rig: ConversionRig;
+/** Another one for each test: batches of a test that failed may still wait. */
+let app: string;
+
+beforeEach(async () => {
+  app = `refused-${randomUUID()}`;
+  rig = await startRig({ app });
+});
+
+afterEach(() => rig.close());
+
+/** Refuses uploads and submits after so many conversions, until it is mended. */
+function refuseAfter(conversions: number, code = 'INVALID_CREDENTIAL') {
+  const account = { isMended: false };
+  rig.stub.refuse = ({ path }) => {
+    const isNew = path === 'upload/file' || path === 'convert/file';
+    return isNew && !account.isMended && rig.stub.conversions.size >= conversions ? code : undefined;
+  };
+  return { mend: () => (account.isMended = true) };
+}
+
+/** Everything in flight is held. */
+async function untilRefused(handle: BatchHandle): Promise<BatchState> {
+  let state = await handle.state();
+  await until('the account is refused', async () => {
+    state = await handle.state();
+    return state.needsAttention?.jobs === state.inFlight;
+  });
+  return state;
+}
+
+it('a refused account pauses the batch: at most a window of requests is refused, none of its files fails, and all go on', async () => {
+  const account = refuseAfter(10);
+  const run = await planRun(rig.folder, 60, { request: { window: 6 } });
+  const handle = await rig.client.startBatch(run.request);
+  const state = await untilRefused(handle);
+  expect(state).toMatchObject({
+    status: 'running',
+    succeeded: 10,
+    failed: 0,
+    needsAttention: { code: 'INVALID_CREDENTIAL', app },
+  });
+  expect(sumOf(state)).toBe(60);
+  expect(state.needsAttention?.message).toMatch(/INVALID_CREDENTIAL \(HTTP 403\)/);
+  expect(state.needsAttention?.message).toMatch(`When that is mended: fileconv app ready --app ${app}`);
+  expect(rig.stub.refused.length).toBeLessThanOrEqual(6);
+  const { currentDetails } = await rig.temporal.workflow
+    .getHandle(run.name)
+    .query<{ currentDetails: string }>('__temporal_workflow_metadata');
+  expect(currentDetails).toContain('**Needs attention**: starts no job as long as the service refuses the account');
+  expect(currentDetails).toContain('`INVALID_CREDENTIAL`');
+
+  account.mend();
+  await handle.appReady();
+  const { result, results } = await endBatch(handle, run);
+  expect(result).toMatchObject({ status: 'completed', succeeded: 60, failed: 0, possiblyChargedTwice: 0 });
+  expect(result.needsAttention).toBeUndefined();
+  expect(rig.stub.conversions.size).toBe(60);
+  expect(result.requests).toBe(rig.stub.requests.length);
+  expect(results.map(({ status, charge }) => `${status} ${charge ?? ''}`)).toEqual(results.map(() => 'succeeded yes'));
+});
+
+it('what was accepted before the refusal goes on, and is done', async () => {
+  const gate = { isOpen: false };
+  rig.stub.on('task/response', (seen, response) => {
+    const id = String(seen.data['connector']);
+    if (gate.isOpen) answerCompleted(response, id);
+    else answerOutput(response, { entity: { id, status: 'running' }, result: {} });
+  });
+  const run = await planRun(rig.folder, 9, { request: { window: 3 } });
+  const handle = await rig.client.startBatch(run.request);
+  await until('the window is full', () => rig.stub.conversions.size === 3);
+  const account = refuseAfter(0);
+  gate.isOpen = true;
+  await untilRefused(handle);
+  expect(await handle.state()).toMatchObject({ succeeded: 3, failed: 0 });
+  account.mend();
+  await handle.appReady();
+  expect((await endBatch(handle, run)).result).toMatchObject({ succeeded: 9 });
+});
+
+it('an app that is said to be ready and is not holds the same items again', async () => {
+  const account = refuseAfter(2, 'FREE_PLAN_DISALLOWED');
+  const run = await planRun(rig.folder, 12, { request: { window: 3 } });
+  const handle = await rig.client.startBatch(run.request);
+  const { inFlight } = await untilRefused(handle);
+  await handle.appReady();
+  await until('they are refused again', () => rig.stub.refused.length >= 2 * inFlight);
+  await untilRefused(handle);
+  account.mend();
+  await handle.appReady();
+  expect((await endBatch(handle, run)).result).toMatchObject({ succeeded: 12, failed: 0 });
+});
+
+it('held items survive a new run of the batch', async () => {
+  const account = refuseAfter(0);
+  const run = await planRun(rig.folder, 20, { request: { window: 4, historyLimit: 60 } });
+  const handle = await rig.client.startBatch(run.request);
+  await untilRefused(handle);
+  await until('it has continued as new', async () => {
+    await handle.setWindow(4);
+    return (await runsOf(rig.temporal, run.name)).length > 1;
+  });
+  expect(await untilRefused(handle)).toMatchObject({
+    failed: 0,
+    needsAttention: { code: 'INVALID_CREDENTIAL', jobs: 4, app },
+  });
+  expect(rig.stub.refused).toHaveLength(4);
+  account.mend();
+  await handle.appReady();
+  const { result } = await endBatch(handle, run);
+  expect(result).toMatchObject({ succeeded: 20, failed: 0 });
+  expect(result.requests).toBe(rig.stub.requests.length);
+});
+
+it.each(['cancel', 'finish'] as const)(
+  'a batch that is cancelled (%s) while its account is refused ends, and run again it converts the rest',
+  async (inFlight) => {
+    const account = refuseAfter(2);
+    const desk = new BatchDesk(rig, 'fail', { window: 3 });
+    for (let file = 1; file <= 8; file += 1) await desk.put(`${file}.md`);
+    const begun = await desk.start();
+    const { handle } = begun;
+    if (!handle) throw new Error('there is nothing to do');
+    await untilRefused(handle);
+    await handle.cancel({ inFlight });
+    const ended = await desk.end(begun);
+    expect(ended.result).toMatchObject({ status: 'cancelled', succeeded: 2, failed: 0, cancelled: 6 });
+    account.mend();
+    expect((await desk.run()).result).toMatchObject({ status: 'completed', failed: 0 });
+    expect(rig.stub.conversions.size).toBe(8);
+    expect(await desk.problems()).toEqual([]);
+  },
+);
+
+it('a paused batch goes on only when its account is taken again and it is resumed, in either order', async () => {
+  const account = refuseAfter(2);
+  const run = await planRun(rig.folder, 8, { request: { window: 2 } });
+  const handle = await rig.client.startBatch(run.request);
+  await untilRefused(handle);
+  await handle.pause();
+  await handle.resume();
+  expect(await handle.state()).toMatchObject({ status: 'running', needsAttention: { app } });
+  await handle.pause();
+  account.mend();
+  await handle.appReady();
+  const paused = await handle.state();
+  expect(paused).toMatchObject({ status: 'paused', succeeded: 2 });
+  expect(paused.needsAttention).toBeUndefined();
+  const sent = rig.stub.requests.length;
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(rig.stub.requests).toHaveLength(sent);
+  await handle.resume();
+  expect((await endBatch(handle, run)).result).toMatchObject({ succeeded: 8 });
+});
+
+it('a batch that stops for its failures does not wait for the account', async () => {
+  refuseAfter(0);
+  const run = await planRun(rig.folder, 10, { request: { window: 3, stopAfter: { failures: 1 } } });
+  // Found missing only after the others were refused.
+  const gone = fileURLToPath(run.items[1]?.source ?? '');
+  await rm(gone);
+  const { result, results } = await runBatch(rig.client, run);
+  expect(result).toMatchObject({ status: 'stopped', failed: 1, cancelled: 9, failures: { SOURCE_NOT_FOUND: 1 } });
+  expect(results.filter(({ workflowId }) => workflowId).map(({ charge }) => charge)).toEqual(['no', 'no', 'no']);
+});
+
+it('a code that concerns one file fails that file alone', async () => {
+  rig.stub.refuse = ({ path, body }) =>
+    path === 'upload/file' && body.includes('Report 3\n') ? 'ONLY_DEVELOPMENT_FILE' : undefined;
+  const run = await planRun(rig.folder, 6, { request: { window: 2 } });
+  const { result } = await runBatch(rig.client, run);
+  expect(result).toMatchObject({ succeeded: 5, failed: 1, failures: { ONLY_DEVELOPMENT_FILE: 1 } });
+});
+
+it('one word tells every batch of the app, and no other batch', async () => {
+  const account = refuseAfter(0);
+  const runs = [await planRun(rig.folder, 2), await planRun(rig.folder, 3)];
+  const handles = await Promise.all(runs.map(({ request }) => rig.client.startBatch(request)));
+  const other = await rig.client.startBatch({ ...(await planRun(rig.folder, 1)).request, app: 'elsewhere' });
+  const listed = `WorkflowType = 'conversionBatch' AND ConversionApp = '${app}' AND ConversionStatus = 'needsAttention'`;
+  await until('both are listed', async () => (await rig.temporal.workflow.count(listed)).count === 2);
+  account.mend();
+  expect(await appReady(rig.temporal, { app })).toMatchObject({ signalled: 2, failed: 0 });
+  const results = await Promise.all(handles.map((handle) => handle.result()));
+  expect(results.map(({ succeeded }) => succeeded)).toEqual([2, 3]);
+  expect(await appReady(rig.temporal, { app })).toMatchObject({ signalled: 0, failed: 0 });
+  await other.cancel();
+  await other.result();
+});

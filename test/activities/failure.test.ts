@@ -142,6 +142,25 @@ describe('toFailure', () => {
     expect(verdict(toFailure(bytes, contextOf('download', { unreadableInARow: 5 })))).toBe('fail');
   });
 
+  it('tries a refused token again at every step where there may be another one', () => {
+    const refused = apiError('INVALID_CREDENTIAL');
+    const verdicts = steps.map((step) => verdict(toFailure(refused, contextOf(step, { mayHaveOtherToken: true }))));
+    expect(verdicts).toEqual(['retry', 'retry', 'retry', 'retry']);
+    // A submit that may have run is no refusal.
+    const open = apiError('INVALID_CREDENTIAL', { mayHaveExecuted: true });
+    expect(verdict(toFailure(open, contextOf('submit', { mayHaveOtherToken: true })))).toBe('outcomeUnknown');
+  });
+
+  it('tells a refusal of the account from one of a file', () => {
+    const refusesAccount = (code: string) => {
+      const failure = toFailure(apiError(code), contextOf('upload'));
+      return failure instanceof ApplicationFailure && (failure.details?.[0] as ActivityFailureDetails).refusesAccount;
+    };
+    expect(['INVALID_CREDENTIAL', 'FREE_PLAN_DISALLOWED'].map(refusesAccount)).toEqual([true, true]);
+    const others = ['ONLY_DEVELOPMENT_FILE', 'SERVICE_UNREACHABLE', 'HTTP_403', 'NOT_FOUND', 'UNKNOWN_APP'];
+    expect(others.filter(refusesAccount)).toEqual([]);
+  });
+
   it('passes cancellation through untouched, also out of an aborted request', () => {
     const cancelled = new CancelledFailure('CANCELLED');
     expect(toFailure(cancelled, contextOf('upload'))).toBe(cancelled);

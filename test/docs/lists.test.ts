@@ -25,6 +25,12 @@ it('docs/errors.md lists every code of the service with its status and class', (
   expect([...listed].sort()).toEqual([...table].sort());
 });
 
+it('docs/errors.md lists every code that concerns the whole account', () => {
+  const [, listed = ''] = /whole account, so [^:]*: ([^.]*)\./.exec(sectionOf(errors, '## A refused account')) ?? [];
+  const codes = Object.entries(errorCodes).flatMap(([code, row]) => (row.refusesAccount ? [code] : []));
+  expect([...listed.matchAll(/`(\w+)`/g)].map(([, code]) => code).sort()).toEqual([...codes].sort());
+});
+
 it('docs/errors.md explains every code of ours, and no other', () => {
   const told = ['## Codes of ours', '## Codes of batches'].flatMap((heading) =>
     namesInFirstCells(sectionOf(errors, heading)),

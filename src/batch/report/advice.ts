@@ -27,7 +27,7 @@ const empty: Advice = {
 };
 const token: Advice = {
   what: "The service did not accept the app's token",
-  toDo: 'Correct App ID and token of the app profile (`fileconv config show` tells where they come from) and restart the worker.',
+  toDo: 'Correct App ID and token of the app profile (`fileconv config show` tells where they come from). A worker reads a new token file by itself; for anything else restart it.',
 };
 const development: Advice = {
   what: 'The app is in development mode, where only registered files are converted',
@@ -138,6 +138,10 @@ const byCode: Readonly<Record<string, Advice>> = {
   INVALID_AUTHORIZATION_HEADER: token,
   INVALID_CREDENTIAL: token,
   MISSING_AUTHORIZATION_HEADER: token,
+  TOKEN_UNREADABLE: {
+    what: "The app's token could not be read",
+    toDo: 'Put it where the app profile says (`fileconv config show`), readable by the user that the worker runs as.',
+  },
   ONLY_DEVELOPMENT_FILE: development,
   ONLY_DEVELOPMENT_REQUEST: development,
   UNVERIFIED_DOMAIN_CALLBACK: {

@@ -1,0 +1,86 @@
+import { Client, Connection } from '@temporalio/client';
+import { presentSearchAttributes, registerSearchAttributes } from '../../../src/client/operations/search-attributes';
+import { searchAttributeNames } from '../../../src/shared/search-attributes';
+import { planRun } from '../../../test/support/batches';
+import { startRig, type ConversionRig } from '../../../test/support/conversion-worker';
+import { newNamespace } from '../../../test/support/namespace';
+import { testTemporalAddress } from '../../../test/support/temporal';
+import { until } from '../../../test/support/until';
+import { fileconv, newFolder, parseJson, removeFolders } from './fileconv';
+
+afterAll(removeFolders);
+
+const app = 'app-command';
+
+describe.each(['with', 'without'])('fileconv app ready in a namespace %s search attributes', (attributes) => {
+  let rig: ConversionRig;
+  // Of its own: batches of other tests that are not listed by an app would be told, and counted, too.
+  let namespace: string;
+
+  beforeAll(async () => {
+    const connection = await Connection.connect({ address: testTemporalAddress() });
+    namespace = await newNamespace(new Client({ connection }));
+    const client = new Client({ connection, namespace });
+    if (attributes === 'with') {
+      await registerSearchAttributes(client);
+      await until('the server takes them', async () => {
+        return (await presentSearchAttributes(client)).size === searchAttributeNames.length;
+      });
+    }
+    await connection.close();
+    rig = await startRig({ app, temporal: { address: testTemporalAddress(), namespace } });
+  });
+
+  afterAll(() => rig.close());
+
+  async function run(...args: string[]) {
+    const env = {
+      TEMPORAL_ADDRESS: testTemporalAddress(),
+      TEMPORAL_NAMESPACE: namespace,
+      FILECONV_WORKER_TASK_QUEUE: rig.taskQueue,
+    };
+    return fileconv(args, { cwd: await newFolder(), env });
+  }
+
+  it('lets a batch go on whose account was refused, and says how many there were', async () => {
+    rig.stub.refuse = () => 'FREE_PLAN_DISALLOWED';
+    const plan = await planRun(rig.folder, 5);
+    const batch = await rig.client.startBatch(plan.request);
+    await until('it is held', async () => (await batch.state()).needsAttention?.jobs === 5);
+    if (attributes === 'with') {
+      const listed = `WorkflowId = '${plan.name}' AND ConversionStatus = 'needsAttention'`;
+      await until('it is listed', async () => (await rig.temporal.workflow.count(listed)).count === 1);
+      expect(await run('app', 'ready')).toMatchObject({
+        code: 0,
+        stdout: 'No batch of app embedded waits for its account.\n',
+      });
+    }
+    const { stdout } = await run('batch', 'status', plan.name);
+    expect(stdout).toContain('0 of 5, 5 in flight, 5 of them waiting: FREE_PLAN_DISALLOWED.\n');
+    expect(stdout).toContain(`When that is mended: fileconv app ready --app ${app}\n`);
+
+    rig.stub.refuse = () => undefined;
+    expect(await run('app', 'ready', '--app', app)).toMatchObject({
+      code: 0,
+      stdout: `1 batch of app ${app} told to go on.\n`,
+      stderr: '',
+    });
+    expect(await batch.result()).toMatchObject({ succeeded: 5, failed: 0 });
+    expect(rig.stub.conversions.size).toBe(5);
+  });
+
+  it('prints the same as one JSON document', async () => {
+    const { code, stdout, stderr } = await run('app', 'ready', '--app', app, '--json');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const query = expect.stringContaining("WorkflowType = 'conversionBatch'") as unknown;
+    expect(parseJson(stdout)).toEqual({ app, signalled: 0, failed: 0, query });
+  });
+
+  if (attributes === 'with') {
+    it('refuses an app that nobody knows: a misspelt name would look like nothing to do', async () => {
+      const { code, stdout, stderr } = await run('app', 'ready', '--app', 'apps-command');
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      expect(stderr).toContain('There is no app profile called "apps-command" here, and no job of such an app.');
+    });
+  }
+});

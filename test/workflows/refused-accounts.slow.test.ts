@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { endBatch, planRun } from '../support/batches';
+import { startRig } from '../support/conversion-worker';
+import { until } from '../support/until';
+
+const items = 400;
+const window = 50;
+
+it('a token that is revoked under a large batch costs at most a window of refused uploads and submits, and no file', async () => {
+  const app = `revoked-${randomUUID()}`;
+  const folder = await mkdtemp(path.join(tmpdir(), 'fileconv-revoked-'));
+  const tokenFile = path.join(folder, 'token');
+  await writeFile(tokenFile, 'first-token');
+  const rig = await startRig({ app, token: { tokenFile } });
+  const run = await planRun(rig.folder, items, { request: { window, policies: { firstCheckAfter: 20 } } });
+  const handle = await rig.client.startBatch(run.request);
+  await until('some are converted', () => rig.stub.conversions.size >= 100);
+  rig.stub.refuse = ({ token }) => (token === 'first-token' ? 'INVALID_CREDENTIAL' : undefined);
+  await until('the batch says so', async () => (await handle.state()).needsAttention !== undefined);
+  await sleep(3_000);
+  const state = await handle.state();
+  expect(state).toMatchObject({ failed: 0, needsAttention: { code: 'INVALID_CREDENTIAL', app } });
+  const refused = rig.stub.refused.filter(({ path: endpoint }) => /^(upload|convert)\/file$/.test(endpoint)).length;
+  expect(refused).toBeGreaterThan(0);
+  expect(refused).toBeLessThanOrEqual(window);
+  expect(rig.stub.conversions.size).toBeLessThan(items);
+
+  await writeFile(tokenFile, 'other-token');
+  // Workers wait a second for a file that may be half written; what starts before that is refused, and held again.
+  await sleep(1_500);
+  await handle.appReady();
+  const { result } = await endBatch(handle, run);
+  expect(result).toMatchObject({ status: 'completed', succeeded: items, failed: 0, possiblyChargedTwice: 0 });
+  expect(rig.stub.conversions.size).toBe(items);
+  await rig.close();
+  await rm(folder, { recursive: true });
+}, 300_000);

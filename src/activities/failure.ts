@@ -231,8 +231,13 @@ function fromApiError(error: ConversionApiError, context: FailureContext): Error
     case 'caller':
     case 'account':
     case 'final':
-      // An operator can fix this, and the paid conversion then continues by itself.
-      return build(context, { ...base, message, reaction: isPaid(context) ? 'retry' : 'fail' });
+      // An operator can fix this, and the paid conversion then continues by itself. Until then, no request is wasted.
+      return build(context, {
+        ...base,
+        message,
+        reaction: isPaid(context) ? 'retry' : 'fail',
+        delayMs: isPaid(context) && known?.refusesAccount ? context.pauses?.maximumMs : undefined,
+      });
     case 'input':
       return build(context, { ...base, message, reaction: 'fail' });
   }

@@ -48,6 +48,9 @@ it('a failure that is tried again asks for its pause itself, unless it was told 
   expect(delayOf(unreachable, { attempt: 3 })).toBeUndefined();
   expect(delayOf(apiError('TOO_MANY_REQUESTS', { retryAfterSeconds: 9 }), { pauses, attempt: 3 })).toBe(9_000);
   expect(delayOf(apiError('TOO_MANY_REQUESTS', { retryAfterSeconds: 0 }), { pauses, refusals: 3 })).toBe(4_000);
+  // A poll of a refused account can only be refused again.
+  expect(delayOf(apiError('FREE_PLAN_DISALLOWED'), { pauses })).toBe(60_000);
+  expect(delayOf(apiError('ONLY_DEVELOPMENT_REQUEST'), { pauses })).toBe(1_000);
   expect(delayOf(apiError('EMPTY_FILE'), { pauses, attempt: 3 })).toBeUndefined();
 });
 

@@ -10,7 +10,7 @@ import { until } from '../support/until';
 const items = 400;
 const window = 50;
 
-it('a token that is revoked under a large batch costs at most a window of refused uploads and submits, and no file', async () => {
+it('a token that is revoked under a large batch costs at most a window of refused requests, and no file', async () => {
   const app = `revoked-${randomUUID()}`;
   const folder = await mkdtemp(path.join(tmpdir(), 'fileconv-revoked-'));
   const tokenFile = path.join(folder, 'token');
@@ -24,9 +24,8 @@ it('a token that is revoked under a large batch costs at most a window of refuse
   await sleep(3_000);
   const state = await handle.state();
   expect(state).toMatchObject({ failed: 0, needsAttention: { code: 'INVALID_CREDENTIAL', app } });
-  const refused = rig.stub.refused.filter(({ path: endpoint }) => /^(upload|convert)\/file$/.test(endpoint)).length;
-  expect(refused).toBeGreaterThan(0);
-  expect(refused).toBeLessThanOrEqual(window);
+  // One for each item in flight, also for those that were accepted before.
+  expect(rig.stub.refused.length).toBeLessThanOrEqual(window);
   expect(rig.stub.conversions.size).toBeLessThan(items);
 
   await writeFile(tokenFile, 'other-token');

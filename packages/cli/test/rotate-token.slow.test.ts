@@ -19,7 +19,12 @@ const account = z.object({ appId: z.string(), token: z.string() });
 it('a token that is revoked and replaced under a batch: no file fails, none is converted twice, and no worker is restarted', async () => {
   const port = String(await freePort());
   const tokenFile = path.join(await newFolder(), 'billing.token');
-  const own = { FILECONV_SERVICE_PORT: port, FILECONV_STATE_DIR: path.join(await newFolder(), 'state') };
+  // What was accepted before the refusal asks again after this pause.
+  const own = {
+    FILECONV_POLICIES_RETRY_MAXIMUM_INTERVAL: '3 s',
+    FILECONV_SERVICE_PORT: port,
+    FILECONV_STATE_DIR: path.join(await newFolder(), 'state'),
+  };
   const cwd = await folderWithPictures(80);
   const added = await fileconv(['service', 'apps', 'add', 'billing', '--json'], { cwd, env: own });
   const { appId, token } = account.parse(parseJson(added.stdout));

@@ -64,6 +64,20 @@ export const batchPaths = [
     },
   },
   {
+    name: 'batch-account-refused',
+    app: { plan: 'free' },
+    async record(stack, name) {
+      const batch = await start(stack, name, { count: 3, window: 2 });
+      const held = async () => (await batch.state()).needsAttention?.jobs === 2;
+      await until('both are held', held);
+      await batch.appReady();
+      await until('both are held again', held);
+      await batch.cancel();
+      await ended(batch, { status: 'cancelled', failed: 0, cancelled: 3 });
+      return { [name]: await stack.historyOf(name) };
+    },
+  },
+  {
     name: 'batch-run-again',
     faults: [slowPolls],
     async record(stack, name) {

@@ -39,6 +39,7 @@ const paths: Record<string, RegExp> = {
   'batch-stopped': /^readBatchItems child child mergeBatchResults writeBatchReport completed$/,
   'batch-paused-cancelled':
     /batchPause batchWindow batchResume child batchCancel .*mergeBatchResults writeBatchReport completed$/,
+  'batch-account-refused': /^readBatchItems child child child child mergeBatchResults writeBatchReport completed$/,
   'batch-run-again': /^readBatchItems child child awaitJobs mergeBatchResults writeBatchReport completed$/,
   sweep: /^planBatch child completed$/,
   'sweep-nothing-new': /^planBatch completed$/,

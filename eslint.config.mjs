@@ -16,6 +16,7 @@ const arrows = {
   client: ['contract', 'batch', 'encryption', 'history', 'shared'],
   encryption: ['shared'],
   testing: ['storage'],
+  nexus: ['client', 'shared'],
 };
 const folders = [...Object.keys(arrows), 'plugin', 'worker', 'index'];
 

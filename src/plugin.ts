@@ -20,6 +20,7 @@ import type { ApiTimeouts, ConversionApi, RateMemory } from './http/conversion-a
 import { createRateMemory } from './http/rate-limit/rate-memory';
 import type { RequestTracer } from './http/request-spans';
 import { fixedToken, readTokenFile, RereadToken, type TokenSource } from './http/token-source';
+import type * as NexusHandlers from './nexus/handlers';
 import type { CallbackSubmission } from './shared/job';
 import type { FileStore } from './storage/file-store';
 import { createLocalFiles } from './storage/local-files';
@@ -70,6 +71,11 @@ export interface FileConversionPluginOptions {
   workflows?: boolean;
   /** OpenTelemetry `Tracer`: each request to a service becomes a child span of the activity's. Default: no spans. */
   tracer?: RequestTracer;
+  /**
+   * Serves the Nexus service `conversion` to callers of other namespaces and languages, who may use these app profiles.
+   * Needs the packages `@temporalio/nexus` and `nexus-rpc`. Default: not served.
+   */
+  nexus?: { apps: readonly [string, ...string[]] };
 }
 
 /**
@@ -102,6 +108,8 @@ export class FileConversionPlugin extends SimplePlugin {
   private readonly tracer: RequestTracer | undefined;
   private readonly callbackKey: KeyObject | undefined;
   private readonly callbackBaseUrls: ReadonlyMap<string, string>;
+  private readonly nexusApps: readonly string[];
+  private nexusService: NexusService | undefined;
 
   constructor(options: FileConversionPluginOptions) {
     super({ name: 'temporal-file-conversion.FileConversionPlugin' });
@@ -115,6 +123,7 @@ export class FileConversionPlugin extends SimplePlugin {
     const { key } = options.callbacks ?? {};
     this.callbackKey = typeof key === 'string' ? parseCallbackKeys(key).current : key;
     this.callbackBaseUrls = callbackBaseUrls(options);
+    this.nexusApps = nexusApps(options);
     this.metrics = new WorkerMetrics(Object.keys(options.apps));
     this.slots = new AppSlots(Object.keys(options.apps).length);
     const dependencies: ActivityDependencies = {
@@ -140,6 +149,7 @@ export class FileConversionPlugin extends SimplePlugin {
         ...interceptors,
         activity: withOnce(withOnce(interceptors?.activity, logAttributes), this.slots.interceptor),
       },
+      ...(this.nexusApps.length > 0 && { nexusServices: withOnce(options.nexusServices, this.serveNexus()) }),
     };
   }
 
@@ -174,6 +184,13 @@ export class FileConversionPlugin extends SimplePlugin {
   private withDataConverter<Options extends { dataConverter?: DataConverter }>(options: Options): Options {
     const { dataConverter } = this;
     return options.dataConverter || !dataConverter ? options : { ...options, dataConverter };
+  }
+
+  private serveNexus(): NexusService {
+    // Loaded here, because whoever does not serve Nexus may lack its packages.
+    // eslint-disable-next-line @typescript-eslint/no-require-imports -- a worker's options are made without waiting
+    const handlers = require('./nexus/handlers') as typeof NexusHandlers;
+    return (this.nexusService ??= handlers.createConversionServiceHandler(this.nexusApps));
   }
 
   override async runWorker(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
@@ -279,6 +296,8 @@ function tokenOf(app: string, { token, tokenFile: file }: AppProfile): TokenSour
   });
 }
 
+type NexusService = NonNullable<WorkerOptions['nexusServices']>[number];
+
 /** Number of slots, where the supplier has a fixed maximum. */
 function activitySlots(supplier: Worker['options']['tuner']['activityTaskSlotSupplier']): number | undefined {
   switch (supplier.type) {
@@ -308,4 +327,11 @@ function callbackBaseUrls({ apps, callbacks }: FileConversionPluginOptions): Map
     baseUrls.set(app, checkBaseUrl(baseUrl, isOwn ? `apps.${app}.callbackBaseUrl` : 'callbacks.publicBaseUrl'));
   }
   return baseUrls;
+}
+
+/** Checked at startup as well. */
+function nexusApps({ apps, nexus }: FileConversionPluginOptions): readonly string[] {
+  const unknown = nexus?.apps.filter((app) => !Object.hasOwn(apps, app)) ?? [];
+  if (unknown.length === 0) return nexus?.apps ?? [];
+  throw new TypeError(`nexus.apps names ${unknown.join(', ')}, but apps has only: ${Object.keys(apps).join(', ')}.`);
 }

@@ -4,8 +4,9 @@ import { Context } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import type { WorkerOptions, WorkerPlugin } from '@temporalio/worker';
 import { NativeConnection, Worker, bundleWorkflowCode } from '@temporalio/worker';
+import { service, serviceHandler } from 'nexus-rpc';
 import { FileConversionClient } from '../src/client/file-conversion-client';
-import { FileConversionPlugin } from '../src/plugin';
+import { FileConversionPlugin, type FileConversionPluginOptions } from '../src/plugin';
 import { createConversionWorker } from '../src/worker';
 import { quickPolicies, startRig, type ConversionRig } from './support/conversion-worker';
 import type { HostActivities } from './support/host-workflows';
@@ -34,8 +35,9 @@ afterAll(async () => {
 
 const nothing = () => undefined;
 
-function createPlugin(): FileConversionPlugin {
-  return new FileConversionPlugin({ apps: { stub: { baseUrl: rig.stub.url, appId: stubAppId, token: stubToken } } });
+function createPlugin(options: Pick<FileConversionPluginOptions, 'nexus'> = {}): FileConversionPlugin {
+  const apps = { stub: { baseUrl: rig.stub.url, appId: stubAppId, token: stubToken } };
+  return new FileConversionPlugin({ apps, ...options });
 }
 
 const hostActivities: HostActivities = {
@@ -108,6 +110,24 @@ it("hands on a host's options as the same objects, but for activities and interc
   expect(interceptors?.activity?.[0]).toBe(activityInterceptor);
   expect(interceptors?.nexus).toBe(hostInterceptors?.nexus);
   expect(interceptors?.workflowModules).toBe(hostInterceptors?.workflowModules);
+});
+
+it("serves Nexus when it is told to, once and beside a host's own services; otherwise it leaves them alone", () => {
+  const hosts = serviceHandler(service('greetings', {}), {});
+  const options: WorkerOptions = { connection, taskQueue: 'host', workflowBundle, nexusServices: [hosts] };
+  expect(createPlugin().configureWorker(options).nexusServices).toBe(options.nexusServices);
+  expect(createPlugin().configureWorker({ connection, taskQueue: 'host' })).not.toHaveProperty('nexusServices');
+  const plugin = createPlugin({ nexus: { apps: ['stub'] } });
+  const names = plugin
+    .configureWorker(plugin.configureWorker(options))
+    .nexusServices?.map(({ definition }) => definition.name);
+  expect(names).toEqual(['greetings', 'conversion']);
+});
+
+it('refuses to offer an app to Nexus callers that the worker does not have', () => {
+  expect(() => createPlugin({ nexus: { apps: ['stub', 'payroll'] } })).toThrow(
+    'nexus.apps names payroll, but apps has only: stub.',
+  );
 });
 
 it('leaves throttle, sticky queue and grace time of a host as they are; a conversion worker has its own', async () => {

@@ -6,6 +6,7 @@ import {
 } from '@temporalio/client';
 import type { Workflow } from '@temporalio/common';
 import { hidesPayloads } from '../encryption/data-converter';
+import type { ConversionBatchInput } from '../shared/batch';
 import {
   jobSummary,
   type ConversionJobInput,
@@ -63,10 +64,8 @@ export class FileConversionClient {
    * @throws InvalidRequestError; WorkflowExecutionAlreadyStartedError when the id is taken: see `onRunning` and `reuse`.
    */
   async start(request: ConversionRequest, options: StartOptions = {}): Promise<ConversionHandle> {
-    const input = toJobInput(request, this.app);
-    return new ConversionHandle(
-      await this.client.workflow.start(conversionJobType, await this.jobOptions(input, options)),
-    );
+    const workflow = await this.client.workflow.start(conversionJobType, await this.jobStart(request, options));
+    return new ConversionHandle(workflow);
   }
 
   /**
@@ -75,8 +74,7 @@ export class FileConversionClient {
    * @throws as `start`; ConversionFailedError when the job ended before, for example because the service refused.
    */
   async startAndWaitForAccepted(request: ConversionRequest, options: StartOptions = {}): Promise<AcceptedJob> {
-    const input = toJobInput(request, this.app);
-    const { workflowIdConflictPolicy = 'FAIL', ...workflow } = await this.jobOptions(input, options);
+    const { workflowIdConflictPolicy = 'FAIL', ...workflow } = await this.jobStart(request, options);
     const startWorkflowOperation = new WithStartWorkflowOperation(conversionJobType, {
       ...workflow,
       workflowIdConflictPolicy,
@@ -102,37 +100,49 @@ export class FileConversionClient {
    * @throws InvalidRequestError, BatchRunningError
    */
   async startBatch(request: BatchRequest, options: BatchStartOptions = {}): Promise<BatchHandle> {
-    const input = toBatchInput(request, this.app);
-    const { app } = input;
-    const { name } = request;
-    const attributes = attributesOf(app, { batchId: name, tags: options.tags });
-    const settable = await this.listing.settable();
     try {
-      const workflow = await this.client.workflow.start(conversionBatchType, {
-        workflowId: name,
-        taskQueue: this.taskQueue,
-        args: [input],
-        staticSummary: `${input.items} items`,
-        staticDetails: batchDetails(input),
-        ...toWorkflowOptions(options, { app, attributes, settable }),
-      });
+      const workflow = await this.client.workflow.start(conversionBatchType, await this.batchStart(request, options));
       return new BatchHandle(workflow);
     } catch (error) {
-      if (error instanceof WorkflowExecutionAlreadyStartedError) throw new BatchRunningError(name, { cause: error });
-      throw error;
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+      throw new BatchRunningError(request.name, { cause: error });
     }
   }
 
-  private async jobOptions(input: ConversionJobInput, options: StartOptions) {
+  /**
+   * The options that `start` starts a job with, for a start by other means, such as a Nexus operation.
+   * @throws InvalidRequestError
+   */
+  async jobStart(request: ConversionRequest, options: StartOptions = {}) {
+    const input = toJobInput(request, this.app);
     const { app, source } = input;
     const attributes = startingAttributes(input, options);
     const isHidden = hidesPayloads(this.client.options.loadedDataConverter);
     return {
       workflowId: options.workflowId ?? newWorkflowId(source, { isHidden }),
       taskQueue: this.taskQueue,
-      args: [input],
+      args: [input] as [ConversionJobInput],
       staticSummary: jobSummary(input),
       staticDetails: jobDetails(input),
+      ...toWorkflowOptions(options, { app, attributes, settable: await this.listing.settable() }),
+    };
+  }
+
+  /**
+   * The same for a batch as `jobStart` for a job.
+   * @throws InvalidRequestError
+   */
+  async batchStart(request: BatchRequest, options: BatchStartOptions = {}) {
+    const input = toBatchInput(request, this.app);
+    const { app } = input;
+    const { name } = request;
+    const attributes = attributesOf(app, { batchId: name, tags: options.tags });
+    return {
+      workflowId: name,
+      taskQueue: this.taskQueue,
+      args: [input] as [ConversionBatchInput],
+      staticSummary: `${input.items} items`,
+      staticDetails: batchDetails(input),
       ...toWorkflowOptions(options, { app, attributes, settable: await this.listing.settable() }),
     };
   }

@@ -125,9 +125,11 @@ describe('the plugin, installed from its tarball into an empty project', () => {
       import { FileConversionClient, FileConversionPlugin } from 'temporal-file-conversion';
       import { createConversionWorker } from 'temporal-file-conversion/worker';
       import { conversionJob } from 'temporal-file-conversion/workflows';
-      console.log([FileConversionClient, FileConversionPlugin, createConversionWorker, conversionJob].map((each) => typeof each).join());`;
+      import { conversionService } from 'temporal-file-conversion/nexus';
+      const all = [FileConversionClient, FileConversionPlugin, createConversionWorker, conversionJob, conversionService];
+      console.log(all.map((each) => typeof each).join());`;
     const printed = await project.run(process.execPath, ['--input-type=module', '--eval', program]);
-    expect(printed.trim()).toBe('function,function,function,function');
+    expect(printed.trim()).toBe('function,function,function,function,object');
   });
 
   describe('has types', () => {
@@ -137,10 +139,13 @@ describe('the plugin, installed from its tarball into an empty project', () => {
       import { createConversionWorker } from 'temporal-file-conversion/worker';
       import { conversionJob } from 'temporal-file-conversion/workflows';
       import { fileStoreContract } from 'temporal-file-conversion/testing';
+      import { conversionService, type ConvertInput } from 'temporal-file-conversion/nexus';
       export const job: (input: ConversionJobInput) => Promise<ConversionJobResult> = conversionJob;
       // @ts-expect-error a job without a target format: that this is an error shows that the types are not any
       export const incomplete: ConversionJobInput = { app: 'a', source: { uri: 'file:///a' } };
-      export const used = [FileConversionClient, FileConversionPlugin, createConversionWorker, fileStoreContract];`;
+      export const used = [FileConversionClient, FileConversionPlugin, createConversionWorker, fileStoreContract, conversionService];
+      // @ts-expect-error a call without a key
+      export const keyless: ConvertInput = { app: 'a', source: { uri: 'file:///a' }, output: 'pdf' };`;
 
     beforeAll(async () => {
       for (const name of ['consumer.cts', 'consumer.mts', 'consumer.ts']) {

@@ -7,7 +7,12 @@ import type { DataConverter } from '@temporalio/common';
 import { DefaultLogger, NativeConnection, Runtime, type Logger, type Worker } from '@temporalio/worker';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import type { ApiTimeouts } from '../../src/http/conversion-api';
-import { FileConversionPlugin, type AppProfile, type CallbackSettings } from '../../src/plugin';
+import {
+  FileConversionPlugin,
+  type AppProfile,
+  type CallbackSettings,
+  type FileConversionPluginOptions,
+} from '../../src/plugin';
 import type { FileStore } from '../../src/storage/file-store';
 import { createConversionWorker } from '../../src/worker';
 import { conversionsOf, untoldConversions } from './invariant';
@@ -46,6 +51,8 @@ export async function startRig(
     /** Default: the stub's token. */
     token?: Pick<AppProfile, 'token' | 'tokenFile'>;
     callbacks?: CallbackSettings;
+    /** Default: callers of other namespaces can't reach it. */
+    nexus?: FileConversionPluginOptions['nexus'];
     obeyCommonLimit?: boolean;
     /** Activities at a time. */
     slots?: number;
@@ -67,6 +74,7 @@ export async function startRig(
     ...(options.timeouts && { timeouts: options.timeouts }),
     ...(options.callbacks && { callbacks: options.callbacks }),
     ...(options.files && { files: options.files }),
+    ...(options.nexus && { nexus: options.nexus }),
   });
   let connection: NativeConnection | undefined;
   let worker: Worker | undefined;

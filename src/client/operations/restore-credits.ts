@@ -4,20 +4,29 @@ import { conversionJobType, creditsRestoredSignal } from '../../shared/names';
 import { searchAttributes } from '../../shared/search-attributes';
 import { quoted } from './job-query';
 import { presentSearchAttributes } from './search-attributes';
-import { signalWaiting, type Signalled } from './signal-waiting';
+import { signalWaiting, startSignalling, type Signalled } from './signal-waiting';
 
 /** Resumes every job of an app that is parked for vCredits; unlisted jobs that are not parked ignore it. */
 export function restoreCredits(client: Client, { app }: { app: string }): Promise<Signalled> {
+  return signalWaiting(client, restoredSignal(app));
+}
+
+/** The same for listed jobs alone, without waiting until all are told; how many there are. */
+export async function restoreListedCredits(client: Client, { app }: { app: string }): Promise<number> {
+  return (await startSignalling(client, { ...restoredSignal(app), isListed: true })).count;
+}
+
+function restoredSignal(app: string) {
   // One timestamp for all jobs: after one job is refused again, similar ones send no request.
   const word: CreditsWord = { saidAt: Date.now() };
-  return signalWaiting(client, {
+  return {
     type: conversionJobType,
     app,
     status: 'awaitingCredits',
     signal: creditsRestoredSignal,
     input: [word],
     reason: `vCredits of app ${app} were restored`,
-  });
+  };
 }
 
 /** Whether Temporal knows any job of the app; undefined without the search attribute. */

@@ -18,8 +18,22 @@ export interface Signalled {
 const unfinished = [0, 1];
 const checkIntervalMs = 200;
 
+interface Selection {
+  type: string;
+  app: string;
+  status: string;
+  /** Only workflows that are surely of this app, which the namespace needs the search attribute for. Default: false. */
+  isListed?: boolean;
+}
+
+interface WaitingSignal extends Selection {
+  signal: string;
+  input?: unknown[];
+  reason: string;
+}
+
 /** The running workflows of a type that are listed by an app and a status, or that lack a listing. */
-async function waitingQuery(client: Client, selection: { type: string; app: string; status: string }): Promise<string> {
+async function waitingQuery(client: Client, selection: Selection): Promise<string> {
   const present = await presentSearchAttributes(client);
   const listed = [
     { by: searchAttributes.app.name, value: selection.app },
@@ -28,6 +42,7 @@ async function waitingQuery(client: Client, selection: { type: string; app: stri
   return [
     `WorkflowType = '${selection.type}'`,
     `ExecutionStatus = 'Running'`,
+    ...(selection.isListed ? [`${searchAttributes.app.name} = ${quoted(selection.app)}`] : []),
     ...listed.filter(({ by }) => present.has(by)).map(({ by, value }) => `(${by} = ${quoted(value)} OR ${by} IS NULL)`),
   ].join(' AND ');
 }
@@ -36,25 +51,29 @@ async function waitingQuery(client: Client, selection: { type: string; app: stri
  * Signals every running workflow of a type that is listed by an app and a status, by one batch operation of the server.
  * Also those without search attributes, such as children of a user's workflow: the signal must not matter to others.
  */
-export async function signalWaiting(
+export async function signalWaiting(client: Client, waiting: WaitingSignal): Promise<Signalled> {
+  const { namespace } = client.options;
+  const { query, jobId } = await startSignalling(client, waiting);
+  if (jobId === undefined) return { signalled: 0, failed: 0, query };
+  for (;;) {
+    const { state, completeOperationCount, failureOperationCount } =
+      await client.workflowService.describeBatchOperation({ namespace, jobId });
+    if (!unfinished.includes(state)) {
+      return { signalled: Number(completeOperationCount), failed: Number(failureOperationCount), query };
+    }
+    await sleep(checkIntervalMs);
+  }
+}
+
+/** The same without waiting until the server has told them all; `jobId` is absent when there are none. */
+export async function startSignalling(
   client: Client,
-  {
-    signal,
-    input = [],
-    reason,
-    ...selection
-  }: {
-    type: string;
-    app: string;
-    status: string;
-    signal: string;
-    input?: unknown[];
-    reason: string;
-  },
-): Promise<Signalled> {
+  { signal, input = [], reason, ...selection }: WaitingSignal,
+): Promise<{ query: string; count: number; jobId?: string }> {
   const { namespace, identity } = client.options;
   const query = await waitingQuery(client, selection);
-  if ((await client.workflow.count(query)).count === 0) return { signalled: 0, failed: 0, query };
+  const { count } = await client.workflow.count(query);
+  if (count === 0) return { query, count };
   const jobId = randomUUID();
   // Not encrypted: unlisted workflows may have other keys, and one that can't decode a signal is stuck.
   const payloads = input.map((each) => defaultPayloadConverter.toPayload(each));
@@ -65,12 +84,5 @@ export async function signalWaiting(
     reason,
     signalOperation: { signal, identity, input: { payloads } },
   });
-  for (;;) {
-    const { state, completeOperationCount, failureOperationCount } =
-      await client.workflowService.describeBatchOperation({ namespace, jobId });
-    if (!unfinished.includes(state)) {
-      return { signalled: Number(completeOperationCount), failed: Number(failureOperationCount), query };
-    }
-    await sleep(checkIntervalMs);
-  }
+  return { query, count, jobId };
 }

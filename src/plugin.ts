@@ -75,7 +75,7 @@ export interface FileConversionPluginOptions {
    * Serves the Nexus service `conversion` to callers of other namespaces and languages, who may use these app profiles.
    * Needs the packages `@temporalio/nexus` and `nexus-rpc`. Default: not served.
    */
-  nexus?: { apps: readonly [string, ...string[]] };
+  nexus?: { apps: readonly string[] };
 }
 
 /**

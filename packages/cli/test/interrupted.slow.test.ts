@@ -49,6 +49,7 @@ const lines = [
   'deployment set-current x',
   'deployment ramp x 5',
   'namespace init',
+  'nexus init',
   'doctor',
   'formats',
   'formats png',

@@ -49,6 +49,7 @@ const needsTemporal: [line: string, code: number][] = [
   ['deployment set-current x', failed],
   ['deployment ramp x 5', failed],
   ['namespace init', failed],
+  ['nexus init', failed],
   ['doctor', failed],
 ];
 

@@ -30,7 +30,8 @@ export function describeConfig(loaded: LoadedConfig): ConfigRow[] {
   const { values, origins } = loaded;
   const rows: ConfigRow[] = [];
   const add = (key: string, value: unknown) => {
-    const shown = typeof value === 'string' || typeof value === 'number' ? String(value) : '(not set)';
+    const text = Array.isArray(value) ? value.join(', ') : value;
+    const shown = (typeof text === 'string' && text !== '') || typeof text === 'number' ? String(text) : '(not set)';
     rows.push({ key, value: shown, source: origins[key]?.where ?? 'default' });
   };
   add('default_app', values.defaultApp);

@@ -72,7 +72,7 @@ export function registrationCommands(
   { address, namespace }: { address: string; namespace: string },
   missing: readonly string[],
 ): string[] {
-  if (/\.(tmprl\.cloud|api\.temporal\.io)(:\d+)?$/.test(address)) {
+  if (isTemporalCloud(address)) {
     const options = missing.map((name) => `--search-attribute "${name}=${searchAttributeTypes[name] ?? ''}"`);
     return [`tcld namespace search-attributes add --namespace ${namespace} ${options.join(' ')}`];
   }
@@ -80,4 +80,8 @@ export function registrationCommands(
     (name) =>
       `temporal operator search-attribute create --address ${address} --namespace ${namespace} --name ${name} --type ${searchAttributeTypes[name] ?? ''}`,
   );
+}
+
+export function isTemporalCloud(address: string): boolean {
+  return /\.(tmprl\.cloud|api\.temporal\.io)(:\d+)?$/.test(address);
 }

@@ -32,8 +32,10 @@ export async function worker(context: CommandContext, flags: { unversioned?: boo
   const { target } = await findTemporal(context);
   const callbacks = await callbackSettings(context);
   const apps = { ...(await embeddedApps(context)), ...configuredApps(context, (warning) => news.warn(warning)) };
+  const nexus = nexusOf(values.worker.nexusApps, Object.keys(apps));
   const plugin = new FileConversionPlugin({
     apps,
+    ...(nexus && { nexus }),
     ...(callbacks && { callbacks }),
     stateDir: values.state.dir,
     ...(tracing && { tracer: tracing.tracer }),
@@ -72,9 +74,18 @@ export async function worker(context: CommandContext, flags: { unversioned?: boo
   const address = target.connection.address;
   if (output.json) {
     const metrics = metricsAddress === undefined ? {} : { metrics: `http://${metricsAddress}/metrics` };
-    output.printJson({ address, namespace: target.namespace, taskQueue, ...version, ...metrics });
+    const { nexusApps } = values.worker;
+    output.printJson({
+      address,
+      namespace: target.namespace,
+      taskQueue,
+      ...(nexus && { nexusApps }),
+      ...version,
+      ...metrics,
+    });
   } else {
     news.say(`Worker on task queue ${taskQueue} of ${address}. Ctrl-C drains it.`);
+    if (nexus) news.say(`Callers of other namespaces may use ${nexus.apps.join(', ')}.`);
     if (version) {
       news.say(
         `It is build ${version.buildId} of deployment ${deploymentName}, and takes new work once that is current: fileconv deployment set-current ${version.buildId}`,
@@ -115,6 +126,15 @@ async function embeddedApps(context: CommandContext) {
   if (running === undefined && context.config.values.defaultApp !== embeddedApp) return {};
   // A service that does not run yet will listen where the configuration says.
   return { [embeddedApp]: await embeddedProfile(context, running ?? configuredServiceUrl(context)) };
+}
+
+/** Which apps callers may use; undefined: the worker does not serve Nexus. */
+function nexusOf(names: readonly string[], apps: readonly string[]) {
+  if (names.length === 0) return undefined;
+  const unknown = names.filter((app) => !apps.includes(app));
+  if (unknown.length === 0) return { apps: names };
+  const problem = `worker.nexus_apps names ${unknown.join(', ')}, which this worker does not have; it has: ${apps.join(', ') || 'none'}.`;
+  throw new CommandError('UNKNOWN_APP', [problem]);
 }
 
 async function connect(target: TemporalTarget): Promise<NativeConnection> {

@@ -17,7 +17,18 @@ import {
 } from 'temporal-file-conversion-service/internal/shared/limits';
 import { closestName } from 'temporal-file-conversion/internal/shared/closest-name';
 import { z } from 'zod';
-import { baseUrl, bytes, choice, deploymentName, duration, integer, listenAddress, seconds, text } from './value-types';
+import {
+  baseUrl,
+  bytes,
+  choice,
+  deploymentName,
+  duration,
+  integer,
+  listenAddress,
+  names,
+  seconds,
+  text,
+} from './value-types';
 
 /** The profile of the embedded conversion service; it needs no entry under `[apps]`. */
 export const embeddedApp = 'embedded';
@@ -91,6 +102,10 @@ export const sectionSchemas = {
     common_limit: choice('on', 'off')
       .prefault('off')
       .describe('`"on"`: the worker obeys `fileconv limit`, at the cost of a little speed'),
+    nexus_apps: names().prefault([]).meta({
+      description: 'app profiles that callers of the Nexus service may use; without any it is not served',
+      see: '[Nexus](embedding/nexus.md)',
+    }),
     ...ownAddresses,
     deployment_name: deploymentName()
       .prefault(defaultDeploymentName)

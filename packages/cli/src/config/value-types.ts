@@ -47,6 +47,17 @@ export function text() {
   return textLike('a text that is not empty', '\\S');
 }
 
+/** Some names: a list in the file, separated by commas in a variable. */
+export function names() {
+  const meta: z.GlobalMeta = { type: 'array', items: { type: 'string', pattern: '\\S' }, shown: 'list of names' };
+  return valueOf('a list of names, for example ["invoices"]', meta, (value) => {
+    const list = value instanceof EnvironmentText ? value.text.split(',') : value;
+    if (!Array.isArray(list)) return undefined;
+    const found = list.map((each: unknown) => (typeof each === 'string' ? each.trim() : ''));
+    return found.includes('') ? undefined : found;
+  });
+}
+
 /** The server joins it to a build id with a dot, and reserves names that begin with "__". */
 export function deploymentName() {
   return textLike('a text without dots and colons, not beginning with "__"', '^(?!__)[^.:]+$');

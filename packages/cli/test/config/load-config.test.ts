@@ -24,6 +24,7 @@ describe('the configuration without a file', () => {
         maxConcurrentActivities: 50,
         shutdownGraceSeconds: 30,
         commonLimit: 'off',
+        nexusApps: [],
         deploymentName: 'file-conversion',
       },
       service: {
@@ -144,7 +145,7 @@ describe('precedence', () => {
       env[variable] = value;
       expected.set(key, variable);
     }
-    expect(expected.size).toBe(77);
+    expect(expected.size).toBe(78);
     const loaded = await load(undefined, env);
     for (const row of describeConfig(loaded)) {
       if (!expected.has(row.key)) continue;
@@ -263,6 +264,22 @@ describe('variables', () => {
     const [problem] = await problemsOf(mainApp, env);
     expect(problem).toContain('both say where the token of app "main" is; keep one');
     expect(problem).not.toContain('hush');
+  });
+});
+
+describe('a list of names', () => {
+  it('is a list in the file, and text with commas in a variable', async () => {
+    const inFile = await load('[worker]\nnexus_apps = ["invoices", "letters"]');
+    const inVariable = await load(undefined, { FILECONV_WORKER_NEXUS_APPS: 'invoices, letters' });
+    for (const { values } of [inFile, inVariable]) expect(values.worker.nexusApps).toEqual(['invoices', 'letters']);
+    expect(describeConfig(inFile)).toContainEqual(
+      expect.objectContaining({ key: 'worker.nexus_apps', value: 'invoices, letters' }),
+    );
+  });
+
+  it.each(['"invoices"', '["invoices", ""]', '[1]'])('is not %s', async (value) => {
+    const [problem] = await problemsOf(`[worker]\nnexus_apps = ${value}`);
+    expect(problem).toContain('worker.nexus_apps must be a list of names, for example ["invoices"]');
   });
 });
 

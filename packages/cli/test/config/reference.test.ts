@@ -20,7 +20,7 @@ describe('an editor that knows fileconv.schema.json', () => {
   it.each([
     'default_app = "a"\n[apps.a]\nbase_url = "https://a.example"\napp_id = "1"\ntoken_env = "T"',
     '[policies]\nupload_deadline = "1.5 hours"\non_existing = "rename"\nmax_resubmissions = 0',
-    '[worker]\nmetrics_address = "[::1]:9464"\nshutdown_grace_seconds = 0.5',
+    '[worker]\nmetrics_address = "[::1]:9464"\nshutdown_grace_seconds = 0.5\nnexus_apps = ["a"]',
     '',
   ])('accepts %j', (toml) => {
     check(parse(toml));
@@ -31,6 +31,7 @@ describe('an editor that knows fileconv.schema.json', () => {
     'task_queue = "a"',
     '[worker]\ntask_que = "a"',
     '[worker]\nmax_concurrent_activities = "7"',
+    '[worker]\nnexus_apps = "a"',
     '[service]\nport = 65536',
     '[policies]\non_existing = "replace"',
     '[policies]\nupload_deadline = 10',

@@ -57,17 +57,20 @@ it('an id is used again as `reuse` says: never, after a failure, or always', asy
   await (await start({ workflowId })).result();
 });
 
-it('memo, priority, delay and time-outs reach Temporal; the fairness key is the app', async () => {
+it('memo, priority, delay, time-outs and versioning reach Temporal; the fairness key is the app', async () => {
   const job = await start({
     memo: { invoice: 17 },
     priority: { priorityKey: 1, fairnessWeight: 2 },
     startDelay: '1 hour',
     workflowExecutionTimeout: '2 hours',
+    versioningOverride: 'AUTO_UPGRADE',
   });
   const { memo, priority, raw } = await job.describe();
   expect(memo).toMatchObject({ invoice: 17 });
   expect(priority).toEqual({ priorityKey: 1, fairnessKey: 'stub', fairnessWeight: 2 });
   expect(Number(raw.executionConfig?.workflowExecutionTimeout?.seconds)).toBe(7_200);
+  // `temporal.api.enums.v1.VersioningBehavior`: auto-upgrade.
+  expect(raw.workflowExecutionInfo?.versioningInfo?.versioningOverride?.behavior).toBe(2);
   const { executionTime, startTime } = raw.workflowExecutionInfo ?? {};
   expect(Number(executionTime?.seconds) - Number(startTime?.seconds)).toBe(3_600);
   await job.cancel();

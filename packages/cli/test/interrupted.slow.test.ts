@@ -50,6 +50,7 @@ const lines = [
   'deployment ramp x 5',
   'namespace init',
   'nexus init',
+  'app ready',
   'doctor',
   'formats',
   'formats png',

@@ -20,6 +20,7 @@ const batchCouldNotRun = 3;
 const needsTemporal: [line: string, code: number][] = [
   ['convert in/a.md --to html', failed],
   ['credits restored', failed],
+  ['app ready', failed],
   ['batch run in --to html --out out', batchCouldNotRun],
   ['batch status x', batchCouldNotRun],
   ['batch watch x', batchCouldNotRun],

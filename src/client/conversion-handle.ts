@@ -62,7 +62,7 @@ export class ConversionHandle {
   /**
    * Tells a job parked for vCredits to retry now. Returns its state; undefined when no worker has answered within 3
    * seconds: the job hears of it when one does.
-   * @throws InvalidRequestError when the service has taken the conversion.
+   * @throws InvalidRequestError when the job neither uploads, submits nor waits for them.
    */
   async creditsRestored(): Promise<ConversionJobState | undefined> {
     const word: CreditsWord = { saidAt: Date.now() };

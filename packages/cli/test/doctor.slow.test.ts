@@ -62,7 +62,7 @@ describe('fileconv doctor', () => {
         /^ok {7}Temporal: 127\.0\.0\.1:\d+, server \d+\.[\d.]+, UI https:\/\/temporal\.example\.com$/,
       ),
       'ok       namespace: default',
-      'ok       search attributes: all 8 are registered',
+      'ok       search attributes: all 9 are registered',
       expect.stringMatching(/^ok {7}workers: 1 on task queue test-/),
       'ok       clock beside Temporal: in step',
       `ok       service of app billing: ${rig.stub.url} answers and accepts the token`,

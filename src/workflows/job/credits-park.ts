@@ -38,13 +38,13 @@ export class CreditsPark {
     };
     setHandler(creditsRestored, (word) => void hear(word));
     setHandler<ConversionJobState, [CreditsWord?], typeof creditsRestoredUpdate>(creditsRestoredUpdate, hear, {
-      validator: () => this.refuseIfPaid(),
+      validator: () => this.refuseUnneeded(),
     });
   }
 
-  private refuseIfPaid(): void {
-    const { phase, charge } = this.progress;
-    if (charge.taskId === undefined && phase !== 'completed' && phase !== 'failed' && phase !== 'cancelled') return;
+  private refuseUnneeded(): void {
+    const { phase } = this.progress;
+    if (phase === 'uploading' || phase === 'submitting' || phase === 'awaitingCredits') return;
     throw ApplicationFailure.nonRetryable(`The job needs no vCredits: it is ${phase}.`, updateRefused);
   }
 

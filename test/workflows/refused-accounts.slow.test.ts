@@ -16,7 +16,9 @@ it('a token that is revoked under a large batch costs at most a window of refuse
   const tokenFile = path.join(folder, 'token');
   await writeFile(tokenFile, 'first-token');
   const rig = await startRig({ app, token: { tokenFile } });
-  const run = await planRun(rig.folder, items, { request: { window, policies: { firstCheckAfter: 20 } } });
+  const run = await planRun(rig.folder, items, {
+    request: { window, policies: { firstCheckAfter: 20, retryMaximumInterval: '15 seconds' } },
+  });
   const handle = await rig.client.startBatch(run.request);
   await until('some are converted', () => rig.stub.conversions.size >= 100);
   rig.stub.refuse = ({ token }) => (token === 'first-token' ? 'INVALID_CREDENTIAL' : undefined);

@@ -21,7 +21,7 @@ import type { BatchRequest } from '../client/batch-request';
 import { FileConversionClient } from '../client/file-conversion-client';
 import { InvalidRequestError, type ConversionRequest } from '../client/job-request';
 import { findConversion, type FoundWorkflow } from '../client/operations/find-conversion';
-import { restoreListedCredits } from '../client/operations/restore-credits';
+import { restoreListedCredits } from '../client/operations/tell-app';
 import type { BatchState, ConversionBatchInput, ConversionBatchResult } from '../shared/batch';
 import type { ConversionJobInput, ConversionJobResult, ConversionJobState } from '../shared/job';
 import { batchStateQuery, conversionBatchType, conversionJobType, conversionStateQuery } from '../shared/names';

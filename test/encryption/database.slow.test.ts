@@ -15,7 +15,7 @@ import {
 } from '../../packages/cli/src/dev-server';
 import { startCodecServer } from '../../packages/cli/src/keys/codec-server';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
-import { restoreCredits } from '../../src/client/operations/restore-credits';
+import { restoreCredits } from '../../src/client/operations/tell-app';
 import { createEncryptedDataConverter, createPlainDataConverter } from '../../src/encryption/data-converter';
 import { EncryptionCodec } from '../../src/encryption/encryption-codec';
 import { parseEncryptionKeys } from '../../src/encryption/encryption-keys';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import path from 'node:path';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
-import { restoreCredits } from '../../src/client/operations/restore-credits';
+import { restoreCredits } from '../../src/client/operations/tell-app';
 import { activityNames } from '../../src/shared/names';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerError, answerOutput, answerRunning } from '../support/stub-service';

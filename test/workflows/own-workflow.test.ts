@@ -3,7 +3,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { ConversionHandle } from '../../src/client/conversion-handle';
-import { restoreCredits } from '../../src/client/operations/restore-credits';
+import { restoreCredits } from '../../src/client/operations/tell-app';
 import { FileConversionPlugin } from '../../src/plugin';
 import type { ConversionJobInput } from '../../src/shared/job';
 import { searchAttributes } from '../../src/shared/search-attributes';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { appReady } from '../../src/client/operations/app-ready';
+import { appReady } from '../../src/client/operations/tell-app';
 import type { BatchHandle } from '../../src/client/batch-handle';
 import type { BatchState } from '../../src/shared/batch';
 import { BatchDesk } from '../support/batch-desk';

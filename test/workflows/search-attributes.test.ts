@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
 import type { ConversionRequest } from '../../src/client/job-request';
-import { restoreCredits } from '../../src/client/operations/restore-credits';
+import { restoreCredits } from '../../src/client/operations/tell-app';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerCompleted, answerError, cut } from '../support/stub-service';
 import { until } from '../support/until';

@@ -91,7 +91,7 @@ export function buildCommands(output: Output, run: Runner): Command {
     'fileconv credits restored --app billing --json',
   )
     .option(...appOption)
-    .action(act(async () => (await import('./commands/credits.js')).creditsRestored));
+    .action(act(async () => (await import('./commands/tell-app.js')).creditsRestored));
   command(
     group(program, 'app', 'batches whose account the service refuses', 'fileconv app ready --app billing'),
     'ready',
@@ -100,7 +100,7 @@ export function buildCommands(output: Output, run: Runner): Command {
     'fileconv app ready --app billing --json',
   )
     .option(...appOption)
-    .action(act(async () => (await import('./commands/app.js')).readyApp));
+    .action(act(async () => (await import('./commands/tell-app.js')).readyApp));
   addBatch(program, run);
   addSchedule(program, act);
   addJob(program, act);

@@ -1,14 +1,40 @@
 import type { Client } from '@temporalio/client';
-import { hasJobs } from 'temporal-file-conversion/internal/client/operations/restore-credits';
-import type { Signalled } from 'temporal-file-conversion/internal/client/operations/signal-waiting';
+import {
+  appReady,
+  hasJobs,
+  restoreCredits,
+  type Signalled,
+} from 'temporal-file-conversion/internal/client/operations/tell-app';
 import { counted } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
 import { CommandError, exitCodes, type ExitCode } from '../command-error';
 import { embeddedApp } from '../config/schema';
 import { withTemporal } from '../stack/open-temporal';
 
-export interface AppFlags {
+interface AppFlags {
   app?: string;
+}
+
+/** `fileconv credits restored`: resumes every job of an app that is parked for vCredits. */
+export function creditsRestored(context: CommandContext, flags: AppFlags): Promise<ExitCode> {
+  return tellApp(context, flags, {
+    tell: restoreCredits,
+    singular: 'job',
+    plural: 'jobs',
+    wait: 'waits for vCredits',
+    hint: 'What jobs wait for: fileconv job list --status awaitingCredits',
+  });
+}
+
+/** `fileconv app ready`: resumes every batch of an app whose account the service had refused. */
+export function readyApp(context: CommandContext, flags: AppFlags): Promise<ExitCode> {
+  return tellApp(context, flags, {
+    tell: appReady,
+    singular: 'batch',
+    plural: 'batches',
+    wait: 'waits for its account',
+    hint: 'What a batch waits for: fileconv batch status NAME',
+  });
 }
 
 interface Telling {
@@ -23,7 +49,7 @@ interface Telling {
 }
 
 /** Tells everything of an app that waits for an operator to go on. */
-export async function tellApp(
+async function tellApp(
   context: CommandContext,
   flags: AppFlags,
   { tell, singular, plural, wait, hint }: Telling,

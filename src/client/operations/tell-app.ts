@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
+import type { CreditsWord } from '../../shared/job';
+import { appReadySignal, conversionBatchType, conversionJobType, creditsRestoredSignal } from '../../shared/names';
 import { searchAttributes } from '../../shared/search-attributes';
 import { quoted } from './job-query';
 import { presentSearchAttributes } from './search-attributes';
@@ -12,6 +14,48 @@ export interface Signalled {
   failed: number;
   /** The visibility query that selected the workflows. */
   query: string;
+}
+
+/** Resumes every job of an app that is parked for vCredits; unlisted jobs that are not parked ignore it. */
+export function restoreCredits(client: Client, { app }: { app: string }): Promise<Signalled> {
+  return signalWaiting(client, restoredSignal(app));
+}
+
+/** The same for listed jobs alone, without waiting until all are told; how many there are. */
+export async function restoreListedCredits(client: Client, { app }: { app: string }): Promise<number> {
+  return (await startSignalling(client, { ...restoredSignal(app), isListed: true })).count;
+}
+
+function restoredSignal(app: string) {
+  // One timestamp for all jobs: after one job is refused again, similar ones send no request.
+  const word: CreditsWord = { saidAt: Date.now() };
+  return {
+    type: conversionJobType,
+    app,
+    status: 'awaitingCredits',
+    signal: creditsRestoredSignal,
+    input: [word],
+    reason: `vCredits of app ${app} were restored`,
+  };
+}
+
+/** Whether Temporal knows any job of the app; undefined without the search attribute. */
+export async function hasJobs(client: Client, app: string): Promise<boolean | undefined> {
+  const by = searchAttributes.app.name;
+  if (!(await presentSearchAttributes(client)).has(by)) return undefined;
+  const query = `WorkflowType = '${conversionJobType}' AND (${by} = ${quoted(app)} OR (${by} IS NULL AND ExecutionStatus = 'Running'))`;
+  return (await client.workflow.count(query)).count > 0;
+}
+
+/** Resumes every batch of an app whose account was refused; unlisted batches that need nothing ignore it. */
+export function appReady(client: Client, { app }: { app: string }): Promise<Signalled> {
+  return signalWaiting(client, {
+    type: conversionBatchType,
+    app,
+    status: 'needsAttention',
+    signal: appReadySignal,
+    reason: `the service accepts app ${app} again`,
+  });
 }
 
 /** Of `temporal.api.enums.v1.BatchOperationState`: unspecified and running. */
@@ -51,7 +95,7 @@ async function waitingQuery(client: Client, selection: Selection): Promise<strin
  * Signals every running workflow of a type that is listed by an app and a status, by one batch operation of the server.
  * Also those without search attributes, such as children of a user's workflow: the signal must not matter to others.
  */
-export async function signalWaiting(client: Client, waiting: WaitingSignal): Promise<Signalled> {
+async function signalWaiting(client: Client, waiting: WaitingSignal): Promise<Signalled> {
   const { namespace } = client.options;
   const { query, jobId } = await startSignalling(client, waiting);
   if (jobId === undefined) return { signalled: 0, failed: 0, query };
@@ -66,7 +110,7 @@ export async function signalWaiting(client: Client, waiting: WaitingSignal): Pro
 }
 
 /** The same without waiting until the server has told them all; `jobId` is absent when there are none. */
-export async function startSignalling(
+async function startSignalling(
   client: Client,
   { signal, input = [], reason, ...selection }: WaitingSignal,
 ): Promise<{ query: string; count: number; jobId?: string }> {

@@ -2,7 +2,8 @@ import type { WorkflowOptions } from '@temporalio/client';
 import type { Priority, SearchAttributePair, VersioningOverride } from '@temporalio/common';
 import { z } from 'zod';
 import { defined } from '../shared/defined';
-import { listingOptions, isTag, maxTags, searchAttributes } from '../shared/search-attributes';
+import { listingOptions, searchAttributes } from '../shared/search-attributes';
+import { isTag, maxTags } from '../shared/tags';
 import type { Duration } from '../shared/policies';
 import { checkRequest, InvalidRequestError } from './job-request';
 

@@ -93,14 +93,6 @@ export function listedErrorCode(code: string | undefined, possiblyChargedTwice: 
   return code === undefined ? possiblyChargedTwiceCode : `${possiblyChargedTwiceCode}+${code}`;
 }
 
-/** Of the tags that a job is listed by. */
-export const maxTags = 20;
-
-/** Queries of a server on SQLite fail with quotes and backslashes. */
-export function isTag(text: string): boolean {
-  return /^[^"\\\p{Cc}]{1,100}$/u.test(text);
-}
-
 interface Grouping {
   batchId?: string;
   tags?: readonly string[] | undefined;

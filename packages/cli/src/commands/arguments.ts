@@ -4,7 +4,7 @@ import {
   onExistingChoices,
   onUnknownOutcomeChoices,
 } from 'temporal-file-conversion/internal/shared/policies';
-import { isTag, maxTags } from 'temporal-file-conversion/internal/shared/search-attributes';
+import { isTag, maxTags } from 'temporal-file-conversion/internal/shared/tags';
 import { formatNameOf } from 'temporal-file-conversion/internal/shared/format-name';
 import { parseDurationMs } from '../config/duration';
 

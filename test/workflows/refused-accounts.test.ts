@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { appReady } from '../../src/client/operations/tell-app';
 import type { BatchHandle } from '../../src/client/batch-handle';
-import type { BatchState } from '../../src/shared/batch';
+import type { BatchState, ItemWaits } from '../../src/shared/batch';
 import { BatchDesk } from '../support/batch-desk';
 import { endBatch, planRun, runBatch, runsOf, sumOf } from '../support/batches';
 import { startRig, type ConversionRig } from '../support/conversion-worker';
@@ -104,6 +104,23 @@ it('an app that is said to be ready and is not holds the same items again', asyn
   account.mend();
   await handle.appReady();
   expect((await endBatch(handle, run)).result).toMatchObject({ succeeded: 12, failed: 0 });
+});
+
+it('an item that waited for room when its account was refused is waited for no longer', async () => {
+  const arrived = { isLetIn: false };
+  rig.stub.onArrival('upload/file', () => until('it may come in', () => arrived.isLetIn));
+  const account = refuseAfter(0);
+  const run = await planRun(rig.folder, 3, { request: { window: 1 } });
+  const handle = await rig.client.startBatch(run.request);
+  await until('its first job is under way', async () => (await handle.state()).inFlight === 1);
+  await rig.temporal.workflow
+    .getHandle(run.name)
+    .signal<[Partial<ItemWaits>]>('conversionItemWaits', { workflowId: `${run.name}/1`, code: 'DESTINATION_FULL' });
+  arrived.isLetIn = true;
+  await until('it is refused', async () => (await handle.state()).needsAttention?.code === 'INVALID_CREDENTIAL');
+  account.mend();
+  await handle.appReady();
+  expect((await endBatch(handle, run)).result).toMatchObject({ status: 'completed', succeeded: 3 });
 });
 
 it('held items survive a new run of the batch', async () => {

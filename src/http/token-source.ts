@@ -36,6 +36,10 @@ interface TokenOrigin {
 const settlesWithinMs = 1_000;
 /** Refusals within this time share one call of `read`, however many requests a service refuses. */
 const askAgainMs = 1_000;
+/** The same after a call that gave another token: a function that always does would have refusals repeated without end. */
+const renewAgainMs = 30_000;
+/** What waits for a call can't be cancelled, and a worker can't end. */
+const readWithinMs = 30_000;
 /** A service may still quote a token of earlier requests. */
 const knownAtMost = 8;
 
@@ -57,7 +61,7 @@ export class RereadToken implements TokenSource {
   /** Of the file whose token is in use. */
   #stamp: string | undefined;
   #reading: Promise<IssuedToken> | undefined;
-  #askedAt = Number.NEGATIVE_INFINITY;
+  #askAgainAt = Number.NEGATIVE_INFINITY;
   #toldReason: string | undefined;
 
   constructor(origin: TokenOrigin) {
@@ -71,12 +75,13 @@ export class RereadToken implements TokenSource {
   }
 
   async refused(version: number): Promise<boolean> {
-    const { isSettling } = await this.#look();
+    const { stamp, isSettling } = await this.#look();
     if (this.#issued?.version === version && !isSettling) {
       const now = performance.now();
-      if (now - this.#askedAt >= askAgainMs) {
-        this.#askedAt = now;
-        void this.#read();
+      if (stamp !== this.#stamp || now >= this.#askAgainAt) {
+        this.#askAgainAt = now + askAgainMs;
+        const renewed = await this.#read();
+        if (renewed.version !== version) this.#askAgainAt = now + renewAgainMs;
       }
       await this.#reading;
     }
@@ -92,7 +97,8 @@ export class RereadToken implements TokenSource {
     try {
       // Before the text: a change in between is seen by the next request.
       const { stamp } = await this.#look();
-      const text = (await this.#origin.read()).trim();
+      const given: unknown = await inTime(this.#origin.read());
+      const text = typeof given === 'string' ? given.trim() : '';
       if (!isSendable(text)) throw new Error(text === '' ? 'it is empty' : 'it is not one word of ASCII');
       this.#stamp = stamp;
       this.#toldReason = undefined;
@@ -126,6 +132,15 @@ export class RereadToken implements TokenSource {
       return { stamp: systemErrorCode(error) ?? 'unknown', isSettling: false };
     }
   }
+}
+
+async function inTime<T>(reading: T | Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    const giveUp = () => reject(new Error(`no answer within ${readWithinMs / 1_000} s`));
+    timer = setTimeout(giveUp, readWithinMs);
+  });
+  return Promise.race([reading, late]).finally(() => clearTimeout(timer));
 }
 
 /** @throws an error whose message names the file and never holds what is in it. */

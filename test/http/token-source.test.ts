@@ -92,6 +92,17 @@ describe('a token in a file', () => {
     expect(await textOf(source)).toBe('other-token');
   });
 
+  it('is read again after each refusal that finds another file, also right after one that did', async () => {
+    await write('first-token');
+    const { source } = inFile();
+    const { version } = await source.current();
+    await write('wrong-token');
+    expect(await source.refused(version)).toBe(true);
+    await write('other-token');
+    expect(await source.refused(version + 1)).toBe(true);
+    expect(await textOf(source)).toBe('other-token');
+  });
+
   it('that was never there is an error that does not hold what is in the file', async () => {
     const { source } = inFile();
     await expect(source.current()).rejects.toThrow(TokenUnreadableError);
@@ -136,6 +147,36 @@ describe('a token of a function', () => {
     await expect(new RereadToken({ read: () => answer() }).current()).rejects.toThrow(
       "the token can't be read: the vault is sealed",
     );
+  });
+
+  it('that is another one at each call is asked for once after a refusal, however many of its tokens are refused', async () => {
+    let calls = 0;
+    const source = new RereadToken({ read: () => `token-${(calls += 1)}` });
+    const first = await source.current();
+    expect(await source.refused(first.version)).toBe(true);
+    const second = await source.current();
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    expect(await source.refused(second.version)).toBe(false);
+    expect(calls).toBe(2);
+  });
+
+  it('that is no text is an error that says so', async () => {
+    const source = new RereadToken({ read: (() => undefined) as never });
+    await expect(source.current()).rejects.toThrow("the token can't be read: it is empty");
+  });
+
+  it('that never answers is given up, so that what waits for it can end, and asked for again', async () => {
+    jest.useFakeTimers();
+    try {
+      const answers = [new Promise<string>(() => undefined), Promise.resolve('first-token')];
+      const source = new RereadToken({ read: () => answers.shift() ?? '' });
+      const failed = expect(source.current()).rejects.toThrow("the token can't be read: no answer within 30 s");
+      await jest.advanceTimersByTimeAsync(30_000);
+      await failed;
+      expect(await textOf(source)).toBe('first-token');
+    } finally {
+      jest.useRealTimers();
+    }
   });
 });
 

@@ -89,6 +89,14 @@ it('jobs are listed by their tags, also those of a batch, which inherit them and
   expect(priority).toEqual({ priorityKey: 4, fairnessKey: 'stub', fairnessWeight: 3 });
 });
 
+it('jobs of a batch have its priority key, if it was started with one', async () => {
+  const { request, name } = await planRun(rig.folder, 1);
+  const batch = await rig.client.startBatch(request, { priority: { priorityKey: 5 } });
+  await batch.result();
+  const { priority } = await rig.client.get(`${name}/1`).describe();
+  expect(priority).toMatchObject({ priorityKey: 5, fairnessKey: 'stub' });
+});
+
 it.each<[StartOptions, RegExp]>([
   [{ onRunning: 'join' as never }, /onRunning/],
   [{ reuse: 'sometimes' as never }, /reuse/],

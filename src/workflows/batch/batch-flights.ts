@@ -30,9 +30,6 @@ import { BatchRows } from './batch-reader';
 import { BatchLooks, BatchWaits } from './batch-waits';
 import { carriedFlight, leftBy, type CarriedFlight, type Flight, type FlightStep } from './flight';
 
-/** Lower than single jobs, which have a user waiting; Temporal's default is 3. */
-const batchPriority = { priorityKey: 4 };
-
 /**
  * The items of a batch in flight. Jobs started by this run report through child workflow completion; one activity waits
  * for jobs of earlier runs. Starts are not awaited one by one, which would halve the throughput.
@@ -213,7 +210,7 @@ export class BatchFlights {
         args: [input],
         workflowIdReusePolicy: isNew ? WorkflowIdReusePolicy.REJECT_DUPLICATE : WorkflowIdReusePolicy.ALLOW_DUPLICATE,
         parentClosePolicy: ParentClosePolicy.ABANDON,
-        priority: batchPriority,
+        priority: jobPriority(),
         staticSummary: jobSummary(input),
         staticDetails: jobDetails(input),
         ...listing,
@@ -400,6 +397,12 @@ interface Repeating {
   isSameContent?: boolean;
   /** The last run under the item's own id. */
   after?: string | undefined;
+}
+
+/** The batch's own or, lower than single jobs, which have a user waiting: 4, where Temporal's default is 3. */
+function jobPriority(): { priorityKey: number } {
+  const { priorityKey = 0 } = workflowInfo().priority ?? {};
+  return { priorityKey: priorityKey > 0 ? priorityKey : 4 };
 }
 
 function failed(error: unknown): JobOutcome {

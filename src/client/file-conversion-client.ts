@@ -73,7 +73,10 @@ export class FileConversionClient {
    * for vCredits keeps waiting.
    * @throws as `start`; ConversionFailedError when the job ended before, for example because the service refused.
    */
-  async startAndWaitForAccepted(request: ConversionRequest, options: StartOptions = {}): Promise<AcceptedJob> {
+  async startAndWaitForAccepted(
+    request: ConversionRequest,
+    options: Omit<StartOptions, 'startDelay'> = {},
+  ): Promise<AcceptedJob> {
     const { workflowIdConflictPolicy = 'FAIL', ...workflow } = await this.jobStart(request, options);
     const startWorkflowOperation = new WithStartWorkflowOperation(conversionJobType, {
       ...workflow,

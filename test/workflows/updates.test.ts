@@ -76,7 +76,7 @@ describe('a batch', () => {
 });
 
 describe('a start that waits until the service has taken the conversion', () => {
-  async function start(options: StartOptions = {}, request: { onExisting?: 'skip' } = {}) {
+  async function start(options: Omit<StartOptions, 'startDelay'> = {}, request: { onExisting?: 'skip' } = {}) {
     const source = await rig.source('report.md');
     const destination = path.join(rig.folder, 'report.pdf');
     return rig.client.startAndWaitForAccepted(
@@ -113,6 +113,11 @@ describe('a start that waits until the service has taken the conversion', () => 
     await expect(started).rejects.toMatchObject({ code: 'INVALID_JOB' });
     const missing = { source: path.join(rig.folder, 'missing.md'), output: 'pdf', policies: quickPolicies };
     await expect(rig.client.startAndWaitForAccepted(missing)).rejects.toMatchObject({ code: 'SOURCE_NOT_FOUND' });
+  });
+
+  it('takes no delay, which Temporal does not have for it', async () => {
+    // @ts-expect-error The server refuses it.
+    await expect(start({ startDelay: '1 hour' })).rejects.toThrow(/StartDelay is not supported/);
   });
 
   it('says that a job was skipped, which asks the service for nothing', async () => {

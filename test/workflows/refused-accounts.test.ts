@@ -123,6 +123,20 @@ it('an item that waited for room when its account was refused is waited for no l
   expect((await endBatch(handle, run)).result).toMatchObject({ status: 'completed', succeeded: 3 });
 });
 
+it('a smaller window also holds for the items that were held', async () => {
+  const account = refuseAfter(0);
+  const run = await planRun(rig.folder, 12, { request: { window: 6 } });
+  const handle = await rig.client.startBatch(run.request);
+  await untilRefused(handle);
+  await handle.setWindow(2);
+  await handle.appReady();
+  await until('they are refused again', async () => (await handle.state()).needsAttention?.jobs === 2);
+  expect(rig.stub.refused).toHaveLength(8);
+  account.mend();
+  await handle.appReady();
+  expect((await endBatch(handle, run)).result).toMatchObject({ succeeded: 12, failed: 0 });
+});
+
 it('held items survive a new run of the batch', async () => {
   const account = refuseAfter(0);
   const run = await planRun(rig.folder, 20, { request: { window: 4, historyLimit: 60 } });

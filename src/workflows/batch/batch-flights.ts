@@ -110,14 +110,15 @@ export class BatchFlights {
     for (const flight of this.flights.values()) this.cancelOne(flight);
   }
 
-  /** Starts the held items again, each in a new job; returns how many. */
-  release(): number {
+  /** Starts held items again, each in a new job, as far as the window has room; returns how many. */
+  release(window: number): number {
     const held = this.held();
-    for (const flight of held) {
+    const released = held.slice(0, Math.max(window - (this.count - held.length), 0));
+    for (const flight of released) {
       const { workflowId, runId } = this.jobOf(flight);
       this.startAfter(flight, workflowId === this.idOf(flight) ? runId : undefined);
     }
-    return held.length;
+    return released.length;
   }
 
   /** For a batch that starts no more jobs. */

@@ -283,7 +283,7 @@ class ConversionBatch {
 
   private startJobs(): void {
     if (this.isStartingNoMore() || this.isPaused || this.needsAttention()) return;
-    this.progress += this.flights.release();
+    this.progress += this.flights.release(this.window);
     while (this.flights.count < this.window && !this.results.isBehind) {
       const item = this.reader.take();
       if (!item) break;

@@ -4,7 +4,7 @@ import {
   WorkflowUpdateFailedError,
   type Client,
 } from '@temporalio/client';
-import type { Workflow } from '@temporalio/common';
+import { WorkflowNotFoundError, type Workflow } from '@temporalio/common';
 import { hidesPayloads } from '../encryption/data-converter';
 import type { ConversionBatchInput } from '../shared/batch';
 import {
@@ -13,13 +13,14 @@ import {
   type ConversionAcceptance,
   type ConversionJobResult,
 } from '../shared/job';
+import { isOpen } from '../shared/job-outcome';
 import { acceptedUpdate, conversionBatchType, conversionJobType, defaultTaskQueue } from '../shared/names';
 import { attributesOf, startingAttributes } from '../shared/search-attributes';
 import { batchDetails, jobDetails } from '../shared/temporal-ui';
 import { BatchHandle, BatchRunningError } from './batch-handle';
 import { toBatchInput, type BatchRequest } from './batch-request';
 import { ConversionHandle } from './conversion-handle';
-import { newWorkflowId, toJobInput, type ConversionRequest } from './job-request';
+import { InvalidRequestError, newWorkflowId, toJobInput, type ConversionRequest } from './job-request';
 import { Listing } from './listing';
 import { toWorkflowOptions, type BatchStartOptions, type StartOptions } from './start-options';
 
@@ -121,8 +122,10 @@ export class FileConversionClient {
     const { app, source } = input;
     const attributes = startingAttributes(input, options);
     const isHidden = hidesPayloads(this.client.options.loadedDataConverter);
+    const { workflowId = newWorkflowId(source, { isHidden }) } = options;
+    if (options.onRunning === 'attach') await this.requireType(conversionJobType, workflowId);
     return {
-      workflowId: options.workflowId ?? newWorkflowId(source, { isHidden }),
+      workflowId,
       taskQueue: this.taskQueue,
       args: [input] as [ConversionJobInput],
       staticSummary: jobSummary(input),
@@ -140,6 +143,7 @@ export class FileConversionClient {
     const { app } = input;
     const { name } = request;
     const attributes = attributesOf(app, { batchId: name, tags: options.tags });
+    if (options.onRunning === 'attach') await this.requireType(conversionBatchType, name);
     return {
       workflowId: name,
       taskQueue: this.taskQueue,
@@ -148,6 +152,20 @@ export class FileConversionClient {
       staticDetails: batchDetails(input),
       ...toWorkflowOptions(options, { app, attributes, settable: await this.listing.settable() }),
     };
+  }
+
+  /** A start that attaches would otherwise take another workflow's result for its own. */
+  private async requireType(type: string, workflowId: string): Promise<void> {
+    const { client } = this;
+    const running = await client.workflow
+      .getHandle(workflowId)
+      .describe()
+      .catch((error: unknown) => {
+        if (error instanceof WorkflowNotFoundError) return undefined;
+        throw error;
+      });
+    if (!running || running.type === type || !isOpen(running)) return;
+    throw new InvalidRequestError(`workflowId: ${workflowId} is that of a running ${running.type}.`);
   }
 
   /** The batch with this name; no request is sent before a method of it is called. */

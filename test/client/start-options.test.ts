@@ -39,6 +39,18 @@ it('many starts with one id that attach are one job, whose result all of them ge
   expect(conversionsOf(rig.stub).length - before).toBe(1);
 });
 
+it('a start that attaches refuses the id of another kind of workflow', async () => {
+  const { request, name } = await planRun(rig.folder, 0);
+  const batch = await rig.client.startBatch(request, { startDelay: '1 hour' });
+  const attach = { workflowId: name, onRunning: 'attach' } as const;
+  await expect(start(attach)).rejects.toThrow(`${name} is that of a running conversionBatch`);
+  const job = await start({ workflowId: `job-${randomUUID()}`, startDelay: '1 hour' });
+  const batchOfThatName = rig.client.startBatch({ ...request, name: job.workflowId }, { onRunning: 'attach' });
+  await expect(batchOfThatName).rejects.toThrow(`${job.workflowId} is that of a running conversionJob`);
+  await Promise.all([job, batch].map((each) => each.cancel()));
+  await rig.temporal.workflow.getHandle(name).terminate();
+});
+
 it('a start without onRunning refuses an id that is running', async () => {
   const workflowId = `invoice/${randomUUID()}`;
   const job = await start({ workflowId, startDelay: '1 hour' });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
-import { WorkflowUpdateFailedError } from '@temporalio/client';
+import { Client, Connection, WorkflowUpdateFailedError } from '@temporalio/client';
+import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { InvalidRequestError } from '../../src/client/job-request';
 import { ConversionFailedError } from '../../src/client/conversion-handle';
 import type { StartOptions } from '../../src/client/start-options';
@@ -8,6 +9,8 @@ import { planRun } from '../support/batches';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { conversionsOf } from '../support/invariant';
 import { answerError, answerRunning } from '../support/stub-service';
+import { testTemporalAddress } from '../support/temporal';
+import { startTemporalProxy, type Refusal } from '../support/temporal-proxy';
 import { until } from '../support/until';
 
 let rig: ConversionRig;
@@ -73,6 +76,23 @@ describe('a batch', () => {
     expect(signals).toEqual(['batchCancel']);
     await rig.temporal.workflow.getHandle(name).terminate();
   });
+});
+
+it('a batch is told by signals where the server takes no Update', async () => {
+  holdConversions();
+  const refused: Record<string, Refusal> = { UpdateWorkflowExecution: { status: 7, message: 'not allowed' } };
+  const proxy = await startTemporalProxy(testTemporalAddress(), refused);
+  const connection = await Connection.connect({ address: proxy.address });
+  const { request, name } = await planRun(rig.folder, 2);
+  const batch = await rig.client.startBatch(request);
+  try {
+    const client = new FileConversionClient({ client: new Client({ connection }), taskQueue: rig.taskQueue });
+    expect(await client.getBatch(name).cancel()).toBeUndefined();
+    expect(await batch.result()).toMatchObject({ status: 'cancelled' });
+  } finally {
+    await connection.close();
+    await proxy.close();
+  }
 });
 
 describe('a start that waits until the service has taken the conversion', () => {

@@ -59,7 +59,7 @@ export function buildCommands(output: Output, run: Runner): Command {
     .addOption(onExistingOption('when the result exists already'))
     .addOption(onUnknownOutcomeOption())
     .addOption(modeOption())
-    .option('--tag <text>', 'find the jobs by it: fileconv job list --tag; may be given more than once', collectTag, [])
+    .option('--tag <text>', 'find the jobs by it: fileconv job list --tag; may be given more than once', collectTag)
     .option(...appOption)
     .option('--parallel <n>', 'files in flight at a time', wholeNumber(1), 20)
     .action(act(async () => (await import('./commands/convert.js')).convert));

@@ -38,7 +38,7 @@ export interface RunFlags {
   onUnknownOutcome?: OnUnknownOutcome;
   resubmit?: boolean;
   mode?: ConversionMode;
-  tag: string[];
+  tag?: string[];
   app?: string;
   dryRun?: boolean;
 }

@@ -41,7 +41,7 @@ export function collect(value: string, before: string[]): string[] {
 }
 
 /** Of `--tag`, which may be given more than once. */
-export function collectTag(value: string, before: string[]): string[] {
+export function collectTag(value: string, before: string[] = []): string[] {
   if (before.length === maxTags) throw new InvalidArgumentError(`There are at most ${maxTags} tags.`);
   return [...before, tagText(value)];
 }

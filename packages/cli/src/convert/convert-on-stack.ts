@@ -24,7 +24,7 @@ export interface ConvertFlags {
   onExisting?: OnExisting;
   onUnknownOutcome?: OnUnknownOutcome;
   mode?: ConversionMode;
-  tag: string[];
+  tag?: string[];
   app?: string;
   parallel: number;
 }
@@ -38,7 +38,7 @@ export async function convertOnStack(
   settings: ConvertSettings,
 ): Promise<ExitCode> {
   const { output, config, cwd } = context;
-  const { to, from, app, onExisting, onUnknownOutcome, mode, tag: tags, parallel, signal } = settings;
+  const { to, from, app, onExisting, onUnknownOutcome, mode, tag: tags = [], parallel, signal } = settings;
   const stack = await useStack(context, signal);
   try {
     if (isEmbedded(context, app) && stack.outlivesCommand) {

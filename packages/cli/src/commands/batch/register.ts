@@ -68,7 +68,7 @@ export function addBatch(program: Command, runner: Runner): void {
     .addOption(onUnknownOutcomeOption())
     .option(...resubmit)
     .addOption(modeOption())
-    .option('--tag <text>', 'find the jobs by it: fileconv job list --tag; may be given more than once', collectTag, [])
+    .option('--tag <text>', 'find the jobs by it: fileconv job list --tag; may be given more than once', collectTag)
     .option(...appOption)
     .option('--dry-run', 'print what would be done, and do nothing')
     .addHelpText('after', exitCodeHelp)

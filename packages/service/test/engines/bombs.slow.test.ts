@@ -19,8 +19,12 @@ beforeAll(async () => {
   const limits = { conversionTimeoutMs, conversionConcurrency: 2, maxConversionMemoryBytes: 640 * 1024 * 1024 };
   running = await startTestService(limits);
   client = running.client;
-  // The engines are loaded once, so that the first bomb does not wait for them.
-  await client.convert({ name: 'warm.md', data: '# warm' }, 'pdf');
+  // Both processes load the engines, so that nothing within a time limit waits for that.
+  const warm = async () => {
+    await client.convert({ name: 'warm.svg', data: tinySvg }, 'png');
+    await client.convert({ name: 'warm.md', data: '# warm' }, 'pdf');
+  };
+  await Promise.all([warm(), warm()]);
 });
 
 afterAll(() => running.stop());

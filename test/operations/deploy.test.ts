@@ -43,9 +43,8 @@ const portOf = (address: string | undefined) => address?.split(':').at(-1);
 describe('the container file', () => {
   const text = textOf('Containerfile');
   const [, ...stages] = text.split(/^FROM /m);
-  const last = stages.at(-1) ?? '';
   const env = Object.fromEntries(
-    [...last.matchAll(/(FILECONV_\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value]),
+    [...text.matchAll(/(FILECONV_\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value]),
   );
 
   it('has no fault that a linter finds, and one that it has would be found', () => {
@@ -55,9 +54,9 @@ describe('the container file', () => {
 
   it('installs what the lock file says, runs as no root, and holds no secret', () => {
     expect(text).toMatch(/^RUN npm ci$/m);
-    expect(last).toMatch(/^USER [1-9]/m);
+    expect(text).toMatch(/^USER [1-9]/m);
     expect(text).not.toMatch(/^(ENV|ARG).*(token|secret|password|_key)/im);
-    for (const stage of stages) expect(stage).toMatch(/^node:24-/);
+    for (const stage of stages) expect(stage).toMatch(/^(node:24-|build |base )/);
   });
 
   it('copies what there is', () => {
@@ -68,12 +67,20 @@ describe('the container file', () => {
     expect(sources.filter((source) => !existsSync(path.join(root, source)))).toEqual([]);
   });
 
-  it('starts a command that there is, with keys that there are, and asks for its health where it tells it', async () => {
-    const [, command = ''] = /^CMD \["(\w+)"\]$/m.exec(last) ?? [];
-    expect(command).toBe('worker');
-    const { worker } = await configOf(env);
-    const [, asked] = /HEALTHCHECK .*is-ready\.mjs", "(\d+)"\]/.exec(last) ?? [];
-    expect(asked).toBe(portOf(worker.healthAddress));
+  it.each(['worker', 'service'] as const)(
+    'builds an image of the %s that starts it, with keys that there are, and asks for its health where it tells it',
+    async (part) => {
+      const stage = stages.find((each) => each.startsWith(`base AS ${part}\n`)) ?? '';
+      expect(/^CMD \["(\w+)"\]$/m.exec(stage)?.[1]).toBe(part);
+      const [, asked] = /HEALTHCHECK .*is-ready\.mjs", "(\d+)"\]/.exec(stage) ?? [];
+      expect(asked).toBe(portOf((await configOf(env))[part].healthAddress));
+    },
+  );
+
+  it('leaves the engines out of the image of the worker', () => {
+    const install = (stage: string) => stages.find((each) => each.startsWith(`build AS install-${stage}\n`));
+    expect(install('worker')).toContain(' --omit=optional ');
+    expect(install('service')).not.toContain(' --omit=');
   });
 });
 
@@ -114,9 +121,10 @@ describe('the compose file', () => {
   });
 
   it('uses the image of this version, and the Temporal that is tested', () => {
-    const { temporal, ...ours } = services;
+    const { temporal, service, ...ours } = services;
     expect(temporal?.image).toBe(`temporalio/temporal:${temporalCli.version}`);
-    expect(new Set(Object.values(ours).map(({ image }) => image))).toEqual(new Set([`fileconv:${version}`]));
+    expect(service?.image).toBe(`fileconv-service:${version}`);
+    expect(new Set(Object.values(ours).map(({ image }) => image))).toEqual(new Set([`fileconv-worker:${version}`]));
   });
 
   it('declares every volume that it uses', () => {
@@ -137,7 +145,7 @@ describe('the compose file', () => {
     async (part) => {
       const service = services[part];
       const values = await configOf({ ...imageEnv, ...service?.environment });
-      const inImage = /is-ready\.mjs", "(\d+)"/.exec(textOf('Containerfile'))?.[1];
+      const inImage = /is-ready\.mjs", "(\d+)"/.exec(textOf('Containerfile').split(' AS worker\n')[1] ?? '')?.[1];
       const asked = service?.healthcheck?.test?.at(-1) ?? (part === 'worker' ? inImage : undefined);
       expect(asked).toBe(portOf(values[part].healthAddress));
       expect(seconds(service?.stop_grace_period)).toBeGreaterThan(longestStopSeconds(part, values));

@@ -84,11 +84,18 @@ function readFailure(error: unknown): Pick<CommandError, 'problems' | 'exitCode'
   }
   if (isOfTemporal(error)) return new CommandError('TEMPORAL_UNREACHABLE', [lostTemporal(error)], { cause: error });
   const { code } = (error ?? {}) as { code?: unknown };
+  if (code === 'MODULE_NOT_FOUND')
+    return new CommandError('STACK_FAILED', [lacksPackage(error as Error)], { cause: error });
   return {
     code: typeof code === 'string' ? code : 'UNEXPECTED',
     problems: [error instanceof Error ? error.message : String(error)],
     exitCode: exitCodes.failed,
   };
+}
+
+/** Further lines of the message are a stack of files. */
+function lacksPackage({ message }: Error): string {
+  return `${message.split('\n')[0] ?? ''}. The embedded service needs the optional packages of fileconv, and this installation was made without them: install it again without --omit=optional, or use the image of the service.`;
 }
 
 /** Recognised by name: most commands never load Temporal's client. */

@@ -2,14 +2,28 @@ import { ServiceError } from '@temporalio/client';
 import { exitCodes, reportFailure } from '../src/command-error';
 import { createOutput } from '../src/output/output';
 
-it('a Temporal that goes away is one line with its reason and what to type', () => {
+function reported(error: unknown): [text: string, exitCode: number] {
   let text = '';
   const stream = { write: (piece: unknown) => Boolean((text += String(piece))) };
-  const output = createOutput({ json: false, stdout: stream, stderr: stream, env: {} });
+  const exitCode = reportFailure(createOutput({ json: false, stdout: stream, stderr: stream, env: {} }), error);
+  return [text, exitCode];
+}
+
+it('a Temporal that goes away is one line with its reason and what to type', () => {
   const cause = Object.assign(new Error('14 UNAVAILABLE: gone'), { code: 14, details: 'No connection established.' });
-  const exitCode = reportFailure(output, new ServiceError('Failed to get Workflow execution history', { cause }));
+  const [text, exitCode] = reported(new ServiceError('Failed to get Workflow execution history', { cause }));
   expect(text).toBe(
     'error: Temporal does not answer as it should (No connection established.). What it runs goes on when it is back. What is broken: fileconv doctor\n',
   );
   expect(exitCode).toBe(exitCodes.failed);
+});
+
+it('a package that was left out of the installation is one line that says how to get it', () => {
+  const missing = Object.assign(new Error("Cannot find module 'sharp'\nRequire stack:\n- /a/b.js"), {
+    code: 'MODULE_NOT_FOUND',
+  });
+  expect(reported(missing)).toEqual([
+    "error: Cannot find module 'sharp'. The embedded service needs the optional packages of fileconv, and this installation was made without them: install it again without --omit=optional, or use the image of the service.\n",
+    exitCodes.failed,
+  ]);
 });

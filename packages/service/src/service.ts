@@ -173,7 +173,7 @@ function checkOptions(options: ConversionServiceOptions) {
   const host = options.host ?? '127.0.0.1';
   if (!loopback.test(host) && options.allowRemote !== true) {
     throw new Error(
-      `The conversion service listens on this machine only; host ${host} can be reached from others. Leave host out; a program can allow it with allowRemote.`,
+      `Other machines can reach ${host}. Leave host out to listen on 127.0.0.1, or allow it: allow_remote = "on" in [service], allowRemote in a program.`,
     );
   }
   return {

@@ -173,7 +173,7 @@ const badConfigurations: BadConfiguration[] = [
     title: 'a host that others can reach',
     env: { FILECONV_SERVICE_HOST: '0.0.0.0' },
     exitCode: 1,
-    says: "The conversion service can't start: The conversion service listens on this machine only; host 0.0.0.0 can be reached from others. Leave host out; a program can allow it with allowRemote.",
+    says: `The conversion service can't start: Other machines can reach 0.0.0.0. Leave host out to listen on 127.0.0.1, or allow it: allow_remote = "on" in [service], allowRemote in a program.`,
   },
   {
     title: 'a port that is taken, with faults on: they are not announced',

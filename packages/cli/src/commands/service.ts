@@ -50,6 +50,7 @@ export async function service(context: CommandContext): Promise<void> {
       dataDir: settings.dataDir,
       host: settings.host,
       port: settings.port,
+      allowRemote: settings.allowRemote === 'on',
       apps: [app.app],
       accountsFile: settings.accountsFile,
       faultsFile: settings.faultsFile,

@@ -93,8 +93,7 @@ export async function readSecret(source: SecretSource, reading: SecretReading): 
   const { file } = source;
   try {
     const text = await readFile(file, 'utf8');
-    // Windows has no such permission bits.
-    if (process.platform !== 'win32' && ((await stat(file)).mode & 0o077) !== 0) {
+    if (await isForOthers(file)) {
       onWarning(`${what}: others can read the file ${file}; run: chmod 600 ${file}`);
     }
     return text;
@@ -107,4 +106,10 @@ export async function readSecret(source: SecretSource, reading: SecretReading): 
 
 export function placeOf(source: SecretSource): string {
   return source.from === 'environment' ? `the variable ${source.variable}` : `the file ${source.file}`;
+}
+
+/** A mounted secret belongs to another user, who gives it to this one by its group. Windows has no such permission bits. */
+async function isForOthers(file: string): Promise<boolean> {
+  const { mode, uid } = await stat(file);
+  return process.platform !== 'win32' && (mode & (uid === process.getuid?.() ? 0o077 : 0o027)) !== 0;
 }

@@ -139,6 +139,11 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const prefix = 'FILECONV_';
 /** Names the file itself; no key. */
 const notKeys = ['FILECONV_CONFIG'];
+/** What Temporal's Worker Controller tells a worker's pod. */
+const controllerVariables = {
+  TEMPORAL_DEPLOYMENT_NAME: 'worker.deployment_name',
+  TEMPORAL_WORKER_BUILD_ID: 'worker.build_id',
+} as const;
 const appVariable = /^FILECONV_APPS_(.+)_(BASE_URL|APP_ID|TOKEN_ENV|TOKEN_FILE|TOKEN)$/;
 
 /** The values that variables give. An empty variable counts as unset, as it does for Temporal's own. */
@@ -149,6 +154,11 @@ export function readEnvironment(env: Environment, appNamesInFile: readonly strin
     for (const key of keys) keyOfVariable.set(variableOf(section, key), `${section}.${key}`);
   }
 
+  for (const [variable, key] of Object.entries(controllerVariables)) {
+    const content = env[variable];
+    const origin: Origin = { source: 'environment', where: variable };
+    if (content) layer.values.set(key, { value: new EnvironmentText(content), origin });
+  }
   for (const [variable, content] of Object.entries(env)) {
     if (!variable.startsWith(prefix) || notKeys.includes(variable) || !content) continue;
     const origin: Origin = { source: 'environment', where: variable };

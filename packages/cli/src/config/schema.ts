@@ -116,7 +116,13 @@ export const sectionSchemas = {
     }),
   }),
   service: section('The embedded conversion service.', {
-    host: text().prefault('127.0.0.1').describe('where the service listens; loopback addresses only'),
+    host: text()
+      .prefault('127.0.0.1')
+      .describe('where the service listens; other addresses than loopback need `allow_remote`'),
+    allow_remote: choice('on', 'off').prefault('off').meta({
+      description: '`"on"`: other machines may use the service, with the token of one of its apps',
+      see: '[Kubernetes](operations/kubernetes.md)',
+    }),
     port: integer(0, 65_535).prefault(8465).describe('its port; 0: any free one'),
     data_dir: text().optional().meta({
       description: 'folder for tasks, uploads and outputs',

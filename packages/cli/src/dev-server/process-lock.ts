@@ -1,4 +1,4 @@
-import Database from 'libsql';
+import type Libsql from 'libsql';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -22,7 +22,7 @@ interface ProcessLockOptions {
 const retryDelayMs = 50;
 
 /** Keeps the connections from the garbage collector: a collected connection would give up its lock. */
-const held = new Set<Database.Database>();
+const held = new Set<Libsql.Database>();
 
 /**
  * Waits until no other process (and no other caller in this one) holds `file`, then holds it.
@@ -35,9 +35,11 @@ export async function acquireProcessLock(file: string, options: ProcessLockOptio
   const absolute = path.resolve(file);
   options.signal?.throwIfAborted();
   await mkdir(path.dirname(absolute), { recursive: true });
+  // Loaded here: a worker's installation may lack it.
+  const { default: Database } = await import('libsql');
   let waiting = false;
   for (;;) {
-    const lock = tryLock(absolute);
+    const lock = tryLock(Database, absolute);
     if (lock !== undefined) return lock;
     if (options.wait === false) {
       throw new TemporalServerError('LOCK_HELD', `Another process holds ${absolute}.`);
@@ -48,8 +50,8 @@ export async function acquireProcessLock(file: string, options: ProcessLockOptio
   }
 }
 
-function tryLock(file: string): ProcessLock | undefined {
-  let connection: Database.Database | undefined;
+function tryLock(Database: typeof Libsql, file: string): ProcessLock | undefined {
+  let connection: Libsql.Database | undefined;
   try {
     connection = new Database(file);
     connection.exec('BEGIN EXCLUSIVE');

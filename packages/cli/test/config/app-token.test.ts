@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { inspect } from 'node:util';
@@ -41,6 +41,22 @@ describe('readAppToken', () => {
     expect(warnings).toEqual([
       `The token of app "main": others can read the file ${app.token.file}; run: chmod 600 ${app.token.file}`,
     ]);
+  });
+
+  const isRoot = process.getuid?.() === 0;
+  (isRoot ? it : it.skip)('takes a mounted secret: of another user, and for a group of this one', async () => {
+    const warnings: string[] = [];
+    for (const [mode, warned] of [
+      [0o440, 0],
+      [0o444, 1],
+      [0o460, 2],
+    ] as const) {
+      const app = await inFile('hush', 0o600);
+      await chown(app.token.file, 12_345, 0);
+      await chmod(app.token.file, mode);
+      await readAppToken(app, {}, (message) => warnings.push(message));
+      expect(warnings).toHaveLength(warned);
+    }
   });
 
   it('names the variable that is missing or empty and what to do', async () => {

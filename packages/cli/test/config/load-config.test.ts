@@ -44,6 +44,7 @@ describe('the configuration without a file', () => {
         maxFormFields: 20,
         maxDataDepth: 32,
         headersTimeoutSeconds: 20,
+        allowRemote: 'off',
         bodyTimeoutSeconds: 60,
         maxStoredBytes: 53_687_091_200,
         minFreeBytes: 268_435_456,
@@ -132,25 +133,27 @@ describe('precedence', () => {
               ? 'fail'
               : key === 'callbacks.embedded' || key === 'worker.common_limit' || key === 'metrics.remote'
                 ? 'off'
-                : key === 'log.level'
-                  ? 'warn'
-                  : key === 'log.format'
-                    ? 'text'
-                    : key.startsWith('policies.') && key !== 'policies.max_resubmissions'
-                      ? '11 minutes'
-                      : key === 'service.max_conversion_memory_bytes'
-                        ? '1100000000'
-                        : '11';
+                : key === 'service.allow_remote'
+                  ? 'on'
+                  : key === 'log.level'
+                    ? 'warn'
+                    : key === 'log.format'
+                      ? 'text'
+                      : key.startsWith('policies.') && key !== 'policies.max_resubmissions'
+                        ? '11 minutes'
+                        : key === 'service.max_conversion_memory_bytes'
+                          ? '1100000000'
+                          : '11';
       const variable = `FILECONV_${key.replace('.', '_').toUpperCase()}`;
       env[variable] = value;
       expected.set(key, variable);
     }
-    expect(expected.size).toBe(78);
+    expect(expected.size).toBe(79);
     const loaded = await load(undefined, env);
     for (const row of describeConfig(loaded)) {
       if (!expected.has(row.key)) continue;
       expect(row.source).toBe(expected.get(row.key));
-      expect(row.value).toMatch(/^(11|1100000000|11 minutes|fail|off|warn|text|127\.0\.0\.1:11|.*\/text)$/);
+      expect(row.value).toMatch(/^(11|1100000000|11 minutes|fail|off|on|warn|text|127\.0\.0\.1:11|.*\/text)$/);
     }
     expect(loaded.warnings).toEqual([]);
   });

@@ -6,4 +6,14 @@ export type { ApiTimeouts } from './http/conversion-api';
 export type { RequestTracer } from './http/request-spans';
 export { StorageError } from './storage/errors';
 export type { StorageErrorCode } from './storage/errors';
-export type { DestinationPlan, FileStore, SourceFile, StoredFile, WriteDestinationOptions } from './storage/file-store';
+export type {
+  DestinationPlan,
+  FileSnapshot,
+  FileStore,
+  FoundFile,
+  SourceFile,
+  StoredFile,
+  WalkedFile,
+  WalkOptions,
+  WriteDestinationOptions,
+} from './storage/file-store';

@@ -72,6 +72,45 @@ export interface FolderSharing {
   removeMarker(options: Pick<MarkerOptions, 'uri' | 'jobKey'>): Promise<void>;
 }
 
+/** What a URI names at this moment; symbolic links are followed. */
+export type FileSnapshot =
+  | FoundFile
+  | { readonly kind: 'folder'; readonly identity: string }
+  /** Neither a file nor a folder, such as a named pipe. */
+  | { readonly kind: 'other'; readonly identity: string }
+  /** Nothing, or nothing that can be looked at; `reason` continues a sentence that starts with the file's name. */
+  | { readonly kind: 'none'; readonly reason: string; readonly isLink: boolean };
+
+export interface FoundFile {
+  readonly kind: 'file';
+  /** Equal for two URIs of one file. */
+  readonly identity: string;
+  /** Changes with every write. */
+  readonly stamp: string;
+  readonly bytes: number;
+  /** Milliseconds since the epoch. */
+  readonly modifiedAt: number;
+}
+
+export interface WalkOptions {
+  /** How deep subfolders are entered; 1 is the folder alone. Default: all. */
+  maxDepth?: number | undefined;
+  /** Asked once for each subfolder by its path relative to the folder, without a trailing slash. Default: all. */
+  enters?: ((relative: string) => boolean | Promise<boolean>) | undefined;
+  /** Called for whatever is left out because it cannot be read or would be visited twice. */
+  onUnreadable?: ((relative: string, reason: string) => void) | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** A file below a folder. */
+export interface WalkedFile {
+  readonly uri: string;
+  /** Path relative to the folder, with `/`. */
+  readonly relative: string;
+  /** Absent if listing does not tell: `look` does. */
+  readonly found?: FoundFile;
+}
+
 /**
  * Where a job's files come from and go to. All failures are `StorageError`, except those of the body, the signal and
  * `mayCommit`; any other error is retried until the step's deadline. How each code affects a job:
@@ -98,6 +137,17 @@ export interface FileStore {
   writeDestination(options: WriteDestinationOptions): Promise<StoredFile>;
   /** Removes the temporary files that any attempt of the job left beside the destination. */
   discardPartial(options: { uri: string; jobKey: string }): Promise<void>;
+  /** Never fails for what is not there or may not be looked at. */
+  look(uri: string): Promise<FileSnapshot>;
+  /** The bytes from an offset on (default 0); fails with SOURCE_NOT_FOUND if there is no such file. */
+  read(uri: string, options?: { start?: number | undefined; signal?: AbortSignal | undefined }): Readable;
+  /**
+   * The files below a folder, whose URI ends with `/`, in a stable order, and with bounded memory. Hidden files are
+   * included, temporary files of this store are not.
+   */
+  walk(folder: string, options?: WalkOptions): AsyncIterable<WalkedFile>;
+  /** Removes a file or, if the URI ends with `/`, everything below it. Succeeds if there is nothing. */
+  remove(uri: string): Promise<void>;
   /** Absent if every worker sees the same files, as in an object store. */
   readonly sharing?: FolderSharing | undefined;
 }

@@ -3,11 +3,15 @@ export { StorageError } from './errors';
 export type { StorageErrorCode } from './errors';
 export type {
   DestinationPlan,
+  FileSnapshot,
   FileStore,
+  FoundFile,
   FolderSharing,
   MarkerOptions,
   SourceFile,
   StoredFile,
+  WalkedFile,
+  WalkOptions,
   WriteDestinationOptions,
 } from './file-store';
 export { createLocalFiles } from './local-files';

@@ -102,6 +102,24 @@ class SourceStream extends Readable {
   }
 }
 
+/** The bytes of a file as they are at this moment. */
+export function readLocalFile(
+  uri: string,
+  { start = 0, signal }: { start?: number | undefined; signal?: AbortSignal | undefined } = {},
+): Readable {
+  return Readable.from(
+    (async function* () {
+      try {
+        yield* createReadStream(toPath(uri), { start, highWaterMark: chunkBytes, signal });
+      } catch (error) {
+        // An aborted stream fails with an error of its own.
+        signal?.throwIfAborted();
+        throw sourceFailure(error, uri);
+      }
+    })(),
+  );
+}
+
 /** Size and SHA-256 of a file. @throws the system's error, or the signal's reason. */
 export async function hashLocalFile(
   filePath: string,

@@ -1,6 +1,14 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { StorageError, type FileStore, type StorageErrorCode, type WriteDestinationOptions } from '../../src/index';
+import {
+  StorageError,
+  type FileStore,
+  type FileSnapshot,
+  type StorageErrorCode,
+  type WalkedFile,
+  type WalkOptions,
+  type WriteDestinationOptions,
+} from '../../src/index';
 
 const scheme = 'memory:///';
 
@@ -8,6 +16,8 @@ const scheme = 'memory:///';
 export class MemoryFiles implements FileStore {
   /** By URI. Files that are not finished yet are none of them. */
   readonly files = new Map<string, Buffer>();
+  readonly #writes = new WeakMap<Buffer, { stamp: string; modifiedAt: number }>();
+  #written = 0;
 
   openSource(uri: string) {
     return this.#answer(() => {
@@ -16,7 +26,13 @@ export class MemoryFiles implements FileStore {
         if (this.files.get(uri) === seen) return seen;
         throw failure('SOURCE_CHANGED', uri, 'it is not the file that was seen', true);
       };
-      return { uri, name: nameOf(uri), size: seen.length, open: () => streamOf(read) };
+      return {
+        uri,
+        name: nameOf(uri),
+        size: seen.length,
+        stamp: this.#writeOf(seen).stamp,
+        open: () => streamOf(read),
+      };
     });
   }
 
@@ -56,9 +72,65 @@ export class MemoryFiles implements FileStore {
     return Promise.resolve();
   }
 
-  #source(uri: string): Buffer {
+  look(uri: string) {
+    return this.#answer((): FileSnapshot => {
+      const content = this.files.get(checked(uri));
+      if (content) return { kind: 'file', ...this.#found(uri, content) };
+      const folder = uri.endsWith('/') ? uri : `${uri}/`;
+      const isFolder = [...this.files.keys()].some((each) => each.startsWith(folder));
+      return isFolder
+        ? { kind: 'folder', identity: folder }
+        : { kind: 'none', reason: 'does not exist', isLink: false };
+    });
+  }
+
+  read(uri: string, { start = 0 }: { start?: number | undefined } = {}) {
+    return streamOf(() => this.#content(uri).subarray(start));
+  }
+
+  async *walk(folder: string, { maxDepth = Infinity, enters, signal }: WalkOptions = {}): AsyncGenerator<WalkedFile> {
+    const entered = new Map<string, boolean>([['', true]]);
+    for (const [uri, content] of [...this.files].sort(([one], [other]) => (one < other ? -1 : 1))) {
+      signal?.throwIfAborted();
+      if (!uri.startsWith(folder)) continue;
+      const segments = uri.slice(folder.length).split('/').map(decodeURIComponent);
+      if (segments.length > maxDepth) continue;
+      let isEntered = true;
+      for (let depth = 1; depth < segments.length && isEntered; depth += 1) {
+        const above = segments.slice(0, depth).join('/');
+        isEntered = entered.get(above) ?? (await enters?.(above)) ?? true;
+        entered.set(above, isEntered);
+      }
+      if (isEntered) yield { uri, relative: segments.join('/'), found: { kind: 'file', ...this.#found(uri, content) } };
+    }
+  }
+
+  remove(uri: string) {
+    return this.#answer(() => {
+      for (const each of [...this.files.keys()]) {
+        if (uri.endsWith('/') ? each.startsWith(uri) : each === uri) this.files.delete(each);
+      }
+    });
+  }
+
+  #found(uri: string, content: Buffer) {
+    return { identity: uri, bytes: content.length, ...this.#writeOf(content) };
+  }
+
+  #writeOf(content: Buffer) {
+    const write = this.#writes.get(content) ?? { stamp: `write-${(this.#written += 1)}`, modifiedAt: Date.now() };
+    this.#writes.set(content, write);
+    return write;
+  }
+
+  #content(uri: string): Buffer {
     const content = this.files.get(checked(uri));
     if (content === undefined) throw failure('SOURCE_NOT_FOUND', uri, 'there is no such file');
+    return content;
+  }
+
+  #source(uri: string): Buffer {
+    const content = this.#content(uri);
     if (content.length === 0) throw failure('SOURCE_EMPTY', uri, 'the file is empty');
     return content;
   }

@@ -14,6 +14,12 @@ export function machineWith({ view, folder, disk }: { view: string; folder: stri
     prepareDestination: async (options) => toShown(await local.prepareDestination(toReal(options))),
     writeDestination: async (options) => toShown(await local.writeDestination(toReal(options))),
     discardPartial: (options) => local.discardPartial(toReal(options)),
+    look: (uri) => local.look(swap(uri, shown, real)),
+    read: (uri, options) => local.read(swap(uri, shown, real), options),
+    async *walk(uri, options) {
+      for await (const found of local.walk(swap(uri, shown, real), options)) yield toShown(found);
+    },
+    remove: (uri) => local.remove(swap(uri, shown, real)),
     ...(sharing && {
       sharing: {
         view,

@@ -27,6 +27,10 @@ const files: FileStore = {
   prepareDestination: (options) => machine.prepareDestination(options),
   writeDestination: (options) => machine.writeDestination(options),
   discardPartial: (options) => machine.discardPartial(options),
+  look: (uri) => machine.look(uri),
+  read: (uri, options) => machine.read(uri, options),
+  walk: (uri, options) => machine.walk(uri, options),
+  remove: (uri) => machine.remove(uri),
   get sharing() {
     const own = machine.sharing;
     if (!own) return undefined;

@@ -1,0 +1,114 @@
+import { chmod, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { createLocalFiles } from '../../src/storage/local-files';
+import type { WalkOptions } from '../../src/storage/file-store';
+import { cleanUp, makeFolder, uriOf, withoutPrivileges } from './folder';
+
+const store = createLocalFiles();
+
+afterEach(cleanUp);
+
+async function makeTree(...names: string[]): Promise<string> {
+  const folder = await makeFolder();
+  for (const name of names) {
+    await mkdir(path.dirname(path.join(folder, name)), { recursive: true });
+    await writeFile(path.join(folder, name), name);
+  }
+  return folder;
+}
+
+async function walk(folder: string, options: WalkOptions = {}) {
+  const [found, unreadable] = [[] as string[], [] as string[]];
+  const onUnreadable = (relative: string, reason: string) => unreadable.push(`${relative} ${reason}`);
+  for await (const { uri, relative } of store.walk(`${uriOf(folder)}/`, { onUnreadable, ...options })) {
+    expect(uri).toBe(uriOf(folder, relative));
+    found.push(relative);
+  }
+  return { found, unreadable };
+}
+
+describe('a look', () => {
+  it('tells a file from a folder, what is neither and nothing, through links', async () => {
+    const folder = await makeTree('a.md');
+    await symlink('a.md', path.join(folder, 'link.md'));
+    await symlink('nowhere', path.join(folder, 'broken.md'));
+    const file = await store.look(uriOf(folder, 'a.md'));
+    expect(file).toMatchObject({ kind: 'file', bytes: 4, modifiedAt: expect.any(Number) as number });
+    expect(await store.look(uriOf(folder, 'link.md'))).toEqual(file);
+    expect(await store.look(uriOf(folder))).toMatchObject({ kind: 'folder' });
+    expect(await store.look('file:///dev/null')).toMatchObject({ kind: 'other' });
+    const none = { kind: 'none', reason: 'does not exist' };
+    expect(await store.look(uriOf(folder, 'broken.md'))).toEqual({ ...none, isLink: true });
+    expect(await store.look(uriOf(folder, 'a.md/b'))).toEqual({ ...none, isLink: false });
+  });
+
+  it('sees the stamp of the source that a job opens, and another one after a write', async () => {
+    const folder = await makeTree('a.md');
+    const uri = uriOf(folder, 'a.md');
+    const before = await store.look(uri);
+    expect(before).toMatchObject({ stamp: (await store.openSource(uri)).stamp });
+    await writeFile(path.join(folder, 'a.md'), 'a.md');
+    expect(await store.look(uri)).not.toMatchObject({ stamp: before.kind === 'file' && before.stamp });
+  });
+});
+
+describe('a read', () => {
+  it('begins where it is asked to, and fails with the code of what is wrong', async () => {
+    const folder = await makeTree('a.md', 'b/c.md');
+    expect(String(await buffer(store.read(uriOf(folder, 'a.md'), { start: 2 })))).toBe('md');
+    const failing = (name: string) => buffer(store.read(uriOf(folder, name)));
+    await expect(failing('nowhere.md')).rejects.toMatchObject({ code: 'SOURCE_NOT_FOUND' });
+    await expect(failing('b')).rejects.toMatchObject({ code: 'SOURCE_IS_DIRECTORY' });
+    const signal = AbortSignal.abort(new Error('stopped'));
+    await expect(buffer(store.read(uriOf(folder, 'a.md'), { signal }))).rejects.toThrow('stopped');
+  });
+});
+
+describe('a walk', () => {
+  it('finds the files of each folder before those of its subfolders, both by name, hidden ones too, but no temporary ones', async () => {
+    const partial = '.a.pdf.0123456789ab.1.part';
+    const folder = await makeTree('b/2.md', 'a/1 é.md', 'z.md', '.hidden', 'a/deep/3.md', 'a.md', partial);
+    expect((await walk(folder)).found).toEqual(['.hidden', 'a.md', 'z.md', 'a/1 é.md', 'a/deep/3.md', 'b/2.md']);
+    expect((await walk(folder, { maxDepth: 1 })).found).toEqual(['.hidden', 'a.md', 'z.md']);
+    const asked: string[] = [];
+    const enters = (relative: string) => asked.push(relative) > 0 && relative !== 'a';
+    expect((await walk(folder, { enters })).found).toEqual(['.hidden', 'a.md', 'z.md', 'b/2.md']);
+    expect(asked).toEqual(['a', 'b']);
+  });
+
+  it('follows a link to an outside folder once, none into the tree or above it, and says so', async () => {
+    const folder = await makeTree('in/a/1.md', 'else/2.md');
+    const links = { 'in/b': 'a', 'in/c': '../else', 'in/d': '../else', 'in/a/up': '../..', 'in/lost': 'nowhere' };
+    for (const [link, target] of Object.entries(links)) await symlink(target, path.join(folder, link));
+    expect(await walk(path.join(folder, 'in'))).toEqual({
+      found: ['a/1.md', 'c/2.md'],
+      unreadable: [
+        'lost is a symbolic link that leads nowhere',
+        'a/up is a link to a folder that it lies in',
+        `b is a link to ${path.join(folder, 'in/a')}, which lies in the same tree`,
+        'd is a link to a folder that was looked into before',
+      ],
+    });
+  });
+
+  it('tells of a folder that this user may not look into, and finds nothing in one that is gone', async () => {
+    const folder = await makeTree('a.md', 'closed/b.md');
+    await chmod(folder, 0o755);
+    await chmod(path.join(folder, 'closed'), 0o000);
+    const walked = await withoutPrivileges(() => walk(folder));
+    await chmod(path.join(folder, 'closed'), 0o755);
+    expect(walked).toEqual({ found: ['a.md'], unreadable: ['closed may not be looked into by this user'] });
+    await rm(folder, { recursive: true });
+    expect(await walk(folder)).toEqual({ found: [], unreadable: [] });
+  });
+});
+
+it('a removal takes a file, or a folder with all that is below it, and succeeds where there is nothing', async () => {
+  const folder = await makeTree('a.md', 'b.md', 'c/d/e.md');
+  await store.remove(uriOf(folder, 'a.md'));
+  await store.remove(uriOf(folder, 'a.md'));
+  await store.remove(`${uriOf(folder, 'c')}/`);
+  await store.remove(`${uriOf(folder, 'c')}/`);
+  expect((await walk(folder)).found).toEqual(['b.md']);
+});

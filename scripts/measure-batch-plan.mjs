@@ -10,8 +10,11 @@ import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { pathToFileURL } from 'node:url';
 
-const { planBatch } = createRequire(import.meta.url)('../dist/batch/plan/plan-batch.js');
+const require = createRequire(import.meta.url);
+const { planBatch } = require('../dist/batch/plan/plan-batch.js');
+const { createLocalFiles } = require('../dist/storage/local-files.js');
 const rows = Number(process.argv[2] ?? 200_000);
 
 function* manifest() {
@@ -28,8 +31,10 @@ try {
   await pipeline(Readable.from(manifest()), createWriteStream(file));
   const bytesBefore = process.memoryUsage().rss;
   const startedAt = performance.now();
-  const what = { manifest: file, name: 'manifest.csv', folder: cwd };
-  const planned = await planBatch({ what, batchFolder: path.join(cwd, 'batch'), cwd, out: path.join(cwd, 'out') });
+  const base = pathToFileURL(`${cwd}/`).href;
+  const what = { manifest: pathToFileURL(file).href, name: 'manifest.csv', folder: base };
+  const folders = { batchFolder: `${base}batch/`, cwd: base, out: `${base}out/` };
+  const planned = await planBatch({ files: createLocalFiles(), what, ...folders });
   const mebibytes = (bytes) => Math.round(bytes / 1024 / 1024);
   console.log(
     JSON.stringify({

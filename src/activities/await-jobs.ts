@@ -4,8 +4,8 @@ import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/comm
 import { temporal } from '@temporalio/proto';
 import type { AwaitedJob, AwaitJobsInput, AwaitJobsResult, SeenJob } from '../shared/batch-activities';
 import { runBatchStep } from './activity-attempt';
-import type { WaitSlots } from './app-slots';
-import { lookAtJob } from './look-at-job';
+import type { ActivityDependencies } from './dependencies';
+import { lookAtJob, type Seers } from './look-at-job';
 
 /** Jobs often end together: waiting briefly for more costs less than a new round for each. Grows with their number. */
 const gatherMs = 200;
@@ -30,12 +30,13 @@ const maxAnswerCharacters = 400_000;
  * Idempotent. Waiting occupies a slot that the jobs need: an attempt returns it when no job ends for a while, and does
  * not wait at all when too many slots already wait.
  */
-export function createAwaitJobs(slots: WaitSlots) {
+export function createAwaitJobs({ files, waits: slots }: Pick<ActivityDependencies, 'files' | 'waits'>) {
   return ({ jobs, looksOnce }: AwaitJobsInput): Promise<AwaitJobsResult> =>
     runBatchStep(async ({ context: { client }, signal }) => {
-      if (looksOnce) return answer(await lookAtAll(client, jobs, signal));
+      const seers = { client, files };
+      if (looksOnce) return answer(await lookAtAll(seers, jobs, signal));
       return slots.use(async (isFree) => {
-        const ended = await untilSomeEnd(client, jobs, { signal, holdMs: isFree ? holdMs : 0 });
+        const ended = await untilSomeEnd(seers, jobs, { signal, holdMs: isFree ? holdMs : 0 });
         if (ended.length > 0) return answer(ended);
         throw stillRunning(jobs.length, isFree ? backAfterMs : lookAgainMs + lookAgainMsPerJob * jobs.length);
       });
@@ -44,21 +45,25 @@ export function createAwaitJobs(slots: WaitSlots) {
 
 /** The jobs that have ended; empty when none has ended in time. */
 async function untilSomeEnd(
-  client: Client,
+  seers: Seers,
   jobs: readonly AwaitedJob[],
   { signal, holdMs: patienceMs }: { signal: AbortSignal; holdMs: number },
 ): Promise<SeenJob[]> {
   const deadline = performance.now() + patienceMs;
   for (let first = 0; ; first = (first + pollsAtATime) % jobs.length) {
-    const ended = (await lookAtAll(client, jobs, signal)).filter(hasEnded);
+    const ended = (await lookAtAll(seers, jobs, signal)).filter(hasEnded);
     if (ended.length === jobs.length) return ended;
     if (ended.length > 0) {
       const open = jobs.length - ended.length;
       await sleep(gatherMs + gatherMsPerJob * open, undefined, { signal }).catch(() => undefined);
-      return (await lookAtAll(client, jobs, signal)).filter(hasEnded);
+      return (await lookAtAll(seers, jobs, signal)).filter(hasEnded);
     }
     if (performance.now() >= deadline) return [];
-    await untilOneCloses(client, [...jobs, ...jobs].slice(first, first + Math.min(pollsAtATime, jobs.length)), signal);
+    await untilOneCloses(
+      seers.client,
+      [...jobs, ...jobs].slice(first, first + Math.min(pollsAtATime, jobs.length)),
+      signal,
+    );
   }
 }
 
@@ -67,13 +72,13 @@ function hasEnded({ runId, outcome }: SeenJob): boolean {
   return runId === undefined || outcome !== undefined;
 }
 
-async function lookAtAll(client: Client, jobs: readonly AwaitedJob[], signal: AbortSignal): Promise<SeenJob[]> {
+async function lookAtAll(seers: Seers, jobs: readonly AwaitedJob[], signal: AbortSignal): Promise<SeenJob[]> {
   const seen: SeenJob[] = [];
   for (let first = 0; first < jobs.length; first += looksAtATime) {
     signal.throwIfAborted();
     const looks = jobs
       .slice(first, first + looksAtATime)
-      .map(async (job, index) => ({ job: first + index, ...(await lookAtJob(client, job, signal)) }));
+      .map(async (job, index) => ({ job: first + index, ...(await lookAtJob(seers, job, signal)) }));
     seen.push(...(await Promise.all(looks)));
   }
   return seen;

@@ -1,15 +1,14 @@
-import { fileURLToPath } from 'node:url';
 import { WorkflowFailedError, type Client, type WorkflowExecutionDescription } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
-import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow';
 import { z } from 'zod';
-import { sameContent } from '../batch/plan/look';
+import { hashFile, sameContent } from '../batch/contents';
 import { readJobHistory, type JobHistory } from '../history/job-history';
+import { readStartInput } from '../history/start-input';
 import type { AwaitedJob, JobOutcome, SeenJob } from '../shared/batch-activities';
 import type { ConversionJobInput, ConversionJobResult } from '../shared/job';
 import { outcomeOfFailure, outcomeOfResult, isOpen } from '../shared/job-outcome';
 import { runBeforeMemo } from '../shared/search-attributes';
-import { describeFile } from '../storage/source';
+import type { FileStore } from '../storage/file-store';
 
 type Seen = Omit<SeenJob, 'job'>;
 
@@ -25,8 +24,14 @@ const comparable = z.object({
 /** A row's number may change between runs, so one id may have been used by jobs of several rows. */
 const maxRunsBefore = 20;
 
+/** Where to look: for the job, and for its files. */
+export interface Seers {
+  client: Client;
+  files: FileStore;
+}
+
 /** State of a job that this run of the batch did not start. */
-export async function lookAtJob(client: Client, job: AwaitedJob, signal: AbortSignal): Promise<Seen> {
+export async function lookAtJob({ client, files }: Seers, job: AwaitedJob, signal: AbortSignal): Promise<Seen> {
   const found = await describe(client, job);
   if (!found) return {};
   const { expected } = job;
@@ -36,7 +41,7 @@ export async function lookAtJob(client: Client, job: AwaitedJob, signal: AbortSi
     return isOpen(found) ? { runId: found.runId, isSame: false } : { ...(await endOf(client, found)), isSame: false };
   if (isOpen(same)) return { runId: same.runId, isSame: true };
   const end = await endOf(client, same);
-  return { ...end, isSame: true, ...(await filesOf(expected, end.outcome, signal)) };
+  return { ...end, isSame: true, ...(await compareFiles(files, { expected, outcome: end.outcome, signal })) };
 }
 
 async function describe(
@@ -59,7 +64,7 @@ async function runThatDoes(
 ): Promise<WorkflowExecutionDescription | undefined> {
   let run: WorkflowExecutionDescription | undefined = newest;
   for (let looks = 0; run && looks < maxRunsBefore; looks += 1) {
-    if (isSameJob(expected, await inputOf(client, run))) return run;
+    if (isSameJob(expected, await readStartInput(client.workflow, run))) return run;
     const before: unknown = run.memo?.[runBeforeMemo];
     run =
       typeof before === 'string' ? await describe(client, { workflowId: run.workflowId, runId: before }) : undefined;
@@ -97,28 +102,16 @@ function leftBehind({ charge: left, source }: JobHistory): Partial<JobOutcome> {
   };
 }
 
-async function filesOf(
-  { source }: ConversionJobInput,
-  outcome: JobOutcome,
-  signal: AbortSignal,
+async function compareFiles(
+  files: FileStore,
+  { expected, outcome, signal }: { expected: ConversionJobInput; outcome: JobOutcome; signal: AbortSignal },
 ): Promise<Pick<Seen, 'isDelivered' | 'isSameContent'>> {
-  const file = 'uri' in source ? fileURLToPath(source.uri) : '';
-  const written = outcome.output && (await describeFile(outcome.output.uri).catch(() => undefined));
-  return {
-    isDelivered: written !== undefined && written.sha256 === outcome.output?.sha256,
-    isSameContent: !outcome.source || (await sameContent(file, outcome.source, signal)) !== undefined,
-  };
-}
-
-async function inputOf(client: Client, { workflowId, runId }: WorkflowExecutionDescription): Promise<unknown> {
-  const { namespace, loadedDataConverter } = client.options;
-  const { history } = await client.workflowService.getWorkflowExecutionHistory({
-    namespace,
-    execution: { workflowId, runId },
-    maximumPageSize: 1,
-  });
-  const payloads = history?.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads;
-  return (await decodeArrayFromPayloads(loadedDataConverter, payloads))[0];
+  const { source } = expected;
+  const { output, source: content } = outcome;
+  const written = output && (await hashFile(files, output.uri, signal));
+  const isSameContent =
+    !content || ('uri' in source && (await sameContent(files, source.uri, { content, signal })) !== undefined);
+  return { isDelivered: written !== undefined && written.sha256 === output?.sha256, isSameContent };
 }
 
 function isSameJob(expected: ConversionJobInput, found: unknown): boolean {

@@ -1,4 +1,3 @@
-import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { RefusedPlanError } from '../batch/plan/findings';
@@ -7,7 +6,9 @@ import { removeOldRuns } from '../batch/runs/earlier-results';
 import { discardRun } from '../batch/runs/run-folders';
 import { isOpen } from '../shared/job-outcome';
 import type { DiscardBatchRunInput, PlanSweepInput, PlanSweepResult, SweepPlan } from '../shared/sweep';
+import { asFolder } from '../batch/uris';
 import { runBatchStep } from './activity-attempt';
+import type { ActivityDependencies } from './dependencies';
 
 const maxWarnings = 20;
 
@@ -15,23 +16,24 @@ const maxWarnings = 20;
  * Plans a run of the new or changed files of a folder, unless the batch is running and its results still unknown.
  * Idempotent: an interrupted attempt at most leaves a run that never started, which the planner recognizes.
  */
-export function createPlanBatch() {
+export function createPlanBatch({ files }: Pick<ActivityDependencies, 'files'>) {
   return ({ batch, plan }: PlanSweepInput): Promise<PlanSweepResult> =>
     runBatchStep(async ({ context, signal }) => {
       if (await isRunning(context.client, batch)) return { batchRunning: true };
-      const batchFolder = fileURLToPath(plan.batchFolder);
+      const batchFolder = asFolder(plan.batchFolder);
       const { run, rows, todo, kept, done, leftOut, problems, warnings } = await planBatch({
         ...planOptions(plan),
+        files,
         batchFolder,
         // Nobody watches a sweep: whatever the policy of its jobs, the next one does not pay again for an unknown outcome.
         onUnknownOutcome: 'fail',
         signal,
       });
       if (problems.count > 0) throw new RefusedPlanError(problems);
-      await removeOldRuns(batchFolder);
+      await removeOldRuns(files, batchFolder);
       return {
         batchRunning: false,
-        ...(run && { run: { folder: `${pathToFileURL(run.folder).href}/`, items: rows } }),
+        ...(run && { run: { folder: run.folder, items: rows } }),
         todo,
         kept,
         done,
@@ -42,11 +44,11 @@ export function createPlanBatch() {
 }
 
 function planOptions({ from, to, out, extension, recursive, exclude, settledForMs }: SweepPlan) {
-  const folder = fileURLToPath(from);
+  const folder = asFolder(from);
   return {
     what: { sources: [folder], to, recursive: recursive === true, exclude: exclude ?? [] },
     cwd: folder,
-    out: fileURLToPath(out),
+    out: asFolder(out),
     ...(extension !== undefined && { extensionOf: () => extension }),
     settledForMs,
     mayBeEmpty: true,
@@ -63,6 +65,6 @@ async function isRunning(client: Client, workflowId: string): Promise<boolean> {
 }
 
 /** Removes a run that could not be started, which the planner would take for one that did nothing. Idempotent. */
-export function createDiscardBatchRun() {
-  return ({ folder }: DiscardBatchRunInput): Promise<void> => runBatchStep(() => discardRun(fileURLToPath(folder)));
+export function createDiscardBatchRun({ files }: Pick<ActivityDependencies, 'files'>) {
+  return ({ folder }: DiscardBatchRunInput): Promise<void> => runBatchStep(() => discardRun(files, folder));
 }

@@ -111,13 +111,7 @@ export class JsonlWriter {
     if (text !== '') await this.handle.appendFile(text);
   }
 
-  /** Makes the lines written so far survive a power cut. */
-  async sync(): Promise<void> {
-    await this.flush();
-    await this.handle.sync();
-  }
-
-  /** Does not flush: call `flush` or `sync` first, or the last lines may be missing. */
+  /** Does not flush: call `flush` first, or the last lines may be missing. */
   async close(): Promise<void> {
     await this.handle.close();
   }

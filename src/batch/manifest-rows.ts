@@ -1,18 +1,17 @@
-import { createReadStream } from 'node:fs';
 import { type BatchItem, countCode } from '../shared/batch';
 import type {
+  ManifestPosition,
   PassedOver,
   ReadBatchItemsInput,
   ReadBatchItemsResult,
   RereadBatchItemsInput,
   RereadBatchItemsResult,
 } from '../shared/batch-activities';
-import { systemErrorCode } from '../shared/system-error';
-import { toPath } from '../storage/file-uri';
+import { StorageError } from '../storage/errors';
+import type { FileStore } from '../storage/file-store';
+import { shownPath } from '../storage/file-uri';
 import { readLines } from './lines';
 import { parseBatchItem, RunFileError, runFiles } from './run-files';
-
-const chunkBytes = 256 * 1024;
 
 /** Size of an activity result, plus at most one more row: Temporal accepts 2 MiB and warns from 512 KiB. */
 const maxAnswerBytes = 384 * 1024;
@@ -26,39 +25,41 @@ export interface ManifestRow {
 
 /** The validated rows of a run's manifest from a position on. Throws a RunFileError that names the line. */
 export async function* readManifest(
+  files: FileStore,
   folder: string,
-  from = { byte: 0, item: 0 },
-  signal?: AbortSignal,
+  { from = { byte: 0, item: 0 }, signal }: { from?: ManifestPosition; signal?: AbortSignal | undefined } = {},
 ): AsyncGenerator<ManifestRow> {
-  const filePath = toPath(new URL(runFiles.manifest, folder).href);
+  const uri = folder + runFiles.manifest;
   let { byte: start, item: last } = from;
   try {
-    for await (const { bytes, end } of readLines(openFrom(filePath, from.byte))) {
+    for await (const { bytes, end } of readLines(files.read(uri, { start, signal }))) {
       signal?.throwIfAborted();
-      const row = parseBatchItem(bytes);
+      let row: BatchItem;
+      try {
+        row = parseBatchItem(bytes);
+        if (row.item <= last) throw new Error(`item ${row.item} does not follow item ${last}`);
+      } catch (cause) {
+        throw await damaged(files, { uri, start, cause });
+      }
       const next = from.byte + end;
-      if (row.item <= last) throw new Error(`item ${row.item} does not follow item ${last}`);
       yield { row, byte: start, next };
       last = row.item;
       start = next;
     }
   } catch (error) {
     signal?.throwIfAborted();
-    if (error instanceof RunFileError) throw error;
-    if (systemErrorCode(error) === 'ENOENT' || systemErrorCode(error) === 'ENOTDIR') {
-      throw new RunFileError(
-        'BATCH_MANIFEST_MISSING',
-        `There is no manifest at ${filePath}. The worker must see the same folder as whoever started the batch.`,
-        { cause: error },
-      );
-    }
-    if (systemErrorCode(error) !== undefined) throw error;
-    throw await damaged({ filePath, start }, error);
+    if (!(error instanceof StorageError) || error.code !== 'SOURCE_NOT_FOUND') throw error;
+    throw new RunFileError(
+      'BATCH_MANIFEST_MISSING',
+      `There is no manifest at ${shownPath(uri)}. The worker must see the same folder as whoever started the batch.`,
+      { cause: error },
+    );
   }
 }
 
 /** Reads the next `limit` rows to run; fewer at the manifest's end or if the result gets too large. Safe to repeat. */
 export async function readBatchItems(
+  files: FileStore,
   { folder, from, limit, checkRows }: ReadBatchItemsInput,
   signal?: AbortSignal,
 ): Promise<ReadBatchItemsResult> {
@@ -66,7 +67,7 @@ export async function readBatchItems(
   const passedOver: PassedOver = { done: 0, kept: 0, failures: {}, possiblyChargedTwice: 0 };
   let rows = 0;
   let bytes = 0;
-  for await (const { row, byte, next } of readManifest(folder, from, signal)) {
+  for await (const { row, byte, next } of readManifest(files, folder, { from, signal })) {
     rows += 1;
     const isPassedOver = (row.done ?? row.kept ?? row.refused) !== undefined;
     if (result.isEnd && (isPassedOver || (result.items.length < limit && bytes < maxAnswerBytes))) {
@@ -85,7 +86,7 @@ export async function readBatchItems(
   if (rows !== checkRows) {
     throw new RunFileError(
       'BATCH_MANIFEST_DAMAGED',
-      `${toPath(new URL(runFiles.manifest, folder).href)} has ${rows} rows, and the batch was started with ${checkRows}. Start the batch again from its sources.`,
+      `${shownPath(folder + runFiles.manifest)} has ${rows} rows, and the batch was started with ${checkRows}. Start the batch again from its sources.`,
     );
   }
   return { ...result, passedOver };
@@ -93,6 +94,7 @@ export async function readBatchItems(
 
 /** Reads rows again by their byte offsets. Safe to repeat. */
 export async function rereadBatchItems(
+  files: FileStore,
   { folder, bytes }: RereadBatchItemsInput,
   signal?: AbortSignal,
 ): Promise<RereadBatchItemsResult> {
@@ -100,17 +102,20 @@ export async function rereadBatchItems(
   let size = 0;
   for (const byte of bytes) {
     if (size >= maxAnswerBytes) break;
-    const found = await rowAt(folder, byte, signal);
+    const found = await rowAt(files, folder, { byte, signal });
     items.push(found.row);
     size += found.next - byte;
   }
   return { items };
 }
 
-async function rowAt(folder: string, byte: number, signal: AbortSignal | undefined): Promise<ManifestRow> {
-  for await (const found of readManifest(folder, { byte, item: 0 }, signal)) return found;
-  const filePath = toPath(new URL(runFiles.manifest, folder).href);
-  throw await damaged({ filePath, start: byte }, new Error('the row is gone'));
+async function rowAt(
+  files: FileStore,
+  folder: string,
+  { byte, signal }: { byte: number; signal: AbortSignal | undefined },
+): Promise<ManifestRow> {
+  for await (const found of readManifest(files, folder, { from: { byte, item: 0 }, signal })) return found;
+  throw await damaged(files, { uri: folder + runFiles.manifest, start: byte, cause: new Error('the row is gone') });
 }
 
 function countPassedOver({ done, kept, refused }: BatchItem, counts: PassedOver): void {
@@ -122,24 +127,20 @@ function countPassedOver({ done, kept, refused }: BatchItem, counts: PassedOver)
   if ((done ?? kept)?.possiblyChargedTwice) counts.possiblyChargedTwice += 1;
 }
 
-function openFrom(filePath: string, start: number): AsyncIterable<Buffer> {
-  return createReadStream(filePath, { start, highWaterMark: chunkBytes });
-}
-
 /** Counts lines only for this message: a reader that starts at an offset does not know line numbers. */
 async function damaged(
-  { filePath, start }: { filePath: string; start: number },
-  cause: unknown,
+  files: FileStore,
+  { uri, start, cause }: { uri: string; start: number; cause: unknown },
 ): Promise<RunFileError> {
   let line = 1;
-  for await (const { end } of readLines(openFrom(filePath, 0))) {
+  for await (const { end } of readLines(files.read(uri))) {
     if (end > start) break;
     line += 1;
   }
   const why = cause instanceof Error ? cause.message : String(cause);
   return new RunFileError(
     'BATCH_MANIFEST_DAMAGED',
-    `${filePath}, line ${line}: ${why}. Nobody may change the file while the batch runs; start the batch again from its sources.`,
+    `${shownPath(uri)}, line ${line}: ${why}. Nobody may change the file while the batch runs; start the batch again from its sources.`,
     { cause },
   );
 }

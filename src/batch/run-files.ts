@@ -8,6 +8,8 @@ import { onExistingChoices } from '../shared/policies';
 export const runFiles = {
   /** The validated rows, one `BatchItem` per line. */
   manifest: 'manifest.jsonl',
+  /** Whoever wrote it plans the run. */
+  claim: 'claim',
   /** Rows of earlier runs that this run does not contain and that may have been charged without a result. */
   leftOut: 'left-out.jsonl',
   /** Results as they arrive: one `BatchItemResult` per line, in files `000001.jsonl` and so on. */

@@ -1,6 +1,7 @@
 import { isGrpcServiceError, WorkflowFailedError, type Client, type WorkflowHandle } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
-import type { BatchCancel, BatchState, ConversionBatchResult } from '../shared/batch';
+import { readStartInput } from '../history/start-input';
+import type { BatchCancel, BatchState, ConversionBatchInput, ConversionBatchResult } from '../shared/batch';
 import { isOpen } from '../shared/job-outcome';
 import {
   appReadySignal,
@@ -142,6 +143,13 @@ export async function isBatchRunning(client: Client, name: string): Promise<bool
     if (error instanceof WorkflowNotFoundError) return undefined;
     throw error;
   }
+}
+
+/** The folder of a batch's latest run; undefined when there is no such batch, or when it has no folder. */
+export async function runFolderOf(client: Client, name: string): Promise<string | undefined> {
+  if ((await isBatchRunning(client, name)) === undefined) return undefined;
+  const input = (await readStartInput(client.workflow, { workflowId: name })) as ConversionBatchInput;
+  return input.folder;
 }
 
 /** The latest batches; of one that continued as new, only the latest run. */

@@ -33,6 +33,7 @@ export async function makeFolder(folder: string): Promise<void> {
 async function makeOne(folder: string): Promise<void> {
   try {
     await mkdir(folder);
+    await syncFolder(path.dirname(folder));
   } catch (error) {
     const found = await stat(folder).catch(() => undefined);
     if (found?.isDirectory() !== true) throw error;

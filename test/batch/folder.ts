@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 const folders: string[] = [];
 
@@ -31,6 +32,11 @@ export async function readJsonl(file: string): Promise<unknown[]> {
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as unknown);
+}
+
+/** The URI of a folder, which ends with a slash. */
+export function folderUri(...segments: string[]): string {
+  return pathToFileURL(`${path.join(...segments)}/`).href;
 }
 
 /** A stream in pieces of a given size. */

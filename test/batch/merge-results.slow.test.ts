@@ -8,6 +8,7 @@ import { readBatchItems } from '../../src/batch/manifest-rows';
 import { mergeBatchResults, writeBatchPart } from '../../src/batch/merge-results';
 import { RunFileError, runFiles } from '../../src/batch/run-files';
 import type { BatchItem, BatchItemResult } from '../../src/shared/batch';
+import { createLocalFiles } from '../../src/storage/local-files';
 
 const writing = { jobKey: 'batch', attempt: 1 };
 const content = { bytes: 1, sha256: 'a' };
@@ -56,14 +57,17 @@ async function failureOf(promise: Promise<unknown>): Promise<RunFileError> {
   return error;
 }
 
+const files = createLocalFiles();
+
 describe('the merged results', () => {
   it('have one line for every row, in its order, whatever the order of the parts', async () => {
     await writeManifest([row(1), row(2, true), row(5), row(6), row(9)]);
     await writeBatchPart(
+      files,
       { folder, part: 1, results: [succeeded(9), { item: 1, status: 'failed', code: 'X' }] },
       writing,
     );
-    const { counts, results } = await mergeBatchResults({ folder, parts: 1, rest: [succeeded(5)] }, writing);
+    const { counts, results } = await mergeBatchResults(files, { folder, parts: 1, rest: [succeeded(5)] }, writing);
     expect(counts).toEqual({ succeeded: 2, failed: 1, skipped: 1, cancelled: 1 });
     expect(results).toBe(`${folder}results.jsonl`);
     expect((await merged()).map(({ item, status }) => [item, status])).toEqual([
@@ -78,11 +82,11 @@ describe('the merged results', () => {
   it('take a part that was written twice for one, and leave no temporary file', async () => {
     await writeManifest([row(1), row(2)]);
     const part = { folder, part: 1, results: [succeeded(1)] };
-    await writeBatchPart(part, writing);
-    await writeBatchPart(part, { ...writing, attempt: 2 });
+    await writeBatchPart(files, part, writing);
+    await writeBatchPart(files, part, { ...writing, attempt: 2 });
     const merge = { folder, parts: 1, rest: [succeeded(2)] };
-    await mergeBatchResults(merge, writing);
-    await mergeBatchResults(merge, { ...writing, attempt: 2 });
+    await mergeBatchResults(files, merge, writing);
+    await mergeBatchResults(files, merge, { ...writing, attempt: 2 });
     expect(await merged()).toEqual([succeeded(1), succeeded(2)]);
     expect((await readdir(root, { recursive: true })).sort()).toEqual([
       'manifest.jsonl',
@@ -98,8 +102,9 @@ describe('the merged results', () => {
     ['a result belongs to no row', [[succeeded(1), succeeded(7)]], '1 results belong to no row'],
   ])('are not written when %s', async (_title, parts, message) => {
     await writeManifest([row(1)]);
-    for (const [index, results] of parts.entries()) await writeBatchPart({ folder, part: index + 1, results }, writing);
-    const failure = await failureOf(mergeBatchResults({ folder, parts: parts.length, rest: [] }, writing));
+    for (const [index, results] of parts.entries())
+      await writeBatchPart(files, { folder, part: index + 1, results }, writing);
+    const failure = await failureOf(mergeBatchResults(files, { folder, parts: parts.length, rest: [] }, writing));
     expect(failure.code).toBe('BATCH_PART_DAMAGED');
     expect(failure.message).toContain(message);
     expect(await readdir(root)).not.toContain(runFiles.results);
@@ -107,14 +112,14 @@ describe('the merged results', () => {
 
   it('are not written when a part is gone or damaged, which is named with its line', async () => {
     await writeManifest([row(1), row(2)]);
-    await writeBatchPart({ folder, part: 1, results: [succeeded(1), succeeded(2)] }, writing);
+    await writeBatchPart(files, { folder, part: 1, results: [succeeded(1), succeeded(2)] }, writing);
     const file = path.join(root, runFiles.parts, '000001.jsonl');
     await writeFile(file, `${JSON.stringify(succeeded(1))}\n{"item": 2, "status": "done"}\n`);
-    expect((await failureOf(mergeBatchResults({ folder, parts: 1, rest: [] }, writing))).message).toMatch(
+    expect((await failureOf(mergeBatchResults(files, { folder, parts: 1, rest: [] }, writing))).message).toMatch(
       /000001\.jsonl: line 2: status: /,
     );
     await rm(file);
-    expect((await failureOf(mergeBatchResults({ folder, parts: 1, rest: [] }, writing))).message).toContain(
+    expect((await failureOf(mergeBatchResults(files, { folder, parts: 1, rest: [] }, writing))).message).toContain(
       'it is gone',
     );
   });
@@ -133,12 +138,13 @@ describe('the merged results', () => {
     const [counts] = (await once(
       new Worker(
         `const { parentPort, workerData } = require('node:worker_threads');
-        const { mergeBatchResults } = require(workerData.module);
-        mergeBatchResults({ folder: workerData.folder, parts: 1000, rest: [] }, { jobKey: 'batch', attempt: 1 })
+        const { mergeBatchResults } = require(workerData.dist + '/batch/merge-results.js');
+        const { createLocalFiles } = require(workerData.dist + '/storage/local-files.js');
+        mergeBatchResults(createLocalFiles(), { folder: workerData.folder, parts: 1000, rest: [] }, { jobKey: 'batch', attempt: 1 })
           .then(({ counts }) => parentPort.postMessage(counts));`,
         {
           eval: true,
-          workerData: { module: path.resolve(__dirname, '../../dist/batch/merge-results.js'), folder },
+          workerData: { dist: path.resolve(__dirname, '../../dist'), folder },
           resourceLimits: { maxOldGenerationSizeMb: 48 },
         },
       ),
@@ -152,22 +158,22 @@ describe('the manifest', () => {
   it('is read on from any item, and rows that are done are passed over', async () => {
     await writeManifest([row(1), row(2, true), row(3), row(4, true), row(5), row(6, true)]);
     const start = { byte: 0, item: 0 };
-    const first = await readBatchItems({ folder, from: start, limit: 2, checkRows: 6 });
+    const first = await readBatchItems(files, { folder, from: start, limit: 2, checkRows: 6 });
     expect(first).toMatchObject({ isEnd: false, passedOver: { done: 3, kept: 0 } });
     expect(first.items.map(({ item }) => item.item)).toEqual([1, 3]);
-    const rest = await readBatchItems({ folder, from: first.next, limit: 2 });
+    const rest = await readBatchItems(files, { folder, from: first.next, limit: 2 });
     expect(rest.items.map(({ item }) => item.item)).toEqual([5]);
     expect(rest.isEnd).toBe(true);
     // A run that ended behind its first item goes on with the third.
     const [one] = first.items;
-    const again = await readBatchItems({ folder, from: { byte: one?.next ?? 0, item: 1 }, limit: 9 });
+    const again = await readBatchItems(files, { folder, from: { byte: one?.next ?? 0, item: 1 }, limit: 9 });
     expect(again.items.map(({ item }) => item.item)).toEqual([3, 5]);
   });
 
   it('names the line that is wrong also when it is read from its middle', async () => {
     await writeManifest([row(1), row(2), row(3), row(3)]);
-    const { next } = await readBatchItems({ folder, from: { byte: 0, item: 0 }, limit: 2 });
-    const failure = await failureOf(readBatchItems({ folder, from: next, limit: 9 }));
+    const { next } = await readBatchItems(files, { folder, from: { byte: 0, item: 0 }, limit: 2 });
+    const failure = await failureOf(readBatchItems(files, { folder, from: next, limit: 9 }));
     expect(failure.message).toContain('line 4: item 3 does not follow item 3');
   });
 
@@ -177,7 +183,7 @@ describe('the manifest', () => {
     const items: BatchItem[] = [];
     let from = { byte: 0, item: 0 };
     for (let isEnd = false; !isEnd;) {
-      const read = await readBatchItems({ folder, from, limit: 9_999 });
+      const read = await readBatchItems(files, { folder, from, limit: 9_999 });
       items.push(...read.items.map(({ item }) => item));
       ({ next: from, isEnd } = read);
     }

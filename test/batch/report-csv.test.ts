@@ -3,6 +3,7 @@ import path from 'node:path';
 import { csvColumns } from '../../src/batch/report/csv';
 import { writeBatchReport } from '../../src/batch/report/write-report';
 import type { BatchItem } from '../../src/shared/batch';
+import { createLocalFiles } from '../../src/storage/local-files';
 import { makeRun, removeRuns, type Ending, type MadeRun } from './report-run';
 
 afterEach(removeRuns);
@@ -124,7 +125,7 @@ it('says which jobs may have been charged twice', async () => {
 });
 
 async function csvOf(run: MadeRun): Promise<{ text: string; rows: Record<string, string>[] }> {
-  await writeBatchReport({ batch: 'november', folder: run.uri, state: run.state, ui });
+  await writeBatchReport(createLocalFiles(), { batch: 'november', folder: run.uri, state: run.state, ui });
   const text = await readFile(path.join(run.folder, 'report.csv'), 'utf8');
   const [header, ...records] = parseCsv(text.slice(1));
   expect(header).toEqual([...csvColumns]);

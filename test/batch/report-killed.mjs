@@ -1,9 +1,10 @@
 // Writes the report of a run's folder as an attempt of the batch's last activity does; `report.test.ts` kills it meanwhile. Needs `dist`.
 import { pathToFileURL } from 'node:url';
 import { writeBatchReport } from '../../dist/batch/report/write-report.js';
+import { createLocalFiles } from '../../dist/storage/local-files.js';
 
 const [folder] = process.argv.slice(2);
-await writeBatchReport({
+await writeBatchReport(createLocalFiles(), {
   batch: 'november',
   folder: `${pathToFileURL(folder).href}/`,
   state: { status: 'running', startedAt: 0 },

@@ -1,9 +1,10 @@
 // Writes the report of a run's folder and prints what it holds; `report.test.ts` runs it in a small heap. Needs `dist`.
 import { pathToFileURL } from 'node:url';
 import { writeBatchReport } from '../../dist/batch/report/write-report.js';
+import { createLocalFiles } from '../../dist/storage/local-files.js';
 
 const [folder] = process.argv.slice(2);
-const report = await writeBatchReport({
+const report = await writeBatchReport(createLocalFiles(), {
   batch: 'november',
   folder: `${pathToFileURL(folder).href}/`,
   state: { status: 'running', startedAt: 0 },

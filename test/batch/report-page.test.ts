@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { styles } from '../../src/batch/report/page/styles';
 import { writeBatchReport } from '../../src/batch/report/write-report';
+import { createLocalFiles } from '../../src/storage/local-files';
 import { makeRun, removeRuns, type Ending } from './report-run';
 
 afterEach(removeRuns);
@@ -221,7 +222,14 @@ async function pageOf(endings: readonly (Ending | undefined)[], settings: PageSe
   const { batch = 'november', status = 'completed', items = {}, maxListed = 1_000 } = settings;
   const run = await makeRun(endings, { status, items });
   const ui = { url: 'http://127.0.0.1:8233', namespace: 'default' };
-  await writeBatchReport({ batch, folder: run.uri, state: run.state, ui, maxListed, timeZone: 'UTC' });
+  await writeBatchReport(createLocalFiles(), {
+    batch,
+    folder: run.uri,
+    state: run.state,
+    ui,
+    maxListed,
+    timeZone: 'UTC',
+  });
   return await readFile(path.join(run.folder, 'report.html'), 'utf8');
 }
 

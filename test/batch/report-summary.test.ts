@@ -1,5 +1,6 @@
 import { summariseReport } from '../../src/batch/report/summary';
 import { writeBatchReport } from '../../src/batch/report/write-report';
+import { createLocalFiles } from '../../src/storage/local-files';
 import { makeRun, removeRuns, type Ending } from './report-run';
 
 afterEach(removeRuns);
@@ -78,6 +79,6 @@ it('gives a command that a shell takes as it stands, whatever the batch is calle
 
 async function summaryOf(endings: readonly Ending[], batch = 'november'): Promise<{ lines: string[]; folder: string }> {
   const run = await makeRun(endings);
-  const report = await writeBatchReport({ batch, folder: run.uri, state: run.state });
+  const report = await writeBatchReport(createLocalFiles(), { batch, folder: run.uri, state: run.state });
   return { lines: summariseReport(report), folder: run.folder };
 }

@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { pathToFileURL } from 'node:url';
 import type { BatchReport } from '../../src/batch/report/report';
 import { readBatchReport, writeBatchReport } from '../../src/batch/report/write-report';
+import { createLocalFiles } from '../../src/storage/local-files';
 import { until } from '../support/until';
 import { itemOf, makeRun, removeRuns, resultOf, writeRun, type Ending, type MadeRun } from './report-run';
 
@@ -210,7 +211,9 @@ describe('a run that is not what the batch wrote', () => {
   ])('%s is an error that names the line', async (_, manifest, results, message) => {
     const folder = await writeRun(manifest, results);
     const { state } = await makeRun([]);
-    await expect(writeBatchReport({ batch: 'november', folder: `file://${folder}/`, state })).rejects.toMatchObject({
+    await expect(
+      writeBatchReport(createLocalFiles(), { batch: 'november', folder: `file://${folder}/`, state }),
+    ).rejects.toMatchObject({
       code: 'RUN_UNREADABLE',
       message: expect.stringMatching(message) as string,
     });
@@ -219,7 +222,7 @@ describe('a run that is not what the batch wrote', () => {
 
   it('results that are not merged yet, or a folder that is gone, are an error that says how to go on and write nothing', async () => {
     const { folder, uri, state } = await makeRun([{ status: 'succeeded' }]);
-    const write = () => writeBatchReport({ batch: 'november', folder: uri, state });
+    const write = () => writeBatchReport(createLocalFiles(), { batch: 'november', folder: uri, state });
     await rm(path.join(folder, 'results.jsonl'));
     await expect(write()).rejects.toMatchObject({
       code: 'RESULTS_MISSING',
@@ -236,7 +239,9 @@ describe('a run that is not what the batch wrote', () => {
     const manifest = path.join(folder, 'manifest.jsonl');
     await rm(manifest);
     await symlink(manifest, manifest);
-    await expect(writeBatchReport({ batch: 'november', folder: uri, state })).rejects.toMatchObject({ code: 'ELOOP' });
+    await expect(writeBatchReport(createLocalFiles(), { batch: 'november', folder: uri, state })).rejects.toThrow(
+      /manifest\.jsonl can't be looked at: ELOOP/,
+    );
   });
 });
 
@@ -269,14 +274,17 @@ it('is written anew by the next attempt when a worker was killed in the middle, 
   expect(torn).toContainEqual(expect.stringMatching(/\.part$/));
   expect(torn).not.toContain('report.json');
   const options = { batch: 'november', folder: `${pathToFileURL(folder).href}/`, state: (await makeRun([])).state };
-  expect(await readBatchReport(options)).toBeUndefined();
-  const report = await writeBatchReport({ ...options, writing: { jobKey: 'november', attempt: 2 } });
+  expect(await readBatchReport(createLocalFiles(), options)).toBeUndefined();
+  const report = await writeBatchReport(createLocalFiles(), {
+    ...options,
+    writing: { jobKey: 'november', attempt: 2 },
+  });
   expect((await readdir(folder)).sort()).toEqual([
     'manifest.jsonl',
     ...['report.csv', 'report.html', 'report.json'],
     'results.jsonl',
   ]);
-  expect(await readBatchReport(options)).toEqual(report);
+  expect(await readBatchReport(createLocalFiles(), options)).toEqual(report);
 }, 60_000);
 
 async function largeRun(rows: number): Promise<string> {
@@ -299,9 +307,14 @@ async function largeRun(rows: number): Promise<string> {
 
 async function reportOn(
   run: MadeRun,
-  options: Partial<Parameters<typeof writeBatchReport>[0]> = {},
+  options: Partial<Parameters<typeof writeBatchReport>[1]> = {},
 ): Promise<BatchReport> {
-  return await writeBatchReport({ batch: 'november', folder: run.uri, state: run.state, ...options });
+  return await writeBatchReport(createLocalFiles(), {
+    batch: 'november',
+    folder: run.uri,
+    state: run.state,
+    ...options,
+  });
 }
 
 async function filesOf(folder: string): Promise<Record<string, string>> {

@@ -13,6 +13,7 @@ import {
 import { writeBatchReport } from '../../src/batch/report/write-report';
 import { searchAttributeTypes } from '../../src/shared/search-attributes';
 import { shownTime } from '../../src/shared/wording';
+import { createLocalFiles } from '../../src/storage/local-files';
 import { planRun, type Run } from '../support/batches';
 import { findBrowser } from '../support/browser';
 import { startRig, type ConversionRig } from '../support/conversion-worker';
@@ -149,7 +150,7 @@ const sevenDaysMs = 7 * 24 * 60 * 60 * 1_000;
     const url = server?.uiUrl ?? '';
     const state = await rig.client.getBatch(endedBatch).result();
     const uri = pathToFileURL(`${ended.folder}/`).href;
-    const { links } = await writeBatchReport({
+    const { links } = await writeBatchReport(createLocalFiles(), {
       batch: endedBatch,
       folder: uri,
       state,

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { planBatch } from '../../src/batch/plan/plan-batch';
@@ -10,8 +11,15 @@ import type { BatchHandle } from '../../src/client/batch-handle';
 import type { BatchRequest } from '../../src/client/batch-request';
 import type { BatchItemResult, ConversionBatchResult } from '../../src/shared/batch';
 import type { OnUnknownOutcome } from '../../src/shared/job';
+import { createLocalFiles } from '../../src/storage/local-files';
 import { quickPolicies, type ConversionRig } from './conversion-worker';
 import { chargeProblems, conversionsOf } from './invariant';
+
+const files = createLocalFiles();
+
+function folderUri(...segments: string[]): string {
+  return pathToFileURL(`${path.join(...segments)}/`).href;
+}
 
 /** One batch as a person works with it: the same folder planned, run and tried again. */
 export class BatchDesk {
@@ -45,16 +53,19 @@ export class BatchDesk {
   /** `batch retry` */
   async retry(options: { resubmit?: boolean } = {}): Promise<Ran> {
     const { batchFolder, onUnknownOutcome } = this;
-    return this.end(await this.begin(await replanFailed({ batchFolder, onUnknownOutcome, ...options }), options));
+    return this.end(
+      await this.begin(await replanFailed({ files, batchFolder, onUnknownOutcome, ...options }), options),
+    );
   }
 
   async start(options: { resubmit?: boolean } = {}): Promise<Begun> {
     const { folder, batchFolder, onUnknownOutcome } = this;
     const planned = await planBatch({
+      files,
       what: { sources: ['in'], recursive: true, to: 'pdf' },
       batchFolder,
-      cwd: folder,
-      out: path.join(folder, 'out'),
+      cwd: folderUri(folder),
+      out: folderUri(folder, 'out'),
       onUnknownOutcome,
       ...options,
     });
@@ -68,10 +79,10 @@ export class BatchDesk {
 
   /** How the rows of the latest run ended, by the name of their results. */
   async rows(): Promise<Record<string, BatchItemResult>> {
-    const [latest] = await listRuns(this.batchFolder);
+    const [latest] = await listRuns(files, this.batchFolder);
     if (!latest) return {};
     const lines = async (name: string) =>
-      (await readFile(path.join(latest.folder, name), 'utf8').catch(() => '')).split('\n').filter(Boolean);
+      (await readFile(new URL(name, latest.folder), 'utf8').catch(() => '')).split('\n').filter(Boolean);
     const names = new Map<number, string>();
     for (const line of await lines(runFiles.manifest)) {
       const { item, destination } = JSON.parse(line) as { item: number; destination: string };
@@ -83,12 +94,12 @@ export class BatchDesk {
 
   /** What the ledger of the service, rows, reports and histories tell differently. */
   async problems(): Promise<string[]> {
-    const runs = (await listRuns(this.batchFolder)).map(({ folder }) => folder).reverse();
+    const runs = (await listRuns(files, this.batchFolder)).map(({ folder }) => fileURLToPath(folder)).reverse();
     return chargeProblems(conversionsOf(this.rig.stub), runs, this.rig.temporal);
   }
 
   private get batchFolder(): string {
-    return path.join(this.folder, 'batch');
+    return folderUri(this.folder, 'batch');
   }
 
   private async begin(planned: PlannedBatch, { resubmit }: { resubmit?: boolean }): Promise<Begun> {

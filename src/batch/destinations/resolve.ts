@@ -1,10 +1,22 @@
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { closestName } from '../../shared/closest-name';
 import { cutToBytes, maxNameBytes, makeSafeName } from '../../storage/file-name';
+import { shownPath } from '../../storage/file-uri';
+import {
+  asFolder,
+  decoded,
+  folderOf,
+  holdsControlCharacter,
+  isInside,
+  isUri,
+  nameOf,
+  resolveName,
+  shownFolder,
+  within,
+} from '../uris';
 
 export interface DestinationRules {
-  /** Absolute path; absent: each result goes beside its source, or where the manifest says. */
+  /** Absent: each result goes beside its source, or where the manifest says. */
   out: string | undefined;
   template: DestinationTemplate;
   /** File extension of a target format, without the dot. */
@@ -14,7 +26,6 @@ export interface DestinationRules {
 }
 
 export interface DestinationRequest {
-  /** Absolute path. */
   source: string;
   dir: string;
   output: string;
@@ -23,7 +34,7 @@ export interface DestinationRequest {
 }
 
 export type ResolvedDestination =
-  { path: string } | { code: 'DESTINATION_INVALID' | 'DESTINATION_OUTSIDE'; problem: string };
+  { uri: string } | { code: 'DESTINATION_INVALID' | 'DESTINATION_OUTSIDE'; problem: string };
 
 /**
  * Where a row's result goes.
@@ -35,31 +46,26 @@ export type ResolvedDestination =
 export function resolveDestination(request: DestinationRequest, rules: DestinationRules): ResolvedDestination {
   const { destination } = request;
   if (destination === undefined) {
-    const folder = rules.out ?? path.dirname(request.source);
-    return checkNames(path.join(folder, fill(request, rules, rules.out === undefined ? '' : request.dir)));
+    const folder = rules.out ?? folderOf(request.source);
+    return checkNames(within(folder, fill(request, rules, rules.out === undefined ? '' : request.dir)));
   }
-  const asked = pathOf(destination);
-  if (asked === undefined) {
-    return { code: 'DESTINATION_INVALID', problem: `${destination} ${noPathAdvice}` };
-  }
-  const base = rules.out ?? rules.manifestFolder ?? path.dirname(request.source);
-  const named = /[/\\]$/.test(asked) || asked === '.' ? `${asked}/${path.basename(fill(request, rules, ''))}` : asked;
-  const resolved = path.resolve(base, named);
-  const mayBeAnywhere = rules.out === undefined && path.isAbsolute(named);
+  const base = rules.out ?? rules.manifestFolder ?? folderOf(request.source);
+  const asked = resolveName(destination, base);
+  if (asked === undefined) return { code: 'DESTINATION_INVALID', problem: `${destination} ${noNameAdvice}` };
+  const isFolder = /[/\\]$/.test(destination) || destination === '.';
+  const resolved = isFolder ? within(asFolder(asked), path.basename(fill(request, rules, ''))) : asked;
+  const mayBeAnywhere = rules.out === undefined && (isUri(destination) || path.isAbsolute(destination));
   if (!mayBeAnywhere && !isInside(base, resolved)) {
     const cure =
       rules.out === undefined
         ? 'Name a file in there, or an absolute path.'
         : 'Name a file in there, or leave out --out.';
-    return { code: 'DESTINATION_OUTSIDE', problem: `${destination} is outside of ${base}. ${cure}` };
+    return {
+      code: 'DESTINATION_OUTSIDE',
+      problem: `${destination} is outside of ${shownFolder(base)}. ${cure}`,
+    };
   }
   return checkNames(resolved);
-}
-
-/** Whether a path is below a folder. */
-export function isInside(folder: string, file: string): boolean {
-  const relative = path.relative(folder, file);
-  return relative !== '' && relative !== '..' && !relative.startsWith(`..${path.sep}`) && !path.isAbsolute(relative);
 }
 
 function fill(
@@ -67,37 +73,26 @@ function fill(
   { template, extensionOf }: DestinationRules,
   dir: string,
 ): string {
-  const { name, ext } = path.parse(source);
+  const { name, ext } = nameOf(source);
   return template({ dir, name, ext: extensionOf(output), from: ext.slice(1).toLowerCase() });
 }
 
-export const noPathAdvice = 'is no file. Name a path, or a file: URI of this machine.';
+export const noNameAdvice = 'is no file. Name a path, or a URI such as file:///srv/report.md.';
 
-/** The path that a user wrote, or that of a `file:` URI; undefined for any other URI. */
-export function pathOf(written: string): string | undefined {
-  if (!/^[a-z][a-z0-9+.-]+:\//i.test(written)) return written;
-  try {
-    return fileURLToPath(written);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Whether no result may have this name. */
-export function holdsControlCharacter(name: string): boolean {
-  return /(?![\u0080-\u009f])\p{Cc}/u.test(name);
-}
-
-function checkNames(file: string): ResolvedDestination {
+function checkNames(uri: string): ResolvedDestination {
+  const file = decoded(uri);
   if (holdsControlCharacter(file)) {
-    return { code: 'DESTINATION_INVALID', problem: `${JSON.stringify(file)} holds a control character. Remove it.` };
+    return {
+      code: 'DESTINATION_INVALID',
+      problem: `${JSON.stringify(shownPath(uri))} holds a control character. Remove it.`,
+    };
   }
-  const tooLong = file.split(path.sep).find((segment) => Buffer.byteLength(segment) > maxNameBytes);
+  const tooLong = file.split('/').find((segment) => Buffer.byteLength(segment) > maxNameBytes);
   if (tooLong !== undefined) {
     const problem = `the name ${cutToBytes(tooLong, 60)}… is longer than ${maxNameBytes} bytes. Choose a shorter one.`;
     return { code: 'DESTINATION_INVALID', problem };
   }
-  return { path: file };
+  return { uri };
 }
 
 export interface TemplateValues {

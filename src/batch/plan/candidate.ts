@@ -1,14 +1,17 @@
 import path from 'node:path';
-import { isInside, noPathAdvice, pathOf } from '../destinations/resolve';
+import type { FileStore, FoundFile } from '../../storage/file-store';
+import { openInput } from '../contents';
+import { noNameAdvice } from '../destinations/resolve';
 import type { ColumnTerm } from '../manifest/manifest-row';
 import { readManifest } from '../manifest/read-manifest';
 import { findSources, type SourceLookup, type SourceSelection } from '../sources/find-sources';
+import { isInside, relativeTo, resolveName } from '../uris';
 import type { Findings } from './findings';
-import { openInput } from './look';
 
 export interface Candidate {
-  /** Absolute path. */
   source: string;
+  /** As it was found, if that is known without another look. */
+  found?: FoundFile | undefined;
   /** As the user typed it, or derived from that. */
   shown: string;
   /** How messages about other rows refer to this one. */
@@ -34,17 +37,17 @@ export async function* candidatesOfSources(
   lookup: SourceLookup,
 ): AsyncGenerator<Candidate> {
   const { to: output, input } = selection;
-  for await (const { path: source, shown, dir, how } of findSources(selection, lookup)) {
-    yield { source, shown, place: shown, dir, output, input, how };
+  for await (const { uri: source, found, shown, dir, how } of findSources(selection, lookup)) {
+    yield { source, found, shown, place: shown, dir, output, input, how };
   }
 }
 
 export interface ManifestSelection {
-  /** Absolute path, or the content. */
+  /** URI, or the content. */
   manifest: string | AsyncIterable<Buffer>;
   /** As typed; its extension tells CSV from JSON Lines. */
   name: string;
-  /** Absolute path; relative sources start from it. */
+  /** Relative sources start from it. */
   folder: string;
   /** Default target format. */
   to?: string;
@@ -55,9 +58,14 @@ export interface ManifestSelection {
 /** The valid rows of a manifest; each error in another row becomes a finding. */
 export async function* candidatesOfManifest(
   { manifest, name, folder, to, input: defaultInput }: ManifestSelection,
-  { problems, warnings, signal }: { problems: Findings; warnings: Findings; signal: AbortSignal | undefined },
+  {
+    files,
+    problems,
+    warnings,
+    signal,
+  }: { files: FileStore; problems: Findings; warnings: Findings; signal: AbortSignal | undefined },
 ): AsyncGenerator<Candidate> {
-  const chunks = typeof manifest === 'string' ? await openInput(manifest, signal) : manifest;
+  const chunks = typeof manifest === 'string' ? await openInput(files, manifest, signal) : manifest;
   if ('problem' in chunks) {
     problems.add('MANIFEST_INVALID', `${name} ${chunks.problem}`);
     return;
@@ -65,13 +73,12 @@ export async function* candidatesOfManifest(
   for await (const row of readManifest(chunks, { name, defaultOutput: to, findings: problems, warnings })) {
     const { line, term, output, input = defaultInput, destination } = row;
     const place = `${name} line ${line}`;
-    const written = pathOf(row.source);
-    if (written === undefined) {
-      problems.add('ROW_INVALID', `${place}, ${term} source: ${row.source} ${noPathAdvice}`);
+    const source = resolveName(row.source, folder);
+    if (source === undefined) {
+      problems.add('ROW_INVALID', `${place}, ${term} source: ${row.source} ${noNameAdvice}`);
       continue;
     }
-    const source = path.resolve(folder, written);
-    const dir = isInside(folder, source) ? path.dirname(path.relative(folder, source)) : '.';
+    const dir = isInside(folder, source) ? path.posix.dirname(relativeTo(folder, source)) : '.';
     const at = { source, shown: row.source, place, term, dir: dir === '.' ? '' : dir };
     yield { ...at, output, input, ...(destination !== undefined && { destination }), how: 'row' };
   }

@@ -1,16 +1,14 @@
 import { hash } from 'node:crypto';
-import path from 'node:path';
+import { decoded, folderOf, isLocal } from '../uris';
 
 export interface ConflictCheck {
   row: number;
-  /** Absolute path. */
   source: string;
   output: string;
-  /** Absolute path. */
   destination: string;
-  /** Device and inode of the source, to recognise links to it; absent if it does not exist. */
+  /** Of the source, to recognise links to it; absent if it does not exist. */
   sourceIdentity?: string | undefined;
-  /** Device and inode of the file already at the destination. */
+  /** Of the file already at the destination. */
   destinationIdentity?: string | undefined;
 }
 
@@ -24,7 +22,7 @@ function conflict(kind: Conflict['kind'], otherRow: number | undefined): Conflic
   return otherRow === undefined ? [] : [{ kind, otherRow }];
 }
 
-/** Finds conflicts among any number of rows in one pass. Names are compared regardless of case, as some systems do. */
+/** Finds conflicts among any number of rows in one pass. Names of local files are compared regardless of case, as some systems do. */
 export class Conflicts {
   readonly #conversions = new KeyTable();
   readonly #sources = new KeyTable();
@@ -35,8 +33,8 @@ export class Conflicts {
 
   /** Adds the row and returns its first conflict. */
   add({ row, source, output, destination, sourceIdentity, destinationIdentity }: ConflictCheck): Conflict | undefined {
-    const sourceKey = comparablePath(source);
-    const destinationKey = comparablePath(destination);
+    const sourceKey = comparable(source);
+    const destinationKey = comparable(destination);
     const sameSource = conflict('sameSource', this.#conversions.claim(`${output}\0${source}`, row));
     const sameDestination = conflict('sameDestination', this.#destinations.claim(destinationKey, row));
     // A file may be converted to two formats: its first row stands for both.
@@ -72,19 +70,24 @@ export class Conflicts {
 
   /** A result cannot have the name of a folder that another result needs. */
   #compareFolders(row: number, destination: string): Conflict[] {
-    const found = conflict('destinationIsFolder', this.#folders.get(comparablePath(destination)));
-    let folder = path.dirname(destination);
+    if (!isLocal(destination)) return [];
+    const found = conflict('destinationIsFolder', this.#folders.get(`${comparable(destination)}/`));
+    let folder = folderOf(destination);
     // Rows mostly come folder by folder.
     if (folder === this.#lastFolder) return found;
     this.#lastFolder = folder;
-    while (path.dirname(folder) !== folder) {
-      const key = comparablePath(folder);
-      found.push(...conflict('destinationIsFolder', this.#destinations.get(key)));
+    while (folderOf(folder) !== folder) {
+      const key = comparable(folder);
+      found.push(...conflict('destinationIsFolder', this.#destinations.get(key.slice(0, -1))));
       if (this.#folders.claim(key, row) !== undefined) break;
-      folder = path.dirname(folder);
+      folder = folderOf(folder);
     }
     return found;
   }
+}
+
+function comparable(uri: string): string {
+  return isLocal(uri) ? comparablePath(decoded(uri)) : uri;
 }
 
 /** Equal for paths that some file systems treat as one: by case, or by encodings of an accented letter. */

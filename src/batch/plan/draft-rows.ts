@@ -1,16 +1,18 @@
 import { createReadStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { defined } from '../../shared/defined';
+import { StorageError } from '../../storage/errors';
+import type { FileSnapshot, FileStore } from '../../storage/file-store';
+import { shownPath } from '../../storage/file-uri';
 import { resolveDestination, type DestinationRules, type ResolvedDestination } from '../destinations/resolve';
 import { JsonlWriter, readLines } from '../lines';
 import type { EarlierResults } from '../runs/earlier-results';
+import { folderOf, nameOf } from '../uris';
 import { whereIs, type Candidate } from './candidate';
 import { Conflicts, type Conflict } from './conflicts';
 import type { Findings, NamedRow } from './findings';
-import { look, type FileSnapshot } from './look';
 import { mapOrdered } from './map-ordered';
 
 /** Number of files that were found but are not rows, by reason. */
@@ -26,6 +28,7 @@ export interface LeftOut {
 }
 
 export interface Drafting {
+  files: FileStore;
   candidates: AsyncIterable<Candidate>;
   rules: DestinationRules;
   earlier: EarlierResults;
@@ -46,7 +49,7 @@ const looksUnderWay = 32;
 interface Seen {
   candidate: Candidate;
   source: FileSnapshot;
-  resolved: ResolvedDestination;
+  resolved: ResolvedDestination | { code: 'ROW_INVALID'; problem: string };
   destination: FileSnapshot | undefined;
 }
 
@@ -56,19 +59,12 @@ interface Seen {
  * @returns destinations that the latest run does not know but older runs may.
  */
 export async function draftRows(drafting: Drafting): Promise<string[]> {
-  const { candidates, rules, draft, earlier, signal } = drafting;
+  const { files, candidates, rules, draft, earlier, signal } = drafting;
   const conflicts = new Conflicts();
   const unknown: string[] = [];
   let row = 0;
-  const see = async (candidate: Candidate): Promise<Seen> => {
-    const resolved = resolveDestination(candidate, rules);
-    const [source, destination] = await Promise.all([
-      look(candidate.source),
-      'path' in resolved ? look(resolved.path) : undefined,
-    ]);
-    return { candidate, source, resolved, destination };
-  };
-  for await (const seen of mapOrdered(candidates, { concurrency: looksUnderWay, signal }, see)) {
+  const seeing = (candidate: Candidate) => see(files, candidate, rules);
+  for await (const seen of mapOrdered(candidates, { concurrency: looksUnderWay, signal }, seeing)) {
     if (isLeftOut(seen, drafting)) continue;
     const planned = toRow(seen, row + 1, drafting);
     if (!planned) continue;
@@ -90,10 +86,27 @@ export async function draftRows(drafting: Drafting): Promise<string[]> {
       drafting.problems.addAbout(codeOfConflict[kind], otherRow, explain);
     }
     warnOf(seen, planned, drafting.warnings);
-    const uri = pathToFileURL(planned.destination).href;
-    if (earlier.mayBeKnownFurther(uri, planned.exists)) unknown.push(uri);
+    const { destination: uri, exists } = planned;
+    if (earlier.mayBeKnownFurther(uri, exists)) unknown.push(uri);
   }
   return unknown;
+}
+
+async function see(files: FileStore, candidate: Candidate, rules: DestinationRules): Promise<Seen> {
+  const resolved = resolveDestination(candidate, rules);
+  try {
+    const [source, destination] = await Promise.all([
+      candidate.found ?? files.look(candidate.source),
+      'uri' in resolved ? files.look(resolved.uri) : undefined,
+    ]);
+    return { candidate, source, resolved, destination };
+  } catch (error) {
+    if (!(error instanceof StorageError) || error.code !== 'UNSUPPORTED_URI') throw error;
+    const { message: problem, uri } = error;
+    const code = uri === candidate.source ? 'ROW_INVALID' : 'DESTINATION_INVALID';
+    const source = { kind: 'none', reason: problem, isLink: false } as const;
+    return { candidate, source, resolved: { code, problem }, destination: undefined };
+  }
 }
 
 function isLeftOut({ candidate, source }: Seen, drafting: Drafting): boolean {
@@ -103,15 +116,15 @@ function isLeftOut({ candidate, source }: Seen, drafting: Drafting): boolean {
     return true;
   }
   if (source.kind !== 'file') return false;
-  if (modifiedSince !== undefined && source.mtimeMs < modifiedSince) {
+  if (modifiedSince !== undefined && source.modifiedAt < modifiedSince) {
     leftOut.unmodified += 1;
     return true;
   }
-  if (settledForMs !== undefined && Math.abs(drafting.now() - source.mtimeMs) < settledForMs) {
+  if (settledForMs !== undefined && Math.abs(drafting.now() - source.modifiedAt) < settledForMs) {
     leftOut.unsettled += 1;
     return true;
   }
-  if (candidate.how === 'found' && earlier.find(pathToFileURL(candidate.source).href)?.delivered) {
+  if (candidate.how === 'found' && earlier.find(candidate.source)?.delivered) {
     leftOut.ownResults += 1;
     return true;
   }
@@ -123,8 +136,9 @@ function toRow(
   row: number,
   drafting: Drafting,
 ): DraftRow | undefined {
-  if (!('path' in resolved)) {
-    const where = whereIs(candidate, 'destination') || `The result of ${candidate.shown}: `;
+  if (!('uri' in resolved)) {
+    const column = resolved.code === 'ROW_INVALID' ? 'source' : 'destination';
+    const where = whereIs(candidate, column) || `The result of ${candidate.shown}: `;
     drafting.problems.add(resolved.code, `${where}${resolved.problem}`);
     return undefined;
   }
@@ -133,7 +147,7 @@ function toRow(
     row,
     place,
     source: candidate.source,
-    destination: resolved.path,
+    destination: resolved.uri,
     output,
     input,
     stamp: source.kind === 'file' ? source.stamp : undefined,
@@ -152,7 +166,7 @@ function warnOf({ candidate, source, destination }: Seen, planned: DraftRow, war
   else if (source.kind === 'other') warnings.add('SOURCE_UNUSABLE', `${where} is no regular file. Its item will fail.`);
   else if (source.bytes === 0) warnings.add('SOURCE_UNUSABLE', `${where} is empty. Its item will fail.`);
   if (destination?.kind === 'folder') {
-    const what = `${whereIs(candidate, 'destination')}${planned.destination} is a folder`;
+    const what = `${whereIs(candidate, 'destination')}${shownPath(planned.destination)} is a folder`;
     warnings.add('DESTINATION_INVALID', `${what}. The item of ${candidate.shown} will fail.`);
   }
 }
@@ -170,7 +184,8 @@ function explainConflict(
   { planned, candidate, other }: { planned: DraftRow; candidate: Candidate; other: NamedRow },
 ): string {
   const { shown, place } = candidate;
-  const { destination, output, row } = planned;
+  const { output, row } = planned;
+  const destination = shownPath(planned.destination);
   const atSource = whereIs(candidate, 'source');
   const atDestination = whereIs(candidate, 'destination');
   switch (kind) {
@@ -187,7 +202,7 @@ function explainConflict(
     case 'sourceIsDestination':
       return `${atSource}${shown} would be replaced by the result of ${other.place}. Choose another folder with --out.`;
     case 'destinationIsFolder':
-      return `${atDestination}${destination}, the result of ${shown}, and ${other.destination}, that of ${other.place}, need a file and a folder of one name. Give one of them another name.`;
+      return `${atDestination}${destination}, the result of ${shown}, and ${shownPath(other.destination)}, that of ${other.place}, need a file and a folder of one name. Give one of them another name.`;
   }
 }
 
@@ -195,15 +210,15 @@ function explainConflict(
 function unlikeness(other: NamedRow, { destination }: DraftRow): string {
   return other.destination === destination
     ? ''
-    : ` (there ${other.destination}, which many file systems take for the same name)`;
+    : ` (there ${shownPath(other.destination)}, which many file systems take for the same name)`;
 }
 
 function cureOf(other: NamedRow, { source, destination }: DraftRow): string {
-  if (path.dirname(other.source) === path.dirname(source) && other.destination !== destination)
-    return 'Rename one of them.';
-  const [one, two] = [path.extname(other.source), path.extname(source)];
-  const isAlike = path.dirname(other.source) === path.dirname(source) && one.toLowerCase() === two.toLowerCase();
-  if (isAlike) return 'Keep their names apart with {name} in the --template.';
+  const isBeside = folderOf(other.source) === folderOf(source);
+  if (isBeside && other.destination !== destination) return 'Rename one of them.';
+  const [one, two] = [nameOf(other.source).ext, nameOf(source).ext];
+  if (isBeside && one.toLowerCase() === two.toLowerCase())
+    return 'Keep their names apart with {name} in the --template.';
   return one.toLowerCase() === two.toLowerCase()
     ? 'Name the folder that holds both of their folders, or run two batches with different --out folders.'
     : "Keep their extensions apart with --template '{dir}/{name}.{from}.{ext}', or run two batches with different --out folders.";
@@ -213,7 +228,6 @@ const draftRow = z.object({
   /** From 1. */
   row: z.int().positive(),
   place: z.string(),
-  /** Absolute paths. */
   source: z.string(),
   destination: z.string(),
   output: z.string(),

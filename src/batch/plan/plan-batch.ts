@@ -1,28 +1,30 @@
 import os from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { pathToFileURL } from 'node:url';
 import { defined } from '../../shared/defined';
 import type { OnUnknownOutcome } from '../../shared/job';
 import { defaultPolicies } from '../../shared/policies';
+import type { FileStore } from '../../storage/file-store';
 import { type DestinationRules, defaultTemplate, parseTemplate } from '../destinations/resolve';
 import { EarlierResults } from '../runs/earlier-results';
 import type { SourceSelection } from '../sources/find-sources';
+import { isLocal, shownFolder } from '../uris';
 import { candidatesOfManifest, candidatesOfSources, type Candidate, type ManifestSelection } from './candidate';
 import { DraftFile, type DraftRow, draftRows, type LeftOut } from './draft-rows';
 import { Findings } from './findings';
-import { look } from './look';
 import { mapOrdered } from './map-ordered';
 import { type SettledRow, type PlannedBatch, writeRun } from './planned-batch';
 import { refuseRow, type AskPair, repeatRow } from './settle-row';
 
+/** Folders are URIs that end with `/`. */
 export interface PlanBatchOptions {
+  files: FileStore;
   /** Files to convert to one format, or a manifest. */
   what: (SourceSelection & { to: string; input?: string }) | ManifestSelection;
-  /** Absolute path of the batch's folder, which holds its runs; created if missing. */
+  /** Holds the runs of the batch; created if missing. */
   batchFolder: string;
-  /** Absolute path of the current folder. */
+  /** What is typed starts from it. */
   cwd: string;
-  /** Absolute path of the output folder. Default: beside each source, or as the manifest says. */
+  /** Output folder. Default: beside each source, or as the manifest says. */
   out?: string | undefined;
   /** Default: `{dir}/{name}.{ext}`. */
   template?: string | undefined;
@@ -103,12 +105,12 @@ class BatchPlanning {
   }
 
   async plan(): Promise<PlannedBatch> {
-    const { batchFolder, dryRun, signal } = this.options;
+    const { files, batchFolder, dryRun, signal } = this.options;
     const rules = await this.#settleRules();
     const rows = rules ? this.#rows(rules) : nothing();
     const canRun = () => dryRun !== true && this.#problems.count === 0;
     const leftOut = () => this.#earlier?.leftOut() ?? [];
-    const { run, counts } = await writeRun(rows, { batchFolder, canRun, leftOut });
+    const { run, counts } = await writeRun(rows, { files, batchFolder, canRun, leftOut, signal });
     this.#refuseNothing(counts.rows);
     const list = (findings: Findings) => findings.list(() => this.draft.rows(signal));
     return {
@@ -123,14 +125,14 @@ class BatchPlanning {
 
   /** The rules for destinations; undefined if the options are invalid. */
   async #settleRules(): Promise<DestinationRules | undefined> {
-    const { out, template: asked = defaultTemplate, extensionOf = extensionFromName, what } = this.options;
+    const { files, out, template: asked = defaultTemplate, extensionOf = extensionFromName, what } = this.options;
     const template = parseTemplate(asked);
     if (typeof template !== 'function') {
       this.#problems.add('TEMPLATE_INVALID', `The template ${asked} can't be used: ${template.problem}`);
       return undefined;
     }
-    if (out !== undefined && ['file', 'other'].includes((await look(out)).kind)) {
-      this.#problems.add('DESTINATION_INVALID', `${out} is not a folder. Name a folder with --out.`);
+    if (out !== undefined && isLocal(out) && ['file', 'other'].includes((await files.look(out.slice(0, -1))).kind)) {
+      this.#problems.add('DESTINATION_INVALID', `${shownFolder(out)} is not a folder. Name a folder with --out.`);
       return undefined;
     }
     return { out, template, extensionOf, manifestFolder: 'manifest' in what ? what.folder : undefined };
@@ -138,10 +140,11 @@ class BatchPlanning {
 
   /** Both passes over all candidates. */
   async *#rows(rules: DestinationRules): AsyncGenerator<SettledRow> {
-    const { batchFolder, settledForMs, signal, what } = this.options;
-    const earlier = await EarlierResults.read(batchFolder, signal);
+    const { files, batchFolder, settledForMs, signal, what } = this.options;
+    const earlier = await EarlierResults.read(files, batchFolder, signal);
     this.#earlier = earlier;
     const unknown = await draftRows({
+      files,
       candidates: this.#candidates(),
       rules,
       earlier,
@@ -168,31 +171,31 @@ class BatchPlanning {
    * drafted, so that it is still being written.
    */
   async #settleRow(row: DraftRow, earlier: EarlierResults): Promise<SettledRow | undefined> {
-    const { onUnknownOutcome = defaultPolicies.onUnknownOutcome, resubmit, ask, settledForMs, signal } = this.options;
-    const { source, output, input, stamp, bytes, exists } = row;
+    const { files, resubmit, ask, settledForMs, signal } = this.options;
+    const { onUnknownOutcome = defaultPolicies.onUnknownOutcome } = this.options;
+    const { source, output, input, destination, stamp, bytes, exists } = row;
+    const asked = defined({ source, output, input, destination });
     const mayRun = this.#problems.count === 0;
     const rules = { onUnknownOutcome, resubmit: resubmit === true };
-    const destination = pathToFileURL(row.destination).href;
     const known = earlier.find(destination);
-    const repeated = known && (await repeatRow({ source, output, input, destination }, known, { rules, signal }));
+    const repeated = known && (await repeatRow(asked, known, { files, rules, signal }));
     if (mayRun && settledForMs !== undefined && stamp !== undefined && !repeated?.done && !repeated?.kept) {
       // One pause for all rows, started by the first row that needs it.
       await (this.#pause ??= this.#clock.sleep(settledForMs, signal));
-      const now = await look(source);
+      const now = await files.look(source);
       if (now.kind !== 'file' || now.stamp !== stamp) return undefined;
     }
     earlier.take(destination);
-    const asked = defined({ source: pathToFileURL(source).href, output, input, destination });
     const item = await refuseRow({ ...asked, ...repeated }, { ask: mayRun ? ask : undefined, known, exists });
     return { item, bytes, exists };
   }
 
   #candidates(): AsyncGenerator<Candidate> {
-    const { what, cwd, stdin, out, batchFolder, signal } = this.options;
+    const { files, what, cwd, stdin, out, batchFolder, signal } = this.options;
     const [problems, warnings] = [this.#problems, this.#warnings];
-    if ('manifest' in what) return candidatesOfManifest(what, { problems, warnings, signal });
+    if ('manifest' in what) return candidatesOfManifest(what, { files, problems, warnings, signal });
     const skippedFolders = new Set([batchFolder, ...(out === undefined ? [] : [out])]);
-    return candidatesOfSources(what, { cwd, stdin, skippedFolders, problems, warnings, signal });
+    return candidatesOfSources(what, { files, cwd, stdin, skippedFolders, problems, warnings, signal });
   }
 
   /** Sources that match nothing are most likely mistyped. */

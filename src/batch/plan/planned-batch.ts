@@ -1,13 +1,12 @@
-import { rename, rm } from 'node:fs/promises';
-import path from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { randomUUID } from 'node:crypto';
 import type { Refusal, BatchItem } from '../../shared/batch';
 import { lastSegment } from '../../shared/job';
-import { syncFolder } from '../../storage/folders';
-import { JsonlWriter } from '../lines';
+import type { FileStore } from '../../storage/file-store';
+import { shownPath } from '../../storage/file-uri';
 import { runFiles } from '../run-files';
 import type { LeftOutRow } from '../runs/read-run';
-import { type BatchRun, createRunFolder } from '../runs/run-folders';
+import { type BatchRun, claimRun } from '../runs/run-folders';
+import { writeFile } from '../write-file';
 import type { LeftOut } from './draft-rows';
 import { type FindingList, Findings } from './findings';
 import { extensionOf } from './settle-row';
@@ -99,7 +98,7 @@ class PlanCounts {
     this.todo += 1;
     this.bytes += bytes;
     if (item.onExisting === 'overwrite') this.replaced += 1;
-    else if (exists) this.existing.add('DESTINATION_EXISTS', `${fileURLToPath(item.destination)} exists already.`);
+    else if (exists) this.existing.add('DESTINATION_EXISTS', `${shownPath(item.destination)} exists already.`);
     const format = this.#formats.get(key) ?? { ...kind, bytes: 0 };
     format.rows += 1;
     format.bytes += bytes;
@@ -117,68 +116,64 @@ function mostFrequentFirst<Count extends { rows: number }>(counts: ReadonlyMap<s
   return [...counts.values()].sort((one, other) => other.rows - one.rows);
 }
 
-/**
- * Counts the rows of a plan, and writes them as a new run of the batch if there is anything to do.
- * @param options.canRun called for each row and once more after the last.
- * @param options.leftOut called after the last row: what earlier runs left open and these rows do not take up.
- */
-export async function writeRun(
-  rows: AsyncIterable<SettledRow>,
-  { batchFolder, canRun, leftOut }: { batchFolder: string; canRun: () => boolean; leftOut: () => Iterable<LeftOutRow> },
-): Promise<{ run?: BatchRun; counts: PlanCounts }> {
-  const counts = new PlanCounts();
-  let manifest: RunManifest | undefined;
-  let run: BatchRun | undefined;
-  try {
-    for await (const row of rows) {
-      counts.add(row);
-      // Every problem is known before the first row arrives.
-      if (canRun()) manifest ??= await RunManifest.create(batchFolder);
-      await manifest?.write({ item: counts.rows, ...row.item });
-    }
-    if (manifest && counts.todo > 0 && canRun()) run = await manifest.commit(leftOut());
-  } finally {
-    if (!run) await manifest?.discard();
-  }
-  return { ...(run && { run }), counts };
+interface RunWriting {
+  files: FileStore;
+  batchFolder: string;
+  /** Called before the first row and after the last. */
+  canRun: () => boolean;
+  /** Called after the last row: what earlier runs left open and these rows do not take up. */
+  leftOut: () => Iterable<LeftOutRow>;
+  signal: AbortSignal | undefined;
 }
 
-const temporaryName = `.${runFiles.manifest}.part`;
-
-/** The manifest of a new run: it appears complete or not at all. */
-class RunManifest {
-  private constructor(
-    readonly run: BatchRun,
-    private readonly writer: JsonlWriter,
-  ) {}
-
-  /** Creates the folder of the next run, which only counts as a run once it has a manifest. */
-  static async create(batchFolder: string): Promise<RunManifest> {
-    const run = await createRunFolder(batchFolder);
-    return new RunManifest(run, await JsonlWriter.create(path.join(run.folder, temporaryName)));
+/** Counts the rows of a plan, and writes them as a new run of the batch if there is anything to do. */
+export async function writeRun(
+  rows: AsyncIterable<SettledRow>,
+  { files, batchFolder, canRun, leftOut, signal }: RunWriting,
+): Promise<{ run?: BatchRun; counts: PlanCounts }> {
+  const counts = new PlanCounts();
+  const lines = manifestLines(rows, counts);
+  try {
+    const first = await lines.next();
+    // Every problem is known before the first row arrives.
+    if (first.done === true || !canRun()) {
+      while ((await lines.next()).done !== true);
+      return { counts };
+    }
+    const run = await claimRun(files, batchFolder);
+    const writing = { jobKey: `plan ${randomUUID()}`, attempt: 1, signal };
+    const manifest = async function* () {
+      yield first.value;
+      yield* lines;
+      // The file gets its name only if this ends well.
+      if (counts.todo === 0 || !canRun()) throw new NothingToDoError();
+      await writeFile(files, run.folder + runFiles.leftOut, linesOf(leftOut()), { writing });
+    };
+    try {
+      await writeFile(files, run.folder + runFiles.manifest, manifest(), { writing });
+      return { run, counts };
+    } catch (error) {
+      await files.remove(run.folder);
+      if (error instanceof NothingToDoError) return { counts };
+      throw error;
+    }
+  } finally {
+    await lines.return(undefined);
   }
+}
 
-  write(item: BatchItem): Promise<void> {
-    return this.writer.write(item);
-  }
+class NothingToDoError extends Error {
+  override readonly name = 'NothingToDoError';
+}
 
-  /** Gives the finished file its name so that it survives a power cut, after writing what the rows leave out. */
-  async commit(leftOut: Iterable<LeftOutRow>): Promise<BatchRun> {
-    const { folder } = this.run;
-    const others = await JsonlWriter.create(path.join(folder, runFiles.leftOut));
-    for (const row of leftOut) await others.write(row);
-    await others.sync();
-    await others.close();
-    await this.writer.sync();
-    await this.writer.close();
-    await rename(path.join(folder, temporaryName), path.join(folder, runFiles.manifest));
-    await syncFolder(folder);
-    await syncFolder(path.dirname(folder));
-    return this.run;
+async function* manifestLines(rows: AsyncIterable<SettledRow>, counts: PlanCounts): AsyncGenerator<string, undefined> {
+  for await (const row of rows) {
+    counts.add(row);
+    const item: BatchItem = { item: counts.rows, ...row.item };
+    yield `${JSON.stringify(item)}\n`;
   }
+}
 
-  async discard(): Promise<void> {
-    await this.writer.close();
-    await rm(this.run.folder, { recursive: true, force: true });
-  }
+function* linesOf(rows: Iterable<LeftOutRow>): Generator<string> {
+  for (const row of rows) yield `${JSON.stringify(row)}\n`;
 }

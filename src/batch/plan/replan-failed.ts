@@ -1,21 +1,21 @@
-import { fileURLToPath } from 'node:url';
 import type { BatchItem } from '../../shared/batch';
-import type { RepetitionRules } from '../../shared/charge';
 import { defined } from '../../shared/defined';
 import { lastSegment, type SourceContent } from '../../shared/job';
 import { defaultPolicies } from '../../shared/policies';
+import type { FileStore } from '../../storage/file-store';
+import { hashFile } from '../contents';
 import { EarlierResults } from '../runs/earlier-results';
 import type { EarlierRow } from '../runs/earlier-row';
 import { readItems } from '../runs/read-run';
-import { hashFile, look } from './look';
+import { shownFolder } from '../uris';
 import { mapOrdered } from './map-ordered';
 import type { PlanBatchOptions } from './plan-batch';
 import { type PlannedBatch, type SettledRow, writeRun } from './planned-batch';
-import { refuseRow, type AskPair, repeatRow } from './settle-row';
+import { refuseRow, type AskPair, type Repeating, repeatRow } from './settle-row';
 
 export type ReplanFailedOptions = Pick<
   PlanBatchOptions,
-  'batchFolder' | 'onUnknownOutcome' | 'resubmit' | 'ask' | 'dryRun' | 'signal'
+  'files' | 'batchFolder' | 'onUnknownOutcome' | 'resubmit' | 'ask' | 'dryRun' | 'signal'
 >;
 
 const rowsUnderWay = 8;
@@ -42,6 +42,7 @@ export async function replanFailed(options: ReplanFailedOptions): Promise<Planne
 }
 
 async function replan({
+  files,
   batchFolder,
   onUnknownOutcome = defaultPolicies.onUnknownOutcome,
   resubmit,
@@ -49,19 +50,23 @@ async function replan({
   dryRun,
   signal,
 }: ReplanFailedOptions): Promise<PlannedBatch> {
-  const earlier = await EarlierResults.read(batchFolder, signal);
+  const earlier = await EarlierResults.read(files, batchFolder, signal);
   const { latest } = earlier;
   if (!latest) {
-    throw new NoEarlierRunError(`${batchFolder} holds no run of a batch. Start one first: fileconv batch run`);
+    throw new NoEarlierRunError(
+      `${shownFolder(batchFolder)} holds no run of a batch. Start one first: fileconv batch run`,
+    );
   }
   const rules = { onUnknownOutcome, resubmit: resubmit === true };
-  const rows = mapOrdered(readItems(latest, signal), { concurrency: rowsUnderWay, signal }, (item) =>
-    replanRow(item, earlier, { rules, ask, signal }),
+  const rows = mapOrdered(readItems(files, latest, signal), { concurrency: rowsUnderWay, signal }, (item) =>
+    replanRow(item, earlier, { files, rules, ask, signal }),
   );
   const { run, counts } = await writeRun(rows, {
+    files,
     batchFolder,
     canRun: () => dryRun !== true,
     leftOut: () => earlier.leftOut(),
+    signal,
   });
   return {
     ...(run && { run }),
@@ -76,20 +81,20 @@ async function replan({
 async function replanRow(
   { source, output, input, destination, onExisting: before, done }: BatchItem,
   earlier: EarlierResults,
-  { rules, ask, signal }: { rules: RepetitionRules; ask: AskPair | undefined; signal: AbortSignal | undefined },
+  { ask, ...repeating }: Repeating & { ask: AskPair | undefined },
 ): Promise<SettledRow> {
+  const { files } = repeating;
   const row = defined({ source, output, input, destination });
-  const file = fileURLToPath(source);
-  const [found, existing] = await Promise.all([look(file), look(fileURLToPath(destination))]);
+  const [found, existing] = await Promise.all([files.look(source), files.look(destination)]);
   const seen = {
     bytes: found.kind === 'file' ? found.bytes : 0,
     exists: existing.kind !== 'none' || existing.isLink,
   };
   const known = earlier.find(destination);
   earlier.take(destination);
-  const nowDone = done ?? (await outcomeOf(row, known, signal));
+  const nowDone = done ?? (await outcomeOf(row, known, repeating));
   if (nowDone) return { item: { ...row, done: nowDone }, ...seen };
-  const repeated = known && (await repeatRow({ ...row, source: file }, known, { rules, signal }));
+  const repeated = known && (await repeatRow(row, known, repeating));
   // An `overwrite` is decided again: the run's own result may have been replaced by a user's file since.
   const asked = before !== undefined && before !== 'overwrite' && { onExisting: before };
   const again = { ...row, ...asked, ...repeated };
@@ -100,27 +105,31 @@ async function replanRow(
 async function outcomeOf(
   row: Pick<BatchItem, 'source' | 'destination'>,
   known: EarlierRow | undefined,
-  signal: AbortSignal | undefined,
+  { files, signal }: Repeating,
 ): Promise<BatchItem['done']> {
   const { status, delivered } = known ?? {};
   if (status === 'succeeded' && delivered) {
     const { source, output, taskId, possiblyChargedTwice, warnings } = delivered;
-    const now = await asItIsNow(source, row.source);
+    const now = await asItIsNow(files, source, row.source);
     return defined({ source: now, output, taskId, possiblyChargedTwice, warnings });
   }
   if (status !== 'succeeded' && status !== 'skipped') return undefined;
   // Something was at the destination and was to stay: both files are described as they are now.
   const [source, output] = await Promise.all([
-    hashFile(fileURLToPath(row.source), signal),
-    hashFile(fileURLToPath(row.destination), signal),
+    hashFile(files, row.source, signal),
+    hashFile(files, row.destination, signal),
   ]);
   if (!source || !output) return undefined;
   return { source, output: { uri: row.destination, name: lastSegment(row.destination), ...output } };
 }
 
 /** Drops the stamp if it no longer matches the file. */
-async function asItIsNow({ bytes, sha256, stamp }: SourceContent, uri: string): Promise<SourceContent> {
-  const now = await look(fileURLToPath(uri));
+async function asItIsNow(
+  files: FileStore,
+  { bytes, sha256, stamp }: SourceContent,
+  uri: string,
+): Promise<SourceContent> {
+  const now = await files.look(uri);
   return defined({ bytes, sha256, stamp: now.kind === 'file' && now.stamp === stamp ? stamp : undefined });
 }
 

@@ -1,16 +1,20 @@
-import { fileURLToPath } from 'node:url';
 import type { BatchItem, KeptOutcome, Refusal } from '../../shared/batch';
 import { type EarlierRuns, earlierOfNext, type RepetitionRules } from '../../shared/charge';
 import { defined } from '../../shared/defined';
 import { lastSegment } from '../../shared/job';
+import type { FileStore } from '../../storage/file-store';
+import { hashFile, sameContent } from '../contents';
 import type { ConversionOptions, Delivered, EarlierRow, Owed } from '../runs/earlier-row';
-import { hashFile, sameContent, look } from './look';
 
 export interface RepeatedRow extends ConversionOptions {
-  /** Absolute path. */
   source: string;
-  /** `file:` URI. */
   destination: string;
+}
+
+export interface Repeating {
+  files: FileStore;
+  rules: RepetitionRules;
+  signal: AbortSignal | undefined;
 }
 
 /** What a new run has to know about a row from earlier runs. */
@@ -23,15 +27,11 @@ export type RepeatedItem = Pick<BatchItem, 'done' | 'kept' | 'earlier' | 'starte
  * done, but the file at the destination is, byte for byte, what a run wrote there, so that no user's work is lost.
  * `decideRepetition` decides about conversions that may have been charged without a result.
  */
-export async function repeatRow(
-  row: RepeatedRow,
-  known: EarlierRow,
-  { rules, signal }: { rules: RepetitionRules; signal: AbortSignal | undefined },
-): Promise<RepeatedItem> {
+export async function repeatRow(row: RepeatedRow, known: EarlierRow, repeating: Repeating): Promise<RepeatedItem> {
   const { delivered, owed, startedAs } = known;
-  const standing = delivered && (await compareDelivered(row, delivered, { rules, signal }));
+  const standing = delivered && (await compareDelivered(row, delivered, repeating));
   if (standing?.done) return { done: standing.done };
-  const earlier = owed ? await repeatOwed(row, owed, { rules, signal }) : standing?.earlier;
+  const earlier = owed ? await repeatOwed(row, owed, repeating) : standing?.earlier;
   if (earlier && 'kept' in earlier) return earlier;
   return defined({
     onExisting: standing?.isOwnResult ? ('overwrite' as const) : undefined,
@@ -40,33 +40,29 @@ export async function repeatRow(
   });
 }
 
-async function isOwnResult(
-  { output }: Delivered,
-  destination: string,
-  signal: AbortSignal | undefined,
-): Promise<boolean> {
+async function isOwnResult({ output }: Delivered, destination: string, { files, signal }: Repeating): Promise<boolean> {
   // A result that had to be renamed is beside a file of other origin.
   if (output.uri !== destination) return false;
-  const file = fileURLToPath(destination);
-  const found = await look(file);
+  const found = await files.look(destination);
   if (found.kind !== 'file' || found.bytes !== output.bytes) return false;
-  return (await hashFile(file, signal))?.sha256 === output.sha256;
+  return (await hashFile(files, destination, signal))?.sha256 === output.sha256;
 }
 
 /** `earlier`: the result is gone, but the service may still have it. It was delivered, so nothing is owed. */
 async function compareDelivered(
   row: RepeatedRow,
   delivered: Delivered,
-  { rules, signal }: { rules: RepetitionRules; signal: AbortSignal | undefined },
+  repeating: Repeating,
 ): Promise<{ done?: BatchItem['done']; isOwnResult?: boolean; earlier?: EarlierRuns }> {
+  const { files, rules, signal } = repeating;
   const { output, taskId, possiblyChargedTwice, warnings } = delivered;
-  const result = await look(fileURLToPath(output.uri));
+  const result = await files.look(output.uri);
   const isThere = result.kind === 'file' && result.bytes === output.bytes;
   const source = hasOptions(row, delivered.options)
-    ? await sameContent(row.source, delivered.source, signal)
+    ? await sameContent(files, row.source, { content: delivered.source, signal })
     : undefined;
   if (source && isThere) return { done: defined({ source, output, taskId, possiblyChargedTwice, warnings }) };
-  if (isThere) return { isOwnResult: await isOwnResult(delivered, row.destination, signal) };
+  if (isThere) return { isOwnResult: await isOwnResult(delivered, row.destination, repeating) };
   const left = defined({ source: delivered.source, taskId, possiblyChargedTwice });
   const lost = { charge: 'yes' as const, delivered: true as const, ...left };
   const earlier = earlierOfNext(lost, { rules, isSameContent: source !== undefined });
@@ -76,12 +72,12 @@ async function compareDelivered(
 async function repeatOwed(
   row: RepeatedRow,
   owed: Owed,
-  { rules, signal }: { rules: RepetitionRules; signal: AbortSignal | undefined },
+  { files, rules, signal }: Repeating,
 ): Promise<EarlierRuns | { kept: KeptOutcome } | undefined> {
   const { source } = owed;
   const isSameContent =
     hasOptions(row, owed.options) &&
-    (source === undefined || (await sameContent(row.source, source, signal)) !== undefined);
+    (source === undefined || (await sameContent(files, row.source, { content: source, signal })) !== undefined);
   const earlier = earlierOfNext(owed, { rules, isSameContent });
   return earlier === 'keep' ? { kept: owed.outcome ?? lostOutcome(owed) } : earlier;
 }

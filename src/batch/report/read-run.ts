@@ -1,9 +1,7 @@
-import { createReadStream } from 'node:fs';
-import { access } from 'node:fs/promises';
-import path from 'node:path';
 import type { BatchItem, BatchItemResult } from '../../shared/batch';
-import { systemErrorCode } from '../../shared/system-error';
 import { shellWord } from '../../shared/wording';
+import type { FileStore } from '../../storage/file-store';
+import { shownPath } from '../../storage/file-uri';
 import { readLines } from '../lines';
 import { parseBatchItem, parseBatchItemResult, RunFileError, runFiles } from '../run-files';
 
@@ -18,32 +16,37 @@ export interface RunRow {
  * without a result has not ended. Rejects with a `RunFileError` if a file is missing; the rows throw one that names
  * the line if it is damaged or out of order.
  */
-export async function openRun(folder: string, batch: string): Promise<AsyncIterable<RunRow>> {
-  const manifest = path.join(folder, runFiles.manifest);
-  const results = path.join(folder, runFiles.results);
-  await assertThere(manifest, [
+export async function openRun(
+  files: FileStore,
+  { folder, batch }: { folder: string; batch: string },
+): Promise<AsyncIterable<RunRow>> {
+  const [manifest, results] = [folder + runFiles.manifest, folder + runFiles.results];
+  await assertThere(files, manifest, [
     'MANIFEST_MISSING',
-    `Cannot report on batch ${batch}: there is no ${manifest}. Put the run's folder back, or run the batch again.`,
+    `Cannot report on batch ${batch}: there is no ${shownPath(manifest)}. Put the run's folder back, or run the batch again.`,
   ]);
-  await assertThere(results, [
+  await assertThere(files, results, [
     'RESULTS_MISSING',
-    `Cannot report on batch ${batch}: there is no ${results} yet. It is written when the batch ends; \`fileconv batch watch ${shellWord(batch)}\` shows how far it is.`,
+    `Cannot report on batch ${batch}: there is no ${shownPath(results)} yet. It is written when the batch ends; \`fileconv batch watch ${shellWord(batch)}\` shows how far it is.`,
   ]);
-  return pairRows(recordsOf(manifest, parseBatchItem), recordsOf(results, parseBatchItemResult));
+  return pairRows(recordsOf(files, manifest, parseBatchItem), recordsOf(files, results, parseBatchItemResult));
 }
 
 /** A file that is there but cannot be reached, on a network mount for example, may be reached later. */
-async function assertThere(file: string, [code, message]: [RunFileError['code'], string]): Promise<void> {
-  try {
-    await access(file);
-  } catch (error) {
-    throw systemErrorCode(error) === 'ENOENT' ? new RunFileError(code, message, { cause: error }) : error;
-  }
+async function assertThere(
+  files: FileStore,
+  uri: string,
+  [code, message]: [RunFileError['code'], string],
+): Promise<void> {
+  const found = await files.look(uri);
+  if (found.kind !== 'none') return;
+  if (found.reason === 'does not exist') throw new RunFileError(code, message);
+  throw new Error(`${shownPath(uri)} ${found.reason}.`);
 }
 
 interface Placed<Value> {
   readonly record: Value;
-  readonly file: string;
+  readonly uri: string;
   readonly number: number;
 }
 
@@ -70,21 +73,22 @@ async function* pairRows(
 
 /** The records of a file by ascending item, skipping empty lines. */
 async function* recordsOf<Value extends { item: number }>(
-  file: string,
+  files: FileStore,
+  uri: string,
   parse: (bytes: Buffer) => Value,
 ): AsyncGenerator<Placed<Value>, undefined> {
   let last = 0;
-  for await (const { bytes, number } of readLines(createReadStream(file, { highWaterMark: 256 * 1024 }))) {
+  for await (const { bytes, number } of readLines(files.read(uri))) {
     if (bytes.length === 0) continue;
     let record: Value;
     try {
       record = parse(bytes);
     } catch (error) {
-      throw unreadable({ file, number }, error instanceof Error ? error.message : String(error), error);
+      throw unreadable({ uri, number }, error instanceof Error ? error.message : String(error), error);
     }
-    if (record.item <= last) throw unreadable({ file, number }, `item ${record.item} comes after item ${last}`);
+    if (record.item <= last) throw unreadable({ uri, number }, `item ${record.item} comes after item ${last}`);
     last = record.item;
-    yield { record, file, number };
+    yield { record, uri, number };
   }
 }
 
@@ -92,10 +96,10 @@ function unknownItem(placed: Placed<BatchItemResult>): RunFileError {
   return unreadable(placed, `the manifest has no item ${placed.record.item}`);
 }
 
-function unreadable({ file, number }: { file: string; number: number }, why: string, cause?: unknown): RunFileError {
+function unreadable({ uri, number }: { uri: string; number: number }, why: string, cause?: unknown): RunFileError {
   return new RunFileError(
     'RUN_UNREADABLE',
-    `Cannot read line ${number} of ${file}: ${why}. The file was changed or damaged after the batch wrote it; run the batch again to write it anew.`,
+    `Cannot read line ${number} of ${shownPath(uri)}: ${why}. The file was changed or damaged after the batch wrote it; run the batch again to write it anew.`,
     cause === undefined ? undefined : { cause },
   );
 }

@@ -41,7 +41,7 @@ export interface BatchReport {
   failures: FailureGroup[];
   /** Inconsistencies that need to be looked at. */
   warnings: string[];
-  /** Paths. */
+  /** Paths, or URIs of what is not on this machine. */
   files: { csv: string; json: string; html: string; results: string };
   links?: { batch: string; jobs: string };
 }

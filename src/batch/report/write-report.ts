@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import path from 'node:path';
-import { Readable } from 'node:stream';
-import { pathToFileURL } from 'node:url';
 import type { BatchState, ConversionBatchResult } from '../../shared/batch';
 import { type TemporalUi, isWebAddress } from '../../shared/temporal-ui';
-import { toPath } from '../../storage/file-uri';
-import { writeLocalFile } from '../../storage/write';
-import type { Writing } from '../merge-results';
+import type { FileStore } from '../../storage/file-store';
+import { shownPath } from '../../storage/file-uri';
 import { runFiles } from '../run-files';
 import { exists } from '../runs/run-folders';
+import { writeFile, type Writing } from '../write-file';
 import { csvHeader, csvLines } from './csv';
 import { renderPage } from './page/page';
 import { openRun, type RunRow } from './read-run';
@@ -18,7 +15,7 @@ import { Tally } from './tally';
 export interface BatchReportOptions {
   /** The batch's name, which is its workflow id. */
   batch: string;
-  /** `file:` URI, ending with a slash, of the run's folder, which holds its files and gets the report. */
+  /** URI, ending with a slash, of the run's folder, which holds its files and gets the report. */
   folder: string;
   /** The workflow's result, or its state while it runs. */
   state: BatchState | ConversionBatchResult;
@@ -44,37 +41,44 @@ const rowsPerChunk = 500;
  *
  * Throws `RunFileError` if the run's files are missing or damaged, `StorageError` if the report cannot be written.
  */
-export async function writeBatchReport(options: BatchReportOptions): Promise<BatchReport> {
+export async function writeBatchReport(files: FileStore, options: BatchReportOptions): Promise<BatchReport> {
   // Every command that watches the batch may write its report, so each needs temporary files of its own.
   const { timeZone, writing = { jobKey: `batch-report ${randomUUID()}`, attempt: 1 } } = options;
-  const { ui, files, tally } = settle(options);
+  const { ui, uris, shown, tally } = settle(options);
   // Opened before anything is written: writing creates the folder.
-  const rows = await openRun(toPath(options.folder), options.batch);
-  await write(files.csv, csvOf(rows, { tally, ui }), writing);
-  const report = composeReport(tally, { ...options, files, ui });
-  await write(files.html, [renderPage(report, { bars: tally.durations.bars(24), timeZone })], writing);
-  await write(files.json, [`${JSON.stringify(report, undefined, 2)}\n`], writing);
+  const rows = await openRun(files, options);
+  await writeFile(files, uris.csv, csvOf(rows, { tally, ui }), { writing });
+  const report = composeReport(tally, { ...options, files: shown, ui });
+  const page = renderPage(report, { bars: tally.durations.bars(24), timeZone });
+  await writeFile(files, uris.html, [page], { writing });
+  await writeFile(files, uris.json, [`${JSON.stringify(report, undefined, 2)}\n`], { writing });
   return report;
 }
 
 /** The content of an existing report, computed again from the rows; undefined if one of its files is missing. */
-export async function readBatchReport(options: BatchReportOptions): Promise<BatchReport | undefined> {
-  const { ui, files, tally } = settle(options);
-  const there = await Promise.all([files.csv, files.html, files.json].map(exists));
+export async function readBatchReport(files: FileStore, options: BatchReportOptions): Promise<BatchReport | undefined> {
+  const { ui, uris, shown, tally } = settle(options);
+  const there = await Promise.all([uris.csv, uris.html, uris.json].map((uri) => exists(files, uri)));
   if (there.includes(false)) return undefined;
-  for await (const row of await openRun(toPath(options.folder), options.batch)) tally.add(row);
-  return composeReport(tally, { ...options, files, ui });
+  for await (const row of await openRun(files, options)) tally.add(row);
+  return composeReport(tally, { ...options, files: shown, ui });
 }
 
-function settle({ folder: uri, ui, maxListed = 1_000 }: BatchReportOptions) {
-  const inFolder = (name: string) => path.join(toPath(uri), name);
-  const files = {
-    csv: inFolder(names.csv),
-    json: inFolder(names.json),
-    html: inFolder(names.html),
-    results: inFolder(runFiles.results),
+/** URI of the page of a run's report. */
+export function reportPage(folder: string): string {
+  return folder + names.html;
+}
+
+function settle({ folder, ui, maxListed = 1_000 }: BatchReportOptions) {
+  const [csv, json, html] = [folder + names.csv, folder + names.json, reportPage(folder)];
+  const shown = {
+    csv: shownPath(csv),
+    json: shownPath(json),
+    html: shownPath(html),
+    results: shownPath(folder + runFiles.results),
   };
-  return { ui: ui && isWebAddress(ui.url) ? ui : undefined, files, tally: new Tally(maxListed) };
+  const tally = new Tally(maxListed);
+  return { ui: ui && isWebAddress(ui.url) ? ui : undefined, uris: { csv, json, html }, shown, tally };
 }
 
 /** The CSV in pieces; tallies every row that passes. */
@@ -92,13 +96,4 @@ async function* csvOf(
     waiting = [];
   }
   if (waiting.length > 0) yield csvLines(waiting, ui);
-}
-
-async function write(file: string, text: Iterable<string> | AsyncIterable<string>, writing: Writing): Promise<void> {
-  await writeLocalFile({
-    ...writing,
-    uri: pathToFileURL(file).href,
-    onExisting: 'overwrite',
-    body: Readable.from(text),
-  });
 }

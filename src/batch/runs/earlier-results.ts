@@ -1,5 +1,5 @@
-import { rm } from 'node:fs/promises';
 import { defined } from '../../shared/defined';
+import type { FileStore } from '../../storage/file-store';
 import { endedRow, plannedRow, type EarlierRow } from './earlier-row';
 import { type LeftOutRow, readLeftOut, hasEnded, readEndedItems, readItems } from './read-run';
 import { listRuns, type BatchRun } from './run-folders';
@@ -17,15 +17,16 @@ export class EarlierResults {
   #knowsLeftOut = true;
 
   private constructor(
+    private readonly files: FileStore,
     /** The latest run with a manifest. */
     readonly latest: BatchRun | undefined,
     private readonly older: readonly BatchRun[],
   ) {}
 
   /** @throws DamagedRunError */
-  static async read(batchFolder: string, signal?: AbortSignal): Promise<EarlierResults> {
-    const [latest, ...older] = await listRuns(batchFolder);
-    const results = new EarlierResults(latest, older.slice(0, maxOlderRuns));
+  static async read(files: FileStore, batchFolder: string, signal?: AbortSignal): Promise<EarlierResults> {
+    const [latest, ...older] = await listRuns(files, batchFolder);
+    const results = new EarlierResults(files, latest, older.slice(0, maxOlderRuns));
     if (latest) await results.#readLatest(latest, signal);
     return results;
   }
@@ -63,15 +64,15 @@ export class EarlierResults {
   }
 
   async #readLatest(run: BatchRun, signal?: AbortSignal): Promise<void> {
-    const isOver = await hasEnded(run);
+    const isOver = await hasEnded(this.files, run);
     const replaced = new Set<string>();
     const destinations = new Map<number, string>();
-    for await (const item of readItems(run, signal)) {
+    for await (const item of readItems(this.files, run, signal)) {
       destinations.set(item.item, item.destination);
       this.#rows.set(item.destination, plannedRow(item, { isOver }));
       if (item.onExisting === 'overwrite' && !item.done) replaced.add(item.destination);
     }
-    for await (const result of readEndedItems(run, signal)) {
+    for await (const result of readEndedItems(this.files, run, signal)) {
       const destination = destinations.get(result.item);
       const row = destination === undefined ? undefined : this.#rows.get(destination);
       if (destination === undefined || !row) continue;
@@ -79,20 +80,20 @@ export class EarlierResults {
       this.#rows.set(destination, ended);
       if (ended.delivered) replaced.delete(destination);
     }
-    const leftOut = await readLeftOut(run, signal);
+    const leftOut = await readLeftOut(this.files, run, signal);
     this.#knowsLeftOut = leftOut !== undefined;
     for await (const { destination, ...row } of leftOut ?? []) this.#rows.set(destination, row);
     await this.lookFurther(replaced, signal);
   }
 
   async #readRun(run: BatchRun, wanted: Set<string>, signal?: AbortSignal): Promise<void> {
-    const isOver = await hasEnded(run);
+    const isOver = await hasEnded(this.files, run);
     const rows = new Map<number, { destination: string; row: EarlierRow }>();
-    for await (const item of readItems(run, signal)) {
+    for await (const item of readItems(this.files, run, signal)) {
       const { destination } = item;
       if (wanted.has(destination)) rows.set(item.item, { destination, row: plannedRow(item, { isOver }) });
     }
-    for await (const result of readEndedItems(run, signal)) {
+    for await (const result of readEndedItems(this.files, run, signal)) {
       const found = rows.get(result.item);
       if (found) found.row = endedRow(found.row, result);
     }
@@ -118,8 +119,8 @@ export const keptRuns = 2 * (maxOlderRuns + 1);
  * hour would collect thousands. The kept runs still know what was converted. Do not call it while the batch runs.
  * @returns how many were removed.
  */
-export async function removeOldRuns(batchFolder: string): Promise<number> {
-  const old = (await listRuns(batchFolder)).slice(keptRuns);
-  for (const { folder } of old) await rm(folder, { recursive: true, force: true });
+export async function removeOldRuns(files: FileStore, batchFolder: string): Promise<number> {
+  const old = (await listRuns(files, batchFolder)).slice(keptRuns);
+  for (const { folder } of old) await files.remove(folder);
   return old.length;
 }

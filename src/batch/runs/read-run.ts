@@ -1,10 +1,9 @@
-import { createReadStream } from 'node:fs';
-import { readdir } from 'node:fs/promises';
-import path from 'node:path';
 import { z } from 'zod';
 import type { BatchItem, BatchItemResult } from '../../shared/batch';
-import { systemErrorCode } from '../../shared/system-error';
+import type { FileStore } from '../../storage/file-store';
+import { shownPath } from '../../storage/file-uri';
 import { readLines } from '../lines';
+import { shownFolder } from '../uris';
 import {
   parseBatchItem,
   parseBatchItemResult,
@@ -22,49 +21,48 @@ export class DamagedRunError extends Error {
   override readonly name = 'DamagedRunError';
 }
 
-export function readItems(run: BatchRun, signal?: AbortSignal): AsyncGenerator<BatchItem> {
-  const file = path.join(run.folder, runFiles.manifest);
-  return readRecords(file, { run, parse: parseBatchItem, signal });
+export function readItems(files: FileStore, run: BatchRun, signal?: AbortSignal): AsyncGenerator<BatchItem> {
+  return readRecords(files, run.folder + runFiles.manifest, { run, parse: parseBatchItem, signal });
 }
 
 /** Whether the run has results for all of its rows. */
-export function hasEnded(run: BatchRun): Promise<boolean> {
-  return exists(path.join(run.folder, runFiles.results));
+export function hasEnded(files: FileStore, run: BatchRun): Promise<boolean> {
+  return exists(files, run.folder + runFiles.results);
 }
 
 /** The results of a run so far; if an item has several, the last counts. */
-export async function* readEndedItems(run: BatchRun, signal?: AbortSignal): AsyncGenerator<BatchItemResult> {
-  const merged = path.join(run.folder, runFiles.results);
-  if (await exists(merged)) {
-    yield* readRecords(merged, { run, parse: parseBatchItemResult, signal });
+export async function* readEndedItems(
+  files: FileStore,
+  run: BatchRun,
+  signal?: AbortSignal,
+): AsyncGenerator<BatchItemResult> {
+  const merged = run.folder + runFiles.results;
+  if (await exists(files, merged)) {
+    yield* readRecords(files, merged, { run, parse: parseBatchItemResult, signal });
     return;
   }
-  for (const part of await partsOf(run)) {
+  for (const part of await partsOf(files, run)) {
     // The worker that wrote it may have been killed in the middle of its last line.
-    yield* readRecords(part, { run, parse: parseBatchItemResult, mayBeTorn: true, signal });
+    yield* readRecords(files, part, { run, parse: parseBatchItemResult, mayBeTorn: true, signal });
   }
 }
 
-async function partsOf(run: BatchRun): Promise<string[]> {
-  const folder = path.join(run.folder, runFiles.parts);
-  try {
-    const names = await readdir(folder);
-    return names
-      .filter((name) => /^\d+\.jsonl$/.test(name))
-      .sort((one, other) => Number.parseInt(one, 10) - Number.parseInt(other, 10))
-      .map((name) => path.join(folder, name));
-  } catch (error) {
-    if (systemErrorCode(error) === 'ENOENT') return [];
-    throw error;
+async function partsOf(files: FileStore, run: BatchRun): Promise<string[]> {
+  const folder = `${run.folder}${runFiles.parts}/`;
+  const names: string[] = [];
+  for await (const { relative } of files.walk(folder, { maxDepth: 1 })) {
+    if (/^\d+\.jsonl$/.test(relative)) names.push(relative);
   }
+  return names.sort((one, other) => Number.parseInt(one, 10) - Number.parseInt(other, 10)).map((name) => folder + name);
 }
 
 async function* readRecords<RecordType>(
-  file: string,
+  files: FileStore,
+  uri: string,
   options: { run: BatchRun; parse: (line: Buffer) => RecordType; mayBeTorn?: boolean; signal: AbortSignal | undefined },
 ): AsyncGenerator<RecordType> {
   const { run, parse, mayBeTorn, signal } = options;
-  for await (const line of readLines(createReadStream(file, { signal }))) {
+  for await (const line of readLines(files.read(uri, { signal }))) {
     let record: RecordType;
     try {
       record = parse(line.bytes);
@@ -72,7 +70,7 @@ async function* readRecords<RecordType>(
       if (mayBeTorn && !line.terminated) return;
       const reason = error instanceof Error ? error.message : String(error);
       throw new DamagedRunError(
-        `${file} line ${line.number} is damaged: ${reason}. Restore it; or move ${run.folder} out of the batch's folder, and what that run converted counts as not done.`,
+        `${shownPath(uri)} line ${line.number} is damaged: ${reason}. Restore it; or move ${shownFolder(run.folder)} out of the batch's folder, and what that run converted counts as not done.`,
         { cause: error },
       );
     }
@@ -95,26 +93,30 @@ export type LeftOutRow = Omit<EarlierRow, 'status'> & { destination: string };
 
 /** Undefined if the run was planned by a version that did not record these rows. */
 export async function readLeftOut(
+  files: FileStore,
   run: BatchRun,
   signal?: AbortSignal,
 ): Promise<AsyncGenerator<LeftOutRow> | undefined> {
-  const file = path.join(run.folder, runFiles.leftOut);
-  if (!(await exists(file))) return undefined;
+  const uri = run.folder + runFiles.leftOut;
+  if (!(await exists(files, uri))) return undefined;
   const parse = (line: Buffer) => parseLine(leftOutSchema, line);
-  return readRecords(file, { run, parse, signal });
+  return readRecords(files, uri, { run, parse, signal });
 }
 
 /** Estimated vCredits for so many files, by the average of the latest run with results; undefined if there is none. */
-export async function estimateVcredits(batchFolder: string, files: number): Promise<number | undefined> {
-  for (const run of await listRuns(batchFolder)) {
+export async function estimateVcredits(
+  files: FileStore,
+  { batchFolder, todo }: { batchFolder: string; todo: number },
+): Promise<number | undefined> {
+  for (const run of await listRuns(files, batchFolder)) {
     let paid = 0;
     let converted = 0;
-    for await (const { status, vcredits } of readEndedItems(run)) {
+    for await (const { status, vcredits } of readEndedItems(files, run)) {
       if (status !== 'succeeded' || vcredits === undefined) continue;
       paid += vcredits;
       converted += 1;
     }
-    if (converted > 0) return Math.round((paid / converted) * files);
+    if (converted > 0) return Math.round((paid / converted) * todo);
   }
   return undefined;
 }

@@ -1,67 +1,71 @@
-import { access, mkdir, readdir, rm } from 'node:fs/promises';
-import path from 'node:path';
-import { systemErrorCode } from '../../shared/system-error';
-import { makeFolder } from '../../storage/folders';
+import { randomUUID } from 'node:crypto';
+import { StorageError } from '../../storage/errors';
+import type { FileStore } from '../../storage/file-store';
+import { shownPath } from '../../storage/file-uri';
 import { runFiles } from '../run-files';
+import { within } from '../uris';
+import { writeFile } from '../write-file';
 
 export interface BatchRun {
   /** From 1. */
   number: number;
-  /** Absolute path. */
   folder: string;
 }
 
-const runName = /^run-(\d{4,})$/;
+export const runName = /^run-(\d{4,})$/;
 
 /** The runs of a batch that have a manifest, latest first; none if the folder does not exist. */
-export async function listRuns(batchFolder: string): Promise<BatchRun[]> {
-  const runs = await runFolders(batchFolder);
-  const planned = await Promise.all(
-    runs.map(async (run) => ((await exists(path.join(run.folder, runFiles.manifest))) ? [run] : [])),
-  );
-  return planned.flat();
+export async function listRuns(files: FileStore, batchFolder: string): Promise<BatchRun[]> {
+  const names = await filesOfRuns(files, batchFolder);
+  const planned = [...names].filter(([, of]) => of.has(runFiles.manifest)).map(([number]) => number);
+  return planned.sort((one, other) => other - one).map((number) => runOf(batchFolder, number));
 }
 
-/** Creates the folder of the next run. Concurrent processes each get their own. */
-export async function createRunFolder(batchFolder: string): Promise<BatchRun> {
-  await makeFolder(batchFolder);
-  let number = ((await runFolders(batchFolder))[0]?.number ?? 0) + 1;
+/** Takes the folder of the next run. Concurrent planners each get their own. */
+export async function claimRun(files: FileStore, batchFolder: string): Promise<BatchRun> {
+  let number = Math.max(0, ...(await filesOfRuns(files, batchFolder)).keys()) + 1;
   for (; ; number += 1) {
-    const folder = path.join(batchFolder, `run-${String(number).padStart(4, '0')}`);
+    const run = runOf(batchFolder, number);
     try {
-      await mkdir(folder);
-      return { number, folder };
+      // Whoever writes this file first has the folder.
+      const writing = { jobKey: `claim ${randomUUID()}`, attempt: 1 };
+      await writeFile(files, run.folder + runFiles.claim, ['taken\n'], { writing, onExisting: 'fail' });
+      return run;
     } catch (error) {
-      if (systemErrorCode(error) !== 'EEXIST') throw error;
+      if (!(error instanceof StorageError) || error.code !== 'DESTINATION_EXISTS') throw error;
     }
   }
 }
 
 /** Removes a run that was planned but never started. Throws a TypeError if the folder is not named like a run. */
-export async function discardRun(folder: string): Promise<void> {
-  if (!runName.test(path.basename(folder))) throw new TypeError(`${folder} is not the folder of a run.`);
-  await rm(folder, { recursive: true, force: true });
+export async function discardRun(files: FileStore, folder: string): Promise<void> {
+  if (!/\/run-\d{4,}\/$/.test(folder)) throw new TypeError(`${folder} is not the folder of a run.`);
+  await files.remove(folder);
 }
 
-/** Includes runs whose planning was interrupted. */
-async function runFolders(batchFolder: string): Promise<BatchRun[]> {
-  let names: string[];
-  try {
-    names = await readdir(batchFolder);
-  } catch (error) {
-    if (systemErrorCode(error) === 'ENOENT') return [];
-    throw error;
-  }
-  const runs = names.flatMap((name): BatchRun[] => {
-    const number = Number(runName.exec(name)?.[1]);
-    return Number.isSafeInteger(number) ? [{ number, folder: path.join(batchFolder, name) }] : [];
+/** Names of the files of each run, by its number. Includes runs whose planning was interrupted. */
+async function filesOfRuns(files: FileStore, batchFolder: string): Promise<Map<number, Set<string>>> {
+  const names = new Map<number, Set<string>>();
+  const walked = files.walk(batchFolder, {
+    maxDepth: 2,
+    enters: (relative) => runName.test(relative),
+    onUnreadable(relative, reason) {
+      throw new Error(`${shownPath(within(batchFolder, relative))} ${reason}.`);
+    },
   });
-  return runs.sort((one, other) => other.number - one.number);
+  for await (const { relative } of walked) {
+    const [folder = '', name] = relative.split('/');
+    const number = Number(runName.exec(folder)?.[1]);
+    if (name === undefined || !Number.isSafeInteger(number)) continue;
+    names.set(number, (names.get(number) ?? new Set()).add(name));
+  }
+  return names;
 }
 
-export async function exists(file: string): Promise<boolean> {
-  return access(file).then(
-    () => true,
-    () => false,
-  );
+function runOf(batchFolder: string, number: number): BatchRun {
+  return { number, folder: `${batchFolder}run-${String(number).padStart(4, '0')}/` };
+}
+
+export async function exists(files: FileStore, uri: string): Promise<boolean> {
+  return (await files.look(uri)).kind === 'file';
 }

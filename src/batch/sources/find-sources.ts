@@ -1,14 +1,14 @@
-import type { Stats } from 'node:fs';
-import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import picomatch from 'picomatch';
-import { systemErrorCode } from '../../shared/system-error';
+import { lastSegment } from '../../shared/job';
 import { printable } from '../../shared/wording';
-import { isInside } from '../destinations/resolve';
+import type { FileStore } from '../../storage/file-store';
+import { openInput } from '../contents';
+import { noNameAdvice } from '../destinations/resolve';
 import { readLines, peek } from '../lines';
 import { decodeText } from '../manifest/decode-text';
 import type { Findings } from '../plan/findings';
-import { explainUnreadable, openInput } from '../plan/look';
+import { asFolder, isInside, isLocal, isUri, relativeTo, resolveName } from '../uris';
 import { createExclusion, walkFolder, type Exclusion, type FoundSource } from './walk-folder';
 
 export interface SourceSelection {
@@ -25,10 +25,12 @@ export interface SourceSelection {
 }
 
 export interface SourceLookup {
+  files: FileStore;
+  /** Folder that what is typed starts from. */
   cwd: string;
   /** Read if `-` is named. */
   stdin?: AsyncIterable<Buffer> | undefined;
-  /** Absolute paths of folders that are not searched unless they are named. */
+  /** Folders that are not searched unless they are named. */
   skippedFolders: ReadonlySet<string>;
   /** For what prevents the batch from running. */
   problems: Findings;
@@ -58,26 +60,45 @@ interface Looking extends SourceLookup {
 }
 
 async function* inNamed(named: string, looking: Looking & { recursive: boolean }): AsyncGenerator<FoundSource> {
-  const { cwd, problems, excluded, recursive } = looking;
-  const absolute = path.resolve(cwd, named);
-  const found = await look(absolute);
-  if (typeof found === 'string') {
-    const { base, glob, isGlob } = picomatch.scan(named);
-    if (isGlob && found === 'ENOENT') yield* matching(named, { base, glob, looking });
-    else problems.add('SOURCE_NOT_FOUND', `${named} ${explainUnreadable(found)}`);
-  } else if (found.isDirectory()) {
-    let count = 0;
-    for await (const file of walk({ folder: absolute, shown: named, maxDepth: recursive ? Infinity : 1 }, looking)) {
-      count += 1;
-      yield file;
-    }
-    const hint = recursive ? '' : ' To look into its folders too, add --recursive.';
-    if (count === 0) looking.warnings.add('NO_SOURCES', `${named} holds no files to convert.${hint}`);
-  } else if (!found.isFile()) {
-    problems.add('SOURCE_UNUSABLE', `${named} is not a regular file. Copy its contents into a file first.`);
-  } else if (!excluded(path.basename(absolute), named)) {
-    yield { path: absolute, shown: named, dir: '', how: 'named' };
+  const { files, cwd, problems, excluded } = looking;
+  const uri = resolveName(named, cwd);
+  if (uri === undefined) {
+    problems.add('SOURCE_NOT_FOUND', `${named} ${noNameAdvice}`);
+    return;
   }
+  const { base, glob, isGlob } = picomatch.scan(named);
+  // In a URI a question mark begins a query.
+  const isPattern = isGlob && (!isUri(named) || /[*[{(]/.test(named));
+  const isPrefix = !isLocal(uri) && uri.endsWith('/');
+  const found = isPrefix ? ({ kind: 'folder' } as const) : await files.look(withoutSlash(uri));
+  if (found.kind === 'none') {
+    if (isPattern && found.reason === 'does not exist') yield* matching(named, { base, glob, looking });
+    else problems.add('SOURCE_NOT_FOUND', `${named} ${found.reason}. Check the name and the folder.`);
+  } else if (found.kind === 'folder') yield* inFolder(asFolder(uri), named, looking);
+  else if (found.kind === 'other') {
+    problems.add('SOURCE_UNUSABLE', `${named} is not a regular file. Copy its contents into a file first.`);
+  } else if (!excluded(lastSegment(uri), named)) {
+    yield { uri: withoutSlash(uri), found, shown: named, dir: '', how: 'named' };
+  }
+}
+
+async function* inFolder(
+  folder: string,
+  shown: string,
+  looking: Looking & { recursive: boolean },
+): AsyncGenerator<FoundSource> {
+  const { recursive, warnings } = looking;
+  let count = 0;
+  for await (const file of walk({ folder, shown, maxDepth: recursive ? Infinity : 1 }, looking)) {
+    count += 1;
+    yield file;
+  }
+  const hint = recursive ? '' : ' To look into its folders too, add --recursive.';
+  if (count === 0) warnings.add('NO_SOURCES', `${shown} holds no files to convert.${hint}`);
+}
+
+function withoutSlash(uri: string): string {
+  return uri.endsWith('/') && uri !== 'file:///' ? uri.slice(0, -1) : uri;
 }
 
 /** Files that match a pattern; `dir` is relative to the pattern's literal beginning. */
@@ -90,7 +111,7 @@ async function* matching(
   const isDeep = /\*\*|[{(]/.test(glob);
   const walked = walk(
     {
-      folder: path.resolve(looking.cwd, base),
+      folder: asFolder(resolveName(base, looking.cwd) ?? looking.cwd),
       shown: base,
       maxDepth: isDeep ? Infinity : glob.split('/').length,
       hidden: /(^|[/{,(|])\./.test(glob),
@@ -109,9 +130,9 @@ async function* matching(
 
 function walk(
   what: { folder: string; shown: string; maxDepth: number; hidden?: boolean; matches?: (relative: string) => boolean },
-  { excluded, skippedFolders, warnings, signal }: Looking,
+  { files, excluded, skippedFolders, warnings, signal }: Looking,
 ): AsyncGenerator<FoundSource> {
-  return walkFolder({
+  return walkFolder(files, {
     hidden: false,
     ...what,
     excluded,
@@ -123,9 +144,9 @@ function walk(
 
 /** The files of a list. Missing ones become rows that fail: in a long list one lost file must not stop the rest. */
 async function* listed(name: string, looking: Looking): AsyncGenerator<FoundSource> {
-  const { cwd, stdin, problems, excluded, signal } = looking;
+  const { files, cwd, stdin, problems, excluded, signal } = looking;
   const shownList = name === '-' ? 'Standard input' : name;
-  const chunks = name === '-' ? stdin : await openInput(path.resolve(cwd, name), signal);
+  const chunks = name === '-' ? stdin : await openInput(files, resolveName(name, cwd) ?? name, signal);
   if (!chunks) throw new Error('No standard input was given.');
   if ('problem' in chunks) {
     problems.add('SOURCE_NOT_FOUND', `${name} ${chunks.problem}`);
@@ -138,22 +159,17 @@ async function* listed(name: string, looking: Looking): AsyncGenerator<FoundSour
     warnings: looking.warnings,
   })) {
     count += 1;
-    const absolute = path.resolve(cwd, file);
-    const relative = isInside(cwd, absolute) ? path.relative(cwd, absolute) : path.basename(absolute);
-    const dir = path.dirname(relative);
+    const uri = resolveName(file, cwd);
+    if (uri === undefined) {
+      problems.add('ROW_INVALID', `${shownList}: ${file} ${noNameAdvice}`);
+      continue;
+    }
+    const relative = isInside(cwd, uri) ? relativeTo(cwd, uri) : lastSegment(uri);
+    const dir = path.posix.dirname(relative);
     if (excluded(relative, file)) continue;
-    yield { path: absolute, shown: file, dir: dir === '.' ? '' : dir, how: 'listed' };
+    yield { uri, shown: file, dir: dir === '.' ? '' : dir, how: 'listed' };
   }
   if (count === 0) looking.warnings.add('NO_SOURCES', `${shownList} lists no files.`);
-}
-
-/** The file's stats, or the error code. */
-async function look(absolute: string): Promise<Stats | string> {
-  try {
-    return await stat(absolute);
-  } catch (error) {
-    return systemErrorCode(error) ?? String(error);
-  }
 }
 
 const maxPathBytes = 16 * 1024;

@@ -2,7 +2,8 @@ import { appendFile, readFile, rename, rm, truncate, utimes, writeFile } from 'n
 import path from 'node:path';
 import { replanFailed } from '../../../src/batch/plan/replan-failed';
 import { DamagedRunError } from '../../../src/batch/runs/read-run';
-import { addFiles, cleanUp, makeTree } from '../folder';
+import { createLocalFiles } from '../../../src/storage/local-files';
+import { addFiles, cleanUp, folderUri, makeTree } from '../folder';
 import { convertAll, listRuns, plan, readItems, runFolder, sha256, writeParts, writeResults } from './planning';
 
 afterEach(cleanUp);
@@ -79,7 +80,7 @@ describe('a batch that is planned again', () => {
       cwdOfRetry,
       failed.map((each) => ({ ...each, warnings })),
     );
-    await replanFailed({ batchFolder: path.join(cwdOfRetry, '.batch') });
+    await replanFailed({ files: createLocalFiles(), batchFolder: folderUri(cwdOfRetry, '.batch') });
     expect((await readItems(cwdOfRetry, 2)).map(({ done }) => done?.warnings)).toEqual([warnings, undefined, warnings]);
   });
 
@@ -179,7 +180,7 @@ describe('a batch that is planned again', () => {
 
   it('does not take its own results for sources when they stand beside them', async () => {
     const cwd = await makeTree(files);
-    const inPlace = { out: path.join(cwd, 'in') };
+    const inPlace = { out: folderUri(cwd, 'in') };
     await plan(cwd, inPlace);
     await writeResults(cwd, await convertAll(cwd));
     expect(await plan(cwd, inPlace)).toMatchObject({

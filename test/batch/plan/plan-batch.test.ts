@@ -2,7 +2,7 @@ import { link, readdir, symlink, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { PlanClock } from '../../../src/batch/plan/plan-batch';
-import { addFiles, cleanUp, makeTree } from '../folder';
+import { addFiles, cleanUp, folderUri, makeTree } from '../folder';
 import { listRuns, messagesOf, plan, planManifest, readItems, runFolder } from './planning';
 
 afterEach(cleanUp);
@@ -12,7 +12,7 @@ describe('a plan of folders', () => {
     const cwd = await makeTree({ 'in/a.md': 'a', 'in/sub/b.DOCX': 'bcd', 'in/sub/deep/c d.md': 'e' });
     const planned = await plan(cwd);
     expect(planned).toEqual({
-      run: { number: 1, folder: runFolder(cwd, 1) },
+      run: { number: 1, folder: folderUri(runFolder(cwd, 1)) },
       rows: 3,
       done: 0,
       kept: 0,
@@ -35,7 +35,7 @@ describe('a plan of folders', () => {
       { item: 2, source: uri('in/sub/b.DOCX'), output: 'pdf', destination: uri('out/sub/b.pdf') },
       { item: 3, source: uri('in/sub/deep/c d.md'), output: 'pdf', destination: uri('out/sub/deep/c d.pdf') },
     ]);
-    expect((await readdir(runFolder(cwd, 1))).sort()).toEqual(['left-out.jsonl', 'manifest.jsonl']);
+    expect((await readdir(runFolder(cwd, 1))).sort()).toEqual(['claim', 'left-out.jsonl', 'manifest.jsonl']);
   });
 
   it('leaves nothing behind when it is dry, has problems, or is stopped', async () => {
@@ -75,7 +75,7 @@ describe('a plan of folders', () => {
 
   it('never takes results for sources, when they go into the folder that is converted', async () => {
     const cwd = await makeTree({ 'in/a.md': 'a', 'in/out/a.pdf': 'result' });
-    const planned = await plan(cwd, { out: path.join(cwd, 'in/out') });
+    const planned = await plan(cwd, { out: folderUri(cwd, 'in/out') });
     expect(planned).toMatchObject({ rows: 1, existing: { count: 1 } });
   });
 
@@ -141,7 +141,7 @@ describe('conflicts of files', () => {
   it('are a source that would be replaced, by its name or by a link to it, found in either order', async () => {
     const cwd = await makeTree({ 'in/a.pdf': 'a', 'in/b.md': 'b', 'in/b.pdf': 'c' });
     const inPlace = await plan(cwd, {
-      out: path.join(cwd, 'in'),
+      out: folderUri(cwd, 'in'),
       what: { sources: ['in/a.pdf', 'in/b.md', 'in/b.pdf'], to: 'pdf' },
     });
     expect(messagesOf(inPlace.problems)).toEqual([
@@ -202,14 +202,19 @@ describe('a plan of a manifest', () => {
       `m.csv line 2, column destination: ../../etc/x is outside of ${out}. Name a file in there, or leave out --out.`,
       `m.csv line 3, column destination: ${elsewhere}/b.pdf is outside of ${out}. Name a file in there, or leave out --out.`,
       `m.csv line 4, column destination: x/../../c.pdf is outside of ${out}. Name a file in there, or leave out --out.`,
-      'm.csv line 5, column destination: https://host/d.pdf is no file. Name a path, or a file: URI of this machine.',
+      `m.csv line 5, column destination: https://host/d.pdf is outside of ${out}. Name a file in there, or leave out --out.`,
       `m.csv line 6, column destination: the name ${'x'.repeat(60)}… is longer than 255 bytes. Choose a shorter one.`,
       `m.csv line 7, column destination: ${JSON.stringify(`${out}/a\tb`)} holds a control character. Remove it.`,
     ]);
-    await addFiles(cwd, { 'n.csv': `source,output,destination\na,pdf,../../etc/x\nb,pdf,${elsewhere}/b.pdf\n` });
+    await addFiles(cwd, {
+      'n.csv': `source,output,destination\na,pdf,../../etc/x\nb,pdf,${elsewhere}/b.pdf\nc,pdf,file://host/c.pdf\ngs://in/d,pdf,d.pdf\ne,pdf,gs://out/e.pdf\n`,
+    });
     const free = await planManifest(cwd, 'n.csv', { out: undefined });
     expect(messagesOf(free.problems)).toEqual([
       `n.csv line 2, column destination: ../../etc/x is outside of ${cwd}. Name a file in there, or an absolute path.`,
+      'n.csv line 4, column destination: file://host/c.pdf is no file. Name a path, or a URI such as file:///srv/report.md.',
+      'n.csv line 5, column source: Cannot use "gs://in/d": it is not a file: URI.',
+      'n.csv line 6, column destination: Cannot use "gs://out/e.pdf": it is not a file: URI.',
     ]);
   });
 
@@ -222,7 +227,7 @@ describe('a plan of a manifest', () => {
     await addFiles(sub, { m: '' });
     const out = path.join(cwd, 'out');
     const { problems } = await plan(cwd, {
-      what: { manifest: path.join(cwd, 'm.csv'), name: 'm.csv', folder: sub },
+      what: { manifest: pathToFileURL(path.join(cwd, 'm.csv')).href, name: 'm.csv', folder: folderUri(sub) },
     });
     expect(messagesOf(problems)).toEqual([
       'm.csv line 3, column source: a becomes pdf by m.csv line 2 already. Remove one of the two.',

@@ -1,21 +1,23 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { planBatch, type PlanBatchOptions } from '../../../src/batch/plan/plan-batch';
 import type { PlannedBatch } from '../../../src/batch/plan/planned-batch';
 import { runFiles } from '../../../src/batch/run-files';
 import type { BatchItem, BatchItemResult } from '../../../src/shared/batch';
+import { createLocalFiles } from '../../../src/storage/local-files';
 import { fileStamp } from '../../../src/storage/source';
-import { readJsonl } from '../folder';
+import { folderUri, readJsonl } from '../folder';
 
 /** Plans in a folder with sources in `in`, results to `out`, and the batch's runs in `.batch`. */
 export function plan(cwd: string, options: Partial<PlanBatchOptions> = {}): Promise<PlannedBatch> {
   return planBatch({
     what: { sources: ['in'], recursive: true, to: 'pdf' },
-    batchFolder: path.join(cwd, '.batch'),
-    cwd,
-    out: path.join(cwd, 'out'),
+    files: createLocalFiles(),
+    batchFolder: folderUri(cwd, '.batch'),
+    cwd: folderUri(cwd),
+    out: folderUri(cwd, 'out'),
     ...options,
   });
 }
@@ -26,7 +28,10 @@ export function planManifest(
   name: string,
   options: Partial<PlanBatchOptions> = {},
 ): Promise<PlannedBatch> {
-  return plan(cwd, { what: { manifest: path.join(cwd, name), name, folder: cwd }, ...options });
+  return plan(cwd, {
+    what: { manifest: pathToFileURL(path.join(cwd, name)).href, name, folder: folderUri(cwd) },
+    ...options,
+  });
 }
 
 export function messagesOf(list: PlannedBatch['problems']): string[] {

@@ -4,7 +4,8 @@ import { runFiles } from '../../../src/batch/run-files';
 import type { AskPair } from '../../../src/batch/plan/settle-row';
 import { replanFailed } from '../../../src/batch/plan/replan-failed';
 import type { BatchItem, BatchItemResult } from '../../../src/shared/batch';
-import { addFiles, cleanUp, makeTree } from '../folder';
+import { createLocalFiles } from '../../../src/storage/local-files';
+import { addFiles, cleanUp, folderUri, makeTree } from '../folder';
 import { convertAll, plan, readItems, runFolder, sha256, writeParts, writeResults } from './planning';
 
 /** What a plan makes of rows that an earlier run may have been charged for. */
@@ -39,7 +40,10 @@ describe.each(['run', 'retry'] as const)('batch %s', (command) => {
   const again = (
     cwd: string,
     options: { onUnknownOutcome?: 'fail' | 'resubmit'; resubmit?: boolean; ask?: AskPair } = {},
-  ) => (command === 'run' ? plan(cwd, options) : replanFailed({ batchFolder: path.join(cwd, '.batch'), ...options }));
+  ) =>
+    command === 'run'
+      ? plan(cwd, options)
+      : replanFailed({ files: createLocalFiles(), batchFolder: folderUri(cwd, '.batch'), ...options });
 
   it('fetches an accepted task of the same content', async () => {
     const cwd = await endedWith(accepted);

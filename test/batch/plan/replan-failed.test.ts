@@ -1,13 +1,14 @@
 import { readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { NoEarlierRunError, replanFailed } from '../../../src/batch/plan/replan-failed';
-import { addFiles, cleanUp, makeTree } from '../folder';
+import { createLocalFiles } from '../../../src/storage/local-files';
+import { addFiles, cleanUp, folderUri, makeTree } from '../folder';
 import { convertAll, listRuns, plan, readItems, runFolder, sha256, writeParts, writeResults } from './planning';
 
 afterEach(cleanUp);
 
 const files = { 'in/a.md': 'a', 'in/b.md': 'bb', 'in/c.md': 'ccc' };
-const retry = (cwd: string) => replanFailed({ batchFolder: path.join(cwd, '.batch') });
+const retry = (cwd: string) => replanFailed({ files: createLocalFiles(), batchFolder: folderUri(cwd, '.batch') });
 
 async function todoOf(cwd: string, run: number): Promise<[item: number, onExisting: string | undefined][]> {
   return (await readItems(cwd, run)).filter(({ done }) => !done).map(({ item, onExisting }) => [item, onExisting]);
@@ -21,7 +22,7 @@ describe('replanFailed', () => {
     await addFiles(cwd, { 'in/a.md': 'changed', 'in/new.md': 'n' });
     await rm(path.join(cwd, 'out/c.pdf'));
     expect(await retry(cwd)).toMatchObject({
-      run: { number: 2, folder: runFolder(cwd, 2) },
+      run: { number: 2, folder: folderUri(runFolder(cwd, 2)) },
       rows: 3,
       done: 2,
       todo: 1,
@@ -84,10 +85,11 @@ describe('replanFailed', () => {
     await expect(retry(cwd)).rejects.toThrow('Start one first: fileconv batch run');
     await plan(cwd);
     await utimes(path.join(cwd, 'in/a.md'), 1, 1);
-    const batchFolder = path.join(cwd, '.batch');
-    expect((await replanFailed({ batchFolder, dryRun: true })).run).toBeUndefined();
+    const store = createLocalFiles();
+    const batchFolder = folderUri(cwd, '.batch');
+    expect((await replanFailed({ files: store, batchFolder, dryRun: true })).run).toBeUndefined();
     const signal = AbortSignal.abort(new Error('stopped'));
-    await expect(replanFailed({ batchFolder, signal })).rejects.toThrow('stopped');
+    await expect(replanFailed({ files: store, batchFolder, signal })).rejects.toThrow('stopped');
     expect(await listRuns(cwd)).toEqual(['run-0001']);
   });
 });

@@ -2,10 +2,14 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { hashFile } from '../../../src/batch/contents';
 import { planBatch } from '../../../src/batch/plan/plan-batch';
 import { keptRuns, removeOldRuns } from '../../../src/batch/runs/earlier-results';
 import { discardRun } from '../../../src/batch/runs/run-folders';
-import { hashFile } from '../../../src/batch/plan/look';
+import { createLocalFiles } from '../../../src/storage/local-files';
+import { folderUri } from '../folder';
+
+const files = createLocalFiles();
 
 describe('the runs of a batch that has had many', () => {
   let root: string;
@@ -26,8 +30,8 @@ describe('the runs of a batch that has had many', () => {
     const [file, result] = [path.join(root, 'in', `${number}.md`), path.join(root, 'out', `${number}.pdf`)];
     await writeFile(file, `# Report ${number}\n`);
     await writeFile(result, `converted ${number}`);
-    const [source, output] = await Promise.all([hashFile(file), hashFile(result)]);
     const [from, destination] = [pathToFileURL(file).href, pathToFileURL(result).href];
+    const [source, output] = await Promise.all([hashFile(files, from), hashFile(files, destination)]);
     await mkdir(runFolder(number), { recursive: true });
     const line = (value: unknown) => `${JSON.stringify(value)}\n`;
     await writeFile(
@@ -45,34 +49,35 @@ describe('the runs of a batch that has had many', () => {
     for (let number = 1; number <= runs; number += 1) await addRun(number);
     const plan = () =>
       planBatch({
+        files,
         what: { sources: [path.join(root, 'in')], to: 'pdf' },
-        batchFolder,
-        cwd: root,
-        out: path.join(root, 'out'),
+        batchFolder: folderUri(batchFolder),
+        cwd: folderUri(root),
+        out: folderUri(root, 'out'),
         dryRun: true,
       });
     const before = await plan();
     expect(before).toMatchObject({ done: 21, todo: runs - 21 });
 
-    expect(await removeOldRuns(batchFolder)).toBe(3);
+    expect(await removeOldRuns(files, folderUri(batchFolder))).toBe(3);
     expect((await readdir(batchFolder)).sort()[0]).toBe('run-0004');
     expect(await readdir(batchFolder)).toHaveLength(keptRuns);
     expect(await plan()).toEqual(before);
-    expect(await removeOldRuns(batchFolder)).toBe(0);
+    expect(await removeOldRuns(files, folderUri(batchFolder))).toBe(0);
   });
 
   it('are left alone when they are few, or none', async () => {
-    expect(await removeOldRuns(batchFolder)).toBe(0);
+    expect(await removeOldRuns(files, folderUri(batchFolder))).toBe(0);
     await addRun(1);
-    expect(await removeOldRuns(batchFolder)).toBe(0);
+    expect(await removeOldRuns(files, folderUri(batchFolder))).toBe(0);
     expect(await readdir(batchFolder)).toEqual(['run-0001']);
   });
 
   it('are discarded by their folder, and nothing else is', async () => {
     await addRun(1);
-    await expect(discardRun(root)).rejects.toThrow('is not the folder of a run');
-    await discardRun(runFolder(1));
-    await discardRun(runFolder(1));
+    await expect(discardRun(files, folderUri(root))).rejects.toThrow('is not the folder of a run');
+    await discardRun(files, folderUri(runFolder(1)));
+    await discardRun(files, folderUri(runFolder(1)));
     expect(await readdir(batchFolder)).toEqual([]);
     expect(await readdir(root)).toContain('in');
   });

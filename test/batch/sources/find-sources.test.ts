@@ -1,9 +1,10 @@
-import { chmod, symlink } from 'node:fs/promises';
+import { chmod, realpath, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { Findings } from '../../../src/batch/plan/findings';
 import { findSources, type SourceSelection } from '../../../src/batch/sources/find-sources';
+import { createLocalFiles } from '../../../src/storage/local-files';
 import { withoutPrivileges } from '../../storage/folder';
-import { cleanUp, collect, inPieces, makeTree } from '../folder';
+import { cleanUp, collect, folderUri, inPieces, makeTree } from '../folder';
 
 afterEach(cleanUp);
 
@@ -16,9 +17,10 @@ async function find(
   const warnings = new Findings();
   const found = await collect(
     findSources(selection, {
-      cwd,
+      files: createLocalFiles(),
+      cwd: folderUri(cwd),
       ...(stdin !== undefined && { stdin: inPieces(stdin, 3) }),
-      skippedFolders: new Set(skipped.map((name) => path.join(cwd, name))),
+      skippedFolders: new Set(skipped.map((name) => folderUri(cwd, name))),
       problems,
       warnings,
     }),
@@ -46,7 +48,7 @@ describe('what is named', () => {
     const { found, shown } = await find(cwd, { sources: ['z.md', 'in/'], recursive: true });
     expect(shown).toEqual(['z.md', 'in/B.md', 'in/z.md', 'in/é.md', 'in/a/1.md', 'in/b/2.md']);
     expect(found.map(({ dir }) => dir)).toEqual(['', '', '', '', 'a', 'b']);
-    expect(found[4]).toEqual({ path: path.join(cwd, 'in/a/1.md'), shown: 'in/a/1.md', dir: 'a', how: 'found' });
+    expect(found[4]).toEqual({ uri: `${folderUri(cwd)}in/a/1.md`, shown: 'in/a/1.md', dir: 'a', how: 'found' });
   });
 
   it('is looked into one folder deep unless recursive, and a folder without files is told of', async () => {
@@ -135,11 +137,12 @@ describe('what is left out', () => {
     await symlink('../in/md', path.join(cwd, 'else/back'));
     await symlink('md/1.md', path.join(cwd, 'in/link.md'));
     const { shown, warnings } = await find(cwd, { sources: ['in'], recursive: true });
+    const real = await realpath(cwd);
     expect(shown).toEqual(['in/link.md', 'in/b/3.md', 'in/md/1.md', 'in/md/deep/2.md']);
     expect(warnings).toEqual([
-      'in/a-link is a link to in/md, which lies in the same tree. It is left out.',
-      'in/b/back is a link to in/md, which lies in the same tree. It is left out.',
-      'in/md/a-link is a link to in/md/deep, which lies in the same tree. It is left out.',
+      `in/a-link is a link to ${real}/in/md, which lies in the same tree. It is left out.`,
+      `in/b/back is a link to ${real}/in/md, which lies in the same tree. It is left out.`,
+      `in/md/a-link is a link to ${real}/in/md/deep, which lies in the same tree. It is left out.`,
     ]);
     expect((await find(cwd, { sources: ['in'] })).warnings).toEqual([]);
   });

@@ -1,14 +1,13 @@
-import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { BatchReport } from 'temporal-file-conversion/internal/batch/report/report';
 import { summariseReport } from 'temporal-file-conversion/internal/batch/report/summary';
 import { readBatchReport, writeBatchReport } from 'temporal-file-conversion/internal/batch/report/write-report';
+import { folderOf } from 'temporal-file-conversion/internal/batch/uris';
 import type { ConversionBatchResult } from 'temporal-file-conversion/internal/shared/batch';
 import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
 import { exitCodes, type ExitCode } from '../command-error';
 import type { StackInUse } from '../stack/open-temporal';
-import { folderUri } from './settings';
+import { filesOf } from './batch-folder';
 
 interface EndedBatch {
   stack: Pick<StackInUse, 'client' | 'uiUrl'>;
@@ -19,18 +18,20 @@ interface EndedBatch {
 
 /** Reports how a run ended, and writes its report if the batch has not done so. */
 export async function finishBatch(
-  { output }: CommandContext,
+  context: CommandContext,
   { stack, name, result, anew = false }: EndedBatch,
 ): Promise<ExitCode> {
+  const { output } = context;
+  const files = filesOf(context);
   const { namespace } = stack.client.options;
   const options = {
     batch: name,
-    folder: folderUri(path.dirname(fileURLToPath(result.results))),
+    folder: folderOf(result.results),
     state: result,
     ...(stack.uiUrl !== undefined && { ui: { url: stack.uiUrl, namespace } }),
   };
-  const written = anew || result.report === undefined ? undefined : await readBatchReport(options);
-  const report = written ?? (await writeBatchReport(options));
+  const written = anew || result.report === undefined ? undefined : await readBatchReport(files, options);
+  const report = written ?? (await writeBatchReport(files, options));
   if (output.json) output.printJson(report);
   else for (const line of summariseReport(report)) output.print(printable(line));
   return exitCodeOf(report);

@@ -1,9 +1,18 @@
-import { createHash } from 'node:crypto';
-import { stat } from 'node:fs/promises';
+import { createHash, randomUUID } from 'node:crypto';
 import path from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { text } from 'node:stream/consumers';
 import { isDeepStrictEqual } from 'node:util';
 import type { PlanBatchOptions } from 'temporal-file-conversion/internal/batch/plan/plan-batch';
+import {
+  asFolder,
+  folderOf,
+  isLocal,
+  isUri,
+  resolveName,
+  shownFolder,
+  uriOfPath,
+} from 'temporal-file-conversion/internal/batch/uris';
+import { writeFile } from 'temporal-file-conversion/internal/batch/write-file';
 import type { ConversionBatchInput } from 'temporal-file-conversion/internal/shared/batch';
 import {
   conversionModes,
@@ -12,19 +21,22 @@ import {
 } from 'temporal-file-conversion/internal/shared/policies';
 import type { ConversionMode, OnExisting, OnUnknownOutcome } from 'temporal-file-conversion/internal/shared/job';
 import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
-import { makeFolder } from 'temporal-file-conversion/internal/storage/folders';
-import { readIfExists, replaceFile } from 'temporal-file-conversion/internal/storage/replace-file';
+import { StorageError } from 'temporal-file-conversion/internal/storage/errors';
+import type { FileStore } from 'temporal-file-conversion/internal/storage/file-store';
+import { shownPath } from 'temporal-file-conversion/internal/storage/file-uri';
 import { z } from 'zod';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { embeddedFormats, extensionFromName } from '../formats/lookup';
 import { isEncrypting } from '../keys/encryption-settings';
 import { isEmbedded } from '../service/app-profiles';
+import { batchFolder, filesOf, folderUri } from './batch-folder';
 
 export interface RunFlags {
   to?: string;
   from?: string;
   out?: string;
+  runs?: string;
   name?: string;
   manifest?: string;
   recursive?: boolean;
@@ -57,13 +69,17 @@ export async function settleBatch(
 ): Promise<BatchSettings> {
   const { config, cwd } = context;
   const app = flags.app ?? config.values.defaultApp;
-  const out = flags.out === undefined ? undefined : path.resolve(cwd, flags.out);
+  const out = flags.out === undefined ? undefined : folderUri(context, flags.out);
   const what = whatToConvert(sources, { ...flags, cwd });
   const name = flags.name ?? defaultName(sources, { ...flags, cwd, out, isHidden: isEncrypting(context) });
   checkName(name);
-  const folder = batchFolder(context, name);
-  if ((await stat(folder).catch(() => undefined))?.isDirectory() === false) {
-    const problem = `${folder} is a file, and the runs of batch ${name} are kept in a folder there. Move it away, or choose another --name.`;
+  const files = filesOf(context);
+  const folder = batchFolder(context, name, {
+    runs: flags.runs,
+    among: [out, ...sources, flags.manifest].filter(isUriToo),
+  });
+  if (isLocal(folder) && ['file', 'other'].includes((await files.look(folder.slice(0, -1))).kind)) {
+    const problem = `${shownFolder(folder)} is a file, and the runs of batch ${name} are kept in a folder there. Move it away, or choose another --name.`;
     throw new CommandError('STATE_UNUSABLE', [problem]);
   }
   const { template } = flags;
@@ -73,9 +89,10 @@ export async function settleBatch(
     name,
     app,
     plan: {
+      files,
       what,
       batchFolder: folder,
-      cwd,
+      cwd: asFolder(uriOfPath(cwd)),
       ...(out !== undefined && { out }),
       ...(template !== undefined && { template }),
       extensionOf: (output) => extensions.get(output) ?? extensionFromName(output),
@@ -84,9 +101,8 @@ export async function settleBatch(
   };
 }
 
-/** Holds the runs of a batch: manifests, results, reports. */
-export function batchFolder({ config }: CommandContext, name: string): string {
-  return path.join(config.values.state.dir, 'batches', name);
+function isUriToo(named: string | undefined): named is string {
+  return named !== undefined && isUri(named);
 }
 
 function whatToConvert(
@@ -110,11 +126,13 @@ function whatToConvert(
       if (value === undefined) continue;
       throw usage(`${flag} is for files and folders; the rows of a manifest are taken as they are.`);
     }
+    const folder = asFolder(uriOfPath(cwd));
+    const uri = resolveName(named, folder) ?? named;
     const isStdin = named === '-';
     return {
-      manifest: isStdin ? process.stdin : path.resolve(cwd, named),
+      manifest: isStdin ? process.stdin : uri,
       name: named,
-      folder: isStdin ? cwd : path.dirname(path.resolve(cwd, named)),
+      folder: isStdin ? folder : folderOf(uri),
       ...(to !== undefined && { to }),
       ...(from !== undefined && { input: from }),
     };
@@ -150,7 +168,8 @@ export function defaultName(
   }: Pick<RunFlags, 'to' | 'manifest' | 'filesFrom'> & { cwd: string; out: string | undefined; isHidden: boolean },
 ): string {
   const [first = manifest ?? filesFrom ?? 'files'] = sources;
-  const identity = JSON.stringify([cwd, [...sources].sort(), to ?? '', manifest ?? '', filesFrom ?? '', out ?? '']);
+  const place = out === undefined ? '' : shownPath(out).replace(/\/$/, '');
+  const identity = JSON.stringify([cwd, [...sources].sort(), to ?? '', manifest ?? '', filesFrom ?? '', place]);
   const digest = createHash('sha256').update(identity).digest('hex');
   if (isHidden) return `batch-${digest.slice(0, 12)}`;
   const stem = path.basename(path.resolve(cwd, first)).replace(/[^\p{L}\p{N}]+/gu, '-');
@@ -183,11 +202,6 @@ function usage(problem: string): CommandError {
   return new CommandError('USAGE', [`${problem} See: fileconv batch --help`]);
 }
 
-/** A run's folder as the workflow takes it. */
-export function folderUri(folder: string): string {
-  return `${pathToFileURL(folder).href}/`;
-}
-
 /** Settings of a batch's jobs: the workflow's input without what comes from the plan, and how it is listed. */
 export interface JobSettings extends Omit<ConversionBatchInput, 'folder' | 'items' | 'historyLimit' | 'resubmit'> {
   tags?: string[];
@@ -215,19 +229,18 @@ const schema = z.object({
 const settingsFile = 'settings.json';
 
 /** Kept beside the runs, for `batch retry`. */
-export async function saveSettings(folder: string, settings: JobSettings): Promise<void> {
-  await makeFolder(folder);
-  await replaceFile(path.join(folder, settingsFile), `${JSON.stringify(settings, undefined, 2)}\n`);
+export async function saveSettings(files: FileStore, folder: string, settings: JobSettings): Promise<void> {
+  const writing = { jobKey: `settings ${randomUUID()}`, attempt: 1 };
+  await writeFile(files, folder + settingsFile, [`${JSON.stringify(settings, undefined, 2)}\n`], { writing });
 }
 
 /** Undefined when no run has been started. @throws CommandError when the file is damaged. */
-export async function readSettings(folder: string): Promise<JobSettings | undefined> {
-  const file = path.join(folder, settingsFile);
+export async function readSettings(files: FileStore, folder: string): Promise<JobSettings | undefined> {
   try {
-    const text = await readIfExists(file);
-    return text === undefined ? undefined : schema.parse(JSON.parse(text));
+    return schema.parse(JSON.parse(await text(files.read(folder + settingsFile))));
   } catch (error) {
-    const problem = `${file} can't be read: it was changed or damaged. Run the batch again with its whole command.`;
+    if (error instanceof StorageError && error.code === 'SOURCE_NOT_FOUND') return undefined;
+    const problem = `${shownPath(folder + settingsFile)} can't be read: it was changed or damaged. Run the batch again with its whole command.`;
     throw new CommandError('STATE_UNUSABLE', [problem], { cause: error });
   }
 }

@@ -1,7 +1,7 @@
 import { constants, type BigIntStats } from 'node:fs';
 import { access, lstat, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { explainUnreadable } from 'temporal-file-conversion/internal/batch/plan/look';
+import { explainUnreadable } from 'temporal-file-conversion/internal/batch/contents';
 import { comparablePath } from 'temporal-file-conversion/internal/batch/plan/conflicts';
 import type { OnExisting } from 'temporal-file-conversion/internal/shared/job';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';

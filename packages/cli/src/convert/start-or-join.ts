@@ -1,17 +1,19 @@
 import { createHash } from 'node:crypto';
 import { WorkflowExecutionAlreadyStartedError, type Client } from '@temporalio/client';
-import { sameContent } from 'temporal-file-conversion/internal/batch/plan/look';
+import { sameContent } from 'temporal-file-conversion/internal/batch/contents';
 import type { ConversionHandle } from 'temporal-file-conversion/internal/client/conversion-handle';
 import type { StartOptions } from 'temporal-file-conversion/internal/client/start-options';
 import type { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
 import {
   newWorkflowId,
   toJobInput,
+  toUri,
   type ConversionRequest,
 } from 'temporal-file-conversion/internal/client/job-request';
 import { readJob } from 'temporal-file-conversion/internal/client/operations/inspect-job';
 import { hidesPayloads } from 'temporal-file-conversion/internal/encryption/data-converter';
 import { earlierOfNext, type EarlierRuns } from 'temporal-file-conversion/internal/shared/charge';
+import { createLocalFiles } from 'temporal-file-conversion/internal/storage/local-files';
 import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
 
 /** The job of a file cannot be started beside, or after, an earlier one. */
@@ -84,7 +86,9 @@ async function readLeft(
 ): Promise<'running' | EarlierRuns | undefined> {
   const { status, history } = await readJob(temporal, workflowId);
   const { charge } = history;
-  const isSameContent = charge.source === undefined || (await sameContent(source, charge.source)) !== undefined;
+  const isSameContent =
+    charge.source === undefined ||
+    (await sameContent(createLocalFiles(), toUri(source), { content: charge.source })) !== undefined;
   if (status === 'running') {
     if (isSameContent) return 'running';
     const id = shellWord(workflowId);

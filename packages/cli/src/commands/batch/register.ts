@@ -53,6 +53,10 @@ export function addBatch(program: Command, runner: Runner): void {
     .option('--from <format>', 'input format; default: by the file extension', formatName)
     .option('--out <dir>', 'folder for the results, which mirror the folders of the sources; default: beside each file')
     .option(
+      '--runs <dir>',
+      'folder for manifests, results and reports; default: in the state folder, or below an --out that is a URI',
+    )
+    .option(
       '--name <name>',
       "the batch's name; default: made of what is converted, so that the same command means the same batch",
     )
@@ -119,6 +123,7 @@ export function addBatch(program: Command, runner: Runner): void {
     'fileconv batch retry invoices --resubmit',
   )
     .option(...resubmit)
+    .option('--runs <dir>', 'where the runs are, if the batch is no longer known to Temporal')
     .action(act(async () => (await import('./run.js')).batchRetry));
 }
 

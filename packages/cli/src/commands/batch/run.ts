@@ -1,4 +1,5 @@
 import { ServiceError } from '@temporalio/client';
+import { folderOf } from 'temporal-file-conversion/internal/batch/uris';
 import { planBatch } from 'temporal-file-conversion/internal/batch/plan/plan-batch';
 import type { PlannedBatch } from 'temporal-file-conversion/internal/batch/plan/planned-batch';
 import type { AskPair } from 'temporal-file-conversion/internal/batch/plan/settle-row';
@@ -8,15 +9,16 @@ import { discardRun, type BatchRun } from 'temporal-file-conversion/internal/bat
 import {
   BatchRunningError,
   isRefusedStart,
+  runFolderOf,
   type BatchHandle,
 } from 'temporal-file-conversion/internal/client/batch-handle';
 import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
+import type { FileStore } from 'temporal-file-conversion/internal/storage/file-store';
 import { counted, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import { askPairs, refuseProblems, tellDryRun, tellWarnings, withRefused } from '../../batch/plan';
+import { batchFolder, filesOf } from '../../batch/batch-folder';
 import {
-  batchFolder,
   checkName,
-  folderUri,
   readSettings,
   saveSettings,
   settleBatch,
@@ -28,7 +30,7 @@ import { watchBatch } from '../../batch/watch';
 import type { CommandContext } from '../../command-context';
 import { CommandError, exitCodes, interrupted, type ExitCode } from '../../command-error';
 import { chosenPolicies } from '../../config/load-config';
-import { openTemporal, type StackInUse } from '../../stack/open-temporal';
+import { openTemporal, withTemporal, type StackInUse } from '../../stack/open-temporal';
 import { untilAskedToEnd } from '../../stack/parent-process';
 import { useStack } from '../../stack/use-stack';
 import { stallJson, stallText, type Stall } from '../../waiting/stall';
@@ -45,6 +47,9 @@ interface Undertaking {
   flags: Partial<RunFlags>;
   /** Makes a new run of what is left to do. */
   plan: (options: Planning) => Promise<PlannedBatch>;
+  files: FileStore;
+  /** Holds the runs of the batch. */
+  batchFolder: string;
 }
 
 /** `fileconv batch run`: exit code 0 only when every file is converted, now or by an earlier run. */
@@ -54,6 +59,7 @@ export async function batchRun(
   flags: RunFlags,
 ): Promise<ExitCode> {
   const { name, app, plan: planOptions } = await settleBatch(context, sources, flags);
+  const { files } = planOptions;
   const settings = jobSettings(context, app, flags);
   const resubmit = flags.resubmit === true;
   const repetition = { onUnknownOutcome: settings.policies?.onUnknownOutcome, resubmit };
@@ -62,7 +68,7 @@ export async function batchRun(
     const plan = await planOrRefuse(context, { settings, signal, isDry: true }, (planning) =>
       planBatch({ ...planOptions, ...repetition, dryRun: true, ...planning }),
     );
-    const vcredits = await estimateVcredits(planOptions.batchFolder, plan.todo);
+    const vcredits = await estimateVcredits(files, { batchFolder: planOptions.batchFolder, todo: plan.todo });
     tellDryRun(context, { name, plan, vcredits, onExisting: settings.onExisting ?? 'fail' });
     return exitCodes.ok;
   }
@@ -70,6 +76,8 @@ export async function batchRun(
     name,
     settings,
     flags,
+    files,
+    batchFolder: planOptions.batchFolder,
     plan: (planning) => planBatch({ ...planOptions, ...repetition, ...planning }),
   });
 }
@@ -78,19 +86,23 @@ export async function batchRun(
 export async function batchRetry(
   context: CommandContext,
   name: string,
-  { resubmit = false }: { resubmit?: boolean },
+  { resubmit = false, runs }: { resubmit?: boolean; runs?: string },
 ): Promise<ExitCode> {
   checkName(name);
-  const saved = await readSettings(batchFolder(context, name));
+  const files = filesOf(context);
+  const folder = runs === undefined ? await findBatchFolder(context, name) : batchFolder(context, name, { runs });
+  const saved = await readSettings(files, folder);
   const settings = saved ?? jobSettings(context, context.config.values.defaultApp, {});
   return undertake(context, {
     name,
     settings,
     flags: { resubmit },
+    files,
+    batchFolder: folder,
     plan: async (planning) => {
       try {
         const { onUnknownOutcome } = settings.policies ?? {};
-        return await replanFailed({ batchFolder: batchFolder(context, name), onUnknownOutcome, resubmit, ...planning });
+        return await replanFailed({ files, batchFolder: folder, onUnknownOutcome, resubmit, ...planning });
       } catch (error) {
         if (!(error instanceof NoEarlierRunError)) throw error;
         throw new CommandError('INPUT_UNUSABLE', [`There is no batch ${name} here. See: fileconv batch list`], {
@@ -99,6 +111,14 @@ export async function batchRetry(
       }
     },
   });
+}
+
+/** In the state folder, or where the batch that Temporal knows has its runs. */
+async function findBatchFolder(context: CommandContext, name: string): Promise<string> {
+  const here = batchFolder(context, name);
+  if (await readSettings(filesOf(context), here)) return here;
+  const elsewhere = await withTemporal(context, ({ client }) => runFolderOf(client, name)).catch(() => undefined);
+  return elsewhere === undefined ? here : folderOf(elsewhere);
 }
 
 export async function batchWatch(context: CommandContext, name: string): Promise<ExitCode> {
@@ -116,7 +136,8 @@ export async function batchWatch(context: CommandContext, name: string): Promise
 }
 
 /** Plans, starts what is to be done or joins what is under way, and watches it to its end. */
-async function undertake(context: CommandContext, { name, settings, flags, plan }: Undertaking): Promise<ExitCode> {
+async function undertake(context: CommandContext, undertaking: Undertaking): Promise<ExitCode> {
+  const { name, settings, flags, plan, files, batchFolder: folder } = undertaking;
   const { output } = context;
   const signal = untilAskedToEnd();
   const rules = { settings, signal, isDry: false };
@@ -125,18 +146,18 @@ async function undertake(context: CommandContext, { name, settings, flags, plan 
   // Before anything is started: most mistakes are found without a stack.
   if (!planned.run) return tellNothingToDo(context, name, planned);
   const stack = await useStack(context, signal).catch(async (error: unknown) => {
-    if (planned.run) await discardRun(planned.run.folder);
+    if (planned.run) await discardRun(files, planned.run.folder);
     throw error;
   });
   try {
     const client = clientOf(stack, settings.app);
     // Unreadable settings are about to be replaced.
-    const earlier = await readSettings(batchFolder(context, name)).catch(() => undefined);
+    const earlier = await readSettings(files, folder).catch(() => undefined);
     const start = async (run: BatchRun): Promise<BatchHandle | undefined> => {
       try {
-        await saveSettings(batchFolder(context, name), settings);
+        await saveSettings(files, folder, settings);
       } catch (error) {
-        await discardRun(run.folder);
+        await discardRun(files, run.folder);
         throw error;
       }
       try {
@@ -144,7 +165,7 @@ async function undertake(context: CommandContext, { name, settings, flags, plan 
           client.startBatch(
             {
               name,
-              folder: folderUri(run.folder),
+              folder: run.folder,
               items: planned.rows,
               ...input,
               ...(flags.resubmit === true && { resubmit: true }),
@@ -156,9 +177,9 @@ async function undertake(context: CommandContext, { name, settings, flags, plan 
       } catch (error) {
         // The start may have been received all the same; a run that did nothing is recognised as such later.
         const isRefused = isRefusedStart(error);
-        if (isRefused) await discardRun(run.folder);
+        if (isRefused) await discardRun(files, run.folder);
         if (error instanceof BatchRunningError) {
-          if (earlier) await saveSettings(batchFolder(context, name), earlier);
+          if (earlier) await saveSettings(files, folder, earlier);
           return undefined;
         }
         throw error instanceof ServiceError ? notStarted(name, error, isRefused) : error;

@@ -1,10 +1,11 @@
-import { stat } from 'node:fs/promises';
-import path from 'node:path';
+import { isLocal } from 'temporal-file-conversion/internal/batch/uris';
 import { InvalidRequestError } from 'temporal-file-conversion/internal/client/job-request';
 import type { SweepOverlap, SweepTimes } from 'temporal-file-conversion/internal/client/sweep-request';
 import { ScheduleTakenError, SweepSchedules } from 'temporal-file-conversion/internal/client/sweep-schedules';
 import type { OnExisting } from 'temporal-file-conversion/internal/shared/job';
-import { batchFolder, checkName, defaultName } from '../../batch/settings';
+import type { FileStore } from 'temporal-file-conversion/internal/storage/file-store';
+import { batchFolder, filesOf, folderUri } from '../../batch/batch-folder';
+import { checkName, defaultName } from '../../batch/settings';
 import type { CommandContext } from '../../command-context';
 import { CommandError } from '../../command-error';
 import { chosenPolicies } from '../../config/load-config';
@@ -20,6 +21,7 @@ export interface CreateFlags {
   from: string;
   to: string;
   out: string;
+  runs?: string;
   name?: string;
   recursive?: boolean;
   exclude: string[];
@@ -33,9 +35,10 @@ export interface CreateFlags {
 export async function createSchedule(context: CommandContext, flags: CreateFlags): Promise<void> {
   const { config, cwd, output } = context;
   const times = timesOf(flags);
-  const [from, out] = [path.resolve(cwd, flags.from), path.resolve(cwd, flags.out)];
-  await requireFolder(from, { shown: flags.from, flag: '--from' });
-  await requireFolder(out, { shown: flags.out, flag: '--out', mayBeNew: true });
+  const [from, out] = [folderUri(context, flags.from), folderUri(context, flags.out)];
+  const files = filesOf(context);
+  await requireFolder(files, from, { shown: flags.from, flag: '--from' });
+  await requireFolder(files, out, { shown: flags.out, flag: '--out', mayBeNew: true });
   const name = flags.name ?? defaultName([flags.from], { cwd, to: flags.to, out, isHidden: isEncrypting(context) });
   checkName(name);
   const app = flags.app ?? config.values.defaultApp;
@@ -50,7 +53,7 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
         to: flags.to,
         out,
         extension,
-        batchFolder: batchFolder(context, name),
+        batchFolder: batchFolder(context, name, { runs: flags.runs, among: [out, from] }),
         recursive: flags.recursive === true,
         exclude: flags.exclude,
         ...(flags.settled !== undefined && { settledForMs: flags.settled }),
@@ -80,12 +83,15 @@ function timesOf({ every, cron, timeZone }: CreateFlags): SweepTimes {
 }
 
 async function requireFolder(
+  files: FileStore,
   folder: string,
   { shown, flag, mayBeNew = false }: { shown: string; flag: string; mayBeNew?: boolean },
 ): Promise<void> {
-  const found = await stat(folder).catch(() => undefined);
-  if (found ? found.isDirectory() : mayBeNew) return;
-  const problem = found ? 'is not a folder' : 'does not exist';
+  // Elsewhere a folder is the beginning of names, and the worker may see what this command does not.
+  if (!isLocal(folder)) return;
+  const { kind } = await files.look(folder.slice(0, -1));
+  if (kind === 'folder' || (kind === 'none' && mayBeNew)) return;
+  const problem = kind === 'none' ? 'does not exist' : 'is not a folder';
   throw new CommandError('INPUT_UNUSABLE', [`${shown} ${problem}. Name a folder with ${flag}.`]);
 }
 

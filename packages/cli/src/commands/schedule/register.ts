@@ -27,6 +27,10 @@ export function addSchedule(program: Command, act: Act): void {
     .requiredOption('--from <dir>', 'folder whose files are converted')
     .requiredOption('--to <format>', 'target format', formatName)
     .requiredOption('--out <dir>', 'folder for the results, which mirror the folders of the sources')
+    .option(
+      '--runs <dir>',
+      'folder for manifests, results and reports; default: in the state folder, or below an --out that is a URI',
+    )
     .option('--name <name>', 'of the schedule and of its batch; default: made of what is converted')
     .option('--recursive', 'look into the folders of the folder too')
     .option('--exclude <pattern>', 'leave out what fits; may be given more than once', collect, [])

@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto';
+import type { SourceContent } from '../shared/job';
+import { systemErrorCode } from '../shared/system-error';
+import { StorageError } from '../storage/errors';
+import type { FileStore } from '../storage/file-store';
+
+/** Size and SHA-256 of a file; undefined if it cannot be read. */
+export async function hashFile(
+  files: FileStore,
+  uri: string,
+  signal?: AbortSignal,
+): Promise<{ bytes: number; sha256: string } | undefined> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  try {
+    for await (const chunk of files.read(uri, { signal }) as AsyncIterable<Buffer>) {
+      hash.update(chunk);
+      bytes += chunk.length;
+    }
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (!(error instanceof StorageError)) throw error;
+    return undefined;
+  }
+  return { bytes, sha256: hash.digest('hex') };
+}
+
+/** The file's current content if it equals `content`, else undefined. The file is read only if its stamp differs. */
+export async function sameContent(
+  files: FileStore,
+  uri: string,
+  { content, signal }: { content: SourceContent; signal?: AbortSignal | undefined },
+): Promise<SourceContent | undefined> {
+  const before = await files.look(uri);
+  if (before.kind !== 'file' || before.bytes !== content.bytes) return undefined;
+  const { stamp } = before;
+  if (content.stamp === stamp) return content;
+  if ((await hashFile(files, uri, signal))?.sha256 !== content.sha256) return undefined;
+  const after = await files.look(uri);
+  return after.kind === 'file' && after.stamp === stamp ? { ...content, stamp } : undefined;
+}
+
+/** The bytes of a user's file, or the reason why it cannot be read. */
+export async function openInput(
+  files: FileStore,
+  uri: string,
+  signal: AbortSignal | undefined,
+): Promise<AsyncIterable<Buffer> | { problem: string }> {
+  const stream = files.read(uri, { signal });
+  const chunks = (stream as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+  let first: IteratorResult<Buffer>;
+  try {
+    first = await chunks.next();
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (error instanceof StorageError) return { problem: whyUnreadable(error) };
+    throw error;
+  }
+  return (async function* () {
+    try {
+      for (let next = first; next.done !== true; next = await chunks.next()) yield next.value;
+    } finally {
+      stream.destroy();
+    }
+  })();
+}
+
+/** The end of a message that starts with the file's name; says what to do. */
+function whyUnreadable(error: StorageError): string {
+  if (error.code === 'SOURCE_IS_DIRECTORY') return 'is a folder. Name a file.';
+  const code = systemErrorCode(error.cause);
+  return code === undefined && error.code !== 'SOURCE_NOT_FOUND'
+    ? `cannot be read: ${error.message}`
+    : explainUnreadable(code ?? 'ENOENT');
+}
+
+/** The same for the code of a failed system call. */
+export function explainUnreadable(code: string): string {
+  switch (code) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+    case 'ENAMETOOLONG':
+      return 'does not exist. Check the name and the folder.';
+    case 'EACCES':
+    case 'EPERM':
+      return 'cannot be read: permission denied. Allow it with chmod, or run as a user who may read it.';
+    case 'ELOOP':
+      return 'cannot be read: its symbolic links form a loop.';
+    default:
+      return `cannot be read: ${code}.`;
+  }
+}

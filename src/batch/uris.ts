@@ -1,0 +1,105 @@
+import path from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { lastSegment } from '../shared/job';
+import { shownPath } from '../storage/file-uri';
+
+/*
+ * Batches know every file by its URI, in one spelling; the URI of a folder ends with `/`. What users type and what
+ * messages show are paths where there are any.
+ */
+
+/** Only there is a folder a thing of its own, and may names differ in case alone. */
+export function isLocal(uri: string): boolean {
+  return uri.startsWith('file:');
+}
+
+export function asFolder(uri: string): string {
+  return uri.endsWith('/') ? uri : `${uri}/`;
+}
+
+/** The URI of an absolute path; a slash at its end is kept. */
+export function uriOfPath(absolute: string): string {
+  return pathToFileURL(absolute).href;
+}
+
+/** A folder in messages: its path, without a slash at its end, or its URI. */
+export function shownFolder(uri: string): string {
+  return isLocal(uri) ? shownPath(uri.slice(0, -1)) : uri;
+}
+
+/** The folder that a file or a folder lies in; that of a root is the root itself. */
+export function folderOf(uri: string): string {
+  const end = uri.lastIndexOf('/', uri.length - 2) + 1;
+  return end <= rootEnd(uri) ? uri.slice(0, rootEnd(uri)) : uri.slice(0, end);
+}
+
+/** Name and extension, with its dot. */
+export function nameOf(uri: string): { name: string; ext: string } {
+  return path.parse(lastSegment(uri));
+}
+
+/** Whether a file or folder is below a folder. */
+export function isInside(folder: string, uri: string): boolean {
+  return uri.length > folder.length && uri.startsWith(folder);
+}
+
+/** The path from a folder to what is inside of it. */
+export function relativeTo(folder: string, uri: string): string {
+  return decoded(uri.slice(folder.length));
+}
+
+/** What is in a folder under a relative path, which has no dots for folders above. */
+export function within(folder: string, relative: string): string {
+  if (!isLocal(folder)) return folder + relative.split('/').map(encodeSegment).join('/');
+  return folder + pathToFileURL(`/${relative}`, { windows: false }).href.slice('file:///'.length);
+}
+
+/** What a user wrote, a path or a URI, relative to a folder; undefined if it can be neither. */
+export function resolveName(written: string, folder: string): string | undefined {
+  if (isUri(written)) return inOneSpelling(written);
+  if (path.isAbsolute(written)) return uriOfPath(written);
+  const root = folder.slice(0, rootEnd(folder));
+  const joined = path.posix.join('/', relativeTo(root, folder), written);
+  return within(root, joined.slice(1));
+}
+
+export function isUri(written: string): boolean {
+  return /^[a-z][a-z0-9+.-]+:\//i.test(written);
+}
+
+/** Whether no result may have this name. */
+export function holdsControlCharacter(name: string): boolean {
+  return /(?![\u0080-\u009f])\p{Cc}/u.test(name);
+}
+
+export function decoded(text: string): string {
+  if (!text.includes('%')) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function inOneSpelling(uri: string): string | undefined {
+  try {
+    const url = new URL(uri);
+    if (url.protocol === 'file:') return uriOfPath(fileURLToPath(url));
+    // The path of a web address means what it says, whatever it escapes; its query may be signed.
+    if (/^https?:$/.test(url.protocol)) return url.href;
+    const [first = '', ...segments] = url.pathname.split('/');
+    return `${url.protocol}//${url.host}${[first, ...segments.map(decoded).map(encodeSegment)].join('/') || '/'}`;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Leaves alone what has no meaning in a path. */
+function encodeSegment(segment: string): string {
+  return encodeURIComponent(segment).replace(/%(?:24|26|2B|2C|3A|3B|3D|40)/g, decodeURIComponent);
+}
+
+/** Behind the slash that begins the path. */
+function rootEnd(uri: string): number {
+  return uri.indexOf('/', uri.indexOf('://') + 3) + 1;
+}

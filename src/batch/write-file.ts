@@ -1,0 +1,36 @@
+import { Readable } from 'node:stream';
+import type { OnExisting } from '../shared/policies';
+import type { FileStore } from '../storage/file-store';
+
+/** The writer's identity, as in `FileStore.writeDestination`. */
+export interface Writing {
+  jobKey: string;
+  attempt: number;
+  signal?: AbortSignal | undefined;
+}
+
+const chunkCharacters = 64 * 1024;
+
+/** Writes text, given in pieces of any size, whole or not at all. */
+export async function writeFile(
+  files: FileStore,
+  uri: string,
+  text: Iterable<string> | AsyncIterable<string>,
+  { writing, onExisting = 'overwrite' }: { writing: Writing; onExisting?: OnExisting },
+): Promise<void> {
+  await files.writeDestination({ ...writing, uri, onExisting, body: Readable.from(inChunks(text)) });
+}
+
+async function* inChunks(pieces: Iterable<string> | AsyncIterable<string>): AsyncGenerator<Buffer> {
+  let waiting: string[] = [];
+  let characters = 0;
+  for await (const piece of pieces) {
+    waiting.push(piece);
+    characters += piece.length;
+    if (characters < chunkCharacters) continue;
+    yield Buffer.from(waiting.join(''));
+    waiting = [];
+    characters = 0;
+  }
+  yield Buffer.from(waiting.join(''));
+}

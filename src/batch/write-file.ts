@@ -18,19 +18,24 @@ export async function writeFile(
   text: Iterable<string> | AsyncIterable<string>,
   { writing, onExisting = 'overwrite' }: { writing: Writing; onExisting?: OnExisting },
 ): Promise<void> {
-  await files.writeDestination({ ...writing, uri, onExisting, body: Readable.from(inChunks(text)) });
+  await files.writeDestination({ ...writing, uri, onExisting, body: Readable.from(encoded(inChunks(text))) });
 }
 
-async function* inChunks(pieces: Iterable<string> | AsyncIterable<string>): AsyncGenerator<Buffer> {
+/** The same text in pieces of a size that is worth a write. */
+export async function* inChunks(pieces: Iterable<string> | AsyncIterable<string>): AsyncGenerator<string, undefined> {
   let waiting: string[] = [];
   let characters = 0;
   for await (const piece of pieces) {
     waiting.push(piece);
     characters += piece.length;
     if (characters < chunkCharacters) continue;
-    yield Buffer.from(waiting.join(''));
+    yield waiting.join('');
     waiting = [];
     characters = 0;
   }
-  yield Buffer.from(waiting.join(''));
+  yield waiting.join('');
+}
+
+async function* encoded(text: AsyncIterable<string>): AsyncGenerator<Buffer> {
+  for await (const each of text) yield Buffer.from(each);
 }

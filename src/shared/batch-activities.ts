@@ -73,7 +73,7 @@ export interface MergeBatchResultsInput {
 }
 
 export interface MergeBatchResultsResult {
-  /** `file:` URI of the merged results. */
+  /** URI of the merged results. */
   results: string;
   counts: Record<BatchItemStatus, number>;
 }
@@ -87,7 +87,7 @@ export interface WriteBatchReportInput {
 }
 
 export interface WriteBatchReportResult {
-  /** `file:` URI of the report page. */
+  /** URI of the report page. */
   report: string;
 }
 

@@ -8,13 +8,13 @@ import type { ConversionMode, ConversionPolicies, JobPhase, OnExisting, OutputFi
 export interface BatchItem {
   /** Row number from 1; the item's workflow id is `<batch>/<item>`. */
   item: number;
-  /** `file:` URI that the worker can read. */
+  /** URI that the worker can read. */
   source: string;
   /** Target format. */
   output: string;
   /** Input format. Default: by the source's extension. */
   input?: string;
-  /** `file:` URI of the result. */
+  /** URI of the result. */
   destination: string;
   /** Overrides the batch's: `overwrite` where an earlier run of this batch wrote the destination. */
   onExisting?: OnExisting;
@@ -55,7 +55,7 @@ export interface DoneBefore {
 export interface ConversionBatchInput {
   /** Name of the app profile in the worker's configuration. */
   app: string;
-  /** `file:` URI with a trailing slash: the folder of this run, with `manifest.jsonl` and the results. */
+  /** URI with a trailing slash: the folder of this run, with `manifest.jsonl` and the results. */
   folder: string;
   /** Number of rows in the manifest. */
   items: number;
@@ -169,10 +169,10 @@ export interface BatchState extends BatchCounts {
 export interface ConversionBatchResult extends BatchState {
   /** `cancelled`: by request; `stopped`: by `stopAfter`. */
   status: 'completed' | 'cancelled' | 'stopped';
-  /** `file:` URI of `results.jsonl`: one `BatchItemResult` per line for every row, in the manifest's order. */
+  /** URI of `results.jsonl`: one `BatchItemResult` per line for every row, in the manifest's order. */
   results: string;
   durationMs: number;
-  /** `file:` URI of the report page; absent when it could not be written. */
+  /** URI of the report page; absent when it could not be written. */
   report?: string;
   /** Why there is no report; `fileconv batch report` writes it later. */
   reportFailure?: string;

@@ -1,6 +1,6 @@
 import type { ConversionBatchInput, ConversionBatchResult } from './batch';
 
-/** Which files a sweep converts, and to what. Paths are `file:` URIs that the worker can open. */
+/** Which files a sweep converts, and to what. Folders are URIs that the worker can open. */
 export interface SweepPlan {
   /** Folder whose files are converted. */
   from: string;
@@ -47,7 +47,7 @@ export interface SweepCounts {
 export interface ConversionSweepResult extends SweepCounts {
   /** The batch's status; `batchRunning`: the batch was already running, and nothing was done. */
   status: ConversionBatchResult['status'] | 'batchRunning';
-  /** `file:` URI of the results; absent when there was nothing to do. */
+  /** URI of the results; absent when there was nothing to do. */
   results?: string;
   /** The first warnings, for example about unreadable folders. */
   warnings: string[];
@@ -72,7 +72,7 @@ export type PlanSweepResult =
     };
 
 export interface DiscardBatchRunInput {
-  /** `file:` URI of the folder of a planned run that was never started. */
+  /** URI of the folder of a planned run that was never started. */
   folder: string;
 }
 

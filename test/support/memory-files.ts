@@ -118,7 +118,8 @@ export class MemoryFiles implements FileStore {
   }
 
   #writeOf(content: Buffer) {
-    const write = this.#writes.get(content) ?? { stamp: `write-${(this.#written += 1)}`, modifiedAt: Date.now() };
+    // Whoever puts a file there says not when: long ago.
+    const write = this.#writes.get(content) ?? { stamp: `write-${(this.#written += 1)}`, modifiedAt: this.#written };
     this.#writes.set(content, write);
     return write;
   }

@@ -6,7 +6,7 @@ import { shownPath } from '../../storage/file-uri';
 import { runFiles } from '../run-files';
 import type { LeftOutRow } from '../runs/read-run';
 import { type BatchRun, claimRun } from '../runs/run-folders';
-import { writeFile } from '../write-file';
+import { inChunks, writeFile } from '../write-file';
 import type { LeftOut } from './draft-rows';
 import { type FindingList, Findings } from './findings';
 import { extensionOf } from './settle-row';
@@ -132,11 +132,11 @@ export async function writeRun(
   { files, batchFolder, canRun, leftOut, signal }: RunWriting,
 ): Promise<{ run?: BatchRun; counts: PlanCounts }> {
   const counts = new PlanCounts();
-  const lines = manifestLines(rows, counts);
+  const lines = inChunks(manifestLines(rows, counts));
   try {
     const first = await lines.next();
     // Every problem is known before the first row arrives.
-    if (first.done === true || !canRun()) {
+    if (first.done === true || counts.rows === 0 || !canRun()) {
       while ((await lines.next()).done !== true);
       return { counts };
     }

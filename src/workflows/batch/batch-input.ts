@@ -11,8 +11,8 @@ import { resolvePolicies } from '../job/policies';
 export function checkBatchInput(input: ConversionBatchInput | null | undefined): asserts input is ConversionBatchInput {
   if (typeof input !== 'object' || input === null) throw invalid('its input', 'must be an object');
   const { app, folder, items, window, stopAfter, onExisting, policies, historyLimit } = input;
-  if (typeof folder !== 'string' || !/^file:.*\/$/.test(folder)) {
-    throw invalid('folder', 'must be a file: URI that ends with a slash');
+  if (typeof folder !== 'string' || !/^[a-z][a-z0-9+.-]*:.*\/$/i.test(folder)) {
+    throw invalid('folder', 'must be a URI that ends with a slash');
   }
   if (!Number.isInteger(items) || items < 0) throw invalid('items', 'must be the number of rows of the manifest');
   if (window !== undefined && !isWindow(window))

@@ -151,7 +151,7 @@ function checkSweepInput(input: Partial<ConversionSweepInput> | null | undefined
   if (typeof batch !== 'string' || batch === '') throw invalid('batch', 'must be the name of the batch');
   for (const name of ['from', 'out', 'batchFolder'] as const) {
     const uri: unknown = plan?.[name];
-    if (typeof uri !== 'string' || !uri.startsWith('file:')) throw invalid(`plan.${name}`, 'must be a file: URI');
+    if (typeof uri !== 'string' || !/^[a-z][a-z0-9+.-]*:/i.test(uri)) throw invalid(`plan.${name}`, 'must be a URI');
   }
   if (typeof plan?.to !== 'string' || plan.to === '') throw invalid('plan.to', 'must be a format');
   if (!(plan.settledForMs > 0)) throw invalid('plan.settledForMs', 'must be above 0');

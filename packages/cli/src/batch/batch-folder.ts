@@ -6,9 +6,7 @@ import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 
 /** Where commands find the files of a batch. */
-export function filesOf(_context: CommandContext): FileStore {
-  return createLocalFiles();
-}
+export const filesOf: (context: CommandContext) => FileStore = () => createLocalFiles();
 
 /** A folder as it was typed, as a URI that ends with `/`. @throws CommandError */
 export function folderUri({ cwd }: Pick<CommandContext, 'cwd'>, typed: string): string {

@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto';
+import { readItems } from '../../src/batch/runs/read-run';
+import { writeBatchReport } from '../../src/batch/report/write-report';
+import { planBatch, type PlanBatchOptions } from '../../src/batch/plan/plan-batch';
+import type { PlannedBatch } from '../../src/batch/plan/planned-batch';
+import { SweepSchedules } from '../../src/client/sweep-schedules';
+import type { ConversionBatchResult } from '../../src/shared/batch';
+import type { ConversionSweepResult } from '../../src/shared/sweep';
+import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { MemoryFiles } from '../support/memory-files';
+import { until } from '../support/until';
+
+/** Batches all of whose files lie in a store that is no disk: nothing can go around it. */
+
+const files = new MemoryFiles();
+let rig: ConversionRig;
+let name: string;
+let folder: string;
+
+beforeAll(async () => {
+  rig = await startRig({ files });
+});
+afterAll(async () => {
+  await rig.close();
+});
+beforeEach(() => {
+  files.files.clear();
+  rig.stub.conversions.clear();
+  name = `batch-${randomUUID()}`;
+  folder = `memory:///${name}/`;
+});
+
+function put(path: string, text = `# ${path}\n`): void {
+  files.files.set(folder + path.split('/').map(encodeURIComponent).join('/'), Buffer.from(text));
+}
+
+const below = (part: string) =>
+  [...files.files.keys()].filter((uri) => uri.startsWith(folder + part)).map((uri) => uri.slice(folder.length));
+
+function plan(options: Partial<PlanBatchOptions> = {}): Promise<PlannedBatch> {
+  return planBatch({
+    files,
+    what: { sources: [`${folder}in/`], recursive: true, to: 'pdf' },
+    cwd: 'file:///nowhere/',
+    out: `${folder}out/`,
+    batchFolder: `${folder}runs/`,
+    ...options,
+  });
+}
+
+async function run({ run: planned, rows, problems }: PlannedBatch): Promise<ConversionBatchResult> {
+  if (!planned) throw new Error(JSON.stringify(problems));
+  const batch = await rig.client.startBatch({ name, folder: planned.folder, items: rows, policies: quickPolicies });
+  return batch.result();
+}
+
+it('a batch leaves its manifest, results and report in the store; planned again it has nothing to do but what changed', async () => {
+  for (const source of ['a.md', 'b c.md', 'deep/d#1.md', 'deep/er/100%.md', '.hidden.md']) put(`in/${source}`);
+  const result = await run(await plan());
+  expect(result).toMatchObject({ status: 'completed', succeeded: 4, results: `${folder}runs/run-0001/results.jsonl` });
+  expect(result.report).toBe(`${folder}runs/run-0001/report.html`);
+  expect(below('out/').sort()).toEqual(['out/a.pdf', 'out/b%20c.pdf', 'out/deep/d%231.pdf', 'out/deep/er/100%25.pdf']);
+  const again = await plan();
+  expect(again).toMatchObject({ done: 4, todo: 0, leftOut: { ownResults: 0 } });
+  expect(again.run).toBeUndefined();
+  put('in/a.md', 'changed');
+  put('in/deep/d#1.md', 'changed');
+  put('in/b c.md');
+  const changed = await plan();
+  expect(changed).toMatchObject({ done: 2, todo: 2, replaced: 2, run: { number: 2 } });
+  expect(await run(changed)).toMatchObject({ succeeded: 2, skipped: 2 });
+  expect(rig.stub.conversions.size).toBe(6);
+  const report = await writeBatchReport(files, { batch: name, folder: `${folder}runs/run-0002/`, state: result });
+  expect(report).toMatchObject({ counts: { items: 4 }, files: { csv: `${folder}runs/run-0002/report.csv` } });
+});
+
+it('patterns and manifests name files of the store; what a run does not know of is asked for in messages by its URI', async () => {
+  for (const source of ['a.md', 'deep/b.md', 'deep/c.txt']) put(`in/${source}`);
+  put('list.csv', `source,output,destination\nin/a.md,pdf,\n${folder}in/deep/b.md,html,x/b.html\nin/gone.md,pdf,\n`);
+  const sourcesOf = async ({ run: planned }: PlannedBatch) => {
+    const sources: string[] = [];
+    if (planned) for await (const { source } of readItems(files, planned)) sources.push(source.slice(folder.length));
+    return sources;
+  };
+  const pattern = { sources: [`${folder}in/**/*.md`], to: 'pdf' };
+  expect(await sourcesOf(await plan({ what: pattern }))).toEqual(['in/a.md', 'in/deep/b.md']);
+  const one = await plan({ what: { sources: [`${folder}in`], to: 'pdf' } });
+  expect(await sourcesOf(one)).toEqual(['in/a.md']);
+  const manifest = await plan({ what: { manifest: `${folder}list.csv`, name: 'list.csv', folder } });
+  expect(manifest.problems.listed).toEqual([]);
+  expect(manifest.warnings.listed.map(({ message }) => message)).toEqual([
+    'list.csv line 4, column source: in/gone.md does not exist. Its item will fail.',
+  ]);
+  const destinations: string[] = [];
+  if (manifest.run) for await (const row of readItems(files, manifest.run)) destinations.push(row.destination);
+  expect(destinations).toEqual([`${folder}out/in/a.pdf`, `${folder}out/x/b.html`, `${folder}out/in/gone.pdf`]);
+  const missing = await plan({ what: { sources: [`${folder}out/*.md`, `${folder}x.md`], to: 'pdf' } });
+  expect(missing.problems.listed.map(({ message }) => message)).toEqual([
+    `${folder}out/*.md matches no file. Check the pattern and the folder.`,
+    `${folder}x.md does not exist. Check the name and the folder.`,
+  ]);
+});
+
+it('two names that differ in case alone are two files of a store, and a name may be that of a folder', async () => {
+  for (const source of ['a.md', 'A.md', 'a.pdf/b.md']) put(`in/${source}`);
+  expect(await plan()).toMatchObject({ rows: 3, problems: { count: 0 } });
+});
+
+it('planners at the same moment each get a folder of their own', async () => {
+  put('in/a.md');
+  const plans = await Promise.all([plan(), plan(), plan()]);
+  expect(plans.map(({ run: planned }) => planned?.number).sort()).toEqual([1, 2, 3]);
+});
+
+it('a schedule converts what is new or changed below a folder of the store', async () => {
+  put('in/a.md');
+  const schedules = new SweepSchedules({ client: rig.temporal, taskQueue: rig.taskQueue, app: 'stub' });
+  const places = { from: `${folder}in/`, out: `${folder}out/`, batchFolder: `${folder}runs/` };
+  const times = { everyMs: 365 * 24 * 3600_000 };
+  await schedules.create({ name, times, to: 'pdf', ...places, settledForMs: 1, policies: quickPolicies });
+  const sweep = async (before: number): Promise<ConversionSweepResult> => {
+    await schedules.trigger(name);
+    const begun = async () => (await schedules.describe(name)).info.recentActions.map(({ action }) => action.workflow);
+    await until('the sweep has begun', async () => (await begun()).length > before);
+    return (await rig.temporal.workflow.getHandle((await begun()).at(-1)?.workflowId ?? '').result()) as never;
+  };
+  try {
+    expect(await sweep(0)).toMatchObject({ todo: 1, succeeded: 1 });
+    put('in/b.md');
+    expect(await sweep(1)).toMatchObject({ todo: 1, succeeded: 1, done: 1 });
+  } finally {
+    await schedules.delete(name);
+  }
+});

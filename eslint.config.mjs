@@ -13,7 +13,7 @@ const arrows = {
   activities: ['http', 'contract', 'storage', 'batch', 'history', 'shared'],
   callbacks: ['storage', 'shared'],
   history: ['shared'],
-  client: ['contract', 'batch', 'encryption', 'history', 'shared'],
+  client: ['contract', 'batch', 'encryption', 'history', 'storage', 'shared'],
   encryption: ['shared'],
   testing: ['storage'],
   nexus: ['client', 'shared'],

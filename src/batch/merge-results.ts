@@ -6,7 +6,7 @@ import type { FileStore } from '../storage/file-store';
 import { shownPath } from '../storage/file-uri';
 import { readLines } from './lines';
 import { readManifest } from './manifest-rows';
-import { parseBatchItemResult, RunFileError, runFiles } from './run-files';
+import { parseBatchItemResult, partUri, RunFileError, runFiles } from './run-files';
 import { writeFile, type Writing } from './write-file';
 
 /** Parts follow the manifest's order except for slow jobs, so only a few are in use at a time. */
@@ -133,8 +133,4 @@ function damagedPart(uri: string, why: string, cause: unknown): RunFileError {
     `${shownPath(uri)}: ${why}. The jobs are done; their results are in the Temporal UI. Run the batch again to go on with what is left.`,
     { cause },
   );
-}
-
-function partUri(folder: string, part: number): string {
-  return `${folder}${runFiles.parts}/${String(part).padStart(6, '0')}.jsonl`;
 }

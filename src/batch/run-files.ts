@@ -18,6 +18,11 @@ export const runFiles = {
   results: 'results.jsonl',
 } as const;
 
+/** URI of a part, the first of which is 1. */
+export function partUri(folder: string, part: number): string {
+  return `${folder}${runFiles.parts}/${String(part).padStart(6, '0')}.jsonl`;
+}
+
 export const runFileErrorCodes = [
   'BATCH_MANIFEST_MISSING',
   'BATCH_MANIFEST_DAMAGED',

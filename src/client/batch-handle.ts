@@ -1,7 +1,17 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isGrpcServiceError, WorkflowFailedError, type Client, type WorkflowHandle } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
+import type { BatchReport } from '../batch/report/report';
+import { readBatchReport, writeBatchReport } from '../batch/report/write-report';
+import { folderOf } from '../batch/uris';
 import { readStartInput } from '../history/start-input';
-import type { BatchCancel, BatchState, ConversionBatchInput, ConversionBatchResult } from '../shared/batch';
+import type {
+  BatchCancel,
+  BatchItemResult,
+  BatchState,
+  ConversionBatchInput,
+  ConversionBatchResult,
+} from '../shared/batch';
 import { isOpen } from '../shared/job-outcome';
 import {
   appReadySignal,
@@ -12,6 +22,8 @@ import {
   batchStateQuery,
   batchWindowSignal,
 } from '../shared/names';
+import type { FileStore } from '../storage/file-store';
+import { followResults } from './batch-results';
 import { endOf } from './conversion-handle';
 import { InvalidRequestError } from './job-request';
 import { tell } from './tell';
@@ -43,7 +55,10 @@ export class BatchFailedError extends Error {
 }
 
 export class BatchHandle {
-  constructor(private readonly workflow: WorkflowHandle) {}
+  constructor(
+    private readonly workflow: WorkflowHandle,
+    private readonly files: FileStore,
+  ) {}
 
   get name(): string {
     return this.workflow.workflowId;
@@ -61,6 +76,45 @@ export class BatchHandle {
       const { code, message } = endOf(error);
       throw new BatchFailedError(this.name, code, `batch ${this.name}: ${message}`, { cause: error });
     }
+  }
+
+  /**
+   * The batch's state whenever it has changed, and its result as the last one. Without a worker that answers there is no
+   * news.
+   * @throws BatchFailedError
+   */
+  async *progress({ everyMs = 1_000 } = {}): AsyncGenerator<BatchState> {
+    let shown = '';
+    while (isOpen(await this.workflow.describe())) {
+      const state = await this.state().catch(() => undefined);
+      const text = JSON.stringify(state);
+      if (state && text !== shown) yield state;
+      shown = text;
+      await sleep(everyMs);
+    }
+    yield await this.result();
+  }
+
+  /**
+   * How the items end, each once, as far as that is known, and then until the batch ends. A program that was restarted
+   * asks again and gets all of them. The client must see the batch's folder, unless its items were inline.
+   * @throws BatchFailedError
+   */
+  results({ signal }: { signal?: AbortSignal } = {}): AsyncGenerator<BatchItemResult> {
+    return followResults(this.workflow, { files: this.files, result: () => this.result(), signal });
+  }
+
+  /**
+   * Waits for the batch to end and returns its report, which is written if the batch has not done so.
+   * @throws BatchFailedError; InvalidRequestError for inline items, of which there are only results.
+   */
+  async report(): Promise<BatchReport> {
+    const state = await this.result();
+    if (state.results === undefined) {
+      throw new InvalidRequestError(`Batch ${this.name} has no report: its items were inline. See its results.`);
+    }
+    const options = { batch: this.name, folder: folderOf(state.results), state };
+    return (await readBatchReport(this.files, options)) ?? (await writeBatchReport(this.files, options));
   }
 
   /** Status and counts of the batch. Needs a running worker. */

@@ -1,7 +1,18 @@
 import { z } from 'zod';
-import { type ConversionBatchInput, maxWindow } from '../shared/batch';
+import { asFolder } from '../batch/uris';
+import { type ConversionBatchInput, type InlineItem, maxInlineItems, maxWindow } from '../shared/batch';
 import { defined } from '../shared/defined';
-import { checkRequest, jobOptions, toUri } from './job-request';
+import { isFormatName } from '../shared/format-name';
+import { checkRequest, InvalidRequestError, jobOptions, toUri } from './job-request';
+
+const format = z.string().refine(isFormatName, 'must be a format name such as pdf');
+const itemSchema = z.strictObject({
+  source: z.string().min(1),
+  output: format,
+  input: format.optional(),
+  destination: z.string().regex(/[^/]$/, 'must be a file, not a folder'),
+  onExisting: jobOptions.onExisting,
+});
 
 const requestSchema = z.strictObject({
   ...jobOptions,
@@ -11,8 +22,8 @@ const requestSchema = z.strictObject({
     // Job ids put a slash between batch and item.
     .regex(/^[^\s/\p{Cc}]([^/\p{Cc}]*[^\s/\p{Cc}])?$/u, 'must be text without slashes, such as invoices-2026'),
   app: z.string().min(1).optional(),
-  folder: z.string().min(1),
-  items: z.int().nonnegative(),
+  folder: z.string().min(1).optional(),
+  items: z.union([z.int().nonnegative(), z.array(itemSchema).max(maxInlineItems)]),
   window: z.int().min(1).max(maxWindow).optional(),
   stopAfter: z
     .strictObject({
@@ -25,7 +36,7 @@ const requestSchema = z.strictObject({
   historyLimit: z.int().positive().optional(),
 });
 
-/** A program's request for a batch: the workflow's input, with paths allowed in place of `file:` URIs. */
+/** A program's request for a batch that is planned, or of inline items: the workflow's input, with paths in place of URIs. */
 export interface BatchRequest extends Omit<ConversionBatchInput, 'app'> {
   /** The batch's name and workflow id; its jobs are named `<name>/<item>`. */
   name: string;
@@ -36,15 +47,28 @@ export interface BatchRequest extends Omit<ConversionBatchInput, 'app'> {
 /** @throws InvalidRequestError */
 export function toBatchInput(request: BatchRequest, defaultApp: string): ConversionBatchInput {
   checkRequest(requestSchema, request, "This batch can't be started.");
-  const { app = defaultApp, items, window, onExisting, mode, policies, stopAfter, uiUrl, resubmit } = request;
+  const { app = defaultApp, window, onExisting, mode, policies, stopAfter, uiUrl, resubmit } = request;
   const { historyLimit } = request;
-  const folder = toUri(request.folder);
+  const { folder, items } = request;
+  if ((folder === undefined) === (typeof items === 'number')) {
+    throw new InvalidRequestError(
+      "This batch can't be started. folder: a number of items has one, inline items have none",
+    );
+  }
   return {
     app,
-    folder: folder.endsWith('/') ? folder : `${folder}/`,
-    items,
+    ...(folder !== undefined && { folder: asFolder(toUri(folder)) }),
+    items: typeof items === 'number' ? items : items.map(toInlineItem),
     ...defined({ window, onExisting, mode, policies, stopAfter, uiUrl: uiUrl && withoutCredentials(uiUrl) }),
     ...defined({ resubmit, historyLimit }),
+  };
+}
+
+function toInlineItem({ source, output, input, destination, onExisting }: InlineItem): InlineItem {
+  return {
+    ...defined({ source: toUri(source), output, input }),
+    destination: toUri(destination),
+    ...defined({ onExisting }),
   };
 }
 

@@ -5,8 +5,11 @@ import {
   type Client,
 } from '@temporalio/client';
 import { WorkflowNotFoundError, type Workflow } from '@temporalio/common';
+import { RefusedPlanError } from '../batch/plan/findings';
+import type { PlannedBatch } from '../batch/plan/planned-batch';
+import { discardRun } from '../batch/runs/run-folders';
 import { hidesPayloads } from '../encryption/data-converter';
-import type { ConversionBatchInput } from '../shared/batch';
+import { countItems, type ConversionBatchInput } from '../shared/batch';
 import {
   jobSummary,
   type ConversionJobInput,
@@ -15,9 +18,13 @@ import {
 } from '../shared/job';
 import { isOpen } from '../shared/job-outcome';
 import { acceptedUpdate, conversionBatchType, conversionJobType, defaultTaskQueue } from '../shared/names';
+import { defined } from '../shared/defined';
 import { attributesOf, startingAttributes } from '../shared/search-attributes';
 import { batchDetails, jobDetails } from '../shared/temporal-ui';
-import { BatchHandle, BatchRunningError } from './batch-handle';
+import { createLocalFiles } from '../storage/local-files';
+import type { FileStore } from '../storage/file-store';
+import { BatchHandle, BatchRunningError, isBatchRunning, isRefusedStart } from './batch-handle';
+import { planRequestedBatch, type BatchPlanRequest } from './batch-plan';
 import { toBatchInput, type BatchRequest } from './batch-request';
 import { ConversionHandle } from './conversion-handle';
 import { InvalidRequestError, newWorkflowId, toJobInput, type ConversionRequest } from './job-request';
@@ -30,7 +37,13 @@ export interface FileConversionClientOptions {
   taskQueue?: string;
   /** App profile of requests that name none. Default: `embedded`. */
   app?: string;
+  /** Where batches are planned and their results read. Default: `file:` URIs. */
+  files?: FileStore;
 }
+
+/** What a batch converts, and how its jobs do. */
+export interface PlannedBatchRequest
+  extends Omit<BatchRequest, 'folder' | 'items'>, Omit<BatchPlanRequest, 'onUnknownOutcome' | 'resubmit' | 'dryRun'> {}
 
 export interface AcceptedJob {
   job: ConversionHandle;
@@ -43,12 +56,14 @@ export class FileConversionClient {
   private readonly taskQueue: string;
   private readonly app: string;
   private readonly listing: Listing;
+  private readonly files: FileStore;
 
   constructor(options: FileConversionClientOptions) {
     this.client = options.client;
     this.listing = new Listing(options.client);
     this.taskQueue = options.taskQueue ?? defaultTaskQueue;
     this.app = options.app ?? 'embedded';
+    this.files = options.files ?? createLocalFiles();
   }
 
   /**
@@ -100,13 +115,56 @@ export class FileConversionClient {
   }
 
   /**
-   * Starts a batch, again if it has ended, and returns at once. Results that still exist are not converted twice.
-   * @throws InvalidRequestError, BatchRunningError
+   * Compares what is to be converted with earlier runs of the batch and, if there is anything to do and no problem, writes
+   * the manifest of a new run: start it with its `folder` and the plan's `rows`.
+   * @throws InvalidRequestError; DamagedRunError
    */
-  async startBatch(request: BatchRequest, options: BatchStartOptions = {}): Promise<BatchHandle> {
+  async planBatch(request: BatchPlanRequest): Promise<PlannedBatch> {
+    return planRequestedBatch(this.files, request);
+  }
+
+  /**
+   * Starts a batch, again if it has ended, and returns at once: of `sources` or a `manifest`, which it plans first; of at
+   * most 500 `items`; or of a run that is planned already, by its `folder`. Results that still exist are not converted
+   * twice.
+   * @throws InvalidRequestError, BatchRunningError; RefusedPlanError with the problems of the plan.
+   */
+  async startBatch(request: BatchRequest | PlannedBatchRequest, options: BatchStartOptions = {}): Promise<BatchHandle> {
+    if ('items' in request) return this.startPlanned(request, options);
+    const { name } = request;
+    if (options.onRunning === 'attach' && (await isBatchRunning(this.client, name)) === true)
+      return this.getBatch(name);
+    const {
+      sources,
+      manifest,
+      to,
+      input,
+      out,
+      recursive,
+      exclude,
+      modifiedSince,
+      template,
+      runs,
+      signal,
+      ...settings
+    } = request;
+    const what = { sources, manifest, to, input, out, recursive, exclude, modifiedSince, template, runs, signal };
+    const { resubmit, policies: { onUnknownOutcome } = {} } = settings;
+    const plan = defined({ name, ...what, onUnknownOutcome, resubmit });
+    const { run, rows, problems } = await planRequestedBatch(this.files, plan, { mayBeDone: true });
+    if (!run) throw new RefusedPlanError(problems);
+    try {
+      return await this.startPlanned({ ...settings, folder: run.folder, items: rows }, options);
+    } catch (error) {
+      if (isRefusedStart(error)) await discardRun(this.files, run.folder);
+      throw error;
+    }
+  }
+
+  private async startPlanned(request: BatchRequest, options: BatchStartOptions): Promise<BatchHandle> {
     try {
       const workflow = await this.client.workflow.start(conversionBatchType, await this.batchStart(request, options));
-      return new BatchHandle(workflow);
+      return new BatchHandle(workflow, this.files);
     } catch (error) {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
       throw new BatchRunningError(request.name, { cause: error });
@@ -148,7 +206,7 @@ export class FileConversionClient {
       workflowId: name,
       taskQueue: this.taskQueue,
       args: [input] as [ConversionBatchInput],
-      staticSummary: `${input.items} items`,
+      staticSummary: `${countItems(input)} items`,
       staticDetails: batchDetails(input),
       ...toWorkflowOptions(options, { app, attributes, settable: await this.listing.settable() }),
     };
@@ -170,7 +228,7 @@ export class FileConversionClient {
 
   /** The batch with this name; no request is sent before a method of it is called. */
   getBatch(name: string): BatchHandle {
-    return new BatchHandle(this.client.workflow.getHandle(name));
+    return new BatchHandle(this.client.workflow.getHandle(name), this.files);
   }
 
   /** The job with this id; no request is sent before a method of it is called. */

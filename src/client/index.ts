@@ -1,10 +1,15 @@
 /** For programs that start conversions but run none; needs no worker package. */
 export { FileConversionClient } from './file-conversion-client';
-export type { AcceptedJob, FileConversionClientOptions } from './file-conversion-client';
+export type { AcceptedJob, FileConversionClientOptions, PlannedBatchRequest } from './file-conversion-client';
 export type { BatchStartOptions, StartOptions } from './start-options';
 export { ConversionFailedError, ConversionHandle } from './conversion-handle';
 export { BatchFailedError, BatchHandle, BatchRunningError } from './batch-handle';
+export type { BatchPlanRequest } from './batch-plan';
 export type { BatchRequest } from './batch-request';
+export { RefusedPlanError } from '../batch/plan/findings';
+export type { Finding, FindingList } from '../batch/plan/findings';
+export type { PlannedBatch } from '../batch/plan/planned-batch';
+export type { BatchReport } from '../batch/report/report';
 export { NoSuchScheduleError, ScheduleTakenError, SweepSchedules } from './sweep-schedules';
 export type { ListedSweepSchedule } from './sweep-schedules';
 export type { SweepOverlap, SweepScheduleRequest, SweepTimes } from './sweep-request';
@@ -38,6 +43,7 @@ export type {
   BatchStatus,
   ConversionBatchInput,
   ConversionBatchResult,
+  InlineItem,
 } from '../shared/batch';
 export type { ConversionSweepInput, ConversionSweepResult, SweepCounts, SweepPlan } from '../shared/sweep';
 export { defaultTaskQueue } from '../shared/names';

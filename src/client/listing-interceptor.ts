@@ -8,7 +8,7 @@ import { jobSummary, type ConversionJobInput } from '../shared/job';
 import { conversionBatchType, conversionJobType } from '../shared/names';
 import { attributesOf, listingOptions, startingAttributes } from '../shared/search-attributes';
 import { batchDetails, jobDetails } from '../shared/temporal-ui';
-import type { ConversionBatchInput } from '../shared/batch';
+import { countItems, type ConversionBatchInput } from '../shared/batch';
 import { Listing } from './listing';
 
 type StartedWorkflow = WorkflowStartInput['options'];
@@ -55,7 +55,7 @@ function shownAs(type: string, { args, workflowId }: StartedWorkflow) {
     if (type === conversionBatchType) {
       const input = args[0] as ConversionBatchInput;
       const attributes = attributesOf(input.app, { batchId: workflowId });
-      return { attributes, staticSummary: `${input.items} items`, staticDetails: batchDetails(input) };
+      return { attributes, staticSummary: `${countItems(input)} items`, staticDetails: batchDetails(input) };
     }
   } catch {
     return undefined;

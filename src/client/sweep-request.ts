@@ -3,6 +3,7 @@ import type { ConversionBatchInput } from '../shared/batch';
 import { defined } from '../shared/defined';
 import { isFormatName } from '../shared/format-name';
 import type { ConversionSweepInput } from '../shared/sweep';
+import { asFolder } from '../batch/uris';
 import { toBatchInput } from './batch-request';
 import { checkRequest, toUri } from './job-request';
 
@@ -67,9 +68,11 @@ export function toSweepInput(request: SweepScheduleRequest, defaultApp: string):
   const own = { times, from, to, out, batchFolder, extension, recursive, exclude, settledForMs, overlap };
   checkRequest(requestSchema, own, "This schedule can't be made.");
   // Validates the batch settings like those of a batch.
-  const { folder, ...checked } = toBatchInput({ name, folder: batchFolder, items: 0, ...rest }, defaultApp);
-  const settings: ConversionSweepInput['settings'] & { items?: number } = checked;
-  delete settings.items;
+  const {
+    folder: _,
+    items: __,
+    ...settings
+  } = toBatchInput({ name, folder: batchFolder, items: 0, ...rest }, defaultApp);
   return {
     batch: name,
     plan: {
@@ -79,7 +82,7 @@ export function toSweepInput(request: SweepScheduleRequest, defaultApp: string):
       ...defined({ extension, recursive: recursive === true || undefined }),
       ...(exclude && exclude.length > 0 && { exclude: [...exclude] }),
       settledForMs: settledForMs ?? minute,
-      batchFolder: folder,
+      batchFolder: asFolder(toUri(batchFolder)),
     },
     settings,
   };

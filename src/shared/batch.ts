@@ -51,14 +51,17 @@ export interface DoneBefore {
   warnings?: Record<string, string>;
 }
 
-/** Input of the workflow `conversionBatch`, whose id is the batch's name. Its size is independent of the batch's. */
+/** An item that a program or a workflow gives to its batch, instead of a row of a manifest. */
+export type InlineItem = Pick<BatchItem, 'source' | 'output' | 'input' | 'destination' | 'onExisting'>;
+
+/** Input of the workflow `conversionBatch`, whose id is the batch's name. Its size is independent of a manifest's. */
 export interface ConversionBatchInput {
   /** Name of the app profile in the worker's configuration. */
   app: string;
-  /** URI with a trailing slash: the folder of this run, with `manifest.jsonl` and the results. */
-  folder: string;
-  /** Number of rows in the manifest. */
-  items: number;
+  /** URI with a trailing slash: the folder of this run, with `manifest.jsonl` and the results. Absent for inline items. */
+  folder?: string;
+  /** Number of rows in the manifest; or at most 500 items themselves, whose batch keeps no files of its own. */
+  items: number | InlineItem[];
   /** Maximum jobs in flight, 1 to 500. Default: 50. */
   window?: number;
   /** Default: `fail`. */
@@ -170,7 +173,9 @@ export interface ConversionBatchResult extends BatchState {
   /** `cancelled`: by request; `stopped`: by `stopAfter`. */
   status: 'completed' | 'cancelled' | 'stopped';
   /** URI of `results.jsonl`: one `BatchItemResult` per line for every row, in the manifest's order. */
-  results: string;
+  results?: string;
+  /** Of inline items, in their order, instead of `results`. */
+  itemResults?: BatchItemResult[];
   durationMs: number;
   /** URI of the report page; absent when it could not be written. */
   report?: string;
@@ -180,6 +185,11 @@ export interface ConversionBatchResult extends BatchState {
 
 export const defaultWindow = 50;
 export const maxWindow = 500;
+export const maxInlineItems = 500;
+
+export function countItems({ items }: Pick<ConversionBatchInput, 'items'>): number {
+  return typeof items === 'number' ? items : items.length;
+}
 
 export function isWindow(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= maxWindow;

@@ -28,6 +28,7 @@ export const conversionCallbackSignal = 'conversionCallback';
 export const creditsRestoredSignal = 'creditsRestored';
 
 export const batchStateQuery = 'batchState';
+export const batchResultsQuery = 'batchResults';
 
 /** Update of a job: waits until the service has taken its conversion, and answers with a `ConversionAcceptance`. */
 export const acceptedUpdate = 'accepted';

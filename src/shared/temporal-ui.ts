@@ -1,4 +1,4 @@
-import type { ConversionBatchInput } from './batch';
+import { countItems, type ConversionBatchInput } from './batch';
 import type { ConversionJobInput } from './job';
 
 /** Path of a workflow's page in the Temporal UI; of its latest run when `runId` is absent. */
@@ -66,14 +66,15 @@ export function jobDetails({ app, source, output, input, destination, mode }: Co
   });
 }
 
-export function batchDetails({ app, folder, items, stopAfter }: ConversionBatchInput): string {
+export function batchDetails(input: ConversionBatchInput): string {
+  const { app, folder, stopAfter } = input;
   const limits = [
     stopAfter?.failures === undefined ? '' : `${stopAfter.failures} failures`,
     stopAfter?.percent === undefined ? '' : `${stopAfter.percent} % failed`,
   ];
   return list({
-    Items: String(items),
-    'Manifest and results': code(folder),
+    Items: String(countItems(input)),
+    ...(folder !== undefined && { 'Manifest and results': code(folder) }),
     App: code(app),
     ...(stopAfter && { 'Stops after': limits.filter(Boolean).join(' or ') }),
   });

@@ -1,12 +1,17 @@
 /** A workflows file as a user of the library writes it. */
 import { executeChild, sleep } from '@temporalio/workflow';
 import type { ConversionJobInput, ConversionJobResult } from '../../src/shared/job';
-import { conversionChildOptions, conversionJob } from '../../src/workflows';
+import type { ConversionBatchInput, ConversionBatchResult } from '../../src/shared/batch';
+import { conversionBatch, conversionChildOptions, conversionJob } from '../../src/workflows';
 
 export * from '../../src/workflows';
 
 export async function convertListed(input: ConversionJobInput, workflowId: string): Promise<ConversionJobResult> {
   return executeChild(conversionJob, { ...conversionChildOptions(input), workflowId });
+}
+
+export async function convertTogether(input: ConversionBatchInput, workflowId: string): Promise<ConversionBatchResult> {
+  return executeChild(conversionBatch, { args: [input], workflowId });
 }
 
 /** As one does who knows of no options. */

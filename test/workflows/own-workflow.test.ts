@@ -5,6 +5,7 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import { ConversionHandle } from '../../src/client/conversion-handle';
 import { restoreCredits } from '../../src/client/operations/tell-app';
 import { FileConversionPlugin } from '../../src/plugin';
+import type { ConversionBatchResult } from '../../src/shared/batch';
 import type { ConversionJobInput } from '../../src/shared/job';
 import { searchAttributes } from '../../src/shared/search-attributes';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
@@ -98,4 +99,25 @@ it('a child that was started with the options for it is listed and named as ever
   expect(attributes.get(searchAttributes.app)).toBe(app);
   expect(attributes.get(searchAttributes.status)).toBe('completed');
   expect(attributes.get(searchAttributes.inputFormat)).toBe('docx');
+});
+
+it('a batch of inline items is a child whose result tells how each of them ended', async () => {
+  const items = await Promise.all(
+    ['one.md', 'two.md'].map(async (name) => ({
+      source: pathToFileURL(await rig.source(name)).href,
+      output: 'pdf',
+      destination: pathToFileURL(path.join(rig.folder, `together-${name}.pdf`)).href,
+    })),
+  );
+  const id = `together-${randomUUID()}`;
+  const result = (await rig.temporal.workflow.execute('convertTogether', {
+    workflowId: `parent-${id}`,
+    taskQueue: rig.taskQueue,
+    args: [{ app, items, policies: quickPolicies }, id],
+  })) as ConversionBatchResult;
+  expect(result).toMatchObject({ status: 'completed', succeeded: 2 });
+  expect(result.itemResults?.map(({ workflowId, output }) => [workflowId, output?.name])).toEqual([
+    [`${id}/1`, 'together-one.md.pdf'],
+    [`${id}/2`, 'together-two.md.pdf'],
+  ]);
 });

@@ -34,6 +34,8 @@ export interface PlanBatchOptions {
   settledForMs?: number | undefined;
   /** Allows sources that match no files yet. Default: no. */
   mayBeEmpty?: boolean | undefined;
+  /** Writes a run even if earlier ones have done all of it, so that it tells their results. Default: no. */
+  mayBeDone?: boolean | undefined;
   /** What to do with conversions that an earlier run may have been charged for. Default: `resubmit`. */
   onUnknownOutcome?: OnUnknownOutcome | undefined;
   /** Converts those in any case. Default: no. */
@@ -105,12 +107,12 @@ class BatchPlanning {
   }
 
   async plan(): Promise<PlannedBatch> {
-    const { files, batchFolder, dryRun, signal } = this.options;
+    const { files, batchFolder, dryRun, mayBeDone, signal } = this.options;
     const rules = await this.#settleRules();
     const rows = rules ? this.#rows(rules) : nothing();
     const canRun = () => dryRun !== true && this.#problems.count === 0;
     const leftOut = () => this.#earlier?.leftOut() ?? [];
-    const { run, counts } = await writeRun(rows, { files, batchFolder, canRun, leftOut, signal });
+    const { run, counts } = await writeRun(rows, { files, batchFolder, canRun, leftOut, mayBeDone, signal });
     this.#refuseNothing(counts.rows);
     const list = (findings: Findings) => findings.list(() => this.draft.rows(signal));
     return {

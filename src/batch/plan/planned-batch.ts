@@ -123,13 +123,14 @@ interface RunWriting {
   canRun: () => boolean;
   /** Called after the last row: what earlier runs left open and these rows do not take up. */
   leftOut: () => Iterable<LeftOutRow>;
+  mayBeDone?: boolean | undefined;
   signal: AbortSignal | undefined;
 }
 
 /** Counts the rows of a plan, and writes them as a new run of the batch if there is anything to do. */
 export async function writeRun(
   rows: AsyncIterable<SettledRow>,
-  { files, batchFolder, canRun, leftOut, signal }: RunWriting,
+  { files, batchFolder, canRun, leftOut, mayBeDone, signal }: RunWriting,
 ): Promise<{ run?: BatchRun; counts: PlanCounts }> {
   const counts = new PlanCounts();
   const lines = inChunks(manifestLines(rows, counts));
@@ -146,7 +147,7 @@ export async function writeRun(
       yield first.value;
       yield* lines;
       // The file gets its name only if this ends well.
-      if (counts.todo === 0 || !canRun()) throw new NothingToDoError();
+      if ((counts.todo === 0 && mayBeDone !== true) || !canRun()) throw new NothingToDoError();
       await writeFile(files, run.folder + runFiles.leftOut, linesOf(leftOut()), { writing });
     };
     try {

@@ -11,6 +11,7 @@ import {
   earlierSchema,
   keptSchema,
   parseLine,
+  partUri,
   runFiles,
 } from '../run-files';
 import type { EarlierRow } from './earlier-row';
@@ -45,6 +46,16 @@ export async function* readEndedItems(
     // The worker that wrote it may have been killed in the middle of its last line.
     yield* readRecords(files, part, { run, parse: parseBatchItemResult, mayBeTorn: true, signal });
   }
+}
+
+/** The results in one part; undefined if it is not written. */
+export async function readPart(
+  files: FileStore,
+  { run, part, signal }: { run: BatchRun; part: number; signal?: AbortSignal | undefined },
+): Promise<AsyncGenerator<BatchItemResult> | undefined> {
+  const uri = partUri(run.folder, part);
+  if (!(await exists(files, uri))) return undefined;
+  return readRecords(files, uri, { run, parse: parseBatchItemResult, signal });
 }
 
 async function partsOf(files: FileStore, run: BatchRun): Promise<string[]> {

@@ -26,7 +26,6 @@ import {
 } from '../../shared/search-attributes';
 import { jobDetails } from '../../shared/temporal-ui';
 import type { conversionJob } from '../job/conversion-job';
-import { BatchRows } from './batch-reader';
 import { BatchLooks, BatchWaits } from './batch-waits';
 import { carriedFlight, leftBy, type CarriedFlight, type Flight, type FlightStep } from './flight';
 
@@ -46,7 +45,6 @@ export class BatchFlights {
     (flight, seen) => this.seen(flight, seen),
     (flight, error) => this.end(flight, { ...failed(error), charge: 'maybe' }),
   );
-  private readonly rows: BatchRows;
   private readonly rules;
   /** Starts and cancellations that Temporal has not confirmed yet. */
   private unconfirmed = 0;
@@ -57,13 +55,14 @@ export class BatchFlights {
 
   constructor(
     private readonly input: ConversionBatchInput,
+    /** Rows of items that an earlier run of the workflow started. */
+    private readonly rows: { at(byte: number): Promise<BatchItem> },
     private readonly on: {
       ended: (result: BatchItemResult) => void;
       /** The service refuses the account: nothing was decided about the item, whose flight is held. */
       held: (item: number, refusal: { code: string; message: string }) => void;
     },
   ) {
-    this.rows = new BatchRows(input.folder);
     const { onUnknownOutcome = defaultPolicies.onUnknownOutcome } = input.policies ?? {};
     this.rules = { onUnknownOutcome, resubmit: input.resubmit === true };
   }

@@ -1,6 +1,6 @@
 import { ApplicationFailure } from '@temporalio/workflow';
 import { failureCodes } from '../../shared/activities';
-import { isWindow, maxWindow, type ConversionBatchInput } from '../../shared/batch';
+import { isWindow, maxInlineItems, maxWindow, type ConversionBatchInput, type InlineItem } from '../../shared/batch';
 import { resolvePolicies } from '../job/policies';
 
 /**
@@ -11,10 +11,12 @@ import { resolvePolicies } from '../job/policies';
 export function checkBatchInput(input: ConversionBatchInput | null | undefined): asserts input is ConversionBatchInput {
   if (typeof input !== 'object' || input === null) throw invalid('its input', 'must be an object');
   const { app, folder, items, window, stopAfter, onExisting, policies, historyLimit } = input;
-  if (typeof folder !== 'string' || !/^[a-z][a-z0-9+.-]*:.*\/$/i.test(folder)) {
+  if (Array.isArray(items)) checkItems(items, folder);
+  else if (typeof folder !== 'string' || !/^[a-z][a-z0-9+.-]*:.*\/$/i.test(folder)) {
     throw invalid('folder', 'must be a URI that ends with a slash');
+  } else if (!Number.isInteger(items) || items < 0) {
+    throw invalid('items', 'must be the number of rows of the manifest, or the items themselves');
   }
-  if (!Number.isInteger(items) || items < 0) throw invalid('items', 'must be the number of rows of the manifest');
   if (window !== undefined && !isWindow(window))
     throw invalid('window', `must be a whole number from 1 to ${maxWindow}`);
   const { failures, percent } = stopAfter ?? {};
@@ -25,11 +27,27 @@ export function checkBatchInput(input: ConversionBatchInput | null | undefined):
   if (historyLimit !== undefined && !(historyLimit >= 1)) throw invalid('historyLimit', 'must be 1 or more');
   resolvePolicies({
     app,
-    source: { uri: folder },
+    source: { uri: folder ?? 'inline:' },
     output: 'any',
     ...(onExisting !== undefined && { onExisting }),
     ...(policies && { policies }),
   });
+}
+
+function checkItems(items: readonly Partial<InlineItem>[], folder: string | undefined): void {
+  if (folder !== undefined) throw invalid('folder', 'belongs to a manifest, and there are inline items');
+  if (items.length > maxInlineItems) throw invalid('items', `must be at most ${maxInlineItems} when they are inline`);
+  const takenBy = new Map<string, number>();
+  for (const [index, item] of items.entries()) {
+    for (const field of ['source', 'output', 'destination'] as const) {
+      if (typeof item[field] !== 'string') throw invalid(`items[${index}].${field}`, 'must be a text');
+    }
+    const { destination = '' } = item;
+    if (destination.endsWith('/')) throw invalid(`items[${index}].destination`, 'must be a file, not a folder');
+    const other = takenBy.get(destination);
+    if (other !== undefined) throw invalid(`items[${index}].destination`, `is that of items[${other}] too`);
+    takenBy.set(destination, index);
+  }
 }
 
 function invalid(field: string, problem: string): ApplicationFailure {

@@ -15,6 +15,7 @@ import {
 } from '@temporalio/workflow';
 import { failureCodes } from '../../shared/activities';
 import {
+  countItems,
   defaultWindow,
   isWindow,
   maxWindow,
@@ -28,11 +29,12 @@ import {
   type ItemWaits,
   type NeedsAttention,
 } from '../../shared/batch';
-import type { ManifestPosition } from '../../shared/batch-activities';
+import type { ManifestPosition, PassedOver } from '../../shared/batch-activities';
 import {
   appReadySignal,
   batchCancelSignal,
   batchPauseSignal,
+  batchResultsQuery,
   batchResumeSignal,
   batchStateQuery,
   batchWindowSignal,
@@ -45,12 +47,14 @@ import { batchActivities } from './batch-activities';
 import { describeBatch } from './batch-details';
 import { BatchFlights } from './batch-flights';
 import { checkBatchInput } from './batch-input';
-import { BatchReader } from './batch-reader';
+import { BatchReader, BatchRows } from './batch-reader';
 import { BatchResults } from './batch-results';
 import { BatchAttention, BatchTally, type CarriedAttention, type BatchTotals } from './batch-tally';
 import type { CarriedFlight } from './flight';
+import { allResults, InlineItems, InlineResults } from './inline-items';
 
 const stateQuery = defineQuery<BatchState>(batchStateQuery);
+const resultsQuery = defineQuery<BatchItemResult[]>(batchResultsQuery);
 const itemWaits = defineSignal<[ItemWaits]>(conversionItemWaitsSignal);
 
 /** State handed from one run of the workflow to the next. Its size does not depend on the size of the batch. */
@@ -91,6 +95,7 @@ export async function conversionBatch(
   checkBatchInput(input);
   const batch = new ConversionBatch(input, carried);
   setHandler(stateQuery, () => batch.state());
+  setHandler(resultsQuery, () => batch.unwrittenResults());
   batch.listen();
   CancellationScope.current().cancelRequested.catch(() => batch.cancel(true));
   return CancellationScope.nonCancellable(() => batch.run());
@@ -98,8 +103,8 @@ export async function conversionBatch(
 
 class ConversionBatch {
   private readonly tally: BatchTally;
-  private readonly reader: BatchReader;
-  private readonly results: BatchResults;
+  private readonly reader: BatchReader | InlineItems;
+  private readonly results: BatchResults | InlineResults;
   private readonly flights: BatchFlights;
   private readonly attention: BatchAttention;
   /** Items that are held because the service refuses the account. */
@@ -122,19 +127,11 @@ class ConversionBatch {
     private readonly input: ConversionBatchInput,
     private readonly carried: CarriedBatch | undefined,
   ) {
-    const { folder, items } = input;
     this.tally = new BatchTally(carried?.totals);
-    this.reader = new BatchReader({
-      folder,
-      rows: items,
-      from: carried?.position,
-      onRead: (passedOver) => {
-        if (passedOver) this.tally.addPassedOver(passedOver);
-        this.wake();
-      },
-    });
-    this.results = new BatchResults(folder, carried?.results ?? [], carried?.parts ?? 0, () => this.wake());
-    this.flights = new BatchFlights(input, {
+    const { reader, results, rows } = this.open(carried);
+    this.reader = reader;
+    this.results = results;
+    this.flights = new BatchFlights(input, rows, {
       ended: (result) => this.land(result),
       held: (item, refusal) => this.hold(item, refusal),
     });
@@ -146,6 +143,24 @@ class ConversionBatch {
     this.stop = carried?.stop;
     this.isCancelling = carried?.isCancelling ?? false;
     this.listedAs = this.listedStatus();
+  }
+
+  private open(carried: CarriedBatch | undefined) {
+    const { folder, items } = this.input;
+    const { position: from, results = [], parts = 0 } = carried ?? {};
+    if (typeof items !== 'number' || folder === undefined) {
+      const reader = new InlineItems(typeof items === 'number' ? [] : items, from);
+      return { reader, results: new InlineResults(results), rows: reader };
+    }
+    const onRead = (passedOver: PassedOver | undefined) => {
+      if (passedOver) this.tally.addPassedOver(passedOver);
+      this.wake();
+    };
+    return {
+      reader: new BatchReader({ folder, rows: items, from, onRead }),
+      results: new BatchResults(folder, results, parts, () => this.wake()),
+      rows: new BatchRows(folder),
+    };
   }
 
   /** The main loop, and the only place that acts; everything else records what happened and wakes it. */
@@ -200,8 +215,13 @@ class ConversionBatch {
     return status === 'running' || status === 'paused' ? undefined : `The batch is ${status}: it starts no more jobs.`;
   }
 
+  /** Of inline items all so far; else those that are in no part yet. */
+  unwrittenResults(): BatchItemResult[] {
+    return this.results.pending;
+  }
+
   state(): BatchState {
-    const { items } = this.input;
+    const items = countItems(this.input);
     const inFlight = this.flights.count;
     const needsAttention = this.needsAttention();
     return {
@@ -361,29 +381,43 @@ class ConversionBatch {
     if (failure !== undefined) throw unwrap(failure);
     await this.results.rest();
     const { totals } = this.tally;
-    totals.cancelled += this.input.items - this.tally.ended;
+    const items = countItems(this.input);
+    totals.cancelled += items - this.tally.ended;
+    const status = this.stop ?? 'completed';
+    const { folder } = this.input;
+    const result: ConversionBatchResult =
+      folder === undefined
+        ? { ...this.ended(status), itemResults: allResults(this.results.pending, items) }
+        : await this.writeFiles(folder, status);
+    this.final = status;
+    this.reportFailure = result.reportFailure;
+    this.describe();
+    return result;
+  }
+
+  private ended(status: ConversionBatchResult['status']): ConversionBatchResult {
+    return { ...this.state(), status, durationMs: Date.now() - this.startedAt };
+  }
+
+  private async writeFiles(folder: string, status: ConversionBatchResult['status']): Promise<ConversionBatchResult> {
     const { results, counts } = await batchActivities['conversion.mergeBatchResults']({
-      folder: this.input.folder,
+      folder,
       parts: this.results.parts,
       rest: this.results.pending,
     }).catch((error: unknown) => {
       throw unwrap(error);
     });
     this.compare(counts);
-    const status = this.stop ?? 'completed';
-    const result: ConversionBatchResult = { ...this.state(), status, results, durationMs: Date.now() - this.startedAt };
-    const written = await this.writeReport(result);
-    this.final = status;
-    this.reportFailure = written.reportFailure;
-    this.describe();
-    return { ...result, ...written };
+    const result = { ...this.ended(status), results };
+    return { ...result, ...(await this.writeReport(folder, result)) };
   }
 
   /** A batch completes without a report rather than never: there may be no client left that waits for it. */
   private async writeReport(
+    folder: string,
     state: ConversionBatchResult,
   ): Promise<Pick<ConversionBatchResult, 'report' | 'reportFailure'>> {
-    const { folder, uiUrl } = this.input;
+    const { uiUrl } = this.input;
     const { workflowId: batch, namespace } = workflowInfo();
     const ui = uiUrl !== undefined && { ui: { url: uiUrl, namespace } };
     try {

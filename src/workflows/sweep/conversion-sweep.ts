@@ -73,7 +73,7 @@ async function convert(input: ConversionSweepInput, plan: PlanSweepResult): Prom
     return {
       status: ended.status,
       ...countsOf(plan, ended),
-      results: ended.results,
+      ...(ended.results !== undefined && { results: ended.results }),
       warnings: ended.reportFailure === undefined ? plan.warnings : [...plan.warnings, withoutReport(input, ended)],
     };
   } catch (error) {

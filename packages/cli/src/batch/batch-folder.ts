@@ -1,5 +1,6 @@
 import path from 'node:path';
-import { asFolder, folderOf, isLocal, resolveName, uriOfPath } from 'temporal-file-conversion/internal/batch/uris';
+import { batchFolderOf } from 'temporal-file-conversion/internal/batch/batch-folder';
+import { asFolder, resolveName, uriOfPath } from 'temporal-file-conversion/internal/batch/uris';
 import type { FileStore } from 'temporal-file-conversion/internal/storage/file-store';
 import { createLocalFiles } from 'temporal-file-conversion/internal/storage/local-files';
 import type { CommandContext } from '../command-context';
@@ -15,25 +16,16 @@ export function folderUri({ cwd }: Pick<CommandContext, 'cwd'>, typed: string): 
   throw new CommandError('USAGE', [`${typed} is no folder. Name a path, or a URI such as s3://bucket/folder/.`]);
 }
 
-interface Places {
-  /** `--runs` as it was typed. */
-  runs?: string | undefined;
-  /** URIs of what else the batch names: the first that is not on this machine's disk has the runs, hidden. */
-  among?: readonly (string | undefined)[];
-}
-
-/** Holds the runs of a batch: manifests, results, reports. Workers read and write it too. */
-export function batchFolder(context: CommandContext, name: string, { runs, among = [] }: Places = {}): string {
-  const inFolder = encodeURIComponent(name);
-  if (runs !== undefined) return `${folderUri(context, runs)}${inFolder}/`;
-  const remote = among.find((uri) => uri !== undefined && !isLocal(uri) && !/^https?:/.test(uri));
-  if (remote !== undefined) return `${folderBefore(remote)}.fileconv/batches/${inFolder}/`;
-  return asFolder(uriOfPath(path.join(context.config.values.state.dir, 'batches', name)));
-}
-
-/** The last folder of a URI before a pattern in it. */
-function folderBefore(uri: string): string {
-  const [typed = ''] = uri.split(/[*[{(]/, 1);
-  const literal = resolveName(typed, uri) ?? typed;
-  return literal.endsWith('/') ? literal : folderOf(literal);
+/** Holds the runs of a batch. `runs`: `--runs` as it was typed; `among`: what else was typed, or its URI. */
+export function batchFolder(
+  context: CommandContext,
+  name: string,
+  { runs, among }: { runs?: string | undefined; among?: readonly (string | undefined)[] } = {},
+): string {
+  const home = asFolder(uriOfPath(path.join(context.config.values.state.dir, 'batches')));
+  return batchFolderOf(name, {
+    ...(runs !== undefined && { runs: folderUri(context, runs) }),
+    ...(among && { among }),
+    home,
+  });
 }

@@ -5,7 +5,7 @@ import { folderOf } from 'temporal-file-conversion/internal/batch/uris';
 import type { ConversionBatchResult } from 'temporal-file-conversion/internal/shared/batch';
 import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
-import { exitCodes, type ExitCode } from '../command-error';
+import { CommandError, exitCodes, type ExitCode } from '../command-error';
 import type { StackInUse } from '../stack/open-temporal';
 import { filesOf } from './batch-folder';
 
@@ -23,6 +23,10 @@ export async function finishBatch(
 ): Promise<ExitCode> {
   const { output } = context;
   const files = filesOf(context);
+  if (result.results === undefined) {
+    const problem = `Batch ${name} has no report: a program gave it its items, and its results are those of its workflow.`;
+    throw new CommandError('INPUT_UNUSABLE', [problem]);
+  }
   const { namespace } = stack.client.options;
   const options = {
     batch: name,

@@ -1,0 +1,84 @@
+import type { BatchItem, BatchItemResult, InlineItem } from '../../shared/batch';
+import type { ManifestPosition, PlacedItem } from '../../shared/batch-activities';
+
+/** Items that came with the batch's input; `byte` is the index of an item. Does what `BatchReader` does for a manifest. */
+export class InlineItems {
+  readonly failure = undefined;
+  position: ManifestPosition;
+
+  constructor(
+    private readonly items: readonly InlineItem[],
+    from: ManifestPosition | undefined,
+  ) {
+    this.position = from ?? { byte: 0, item: 0 };
+  }
+
+  get isExhausted(): boolean {
+    return this.position.byte >= this.items.length;
+  }
+
+  take(): PlacedItem | undefined {
+    if (this.isExhausted) return undefined;
+    const { byte } = this.position;
+    this.position = { byte: byte + 1, item: byte + 1 };
+    return { item: this.rowAt(byte), byte, next: byte + 1 };
+  }
+
+  at(byte: number): Promise<BatchItem> {
+    return Promise.resolve(this.rowAt(byte));
+  }
+
+  prefetch(): void {
+    // All items are there.
+  }
+
+  async rest(): Promise<void> {
+    // Nothing is read.
+  }
+
+  async countAll(): Promise<void> {
+    // No item is passed over.
+  }
+
+  private rowAt(index: number): BatchItem {
+    const item = this.items[index];
+    if (!item) throw new Error(`There is no item ${index + 1}.`);
+    return { item: index + 1, ...item };
+  }
+}
+
+/** With 500 items the batch's result stays below what Temporal accepts. */
+const charactersAResult = 3_000;
+const charactersAMessage = 500;
+
+/** Results that the batch's own result tells. Does what `BatchResults` does with part files. */
+export class InlineResults {
+  readonly failure = undefined;
+  readonly isBehind = false;
+  readonly parts = 0;
+
+  constructor(readonly pending: BatchItemResult[]) {}
+
+  add(result: BatchItemResult): void {
+    this.pending.push(bounded(result));
+  }
+
+  async rest(): Promise<void> {
+    // Nothing is written.
+  }
+}
+
+/** One for each item, in their order; an item without a result never started. */
+export function allResults(results: readonly BatchItemResult[], items: number): BatchItemResult[] {
+  const known = new Map(results.map((result) => [result.item, result]));
+  return Array.from({ length: items }, (_, index) => {
+    const item = index + 1;
+    return known.get(item) ?? { item, status: 'cancelled' };
+  });
+}
+
+function bounded(result: BatchItemResult): BatchItemResult {
+  if (JSON.stringify(result).length <= charactersAResult) return result;
+  const { warnings, message, ...rest } = result;
+  return { ...rest, ...(message !== undefined && { message: message.slice(0, charactersAMessage) }) };
+}

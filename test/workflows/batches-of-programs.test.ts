@@ -1,0 +1,162 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { partUri } from '../../src/batch/run-files';
+import { BatchFailedError, BatchRunningError } from '../../src/client/batch-handle';
+import { InvalidRequestError } from '../../src/client/job-request';
+import { FileConversionClient, RefusedPlanError, type BatchHandle, type InlineItem } from '../../src/client/index';
+import type { BatchItemResult, BatchState } from '../../src/shared/batch';
+import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { until } from '../support/until';
+
+let rig: ConversionRig;
+let name: string;
+let folder: string;
+
+beforeAll(async () => {
+  rig = await startRig();
+});
+afterAll(async () => {
+  await rig.close();
+});
+beforeEach(async () => {
+  rig.stub.conversions.clear();
+  name = `batch-${randomUUID()}`;
+  folder = path.join(rig.folder, name);
+  await mkdir(path.join(folder, 'in'), { recursive: true });
+});
+
+const put = (file: string, text = `# ${file}\n`) => writeFile(path.join(folder, 'in', file), text);
+
+function request() {
+  const [out, runs] = [path.join(folder, 'out'), path.join(folder, 'runs')];
+  return { name, sources: [path.join(folder, 'in')], to: 'pdf', out, runs, policies: quickPolicies };
+}
+
+function inline(...files: string[]) {
+  const items = files.map((file): InlineItem => ({
+    source: path.join(folder, 'in', file),
+    output: 'pdf',
+    destination: path.join(folder, 'out', `${path.parse(file).name}.pdf`),
+  }));
+  return { name, items, policies: quickPolicies };
+}
+
+async function allOf<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const all: Item[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
+
+/** How each item ended, in their order. */
+async function endsOf(batch: BatchHandle): Promise<string[]> {
+  const results = (await allOf(batch.results())).sort((one, other) => one.item - other.item);
+  return results.map(({ status, code }) => code ?? status);
+}
+
+describe('a batch of sources', () => {
+  it('tells its progress, its results and its report; started again it converts what has changed and nothing else', async () => {
+    for (const file of ['a.md', 'b.md', 'c.md']) await put(file);
+    const batch = await rig.client.startBatch(request());
+    const states = await allOf(batch.progress({ everyMs: 20 }));
+    expect(states.at(-1)).toMatchObject({ status: 'completed', succeeded: 3 });
+    expect(new Set(states.map((state: BatchState) => JSON.stringify(state))).size).toBe(states.length);
+    expect(await endsOf(batch)).toEqual(['succeeded', 'succeeded', 'succeeded']);
+    expect(await batch.report()).toMatchObject({ batch: name, counts: { items: 3, succeeded: 3 } });
+
+    await put('b.md', 'changed');
+    const again = await rig.client.startBatch(request());
+    const results = await allOf(again.results());
+    expect(results.map(({ status, output }) => [status, output?.name]).sort()).toEqual([
+      ['skipped', 'a.pdf'],
+      ['skipped', 'c.pdf'],
+      ['succeeded', 'b.pdf'],
+    ]);
+    const third = await rig.client.startBatch(request());
+    expect(await third.result()).toMatchObject({ status: 'completed', succeeded: 0, skipped: 3 });
+    expect(await third.report()).toMatchObject({ counts: { items: 3, skipped: 3 } });
+    expect(rig.stub.conversions.size).toBe(4);
+  });
+
+  it('gives the results in its parts while it runs to a program that asks again', async () => {
+    for (const file of ['a.md', 'b.md']) await put(file);
+    const withoutWorker = new FileConversionClient({ client: rig.temporal, taskQueue: `none-${name}` });
+    const { policies: _, ...plan } = request();
+    const { run, rows } = await withoutWorker.planBatch(plan);
+    if (!run) throw new Error('no run');
+    await withoutWorker.startBatch({ name, folder: run.folder, items: rows });
+    await mkdir(new URL('parts', run.folder));
+    const result: BatchItemResult = { item: 2, status: 'failed', code: 'EMPTY_FILE' };
+    await writeFile(new URL(partUri(run.folder, 1)), `${JSON.stringify(result)}\n`);
+    const results = withoutWorker.getBatch(name).results();
+    expect(await results.next()).toEqual({ done: false, value: result });
+    const next = results.next();
+    await rig.temporal.workflow.getHandle(name).terminate();
+    await expect(next).rejects.toThrow(BatchFailedError);
+  });
+  it('is not started when its plan has problems, nor twice at a time', async () => {
+    await expect(rig.client.startBatch({ ...request(), sources: [path.join(folder, 'nowhere')] })).rejects.toThrow(
+      RefusedPlanError,
+    );
+    await expect(rig.client.startBatch({ ...request(), to: 'p d f' })).rejects.toThrow(InvalidRequestError);
+    await put('a.md');
+    const elsewhere = new FileConversionClient({ client: rig.temporal, taskQueue: `none-${name}`, app: 'stub' });
+    const batch = await elsewhere.startBatch(request());
+    await expect(elsewhere.startBatch(request())).rejects.toThrow(BatchRunningError);
+    expect((await elsewhere.startBatch(request(), { onRunning: 'attach' })).name).toBe(name);
+    expect(await readdir(path.join(folder, 'runs', name))).toEqual(['run-0001']);
+    await batch.cancel();
+    await rig.temporal.workflow.getHandle(name).terminate();
+  });
+});
+
+describe('a batch of inline items', () => {
+  it('touches no file but sources and results, and tells the results itself; started again it converts nothing twice', async () => {
+    await put('a.md');
+    await put('b.md');
+    const batch = await rig.client.startBatch(inline('a.md', 'gone.md', 'b.md'));
+    const result = await batch.result();
+    expect(result).toMatchObject({ status: 'completed', items: 3, succeeded: 2, failed: 1 });
+    expect(result.itemResults).toMatchObject([
+      { item: 1, status: 'succeeded', output: { name: 'a.pdf' } },
+      { item: 2, status: 'failed', code: 'SOURCE_NOT_FOUND' },
+      { item: 3, status: 'succeeded', output: { name: 'b.pdf' } },
+    ]);
+    expect(result).not.toHaveProperty('results');
+    expect(await endsOf(batch)).toEqual(['succeeded', 'SOURCE_NOT_FOUND', 'succeeded']);
+    await expect(batch.report()).rejects.toThrow('has no report: its items were inline');
+    expect((await readdir(folder, { recursive: true })).sort()).toEqual(
+      ['in', 'in/a.md', 'in/b.md', 'out', 'out/a.pdf', 'out/b.pdf'].sort(),
+    );
+    const again = await rig.client.startBatch(inline('a.md', 'gone.md', 'b.md'));
+    expect(await again.result()).toMatchObject({ succeeded: 2, failed: 1 });
+    expect(rig.stub.conversions.size).toBe(2);
+  });
+
+  it('tells results while it runs, also after it has continued as new, and that what never started was cancelled', async () => {
+    for (const file of ['a.md', 'b.md', 'c.md']) await put(file);
+    const batch = await rig.client.startBatch({ ...inline('a.md', 'b.md', 'c.md'), window: 1, historyLimit: 1 });
+    const results = batch.results();
+    expect((await results.next()).value).toMatchObject({ item: 1, status: 'succeeded' });
+    await batch.pause();
+    await until('nothing is in flight', async () => (await batch.state()).inFlight === 0);
+    await batch.cancel();
+    const rest = await allOf(results);
+    const ended = await batch.result();
+    expect(ended.itemResults?.map(({ item }) => item)).toEqual([1, 2, 3]);
+    expect(ended.itemResults?.at(-1)).toEqual({ item: 3, status: 'cancelled' });
+    expect(rest.map(({ item }) => item).sort()).toEqual([2, 3]);
+    expect(ended.succeeded + ended.cancelled).toBe(3);
+  });
+
+  it('is refused where two items have one destination, or one is a folder, or there are too many', async () => {
+    const [first] = inline('a.md').items;
+    if (!first) throw new Error('no item');
+    const start = (items: InlineItem[]) => rig.client.startBatch({ name, items }).then((batch) => batch.result());
+    await expect(start([first, { ...first, source: 'b.md' }])).rejects.toThrow('is that of items[0] too');
+    await expect(start([{ ...first, destination: 'out/' }])).rejects.toThrow('must be a file, not a folder');
+    await expect(start(Array.from({ length: 501 }, () => first))).rejects.toThrow(InvalidRequestError);
+    await expect(rig.client.startBatch({ name, folder, items: [first] })).rejects.toThrow('inline items have none');
+    await rm(folder, { recursive: true });
+  });
+});

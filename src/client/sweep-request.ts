@@ -68,11 +68,8 @@ export function toSweepInput(request: SweepScheduleRequest, defaultApp: string):
   const own = { times, from, to, out, batchFolder, extension, recursive, exclude, settledForMs, overlap };
   checkRequest(requestSchema, own, "This schedule can't be made.");
   // Validates the batch settings like those of a batch.
-  const {
-    folder: _,
-    items: __,
-    ...settings
-  } = toBatchInput({ name, folder: batchFolder, items: 0, ...rest }, defaultApp);
+  const checked = toBatchInput({ name, folder: batchFolder, items: 0, ...rest }, defaultApp);
+  const settings = defined({ ...checked, folder: undefined, items: undefined });
   return {
     batch: name,
     plan: {

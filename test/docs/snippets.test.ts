@@ -17,6 +17,8 @@ it('every TypeScript snippet compiles against the package, and a wrong one would
     "import { FileConversionClient } from 'temporal-file-conversion';\nnew FileConversionClient({ clint: 1 });\n";
   const files = [
     ...snippets.map(({ page, number, code }) => [`${page.replace(/\W/g, '-')}-${number}.mts`, code] as const),
+    // A program in both kinds of modules.
+    ...snippets.filter(({ code }) => code.includes('void archive()')).map(({ code }) => ['README.cts', code] as const),
     ['wrong.mts', wrong] as const,
   ];
   const problems = compile(new Map(files.map(([name, code]) => [path.join(root, name), code])));

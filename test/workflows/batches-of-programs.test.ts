@@ -81,8 +81,8 @@ describe('a batch of sources', () => {
   it('gives the results in its parts while it runs to a program that asks again', async () => {
     for (const file of ['a.md', 'b.md']) await put(file);
     const withoutWorker = new FileConversionClient({ client: rig.temporal, taskQueue: `none-${name}` });
-    const { policies: _, ...plan } = request();
-    const { run, rows } = await withoutWorker.planBatch(plan);
+    const { sources, to, out, runs } = request();
+    const { run, rows } = await withoutWorker.planBatch({ name, sources, to, out, runs });
     if (!run) throw new Error('no run');
     await withoutWorker.startBatch({ name, folder: run.folder, items: rows });
     await mkdir(new URL('parts', run.folder));

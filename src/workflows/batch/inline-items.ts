@@ -79,6 +79,10 @@ export function allResults(results: readonly BatchItemResult[], items: number): 
 
 function bounded(result: BatchItemResult): BatchItemResult {
   if (JSON.stringify(result).length <= charactersAResult) return result;
-  const { warnings, message, ...rest } = result;
-  return { ...rest, ...(message !== undefined && { message: message.slice(0, charactersAMessage) }) };
+  const cut = {
+    ...result,
+    ...(result.message !== undefined && { message: result.message.slice(0, charactersAMessage) }),
+  };
+  delete cut.warnings;
+  return cut;
 }

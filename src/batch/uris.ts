@@ -50,7 +50,7 @@ export function relativeTo(folder: string, uri: string): string {
 
 /** What is in a folder under a relative path, which has no dots for folders above. */
 export function within(folder: string, relative: string): string {
-  if (!isLocal(folder)) return folder + relative.split('/').map(encodeSegment).join('/');
+  if (!isLocal(folder)) return folder + relative.split('/').map(encodeURIComponent).join('/');
   return folder + pathToFileURL(`/${relative}`, { windows: false }).href.slice('file:///'.length);
 }
 
@@ -88,15 +88,10 @@ function inOneSpelling(uri: string): string | undefined {
     // The path of a web address means what it says, whatever it escapes; its query may be signed.
     if (/^https?:$/.test(url.protocol)) return url.href;
     const [first = '', ...segments] = url.pathname.split('/');
-    return `${url.protocol}//${url.host}${[first, ...segments.map(decoded).map(encodeSegment)].join('/') || '/'}`;
+    return `${url.protocol}//${url.host}${[first, ...segments.map(decoded).map(encodeURIComponent)].join('/') || '/'}`;
   } catch {
     return undefined;
   }
-}
-
-/** Leaves alone what has no meaning in a path. */
-function encodeSegment(segment: string): string {
-  return encodeURIComponent(segment).replace(/%(?:24|26|2B|2C|3A|3B|3D|40)/g, decodeURIComponent);
 }
 
 /** Behind the slash that begins the path. */

@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { finishBatch } from '../../packages/cli/src/batch/finish';
 import type { CommandContext } from '../../packages/cli/src/command-context';
 import { BatchDesk } from '../support/batch-desk';
@@ -105,7 +105,7 @@ it('tells for good which conversions may have been charged twice, however often 
     cut(response);
   });
   const marked = async (ran: Awaited<ReturnType<BatchDesk['run']>>) => {
-    const { count, items } = (await reportOf(ran.planned.run?.folder ?? '')).possiblyChargedTwice;
+    const { count, items } = (await reportOf(fileURLToPath(ran.planned.run?.folder ?? ''))).possiblyChargedTwice;
     return { count, sources: items.map(({ source }) => path.basename(source)) };
   };
   expect(await marked(await desk.run())).toEqual({ count: 1, sources: ['1.md'] });

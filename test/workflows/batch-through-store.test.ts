@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readItems } from '../../src/batch/runs/read-run';
+import { claimRun } from '../../src/batch/runs/run-folders';
 import { writeBatchReport } from '../../src/batch/report/write-report';
 import { planBatch, type PlanBatchOptions } from '../../src/batch/plan/plan-batch';
 import type { PlannedBatch } from '../../src/batch/plan/planned-batch';
@@ -107,9 +108,10 @@ it('two names that differ in case alone are two files of a store, and a name may
 });
 
 it('planners at the same moment each get a folder of their own', async () => {
+  const claims = await Promise.all([1, 2, 3].map(() => claimRun(files, `${folder}runs/`)));
+  expect(claims.map(({ number }) => number).sort()).toEqual([1, 2, 3]);
   put('in/a.md');
-  const plans = await Promise.all([plan(), plan(), plan()]);
-  expect(plans.map(({ run: planned }) => planned?.number).sort()).toEqual([1, 2, 3]);
+  expect(await plan()).toMatchObject({ run: { number: 4, folder: `${folder}runs/run-0004/` } });
 });
 
 it('a schedule converts what is new or changed below a folder of the store', async () => {

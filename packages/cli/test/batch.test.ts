@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Client, Connection } from '@temporalio/client';
-import { convertedPictures, folderWithPictures } from './batch-pictures';
+import { convertedPictures, folderWithPictures, writePicture } from './batch-pictures';
 import { fileconv, linesOf, newFolder, parseJson, removeFolders, startFileconv } from './fileconv';
 import { hasScript, onScreen, screenOf } from './pseudo-terminal';
 import { startStack, type RunningStack } from './running-stack';
@@ -189,6 +189,22 @@ describe('a batch under way', () => {
       links: { batch: 'https://temporal.example.com/namespaces/default/workflows/watched' },
     });
   });
+});
+
+it('--runs names another folder for the runs, which a retry in any folder finds again', async () => {
+  const cwd = await folderWithPictures(3);
+  await writeFile(path.join(cwd, 'in/p002.png'), '');
+  const ran = await batch(cwd, 'run', ...toGif('kept elsewhere'), '--runs', 'my runs');
+  expect(ran.code).toBe(1);
+  const folder = path.join(cwd, 'my runs', 'kept elsewhere');
+  expect(linesOf(ran.stdout)).toContain(`Report: ${folder}/run-0001/report.html`);
+  expect(existsSync(path.join(stack.stateDir, 'batches', 'kept elsewhere'))).toBe(false);
+  await writePicture(cwd, 2);
+  const retried = await batch(await newFolder(), 'retry', 'kept elsewhere');
+  expect(retried.code).toBe(0);
+  expect(linesOf(retried.stdout)[0]).toBe(
+    'All 3 files are done. 1 converted; 2 skipped: their results are there already.',
+  );
 });
 
 it('--stop-after starts no more jobs after so many failures, and the rest is not tried', async () => {

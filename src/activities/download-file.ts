@@ -6,6 +6,9 @@ import type { ActivityDependencies } from './dependencies';
 import { planDestination } from './job-destination';
 import { assertShared, removeMarker } from './shared-folder';
 
+/** Longer than workers that share an allowance wait for each other, and than most windows. */
+const ticketWaitMs = 70_000;
+
 interface DownloadHeartbeat {
   /** Requests sent by all attempts so far. */
   requests: number;
@@ -46,7 +49,8 @@ export function createDownloadFile({ api, files, metrics, slots }: ActivityDepen
 
       const service = api(input.app);
       const ticket = await service.downloadUrl({ connector: input.taskId, signal, turn: turns });
-      const stream = await service.download({ ticket, signal, turn: turns });
+      // Before others, or the request for the URL was in vain.
+      const stream = await service.download({ ticket, signal, turn: { ...turns, since: 0, maxWaitMs: ticketWaitMs } });
       const expectedSize = ticket.size ?? stream.contentLength;
       failure.neededBytes = expectedSize;
       const stored = await files.writeDestination({

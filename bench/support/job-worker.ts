@@ -10,6 +10,8 @@ export interface JobWorkerOptions {
   readonly taskQueue: string;
   readonly baseUrl: string;
   readonly appId: string;
+  /** So many of them in one process, each with a connection to the service and a limiter of its own. Default: 1. */
+  readonly workers?: number;
 }
 
 export interface JobWorker {
@@ -36,18 +38,29 @@ export async function startJobWorker(options: JobWorkerOptions): Promise<JobWork
   };
 }
 
-async function runWorker({ temporalAddress, taskQueue, baseUrl, appId }: JobWorkerOptions): Promise<void> {
+async function runWorkers({
+  temporalAddress,
+  taskQueue,
+  baseUrl,
+  appId,
+  workers = 1,
+}: JobWorkerOptions): Promise<void> {
   Runtime.install({ logger: new DefaultLogger('ERROR') });
-  const connection = await NativeConnection.connect({ address: temporalAddress });
-  const plugin = new FileConversionPlugin({ apps: { bench: { baseUrl, appId, token: app.token } } });
-  const worker = await createConversionWorker({ connection, plugin, taskQueue });
-  const running = worker.run();
+  const apps = { bench: { baseUrl, appId, token: app.token } };
+  // One of them runs the workflows, which know of no rate limit.
+  const all = Array.from({ length: workers }, async (_, index) => {
+    // The SDK takes one worker of a task queue for each connection.
+    const connection = await NativeConnection.connect({ address: temporalAddress });
+    const plugin = new FileConversionPlugin({ apps, workflows: index === 0 });
+    return createConversionWorker({ connection, plugin, taskQueue });
+  });
+  const running = (await Promise.all(all)).map((worker) => worker.run());
   process.on('message', () => process.send?.(process.memoryUsage().rss));
   process.send?.('ready');
-  await running;
+  await Promise.all(running);
 }
 
 if (require.main === module) {
   process.once('disconnect', () => process.exit());
-  void runWorker(JSON.parse(process.argv[2] ?? '') as JobWorkerOptions);
+  void runWorkers(JSON.parse(process.argv[2] ?? '') as JobWorkerOptions);
 }

@@ -3,10 +3,8 @@ import {
   createWindow,
   type Decision,
   decideAlone,
-  decideShared,
   leftOf,
   merge,
-  pauseAfter,
   place,
   type RateWindow,
   type Sent,
@@ -14,6 +12,8 @@ import {
   update,
   type WindowFields,
 } from './rate-window';
+import { decideByTurn } from './timetable';
+import { Turns } from './turns';
 
 export type { Decision, Sent } from './rate-window';
 
@@ -28,10 +28,8 @@ export type { Decision, Sent } from './rate-window';
  * if none is known, one more scout is sent each second until one is answered.
  *
  * Other workers may spend from the same allowance: REMAINING then falls by more than was sent here. From then on
- * requests are spread: the next one is due when a fair share of what remains, spread over the rest of the window,
- * reaches it. Whatever the shares add up to, this slows down before the allowance is used up, so that no request is
- * refused and no worker needs to know how many others there are. The last tenth is always spread, so that a worker that
- * joins late finds some allowance left and is noticed.
+ * requests take turns with theirs. The last tenth is always spread, so that a worker that joins late finds some
+ * allowance left and is noticed.
  *
  * A patient request, such as one of a batch, leaves that last part alone until the window is nearly over, so that an
  * urgent request in the middle of a window still finds some allowance.
@@ -45,10 +43,7 @@ export class RateBucket {
   #silent = false;
   /** Requests sent while no window was known, not yet answered or assigned to a window; oldest first. */
   readonly #scouts = new Set<Sent>();
-  /** The part of the allowance spent here when other workers spend from it too. */
-  #share = 0.5;
-  /** Number of windows for which other workers are still expected to spend from this allowance. */
-  #sharedFor = 0;
+  readonly #turns = new Turns();
   /** How much later than RESET the service's window seems to end. */
   #slackMs = 0;
   /** Consecutive 429s that did not say how long to wait. */
@@ -66,7 +61,7 @@ export class RateBucket {
 
   /** No other worker was recently seen to spend from this allowance. */
   get isAlone(): boolean {
-    return this.#sharedFor === 0;
+    return this.#turns.isAlone;
   }
 
   block(untilMs: number): void {
@@ -77,13 +72,13 @@ export class RateBucket {
     if (nowMs < this.#blockedUntilMs) return { kind: 'wait', untilMs: this.#blockedUntilMs };
     if (this.#silent) return { kind: 'send' };
     const window = this.#liveWindow(nowMs) ?? this.#presume(nowMs);
-    if (!window) return this.#decideScout(nowMs);
+    if (!window) return this.#decideScout(nowMs, isPatient);
     const endMs = this.#endOf(window);
     if (leftOf(window) <= 0) return { kind: 'wait', untilMs: endMs };
     const request = { nowMs, isPatient };
-    return this.#sharedFor > 0
-      ? decideShared(window, { ...request, share: this.#share, endMs })
-      : decideAlone(window, request);
+    return this.#turns.isAlone
+      ? decideAlone(window, request)
+      : decideByTurn(window, { ...request, every: this.#turns.every, endMs });
   }
 
   /** Records a request as sent. Exactly one of `answered`, `lost`, `settled` and `unsent` follows. */
@@ -91,9 +86,12 @@ export class RateBucket {
     const window = this.#liveWindow(nowMs);
     const sent: Sent = { atMs: nowMs, window: undefined, isPatient };
     if (window) {
+      this.#turns.take(sent, window);
       place(sent, window);
-      window.pauseMs = this.#pauseAfter(window, nowMs);
-    } else if (!this.#silent) this.#scouts.add(sent);
+    } else if (!this.#silent) {
+      this.#turns.takeFirst(sent);
+      this.#scouts.add(sent);
+    }
     return sent;
   }
 
@@ -110,21 +108,19 @@ export class RateBucket {
       return;
     }
     this.#silent = false;
-    const window = this.#liveWindow(nowMs);
-    const told = { limit: limit ?? window?.limit ?? remaining + 1, remaining, resetMs: resetSeconds * 1_000, nowMs };
+    const live = this.#liveWindow(nowMs);
+    const told = { limit: limit ?? live?.limit ?? remaining + 1, remaining, resetMs: resetSeconds * 1_000, nowMs };
     this.#usual = {
       limit: told.limit,
       lengthMs: Math.max(this.#usual?.isTold === true ? this.#usual.lengthMs : 0, told.resetMs),
       isTold: true,
     };
     // Sent in an earlier window, so its headers are out of date.
-    if (sent.window && sent.window !== window) return;
-    if (!window) {
-      this.#openAsTold(sent, told);
-      return;
-    }
-    update(window, sent.atMs, told);
-    if (told.limit - remaining > window.own) this.#noteOtherWorkers(window);
+    if (sent.window && sent.window !== live) return;
+    if (live) update(live, sent.atMs, told);
+    const window = live ?? this.#openAsTold(sent, told);
+    this.#turns.answered(sent, window, told);
+    this.#planFirst(window);
   }
 
   /** No response came: the service may have counted the request. */
@@ -155,7 +151,7 @@ export class RateBucket {
     this.#window = window;
     if (mine && theirs) merge(mine, theirs);
     // What other workers seemed to spend was spent here.
-    if (window.limit - window.remaining <= window.own) this.#sharedFor = 0;
+    if (window.limit - window.remaining <= window.own) this.#turns.nobodyElse();
   }
 
   /** Estimated wait of a request with `ahead` others before it in line. */
@@ -170,12 +166,13 @@ export class RateBucket {
     }
     const live = nowMs < this.#endOf(window) && nowMs >= this.#blockedUntilMs;
     // Other workers may run out of work at any time; an empty line is then worse than a long one.
-    const share = this.#sharedFor > 0 ? Math.max(leastEstimatedShare, this.#share) : 1;
+    const { isAlone } = this;
+    const share = isAlone ? 1 : Math.max(leastEstimatedShare, 1 / this.#turns.every);
     const perWindow = Math.max(1, window.limit * share);
     const leftNow = live ? Math.max(0, leftOf(window) * share) : 0;
     if (ahead < leftNow) {
       // Spread over the rest of the window if other workers spend too.
-      return this.#sharedFor > 0 ? ((this.#endOf(window) - nowMs) * ahead) / leftNow : 0;
+      return isAlone ? 0 : ((this.#endOf(window) - nowMs) * ahead) / leftNow;
     }
     const windows = Math.floor((ahead - leftNow) / perWindow);
     const next = live ? this.#endOf(window) : Math.max(nowMs, this.#blockedUntilMs);
@@ -191,9 +188,10 @@ export class RateBucket {
     return window.endsAtMs + this.#slackMs;
   }
 
-  #decideScout(nowMs: number): Decision {
+  #decideScout(nowMs: number, isPatient: boolean): Decision {
     const last = [...this.#scouts].at(-1);
-    const untilMs = last ? last.atMs + patienceMs : nowMs;
+    const isHurried = this.#window?.hasPatient === true && !isPatient;
+    const untilMs = last ? last.atMs + patienceMs : isHurried ? nowMs : this.#turns.firstDueMs();
     return nowMs >= untilMs ? { kind: 'send' } : { kind: 'wait', untilMs };
   }
 
@@ -204,28 +202,24 @@ export class RateBucket {
     const { limit, lengthMs } = this.#usual;
     const { atMs } = scout;
     const endsAtMs = atMs + lengthMs + underWayMs;
-    this.#open({ limit, remaining: limit, toldMs: atMs, endsAtMs, beganMs: atMs, lengthMs });
+    this.#open({ limit, remaining: limit, endsAtMs, beganMs: atMs, lengthMs });
     return this.#liveWindow(nowMs);
   }
 
-  #openAsTold(sent: Sent, told: Told): void {
+  #openAsTold(sent: Sent, told: Told): RateWindow {
     const { limit, remaining, resetMs, nowMs } = told;
-    const lengthMs = Math.max(1, resetMs + Math.min(nowMs - sent.atMs, patienceMs));
+    const { lengthMs: usualMs = 0 } = this.#usual ?? {};
+    const lengthMs = Math.max(1, resetMs + Math.min(nowMs - sent.atMs, patienceMs), usualMs);
     this.#scouts.add(sent);
-    const endsAtMs = nowMs + resetMs;
-    const window = this.#open({ limit, remaining, toldMs: nowMs, endsAtMs, beganMs: sent.atMs, lengthMs });
+    const window = this.#open({ limit, remaining, endsAtMs: nowMs + resetMs, beganMs: sent.atMs, lengthMs });
     window.isPresumed = false;
     window.underWay -= 1;
-    if (limit - remaining > window.own) this.#noteOtherWorkers(window);
-    window.pauseMs = this.#pauseAfter(window, nowMs);
+    return window;
   }
 
   #open(fields: WindowFields): RateWindow {
-    this.#adaptShare();
-    this.#sharedFor = Math.max(0, this.#sharedFor - 1);
-    const window = this.#begin(fields);
-    window.pauseMs = this.#pauseAfter(window, fields.toldMs);
-    return window;
+    this.#turns.windowOpened();
+    return this.#begin(fields);
   }
 
   #begin(fields: WindowFields): RateWindow {
@@ -236,26 +230,10 @@ export class RateBucket {
     return window;
   }
 
-  /**
-   * Raises the share a little if the allowance was spent too slowly, and cuts it by a factor if it was spent fast, so
-   * that the workers' shares converge. The beginning of a window, all that a worker with little to send sees of it,
-   * proves neither.
-   */
-  #adaptShare(): void {
-    const previous = this.#window;
-    if (!previous || this.#sharedFor === 0) return;
-    const restOfWindow = Math.max(0, (previous.endsAtMs - previous.toldMs) / previous.lengthMs);
-    const slow = previous.remaining / previous.limit > restOfWindow ** 1.5 + unusedShare;
-    if (restOfWindow < 0.5) this.#share = clampShare(slow ? this.#share + 0.1 : this.#share * 0.85);
-  }
-
-  #noteOtherWorkers(window: RateWindow): void {
-    if (this.#sharedFor === 0) this.#share = clampShare(window.own / Math.max(1, window.limit - window.remaining));
-    this.#sharedFor = sharedWindows;
-  }
-
-  #pauseAfter(window: RateWindow, nowMs: number): number {
-    return pauseAfter(window, { nowMs, share: this.#share, endMs: this.#endOf(window), random: this.#random() });
+  #planFirst(window: RateWindow, next?: number): void {
+    const { lengthMs } = this.#usual ?? window;
+    const endMs = Math.max(this.#endOf(window), this.#blockedUntilMs);
+    this.#turns.planFirst(window, { lengthMs, endMs, ...(next !== undefined && { next }) });
   }
 
   #throttled(sent: Sent, { limit, retryAfterSeconds, resetSeconds }: RateHeaders, nowMs: number): void {
@@ -267,9 +245,10 @@ export class RateBucket {
     const waitMs = seconds === undefined ? Math.min(60_000, 1_000 * 2 ** (this.#mute - 1)) : seconds * 1_000;
     this.block(nowMs + waitMs);
     this.#learnFromRefusal(sent, { limit, waitMs, nowMs });
+    this.#turns.refused();
     if (this.#scouts.size > 0) {
       // The scouts belong to the window that is used up.
-      const fields = { limit: limit ?? this.#scouts.size, remaining: 0, toldMs: nowMs, endsAtMs: nowMs };
+      const fields = { limit: limit ?? this.#scouts.size, remaining: 0, endsAtMs: nowMs };
       this.#begin({ ...fields, beganMs: nowMs, lengthMs: waitMs });
     }
     this.#endWindow(sent, { limit, nowMs });
@@ -295,8 +274,10 @@ export class RateBucket {
       window.remaining = 0;
     }
     // Other workers spent the rest.
-    if (window.own < window.limit) this.#noteOtherWorkers(window);
+    if (window.own < window.limit) this.#turns.othersSeen(window);
     window.endsAtMs = Math.min(window.endsAtMs, nowMs);
+    // Those who were refused together don't come back together.
+    this.#planFirst(window, this.#turns.every * this.#random());
   }
 
   #settle(sent: Sent): void {
@@ -305,15 +286,7 @@ export class RateBucket {
   }
 }
 
-function clampShare(share: number): number {
-  return Math.min(1, Math.max(0.1, share));
-}
-
-/** How many windows other workers are expected for after they were last seen. */
-const sharedWindows = 5;
 const leastEstimatedShare = 0.35;
-/** How much of an allowance may stay unused before the share grows. */
-const unusedShare = 0.04;
 /** How long other requests wait for a scout's response. */
 const patienceMs = 1_000;
 /** Upper bound for the estimated wait as long as no response has come. */

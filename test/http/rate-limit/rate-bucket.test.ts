@@ -18,6 +18,11 @@ function run(options: {
   slots?: number;
   takesMs?: number;
   writesHeadersLate?: boolean;
+  /** At the beginning, for the figures. */
+  ignoredWindows?: number;
+  killedAfter?: { windows: number; workers: number };
+  /** Somebody else sends a request this often, whatever the answer. */
+  foreignEveryMs?: number;
 }) {
   const { limit, windowSeconds, workers, windows, seed = 1, latencyMs = 4, round, isPatient = false } = options;
   const { slots = 50, takesMs = 0, writesHeadersLate = false } = options;
@@ -38,12 +43,28 @@ function run(options: {
   );
   const startMs = simulation.nowMs;
   for (const worker of all) simulation.at(startMs + random() * 300, () => worker.advance());
-  const endMs = startMs + windows * windowSeconds * seconds;
+  const windowMs = windowSeconds * seconds;
+  const endMs = startMs + windows * windowMs;
+  const { ignoredWindows = 0, killedAfter, foreignEveryMs } = options;
+  let refusedToForeigner = 0;
+  const askForeign = (everyMs: number): void => {
+    if (service.answer(simulation.nowMs).throttled) refusedToForeigner += 1;
+    simulation.at(simulation.nowMs + everyMs, () => askForeign(everyMs));
+  };
+  if (foreignEveryMs !== undefined) simulation.at(startMs, () => askForeign(foreignEveryMs));
+  if (killedAfter) {
+    const killed = all.slice(0, killedAfter.workers);
+    simulation.at(startMs + killedAfter.windows * windowMs, () => killed.forEach((worker) => worker.kill()));
+  }
+  simulation.runUntil(startMs + ignoredWindows * windowMs);
+  const before = { served: service.served, throttled: service.throttled };
   simulation.runUntil(endMs);
+  const served = service.served - before.served;
+  const throttled = service.throttled - refusedToForeigner - before.throttled;
   return {
-    utilisation: service.served / (limit * windows),
-    throttledShare: service.throttled / (service.served + service.throttled),
-    throttled: service.throttled,
+    utilisation: served / (limit * (windows - ignoredWindows)),
+    throttledShare: throttled / (served + throttled),
+    throttled,
     sentBy: all.map(({ sent }) => sent),
   };
 }
@@ -95,6 +116,46 @@ describe('four workers that share a limit', () => {
       // Nobody starves.
       expect(Math.min(...sentBy)).toBeGreaterThan(limit);
     }
+  });
+});
+
+describe('a fleet that shares 100 requests a minute', () => {
+  const fleet = { limit: 100, windowSeconds: 60, windows: 20 };
+
+  it.each([
+    [8, false, 1],
+    [20, false, 1],
+    [20, true, 1],
+    [20, false, 2],
+    [20, false, 3],
+  ])(
+    'of %i workers (patient: %s) spends it with hardly a 429, from its first window on',
+    (workers, isPatient, seed) => {
+      const { utilisation, throttledShare, sentBy } = run({ ...fleet, workers, isPatient, seed, latencyMs: 40 });
+      expect(throttledShare).toBeLessThanOrEqual(0.01);
+      expect(utilisation).toBeGreaterThanOrEqual(0.95);
+      // Nobody starves.
+      expect(Math.min(...sentBy)).toBeGreaterThan(fleet.windows);
+    },
+  );
+
+  it('of 50 workers, and of as many as there are requests in a window, learns to within some windows', () => {
+    expect(run({ ...fleet, workers: 50, ignoredWindows: 6 }).throttledShare).toBeLessThanOrEqual(0.02);
+    const crowd = run({ ...fleet, workers: 100, windows: 30, ignoredWindows: 10 });
+    expect(crowd.throttledShare).toBeLessThanOrEqual(0.03);
+    expect(crowd.utilisation).toBeGreaterThanOrEqual(0.9);
+  });
+
+  it('loses nothing for long when half of it is killed, and the rest takes over', () => {
+    const { utilisation, throttledShare } = run({ ...fleet, workers: 20, killedAfter: { windows: 7.5, workers: 10 } });
+    expect(throttledShare).toBeLessThanOrEqual(0.01);
+    expect(utilisation).toBeGreaterThanOrEqual(0.95);
+  });
+
+  it('leaves to a foreign client of the account what that takes, and uses the rest', () => {
+    const { utilisation, throttledShare } = run({ ...fleet, workers: 20, foreignEveryMs: 2_000 });
+    expect(throttledShare).toBeLessThanOrEqual(0.01);
+    expect(utilisation).toBeGreaterThanOrEqual(0.95);
   });
 });
 
@@ -204,7 +265,7 @@ describe('patient requests', () => {
     bucket.answered(bucket.sent(0, { isPatient: true }), told(9), 0);
     // Somebody else has taken six.
     bucket.answered(bucket.sent(10, { isPatient: true }), told(2), 20);
-    expect(bucket.decide(30, { isPatient: true })).toEqual({ kind: 'wait', untilMs: 1_800 });
+    expect(bucket.decide(30, { isPatient: true })).toEqual({ kind: 'wait', untilMs: 2_000 });
     expect(bucket.decide(30)).toEqual({ kind: 'send' });
   });
 });
@@ -343,20 +404,20 @@ it('estimates the wait from the place in line', () => {
 });
 
 describe('where others spend too', () => {
-  const told = (remaining: number) => ({ throttled: false, limit: 10, remaining, resetSeconds: 2 });
+  const told = (remaining: number) => ({ throttled: false, limit: 20, remaining, resetSeconds: 2 });
 
   it('estimates as if at least a third of the allowance were its own: others may run out of work', () => {
     const bucket = new RateBucket();
     bucket.answered(bucket.sent(0), told(0), 0);
-    expect([0, 4, 7].map((ahead) => bucket.estimateWaitMs(ahead, 2_000))).toEqual([0, 2_000, 4_000]);
+    expect([0, 7, 14].map((ahead) => bucket.estimateWaitMs(ahead, 2_000))).toEqual([0, 2_000, 4_000]);
   });
 
   it('a worker that sees no more than the beginning of each window keeps its share', () => {
     const bucket = new RateBucket();
     for (let window = 0; window < 10; window += 1) {
-      bucket.answered(bucket.sent(window * 2_000), told(8), window * 2_000);
+      bucket.answered(bucket.sent(window * 2_000), told(18), window * 2_000);
     }
-    // Half of 10 requests in each window.
-    expect(bucket.estimateWaitMs(9, 20_000)).toBe(2_000);
+    // A third of 20 requests in each window.
+    expect(bucket.estimateWaitMs(13, 20_000)).toBe(2_000);
   });
 });

@@ -97,9 +97,14 @@ export class EagerWorker {
   }
 
   #underWay = 0;
+  #isKilled = false;
+
+  kill(): void {
+    this.#isKilled = true;
+  }
 
   advance(): void {
-    for (;;) {
+    while (!this.#isKilled) {
       if (this.#underWay >= this.options.slots) return;
       const { nowMs } = this.simulation;
       const { isPatient = false } = this.options;

@@ -1,0 +1,135 @@
+import { promptMs, type RateWindow, type Sent, type Told } from './rate-window';
+import { dueNumber, lastNumber } from './timetable';
+
+/** The first request of a window that many workers share: its number, and when it is due. */
+interface FirstTurn {
+  readonly number: number;
+  readonly dueMs: number;
+}
+
+/**
+ * One worker's part of an allowance that others spend as well. REMAINING numbers the requests of a window over all
+ * workers, and every worker knows the timetable by which they are due. So each takes one of every so many turns, and
+ * learns from the numbers that its requests get how many turns to leave to the others: nobody needs to know who they
+ * are, and a worker that has gone or has no work leaves its turns to them.
+ */
+export class Turns {
+  #every = 1;
+  /** Number of windows for which other workers are still expected to spend from this allowance. */
+  #sharedFor = 0;
+  #first: FirstTurn | undefined;
+
+  /** One of so many requests of all workers is sent here. */
+  get every(): number {
+    return this.#every;
+  }
+
+  /** No other worker was recently seen to spend from this allowance. */
+  get isAlone(): boolean {
+    return this.#sharedFor === 0;
+  }
+
+  windowOpened(): void {
+    this.#sharedFor = Math.max(0, this.#sharedFor - 1);
+  }
+
+  /** What others seemed to spend was spent here. */
+  nobodyElse(): void {
+    this.#sharedFor = 0;
+  }
+
+  othersSeen({ limit, remaining, own }: RateWindow): void {
+    // Half of those who begin with it have still to show.
+    const seen = (2 * (limit - remaining)) / Math.max(1, own) - 1;
+    if (this.isAlone) this.#every = Math.max(1, Math.min(mostAtFirst, limit / 4, seen));
+    this.#sharedFor = sharedWindows;
+  }
+
+  /** When this worker may send the first request of a window that it knows nothing of. */
+  firstDueMs(): number {
+    return this.#first?.dueMs ?? 0;
+  }
+
+  takeFirst(sent: Sent): void {
+    if (this.#first && sent.atMs < this.#first.dueMs + promptMs) sent.turn = this.#first.number;
+  }
+
+  /** To be called before the request is placed in the window. */
+  take(sent: Sent, window: RateWindow): void {
+    if (this.isAlone) return;
+    const turn = window.number + this.#every;
+    const due = dueNumber(window, { nowMs: sent.atMs, isPatient: sent.isPatient });
+    // A request that came late, for want of work, tells nothing about the others.
+    if (due - turn < this.#every / 2) sent.turn = turn;
+    window.number = Math.min(window.limit, Math.max(turn, due));
+  }
+
+  /** Compares the number that a request got with its turn. */
+  answered(sent: Sent, window: RateWindow, { limit, remaining, resetMs, nowMs }: Told): void {
+    const { ordinal = window.own, turn, isPatient, atMs } = sent;
+    const number = limit - remaining;
+    if (number > window.own) this.othersSeen(window);
+    if (this.isAlone) return;
+    const isPrompt = nowMs - atMs <= promptMs;
+    if (isPrompt) window.number = number + this.#every * (window.own - ordinal);
+    if (turn === undefined) {
+      if (isPrompt && ordinal === 1 && resetMs >= window.lengthMs - promptMs) this.#meet(number);
+      return;
+    }
+    // A slow response may tell the number of any moment between the two.
+    const [due, dueBefore] = [nowMs, atMs].map((ms) => dueNumber(window, { nowMs: ms, isPatient })) as [number, number];
+    const passed = isPrompt ? 0 : due - dueBefore;
+    const lead = Math.max(0, number - turn - passed) + Math.min(0, number - turn);
+    if (isPrompt || lead !== 0) this.#learn(lead);
+  }
+
+  refused(): void {
+    if (!this.isAlone) this.#learn(this.#every);
+  }
+
+  /**
+   * All workers ask first when a window begins, unless they are many for it: then their turns go on from one window to
+   * the next. `endMs`: of this window, including any RETRY-AFTER.
+   */
+  planFirst(window: RateWindow, { lengthMs, endMs, next }: { lengthMs: number; endMs: number; next?: number }): void {
+    this.#first = undefined;
+    if (this.isAlone || this.#every < Math.max(many, window.limit * manyShare)) return;
+    const last = lastNumber(window, this.#every);
+    const beyond = Math.max(0, next ?? window.number + this.#every - last);
+    const number = beyond % last;
+    const dueMs = endMs + lengthMs * (Math.floor(beyond / last) + number / window.limit);
+    this.#first = { number, dueMs };
+  }
+
+  /** At the beginning of a window all workers ask at once. Who is early among few takes more turns. */
+  #meet(rank: number): void {
+    this.#every = Math.max(1, this.#every - meetingGain * Math.max(0, this.#every - (2 * rank - 1)));
+  }
+
+  /**
+   * A number beyond the turn: together the workers are too fast, and each slows down by as much, whatever its pace. In
+   * between each speeds up by a part of its pace, so that they become equally fast.
+   */
+  #learn(lead: number): void {
+    const every = this.#every;
+    const surplus = lead - clamp(lead, tolerance);
+    this.#every = Math.max(1, every * (1 - drift) + gain * clamp(surplus, every));
+  }
+}
+
+function clamp(value: number, most: number): number {
+  return Math.min(most, Math.max(-most, value));
+}
+
+/** How many windows other workers are expected for after they were last seen. */
+const sharedWindows = 5;
+/** Whoever joins late sees what the others have spent, and does not know how many they are. */
+const mostAtFirst = 20;
+/** Neighbours in the timetable may change places. */
+const tolerance = 1;
+const gain = 0.5;
+const drift = 0.02;
+const meetingGain = 0.2;
+/** From so many workers on, and this part of an allowance, their first requests would use up too much of it at once. */
+const many = 10;
+const manyShare = 0.45;

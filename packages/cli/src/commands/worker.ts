@@ -97,7 +97,13 @@ export async function worker(context: CommandContext, flags: { unversioned?: boo
   const watched =
     metricsAddress === undefined || client === undefined
       ? undefined
-      : watchJobs({ client, taskQueue, apps: Object.keys(apps), signal: over.signal });
+      : watchJobs({
+          client,
+          taskQueue,
+          identity: conversionWorker.options.identity,
+          apps: Object.keys(apps),
+          signal: over.signal,
+        });
   void aborted(signal).then(() => {
     health?.drain();
     return drain(conversionWorker);

@@ -44,6 +44,8 @@ export type Decision = { readonly kind: 'send' } | { readonly kind: 'wait'; read
 
 /** The part of an allowance that is spread over its window. */
 const reserveShare = 0.1;
+/** By this part of the window a worker alone has sent all but the reserve. */
+const soonPart = 0.1;
 /** By this part of the window the whole reserve has been sent. */
 const lastReserved = 0.7;
 /** The part of an allowance that patient requests leave to others until `patientUntil` of its window. */
@@ -97,17 +99,19 @@ export function update(window: RateWindow, sentMs: number, { limit, remaining, r
   window.isPresumed = !isPrompt;
 }
 
-/** No other worker spends: sends everything at once, except for the last tenth. */
+/**
+ * No other worker spends: sends everything soon, except for the last tenth. Not at once: others may begin in the same
+ * window, and show only in the answers to later requests.
+ */
 export function decideAlone(window: RateWindow, { nowMs, isPatient }: Request): Decision {
-  const { own, underWay, beganMs, endsAtMs, lengthMs, hasPatient } = window;
-  // Whoever begins at the same moment shows in the answers to the first requests.
-  const aloneMs = beganMs + promptMs;
-  if (underWay >= own - underWay && nowMs < aloneMs) return { kind: 'wait', untilMs: aloneMs };
+  const { limit, own, underWay, beganMs, endsAtMs, lengthMs, hasPatient } = window;
   const mine = own + leftOf(window);
   const reserve = mine < 3 ? 0 : Math.max(1, Math.round(mine * (isPatient ? patientReserveShare : reserveShare)));
   const reserved = own - (mine - reserve);
   const isHurried = hasPatient && !isPatient;
-  if (reserved < 0 || isHurried) return { kind: 'send' };
+  if (isHurried) return { kind: 'send' };
+  const answersMs = underWay < own - underWay ? nowMs : Math.max(nowMs, beganMs + promptMs);
+  if (reserved < 0) return sendFrom(Math.max(beganMs + (lengthMs * soonPart * own) / limit, answersMs), nowMs);
   const part = isPatient ? patientUntil : (lastReserved * (reserved + 1)) / reserve;
   return sendFrom(endsAtMs - lengthMs * (1 - part), nowMs);
 }

@@ -35,7 +35,10 @@ function patientPartOf(share: number): number {
  * end.
  */
 export function lastNumber({ limit }: Pick<RateWindow, 'limit'>, every: number): number {
-  return limit - Math.min(limit * mostSpareShare, Math.max(limit * spareShare, every ** 2 / (8 * limit)));
+  return (
+    limit -
+    Math.min(limit * mostSpareShare, Math.max(Math.min(1, limit / 20), limit * spareShare, every ** 2 / (8 * limit)))
+  );
 }
 
 const spareShare = 0.02;

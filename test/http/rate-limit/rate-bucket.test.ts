@@ -250,13 +250,14 @@ describe('patient requests', () => {
     const bucket = new RateBucket();
     bucket.answered(bucket.sent(0, { isPatient: true }), told(9), 0);
     for (let left = 8; left > 1; left -= 1) {
-      expect(bucket.decide(left, { isPatient: true })).toEqual({ kind: 'send' });
-      bucket.answered(bucket.sent(left, { isPatient: true }), told(left), left);
+      const nowMs = (9 - left) * 20;
+      expect(bucket.decide(nowMs, { isPatient: true })).toEqual({ kind: 'send' });
+      bucket.answered(bucket.sent(nowMs, { isPatient: true }), told(left), nowMs);
     }
-    expect(bucket.decide(100, { isPatient: true })).toEqual({ kind: 'wait', untilMs: 1_800 });
-    expect(bucket.decide(100)).toEqual({ kind: 'send' });
+    expect(bucket.decide(160, { isPatient: true })).toEqual({ kind: 'wait', untilMs: 1_800 });
+    expect(bucket.decide(160)).toEqual({ kind: 'send' });
     expect(bucket.decide(1_800, { isPatient: true })).toEqual({ kind: 'send' });
-    bucket.answered(bucket.sent(100), told(0), 110);
+    bucket.answered(bucket.sent(160), told(0), 170);
     expect(bucket.decide(1_800, { isPatient: true })).toEqual({ kind: 'wait', untilMs: 2_000 });
   });
 

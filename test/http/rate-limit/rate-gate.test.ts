@@ -201,7 +201,7 @@ it('a pause of one class that only a message tells is none of those that share i
   (await gate.enter(endpoints.uploadFile)).answered({ ...toldOfOthers, remaining: 4 });
   (await gate.enter(endpoint)).answered({ ...toldOfOthers, remaining: 3 });
   gate.block(endpoint, 24 * 60 * 60);
-  await gate.enter(endpoints.uploadFile, { maxWaitMs: 0 });
+  await gate.enter(endpoints.uploadFile, { maxWaitMs: 5_000 });
   await expect(gate.enter(endpoint, { maxWaitMs: 0 })).rejects.toBeInstanceOf(TurnedAway);
 });
 

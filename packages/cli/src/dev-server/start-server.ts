@@ -138,11 +138,13 @@ async function startOnce(options: StartOptions): Promise<RunningTemporalServer> 
 
 /**
  * Dynamic configuration of the dev server: names, and values as JSON. Its query for due timers reads again whatever is due and not yet
- * deleted. It deletes every 30 s, and later than that while it may not ask for more: under load each of 16 queries a second then takes 15 ms.
+ * deleted. It deletes every 30 s, and later than that while it may not ask for more: under load each of 16 queries a second then takes 15 ms. It
+ * ignores fairness keys unless told (decision 0043).
  */
 const dynamicConfig = {
   'history.timerProcessorUpdateAckInterval': '"1s"',
   'history.timerProcessorMaxPollRPS': 60,
+  'matching.enableFairness': true,
 };
 
 /** The server collects its garbage a third as often as by default, for which it takes more memory (decision 0008). */

@@ -22,8 +22,9 @@ import type { RequestTracer } from './http/request-spans';
 import { fixedToken, readTokenFile, RereadToken, type TokenSource } from './http/token-source';
 import type * as NexusHandlers from './nexus/handlers';
 import type { CallbackSubmission } from './shared/job';
-import type { FileStore } from './storage/file-store';
+import { createHttpsFiles } from './storage/https/index';
 import { createLocalFiles } from './storage/local-files';
+import { Stores, type StoresByScheme } from './storage/stores';
 import { bundleOfHost, lacksConversions, readingBundle, workflowCode } from './workflow-code';
 
 /** Address and credentials of an app profile's service. Jobs name a profile; none of this enters a workflow. */
@@ -58,8 +59,8 @@ export interface FileConversionPluginOptions {
   timeouts?: Partial<ApiTimeouts>;
   /** Default: no callbacks, jobs poll. */
   callbacks?: CallbackSettings;
-  /** Storage of sources and results. Default: `file:` URIs. */
-  files?: FileStore;
+  /** Stores of sources and results by the scheme of their URIs, beside or in place of those for `file:` and `https:`. */
+  stores?: StoresByScheme;
   /** Folder that preserves RETRY-AFTER times across restarts. Default: none, and they are lost on a restart. */
   stateDir?: string;
   /** Of workers, clients and replays that name none, for example `createEncryptedDataConverter(keys)`. Default: Temporal's. */
@@ -130,7 +131,7 @@ export class FileConversionPlugin extends SimplePlugin {
       metrics: this.metrics,
       slots: this.slots,
       api: (app) => this.api(app),
-      files: options.files ?? createLocalFiles(),
+      files: new Stores({ file: createLocalFiles(), https: createHttpsFiles(), ...options.stores }),
       credits: new CreditsWatch(),
       times: new ConversionTimes(),
       waits: new WaitSlots(() => waitSlotsOf(this.fewestSlots)),

@@ -1,6 +1,6 @@
 import type { ConversionApi } from '../http/conversion-api';
 import type { CallbackSubmission } from '../shared/job';
-import type { FileStore } from '../storage/file-store';
+import type { Stores } from '../storage/stores';
 import type { AppSlots, WaitSlots } from './app-slots';
 import type { ConversionTimes } from './conversion-times';
 import type { CreditsWatch } from './credits-watch';
@@ -13,7 +13,7 @@ export interface ActivityDependencies {
    * @throws UnknownAppError when the worker has no such profile.
    */
   api: (app: string) => ConversionApi;
-  files: FileStore;
+  files: Stores;
   /** Default: no metrics. */
   metrics?: WorkerMetrics | undefined;
   /** Default: slots are not shared out. */

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import type { FolderMarker } from '../shared/activities';
 import { StorageError } from '../storage/errors';
-import type { FileStore } from '../storage/file-store';
+import type { Stores } from '../storage/stores';
 import type { ActivityAttempt } from './activity-attempt';
 import { soonTaken } from './pauses';
 
@@ -17,11 +17,8 @@ type Attempt = Pick<ActivityAttempt, 'run' | 'failure'>;
  * the same folder. Undefined where all workers see the same files, and where not even a marker has room: the submit
  * then waits for room, so the upload is not repeated.
  */
-export async function leaveMarker(
-  { sharing }: FileStore,
-  uri: string,
-  { run }: Attempt,
-): Promise<FolderMarker | undefined> {
+export async function leaveMarker(files: Stores, uri: string, { run }: Attempt): Promise<FolderMarker | undefined> {
+  const { sharing } = files.of(uri);
   if (!sharing || !run) return undefined;
   try {
     if (!(await sharing.leaveMarker({ uri, jobKey: run.workflowId, runId: run.runId }))) return undefined;
@@ -36,7 +33,7 @@ export async function leaveMarker(
  * Called before anything is spent or written. A marker that was deleted does not block the upload's own host.
  * @throws StorageError DESTINATION_NOT_SHARED, retried soon, when this worker does not see the upload's folder.
  */
-export async function assertShared(files: FileStore, shared: Shared, { run, failure }: Attempt): Promise<void> {
+export async function assertShared(files: Stores, shared: Shared, { run, failure }: Attempt): Promise<void> {
   if (await isShared(files, shared, run)) return;
   failure.pauses = soonTaken(failure.pauses);
   const { destination: uri } = shared;
@@ -48,11 +45,8 @@ export async function assertShared(files: FileStore, shared: Shared, { run, fail
   });
 }
 
-async function isShared(
-  { sharing }: FileStore,
-  { destination: uri, marker }: Shared,
-  run: Attempt['run'],
-): Promise<boolean> {
+async function isShared(files: Stores, { destination: uri, marker }: Shared, run: Attempt['run']): Promise<boolean> {
+  const { sharing } = files.of(uri);
   if (!sharing || !marker || marker.view === sharing.view) return true;
   // The run before a reset may have removed its marker.
   if (run?.runId !== marker.runId) return true;
@@ -61,10 +55,11 @@ async function isShared(
 
 /** Removes the marker once the job no longer needs it, also one that an earlier run left. Ignores errors. */
 export async function removeMarker(
-  { sharing }: FileStore,
+  files: Stores,
   { destination: uri, marker, mayBeDelivered }: Shared & { mayBeDelivered?: true },
   { run }: Pick<Attempt, 'run'>,
 ): Promise<void> {
+  const { sharing } = files.of(uri);
   if (!sharing || !run || (!marker && !mayBeDelivered)) return;
   await sharing.removeMarker({ uri, jobKey: run.workflowId }).catch(() => undefined);
 }

@@ -5,7 +5,8 @@ import type { UploadFileInput, UploadFileResult } from '../shared/activities';
 import { lastSegment } from '../shared/job';
 import { hasAny } from '../shared/warnings';
 import { StorageError } from '../storage/errors';
-import type { FileStore, SourceFile } from '../storage/file-store';
+import type { SourceFile } from '../storage/file-store';
+import type { Stores } from '../storage/stores';
 import { runAttempt, type ActivityAttempt } from './activity-attempt';
 import type { ActivityDependencies } from './dependencies';
 import { planDestination } from './job-destination';
@@ -91,14 +92,16 @@ const activityQueue = 2 as never;
  * is missing once all hosts have looked, or after `looksAtMost` attempts; with one host, or shared files, at once.
  */
 export async function openSource(
-  files: FileStore,
+  files: Stores,
   uri: string,
   { heartbeat, previousDetails, failure }: Pick<ActivityAttempt, 'heartbeat' | 'previousDetails' | 'failure'>,
 ): Promise<SourceFile> {
   try {
     return await files.openSource(uri);
   } catch (error) {
-    if (!files.sharing || !(error instanceof StorageError) || error.code !== 'SOURCE_NOT_FOUND') throw error;
+    if (!(error instanceof StorageError) || error.code !== 'SOURCE_NOT_FOUND') throw error;
+    // Where every worker sees the same files, no other need look.
+    if (!files.of(uri).sharing) throw error;
     const { looks = 0, missingOn = [] } = (previousDetails ?? {}) as Looks;
     const looked = [...new Set([...missingOn, hostname()])];
     const others = (await pollingHosts()).filter((host) => !looked.includes(host));

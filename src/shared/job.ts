@@ -138,9 +138,14 @@ export interface ConversionFailureDetails {
   possiblyChargedTwice: boolean;
 }
 
-/** The last segment of a file URI or a path-like name, decoded where possible. */
+/** A URI as it may be shown: the query of a signed URL is a secret. */
+export function withoutQuery(uri: string): string {
+  return uri.replace(/[?#].*$/s, '');
+}
+
+/** The last segment of a URI, decoded where possible. */
 export function lastSegment(uri: string): string {
-  const segment = uri.replace(/\/+$/, '').split('/').pop() ?? uri;
+  const segment = withoutQuery(uri).replace(/\/+$/, '').split('/').pop() ?? uri;
   try {
     return decodeURIComponent(segment);
   } catch {

@@ -2,10 +2,11 @@ import { closeSync, linkSync, openSync, renameSync, unlinkSync, writeFileSync } 
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { cannotWrite, destinationFailure, systemCode, type StorageError } from './errors';
+import { alreadyExists, destinationFailure, systemCode } from './errors';
 import { numberName } from './file-name';
 import type { WriteDestinationOptions } from './file-store';
 import { syncFolder } from './folders';
+import { whenAllowed } from './may-commit';
 import { removeIfThere, type PartialFile } from './partial-file';
 import { describeFile } from './source';
 
@@ -24,8 +25,6 @@ interface CommitOptions extends Pick<
 }
 
 const maxNumber = 9999;
-/** A process that is suspended before every commit gives up after this many checks. */
-const maxQuestions = 10;
 const linkUnsupported = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV']);
 
 /**
@@ -56,34 +55,14 @@ export async function commitPartial(options: CommitOptions): Promise<string | un
   throw alreadyExists(uri);
 }
 
-export function alreadyExists(uri: string): StorageError {
-  const why = 'it exists already; choose another name, or skip, overwrite or rename.';
-  return cannotWrite(uri, { code: 'DESTINATION_EXISTS', why });
-}
-
-/**
- * Runs the step that gives the final name, if this attempt may. Nothing is awaited between the last `mayCommit` and the
- * system call: a process that is suspended there, and resumes after another attempt has finished, would replace newer
- * results.
- */
 async function commit<Result>(options: CommitOptions, step: () => Result | Promise<Result>): Promise<Result> {
-  const { partial, signal, mayCommit, uri } = options;
-  for (let questions = 0; questions < maxQuestions; questions += 1) {
-    // While the last bytes were synced, the job may have been cancelled or the file taken over.
-    await partial.assertOwned();
-    signal?.throwIfAborted();
-    const answer = mayCommit?.();
-    if (answer === undefined) {
-      try {
-        return await step();
-      } catch (error) {
-        throw destinationFailure(error, uri);
-      }
+  return whenAllowed({ ...options, check: () => options.partial.assertOwned() }, async () => {
+    try {
+      return await step();
+    } catch (error) {
+      throw destinationFailure(error, options.uri);
     }
-    await answer;
-  }
-  const why = 'this process stood still again and again before it could give the file its name.';
-  throw cannotWrite(uri, { code: 'STORAGE_FAILED', why, retryable: true });
+  });
 }
 
 async function hasSameBytes({ bytes, sha256 }: CommitOptions, candidate: string): Promise<boolean> {

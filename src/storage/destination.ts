@@ -3,8 +3,7 @@ import { access, lstat, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { OnExisting } from '../shared/policies';
-import { alreadyExists } from './commit';
-import { cannotWrite, destinationFailure, systemCode } from './errors';
+import { alreadyExists, cannotWrite, destinationFailure, isItsSource, systemCode } from './errors';
 import { makeSafeName } from './file-name';
 import type { DestinationPlan } from './file-store';
 import { toPath } from './file-uri';
@@ -33,8 +32,7 @@ export async function planDestination(options: {
         throw cannotWrite(uri, { code: 'DESTINATION_IS_DIRECTORY', why });
       }
       if (options.source !== undefined && (await isSame(existing, options.source))) {
-        const why = 'it is the source itself; choose another destination.';
-        throw cannotWrite(uri, { code: 'DESTINATION_IS_SOURCE', why });
+        throw isItsSource(uri);
       }
       const mayBeOurs = (options.attempt ?? 1) > 1;
       if (options.onExisting === 'skip' && !mayBeOurs) return { kind: 'skip', uri };

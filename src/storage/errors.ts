@@ -56,6 +56,25 @@ const refuser =
 export const cannotRead = refuser('read');
 export const cannotWrite = refuser('write');
 
+export function alreadyExists(uri: string): StorageError {
+  const why = 'it exists already; choose another name, or skip, overwrite or rename.';
+  return cannotWrite(uri, { code: 'DESTINATION_EXISTS', why });
+}
+
+export function isItsSource(uri: string): StorageError {
+  return cannotWrite(uri, {
+    code: 'DESTINATION_IS_SOURCE',
+    why: 'it is the source itself; choose another destination.',
+  });
+}
+
+/** @throws StorageError SIZE_MISMATCH */
+export function assertSize(uri: string, expected: number | undefined, came: number, isWhole: boolean): void {
+  if (expected === undefined || (came <= expected && (!isWhole || came === expected))) return;
+  const why = `${expected} bytes were to come, ${came > expected ? 'at least' : 'only'} ${came} came.`;
+  throw cannotWrite(uri, { code: 'SIZE_MISMATCH', why, retryable: true });
+}
+
 type Diagnosis = readonly [code: StorageErrorCode, advice: string];
 
 const sourceDiagnoses: Readonly<Record<string, Diagnosis>> = {

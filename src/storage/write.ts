@@ -5,7 +5,7 @@ import { Writable, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { pathToFileURL } from 'node:url';
 import { commitPartial, type Link } from './commit';
-import { cannotWrite, destinationFailure, systemCode, type StorageError } from './errors';
+import { assertSize, destinationFailure, systemCode } from './errors';
 import type { StoredFile, WriteDestinationOptions } from './file-store';
 import { toPath } from './file-uri';
 import { makeFolder, assertRoom, freeBytesOf, type FreeBytes } from './folders';
@@ -75,24 +75,16 @@ async function receive(
     handle,
     uri,
     onBytes(bytes) {
-      if (expectedSize !== undefined && bytes > expectedSize)
-        throw sizeMismatch(uri, expectedSize, `at least ${bytes}`);
+      assertSize(uri, expectedSize, bytes, false);
       onProgress?.(bytes);
     },
   });
   await (signal ? pipeline(body, sink, { signal }) : pipeline(body, sink));
-  if (expectedSize !== undefined && sink.bytes < expectedSize) {
-    throw sizeMismatch(uri, expectedSize, `only ${sink.bytes}`);
-  }
+  assertSize(uri, expectedSize, sink.bytes, true);
   await handle.sync().catch((error: unknown) => {
     throw destinationFailure(error, uri);
   });
   return { bytes: sink.bytes, sha256: sink.digest() };
-}
-
-function sizeMismatch(uri: string, expectedSize: number, came: string): StorageError {
-  const why = `${expectedSize} bytes were to come, ${came} came.`;
-  return cannotWrite(uri, { code: 'SIZE_MISMATCH', why, retryable: true });
 }
 
 async function describeSkipped(uri: string, filePath: string): Promise<StoredFile> {

@@ -1,16 +1,23 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { StorageError, type FileStore, type StorageErrorCode, type WriteDestinationOptions } from '../storage/index';
+import {
+  StorageError,
+  type FileStore,
+  type StorageErrorCode,
+  type WalkedFile,
+  type WalkOptions,
+  type WriteDestinationOptions,
+} from '../storage/index';
 
 /** A fresh, empty store for one rule of the contract. */
 export interface FileStoreUnderTest {
   readonly store: FileStore;
   /** URI of a name in a fixed folder of the store; of the folder itself when the name is empty. */
   readonly uriOf: (name: string) => string;
-  /** Creates a file without using the store. */
+  /** Creates or replaces a file without using the store. In a name such as `sub/a.md`, `sub` is a folder. */
   readonly put: (name: string, content: string) => Promise<void>;
-  /** Contents by name of all files in the folder, including temporary ones. */
+  /** Contents by name of all files in the folder, including temporary ones. Not asked while it has folders. */
   readonly contents: () => Promise<Record<string, string>>;
 }
 
@@ -179,6 +186,80 @@ export const fileStoreContract: readonly FileStoreRule[] = [
     await discard();
     assert.deepEqual(await subject.contents(), { 'a.pdf': 'new' });
   }),
+
+  rule('a look tells what stands there, and by the stamp whether it was written to', async ({ store, uriOf, put }) => {
+    assert.equal((await store.look(uriOf('a.md'))).kind, 'none');
+    await put('a.md', 'content');
+    const [first, again] = [await store.look(uriOf('a.md')), await store.look(uriOf('a.md'))];
+    assert.ok(first.kind === 'file' && first.bytes === 7);
+    assert.deepEqual(again, first);
+    const { stamp } = await store.openSource(uriOf('a.md'));
+    if (stamp !== undefined) assert.equal(stamp, first.stamp);
+    await put('a.md', 'changed');
+    const changed = await store.look(uriOf('a.md'));
+    assert.ok(changed.kind === 'file' && changed.stamp !== first.stamp && changed.identity === first.identity);
+    assert.equal((await store.look(uriOf(''))).kind, 'folder');
+  }),
+  rule('a read gives the bytes from any offset on, as often as asked', async ({ store, uriOf, put }) => {
+    await put('a.md', 'content');
+    assert.equal(await textOf(store.read(uriOf('a.md'))), 'content');
+    assert.equal(await textOf(store.read(uriOf('a.md'), { start: 3 })), 'tent');
+    assert.equal(await textOf(store.read(uriOf('a.md'), { start: 7 })), '');
+    await fails(() => textOf(store.read(uriOf('missing.md'))), 'SOURCE_NOT_FOUND', false);
+  }),
+  rule('a walk finds every file below a folder once, in an order that stays', async (subject) => {
+    const { store, uriOf } = subject;
+    const names = await putTree(subject);
+    const found = await walked(store, uriOf(''));
+    assert.deepEqual(found.map(({ relative }) => relative).sort(), names);
+    assert.deepEqual(await walked(store, uriOf('')), found);
+    for (const { uri, relative, found: seen } of found) {
+      assert.equal(uri, uriOf(relative));
+      if (seen) assert.deepEqual(seen, await store.look(uri));
+    }
+    assert.deepEqual(await walked(store, uriOf('none/')), []);
+  }),
+  rule('a walk goes no deeper than asked, and enters no folder that is declined', async (subject) => {
+    const { store, uriOf } = subject;
+    await putTree(subject);
+    const names = async (options: WalkOptions) =>
+      (await walked(store, uriOf(''), options)).map((each) => each.relative);
+    assert.deepEqual((await names({ maxDepth: 1 })).sort(), ['.hidden', 'b.md', 'sub.md']);
+    assert.deepEqual((await names({ maxDepth: 2 })).sort(), ['.hidden', 'b.md', 'sub.md', 'sub/a b.md', 'sub/z.md']);
+    const asked: string[] = [];
+    const enters = (relative: string) => {
+      asked.push(relative);
+      return relative !== 'sub/deep';
+    };
+    assert.deepEqual((await names({ enters })).sort(), ['.hidden', 'b.md', 'sub.md', 'sub/a b.md', 'sub/z.md']);
+    assert.deepEqual(asked.sort(), ['sub', 'sub/deep']);
+  }),
+  rule('an aborted walk fails with the reason of its signal', async (subject) => {
+    await putTree(subject);
+    const reason = new Error('cancelled');
+    const walking = () => walked(subject.store, subject.uriOf(''), { signal: AbortSignal.abort(reason) });
+    assert.equal(await failureOf(walking), reason);
+  }),
+  rule('a walk shows no file that is not whole', async (subject) => {
+    const seen: WalkedFile[] = [];
+    const body = Readable.from(
+      (async function* () {
+        yield Buffer.from('new');
+        seen.push(...(await walked(subject.store, subject.uriOf(''))));
+      })(),
+    );
+    await write(subject, { body });
+    assert.deepEqual(seen, []);
+  }),
+  rule('what is removed is gone, with all that lies below a folder, and it may be gone before', async (subject) => {
+    const { store, uriOf } = subject;
+    await putTree(subject);
+    for (let time = 0; time < 2; time += 1) {
+      await store.remove(uriOf('b.md'));
+      await store.remove(uriOf('sub/'));
+    }
+    assert.deepEqual((await walked(store, uriOf(''))).map(({ relative }) => relative).sort(), ['.hidden', 'sub.md']);
+  }),
   rule(
     'a marker is seen by its own job until it is removed, and neither a write nor a discard removes it',
     async (subject) => {
@@ -216,6 +297,19 @@ function write({ store, uriOf }: FileStoreUnderTest, options: Partial<WriteDesti
     onExisting: 'fail',
     ...options,
   });
+}
+
+/** Returns the names, sorted. */
+async function putTree({ put }: FileStoreUnderTest): Promise<string[]> {
+  const names = ['.hidden', 'b.md', 'sub.md', 'sub/a b.md', 'sub/deep/c.md', 'sub/z.md'];
+  for (const name of names) await put(name, name);
+  return names;
+}
+
+async function walked(store: FileStore, folder: string, options?: WalkOptions): Promise<WalkedFile[]> {
+  const files: WalkedFile[] = [];
+  for await (const file of store.walk(folder, options)) files.push(file);
+  return files;
 }
 
 async function failureOf(work: () => Promise<unknown>): Promise<unknown> {

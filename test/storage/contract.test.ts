@@ -18,7 +18,10 @@ async function localFiles(store = createLocalFiles()): Promise<FileStoreUnderTes
   return {
     store,
     uriOf: (name) => (name === '' ? `${uriOf(folder)}/` : uriOf(folder, name)),
-    put: (name, content) => writeFile(path.join(folder, name), content),
+    async put(name, content) {
+      await mkdir(path.dirname(path.join(folder, name)), { recursive: true });
+      await writeFile(path.join(folder, name), content);
+    },
     async contents() {
       const names = await readdir(folder);
       const read = async (name: string) => [name, await readFile(path.join(folder, name), 'utf8')] as const;
@@ -29,12 +32,12 @@ async function localFiles(store = createLocalFiles()): Promise<FileStoreUnderTes
 
 function memoryFiles(store = new MemoryFiles()): Promise<FileStoreUnderTest> {
   const root = 'memory:///files/';
+  const uriOf = (name: string) => root + name.split('/').map(encodeURIComponent).join('/');
   const nameOf = (uri: string) => decodeURIComponent(uri.slice(root.length));
   return Promise.resolve({
     store,
-    uriOf: (name) => root + encodeURIComponent(name),
-    put: (name, content) =>
-      Promise.resolve(void store.files.set(root + encodeURIComponent(name), Buffer.from(content))),
+    uriOf,
+    put: (name, content) => Promise.resolve(void store.files.set(uriOf(name), Buffer.from(content))),
     contents: () =>
       Promise.resolve(Object.fromEntries([...store.files].map(([uri, content]) => [nameOf(uri), content.toString()]))),
   });

@@ -13,7 +13,7 @@ import {
   type CallbackSettings,
   type FileConversionPluginOptions,
 } from '../../src/plugin';
-import type { FileStore } from '../../src/storage/file-store';
+import type { StoresByScheme } from '../../src/storage/stores';
 import { createConversionWorker } from '../../src/worker';
 import { conversionsOf, untoldConversions } from './invariant';
 import { startStubService, stubAppId, stubToken, type StubService } from './stub-service';
@@ -56,8 +56,8 @@ export async function startRig(
     obeyCommonLimit?: boolean;
     /** Activities at a time. */
     slots?: number;
-    /** Default: files of this machine. */
-    files?: FileStore;
+    /** Default: files of this machine, and what it may read of the web. */
+    stores?: StoresByScheme;
     /** Default: the server of this jest run, its namespace `default`, and payloads as they are. */
     temporal?: { address: string; namespace: string; dataConverter?: DataConverter };
   } = {},
@@ -73,7 +73,7 @@ export async function startRig(
     apps: { [app]: { baseUrl: stub.url, appId: stubAppId, ...(options.token ?? { token: stubToken }) } },
     ...(options.timeouts && { timeouts: options.timeouts }),
     ...(options.callbacks && { callbacks: options.callbacks }),
-    ...(options.files && { files: options.files }),
+    ...(options.stores && { stores: options.stores }),
     ...(options.nexus && { nexus: options.nexus }),
   });
   let connection: NativeConnection | undefined;

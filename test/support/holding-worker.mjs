@@ -47,7 +47,7 @@ const files = {
 
 const plugin = new FileConversionPlugin({
   apps: Object.fromEntries(Object.entries(apps).map(([name, baseUrl]) => [name, { baseUrl, appId, token }])),
-  files,
+  stores: { file: files },
   ...(callbacks && { callbacks }),
 });
 const connection = await NativeConnection.connect({ address: process.env.TEMPORAL_ADDRESS });

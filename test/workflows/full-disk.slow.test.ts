@@ -30,7 +30,7 @@ const files = createLocalFiles({
 });
 
 beforeEach(async () => {
-  rig = await startRig({ files });
+  rig = await startRig({ stores: { file: files } });
 });
 
 afterEach(async () => {

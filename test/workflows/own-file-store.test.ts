@@ -11,7 +11,7 @@ const openSource = files.openSource.bind(files);
 let rig: ConversionRig;
 
 beforeAll(async () => {
-  rig = await startRig({ files });
+  rig = await startRig({ stores: { memory: files } });
 });
 
 afterAll(async () => {

@@ -44,7 +44,7 @@ const files: FileStore = {
 };
 
 beforeAll(async () => {
-  rig = await startRig({ files });
+  rig = await startRig({ stores: { file: files } });
 });
 afterAll(async () => {
   await rig.close();

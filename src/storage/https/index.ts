@@ -1,0 +1,186 @@
+import { Readable } from 'node:stream';
+import { request, type Dispatcher } from 'undici';
+import { lastSegment, withoutQuery } from '../../shared/job';
+import { StorageError } from '../errors';
+import { makeSafeName } from '../file-name';
+import type { FileStore, SourceFile } from '../file-store';
+import { changed, connectionFailure, refused, statusFailure } from './errors';
+import { createGuard, PrivateAddressError, type Guard, type Resolve } from './guarded-agent';
+
+export interface HttpsFilesOptions {
+  /** Host names, addresses and networks (`10.0.0.0/8`) that may be read though they are not public. Default: none. */
+  allowedHosts?: readonly string[] | undefined;
+  /** Whether redirects may lead to `http:` too. Register the store for `http` as well to read such URLs. Default: no. */
+  plainHttp?: boolean | undefined;
+  /** Larger files are refused. Default: 5 GiB. */
+  maxBytes?: number | undefined;
+  /** The longest silence of a server. Default: 60,000. */
+  stallMs?: number | undefined;
+  resolve?: Resolve | undefined;
+}
+
+const mostRedirects = 5;
+const defaultMaxBytes = 5 * 1024 ** 3;
+/** Extensions of what a server may rightly call a web page. */
+const pages = new Set(['', 'htm', 'html', 'xhtml', 'shtml', 'php', 'asp', 'aspx', 'jsp']);
+
+interface Seen {
+  readonly size: number;
+  /** Names this content; absent if the server has no such value. */
+  readonly etag: string | undefined;
+  readonly lastModified: string | undefined;
+}
+
+/** The store for `https:` URIs, which can be read only. It connects to public addresses unless told otherwise. */
+export function createHttpsFiles({
+  allowedHosts = [],
+  plainHttp = false,
+  maxBytes = defaultMaxBytes,
+  stallMs = 60_000,
+  resolve,
+}: HttpsFilesOptions = {}): FileStore {
+  const guard = createGuard({ allowedHosts, plainHttp, stallMs, resolve });
+
+  async function see(uri: string): Promise<Seen> {
+    const url = new URL(uri);
+    // By GET, for which a signed URL is made; most servers then send one byte.
+    const answer = await get(guard, url, { range: 'bytes=0-0' });
+    answer.body.on('error', () => undefined).destroy();
+    if (answer.statusCode === 416) return { size: 0, etag: undefined, lastModified: undefined };
+    if (answer.statusCode !== 200 && answer.statusCode !== 206) throw statusFailure(url, answer.statusCode);
+    assertType(url, answer);
+    const seen = { ...versionOf(answer), size: sizeOf(url, answer) };
+    if (seen.size <= maxBytes) return seen;
+    throw refused(url, 'SOURCE_UNREADABLE', `it has ${seen.size} bytes, and ${maxBytes} are allowed.`);
+  }
+
+  function read(uri: string, seen: Seen | undefined, { start = 0, signal }: ReadOptions = {}): Readable {
+    const url = new URL(uri);
+    const ending = new AbortController();
+    const signals = signal ? AbortSignal.any([signal, ending.signal]) : ending.signal;
+    async function* bytes(): AsyncGenerator<Buffer> {
+      // A weak ETag cannot be a condition; it is compared all the same.
+      const condition = seen?.etag?.startsWith('"') ? { 'if-match': seen.etag } : {};
+      const answer = await get(guard, url, condition, signals);
+      if (answer.statusCode !== 200) {
+        answer.body.on('error', () => undefined).destroy();
+        throw statusFailure(url, answer.statusCode);
+      }
+      const { etag, lastModified } = versionOf(answer);
+      if (seen && (etag !== seen.etag || lastModified !== seen.lastModified)) throw changed(url);
+      let passed = 0;
+      try {
+        for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+          const skipped = Math.max(0, Math.min(chunk.length, start - passed));
+          passed += chunk.length;
+          if (passed > (seen?.size ?? maxBytes)) break;
+          yield chunk.subarray(skipped);
+        }
+      } catch (error) {
+        throw connectionFailure(url, error);
+      }
+      if (!seen && passed > maxBytes) throw refused(url, 'SOURCE_UNREADABLE', `more than ${maxBytes} bytes come.`);
+      if (seen && passed !== seen.size) throw changed(url);
+    }
+    const stream = Readable.from(bytes(), { objectMode: false });
+    stream.once('close', () => ending.abort());
+    return stream;
+  }
+
+  return {
+    async openSource(uri): Promise<SourceFile> {
+      const seen = await see(uri);
+      const { size, etag, lastModified } = seen;
+      if (size === 0) {
+        const message = `Cannot convert ${withoutQuery(uri)}: the file is empty.`;
+        throw new StorageError({ code: 'SOURCE_EMPTY', message, uri: withoutQuery(uri) });
+      }
+      const stamp = etag ?? lastModified;
+      const name = makeSafeName(lastSegment(uri));
+      return { uri, name, size, ...(stamp !== undefined && { stamp }), open: () => read(uri, seen) };
+    },
+    prepareDestination: ({ uri }) => Promise.reject(notWritten(uri)),
+    writeDestination: ({ uri }) => Promise.reject(notWritten(uri)),
+    discardPartial: () => Promise.resolve(),
+    async look(uri) {
+      try {
+        const { size: bytes, etag, lastModified = '' } = await see(uri);
+        const stamp = etag ?? lastModified;
+        return { kind: 'file', identity: uri, stamp, bytes, modifiedAt: Date.parse(lastModified) || 0 };
+      } catch (error) {
+        if (!(error instanceof StorageError) || error.retryable) throw error;
+        const reason = error.message.slice(error.message.indexOf(': ') + 2).replace(/\.$/, '');
+        return { kind: 'none', reason: `cannot be looked at: ${reason}`, isLink: false };
+      }
+    },
+    read: (uri, options) => read(uri, undefined, options),
+    walk: (folder) => {
+      throw unsupported(folder, 'the files of a web server cannot be listed. Name each of them');
+    },
+    remove: (uri) => Promise.reject(notWritten(uri)),
+  };
+}
+
+interface ReadOptions {
+  start?: number | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** The first answer that is no redirect. Nothing that could identify this worker is sent, to no host. */
+async function get(
+  guard: Guard,
+  first: URL,
+  headers: Record<string, string>,
+  signal?: AbortSignal,
+): Promise<Dispatcher.ResponseData> {
+  const { dispatcher } = guard;
+  const sent = { ...headers, 'accept-encoding': 'identity', 'user-agent': 'temporal-file-conversion' };
+  try {
+    let url = first;
+    for (let redirects = 0; redirects <= mostRedirects; redirects += 1) {
+      guard.assertAllowed(url);
+      const answer = await request(url, { dispatcher, headers: sent, ...(signal && { signal }) });
+      const { location } = answer.headers;
+      if (![301, 302, 303, 307, 308].includes(answer.statusCode) || typeof location !== 'string') return answer;
+      answer.body.on('error', () => undefined).destroy();
+      url = new URL(location, url);
+    }
+  } catch (error) {
+    if (error instanceof PrivateAddressError) throw refused(first, 'UNSUPPORTED_URI', error.message);
+    throw connectionFailure(first, error);
+  }
+  throw refused(first, 'SOURCE_UNREADABLE', `it leads through more than ${mostRedirects} redirects.`);
+}
+
+function versionOf({ headers }: Dispatcher.ResponseData): Pick<Seen, 'etag' | 'lastModified'> {
+  const [etag, lastModified] = [headers['etag'], headers['last-modified']];
+  return {
+    etag: typeof etag === 'string' ? etag : undefined,
+    lastModified: typeof lastModified === 'string' ? lastModified : undefined,
+  };
+}
+
+function sizeOf(url: URL, { statusCode, headers }: Dispatcher.ResponseData): number {
+  const range = String(headers['content-range'] ?? '');
+  const told = statusCode === 206 ? /\/(\d+)$/.exec(range)?.[1] : headers['content-length'];
+  if (typeof told === 'string' && headers['content-encoding'] === undefined) return Number(told);
+  const why = 'the server does not tell how many bytes it has. Download it, and convert the file.';
+  throw refused(url, 'SOURCE_UNREADABLE', why);
+}
+
+/** A page that asks to log in, or says what went wrong, often comes with status 200. */
+function assertType(url: URL, { headers }: Dispatcher.ResponseData): void {
+  const extension = /\.([^./]+)$/.exec(lastSegment(url.href))?.[1] ?? '';
+  if (pages.has(extension.toLowerCase()) || !/^text\/html\b/i.test(String(headers['content-type'] ?? ''))) return;
+  const why = `the server sends a web page and not a .${extension} file. Open it in a browser, and find the URL of the file itself.`;
+  throw refused(url, 'SOURCE_UNREADABLE', why);
+}
+
+function notWritten(uri: string): StorageError {
+  return unsupported(uri, 'https: URIs can only be read. Choose a destination in another store');
+}
+
+function unsupported(uri: string, why: string): StorageError {
+  const shown = withoutQuery(uri);
+  return new StorageError({ code: 'UNSUPPORTED_URI', message: `Cannot use ${shown}: ${why}.`, uri: shown });
+}

@@ -1,0 +1,241 @@
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTcpServer, type AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import type { FileStore } from '../../src/storage/file-store';
+import { isPublic } from '../../src/storage/https/addresses';
+import { createHttpsFiles, type HttpsFilesOptions } from '../../src/storage/https/index';
+import { cleanUp, failureOf, onCleanUp } from './folder';
+
+afterEach(cleanUp);
+
+/** A server on loopback that counts its connections, and a store that may read it unless told otherwise. */
+async function serve(listener: RequestListener, options: HttpsFilesOptions = {}) {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onCleanUp(() => {
+    server.close().closeAllConnections();
+  });
+  let connections = 0;
+  server.on('connection', () => (connections += 1));
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    url: `http://127.0.0.1:${port}`,
+    connections: () => connections,
+    store: createHttpsFiles({ plainHttp: true, allowedHosts: ['127.0.0.1'], stallMs: 500, ...options }),
+  };
+}
+
+const answering =
+  (body: string, headers: Record<string, string | number> = {}, status = 200): RequestListener =>
+  (_request, response) =>
+    response.writeHead(status, { 'content-length': body.length, ...headers }).end(body);
+
+const read = async (store: FileStore, url: string) => text((await store.openSource(url)).open());
+
+describe('what is read', () => {
+  it('a source has the name and the bytes of its URL, as often as asked', async () => {
+    const { store, url } = await serve(answering('content', { etag: '"1"' }));
+    const source = await store.openSource(`${url}/docs/a%20b.md?signature=secret`);
+    expect([source.name, source.size, source.stamp]).toEqual(['a b.md', 7, '"1"']);
+    for (let time = 0; time < 2; time += 1) expect(await text(source.open())).toBe('content');
+    expect(await text(store.read(`${url}/a.md`, { start: 3 }))).toBe('tent');
+    expect(await store.look(`${url}/a.md`)).toMatchObject({ kind: 'file', bytes: 7, stamp: '"1"' });
+  });
+
+  it('a server that sends the one byte asked for tells the size of all', async () => {
+    const { store, url } = await serve((request, response) => {
+      const isRange = request.headers.range === 'bytes=0-0';
+      if (isRange) response.writeHead(206, { 'content-range': 'bytes 0-0/7', 'content-length': 1 }).end('c');
+      else response.writeHead(200, { 'content-length': 7 }).end('content');
+    });
+    expect(await read(store, `${url}/a.md`)).toBe('content');
+  });
+
+  it.each([
+    ['its ETag', (version: number) => ({ etag: `W/"${version}"` })],
+    ['the time of its last change', (version: number) => ({ 'last-modified': new Date(version * 1e6).toUTCString() })],
+  ])('a file that changes before it is read is SOURCE_CHANGED, by %s', async (_title, headersOf) => {
+    let version = 1;
+    const { store, url } = await serve((request, response) =>
+      answering('content', headersOf(version))(request, response),
+    );
+    const source = await store.openSource(`${url}/a.md`);
+    version = 2;
+    expect(await failureOf(text(source.open()))).toMatchObject({ code: 'SOURCE_CHANGED', retryable: true });
+  });
+
+  it('a strong ETag is a condition of the request, so that the server sends nothing else', async () => {
+    const conditions: unknown[] = [];
+    const { store, url } = await serve((request, response) => {
+      conditions.push(request.headers['if-match']);
+      answering('content', { etag: '"1"' }, request.headers['if-match'] ? 412 : 200)(request, response);
+    });
+    const source = await store.openSource(`${url}/a.md`);
+    expect(await failureOf(text(source.open()))).toMatchObject({ code: 'SOURCE_CHANGED' });
+    expect(conditions).toEqual([undefined, '"1"']);
+  });
+});
+
+describe('what is refused', () => {
+  const length = { 'content-length': 7 };
+
+  it.each<[title: string, status: number, headers: Record<string, string | number>, code: string, retryable: boolean]>([
+    ['nothing there', 404, length, 'SOURCE_NOT_FOUND', false],
+    ['a signature that has expired', 403, length, 'SOURCE_UNREADABLE', false],
+    ['a server that is busy', 503, length, 'STORAGE_FAILED', true],
+    ['a page that asks to log in', 200, { ...length, 'content-type': 'text/html' }, 'SOURCE_UNREADABLE', false],
+    ['a body without a length', 200, { 'transfer-encoding': 'chunked' }, 'SOURCE_UNREADABLE', false],
+    ['more bytes than allowed', 200, { 'content-length': 101 }, 'SOURCE_UNREADABLE', false],
+    ['an empty file', 200, { 'content-length': 0 }, 'SOURCE_EMPTY', false],
+  ])('%s (%i) is one line without the query', async (_title, status, headers, code, retryable) => {
+    const body = headers['content-length'] === 0 ? '' : 'content';
+    const { store, url } = await serve((_request, response) => response.writeHead(status, headers).end(body), {
+      maxBytes: 100,
+    });
+    const failure = await failureOf(store.openSource(`${url}/a.docx?signature=secret`));
+    expect(failure).toMatchObject({ code, retryable });
+    expect(failure.message).toMatch(new RegExp(`^Cannot (read|convert) ${url}/a\\.docx: [^\\n]+\\.$`));
+    expect(JSON.stringify([failure, failure.message])).not.toContain('secret');
+  });
+
+  it('a body that stops is STORAGE_FAILED, whether the server hangs or goes away', async () => {
+    let isHanging = true;
+    const { store, url } = await serve((request, response) => {
+      response.writeHead(200, { 'content-length': 7 });
+      if (request.headers.range) response.end('content');
+      else response.write('con', () => isHanging || response.destroy());
+    });
+    for (const hanging of [true, false]) {
+      isHanging = hanging;
+      const source = await store.openSource(`${url}/a.md`);
+      expect(await failureOf(text(source.open()))).toMatchObject({ code: 'STORAGE_FAILED', retryable: true });
+    }
+  });
+
+  it('a body of another length than was seen is SOURCE_CHANGED, however much comes', async () => {
+    const { store, url } = await serve((request, response) => {
+      if (request.headers.range) response.writeHead(200, { 'content-length': 7 }).end('content');
+      else if (request.url === '/short.md') response.writeHead(200, { 'content-length': 3 }).end('con');
+      // It never ends.
+      else response.on('drain', () => response.write('x'.repeat(65_536))).write('x'.repeat(65_536));
+    });
+    for (const name of ['short.md', 'endless.md']) {
+      const source = await store.openSource(`${url}/${name}`);
+      expect(await failureOf(text(source.open()))).toMatchObject({ code: 'SOURCE_CHANGED', retryable: true });
+    }
+  });
+
+  it('nothing is written, listed or removed', async () => {
+    const store = createHttpsFiles();
+    const uri = 'https://example.com/a.pdf';
+    const prepared = store.prepareDestination({ uri, suggestedName: '', onExisting: 'fail' });
+    expect(await failureOf(prepared)).toMatchObject({ code: 'UNSUPPORTED_URI', retryable: false });
+    expect(await failureOf(store.remove(uri))).toMatchObject({ code: 'UNSUPPORTED_URI' });
+  });
+});
+
+describe('where it connects', () => {
+  it.each([
+    ['0.0.0.0', '10.1.2.3', '100.64.0.1', '127.0.0.1', '127.9.9.9', '169.254.169.254', '172.31.0.1', '192.168.1.1'],
+    [
+      '198.18.0.1',
+      '224.0.0.1',
+      '240.0.0.1',
+      '255.255.255.255',
+      '::',
+      '::1',
+      'fe80::1',
+      'fc00::1',
+      'fd12::1',
+      'ff02::1',
+    ],
+    ['::ffff:127.0.0.1', '::ffff:8.8.8.8', '64:ff9b::7f00:1', '2002:7f00:1::', '2001:0:7f00::', '2001:db8::1', 'name'],
+  ])('%s and others of its kind are not public', (...addresses) => {
+    expect(addresses.filter(isPublic)).toEqual([]);
+  });
+
+  it('addresses of the internet are public', () => {
+    expect(['8.8.8.8', '100.128.0.1', '172.32.0.1', '2606:4700::1'].filter((each) => !isPublic(each))).toEqual([]);
+  });
+
+  it('no connection is made to an address that is not public, however it is written or found', async () => {
+    const { port, connections } = await serve(answering('content'));
+    const resolve = () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
+    const store = createHttpsFiles({ plainHttp: true, resolve });
+    const hosts = ['127.0.0.1', '2130706433', '0x7f.1', '[::1]', '[::ffff:127.0.0.1]', 'localhost', 'public.example'];
+    for (const host of hosts) {
+      const failure = await failureOf(store.openSource(`http://${host}:${port}/a.md?signature=secret`));
+      expect(failure).toMatchObject({ code: 'UNSUPPORTED_URI', retryable: false });
+      expect(failure.message).toMatch(/not an address of the public internet\. .*allowed_hosts/);
+      expect(failure.message).not.toContain('secret');
+    }
+    expect(connections()).toBe(0);
+  });
+
+  it('of several addresses of a name, one that is not public is enough to refuse it', async () => {
+    const addresses = [
+      { address: '8.8.8.8', family: 4 },
+      { address: '10.0.0.1', family: 4 },
+    ];
+    const store = createHttpsFiles({ resolve: () => Promise.resolve(addresses) });
+    expect(await failureOf(store.openSource('https://public.example/a.md'))).toMatchObject({ code: 'UNSUPPORTED_URI' });
+  });
+
+  it('a redirect is judged as the first URL is', async () => {
+    const inner = await serve(answering('content'));
+    const { store, url } = await serve((_request, response) =>
+      response.writeHead(302, { location: `http://private.example:${inner.port}/a.md` }).end(),
+    );
+    expect(await failureOf(store.openSource(`${url}/a.md`))).toBeDefined();
+    const judging = createHttpsFiles({
+      plainHttp: true,
+      allowedHosts: ['first.example'],
+      resolve: () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]),
+    });
+    const first = url.replace('127.0.0.1', 'first.example');
+    expect(await failureOf(judging.openSource(`${first}/a.md`))).toMatchObject({ code: 'UNSUPPORTED_URI' });
+    expect(inner.connections()).toBe(0);
+  });
+
+  it('follows five redirects and no more, to https: alone unless plain http is allowed', async () => {
+    const listener: RequestListener = (request, response) => {
+      const left = Number(request.url?.slice(1, 2));
+      if (left > 0) response.writeHead(307, { location: `/${left - 1}.md` }).end();
+      else answering('content')(request, response);
+    };
+    const { store, url } = await serve(listener);
+    expect(await read(store, `${url}/5.md`)).toBe('content');
+    expect(await failureOf(store.openSource(`${url}/6.md`))).toMatchObject({ code: 'SOURCE_UNREADABLE' });
+    const strict = createHttpsFiles({ allowedHosts: ['127.0.0.1'] });
+    expect(await failureOf(strict.openSource(`${url}/0.md`))).toMatchObject({ code: 'UNSUPPORTED_URI' });
+  });
+
+  it('networks and names can be allowed', async () => {
+    const { port } = await serve(answering('content'));
+    const resolve = () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
+    for (const [host, allowed] of [
+      ['127.0.0.1', '127.0.0.0/8'],
+      ['intranet.example', 'Intranet.example'],
+      ['intranet.example', '127.0.0.1'],
+    ]) {
+      const store = createHttpsFiles({ plainHttp: true, allowedHosts: [allowed ?? ''], resolve });
+      expect(await read(store, `http://${host ?? ''}:${port}/a.md`)).toBe('content');
+    }
+  });
+
+  it('a URL with a password is refused, and the password is in no message', async () => {
+    const failure = await failureOf(createHttpsFiles().openSource('https://user:secret@example.com/a.md'));
+    expect(failure).toMatchObject({ code: 'UNSUPPORTED_URI' });
+    expect(failure.message).not.toContain('secret');
+  });
+
+  it('a server that speaks no HTTP is STORAGE_FAILED', async () => {
+    const server = createTcpServer((socket) => socket.end('nonsense\r\n\r\n'));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onCleanUp(() => void server.close());
+    const store = createHttpsFiles({ plainHttp: true, allowedHosts: ['127.0.0.1'] });
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/a.md`;
+    expect(await failureOf(store.openSource(url))).toMatchObject({ code: 'STORAGE_FAILED', retryable: true });
+  });
+});

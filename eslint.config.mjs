@@ -9,6 +9,7 @@ const arrows = {
   workflows: ['shared'],
   http: ['contract', 'shared'],
   storage: ['shared'],
+  s3: ['storage', 'shared'],
   batch: ['storage', 'contract', 'shared'],
   activities: ['http', 'contract', 'storage', 'batch', 'history', 'shared'],
   callbacks: ['storage', 'shared'],

@@ -6,7 +6,7 @@ const config = {
   // The sources of the packages, instead of what was built of them last.
   moduleNameMapper: {
     '^temporal-file-conversion/internal/(.*)$': '<rootDir>/src/$1',
-    '^temporal-file-conversion/(contract|client|storage|callbacks|testing|worker)$': '<rootDir>/src/$1',
+    '^temporal-file-conversion/(contract|client|storage|s3|callbacks|testing|worker)$': '<rootDir>/src/$1',
     '^temporal-file-conversion$': '<rootDir>/src/index',
     '^temporal-file-conversion-service/internal/(.*)$': '<rootDir>/packages/service/src/$1',
     '^temporal-file-conversion-(service|conformance)$': '<rootDir>/packages/$1/src/index',

@@ -30,7 +30,7 @@ link('temporal-file-conversion', '.');
 link('temporal-file-conversion-service', 'packages/service');
 // Processes of its own run compiled code: npm run build.
 symlinkSync(path.join(root, 'packages/service/dist'), path.join(out, 'packages/service/dist'));
-for (const folder of ['src', 'packages/service/src', 'packages/cli/src', 'bench']) {
+for (const folder of ['src', 'packages/service/src', 'packages/cli/src', 'test/support', 'bench']) {
   for (const entry of readdirSync(path.join(root, folder), { recursive: true })) {
     if (!entry.endsWith('.ts')) continue;
     const { code } = transformFileSync(path.join(root, folder, entry), {

@@ -9,34 +9,43 @@ import { parseArgs } from 'node:util';
 import { Agent, request } from 'undici';
 import { createConversionApi, type ConversionApi } from '../src/http/client';
 import { createLocalFiles } from '../src/storage/local-files';
+import { transfersOverS3 } from './support/s3-transfers';
 import { transferByJob } from './support/transfer-job';
 import { startTransferService } from './support/transfer-service';
 
 /**
  * A file up and another down through the client and the file store, against a plain undici pipe between the same two
- * processes. Both sides of a comparison read the file from disk, and both downloads are synced to it.
+ * processes; with `--store s3` through the store of `s3:` URIs, against the SDK's own streams. Both sides of a comparison
+ * read the file from disk, and both downloads over HTTP are synced to it.
  */
 type Way = 'ours' | 'plain';
 type Direction = 'upload' | 'download';
 
 const mebibyte = 1024 * 1024;
 const { values: options } = parseArgs({
-  options: { mib: { type: 'string', default: '1024' }, rounds: { type: 'string', default: '4' } },
+  options: {
+    mib: { type: 'string', default: '1024' },
+    rounds: { type: 'string', default: '4' },
+    store: { type: 'string', default: 'file' },
+  },
 });
 const warmUpBytes = 16 * mebibyte;
 const sizeBytes = Number(options.mib) * mebibyte;
 
-interface Setting {
-  readonly baseUrl: string;
+interface Paths {
   readonly sourcePath: string;
   readonly resultPath: string;
+}
+
+interface Setting extends Paths {
+  readonly baseUrl: string;
   readonly api: ConversionApi;
   readonly agent: Agent;
 }
 
 const store = createLocalFiles();
 
-const transfers: Record<`${Direction} ${Way}`, (setting: Setting) => Promise<void>> = {
+const transfersOverHttp: Run<Setting> = {
   async 'upload ours'({ api, sourcePath }) {
     await api.uploadFile({ file: await store.openSource(pathToFileURL(sourcePath).href) });
   },
@@ -76,26 +85,31 @@ const transfers: Record<`${Direction} ${Way}`, (setting: Setting) => Promise<voi
 
 async function main(): Promise<void> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-bench-'));
-  const sourcePath = path.join(folder, 'source.bin');
-  await writeRandomBytes(sourcePath, warmUpBytes);
-  const service = await startTransferService(path.join(folder, 'stored.bin'), sourcePath);
-  const api = createConversionApi({ baseUrl: service.baseUrl, appId: 'bench', token: 'bench-token' });
-  const setting = {
-    baseUrl: service.baseUrl,
-    sourcePath,
-    resultPath: path.join(folder, 'result.bin'),
-    api,
-    agent: new Agent(),
-  };
+  const paths = { sourcePath: path.join(folder, 'source.bin'), resultPath: path.join(folder, 'result.bin') };
+  await writeRandomBytes(paths.sourcePath, warmUpBytes);
   try {
-    // As in a worker that has run a while: what the first transfer of any size loads and compiles is no growth.
-    for (const transfer of Object.values(transfers)) await transfer(setting);
-    await writeRandomBytes(sourcePath, sizeBytes);
-    const memory = watchMemory();
-    const upload = await compare('upload', setting);
-    const download = await compare('download', setting);
-    const rssGrowthMiB = memory.growthMiB();
-    console.log(`\nresident memory of the client process grew by ${rssGrowthMiB.toFixed(1)} MiB at most`);
+    await (options.store === 's3' ? measureS3(paths) : measureHttp(folder, paths));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function measureS3(paths: Paths): Promise<void> {
+  const { transfers, close } = await transfersOverS3(paths);
+  try {
+    const { upload, download, rssGrowthMiB } = await measure(transfers, paths);
+    tell({ ...figuresOf(upload, download), rssGrowthMiB });
+  } finally {
+    await close();
+  }
+}
+
+async function measureHttp(folder: string, paths: Paths): Promise<void> {
+  const service = await startTransferService(path.join(folder, 'stored.bin'), paths.sourcePath);
+  const api = createConversionApi({ baseUrl: service.baseUrl, appId: 'bench', token: 'bench-token' });
+  const setting = { ...paths, baseUrl: service.baseUrl, api, agent: new Agent() };
+  try {
+    const { upload, download, rssGrowthMiB } = await measure(transfersOverHttp, setting);
     const smallSourcePath = path.join(folder, 'small.bin');
     await writeRandomBytes(smallSourcePath, mebibyte);
     const job = await transferByJob({ ...setting, smallSourcePath });
@@ -104,36 +118,64 @@ async function main(): Promise<void> {
       `conversionJob: up ${jobSpeed(job.uploadSeconds).toFixed(0)}, down ${jobSpeed(job.downloadSeconds).toFixed(0)} MiB/s; ` +
         `resident memory of the worker grew by ${job.workerGrowthMiB.toFixed(1)} MiB at most`,
     );
-    const rounded = Object.fromEntries(
-      Object.entries({
-        ratio: Math.min(upload.ratio, download.ratio),
-        uploadRatio: upload.ratio,
-        downloadRatio: download.ratio,
-        rssGrowthMiB,
-        workerRssGrowthMiB: job.workerGrowthMiB,
-        jobUploadRatio: jobSpeed(job.uploadSeconds) / upload.plain,
-        jobDownloadRatio: jobSpeed(job.downloadSeconds) / download.plain,
-        uploadMiBPerSecond: upload.ours,
-        plainUploadMiBPerSecond: upload.plain,
-        downloadMiBPerSecond: download.ours,
-        plainDownloadMiBPerSecond: download.plain,
-        mib: sizeBytes / mebibyte,
-      }).map(([name, value]) => [name, Number(value.toFixed(3))]),
-    );
-    console.log(JSON.stringify(rounded));
+    tell({
+      ...figuresOf(upload, download),
+      rssGrowthMiB,
+      workerRssGrowthMiB: job.workerGrowthMiB,
+      jobUploadRatio: jobSpeed(job.uploadSeconds) / upload.plain,
+      jobDownloadRatio: jobSpeed(job.downloadSeconds) / download.plain,
+    });
   } finally {
     await api.close();
     await setting.agent.close();
     service.stop();
-    await rm(folder, { recursive: true, force: true });
   }
 }
 
+type Run<Where> = Record<`${Direction} ${Way}`, (setting: Where) => Promise<void>>;
+
+/** As in a worker that has run a while: what the first transfer of any size loads and compiles is no growth. */
+async function measure<Where extends Paths>(transfers: Run<Where>, setting: Where) {
+  for (const transfer of Object.values<(setting: Where) => Promise<void>>(transfers)) await transfer(setting);
+  await writeRandomBytes(setting.sourcePath, sizeBytes);
+  const memory = watchMemory();
+  const upload = await compare('upload', transfers, setting);
+  const download = await compare('download', transfers, setting);
+  const rssGrowthMiB = memory.growthMiB();
+  console.log(`\nresident memory of the client process grew by ${rssGrowthMiB.toFixed(1)} MiB at most`);
+  return { upload, download, rssGrowthMiB };
+}
+
+interface Compared {
+  readonly ours: number;
+  readonly plain: number;
+  readonly ratio: number;
+}
+
+function figuresOf(upload: Compared, download: Compared): Record<string, number> {
+  return {
+    ratio: Math.min(upload.ratio, download.ratio),
+    uploadRatio: upload.ratio,
+    downloadRatio: download.ratio,
+    uploadMiBPerSecond: upload.ours,
+    plainUploadMiBPerSecond: upload.plain,
+    downloadMiBPerSecond: download.ours,
+    plainDownloadMiBPerSecond: download.plain,
+    mib: sizeBytes / mebibyte,
+  };
+}
+
+function tell(figures: Record<string, number>): void {
+  const rounded = Object.entries(figures).map(([name, value]) => [name, Number(value.toFixed(3))] as const);
+  console.log(JSON.stringify(Object.fromEntries(rounded)));
+}
+
 /** Alternates the two ways, A B B A, so that neither always finds the disk and the other process as the other left them. */
-async function compare(
+async function compare<Where extends Paths>(
   direction: Direction,
-  setting: Setting,
-): Promise<{ ours: number; plain: number; ratio: number }> {
+  transfers: Run<Where>,
+  setting: Where,
+): Promise<Compared> {
   const seconds: Record<Way, number> = { ours: 0, plain: 0 };
   const rounds = Number(options.rounds);
   for (let round = 0; round < rounds; round += 1) {

@@ -1,0 +1,148 @@
+import { StorageError, type StorageErrorCode } from '../storage/errors';
+
+/** What the SDK throws: its own errors, and those that the server answers. */
+interface Answer {
+  /** The code of S3, such as `NoSuchKey`, or of the SDK. */
+  readonly name: string;
+  readonly status: number | undefined;
+  readonly message: string;
+}
+
+export function answerOf(error: unknown): Answer {
+  if (!(error instanceof Error)) return { name: '', status: undefined, message: String(error) };
+  const { $metadata } = error as { $metadata?: { httpStatusCode?: number } };
+  return { name: error.name, status: $metadata?.httpStatusCode, message: error.message };
+}
+
+export function isMissing(error: unknown): boolean {
+  return ['NoSuchKey', 'NotFound'].includes(answerOf(error).name);
+}
+
+/** The precondition of a request did not hold: the name is taken, or the object is another. */
+export function isRefusedByCondition(error: unknown): boolean {
+  return answerOf(error).status === 412;
+}
+
+interface Diagnosis {
+  readonly code: Record<Doing, StorageErrorCode>;
+  readonly why: string;
+  readonly retryable?: true;
+}
+type Doing = 'read' | 'write';
+
+const forGood = { read: 'SOURCE_UNREADABLE', write: 'DESTINATION_NOT_WRITABLE' } as const;
+const missing = { read: 'SOURCE_NOT_FOUND', write: 'DESTINATION_NOT_WRITABLE' } as const;
+const failed = { read: 'STORAGE_FAILED', write: 'STORAGE_FAILED' } as const;
+const full = { read: 'STORAGE_FAILED', write: 'DESTINATION_FULL' } as const;
+
+const badCredentials: Diagnosis = {
+  code: forGood,
+  why: 'the server does not accept the credentials of this worker. Correct them where the worker takes them from',
+};
+const wrongRegion: Diagnosis = {
+  code: forGood,
+  why: 'the bucket is in another region than this worker is set to. Set the region of the bucket',
+};
+const slow: Diagnosis = { code: failed, why: 'the server asks for fewer requests', retryable: true };
+const noRoom: Diagnosis = { code: full, why: 'no room is left at the server. Make room', retryable: true };
+
+const diagnoses: Readonly<Record<string, Diagnosis>> = {
+  NoSuchKey: { code: missing, why: 'there is no such object' },
+  NotFound: { code: missing, why: 'there is no such object' },
+  NoSuchBucket: { code: missing, why: 'there is no such bucket. Check its name, the endpoint and the region' },
+  InvalidBucketName: { code: missing, why: 'this cannot be the name of a bucket. Check it' },
+  KeyTooLongError: { code: missing, why: 'the key is too long. Choose a shorter one' },
+  InvalidObjectState: { code: forGood, why: 'the object is archived. Restore it first' },
+  AccessDenied: {
+    code: forGood,
+    why: 'these credentials may not do it. Allow s3:GetObject and s3:ListBucket to read, s3:PutObject and s3:AbortMultipartUpload to write',
+  },
+  InvalidAccessKeyId: badCredentials,
+  SignatureDoesNotMatch: badCredentials,
+  // Of versitygw.
+  XAdminUserNotFound: badCredentials,
+  InvalidToken: badCredentials,
+  CredentialsProviderError: {
+    code: forGood,
+    why: 'this worker has no credentials for it. Give it some: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile, or a role of the machine',
+  },
+  ExpiredToken: { code: failed, why: 'the credentials of this worker have expired. Renew them', retryable: true },
+  RequestTimeTooSkewed: {
+    code: failed,
+    why: 'the clock of this machine differs too much from the clock of the server. Set it',
+    retryable: true,
+  },
+  PermanentRedirect: wrongRegion,
+  AuthorizationHeaderMalformed: wrongRegion,
+  IllegalLocationConstraintException: wrongRegion,
+  NoSuchUpload: {
+    code: { read: 'STORAGE_FAILED', write: 'TEMPORARY_FILE_LOST' },
+    why: 'another attempt of the job, or a lifecycle rule of the bucket, has ended the upload',
+    retryable: true,
+  },
+  ConditionalRequestConflict: { code: failed, why: 'another request writes to the same key', retryable: true },
+  NotImplemented: {
+    code: forGood,
+    why: 'the server lacks what this needs: conditional writes and multipart uploads. Use another server, or on_existing = "overwrite"',
+  },
+  QuotaExceeded: noRoom,
+  InsufficientStorage: noRoom,
+  XMinioStorageFull: noRoom,
+  EntityTooLarge: { code: forGood, why: 'the server takes no objects as large as this' },
+  SlowDown: slow,
+  TooManyRequests: slow,
+  ThrottlingException: slow,
+};
+
+/** Of an answer without a body that names a code, as to HEAD. */
+const bare = /^(|Error|Unknown\w*|Forbidden|BadRequest|\d+)$/;
+const byStatus: Readonly<Record<number, string>> = {
+  301: 'PermanentRedirect',
+  401: 'InvalidAccessKeyId',
+  403: 'AccessDenied',
+  404: 'NoSuchKey',
+  429: 'SlowDown',
+  501: 'NotImplemented',
+  503: 'SlowDown',
+  507: 'InsufficientStorage',
+};
+
+/** Without a code the SDK says it by these words alone. */
+const byMessage: readonly (readonly [words: RegExp, diagnosis: Diagnosis])[] = [
+  [/region is missing/i, { code: forGood, why: 'this worker knows no region. Set AWS_REGION' }],
+  [/could not load credentials|credential is missing/i, diagnoses['CredentialsProviderError'] ?? badCredentials],
+];
+
+export function sourceFailureOf(error: unknown, uri: string): StorageError {
+  if (isRefusedByCondition(error)) return sourceChanged(uri);
+  return failureOf(error, { uri, doing: 'read' });
+}
+
+export function sourceChanged(uri: string): StorageError {
+  const message = `Cannot read ${uri}: the object changed while it was in use.`;
+  return new StorageError({ code: 'SOURCE_CHANGED', message, uri, retryable: true });
+}
+
+export function destinationFailureOf(error: unknown, uri: string): StorageError {
+  return failureOf(error, { uri, doing: 'write' });
+}
+
+function failureOf(error: unknown, { uri, doing }: { uri: string; doing: Doing }): StorageError {
+  if (error instanceof StorageError) return error;
+  const answer = answerOf(error);
+  const { name, status, message } = answer;
+  const known =
+    diagnoses[name] ??
+    byMessage.find(([words]) => words.test(message))?.[1] ??
+    (bare.test(name) ? diagnoses[byStatus[status ?? 0] ?? ''] : undefined);
+  const reason = `${name}: ${message.replace(/^AWS SDK error wrapper for /, '')}`.replace(/^(Error: )+/, '');
+  return new StorageError({
+    code: known?.code[doing] ?? 'STORAGE_FAILED',
+    message: `Cannot ${doing} ${uri}: ${known ? `${known.why} (${name})` : reason.replace(/\.$/, '')}.`,
+    uri,
+    // What is not known is most often the network, or a server that restarts.
+    retryable: known ? known.retryable === true : status === undefined || status >= 500 || status === 408,
+    // The SDK's own error also holds the request and the whole answer.
+    cause: new Error(reason),
+  });
+}

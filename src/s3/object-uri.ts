@@ -1,0 +1,44 @@
+import { StorageError } from '../storage/errors';
+
+/** An object, or with a key that is empty or ends with `/`, a folder of them. */
+export interface ObjectPlace {
+  readonly bucket: string;
+  readonly key: string;
+}
+
+/** `s3://bucket/some/key.md`; a character that URIs reserve is encoded in it, as in `a%20b.md`. */
+export function toPlace(uri: string): ObjectPlace {
+  const [, bucket, key] = /^s3:\/\/([^/?#]+)\/([^?#]*)$/is.exec(uri) ?? [];
+  if (bucket === undefined || key === undefined) {
+    throw unsupported(uri, 'an s3: URI is s3://BUCKET/KEY, with ? and # written as %3F and %23');
+  }
+  try {
+    return { bucket, key: decodeURIComponent(key) };
+  } catch {
+    throw unsupported(uri, 'a % in a key is written as %25');
+  }
+}
+
+export function toObjectUri({ bucket, key }: ObjectPlace): string {
+  return `s3://${bucket}/${key.split('/').map(encodeURIComponent).join('/')}`;
+}
+
+export function isFolder({ key }: ObjectPlace): boolean {
+  return key === '' || key.endsWith('/');
+}
+
+export function nameOf({ key }: ObjectPlace): string {
+  return key.slice(key.lastIndexOf('/') + 1);
+}
+
+export function folderOf({ key }: ObjectPlace): string {
+  return key.slice(0, key.lastIndexOf('/') + 1);
+}
+
+function unsupported(uri: string, why: string): StorageError {
+  return new StorageError({
+    code: 'UNSUPPORTED_URI',
+    message: `Cannot use ${JSON.stringify(uri)}: ${why}.`,
+    uri,
+  });
+}

@@ -1,0 +1,162 @@
+import { createHash } from 'node:crypto';
+import {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  PutObjectCommand,
+  UploadPartCommand,
+  type S3Client,
+} from '@aws-sdk/client-s3';
+import type { ObjectPlace } from './object-uri';
+
+/** The least that S3 accepts of a part that is not the last one. */
+const leastPartBytes = 5 * 1024 * 1024;
+const mostParts = 9_999;
+const partsAtATime = 4;
+/** Beyond the parts that become the object, which do not include this one. */
+export const markNumber = 10_000;
+
+interface UploadOptions {
+  readonly client: S3Client;
+  /** A part that shows whose upload it is to `discardUploads`. */
+  readonly mark: Buffer;
+  readonly metadata: Record<string, string>;
+  readonly expectedSize: number | undefined;
+}
+
+/** The bytes on their way: one request at the end if they fit into a part, else a multipart upload. */
+export class Upload {
+  readonly #options: UploadOptions;
+  readonly #partBytes: number;
+  readonly #ending = new AbortController();
+  readonly #parts: { PartNumber: number; ETag: string | undefined; ChecksumSHA256: string }[] = [];
+  readonly #sending = new Set<Promise<void>>();
+  /** Each part is a large buffer: taken again, so that memory does not depend on the garbage collector. */
+  readonly #free: Buffer[] = [];
+  #started: { readonly place: ObjectPlace; readonly id: string } | undefined;
+  #buffer: Buffer | undefined;
+  #filled = 0;
+  #sent = 0;
+
+  constructor(options: UploadOptions) {
+    this.#options = options;
+    this.#partBytes = Math.max(leastPartBytes, Math.ceil((options.expectedSize ?? 0) / mostParts));
+  }
+
+  /** The key is decided: the bytes cannot become another object. */
+  get place(): ObjectPlace | undefined {
+    return this.#started?.place;
+  }
+
+  /** `choosePlace` is asked once there are more bytes than a part holds. */
+  async add(chunk: Buffer, choosePlace: () => Promise<ObjectPlace>): Promise<void> {
+    for (let offset = 0; offset < chunk.length;) {
+      if (this.#filled === this.#partBytes) {
+        this.#started ??= await this.#start(await choosePlace());
+        await this.#sendPart();
+      }
+      this.#buffer ??= this.#free.pop() ?? Buffer.allocUnsafeSlow(this.#nextBytes());
+      const copied = chunk.copy(this.#buffer, this.#filled, offset);
+      this.#filled += copied;
+      offset += copied;
+    }
+  }
+
+  /** Sends what is left and waits until all parts are there. */
+  async finish(): Promise<void> {
+    if (!this.#started) return;
+    await this.#sendPart();
+    await Promise.all(this.#sending);
+  }
+
+  /** Makes the bytes an object, whole; fails with status 412 if `ifFree` and there is one. */
+  async commit(place: ObjectPlace, ifFree: boolean): Promise<void> {
+    const { client, metadata } = this.#options;
+    const { bucket: Bucket, key: Key } = place;
+    const condition = ifFree ? { IfNoneMatch: '*' } : {};
+    if (this.#started) {
+      const MultipartUpload = { Parts: this.#parts.sort((a, b) => a.PartNumber - b.PartNumber) };
+      const UploadId = this.#started.id;
+      await client.send(new CompleteMultipartUploadCommand({ Bucket, Key, UploadId, MultipartUpload, ...condition }));
+      this.#started = undefined;
+      return;
+    }
+    const bytes = this.#buffer?.subarray(0, this.#filled) ?? Buffer.alloc(0);
+    const put = new PutObjectCommand({ Bucket, Key, ...content(bytes), Metadata: metadata, ...condition });
+    put.middlewareStack.add(withPlainBody, afterOthers);
+    await client.send(put);
+  }
+
+  /** Leaves nothing at the server. Never throws: the outcome is settled, and `discardUploads` finds what is left. */
+  async discard(): Promise<void> {
+    this.#ending.abort();
+    // A part that arrives after the end of its upload would stay.
+    await Promise.allSettled(this.#sending);
+    if (!this.#started) return;
+    const { place, id } = this.#started;
+    const abort = new AbortMultipartUploadCommand({ Bucket: place.bucket, Key: place.key, UploadId: id });
+    await this.#options.client.send(abort).catch(() => undefined);
+  }
+
+  async #start(place: ObjectPlace): Promise<{ place: ObjectPlace; id: string }> {
+    const { client, mark, metadata } = this.#options;
+    const { bucket: Bucket, key: Key } = place;
+    const create = new CreateMultipartUploadCommand({ Bucket, Key, Metadata: metadata, ChecksumAlgorithm: 'SHA256' });
+    const { UploadId: id = '' } = await client.send(create);
+    this.#started = { place, id };
+    await this.#sendAs(markNumber, mark, this.#started);
+    return this.#started;
+  }
+
+  async #sendPart(): Promise<void> {
+    while (this.#sending.size >= partsAtATime) await Promise.race(this.#sending);
+    const [buffer, started] = [this.#buffer, this.#started];
+    if (!buffer || !started) return;
+    this.#sent += 1;
+    const number = this.#sent;
+    const sending = this.#sendAs(number, buffer.subarray(0, this.#filled), started).then((part) => {
+      this.#parts.push(part);
+      this.#free.push(buffer);
+      this.#sending.delete(sending);
+    });
+    this.#sending.add(sending);
+    // Who waits next learns of it.
+    sending.catch(() => undefined);
+    this.#buffer = undefined;
+    this.#filled = 0;
+  }
+
+  async #sendAs(PartNumber: number, bytes: Buffer, { place, id: UploadId }: { place: ObjectPlace; id: string }) {
+    const { bucket: Bucket, key: Key } = place;
+    const checked = content(bytes);
+    const part = new UploadPartCommand({ Bucket, Key, UploadId, PartNumber, ...checked });
+    part.middlewareStack.add(withPlainBody, afterOthers);
+    const { ETag } = await this.#options.client.send(part, { abortSignal: this.#ending.signal });
+    return { PartNumber, ETag, ChecksumSHA256: checked.ChecksumSHA256 };
+  }
+
+  /** No more than is to come: 50 small files at a time should take little memory. */
+  #nextBytes(): number {
+    const { expectedSize } = this.#options;
+    return expectedSize === undefined || this.#started ? this.#partBytes : Math.min(expectedSize, this.#partBytes) || 1;
+  }
+}
+
+function content(Body: Buffer) {
+  return { Body, ContentLength: Body.length, ChecksumSHA256: createHash('sha256').update(Body).digest('base64') };
+}
+
+const afterOthers = { step: 'build', priority: 'low' } as const;
+
+/**
+ * The server checks the bytes by their SHA-256, which the signature covers: to sign the bytes too is to hash them again.
+ * Nor is a round trip spent on the question whether they may come.
+ */
+const withPlainBody =
+  <Args extends { request: unknown }, Result>(next: (args: Args) => Promise<Result>) =>
+  (args: Args): Promise<Result> => {
+    const { headers } = args.request as { headers: Record<string, string> };
+    headers['x-amz-content-sha256'] = 'UNSIGNED-PAYLOAD';
+    delete headers['Expect'];
+    return next(args);
+  };

@@ -1,0 +1,145 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { inspect } from 'node:util';
+import { createS3Files } from '../../src/s3';
+import type { FileStore } from '../../src/storage/file-store';
+import type { StorageError } from '../../src/storage/errors';
+import { cleanUp, failureOf, onCleanUp } from '../storage/folder';
+import { clientOf, s3Secret, startS3Server, type S3Server } from '../support/s3-server';
+
+/** What is wrong, in one line with what to do, with the right code, and without a secret. */
+
+let server: S3Server;
+let bucket: string;
+beforeAll(async () => {
+  server = await startS3Server();
+  bucket = await server.newBucket();
+}, 600_000);
+afterAll(() => server.stop());
+afterEach(cleanUp);
+
+const small = () => Readable.from([Buffer.from('content')]);
+const steps = {
+  read: (store: FileStore, uri: string) => store.openSource(uri),
+  plan: (store: FileStore, uri: string) => store.prepareDestination({ uri, suggestedName: '', onExisting: 'fail' }),
+  write: (store: FileStore, uri: string) =>
+    store.writeDestination({ uri, jobKey: 'job', attempt: 1, body: small(), onExisting: 'fail' }),
+  discard: (store: FileStore, uri: string) => store.discardPartial({ uri, jobKey: 'job' }),
+};
+
+function expectClear(failure: StorageError, words: RegExp): void {
+  expect(failure.message).toMatch(/^Cannot (read|write) s3:\/\/[^\n]+\.$/);
+  expect(failure.message).toMatch(words);
+  expect(inspect(failure, { depth: 9 })).not.toContain(s3Secret);
+}
+
+describe.each(Object.entries(steps))('%s', (step, act) => {
+  const forGood = step === 'read' ? 'SOURCE_UNREADABLE' : 'DESTINATION_NOT_WRITABLE';
+
+  it('a bucket that is not there', async () => {
+    const store = createS3Files({ client: server.client });
+    const failure = await failureOf(act(store, 's3://no-such-bucket/a.md'));
+    expect(failure).toMatchObject({ code: step === 'read' ? 'SOURCE_NOT_FOUND' : forGood, retryable: false });
+    expectClear(failure, /no-such-bucket.*no such bucket/);
+  });
+
+  it.each([
+    ['a wrong secret', () => clientOf(server.endpoint, server.accessKey, `${s3Secret}x`)],
+    ['an unknown key', () => clientOf(server.endpoint, 'AKIDUNKNOWN', s3Secret)],
+  ])('%s', async (_title, clientFor) => {
+    const failure = await failureOf(act(createS3Files({ client: clientFor() }), `s3://${bucket}/a.md`));
+    expect(failure).toMatchObject({ code: forGood, retryable: false });
+    expectClear(failure, /does not accept the credentials/);
+  });
+
+  it('somebody who may not', async () => {
+    const client = clientOf(server.endpoint, server.accessKey, s3Secret);
+    client.config.signer = () => Promise.resolve({ sign: (request) => Promise.resolve(request) });
+    const failure = await failureOf(act(createS3Files({ client }), `s3://${bucket}/a.md`));
+    expect(failure).toMatchObject({ code: forGood, retryable: false });
+    expectClear(failure, /may not do it\. Allow s3:/);
+  });
+
+  it('nobody’s credentials', async () => {
+    const names = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_PROFILE'];
+    const before = { ...process.env };
+    for (const name of names) Reflect.deleteProperty(process.env, name);
+    Object.assign(process.env, { AWS_EC2_METADATA_DISABLED: 'true', AWS_SHARED_CREDENTIALS_FILE: '/dev/null' });
+    onCleanUp(() => void (process.env = before));
+    const store = createS3Files({ endpoint: server.endpoint, region: 'us-east-1' });
+    const failure = await failureOf(act(store, `s3://${bucket}/a.md`));
+    expect(failure).toMatchObject({ code: forGood, retryable: false });
+    expectClear(failure, /has no credentials.*AWS_ACCESS_KEY_ID/);
+  });
+
+  it.each([
+    ['RequestTimeTooSkewed', 403, 'STORAGE_FAILED', true, /clock of this machine.*Set it/],
+    ['ExpiredToken', 400, 'STORAGE_FAILED', true, /have expired. Renew/],
+    ['PermanentRedirect', 301, forGood, false, /another region.*Set the region/],
+    ['SlowDown', 503, 'STORAGE_FAILED', true, /fewer requests/],
+    ['InternalError', 500, 'STORAGE_FAILED', true, /InternalError/],
+  ])('a server that answers %s', async (name, status, code, retryable, words) => {
+    const failing = createServer((request, response) => {
+      const body = `<Error><Code>${name}</Code><Message>It says so</Message></Error>`;
+      request.resume().on('end', () => {
+        response.writeHead(status, { 'content-type': 'application/xml' });
+        response.end(request.method === 'HEAD' ? '' : body);
+      });
+    });
+    await new Promise<void>((resolve) => failing.listen(0, '127.0.0.1', resolve));
+    onCleanUp(() => {
+      failing.close().closeAllConnections();
+    });
+    const { port } = failing.address() as AddressInfo;
+    const client = clientOf(`http://127.0.0.1:${port}`, 'AKID', s3Secret, { maxAttempts: 1 });
+    const failure = await failureOf(act(createS3Files({ client }), `s3://${bucket}/a.md`));
+    expect(failure).toMatchObject({ code, retryable });
+    expectClear(failure, words);
+  });
+
+  it('a server that is not there', async () => {
+    const client = clientOf('http://127.0.0.1:1', server.accessKey, s3Secret, { maxAttempts: 1 });
+    const failure = await failureOf(act(createS3Files({ client }), `s3://${bucket}/a.md`));
+    expect(failure).toMatchObject({ code: 'STORAGE_FAILED', retryable: true });
+    expectClear(failure, /ECONNREFUSED/);
+  });
+
+  it.each(['s3://', 's3:///a.md', 's3://bucket/a%.md', 's3://bucket/a.md?version=1'])(
+    '%s is no object',
+    async (uri) => {
+      const failure = await failureOf(act(createS3Files({ client: server.client }), uri));
+      expect(failure).toMatchObject({ code: 'UNSUPPORTED_URI', retryable: false });
+    },
+  );
+});
+
+it('a clock that is wrong is said once, and the next attempt goes by the clock of the server', async () => {
+  const client = clientOf(server.endpoint, server.accessKey, s3Secret, { systemClockOffset: -3_600_000 });
+  const store = createS3Files({ client });
+  const failure = await failureOf(steps.write(store, `s3://${bucket}/skewed.pdf`));
+  expect(failure).toMatchObject({ code: 'STORAGE_FAILED', retryable: true });
+  expectClear(failure, /clock of this machine/);
+  await steps.write(store, `s3://${bucket}/skewed.pdf`);
+});
+
+it('a bucket that goes away in the middle of a write is said, and so is one that goes away in front of a read', async () => {
+  const leaving = await server.newBucket();
+  const store = createS3Files({ client: server.client });
+  await steps.write(store, `s3://${leaving}/a.md`);
+  const source = await store.openSource(`s3://${leaving}/a.md`);
+  const body = Readable.from(
+    (async function* () {
+      yield Buffer.alloc(6 * 1024 * 1024);
+      await server.removeBucket(leaving);
+      yield Buffer.alloc(6 * 1024 * 1024);
+    })(),
+  );
+  const uri = `s3://${leaving}/b.md`;
+  const writing = store.writeDestination({ uri, jobKey: 'job', attempt: 1, body, onExisting: 'fail' });
+  const failure = await failureOf(writing);
+  expect(failure).toMatchObject({ code: 'DESTINATION_NOT_WRITABLE', retryable: false });
+  expectClear(failure, /no such bucket/);
+  expect(await failureOf(buffer(source.open()))).toMatchObject({ code: 'SOURCE_NOT_FOUND' });
+});

@@ -1,0 +1,228 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import {
+  CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListMultipartUploadsCommand,
+  PutObjectCommand,
+} from '@aws-sdk/client-s3';
+import { createS3Files } from '../../src/s3';
+import type { FileStore, WriteDestinationOptions } from '../../src/storage/file-store';
+import { failureOf } from '../storage/folder';
+import { clientOf, startS3Server, s3Secret, type S3Server } from '../support/s3-server';
+import { until } from '../support/until';
+
+/** What comes in more than one part, and what is left of it when something goes wrong. */
+
+let server: S3Server;
+let store: FileStore;
+let bucket: string;
+beforeAll(async () => {
+  server = await startS3Server();
+  store = createS3Files({ client: server.client });
+}, 600_000);
+afterAll(() => server.stop());
+beforeEach(async () => {
+  bucket = await server.newBucket();
+});
+
+const large = randomBytes(12 * 1024 * 1024);
+const uriOf = (key: string) => `s3://${bucket}/${key}`;
+const chunksOf = (bytes: Buffer) =>
+  Array.from({ length: Math.ceil(bytes.length / 65_536) }, (_each, index) =>
+    bytes.subarray(index * 65_536, (index + 1) * 65_536),
+  );
+
+function write(options: Partial<WriteDestinationOptions> = {}, through = store) {
+  const body = Readable.from(chunksOf(large));
+  return through.writeDestination({
+    uri: uriOf('a.pdf'),
+    jobKey: 'job',
+    attempt: 1,
+    body,
+    onExisting: 'fail',
+    ...options,
+  });
+}
+
+async function contentOf(key: string): Promise<Buffer> {
+  const { Body } = await server.client.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
+  return buffer(Body as Readable);
+}
+
+async function put(key: string, content: string | Buffer): Promise<void> {
+  await server.client.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: content }));
+}
+
+async function openUploads(): Promise<string[]> {
+  const { Uploads = [] } = await server.client.send(new ListMultipartUploadsCommand({ Bucket: bucket }));
+  return Uploads.map(({ Key = '' }) => Key).sort();
+}
+
+/** The bytes of `large`, and then `next` is waited for. */
+const thenAwait = (next: () => Promise<unknown>) =>
+  Readable.from(
+    (async function* () {
+      yield* chunksOf(large);
+      await next();
+    })(),
+  );
+
+it.each([undefined, large.length])(
+  'a large body becomes one object, with its SHA-256 (expected size: %s)',
+  async (expectedSize) => {
+    const stored = await write({ expectedSize });
+    const sha256 = createHash('sha256').update(large).digest('hex');
+    expect(stored).toEqual({ uri: uriOf('a.pdf'), name: 'a.pdf', bytes: large.length, sha256, skipped: false });
+    expect((await contentOf('a.pdf')).equals(large)).toBe(true);
+    expect(await openUploads()).toEqual([]);
+  },
+);
+
+it.each([5, 10])('a body of exactly %i MiB is whole', async (mebibytes) => {
+  const body = large.subarray(0, mebibytes * 1024 * 1024);
+  await write({ body: Readable.from(chunksOf(body)), expectedSize: body.length });
+  expect((await contentOf('a.pdf')).equals(body)).toBe(true);
+});
+
+describe('a name that is taken while a large body comes', () => {
+  const arriving = () => thenAwait(() => put('a.pdf', 'rival'));
+
+  it('is DESTINATION_EXISTS or skipped, by policy, and no upload stays open', async () => {
+    expect(await failureOf(write({ body: arriving() }))).toMatchObject({
+      code: 'DESTINATION_EXISTS',
+      retryable: false,
+    });
+    expect(await write({ body: arriving(), onExisting: 'skip' })).toMatchObject({ skipped: true, bytes: 5 });
+    expect((await contentOf('a.pdf')).toString()).toBe('rival');
+    expect(await openUploads()).toEqual([]);
+  });
+
+  it('is tried again with the next name where it may have another', async () => {
+    const failure = await failureOf(write({ body: arriving(), onExisting: 'rename' }));
+    expect(failure).toMatchObject({ code: 'STORAGE_FAILED', retryable: true });
+    const renamed = await write({ onExisting: 'rename', attempt: 2 });
+    expect(renamed.uri).toBe(uriOf('a%20(1).pdf'));
+    expect((await contentOf('a (1).pdf')).equals(large)).toBe(true);
+    expect(await openUploads()).toEqual([]);
+  });
+
+  it('is replaced where it may be', async () => {
+    await write({ body: arriving(), onExisting: 'overwrite' });
+    expect((await contentOf('a.pdf')).equals(large)).toBe(true);
+  });
+});
+
+it.each(['fail', 'rename', 'overwrite'] as const)(
+  'a later attempt takes the same large bytes for what a lost one has finished (%s)',
+  async (onExisting) => {
+    await put('a.pdf', large);
+    expect(await write({ onExisting, attempt: 2 })).toMatchObject({ uri: uriOf('a.pdf'), skipped: false });
+    expect(await openUploads()).toEqual([]);
+  },
+);
+
+it.each([
+  ['a small body', large.subarray(0, 1_000)],
+  ['a large body', large],
+])('a request whose answer is lost is sent again, and finds its own object: %s', async (_title, bytes) => {
+  const client = clientOf(server.endpoint, server.accessKey, s3Secret);
+  let lost = 0;
+  client.middlewareStack.add(
+    (next, context) => async (args) => {
+      const answer = await next(args);
+      const isFinal = ['PutObjectCommand', 'CompleteMultipartUploadCommand'].includes(String(context.commandName));
+      if (!isFinal || lost > 0) return answer;
+      lost += 1;
+      throw Object.assign(new Error('the answer is lost'), { code: 'ECONNRESET' });
+    },
+    { step: 'deserialize' },
+  );
+  const stored = await write({ body: Readable.from(chunksOf(bytes)) }, createS3Files({ client }));
+  expect([stored.skipped, lost]).toEqual([false, 1]);
+  expect((await contentOf('a.pdf')).equals(bytes)).toBe(true);
+});
+
+describe('what was begun and is not finished', () => {
+  const broken = new Error('it broke');
+
+  it.each([
+    ['a body that fails', { body: thenAwait(() => Promise.reject(broken)) }],
+    ['an attempt that may not commit', { mayCommit: () => Promise.reject(broken) }],
+  ])('is aborted after %s', async (_title, options) => {
+    await expect(write(options)).rejects.toBe(broken);
+    expect(await openUploads()).toEqual([]);
+    expect((await store.look(uriOf('a.pdf'))).kind).toBe('none');
+  });
+
+  it('is aborted by a signal, also in the middle of a part', async () => {
+    const aborting = new AbortController();
+    const body = thenAwait(() => new Promise(() => undefined));
+    const writing = write({ body, signal: aborting.signal });
+    await until('an upload is open', async () => (await openUploads()).length > 0);
+    aborting.abort(broken);
+    await expect(writing).rejects.toBe(broken);
+    expect(await openUploads()).toEqual([]);
+  });
+
+  it.each(['a.pdf', ''])('is found by the job that began it, and by no other (in %j)', async (key) => {
+    const aborting = new AbortController();
+    const hanging = () => thenAwait(() => new Promise(() => undefined));
+    const signal = aborting.signal;
+    const lost = write({ body: hanging(), signal });
+    const other = write({ body: hanging(), signal, jobKey: 'other' });
+    await until('both are under way', async () => (await openUploads()).length === 2);
+    await server.client.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key: 'a.pdf' }));
+    await until('the parts are there', async () => {
+      await store.discardPartial({ uri: uriOf(key), jobKey: 'job' });
+      return (await openUploads()).length === 2;
+    });
+    aborting.abort(broken);
+    await Promise.allSettled([lost, other]);
+    expect(await openUploads()).toEqual(['a.pdf']);
+  });
+
+  it('is ended by a later attempt, and the attempt that it was taken from gives up', async () => {
+    let wake: () => void = () => undefined;
+    const asleep = new Promise<void>((resolve) => (wake = resolve));
+    const first = write({ body: thenAwait(() => asleep), onExisting: 'overwrite' });
+    await until('the first attempt has begun', async () => (await openUploads()).length > 0);
+    await write({ attempt: 2, onExisting: 'overwrite' });
+    wake();
+    expect(await failureOf(first)).toMatchObject({ retryable: true });
+    expect((await contentOf('a.pdf')).equals(large)).toBe(true);
+    expect(await openUploads()).toEqual([]);
+  });
+});
+
+it('of many writes that may rename, each gets a name of its own', async () => {
+  const body = () => Readable.from([Buffer.from('same')]);
+  const all = await Promise.all(
+    Array.from({ length: 8 }, (_each, job) => write({ jobKey: `job-${job}`, body: body(), onExisting: 'rename' })),
+  );
+  expect(new Set(all.map(({ uri }) => uri)).size).toBe(8);
+});
+
+it('a source that is replaced or removed while it is read is never mixed', async () => {
+  await put('a.md', large);
+  const source = await store.openSource(uriOf('a.md'));
+  await put('a.md', randomBytes(large.length));
+  expect(await failureOf(buffer(source.open()))).toMatchObject({ code: 'SOURCE_CHANGED', retryable: true });
+  await server.client.send(new DeleteObjectCommand({ Bucket: bucket, Key: 'a.md' }));
+  expect(await failureOf(buffer(source.open()))).toMatchObject({ code: 'SOURCE_NOT_FOUND', retryable: false });
+});
+
+it('a walk goes through all pages, and past folders that it does not enter', async () => {
+  const keys = Array.from({ length: 1_100 }, (_each, index) => `in/skipped/${index}.md`);
+  const kept = ['in/a.md', 'in/skipped.md', 'in/zoo/b.md'];
+  await Promise.all([...keys, ...kept].map((key) => put(key, 'x')));
+  const found = async (enters: (relative: string) => boolean) => {
+    const uris: string[] = [];
+    for await (const { uri } of store.walk(uriOf('in/'), { enters })) uris.push(uri);
+    return uris;
+  };
+  expect(await found(() => true)).toHaveLength(1_103);
+  expect(await found((relative) => relative !== 'skipped')).toEqual(kept.map(uriOf));
+});

@@ -1,0 +1,131 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { mkdtemp, mkdir, rename, rm, stat } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { CreateBucketCommand, ListBucketsCommand, S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
+import { acquireProcessLock, defaultCacheDir, freePort } from '../../packages/cli/src/dev-server';
+
+const run = promisify(execFile);
+
+/** versitygw, a server of others that speaks the API of S3 and keeps objects as files. Go builds it once. */
+const version = 'v1.8.0';
+const accessKeyId = 'AKIDFORTESTS';
+/** Sought in everything that is written down: it must be nowhere. */
+export const s3Secret = 'a-secret-that-is-in-no-log-and-no-history';
+
+export interface S3Server {
+  readonly endpoint: string;
+  readonly accessKey: string;
+  /** Of an administrator. */
+  readonly client: S3Client;
+  /** The environment of a process that is to use this server. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Makes an empty bucket. */
+  newBucket(): Promise<string>;
+  /** As if somebody removed it with all that is in it. */
+  removeBucket(bucket: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startS3Server(): Promise<S3Server> {
+  const gateway = await obtainGateway();
+  const root = await mkdtemp(path.join(os.tmpdir(), 'fileconv-s3-'));
+  const data = path.join(root, 'data');
+  await mkdir(data);
+  const port = await freePort();
+  const endpoint = `http://127.0.0.1:${port}`;
+  const env = { AWS_ENDPOINT_URL_S3: endpoint, AWS_REGION: 'us-east-1', ...credentialsOf(accessKeyId, s3Secret) };
+  const server = spawn(gateway, ['--port', `127.0.0.1:${port}`, '--quiet', 'posix', data], {
+    cwd: root,
+    env: { ...process.env, ROOT_ACCESS_KEY: accessKeyId, ROOT_SECRET_KEY: s3Secret },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let told = '';
+  server.stderr.setEncoding('utf8').on('data', (text: string) => (told += text));
+  const client = clientOf(endpoint, accessKeyId, s3Secret);
+  await untilAnswers(client, server, () => told);
+  let buckets = 0;
+  return {
+    endpoint,
+    accessKey: accessKeyId,
+    client,
+    env,
+    async newBucket() {
+      buckets += 1;
+      const bucket = `bucket-${buckets}`;
+      await client.send(new CreateBucketCommand({ Bucket: bucket }));
+      return bucket;
+    },
+    removeBucket: (bucket) => rm(path.join(data, bucket), { recursive: true, maxRetries: 9 }),
+    async stop() {
+      client.destroy();
+      const ended = new Promise((resolve) => server.once('close', resolve));
+      server.kill('SIGKILL');
+      await ended;
+      await rm(root, { recursive: true, force: true });
+    },
+  };
+}
+
+export function clientOf(endpoint: string, accessKey: string, secret: string, more: S3ClientConfig = {}): S3Client {
+  return new S3Client({
+    endpoint,
+    region: 'us-east-1',
+    forcePathStyle: true,
+    credentials: { accessKeyId: accessKey, secretAccessKey: secret },
+    ...more,
+  });
+}
+
+function credentialsOf(accessKey: string, secret: string) {
+  return { AWS_ACCESS_KEY_ID: accessKey, AWS_SECRET_ACCESS_KEY: secret };
+}
+
+/** Builds the server if the cache lacks it, which takes a minute or two; other test files wait for that. */
+async function obtainGateway(): Promise<string> {
+  const cache = defaultCacheDir(process.env, os.homedir());
+  const gateway = path.join(cache, `versitygw-${version}-${process.platform}-${process.arch}`);
+  const lock = await acquireProcessLock(`${gateway}.lock`);
+  try {
+    if (!(await exists(gateway))) await build(cache, gateway);
+  } finally {
+    lock.release();
+  }
+  return gateway;
+}
+
+async function build(cache: string, gateway: string): Promise<void> {
+  const building = await mkdtemp(path.join(cache, '.versitygw-'));
+  try {
+    const env = { ...process.env, GOBIN: building, GOFLAGS: '-modcacherw' };
+    await run('go', ['install', `github.com/versity/versitygw/cmd/versitygw@${version}`], { env });
+    await rename(path.join(building, 'versitygw'), gateway);
+  } catch (error) {
+    throw new Error('These tests need a server that speaks the API of S3, which Go builds: install Go 1.24 or newer.', {
+      cause: error,
+    });
+  } finally {
+    await rm(building, { recursive: true, force: true });
+  }
+}
+
+async function exists(file: string): Promise<boolean> {
+  return stat(file).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function untilAnswers(client: S3Client, server: ChildProcess, told: () => string): Promise<void> {
+  for (;;) {
+    if (server.exitCode !== null) throw new Error(`The S3 server ended: ${told()}`);
+    try {
+      await client.send(new ListBucketsCommand({}));
+      return;
+    } catch {
+      await sleep(50);
+    }
+  }
+}

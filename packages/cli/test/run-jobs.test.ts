@@ -46,7 +46,7 @@ function optionsFor(start: RunOptions['start'], extra: Partial<RunOptions> = {})
 }
 
 const jobOf = (file: string) => ({
-  input: { file, path: `/home/user/${file}`, extension: 'md' },
+  input: { file, location: `/home/user/${file}`, extension: 'md' },
   destination: `/home/user/out/${file.replace(/md$/, 'pdf')}`,
 });
 const succeeded = () => Promise.resolve({ status: 'succeeded', warnings: {}, possiblyChargedTwice: false });

@@ -4,6 +4,7 @@ import type { OnUnknownOutcome } from '../../../src/shared/job';
 import { quickPolicies, startRig, type ConversionRig } from '../../../test/support/conversion-worker';
 import { answerError, cut } from '../../../test/support/stub-service';
 import { until } from '../../../test/support/until';
+import { createLocalFiles } from '../../../src/storage/local-files';
 import { startOrJoin } from '../src/convert/start-or-join';
 
 /** What `convert` does about the last job of a file: the rows of docs/repetition.md without a result, and a running one. */
@@ -20,7 +21,7 @@ afterEach(() => rig.close());
 function start(onUnknownOutcome: OnUnknownOutcome = 'resubmit') {
   const destination = path.join(rig.folder, 'report.pdf');
   const policies = { ...quickPolicies, onUnknownOutcome };
-  const starting = { temporal: rig.temporal, conversions: rig.client, app, tags: [] };
+  const starting = { files: createLocalFiles(), temporal: rig.temporal, conversions: rig.client, app, tags: [] };
   return startOrJoin(starting, { source, output: 'pdf', destination, policies });
 }
 

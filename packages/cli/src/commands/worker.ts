@@ -14,6 +14,7 @@ import { openTracing } from '../observability/tracing/open-tracing';
 import { installWorkerRuntime, watchJobs } from '../observability/worker-runtime';
 import { configuredApps, embeddedProfile, isEmbedded } from '../service/app-profiles';
 import { configuredServiceUrl, embeddedServiceUrl } from '../service/embedded-service';
+import { configuredStores } from '../stores';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
 import { findTemporal } from '../stack/open-temporal';
 
@@ -37,6 +38,7 @@ export async function worker(context: CommandContext, flags: { unversioned?: boo
     apps,
     ...(nexus && { nexus }),
     ...(callbacks && { callbacks }),
+    stores: configuredStores(context),
     stateDir: values.state.dir,
     ...(tracing && { tracer: tracing.tracer }),
     timeouts: {

@@ -209,6 +209,26 @@ export const sectionSchemas = {
       ...policyKeys,
     },
   ),
+  s3: section('The store of `s3:` URIs. Credentials come from the chain of the AWS SDK: variables, profiles, roles.', {
+    endpoint: baseUrl().optional().meta({
+      description: 'base URL of a server that speaks the API of S3',
+      absent: '`AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, else AWS',
+    }),
+    region: text().optional().meta({ description: 'region of the buckets', absent: '`AWS_REGION`, or the profile’s' }),
+    path_style: choice('on', 'off').optional().meta({
+      description: '`"on"`: the bucket stands in the path of a URL and not in its host name',
+      absent: '`"on"` with an endpoint',
+    }),
+  }).meta({ see: '[object stores](operations/object-stores.md)' }),
+  https: section('The store of `https:` URIs, which are only read.', {
+    allowed_hosts: names().prefault([]).meta({
+      description: 'hosts, addresses and networks such as `10.0.0.0/8` that may be read though they are not public',
+    }),
+    plain_http: choice('on', 'off').prefault('off').describe('`"on"`: reads `http:` URIs as well'),
+    max_bytes: bytes(1)
+      .prefault(5 * 1024 ** 3)
+      .describe('larger files are refused'),
+  }).meta({ see: '[object stores](operations/object-stores.md#files-from-the-web)' }),
   state: section('The state folder.', {
     dir: text().prefault('.fileconv').describe('folder for everything that `fileconv up` and batches keep'),
   }),

@@ -1,6 +1,7 @@
 import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
 import { ConversionApiError } from 'temporal-file-conversion/internal/http/errors';
 import type { ConversionMode, OnExisting, OnUnknownOutcome } from 'temporal-file-conversion/internal/shared/job';
+import { Stores } from 'temporal-file-conversion/internal/storage/stores';
 import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
 import type { ExitCode } from '../command-error';
@@ -9,6 +10,7 @@ import { isEmbedded } from '../service/app-profiles';
 import { embeddedServiceUrl } from '../service/embedded-service';
 import { openApi } from '../service/open-api';
 import { explainServiceFailure, explainSilence } from '../service/service-problem';
+import { configuredStores } from '../stores';
 import { useStack } from '../stack/use-stack';
 import { createStallReader, type Stall, StallNews, type StallReader } from '../waiting/stall';
 import type { PlannedJob } from './plan';
@@ -51,6 +53,7 @@ export async function convertOnStack(
       explain: () => explainOldest(createStallReader(context, stack.client), inFlight),
     });
     const starting = {
+      files: new Stores(configuredStores(context)),
       temporal: stack.client,
       conversions: new FileConversionClient({ client: stack.client, taskQueue: stack.taskQueue, app }),
       app,

@@ -1,16 +1,19 @@
 import { constants, type BigIntStats } from 'node:fs';
 import { access, lstat, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { explainUnreadable } from 'temporal-file-conversion/internal/batch/contents';
 import { comparablePath } from 'temporal-file-conversion/internal/batch/plan/conflicts';
-import type { OnExisting } from 'temporal-file-conversion/internal/shared/job';
+import { lastSegment, withoutQuery, type OnExisting } from 'temporal-file-conversion/internal/shared/job';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
+import { makeSafeName } from 'temporal-file-conversion/internal/storage/file-name';
 import { throwIfAny } from '../command-error';
 
 export interface ConvertInput {
-  /** As it was typed. */
+  /** As it was typed, without the query of a URL: that of a signed one is a secret. */
   file: string;
-  path: string;
+  /** An absolute path, or a URI, whose file only the worker looks at. */
+  location: string;
   /** Lower-case extension without the dot; empty when there is none. */
   extension: string;
 }
@@ -21,10 +24,12 @@ export interface ConvertInput {
  */
 export async function checkInputs(files: readonly string[], cwd: string): Promise<ConvertInput[]> {
   const checks = await Promise.all(
-    files.map(async (file) => {
-      const absolute = path.resolve(cwd, file);
-      const extension = path.extname(absolute).slice(1).toLowerCase();
-      return { input: { file, path: absolute, extension }, problem: await problemOf(absolute) };
+    files.map(async (typed) => {
+      const location = toLocation(typed, cwd);
+      const file = isUri(location) ? withoutQuery(location) : typed;
+      const extension = path.extname(nameOf(location)).slice(1).toLowerCase();
+      const problem = isUri(location) ? undefined : await problemOf(location);
+      return { input: { file, location, extension }, problem };
     }),
   );
   throwIfAny(
@@ -32,6 +37,20 @@ export async function checkInputs(files: readonly string[], cwd: string): Promis
     checks.flatMap(({ input, problem }) => (problem === undefined ? [] : [`${input.file} ${problem}`])),
   );
   return checks.map(({ input }) => input);
+}
+
+/** A file of a store that is not this machine's disk. */
+export function isUri(location: string): boolean {
+  return /^[a-z][a-z0-9+.-]*:\/\//i.test(location);
+}
+
+function toLocation(typed: string, cwd: string): string {
+  if (/^file:\/\//i.test(typed)) return fileURLToPath(typed);
+  return isUri(typed) ? typed : path.resolve(cwd, typed);
+}
+
+function nameOf(location: string): string {
+  return isUri(location) ? makeSafeName(lastSegment(location)) : path.basename(location);
 }
 
 async function problemOf(file: string): Promise<string | undefined> {
@@ -51,7 +70,7 @@ async function problemOf(file: string): Promise<string | undefined> {
 
 export interface PlannedJob {
   input: ConvertInput;
-  /** Absolute path of the result. */
+  /** Absolute path, or URI, of the result. */
   destination: string;
 }
 
@@ -71,26 +90,35 @@ interface DestinationOptions {
  * @throws CommandError with a line for each problem.
  */
 export async function planJobs(inputs: readonly ConvertInput[], options: DestinationOptions): Promise<PlannedJob[]> {
-  const { cwd, out, extension } = options;
-  const jobs = inputs.map((input) => {
-    const folder = out === undefined ? path.dirname(input.path) : path.resolve(cwd, out);
-    return { input, destination: path.join(folder, `${path.parse(input.path).name}.${extension}`) };
-  });
+  const { cwd, out } = options;
+  const unplaced = inputs.filter(({ location }) => out === undefined && /^https?:/i.test(location));
+  throwIfAny(
+    'DESTINATION_UNUSABLE',
+    unplaced.map(({ file }) => `${file} can only be read. Say where its result goes: --out FOLDER.`),
+  );
+  const jobs = inputs.map((input) => ({ input, destination: destinationOf(input, options) }));
   throwIfAny('DESTINATION_UNUSABLE', collisions(jobs, cwd));
   throwIfAny('DESTINATION_UNUSABLE', await folderProblems(jobs, options));
   throwIfAny('DESTINATION_UNUSABLE', await existingProblems(jobs, options));
   return jobs;
 }
 
+function destinationOf({ location }: ConvertInput, { cwd, out, extension }: DestinationOptions): string {
+  const name = `${path.parse(nameOf(location)).name}.${extension}`;
+  const folder = out === undefined ? location.replace(/[^/\\]*$/, '') : toLocation(out, cwd);
+  if (!isUri(folder)) return path.join(folder, name);
+  return `${folder}${folder.endsWith('/') ? '' : '/'}${encodeURIComponent(name)}`;
+}
+
 /** Two inputs with one result. Names that differ only in case count as one: some file systems confuse them. */
 function collisions(jobs: readonly PlannedJob[], cwd: string): string[] {
   const takenBy = new Map<string, ConvertInput>();
   return jobs.flatMap(({ input, destination }) => {
-    const key = comparablePath(destination);
+    const key = isUri(destination) ? destination : comparablePath(destination);
     const other = takenBy.get(key);
     takenBy.set(key, input);
     if (!other) return [];
-    if (other.path === input.path) return [`${input.file} is named twice. Name it once.`];
+    if (other.location === input.location) return [`${input.file} is named twice. Name it once.`];
     const result = shownPath(destination, cwd);
     return [
       `${other.file} and ${input.file} would both become ${result}. Convert them in two commands with different --out folders.`,
@@ -99,7 +127,8 @@ function collisions(jobs: readonly PlannedJob[], cwd: string): string[] {
 }
 
 async function folderProblems(jobs: readonly PlannedJob[], options: DestinationOptions): Promise<string[]> {
-  const folders = [...new Set(jobs.map(({ destination }) => path.dirname(destination)))];
+  const local = jobs.filter(({ destination }) => !isUri(destination));
+  const folders = [...new Set(local.map(({ destination }) => path.dirname(destination)))];
   const problems = await Promise.all(
     folders.map(async (folder) => {
       const problem = await folderProblem(folder, options.writtenByUs);
@@ -129,10 +158,12 @@ async function folderProblem(folder: string, writtenByUs: boolean): Promise<stri
 async function existingProblems(jobs: readonly PlannedJob[], options: DestinationOptions): Promise<string[]> {
   const { cwd, onExisting } = options;
   const inputOf = new Map<string, ConvertInput>();
-  for (const { input } of jobs) inputOf.set(identity(await stat(input.path, { bigint: true })), input);
+  for (const { input } of jobs.filter((each) => !isUri(each.input.location))) {
+    inputOf.set(identity(await stat(input.location, { bigint: true })), input);
+  }
   const problems: string[] = [];
   const existing: string[] = [];
-  for (const { input, destination } of jobs) {
+  for (const { input, destination } of jobs.filter((each) => !isUri(each.destination))) {
     const result = shownPath(destination, cwd);
     try {
       const found = await find(destination);
@@ -187,6 +218,7 @@ function reasonOf(error: unknown): string {
 
 /** A path as one would type it here. */
 export function shownPath(file: string, cwd: string): string {
+  if (isUri(file)) return file;
   const relative = path.relative(cwd, file);
   if (relative === '') return '.';
   // From far away the absolute path reads better than a row of dots.

@@ -1,4 +1,3 @@
-import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ServiceError } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { ConversionFailedError } from 'temporal-file-conversion/internal/client/conversion-handle';
@@ -9,8 +8,10 @@ import type {
   ConversionPolicies,
   OnExisting,
 } from 'temporal-file-conversion/internal/shared/job';
+import { toUri } from 'temporal-file-conversion/internal/client/job-request';
+import { shownPath } from 'temporal-file-conversion/internal/storage/file-uri';
 import { aborted } from '../stack/parent-process';
-import { shownPath, type PlannedJob } from './plan';
+import { shownPath as shortPath, type PlannedJob } from './plan';
 import { currentStep, type JobProgress } from './progress';
 import type { FileOutcome } from './report';
 import { EarlierJobError, type FileRequest, type StartedJob } from './start-or-join';
@@ -73,7 +74,7 @@ async function runJob(job: PlannedJob, options: RunOptions, interrupted: Promise
   });
   try {
     const { handle: started, joined } = await start({
-      source: input.path,
+      source: input.location,
       output: to,
       ...(from !== undefined && { input: from }),
       destination,
@@ -99,7 +100,7 @@ async function runJob(job: PlannedJob, options: RunOptions, interrupted: Promise
 function describeResult({ status, output, possiblyChargedTwice, warnings }: ConversionJobResult) {
   return {
     status: status === 'skipped' ? ('skipped' as const) : ('converted' as const),
-    ...(output && { output: { ...output, path: fileURLToPath(output.uri) } }),
+    ...(output && { output: { ...output, path: shownPath(output.uri) } }),
     possiblyChargedTwice,
     warnings,
   };
@@ -116,8 +117,8 @@ function describeError(
   const ownSummary = /^.*? → \S+?: /u;
   const text = message
     .replace(ownSummary, '')
-    .replaceAll(pathToFileURL(input.path).href, () => input.file)
-    .replaceAll(pathToFileURL(destination).href, () => shownPath(destination, cwd));
+    .replaceAll(toUri(input.location), () => input.file)
+    .replaceAll(toUri(destination), () => shortPath(destination, cwd));
   return { code, message: `${input.file} → ${to}: ${text}` };
 }
 

@@ -12,9 +12,11 @@ import {
 } from 'temporal-file-conversion/internal/client/job-request';
 import { readJob } from 'temporal-file-conversion/internal/client/operations/inspect-job';
 import { hidesPayloads } from 'temporal-file-conversion/internal/encryption/data-converter';
+import type { SourceContent } from 'temporal-file-conversion/internal/shared/job';
+import type { FileStore } from 'temporal-file-conversion/internal/storage/file-store';
 import { earlierOfNext, type EarlierRuns } from 'temporal-file-conversion/internal/shared/charge';
-import { createLocalFiles } from 'temporal-file-conversion/internal/storage/local-files';
 import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
+import { isUri } from './plan';
 
 /** The job of a file cannot be started beside, or after, an earlier one. */
 export class EarlierJobError extends Error {
@@ -28,7 +30,7 @@ export class EarlierJobError extends Error {
 }
 
 export interface FileRequest extends ConversionRequest {
-  /** Absolute path. */
+  /** Absolute path, or URI. */
   source: string;
 }
 
@@ -39,6 +41,7 @@ export interface StartedJob {
 }
 
 interface Starting {
+  files: FileStore;
   temporal: Client;
   conversions: FileConversionClient;
   app: string;
@@ -52,7 +55,7 @@ interface Starting {
  * @throws EarlierJobError, InvalidRequestError
  */
 export async function startOrJoin(
-  { temporal, conversions, app, tags }: Starting,
+  { files, temporal, conversions, app, tags }: Starting,
   request: FileRequest,
 ): Promise<StartedJob> {
   const input = toJobInput(request, app);
@@ -72,7 +75,7 @@ export async function startOrJoin(
     } catch (error) {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
     }
-    const left = await readLeft(temporal, workflowId, request);
+    const left = await readLeft({ files, temporal }, workflowId, request);
     if (left === 'running') return { handle: conversions.get(workflowId), joined: true };
     earlier = left;
   }
@@ -80,15 +83,13 @@ export async function startOrJoin(
 
 /** What the last job of this id has left behind. */
 async function readLeft(
-  temporal: Client,
+  { files, temporal }: Pick<Starting, 'files' | 'temporal'>,
   workflowId: string,
   { source, policies }: FileRequest,
 ): Promise<'running' | EarlierRuns | undefined> {
   const { status, history } = await readJob(temporal, workflowId);
   const { charge } = history;
-  const isSameContent =
-    charge.source === undefined ||
-    (await sameContent(createLocalFiles(), toUri(source), { content: charge.source })) !== undefined;
+  const isSameContent = charge.source === undefined || (await isStill(files, source, charge.source));
   if (status === 'running') {
     if (isSameContent) return 'running';
     const id = shellWord(workflowId);
@@ -106,4 +107,11 @@ async function readLeft(
     'OUTCOME_UNKNOWN',
     `job ${workflowId} ended without knowing the outcome of its submit, which may have been charged. Look at the service; to convert all the same: fileconv job retry ${shellWord(workflowId)} --resubmit`,
   );
+}
+
+async function isStill(files: FileStore, source: string, content: SourceContent): Promise<boolean> {
+  const uri = toUri(source);
+  // A command may lack the credentials of its workers: what it cannot see counts as unchanged.
+  if (isUri(source) && (await files.look(uri).catch(() => undefined))?.kind !== 'file') return true;
+  return (await sameContent(files, uri, { content })) !== undefined;
 }

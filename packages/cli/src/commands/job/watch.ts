@@ -1,7 +1,7 @@
-import { fileURLToPath } from 'node:url';
 import { ConversionFailedError, ConversionHandle } from 'temporal-file-conversion/internal/client/conversion-handle';
 import { lastSegment, type ConversionJobResult } from 'temporal-file-conversion/internal/shared/job';
 import { fileSize, printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
+import { shownPath } from 'temporal-file-conversion/internal/storage/file-uri';
 import type { CommandContext } from '../../command-context';
 import { exitCodes, type ExitCode } from '../../command-error';
 import { currentStep, showProgress } from '../../convert/progress';
@@ -56,7 +56,7 @@ function ended(
   result: ConversionJobResult,
 ): ExitCode {
   const status = result.status === 'skipped' ? 'skipped' : 'converted';
-  const file = result.output && { ...result.output, path: fileURLToPath(result.output.uri) };
+  const file = result.output && { ...result.output, path: shownPath(result.output.uri) };
   if (output.json) output.printJson({ workflowId, ...result, status, ...(file && { output: file }) });
   else if (status === 'skipped') output.print(`${printable(summary)} skipped: its result exists`);
   else

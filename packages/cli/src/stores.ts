@@ -1,0 +1,30 @@
+import type * as Https from 'temporal-file-conversion/internal/storage/https/index';
+import { createLocalFiles } from 'temporal-file-conversion/internal/storage/local-files';
+import type { StoresByScheme } from 'temporal-file-conversion/internal/storage/stores';
+import type * as S3 from 'temporal-file-conversion/s3';
+import type { CommandContext } from './command-context';
+
+/* eslint-disable @typescript-eslint/no-require-imports -- a store, and what it takes to load it, waits for its first URI */
+
+/** The stores by the schemes of URIs, as they are configured. */
+export function configuredStores({ config, env }: Pick<CommandContext, 'config' | 'env'>): StoresByScheme {
+  const { s3, https } = config.values;
+  const plainHttp = https.plainHttp === 'on';
+  const web = () => {
+    const { createHttpsFiles } = require('temporal-file-conversion/internal/storage/https/index') as typeof Https;
+    return createHttpsFiles({ ...https, plainHttp });
+  };
+  return {
+    file: createLocalFiles(),
+    https: web,
+    ...(plainHttp && { http: web }),
+    s3() {
+      const { createS3Files } = require('temporal-file-conversion/s3') as typeof S3;
+      return createS3Files({
+        endpoint: [s3.endpoint, env['AWS_ENDPOINT_URL_S3'], env['AWS_ENDPOINT_URL']].find(Boolean),
+        region: s3.region,
+        ...(s3.pathStyle && { pathStyle: s3.pathStyle === 'on' }),
+      });
+    },
+  };
+}

@@ -1,0 +1,144 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { createHash } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { GetObjectCommand, ListMultipartUploadsCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import { z } from 'zod';
+import { s3Secret, startS3Server, type S3Server } from '../../../test/support/s3-server';
+import { fileconv, filesBelow, newFolder, parseJson, removeFolders } from './fileconv';
+import { startStack, type RunningStack } from './running-stack';
+
+/** Files that are on no disk of this machine: `fileconv up` has the configuration, the commands know nothing of it. */
+
+jest.setTimeout(120_000);
+let server: S3Server;
+let stack: RunningStack;
+let web: ReturnType<typeof createServer>;
+let url: string;
+beforeAll(async () => {
+  server = await startS3Server();
+  web = createServer((request, response) => {
+    const isThere = request.url?.startsWith('/report.md?');
+    response.writeHead(isThere ? 200 : 404, { 'content-length': 9 }).end('# Report\n');
+  });
+  await new Promise<void>((resolve) => web.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(web.address() as AddressInfo).port}`;
+  const { AWS_ENDPOINT_URL_S3: endpoint, AWS_REGION: region, ...credentials } = server.env;
+  stack = await startStack({
+    ...credentials,
+    FILECONV_S3_ENDPOINT: endpoint,
+    FILECONV_S3_REGION: region,
+    FILECONV_HTTPS_ALLOWED_HOSTS: '127.0.0.1',
+    FILECONV_HTTPS_PLAIN_HTTP: 'on',
+  });
+}, 600_000);
+afterAll(async () => {
+  await stack.stop();
+  await server.stop();
+  web.close();
+  await removeFolders();
+});
+
+const documentSchema = z.object({
+  files: z.array(
+    z.object({
+      file: z.string(),
+      status: z.string(),
+      workflowId: z.string().optional(),
+      output: z.object({ uri: z.string(), sha256: z.string() }).optional(),
+      error: z.object({ code: z.string(), message: z.string() }).optional(),
+    }),
+  ),
+});
+
+async function convert(cwd: string, ...args: string[]) {
+  const ended = await fileconv(['convert', ...args, '--json'], { cwd, env: stack.env });
+  return {
+    code: ended.code,
+    text: ended.stdout + ended.stderr,
+    files: documentSchema.parse(parseJson(ended.stdout)).files,
+  };
+}
+
+async function bucketWith(keys: Record<string, string>): Promise<string> {
+  const Bucket = await server.newBucket();
+  for (const [Key, Body] of Object.entries(keys)) await server.client.send(new PutObjectCommand({ Bucket, Key, Body }));
+  return Bucket;
+}
+
+async function sha256Of(Bucket: string, Key: string): Promise<string> {
+  const { Body } = await server.client.send(new GetObjectCommand({ Bucket, Key }));
+  return createHash('sha256')
+    .update(await buffer(Body as Readable))
+    .digest('hex');
+}
+
+it('an object is converted to an object, whose SHA-256 is the job’s', async () => {
+  const bucket = await bucketWith({ 'in/a b.md': '# Report\n' });
+  const { code, files } = await convert(
+    await newFolder(),
+    `s3://${bucket}/in/a b.md`,
+    '--to',
+    'docx',
+    '--out',
+    `s3://${bucket}/out`,
+  );
+  expect(code).toBe(0);
+  expect(files[0]?.output).toMatchObject({
+    uri: `s3://${bucket}/out/a%20b.docx`,
+    sha256: await sha256Of(bucket, 'out/a b.docx'),
+  });
+  const { Uploads = [] } = await server.client.send(new ListMultipartUploadsCommand({ Bucket: bucket }));
+  expect(Uploads).toEqual([]);
+});
+
+it('the result of an object is beside it, and the same command again says that it is there', async () => {
+  const bucket = await bucketWith({ 'a.md': '# Report\n' });
+  const once = () => convert(process.cwd(), `s3://${bucket}/a.md`, '--to', 'html');
+  expect(await once()).toMatchObject({ code: 0, files: [{ output: { uri: `s3://${bucket}/a.html` } }] });
+  const again = await once();
+  expect(again).toMatchObject({ code: 1, files: [{ error: { code: 'DESTINATION_EXISTS' } }] });
+});
+
+it('files come from a bucket to the disk, and from the disk to a bucket', async () => {
+  const bucket = await bucketWith({ 'a.md': '# Report\n' });
+  const folder = await newFolder();
+  await writeFile(path.join(folder, 'b.md'), '# Report\n');
+  expect(await convert(folder, `s3://${bucket}/a.md`, '--to', 'html', '--out', '.')).toMatchObject({ code: 0 });
+  expect(await filesBelow(folder)).toEqual(['a.html', 'b.md']);
+  expect(await convert(folder, 'b.md', '--to', 'html', '--out', `s3://${bucket}/`)).toMatchObject({ code: 0 });
+  expect(await sha256Of(bucket, 'b.html')).toMatch(/^[0-9a-f]{64}$/);
+});
+
+it('a file of the web is converted into a folder, and the query of its URL is shown nowhere', async () => {
+  const folder = await newFolder();
+  const signature = 'of-a-signed-url';
+  const signed = `${url}/report.md?X-Amz-Signature=${signature}`;
+  const placeless = await fileconv(['convert', signed, '--to', 'html'], { cwd: folder, env: stack.env });
+  expect(placeless).toMatchObject({ code: 2, stderr: expect.stringContaining('--out') as unknown });
+  const { code, text, files } = await convert(folder, signed, '--to', 'html', '--out', '.');
+  expect([code, files[0]?.status]).toEqual([0, 'converted']);
+  const { workflowId } = z.object({ workflowId: z.string() }).parse(files[0]);
+  const shown = await fileconv(['job', 'show', workflowId], { cwd: folder, env: stack.env });
+  expect(shown.stdout).toContain(`${url}/report.md`);
+  expect(placeless.stderr + text + shown.stdout).not.toContain(signature);
+});
+
+it.each([
+  ['a bucket that is not there', 's3://no-such-bucket/a.md', 'SOURCE_NOT_FOUND', /there is no such bucket/],
+  ['a store that the worker does not have', 'gs://bucket/a.md', 'UNSUPPORTED_URI', /it has: file:, .*https:, .*s3:/],
+])('%s is one clear line', async (_title, source, code, words) => {
+  const { files } = await convert(await newFolder(), source, '--to', 'html', '--out', '.');
+  expect(files[0]?.error).toMatchObject({ code, message: expect.stringMatching(words) as unknown });
+});
+
+it('the secret of the bucket is in nothing that the stack has written, Temporal’s database included', async () => {
+  const entries = await readdir(stack.stateDir, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => path.join(parentPath, name));
+  const contents = await Promise.all(files.map((file) => readFile(file, 'latin1')));
+  expect(contents.join('')).toContain('no-such-bucket');
+  expect(contents.filter((content) => content.includes(s3Secret))).toEqual([]);
+});

@@ -13,7 +13,7 @@ import { startS3Server, type S3Server } from '../support/s3-server';
 let server: S3Server;
 beforeAll(async () => {
   server = await startS3Server();
-}, 600_000);
+}, 900_000);
 afterAll(() => server.stop());
 
 async function objects(): Promise<FileStoreUnderTest> {

@@ -16,7 +16,7 @@ let bucket: string;
 beforeAll(async () => {
   server = await startS3Server();
   bucket = await server.newBucket();
-}, 600_000);
+}, 900_000);
 afterAll(() => server.stop());
 afterEach(cleanUp);
 

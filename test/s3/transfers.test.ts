@@ -22,7 +22,7 @@ let bucket: string;
 beforeAll(async () => {
   server = await startS3Server();
   store = createS3Files({ client: server.client });
-}, 600_000);
+}, 900_000);
 afterAll(() => server.stop());
 beforeEach(async () => {
   bucket = await server.newBucket();

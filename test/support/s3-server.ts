@@ -1,5 +1,6 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
-import { mkdtemp, mkdir, rename, rm, stat } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdtemp, mkdir, rename, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,6 +15,11 @@ const version = 'v1.8.0';
 const accessKeyId = 'AKIDFORTESTS';
 /** Sought in everything that is written down: it must be nowhere. */
 export const s3Secret = 'a-secret-that-is-in-no-log-and-no-history';
+
+const gateway = path.join(
+  defaultCacheDir(process.env, os.homedir()),
+  `versitygw-${version}-${process.platform}-${process.arch}`,
+);
 
 export interface S3Server {
   readonly endpoint: string;
@@ -30,7 +36,7 @@ export interface S3Server {
 }
 
 export async function startS3Server(): Promise<S3Server> {
-  const gateway = await obtainGateway();
+  await obtainGateway();
   const root = await mkdtemp(path.join(os.tmpdir(), 'fileconv-s3-'));
   const data = path.join(root, 'data');
   await mkdir(data);
@@ -83,39 +89,25 @@ function credentialsOf(accessKey: string, secret: string) {
   return { AWS_ACCESS_KEY_ID: accessKey, AWS_SECRET_ACCESS_KEY: secret };
 }
 
-/** Builds the server if the cache lacks it, which takes a minute or two; other test files wait for that. */
-async function obtainGateway(): Promise<string> {
-  const cache = defaultCacheDir(process.env, os.homedir());
-  const gateway = path.join(cache, `versitygw-${version}-${process.platform}-${process.arch}`);
+/** Builds the server if the cache lacks it, which takes minutes on a busy machine; other test files wait for that. */
+async function obtainGateway(): Promise<void> {
   const lock = await acquireProcessLock(`${gateway}.lock`);
   try {
-    if (!(await exists(gateway))) await build(cache, gateway);
+    if (!existsSync(gateway)) await build();
   } finally {
     lock.release();
   }
-  return gateway;
 }
 
-async function build(cache: string, gateway: string): Promise<void> {
-  const building = await mkdtemp(path.join(cache, '.versitygw-'));
+async function build(): Promise<void> {
+  const folder = await mkdtemp(path.join(path.dirname(gateway), '.versitygw-'));
   try {
-    const env = { ...process.env, GOBIN: building, GOFLAGS: '-modcacherw' };
+    const env = { ...process.env, GOBIN: folder, GOFLAGS: '-modcacherw' };
     await run('go', ['install', `github.com/versity/versitygw/cmd/versitygw@${version}`], { env });
-    await rename(path.join(building, 'versitygw'), gateway);
-  } catch (error) {
-    throw new Error('These tests need a server that speaks the API of S3, which Go builds: install Go 1.24 or newer.', {
-      cause: error,
-    });
+    await rename(path.join(folder, 'versitygw'), gateway);
   } finally {
-    await rm(building, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true });
   }
-}
-
-async function exists(file: string): Promise<boolean> {
-  return stat(file).then(
-    () => true,
-    () => false,
-  );
 }
 
 async function untilAnswers(client: S3Client, server: ChildProcess, told: () => string): Promise<void> {

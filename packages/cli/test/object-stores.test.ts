@@ -34,7 +34,7 @@ beforeAll(async () => {
     FILECONV_HTTPS_ALLOWED_HOSTS: '127.0.0.1',
     FILECONV_HTTPS_PLAIN_HTTP: 'on',
   });
-}, 600_000);
+}, 900_000);
 afterAll(async () => {
   await stack.stop();
   await server.stop();

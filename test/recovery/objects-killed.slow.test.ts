@@ -1,0 +1,119 @@
+import { createHash, randomBytes, randomInt } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { GetObjectCommand, HeadObjectCommand, ListMultipartUploadsCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import type { Client } from '@temporalio/client';
+import { FileConversionClient } from '../../src/client/file-conversion-client';
+import { quickPolicies } from '../support/conversion-worker';
+import { startS3Server, type S3Server } from '../support/s3-server';
+import { startStubService, type StubService } from '../support/stub-service';
+import { testClient } from '../support/temporal';
+import { WorkerProcess } from '../support/worker-process';
+
+/**
+ * A worker is killed with `kill -9` at a random moment of a job that reads a large object and writes another, round after round.
+ * `OBJECT_KILLS=20 OBJECT_MEGABYTES=200 npx jest test/recovery/objects-killed` does it at length.
+ */
+
+const rounds = Number(process.env['OBJECT_KILLS'] ?? 3);
+const bytes = Number(process.env['OBJECT_MEGABYTES'] ?? 40) * 1_000_000;
+
+describe('a worker that is killed while it reads and writes objects', () => {
+  let server: S3Server;
+  let stub: StubService;
+  let temporal: Client;
+  let folder: string;
+  let bucket: string;
+  let worker: WorkerProcess;
+
+  beforeAll(async () => {
+    server = await startS3Server();
+    stub = await startStubService();
+    stub.output = randomBytes(bytes);
+    temporal = await testClient();
+    folder = await mkdtemp(path.join(tmpdir(), 'fileconv-objects-'));
+    bucket = await server.newBucket();
+    await server.client.send(new PutObjectCommand({ Bucket: bucket, Key: 'in.md', Body: randomBytes(bytes) }));
+    worker = await startWorker();
+  }, 900_000);
+  afterAll(async () => {
+    await worker.kill();
+    await stub.close();
+    await temporal.connection.close();
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  function startWorker(): Promise<WorkerProcess> {
+    return WorkerProcess.start({ taskQueue: path.basename(folder), folder, apps: { stub: stub.url }, env: server.env });
+  }
+
+  function start(key: string) {
+    const client = new FileConversionClient({ client: temporal, taskQueue: path.basename(folder), app: 'stub' });
+    stub.conversions.clear();
+    const [source, destination] = [`s3://${bucket}/in.md`, `s3://${bucket}/${key}`];
+    return client.start({ source, output: 'pdf', destination, policies: quickPolicies });
+  }
+
+  /** The sizes that the object was ever seen to have, until the job is over. */
+  async function watch(key: string, over: Promise<unknown>): Promise<Set<number>> {
+    const sizes = new Set<number>();
+    let isOver = false;
+    const end = () => (isOver = true);
+    over.then(end, end);
+    while (!isOver) {
+      const seen = await server.client.send(new HeadObjectCommand({ Bucket: bucket, Key: key })).catch(() => undefined);
+      if (seen) sizes.add(seen.ContentLength ?? -1);
+      await sleep(20);
+    }
+    return sizes;
+  }
+
+  it(
+    'leaves nothing but the whole object, by one conversion, in every round',
+    async () => {
+      const startedAt = Date.now();
+      await (await start('clean.pdf')).result();
+      const cleanMs = Date.now() - startedAt;
+      for (let round = 1; round <= rounds; round += 1) {
+        const key = `out-${round}.pdf`;
+        const killAfterMs = randomInt(cleanMs);
+        const handle = await start(key);
+        const over = handle.result();
+        const watching = watch(key, over);
+        await sleep(killAfterMs);
+        await worker.kill();
+        worker = await startWorker();
+        const { output, possiblyChargedTwice } = await over;
+        const told = `round ${round}, killed after ${killAfterMs} of ${cleanMs} ms`;
+        expect([told, [...(await watching)].filter((size) => size !== bytes)]).toEqual([told, []]);
+        expect([told, output?.sha256, await sha256Of(key)]).toEqual([
+          told,
+          ...Array<string>(2).fill(sha256(stub.output)),
+        ]);
+        expect([told, await openUploads()]).toEqual([told, []]);
+        expect([told, stub.conversions.size > 1]).toEqual([told, possiblyChargedTwice]);
+      }
+    },
+    60_000 + rounds * 60_000,
+  );
+
+  async function sha256Of(key: string): Promise<string> {
+    const { Body } = await server.client.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
+    const hash = createHash('sha256');
+    for await (const chunk of Body as Readable) hash.update(chunk as Buffer);
+    return hash.digest('hex');
+  }
+
+  async function openUploads(): Promise<string[]> {
+    const { Uploads = [] } = await server.client.send(new ListMultipartUploadsCommand({ Bucket: bucket }));
+    return Uploads.map(({ Key = '' }) => Key);
+  }
+});
+
+function sha256(content: Buffer): string {
+  return createHash('sha256').update(content).digest('hex');
+}

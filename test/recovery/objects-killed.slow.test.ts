@@ -61,10 +61,10 @@ describe('a worker that is killed while it reads and writes objects', () => {
   /** The sizes that the object was ever seen to have, until the job is over. */
   async function watch(key: string, over: Promise<unknown>): Promise<Set<number>> {
     const sizes = new Set<number>();
-    let isOver = false;
-    const end = () => (isOver = true);
+    const ended = new AbortController();
+    const end = () => ended.abort();
     over.then(end, end);
-    while (!isOver) {
+    while (!ended.signal.aborted) {
       const seen = await server.client.send(new HeadObjectCommand({ Bucket: bucket, Key: key })).catch(() => undefined);
       if (seen) sizes.add(seen.ContentLength ?? -1);
       await sleep(20);

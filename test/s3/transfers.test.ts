@@ -1,4 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import {
@@ -169,19 +171,19 @@ describe('what was begun and is not finished', () => {
 
   it.each(['a.pdf', ''])('is found by the job that began it, and by no other (in %j)', async (key) => {
     const aborting = new AbortController();
-    const hanging = () => thenAwait(() => new Promise(() => undefined));
-    const signal = aborting.signal;
-    const lost = write({ body: hanging(), signal });
-    const other = write({ body: hanging(), signal, jobKey: 'other' });
-    await until('both are under way', async () => (await openUploads()).length === 2);
-    await server.client.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key: 'a.pdf' }));
-    await until('the parts are there', async () => {
+    const hanging = () => ({ body: thenAwait(() => new Promise(() => undefined)), signal: aborting.signal });
+    const lost = write(hanging());
+    const other = write({ ...hanging(), uri: uriOf('a2.pdf'), jobKey: 'other' });
+    await server.client.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key: 'a3.pdf' }));
+    await until('all are under way', async () => (await openUploads()).length === 3);
+    await until('the one of the job is gone', async () => {
       await store.discardPartial({ uri: uriOf(key), jobKey: 'job' });
-      return (await openUploads()).length === 2;
+      return !(await openUploads()).includes('a.pdf');
     });
+    expect(await openUploads()).toEqual(['a2.pdf', 'a3.pdf']);
     aborting.abort(broken);
     await Promise.allSettled([lost, other]);
-    expect(await openUploads()).toEqual(['a.pdf']);
+    expect(await openUploads()).toEqual(['a3.pdf']);
   });
 
   it('is ended by a later attempt, and the attempt that it was taken from gives up', async () => {
@@ -214,15 +216,22 @@ it('a source that is replaced or removed while it is read is never mixed', async
   expect(await failureOf(buffer(source.open()))).toMatchObject({ code: 'SOURCE_NOT_FOUND', retryable: false });
 });
 
-it('a walk goes through all pages, and past folders that it does not enter', async () => {
-  const keys = Array.from({ length: 1_100 }, (_each, index) => `in/skipped/${index}.md`);
+it('a walk goes through all pages, and asks for none of a folder that it does not enter', async () => {
+  const skipped = path.join(server.folderOf(bucket), 'in/skipped');
+  await mkdir(skipped, { recursive: true });
+  for (let index = 0; index < 2_100; index += 1) await writeFile(path.join(skipped, `${index}.md`), 'x');
   const kept = ['in/a.md', 'in/skipped.md', 'in/zoo/b.md'];
-  await Promise.all([...keys, ...kept].map((key) => put(key, 'x')));
+  await Promise.all(kept.map((key) => put(key, 'x')));
+  const client = clientOf(server.endpoint, server.accessKey, s3Secret);
+  let pages = 0;
+  client.middlewareStack.add((next) => (args) => ((pages += 1), next(args)), { step: 'build' });
   const found = async (enters: (relative: string) => boolean) => {
     const uris: string[] = [];
-    for await (const { uri } of store.walk(uriOf('in/'), { enters })) uris.push(uri);
+    for await (const { uri } of createS3Files({ client }).walk(uriOf('in/'), { enters })) uris.push(uri);
     return uris;
   };
-  expect(await found(() => true)).toHaveLength(1_103);
+  expect([(await found(() => true)).length, pages]).toEqual([2_103, 3]);
+  pages = 0;
   expect(await found((relative) => relative !== 'skipped')).toEqual(kept.map(uriOf));
+  expect(pages).toBe(2);
 });

@@ -182,21 +182,20 @@ describe('where it connects', () => {
     expect(await failureOf(store.openSource('https://public.example/a.md'))).toMatchObject({ code: 'UNSUPPORTED_URI' });
   });
 
-  it('a redirect is judged as the first URL is', async () => {
-    const inner = await serve(answering('content'));
-    const { store, url } = await serve((_request, response) =>
-      response.writeHead(302, { location: `http://private.example:${inner.port}/a.md` }).end(),
-    );
-    expect(await failureOf(store.openSource(`${url}/a.md`))).toBeDefined();
-    const judging = createHttpsFiles({
-      plainHttp: true,
-      allowedHosts: ['first.example'],
-      resolve: () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]),
-    });
-    const first = url.replace('127.0.0.1', 'first.example');
-    expect(await failureOf(judging.openSource(`${first}/a.md`))).toMatchObject({ code: 'UNSUPPORTED_URI' });
-    expect(inner.connections()).toBe(0);
-  });
+  it.each(['127.0.0.1', '[::ffff:7f00:1]', 'inner.example'])(
+    'a redirect to %s is refused as the first URL is',
+    async (host) => {
+      const inner = await serve(answering('content'));
+      const location = `http://${host}:${inner.port}/a.md`;
+      const { port } = await serve((_request, response) => response.writeHead(302, { location }).end());
+      const resolve = () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
+      const store = createHttpsFiles({ plainHttp: true, allowedHosts: ['first.example'], resolve });
+      const failure = await failureOf(store.openSource(`http://first.example:${port}/a.md`));
+      expect(failure).toMatchObject({ code: 'UNSUPPORTED_URI', retryable: false });
+      expect(failure.message).toMatch(/not an address of the public internet/);
+      expect(inner.connections()).toBe(0);
+    },
+  );
 
   it('follows five redirects and no more, to https: alone unless plain http is allowed', async () => {
     const listener: RequestListener = (request, response) => {

@@ -30,6 +30,8 @@ export interface S3Server {
   readonly env: Readonly<Record<string, string>>;
   /** Makes an empty bucket. */
   newBucket(): Promise<string>;
+  /** Where the objects of a bucket lie as files. */
+  folderOf(bucket: string): string;
   /** As if somebody removed it with all that is in it. */
   removeBucket(bucket: string): Promise<void>;
   stop(): Promise<void>;
@@ -64,6 +66,7 @@ export async function startS3Server(): Promise<S3Server> {
       await client.send(new CreateBucketCommand({ Bucket: bucket }));
       return bucket;
     },
+    folderOf: (bucket) => path.join(data, bucket),
     removeBucket: (bucket) => rm(path.join(data, bucket), { recursive: true, maxRetries: 9 }),
     async stop() {
       client.destroy();

@@ -22,6 +22,7 @@ import { defined } from '../shared/defined';
 import { attributesOf, startingAttributes } from '../shared/search-attributes';
 import { batchDetails, jobDetails } from '../shared/temporal-ui';
 import { createLocalFiles } from '../storage/local-files';
+import { Stores, type StoresByScheme } from '../storage/stores';
 import type { FileStore } from '../storage/file-store';
 import { BatchHandle, BatchRunningError, isBatchRunning, isRefusedStart } from './batch-handle';
 import { planRequestedBatch, type BatchPlanRequest } from './batch-plan';
@@ -37,8 +38,8 @@ export interface FileConversionClientOptions {
   taskQueue?: string;
   /** App profile of requests that name none. Default: `embedded`. */
   app?: string;
-  /** Where batches are planned and their results read. Default: `file:` URIs. */
-  files?: FileStore;
+  /** Where batches are planned and their results read, by the scheme of their URIs, beside the store for `file:`. */
+  stores?: StoresByScheme;
 }
 
 /** What a batch converts, and how its jobs do. */
@@ -63,7 +64,7 @@ export class FileConversionClient {
     this.listing = new Listing(options.client);
     this.taskQueue = options.taskQueue ?? defaultTaskQueue;
     this.app = options.app ?? 'embedded';
-    this.files = options.files ?? createLocalFiles();
+    this.files = new Stores({ file: createLocalFiles(), ...options.stores });
   }
 
   /**

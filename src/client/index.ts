@@ -2,6 +2,7 @@
 export { FileConversionClient } from './file-conversion-client';
 export type { AcceptedJob, FileConversionClientOptions, PlannedBatchRequest } from './file-conversion-client';
 export type { BatchStartOptions, StartOptions } from './start-options';
+export type { StoresByScheme } from '../storage/stores';
 export { ConversionFailedError, ConversionHandle } from './conversion-handle';
 export { BatchFailedError, BatchHandle, BatchRunningError } from './batch-handle';
 export type { BatchPlanRequest } from './batch-plan';

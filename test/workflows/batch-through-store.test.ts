@@ -19,7 +19,7 @@ let name: string;
 let folder: string;
 
 beforeAll(async () => {
-  rig = await startRig({ files });
+  rig = await startRig({ stores: { memory: files } });
 });
 afterAll(async () => {
   await rig.close();

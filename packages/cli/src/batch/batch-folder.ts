@@ -2,12 +2,13 @@ import path from 'node:path';
 import { batchFolderOf } from 'temporal-file-conversion/internal/batch/batch-folder';
 import { asFolder, resolveName, uriOfPath } from 'temporal-file-conversion/internal/batch/uris';
 import type { FileStore } from 'temporal-file-conversion/internal/storage/file-store';
-import { createLocalFiles } from 'temporal-file-conversion/internal/storage/local-files';
+import { Stores } from 'temporal-file-conversion/internal/storage/stores';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
+import { configuredStores } from '../stores';
 
 /** Where commands find the files of a batch. */
-export const filesOf: (context: CommandContext) => FileStore = () => createLocalFiles();
+export const filesOf = (context: CommandContext): FileStore => new Stores(configuredStores(context));
 
 /** A folder as it was typed, as a URI that ends with `/`. @throws CommandError */
 export function folderUri({ cwd }: Pick<CommandContext, 'cwd'>, typed: string): string {

@@ -2,6 +2,7 @@ import { HandlerError } from 'nexus-rpc';
 import { z } from 'zod';
 import type { BatchRequest } from '../client/batch-request';
 import { checkRequest, InvalidRequestError, type ConversionRequest } from '../client/job-request';
+import type { InlineItem } from '../shared/batch';
 import type { ConvertBatchInput, ConvertInput, CreditsRestoredInput, StateInput } from '../shared/nexus-service';
 
 /** What callers send is checked here: their programs know neither our types nor the worker's folders. */
@@ -46,7 +47,9 @@ export class CallerRequests {
 
   convertBatch(input: ConvertBatchInput): BatchRequest {
     this.check(batchSchema, input, "This batch can't be started.");
-    requireUris({ folder: input.folder });
+    const { folder, items } = input;
+    requireUris({ folder });
+    if (Array.isArray(items)) items.forEach(requireItemUris);
     return input;
   }
 
@@ -75,6 +78,10 @@ function jobIdOf(app: string, key: string): string {
 
 function targetOf({ app, key, workflowId }: StateInput): string | undefined {
   return key === undefined ? workflowId : jobIdOf(app, key);
+}
+
+function requireItemUris(item: Partial<InlineItem> | null, index: number): void {
+  requireUris({ [`items.${index}.source`]: item?.source, [`items.${index}.destination`]: item?.destination });
 }
 
 /** A program that starts jobs resolves paths in its own working directory; here that would be the worker's. */

@@ -50,7 +50,7 @@ export const conversionService = {
   operations: {
     /** One job: its result, or its failure with code and details. */
     convert: operation<ConvertInput, ConversionJobResult>('convert'),
-    /** A batch whose manifest is in its folder. */
+    /** A batch of inline items, or one whose manifest is in its folder. */
     convertBatch: operation<ConvertBatchInput, ConversionBatchResult>('convertBatch'),
     /** What a job or a batch is doing now. */
     state: operation<StateInput, ConversionStateOutput>('state'),

@@ -209,6 +209,21 @@ describe('convertBatch', () => {
     await expect(caller.call('convertBatch', request)).resolves.toMatchObject(done);
   });
 
+  it('runs a batch of inline items, whose result tells how each ended, and refuses paths in them', async () => {
+    const source = pathToFileURL(await rig.source('inline.md')).href;
+    const destination = pathToFileURL(path.join(rig.folder, 'inline.pdf')).href;
+    const request = { app: 'invoices', name: `inline-${randomUUID()}`, policies: quickPolicies };
+    const item = { source, output: 'pdf', destination };
+    await expect(caller.call('convertBatch', { ...request, items: [item] })).resolves.toMatchObject({
+      itemResults: [{ item: 1, status: 'succeeded', output: { uri: destination } }],
+    });
+    const items = [item, { ...item, destination: 'out/inline.pdf' }];
+    expect(await refusalOf('convertBatch', { ...request, items })).toMatchObject({
+      type: 'BAD_REQUEST',
+      message: expect.stringContaining('items.1.destination: must be a URI') as string,
+    });
+  });
+
   it('refuses a name that is in use, by a running batch or by another workflow, and a folder that is a path', async () => {
     const batch = await batchOf(1);
     const release = holdSubmits();

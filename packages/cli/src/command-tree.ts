@@ -69,9 +69,12 @@ export function buildCommands(output: Output, run: Runner): Command {
     'list the formats that the service converts',
     'fileconv formats',
     'fileconv formats docx',
+    'fileconv formats --engines',
     'fileconv formats --json',
   )
     .argument('[format]', 'list only what this format can be converted to', formatName)
+    .option('--engines', 'list the engines of the embedded service instead: what is here, and what each would add')
+    .option('--matrix', 'list every pair of formats that the embedded service converts, with the engine')
     .option(...appOption)
     .action(act(async () => (await import('./commands/formats.js')).formats));
   command(

@@ -55,6 +55,31 @@ describe('formats', () => {
     expect(upper).toMatchObject({ code: 0, stdout: lower.stdout });
   });
 
+  it('lists the engines with --engines: what is here, and what to run for the others', async () => {
+    const env = { FILECONV_SERVICE_ENGINES: 'typst,sharp' };
+    const ended = await fileconv(['formats', '--engines'], { cwd: folder, env });
+    const lines = linesOf(ended.stdout);
+    expect(lines[0]).toMatch(/^ENGINE +HERE +PAIRS +WOULD ADD$/);
+    expect(lines.slice(1).map((line) => line.split(' ')[0])).toEqual(['typst', 'sharp']);
+    expect(lines[2]).toMatch(/^sharp +sharp \d+\.\d+\.\d+ +\d+ +- +pictures/);
+  });
+
+  it('lists every pair with --matrix, each with the engine that comes first', async () => {
+    const env = { FILECONV_SERVICE_ENGINES: 'typst,pandoc' };
+    const ended = await fileconv(['formats', '--matrix'], { cwd: folder, env });
+    expect(linesOf(ended.stdout)).toContainEqual(expect.stringMatching(/^docx +typst +pdf$/));
+    expect(linesOf(ended.stdout)).toContainEqual(expect.stringMatching(/^docx +pandoc +adoc .* docx /));
+    expect(ended.stdout).not.toContain('sharp');
+  });
+
+  it('names the engines that there are when the configuration names another', async () => {
+    const ended = await fileconv(['formats'], { cwd: folder, env: { FILECONV_SERVICE_ENGINES: 'pandok' } });
+    expect(ended.code).toBe(2);
+    expect(ended.stderr).toMatch(
+      /FILECONV_SERVICE_ENGINES \(service\.engines\) must be a list of some of sharp, pandoc/,
+    );
+  });
+
   it('says that there is no such format', async () => {
     const ended = await fileconv(['formats', 'nonsense'], { cwd: folder });
     expect(ended).toMatchObject({

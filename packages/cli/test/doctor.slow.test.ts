@@ -75,6 +75,16 @@ describe('fileconv doctor', () => {
     expect(rig.stub.requests).toHaveLength(1);
   });
 
+  it('says of the embedded service what it converts with, and what its conversions can reach', async () => {
+    const { findings } = await examine({ FILECONV_DEFAULT_APP: undefined });
+    const says = (name: string) => findings.find(({ part }) => part === name)?.says;
+    expect(says('engines')).toMatch(/sharp \d.*pandoc-wasm \d/);
+    expect(says('confinement')).toMatch(/^conversions (reach no network|could reach the network)/);
+    expect((await examine({ FILECONV_SERVICE_ENGINES: 'sharp' })).findings.some(({ part }) => part === 'engines')).toBe(
+      false,
+    );
+  });
+
   it('names Temporal, and looks at the rest all the same', async () => {
     const found = await examine({ TEMPORAL_ADDRESS: '127.0.0.1:1' });
     expect(found.parts).toEqual(['Temporal']);

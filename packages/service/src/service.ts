@@ -31,6 +31,8 @@ export interface ConversionServiceOptions extends Partial<ServiceLimits> {
   allowRemote?: boolean;
   /** Apps that may use the service, besides those of the accounts file. */
   apps: readonly ServiceApp[];
+  /** Names of the engines that may be used, the first choice for a pair of formats first. Default: all. See `docs/service/engines.md`. */
+  engines?: readonly string[] | undefined;
   /** Must exist when it is named. Default: `accounts.toml` in `dataDir`, if there is one. See `docs/service/accounts.md`. */
   accountsFile?: string | undefined;
   /** Must exist when it is named. Default: `faults.toml` in `dataDir`, if there is one. See `docs/service/faults.md`. */
@@ -99,15 +101,15 @@ export async function startConversionService(options: ConversionServiceOptions):
 }
 
 async function startWithStore({ store, unlock, accounts, faults, settings }: Foundation): Promise<ConversionService> {
-  const { host, port, dataDir, limits, callbackSettings, metrics, log } = settings;
+  const { host, port, dataDir, catalog, limits, callbackSettings, metrics, log } = settings;
   const { conversionTimeoutMs, conversionConcurrency: concurrency } = limits;
   const files = new FileStore(dataDir, limits);
   await files.prepare();
   const { cleanupIntervalMs: intervalMs, taskRetentionMs } = limits;
   const cleanup = new Cleanup({ files, store, intervalMs, taskRetentionMs, log });
   await cleanup.start();
-  const catalog = new FormatCatalog();
-  const pool = new ConversionPool({ maxMemoryBytes: limits.maxConversionMemoryBytes });
+  const folder = path.join(dataDir, 'conversions');
+  const pool = new ConversionPool({ maxMemoryBytes: limits.maxConversionMemoryBytes, folder });
   const queue = new ConversionQueue({
     ...{ store, files, pool, catalog, concurrency, conversionTimeoutMs, metrics, log },
     downloadLifetimeMs: (app) => accounts.find(app)?.downloadLifetimeMs ?? fileLifetimeSeconds * 1000,
@@ -180,6 +182,7 @@ function checkOptions(options: ConversionServiceOptions) {
     host,
     port: options.port ?? 0,
     dataDir: path.resolve(options.dataDir),
+    catalog: new FormatCatalog({ engines: options.engines }),
     limits: checkLimits(serviceLimits, options),
     callbackSettings: checkCallbackOptions(options.callbacks),
     metrics: options.metrics,

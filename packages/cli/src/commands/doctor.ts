@@ -3,9 +3,11 @@ import type { CommandContext } from '../command-context';
 import { exitCodes, type ExitCode } from '../command-error';
 import { checkCallbacks } from '../doctor/check-callbacks';
 import { checkDisk } from '../doctor/check-disk';
+import { checkEngines } from '../doctor/check-engines';
 import { checkService } from '../doctor/check-service';
 import { checkTemporal } from '../doctor/check-temporal';
 import type { Finding } from '../doctor/finding';
+import { isEmbedded } from '../service/app-profiles';
 
 /** `fileconv doctor`: checks every part, and says how to fix what is broken. Exit code 1 when anything is. */
 export async function doctor(context: CommandContext, flags: { app?: string }): Promise<ExitCode> {
@@ -16,6 +18,7 @@ export async function doctor(context: CommandContext, flags: { app?: string }): 
     ...(await checkTemporal(context)),
     ...(await Promise.all(asked.map((app) => checkService(context, app)))).flat(),
     await checkCallbacks(context),
+    ...(asked.some((app) => isEmbedded(context, app)) ? await checkEngines(context) : []),
     await checkDisk(context),
   ];
   const isOk = findings.every(({ status }) => status !== 'broken');

@@ -3,15 +3,21 @@ import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { askAboutFormats } from '../formats/check';
 import type { FormatLookup } from '../formats/lookup';
+import { listEngines, listPairs } from '../formats/engines';
 import { formatTable } from '../output/text';
 import { explainServiceFailure } from '../service/service-problem';
 
-/** `fileconv formats`: what the service reads and writes, or what it converts `format` to. */
+/** `fileconv formats`: what the service reads and writes, or what it converts `format` to; or by what engines. */
 export async function formats(
   context: CommandContext,
   format: string | undefined,
-  { app = context.config.values.defaultApp }: { app?: string },
+  { app = context.config.values.defaultApp, engines, matrix }: { app?: string; engines?: true; matrix?: true },
 ): Promise<void> {
+  if (engines) return listEngines(context);
+  if (matrix) {
+    listPairs(context);
+    return;
+  }
   await askAboutFormats(context, app, (lookup) => list(context, lookup, format), {
     onFailure(error, where) {
       throw explainServiceFailure(error, where) ?? error;

@@ -54,6 +54,7 @@ export async function service(context: CommandContext): Promise<void> {
       apps: [app.app],
       accountsFile: settings.accountsFile,
       faultsFile: settings.faultsFile,
+      engines: settings.engines,
       ...optionsOf(serviceLimits, settingOf),
       callbacks: optionsOf(callbackLimits, settingOf),
       metrics: metrics?.service,

@@ -9,6 +9,7 @@ import {
 } from 'temporal-file-conversion/internal/shared/policies';
 import { logLevels } from 'temporal-file-conversion/internal/shared/log';
 import { defaultDeploymentName, defaultTaskQueue } from 'temporal-file-conversion/internal/shared/names';
+import { engineNames } from 'temporal-file-conversion-service/internal/engines/engine-names';
 import {
   callbackLimits,
   type Limit,
@@ -137,6 +138,11 @@ export const sectionSchemas = {
       description: 'faults to inject',
       absent: '`faults.toml` in `service.data_dir`',
       see: '[faults](service/faults.md)',
+    }),
+    engines: names(engineNames).optional().meta({
+      description: 'the engines that may be used, the first choice first',
+      absent: 'all',
+      see: '[engines](service/engines.md#engines)',
     }),
     ...limitKeys,
     ...ownAddresses,

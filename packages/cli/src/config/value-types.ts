@@ -47,14 +47,16 @@ export function text() {
   return textLike('a text that is not empty', '\\S');
 }
 
-/** Some names: a list in the file, separated by commas in a variable. */
-export function names() {
-  const meta: z.GlobalMeta = { type: 'array', items: { type: 'string', pattern: '\\S' }, shown: 'list of names' };
-  return valueOf('a list of names, for example ["invoices"]', meta, (value) => {
+/** Some names, of those that are known: a list in the file, separated by commas in a variable. */
+export function names(known?: readonly string[]) {
+  const items = known ? { enum: [...known] } : { pattern: '\\S' };
+  const meta: z.GlobalMeta = { type: 'array', items: { type: 'string', ...items }, shown: 'list of names' };
+  const expected = known ? `a list of some of ${known.join(', ')}` : 'a list of names, for example ["invoices"]';
+  return valueOf(expected, meta, (value) => {
     const list = value instanceof EnvironmentText ? value.text.split(',') : value;
     if (!Array.isArray(list)) return undefined;
     const found = list.map((each: unknown) => (typeof each === 'string' ? each.trim() : ''));
-    return found.includes('') ? undefined : found;
+    return found.every((name) => known?.includes(name) ?? name !== '') ? found : undefined;
   });
 }
 

@@ -7,6 +7,7 @@ import type { ConvertInput } from '../convert/plan';
 import { capitalised } from '../output/text';
 import { isEmbedded } from '../service/app-profiles';
 import { explainServiceFailure, explainSilence } from '../service/service-problem';
+import { embeddedCatalog } from './embedded-catalog';
 import { embeddedFormats, extensionFromName, serviceFormats, type FormatLookup, type FormatPair } from './lookup';
 
 /** The extension of the results, after a check that every file converts, as far as that can be known. */
@@ -60,7 +61,7 @@ export async function askAboutFormats<T>(
   ask: (lookup: FormatLookup) => Promise<T>,
   { signal, onFailure }: FormatQuestion<T>,
 ): Promise<T> {
-  if (isEmbedded(context, app)) return ask(embeddedFormats());
+  if (isEmbedded(context, app)) return ask(embeddedFormats(embeddedCatalog(context)));
   const { openApi } = await import('../service/open-api.js');
   const { api, baseUrl } = await openApi(context, app);
   try {
@@ -135,8 +136,8 @@ export async function whyNot(lookup: FormatLookup, pair: FormatPair, file = 'NAM
       return { code: 'NOT_MATCH_EXTENSION_AND_INPUT', reason };
     }
     case 'noConverter': {
-      const reason = problem.missingPackages
-        ? `a package is missing that converts ${input} to ${to}. Run: npm install ${problem.missingPackages.join(' ')}`
+      const reason = problem.install
+        ? `a package is missing that converts ${input} to ${to}. Run: ${problem.install}`
         : `the service does not convert ${input} to ${to}. See what it converts ${input} to: fileconv formats ${input}`;
       return { code: 'NO_CONVERTER_INPUT_TO_OUTPUT', reason };
     }

@@ -17,8 +17,8 @@ export type PairProblem =
   | { kind: 'unsupportedExtension' }
   /** `--from` names a format that files with this extension never have. */
   | { kind: 'extensionMismatch' }
-  /** `missingPackages`: what would have to be installed, if that is all that is missing. */
-  | { kind: 'noConverter'; missingPackages?: readonly string[] };
+  /** `install`: what to run, if the converter only has to be installed. */
+  | { kind: 'noConverter'; install?: string };
 
 /** What a service converts, as the CLI asks before it starts anything. */
 export interface FormatLookup {
@@ -37,8 +37,7 @@ export function extensionFromName(format: string): string {
 }
 
 /** What the embedded service converts. Its tables come with this package, so no service has to run. */
-export function embeddedFormats(): FormatLookup {
-  const catalog = new FormatCatalog();
+export function embeddedFormats(catalog = new FormatCatalog()): FormatLookup {
   return {
     target(format) {
       const row = catalog.find(format);
@@ -52,10 +51,9 @@ export function embeddedFormats(): FormatLookup {
       if (!input) return Promise.resolve({ kind: 'unknownInput' });
       if (!input.extensions.includes(extension)) return Promise.resolve({ kind: 'extensionMismatch' });
       if (!output) return Promise.resolve({ kind: 'unknownOutput' });
-      const route = catalog.route(input, output);
-      if (!route) return Promise.resolve({ kind: 'noConverter' });
-      const missingPackages = catalog.missingPackages(route.engine);
-      return Promise.resolve(missingPackages.length === 0 ? undefined : { kind: 'noConverter', missingPackages });
+      if (catalog.converts(input, output)) return Promise.resolve(undefined);
+      const install = catalog.installCommand(input, output);
+      return Promise.resolve({ kind: 'noConverter', ...(install !== undefined && { install }) });
     },
     inputs: () => Promise.resolve(catalog.list('inputs').map(describeFormat)),
     targets(name) {

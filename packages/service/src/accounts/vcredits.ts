@@ -83,7 +83,7 @@ export type PriceList = ReadonlyMap<string, number>;
 const defaultPrices: Readonly<Record<string, number>> = { '*': 1 };
 
 /** Every name that a request may use for a format: prices do not depend on what is installed. */
-const catalog = new FormatCatalog(() => true);
+const catalog = new FormatCatalog({ isHere: () => true });
 
 /** @throws Error with the key that is not a pair of formats. */
 export function createPriceList(prices: Readonly<Record<string, number>> = defaultPrices): PriceList {

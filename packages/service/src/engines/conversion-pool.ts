@@ -1,7 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { homedir } from 'node:os';
+import { constants, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFile, mkdir, rename, rm } from 'node:fs/promises';
+import { constants as system, homedir } from 'node:os';
 import path from 'node:path';
-import { messageOf } from '../shared/caught';
+import { isOutOfSpace, messageOf, outOfSpaceMessage } from '../shared/caught';
+import { confinements } from './confinement';
 import { type ConversionOutcome, conversionOutcomeSchema, type ConversionRequest } from './conversion';
 
 /** How long a process beyond the first waits for work before it ends and gives its memory back. */
@@ -18,19 +21,29 @@ export type PoolOutcome =
  */
 export class ConversionPool {
   readonly #maxMemoryBytes: number;
+  readonly #folder: string;
   readonly #all = new Set<ConversionProcess>();
   /** The one that worked last is taken first, so that the others can time out. */
   readonly #idle: { process: ConversionProcess; timer: NodeJS.Timeout }[] = [];
   #closed = false;
 
-  constructor({ maxMemoryBytes }: { maxMemoryBytes: number }) {
+  /** @param options.folder Where conversions work, on the disk of the files; what an earlier service left there is removed. */
+  constructor({ maxMemoryBytes, folder }: { maxMemoryBytes: number; folder: string }) {
     this.#maxMemoryBytes = maxMemoryBytes;
+    this.#folder = folder;
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
   }
 
   /** Converts one file. Never throws: whatever happens to the process is an outcome. */
   async convert(request: ConversionRequest): Promise<PoolOutcome> {
     if (this.#closed) return { status: 'interrupted' };
-    const process = this.#take();
+    let process: ConversionProcess;
+    try {
+      process = this.#take();
+    } catch (error) {
+      return { worn: true, ...brokenBy(error) };
+    }
     const ending = await process.convert(request);
     if (this.#isClosed()) return { status: 'interrupted' };
     if (ending.by === 'answer' && !ending.outcome.worn) this.#release(process);
@@ -53,9 +66,9 @@ export class ConversionPool {
     for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) {
       clearTimeout(idle.timer);
       if (!idle.process.hasEnded) return idle.process;
-      this.#all.delete(idle.process);
+      void this.#end(idle.process);
     }
-    const started = new ConversionProcess({ maxMemoryBytes: this.#maxMemoryBytes });
+    const started = new ConversionProcess({ maxMemoryBytes: this.#maxMemoryBytes, folder: this.#folder });
     this.#all.add(started);
     return started;
   }
@@ -107,6 +120,10 @@ export class ConversionPool {
   }
 }
 
+function brokenBy(error: unknown): { status: 'broken'; message: string } {
+  return { status: 'broken', message: isOutOfSpace(error) ? outOfSpaceMessage : messageOf(error) };
+}
+
 /**
  * A process can only run compiled code, while tests import the source; `src` and `dist` lie equally deep, so
  * that this path is right from both.
@@ -119,25 +136,39 @@ type ProcessEnding =
   | { by: 'timeout' }
   | { by: 'exit'; signal: NodeJS.Signals | null; reason: string };
 
-/** A process that converts one file at a time. */
+/** Ends of a process that another one started in its place, as shells tell them too. */
+function signalOf(code: number | null): NodeJS.Signals | undefined {
+  const names = Object.keys(system.signals) as NodeJS.Signals[];
+  return names.find((name) => code === 128 + system.signals[name]);
+}
+
+/** A process that converts one file at a time. It sees its own folder, and of other files as little as the machine can arrange. */
 class ConversionProcess {
+  readonly #folder: string;
   readonly #child: ChildProcess;
   readonly #exited: Promise<void>;
   #settle: ((ending: ProcessEnding) => void) | undefined;
   /** Set as soon as the process must not be used again. */
   #ended: Exclude<ProcessEnding, { by: 'answer' }> | undefined;
 
-  constructor({ maxMemoryBytes }: { maxMemoryBytes: number }) {
+  constructor({ maxMemoryBytes, folder }: { maxMemoryBytes: number; folder: string }) {
+    this.#folder = mkdtempSync(path.join(folder, 'process-'));
+    const [{ wrap, ownProcesses }] = confinements();
     // Half of it for JavaScript: most of the memory of engines is outside its heap.
     const heapMiB = Math.max(64, Math.floor(maxMemoryBytes / 2 / 1024 / 1024));
-    this.#child = fork(processFile, [String(maxMemoryBytes), String(process.pid)], {
-      // V8 treats each growth of a large WebAssembly memory as memory pressure and marks the whole heap, and pandoc's memory grows in
-      // small steps: with concurrent marking the first conversions take some 30 collections instead of 8.
-      execArgv: [`--max-old-space-size=${heapMiB}`, '--no-concurrent-marking'],
+    // V8 treats each growth of a large WebAssembly memory as memory pressure and marks the whole heap, and pandoc's memory grows in
+    // small steps: with concurrent marking the first conversions take some 30 collections instead of 8.
+    const node = [process.execPath, `--max-old-space-size=${heapMiB}`, '--no-concurrent-marking'];
+    const [execPath = '', ...execArgv] = wrap(node, this.#folder);
+    this.#child = fork(processFile, [String(maxMemoryBytes), String(ownProcesses ? 1 : process.pid)], {
+      execPath,
+      execArgv,
+      cwd: this.#folder,
       // Code that works on untrusted files gets nothing of the environment but HOME, where user fonts are.
-      env: { HOME: homedir() },
+      env: { HOME: homedir(), TMPDIR: this.#folder },
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-      // Ctrl-C is for the service, which decides what happens to its conversions.
+      // A group of its own, with which the programs that it runs are killed. And Ctrl-C is for the service, which decides what
+      // happens to its conversions.
       detached: true,
     });
     this.#exited = new Promise((resolve) => {
@@ -146,7 +177,9 @@ class ConversionProcess {
         this.#settle?.(this.#ended);
         resolve();
       };
-      this.#child.once('exit', (code, signal) => end(signal ?? `exit code ${code ?? '?'}`, signal));
+      this.#child.once('exit', (code, signal) =>
+        end(signal ?? `exit code ${code ?? '?'}`, signal ?? signalOf(code) ?? null),
+      );
       // Without a pid it did not start, and no exit follows.
       this.#child.on('error', (error) => {
         if (this.#child.pid === undefined) end(messageOf(error));
@@ -163,10 +196,40 @@ class ConversionProcess {
 
   /** Converts one file. When this resolves, the process does nothing more: it has answered, or it is dead. */
   async convert(request: ConversionRequest): Promise<ProcessEnding> {
+    const folder = path.join(this.#folder, 'conversion');
+    const inside = {
+      ...request,
+      inputPath: path.join(folder, `input.${request.inputFormat.split('-', 1)[0] ?? ''}`),
+      outputPath: path.join(folder, 'output'),
+    };
+    try {
+      await mkdir(folder);
+      // A copy: whatever happens to it, the upload stays as it is.
+      await copyFile(request.inputPath, inside.inputPath, constants.COPYFILE_FICLONE);
+      const ending = await this.#ask(inside);
+      if (ending.by === 'answer' && ending.outcome.status === 'successful') {
+        await rename(inside.outputPath, request.outputPath);
+      }
+      return ending;
+    } catch (error) {
+      return { by: 'answer', outcome: { worn: true, ...brokenBy(error) } };
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+
+  /** Kills the process, with the programs that it runs, and waits until it is gone. */
+  async kill(): Promise<void> {
+    this.#killGroup();
+    await this.#exited;
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  async #ask(request: ConversionRequest): Promise<ProcessEnding> {
     if (this.#ended) return this.#ended;
     const clock = setTimeout(() => {
       this.#ended ??= { by: 'timeout' };
-      this.#child.kill('SIGKILL');
+      this.#killGroup();
     }, request.timeoutMs);
     try {
       return await new Promise<ProcessEnding>((settle) => {
@@ -180,9 +243,12 @@ class ConversionProcess {
     }
   }
 
-  /** Kills the process and waits until it is gone. */
-  async kill(): Promise<void> {
-    this.#child.kill('SIGKILL');
-    await this.#exited;
+  #killGroup(): void {
+    const { pid } = this.#child;
+    try {
+      if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+    } catch {
+      // It is gone already.
+    }
   }
 }

@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { open, readFile, stat } from 'node:fs/promises';
+import { open, rename } from 'node:fs/promises';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { inspectError, isOutOfSpace, messageOf, outOfSpaceMessage } from '../shared/caught';
@@ -8,11 +8,12 @@ import {
   type ConversionOutcome,
   type ConversionRequest,
   conversionRequestSchema,
+  type Converted,
+  type ConvertedFile,
   oneLine,
 } from './conversion';
-import { convertImage } from './image-engine';
-import { convertDocument, isPandocBroken } from './pandoc-engine';
-import { convertToPdf } from './pdf-engine';
+import { engines } from './engines-table';
+import { isPandocBroken } from './pandoc-engine';
 
 /**
  * What a conversion process runs: one conversion at a time, each asked for and answered by a message. It is killed when one takes
@@ -20,17 +21,13 @@ import { convertToPdf } from './pdf-engine';
  */
 
 const maxMemoryBytes = Number(process.argv[2]);
-/** Passed in, because the service may be gone before anything here runs. */
-const servicePid = Number(process.argv[3]);
-
-const maxInputBytes = 256 * 1024 * 1024;
-
-const engines = { sharp: convertImage, pandoc: convertDocument, 'typst-pdf': convertToPdf };
+/** Of the service; passed in, because that may be gone before anything here runs. */
+const parentPid = Number(process.argv[3]);
 
 // The service ends this process, after it has marked the conversion as unfinished.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
-// Not `process.exit()`: it would wait for native code, which may go on for minutes.
-process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+// Not `process.exit()`: it would wait for native code, which may go on for minutes. With the programs that it runs: 0 is its group.
+process.on('disconnect', () => process.kill(0, 'SIGKILL'));
 
 // The WASI layer of pandoc prints engine chatter to the console.
 console.log = () => undefined;
@@ -38,7 +35,7 @@ console.warn = () => undefined;
 
 offerToOutOfMemoryKiller();
 const watchdog = new Worker(path.join(__dirname, 'process-watchdog.js'), {
-  workerData: { maxMemoryBytes, servicePid },
+  workerData: { maxMemoryBytes, parentPid },
 });
 watchdog.unref();
 
@@ -48,10 +45,11 @@ process.on('message', (message) => {
 
 async function convert(request: ConversionRequest): Promise<ConversionOutcome> {
   try {
-    const input = await readInput(request);
-    const { data, warnings } = await engines[request.route.engine](request, input);
-    await writeDurably(request.outputPath, data);
-    return { worn: isWorn(), status: 'successful', bytes: data.byteLength, warnings };
+    const engine = engines.find(({ name }) => name === request.route.engine);
+    if (!engine) throw new Error(`There is no engine ${request.route.engine}.`);
+    const converted = await (await engine.load())(request);
+    const bytes = await writeDurably(request.outputPath, converted);
+    return { worn: isWorn(), status: 'successful', bytes, warnings: converted.warnings };
   } catch (error) {
     return { worn: isWorn(), ...describeFailure(error) };
   }
@@ -66,21 +64,13 @@ function offerToOutOfMemoryKiller(): void {
   }
 }
 
-async function readInput({ inputPath, inputFormat }: ConversionRequest): Promise<Buffer> {
-  const { size } = await stat(inputPath);
-  if (size > maxInputBytes) {
-    throw new ConversionFailure(
-      `The ${inputFormat} file is ${Math.ceil(size / 1024 / 1024)} MiB; the engines take at most ${maxInputBytes / 1024 / 1024} MiB.`,
-    );
-  }
-  return readFile(inputPath);
-}
-
-async function writeDurably(file: string, data: Uint8Array): Promise<void> {
-  const handle = await open(file, 'wx', 0o600);
+async function writeDurably(file: string, converted: Converted | ConvertedFile): Promise<number> {
+  if ('file' in converted) await rename(converted.file, file);
+  const handle = await open(file, 'file' in converted ? 'r' : 'wx', 0o600);
   try {
-    await handle.writeFile(data);
+    if ('data' in converted) await handle.writeFile(converted.data);
     await handle.sync();
+    return (await handle.stat()).size;
   } finally {
     await handle.close();
   }

@@ -3,7 +3,8 @@ import { messageOf } from '../shared/caught';
 
 /** What goes to a conversion process; files travel by path. */
 export const conversionRequestSchema = z.object({
-  route: z.object({ engine: z.enum(['sharp', 'pandoc', 'typst-pdf']), reader: z.string(), writer: z.string() }),
+  /** The name of the engine, and what it calls the two formats. */
+  route: z.object({ engine: z.string(), reader: z.string(), writer: z.string() }),
   inputPath: z.string(),
   /** Where the process writes the output; on disk when it answers. */
   outputPath: z.string(),
@@ -35,6 +36,12 @@ export type ConversionOutcome = z.infer<typeof conversionOutcomeSchema>;
 /** A conversion result that still has to be written. */
 export interface Converted {
   readonly data: Uint8Array;
+  readonly warnings: Warnings;
+}
+
+/** A conversion result that a program has written, beside the input. */
+export interface ConvertedFile {
+  readonly file: string;
   readonly warnings: Warnings;
 }
 

@@ -2,14 +2,10 @@ import type { Format } from 'temporal-file-conversion/contract';
 import { extensionOf } from '../files/file-name';
 import { TaskError } from '../shared/task-error';
 import type { ConversionRequest } from './conversion';
-import { type Codec, type Engine, type FormatRow, formatRows } from './formats-table';
-
-/** The npm packages that make an engine work; all of them are optional dependencies. */
-const enginePackages: Readonly<Record<Engine, readonly string[]>> = {
-  sharp: ['sharp'],
-  pandoc: ['pandoc-wasm'],
-  'typst-pdf': ['pandoc-wasm', '@myriaddreamin/typst-ts-node-compiler'],
-};
+import type { Engine, Family, Need } from './engine';
+import { engines } from './engines-table';
+import { type FormatRow, formatRows } from './formats-table';
+import { installCommand, isHere } from './presence';
 
 const nameStructure = /^[a-z0-9]+(-[a-z0-9_]+)?$/;
 
@@ -18,26 +14,54 @@ type Route = ConversionRequest['route'];
 
 type Sublist = 'inputs' | 'outputs';
 
+/** A family of an engine, and what of its needs is not here. */
+interface Lane {
+  readonly engine: Engine;
+  readonly family: Family;
+  readonly missing: readonly Need[];
+}
+
+export interface EngineState {
+  readonly engine: Engine;
+  /** Some of it works. */
+  readonly isHere: boolean;
+  /** Pairs of formats for which it is the one that is chosen. */
+  readonly serves: number;
+  /** Pairs that nothing here converts, and that what is missing of it would. */
+  readonly adds: number;
+  /** What to run for that. */
+  readonly install?: string;
+}
+
+interface CatalogOptions {
+  /** Names of the engines that may be used, the first choice first. Default: all. */
+  engines?: readonly string[] | undefined;
+  isHere?: (need: Need) => boolean;
+}
+
 /** The public name: `docx`, or `md-gfm` for a variant. */
 export function formatName(row: FormatRow): string {
   return row.type === null ? row.format : `${row.format}-${row.type}`;
 }
 
-/** The formats and pairs that the installed engines offer. */
+/** The formats and pairs that the engines offer. */
 export class FormatCatalog {
-  readonly #isInstalled: (packageName: string) => boolean;
+  /** In the order in which they are chosen. */
+  readonly #lanes: readonly Lane[];
   readonly #byName = new Map<string, FormatRow>();
   readonly #byExtension = new Map<string, FormatRow>();
 
-  constructor(isInstalled: (packageName: string) => boolean = isPackageInstalled) {
-    this.#isInstalled = isInstalled;
+  /** @throws Error for a name that no engine has. */
+  constructor(options: CatalogOptions = {}) {
+    this.#lanes = lanesOf(options);
     for (const row of formatRows) {
       this.#byName.set(formatName(row), row);
+      const isRead = this.#lanes.some(({ family }) => family.reads.has(formatName(row)));
       // An extension means the plain format; variants are requested by name (xml and json have only variants).
       for (const extension of row.extensions) {
         const holder = this.#byExtension.get(extension);
         const better = !holder || (holder.type !== null && row.type === null);
-        if (row.reads && better) this.#byExtension.set(extension, row);
+        if (isRead && better) this.#byExtension.set(extension, row);
       }
     }
     for (const row of formatRows) {
@@ -63,35 +87,92 @@ export class FormatCatalog {
     return this.#byExtension.get(extension.toLowerCase());
   }
 
-  /** How to convert the pair, or undefined when no engine does both ends; says nothing about installation. */
+  /** How the first engine that is here converts the pair. */
   route(input: FormatRow, output: FormatRow): Route | undefined {
-    if (!input.reads || !output.writes) return undefined;
-    if (!canFeed(input.reads, output.writes)) return undefined;
-    return { engine: output.writes.engine, reader: input.reads.name, writer: output.writes.name };
+    const lane = this.#lanesFor(input, output).find(({ missing }) => missing.length === 0);
+    const [reader, writer] = [lane?.family.reads.get(formatName(input)), lane?.family.writes.get(formatName(output))];
+    if (!lane || reader === undefined || writer === undefined) return undefined;
+    return { engine: lane.engine.name, reader, writer };
   }
 
-  /** The packages that have to be installed before this route works. */
-  missingPackages(engine: Engine): string[] {
-    return enginePackages[engine].filter((packageName) => !this.#isInstalled(packageName));
-  }
-
-  /** Whether an installed engine converts the pair. */
+  /** Whether an engine that is here converts the pair. */
   converts(input: FormatRow, output: FormatRow): boolean {
-    const route = this.route(input, output);
-    return route !== undefined && this.missingPackages(route.engine).length === 0;
+    return this.route(input, output) !== undefined;
+  }
+
+  /** What to run so that some engine converts the pair; undefined when none does. */
+  installCommand(input: FormatRow, output: FormatRow): string | undefined {
+    const [first] = this.#lanesFor(input, output);
+    return first && installCommand(first.missing);
   }
 
   /** The formats at one end of a conversion; with `partner`, only those that convert from or to it. */
   list(sublist: Sublist, partner?: FormatRow): FormatRow[] {
-    const engines = Object.keys(enginePackages) as Engine[];
-    const usable = new Set(engines.filter((engine) => this.missingPackages(engine).length === 0));
+    const usable = this.#lanes.filter(({ missing }) => missing.length === 0);
     return formatRows.filter((row) => {
-      const codec = sublist === 'inputs' ? row.reads : row.writes;
-      if (!codec || !usable.has(codec.engine)) return false;
-      if (!partner) return true;
-      return sublist === 'inputs' ? this.converts(row, partner) : this.converts(partner, row);
+      if (partner) return sublist === 'inputs' ? this.converts(row, partner) : this.converts(partner, row);
+      return usable.some(({ family }) => (sublist === 'inputs' ? family.reads : family.writes).has(formatName(row)));
     });
   }
+
+  /** Every pair that converts here, by the names of its formats (`md pdf`), with the name of its engine. */
+  pairs(): Map<string, string> {
+    return pairsOf(this.#lanes.filter(({ missing }) => missing.length === 0));
+  }
+
+  /** The engines that may be used, in the order in which they are chosen. */
+  engineStates(): EngineState[] {
+    const pairs = this.pairs();
+    const served = [...pairs.values()];
+    return [...new Set(this.#lanes.map(({ engine }) => engine))].map((engine) => {
+      const lanes = this.#lanes.filter((lane) => lane.engine === engine);
+      const absent = lanes.filter(({ missing }) => missing.length > 0);
+      return {
+        engine,
+        isHere: absent.length < lanes.length,
+        serves: served.filter((name) => name === engine.name).length,
+        adds: [...pairsOf(absent).keys()].filter((pair) => !pairs.has(pair)).length,
+        ...(absent.length > 0 && { install: installCommand(absent.flatMap(({ missing }) => missing)) }),
+      };
+    });
+  }
+
+  #lanesFor(input: FormatRow, output: FormatRow): Lane[] {
+    const [from, to] = [formatName(input), formatName(output)];
+    return this.#lanes.filter(({ family }) => family.reads.has(from) && family.writes.has(to));
+  }
+}
+
+function pairsOf(lanes: readonly Lane[]): Map<string, string> {
+  const pairs = new Map<string, string>();
+  for (const { engine, family } of lanes) {
+    for (const input of family.reads.keys()) {
+      for (const output of family.writes.keys()) {
+        const pair = `${input} ${output}`;
+        if (!pairs.has(pair)) pairs.set(pair, engine.name);
+      }
+    }
+  }
+  return pairs;
+}
+
+function lanesOf({ engines: names, isHere: has = isHere }: CatalogOptions): Lane[] {
+  return chosenEngines(names).flatMap((engine) =>
+    engine.families.map((family) => {
+      const missing = [...engine.needs, ...(family.needs ?? [])].filter((need) => !has(need));
+      return { engine, family, missing };
+    }),
+  );
+}
+
+/** @throws Error for a name that no engine has. */
+function chosenEngines(names: readonly string[] | undefined): readonly Engine[] {
+  if (names === undefined) return engines;
+  return [...new Set(names)].map((name) => {
+    const engine = engines.find((each) => each.name === name);
+    if (engine) return engine;
+    throw new Error(`There is no engine ${name}; there are ${engines.map((each) => each.name).join(', ')}.`);
+  });
 }
 
 /** A format as `format/get` and `convert/formats` describe it. */
@@ -104,20 +185,6 @@ export function describeFormat(row: FormatRow): Format {
     title: row.title,
     categories: [...row.categories],
   };
-}
-
-/** A PDF is made from whatever pandoc reads; otherwise one engine does both ends. */
-function canFeed(reads: Codec, writes: Codec): boolean {
-  return reads.engine === writes.engine || (reads.engine === 'pandoc' && writes.engine === 'typst-pdf');
-}
-
-function isPackageInstalled(packageName: string): boolean {
-  try {
-    require.resolve(packageName);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 const formatErrors = {
@@ -155,13 +222,11 @@ export function chooseInput(
 
 /** How to convert the pair with what is installed. */
 export function requireRoute(catalog: FormatCatalog, input: FormatRow, output: FormatRow): Route {
-  const pair = `${formatName(input)} to ${formatName(output)}`;
   const route = catalog.route(input, output);
-  if (!route) throw new TaskError('NO_CONVERTER_INPUT_TO_OUTPUT', { subject: pair });
-  const missing = catalog.missingPackages(route.engine);
-  if (missing.length > 0) {
-    const message = `There is no converter for ${pair} here. Run: npm install ${missing.join(' ')}`;
-    throw new TaskError('NO_CONVERTER_INPUT_TO_OUTPUT', { message });
-  }
-  return route;
+  if (route) return route;
+  const pair = `${formatName(input)} to ${formatName(output)}`;
+  const install = catalog.installCommand(input, output);
+  if (install === undefined) throw new TaskError('NO_CONVERTER_INPUT_TO_OUTPUT', { subject: pair });
+  const message = `There is no converter for ${pair} here. Run: ${install}`;
+  throw new TaskError('NO_CONVERTER_INPUT_TO_OUTPUT', { message });
 }

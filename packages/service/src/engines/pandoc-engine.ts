@@ -7,7 +7,6 @@ import {
   oneLine,
   type Warnings,
 } from './conversion';
-import { plainTextReader } from './formats-table';
 import { readInputText } from './input-text';
 import { embedImages, plainTextDocument } from './pandoc-document';
 import { pageWriters } from './table-document';
@@ -107,7 +106,7 @@ async function prepare(
   }
   if (zipped.has(reader)) return { from: reader, input, warnings: {} };
   const { text, warnings } = readInputText(input, inputFormat);
-  if (reader === plainTextReader) return { from: 'json', input: plainTextDocument(text), warnings };
+  if (reader === 'plain-text') return { from: 'json', input: plainTextDocument(text), warnings };
   if (!tabular.has(reader)) return { from: reader, input: text, warnings };
   const { separatedValuesDocument } = await import('./separated-values.js');
   const { json, warnings: more } = separatedValuesDocument(text, { reader, writer });

@@ -1,10 +1,10 @@
 import { FormatCatalog, formatName, requireRoute } from '../../src/engines/formats';
 import { formatRows } from '../../src/engines/formats-table';
 
-const all = new FormatCatalog(() => true);
+const all = new FormatCatalog({ isHere: () => true });
 
 function without(...packages: string[]): FormatCatalog {
-  return new FormatCatalog((name) => !packages.includes(name));
+  return new FormatCatalog({ isHere: (need) => !('npm' in need && packages.includes(need.npm)) });
 }
 
 function row(catalog: FormatCatalog, name: string) {
@@ -21,7 +21,8 @@ describe('the format table', () => {
   });
 
   it('has no format that is neither read nor written', () => {
-    expect(formatRows.filter((format) => !format.reads && !format.writes)).toEqual([]);
+    const used = new Set([...all.pairs().keys()].flatMap((pair) => pair.split(' ')));
+    expect(formatRows.map(formatName).filter((name) => !used.has(name))).toEqual([]);
   });
 
   it('reads an extension as its plain format, not as a variant', () => {
@@ -43,7 +44,38 @@ describe('the format table', () => {
   });
 });
 
+describe('the engines that may be used', () => {
+  it('are all, unless some are named; the others convert nothing', () => {
+    const catalog = new FormatCatalog({ engines: ['typst'], isHere: () => true });
+    expect(catalog.list('outputs').map(formatName)).toEqual(['pdf']);
+    expect(catalog.ofExtension('png')).toBeUndefined();
+    expect(() => requireRoute(catalog, row(catalog, 'md'), row(catalog, 'docx'))).toThrow(
+      'There is no converter for md to docx.',
+    );
+  });
+
+  it('are known by their names', () => {
+    expect(() => new FormatCatalog({ engines: ['typst', 'pandok'] })).toThrow(
+      /^There is no engine pandok; there are sharp, pandoc, typst/,
+    );
+  });
+});
+
 describe('an engine that is not installed', () => {
+  it('is listed with what it would add', () => {
+    const typst = without('@myriaddreamin/typst-ts-node-compiler')
+      .engineStates()
+      .find(({ engine }) => engine.name === 'typst');
+    const inputs = [...all.pairs()].filter(([pair, engine]) => pair.endsWith(' pdf') && engine === 'typst');
+    expect(typst).toMatchObject({
+      isHere: false,
+      serves: 0,
+      adds: inputs.length,
+      install: 'npm install @myriaddreamin/typst-ts-node-compiler',
+    });
+    expect(inputs.length).toBeGreaterThan(40);
+  });
+
   it('takes its formats from the lists', () => {
     const catalog = without('sharp');
     expect(catalog.list('inputs').map(formatName)).not.toContain('png');

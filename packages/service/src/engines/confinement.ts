@@ -1,0 +1,106 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, lstatSync, readlinkSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import path from 'node:path';
+import { findProgram } from './presence';
+
+/** What conversions, and the programs that they run, cannot do on this machine. */
+export interface Confinement {
+  readonly name: 'bubblewrap' | 'unshare' | 'none';
+  /** Completes "conversions ...". */
+  readonly says: string;
+  /** Puts a command into it; `folder` is all that it can write. */
+  readonly wrap: (command: readonly string[], folder: string) => readonly string[];
+  /** The command has processes of its own only, and is the child of the first of them. */
+  readonly ownProcesses: boolean;
+}
+
+let found: readonly [Confinement, ...Confinement[]] | undefined;
+
+/** Those that work here, the strongest first, and `none` last. They are tried once. */
+export function confinements(): readonly [Confinement, ...Confinement[]] {
+  return (found ??= findConfinements());
+}
+
+function findConfinements(): readonly [Confinement, ...Confinement[]] {
+  const [strongest, ...others] = [inBubblewrap(), withoutNetwork()].filter((each) => each !== undefined);
+  return strongest ? [strongest, ...others, none] : [none];
+}
+
+const advice = 'apt-get install bubblewrap, where unprivileged user namespaces are allowed, shuts them in';
+
+const none: Confinement = {
+  name: 'none',
+  says: `could reach the network and read the files of this user; ${advice}`,
+  wrap: (command) => command,
+  ownProcesses: false,
+};
+
+function inBubblewrap(): Confinement | undefined {
+  const program = findProgram({ debian: 'bubblewrap', commands: ['bwrap'] });
+  if (program === undefined) return undefined;
+  const wrap: Confinement['wrap'] = (command, folder) => [program, ...roomFor(folder), '--', ...command];
+  const says = 'reach no network, and no files but their own (bubblewrap)';
+  return works(wrap) ? { name: 'bubblewrap', says, wrap, ownProcesses: true } : undefined;
+}
+
+function withoutNetwork(): Confinement | undefined {
+  const program = findProgram({ debian: 'util-linux', commands: ['unshare'] });
+  if (program === undefined) return undefined;
+  const asUser = process.getuid?.() === 0 ? [] : ['--user', '--map-current-user'];
+  const wrap: Confinement['wrap'] = (command) => [program, '--net', ...asUser, '--', ...command];
+  const says = `reach no network (unshare), but could read the files of this user; ${advice}`;
+  return works(wrap) ? { name: 'unshare', says, wrap, ownProcesses: false } : undefined;
+}
+
+function works(wrap: Confinement['wrap']): boolean {
+  const [program = '', ...parameters] = wrap(['/usr/bin/env', 'true'], tmpdir());
+  return spawnSync(program, parameters, { stdio: 'ignore', timeout: 5_000 }).status === 0;
+}
+
+/** Parameters of bubblewrap: programs, fonts and the code of the engines to read, one folder to write, and nothing else. */
+function roomFor(folder: string): string[] {
+  const readable = [...systemFolders(), ...codeOfEngines(), ...fonts()];
+  return [
+    ...['--unshare-all', '--die-with-parent', '--dev', '/dev', '--proc', '/proc', '--tmpfs', '/tmp'],
+    ...readable.flatMap(([option, ...paths]) => [option, ...paths]),
+    ...['--bind', folder, folder, '--chdir', folder],
+  ];
+}
+
+type Mount = readonly [option: string, source: string, target: string];
+
+function readOnly(file: string): Mount {
+  return ['--ro-bind-try', file, file];
+}
+
+function systemFolders(): Mount[] {
+  const roots = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'].filter((file) => existsSync(file));
+  return [
+    ...['/usr', '/etc/alternatives', '/etc/fonts', '/etc/ld.so.cache', '/etc/libreoffice', '/etc/localtime'].map(
+      readOnly,
+    ),
+    ...['/var/cache/fontconfig', '/var/lib/libreoffice', '/sys/devices/system/cpu'].map(readOnly),
+    ...roots.map((file): Mount =>
+      lstatSync(file).isSymbolicLink() ? ['--symlink', readlinkSync(file), file] : readOnly(file),
+    ),
+  ];
+}
+
+/** Node itself, this package and those that it uses: no folder in which a person keeps anything else. */
+function codeOfEngines(): Mount[] {
+  const plugin = path.dirname(require.resolve('temporal-file-conversion/package.json'));
+  const packages = [path.resolve(__dirname, '../..'), plugin];
+  const own = packages.flatMap((folder) => [path.join(folder, 'dist'), path.join(folder, 'package.json')]);
+  const modules = packages.flatMap(foldersAbove).map((folder) => path.join(folder, 'node_modules'));
+  return [...new Set([process.execPath, ...own, ...modules])].filter((file) => existsSync(file)).map(readOnly);
+}
+
+function foldersAbove(folder: string): string[] {
+  const parent = path.dirname(folder);
+  return parent === folder ? [folder] : [folder, ...foldersAbove(parent)];
+}
+
+function fonts(): Mount[] {
+  return ['.fonts', '.local/share/fonts'].map((name) => readOnly(path.join(homedir(), name)));
+}

@@ -1,0 +1,55 @@
+import type { EngineName } from './engine-names';
+import type { ConversionRequest, Converted, ConvertedFile } from './conversion';
+
+/**
+ * What converts files: packages of npm, or a program of the machine. One more is a name in
+ * `engine-names.ts`, a row in `engines-table.ts`, and a file that converts.
+ */
+export interface Engine {
+  /** As the configuration names it. */
+  readonly name: EngineName;
+  /** What it does, for people. */
+  readonly title: string;
+  readonly needs: readonly Need[];
+  readonly families: readonly Family[];
+  /** Called in a conversion process, which is killed when a conversion takes too long or too much memory. */
+  readonly load: () => Promise<Convert>;
+}
+
+/** Every format that it reads converts to every format that it writes. */
+export interface Family {
+  readonly reads: Codecs;
+  readonly writes: Codecs;
+  /** Beside what the engine itself needs. */
+  readonly needs?: readonly Need[];
+}
+
+/** Public names of formats, each with what the engine calls it. */
+export type Codecs = ReadonlyMap<string, string>;
+
+/** What has to be installed. */
+export type Need = { readonly npm: string } | Program;
+
+/** A program of the machine, and the package of Debian that brings it. */
+export interface Program {
+  readonly debian: string;
+  /** Any of these. */
+  readonly commands: readonly string[];
+  /** Prints its version. Default: `--version`. */
+  readonly versionFlag?: string;
+  /** A file beside the program, where one program comes in several packages. */
+  readonly beside?: string;
+}
+
+/** Throws a ConversionFailure when it is the input that cannot be converted. */
+export type Convert = (request: ConversionRequest) => Promise<Converted | ConvertedFile>;
+
+/** `jpg=jpeg png`: the engine calls jpg "jpeg", and png as everybody does. */
+export function codecs(names: string): Codecs {
+  return new Map(
+    names.split(/\s+/).map((name) => {
+      const [format = name, own = format] = name.split('=');
+      return [format, own];
+    }),
+  );
+}

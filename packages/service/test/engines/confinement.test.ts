@@ -1,0 +1,64 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type Confinement, confinements } from '../../src/engines/confinement';
+
+/** What shuts conversions in, tried with programs that try to get out. */
+
+const folder = mkdtempSync(path.join(tmpdir(), 'confined-'));
+const beside = path.join(tmpdir(), `beside-${path.basename(folder)}`);
+writeFileSync(beside, 'a file of the server');
+
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+  rmSync(beside);
+});
+
+function run({ wrap }: Confinement, script: string): { status: number | null; stdout: string } {
+  const [program = '', ...parameters] = wrap([process.execPath, '-e', script], folder);
+  const { status, stdout } = spawnSync(program, parameters, { encoding: 'utf8', timeout: 20_000 });
+  return { status, stdout };
+}
+
+const [strongest] = confinements();
+const none = confinements().at(-1) ?? strongest;
+const here = confinements()
+  .filter((each) => each !== none)
+  .map((each) => [each.name, each] as const);
+
+it('reaches the network without any, so that what follows proves something', async () => {
+  expect(await connects(none)).toBe(true);
+});
+
+describe.each(here)('a conversion in %s', (name, confinement) => {
+  it('reaches no network', async () => {
+    expect(await connects(confinement)).toBe(false);
+  });
+
+  it('writes to its own folder', () => {
+    const script = `fs.writeFileSync(${JSON.stringify(path.join(folder, name))}, 'own'); console.log(fs.readFileSync(${JSON.stringify(path.join(folder, name))}, 'utf8'))`;
+    expect(run(confinement, script)).toEqual({ status: 0, stdout: 'own\n' });
+  });
+});
+
+const ifBubblewrap = strongest.name === 'bubblewrap' ? it : it.skip;
+
+ifBubblewrap('sees no file of the server in bubblewrap, and no process', () => {
+  const script = `for (const file of ['/etc/passwd', '/root', ${JSON.stringify(beside)}]) console.log(fs.existsSync(file)); console.log(fs.readdirSync('/proc').filter((name) => +name > 0).length < 9)`;
+  expect(run(strongest, script).stdout).toBe('false\nfalse\nfalse\ntrue\n');
+});
+
+/** Whether a program in it reaches a port of this machine, which listens. */
+async function connects(confinement: Confinement): Promise<boolean> {
+  const server = createServer((socket) => socket.destroy());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const { stdout } = run(
+    confinement,
+    `require('net').connect(${port}, '127.0.0.1').on('connect', () => { console.log('connected'); process.exit(); }).on('error', () => process.exit())`,
+  );
+  server.close();
+  return stdout.includes('connected');
+}

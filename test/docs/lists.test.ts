@@ -3,6 +3,7 @@ import path from 'node:path';
 import { exitCodes } from '../../packages/cli/src/command-error';
 import { keysOfSection, variableOf } from '../../packages/cli/src/config/schema';
 import { appSchema, fileSchema } from '../../packages/service/src/accounts/accounts-file';
+import { parametersSchema } from '../../packages/service/src/engines/parameters';
 import { findingCodes } from '../../src/batch/plan/findings';
 import { csvColumns } from '../../src/batch/report/csv';
 import { runFileErrorCodes } from '../../src/batch/run-files';
@@ -74,6 +75,11 @@ it('docs/service/accounts.md explains every key of an accounts file', () => {
   const limitKeys = Object.keys(limits.unwrap().shape);
   const withoutPrefix = [...Object.keys(ofApp), ...limitKeys, ...ofFile].map((key) => key.replace('limits.', ''));
   expect([...new Set(explained)].sort()).toEqual([...new Set(withoutPrefix)].sort());
+});
+
+it('docs/service/engines.md explains every parameter of a conversion', () => {
+  const told = namesInFirstCells(sectionOf('docs/service/engines.md', '## Parameters'));
+  expect(told).toEqual(Object.keys(parametersSchema.shape));
 });
 
 it('pages name only alerts, variables and codes that there are', () => {

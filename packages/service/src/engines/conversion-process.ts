@@ -29,7 +29,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 // Not `process.exit()`: it would wait for native code, which may go on for minutes. With the programs that it runs: 0 is its group.
 process.on('disconnect', () => process.kill(0, 'SIGKILL'));
 
-// The WASI layer of pandoc prints engine chatter to the console.
+// Engines print chatter to the console.
+console.error = () => undefined;
 console.log = () => undefined;
 console.warn = () => undefined;
 

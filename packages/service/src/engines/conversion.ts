@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { messageOf } from '../shared/caught';
+import { parametersSchema } from './parameters';
 
 /** What goes to a conversion process; files travel by path. */
 export const conversionRequestSchema = z.object({
@@ -13,6 +14,7 @@ export const conversionRequestSchema = z.object({
   /** Public names of the two formats, for messages. */
   inputFormat: z.string(),
   outputFormat: z.string(),
+  parameters: parametersSchema,
   timeoutMs: z.number(),
 });
 export type ConversionRequest = Readonly<z.infer<typeof conversionRequestSchema>>;

@@ -1,3 +1,4 @@
+import type { ParameterName } from './parameters';
 import type { EngineName } from './engine-names';
 import type { ConversionRequest, Converted, ConvertedFile } from './conversion';
 
@@ -20,6 +21,7 @@ export interface Engine {
 export interface Family {
   readonly reads: Codecs;
   readonly writes: Codecs;
+  readonly takes?: readonly ParameterName[];
   /** Beside what the engine itself needs. */
   readonly needs?: readonly Need[];
 }

@@ -1,12 +1,17 @@
-import { codecs, type Convert, type Engine } from './engine';
+import { codecs, type Convert, type Engine, type Need } from './engine';
 import { type EngineName, engineNames } from './engine-names';
 import { type ConvertBytes, readInput } from './input-file';
+
+const sharp: Need = { npm: 'sharp' };
+const typst: Need = { npm: '@myriaddreamin/typst-ts-node-compiler' };
+
+const pictures = codecs('avif gif jpg=jpeg png svg tiff webp');
 
 /** What pandoc reads, or what is read here and handed to it as a document of its own. */
 const documents = codecs(
   `adoc=asciidoc bib=biblatex bib-bibtex=bibtex creole csv djot docx epub epub-epub2=epub fb2 html ipynb json-csl=csljson
   json-pandoc=json man man-mdoc=mdoc md=markdown md-commonmark=commonmark md-gfm=gfm md-mmd=markdown_mmd
-  md-phpextra=markdown_phpextra md-strict=markdown_strict muse native odt opml org pod pptx ris rst rtf t2t tex=latex textile tsv
+  md-phpextra=markdown_phpextra md-strict=markdown_strict muse native ods odt opml org pod pptx ris rst rtf t2t tex=latex textile tsv
   txt=plain-text txt-markdown=markdown typ=typst wiki=mediawiki wiki-dokuwiki=dokuwiki wiki-jira=jira wiki-tikiwiki=tikiwiki
   wiki-twiki=twiki wiki-vimwiki=vimwiki xlsx xml-docbook=docbook xml-endnote=endnotexml xml-jats=jats xml-pandoc=xml`,
 );
@@ -14,14 +19,34 @@ const documents = codecs(
 const table: Readonly<Record<EngineName, Omit<Engine, 'name'>>> = {
   sharp: {
     title: 'pictures',
-    needs: [{ npm: 'sharp' }],
+    needs: [sharp],
     families: [
-      {
-        reads: codecs('avif gif jpg=jpeg png svg tiff webp'),
-        writes: codecs('avif gif jpg=jpeg png tiff webp'),
-      },
+      { reads: pictures, writes: codecs('avif jpg=jpeg webp'), takes: ['quality', 'width'] },
+      { reads: pictures, writes: codecs('gif png tiff'), takes: ['width'] },
+      { reads: pictures, writes: codecs('pdf'), needs: [typst], takes: ['page_size', 'margin'] },
     ],
     load: async () => ofBytes((await import('./image-engine.js')).convertImage),
+  },
+  pdfium: {
+    title: 'pages of a PDF as pictures, and its text',
+    needs: [{ npm: '@hyzyla/pdfium' }],
+    families: [
+      { reads: codecs('pdf'), writes: codecs('txt=text'), takes: ['pages'] },
+      {
+        reads: codecs('pdf'),
+        writes: codecs('avif jpg=jpeg webp'),
+        needs: [sharp],
+        takes: ['pages', 'dpi', 'width', 'quality'],
+      },
+      { reads: codecs('pdf'), writes: codecs('png tiff'), needs: [sharp], takes: ['pages', 'dpi', 'width'] },
+    ],
+    load: async () => ofBytes((await import('./pdf-reader.js')).convertPdf),
+  },
+  sheets: {
+    title: 'spreadsheets: what is in their cells, not how it looks',
+    needs: [{ npm: '@e965/xlsx' }],
+    families: [{ reads: codecs('csv ods tsv xlsx'), writes: codecs('csv ods tsv xlsx') }],
+    load: async () => ofBytes((await import('./sheet-engine.js')).convertSheets),
   },
   pandoc: {
     title: 'documents: their structure, not their pages',
@@ -44,8 +69,8 @@ const table: Readonly<Record<EngineName, Omit<Engine, 'name'>>> = {
   },
   typst: {
     title: 'documents to PDF: typeset anew from what pandoc reads',
-    needs: [{ npm: 'pandoc-wasm' }, { npm: '@myriaddreamin/typst-ts-node-compiler' }],
-    families: [{ reads: documents, writes: codecs('pdf') }],
+    needs: [{ npm: 'pandoc-wasm' }, typst],
+    families: [{ reads: documents, writes: codecs('pdf'), takes: ['page_size', 'margin'] }],
     load: async () => ofBytes((await import('./pdf-engine.js')).convertToPdf),
   },
 };

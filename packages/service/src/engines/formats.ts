@@ -5,6 +5,7 @@ import type { ConversionRequest } from './conversion';
 import type { Engine, Family, Need } from './engine';
 import { engines } from './engines-table';
 import { type FormatRow, formatRows } from './formats-table';
+import type { ParameterName, Parameters } from './parameters';
 import { installCommand, isHere } from './presence';
 
 const nameStructure = /^[a-z0-9]+(-[a-z0-9_]+)?$/;
@@ -87,9 +88,12 @@ export class FormatCatalog {
     return this.#byExtension.get(extension.toLowerCase());
   }
 
-  /** How the first engine that is here converts the pair. */
-  route(input: FormatRow, output: FormatRow): Route | undefined {
-    const lane = this.#lanesFor(input, output).find(({ missing }) => missing.length === 0);
+  /** How the first engine that is here, and takes these parameters, converts the pair. */
+  route(input: FormatRow, output: FormatRow, parameters: Parameters = {}): Route | undefined {
+    const given = namesOf(parameters);
+    const lane = this.#usableFor(input, output).find(({ family: { takes = [] } }) =>
+      given.every((name) => takes.includes(name)),
+    );
     const [reader, writer] = [lane?.family.reads.get(formatName(input)), lane?.family.writes.get(formatName(output))];
     if (!lane || reader === undefined || writer === undefined) return undefined;
     return { engine: lane.engine.name, reader, writer };
@@ -98,6 +102,12 @@ export class FormatCatalog {
   /** Whether an engine that is here converts the pair. */
   converts(input: FormatRow, output: FormatRow): boolean {
     return this.route(input, output) !== undefined;
+  }
+
+  /** What a conversion of the pair may be told; undefined when no engine that is here converts it. */
+  parametersFor(input: FormatRow, output: FormatRow): ParameterName[] | undefined {
+    const lanes = this.#usableFor(input, output);
+    return lanes.length === 0 ? undefined : [...new Set(lanes.flatMap(({ family }) => family.takes ?? []))];
   }
 
   /** What to run so that some engine converts the pair; undefined when none does. */
@@ -135,6 +145,10 @@ export class FormatCatalog {
         ...(absent.length > 0 && { install: installCommand(absent.flatMap(({ missing }) => missing)) }),
       };
     });
+  }
+
+  #usableFor(input: FormatRow, output: FormatRow): Lane[] {
+    return this.#lanesFor(input, output).filter(({ missing }) => missing.length === 0);
   }
 
   #lanesFor(input: FormatRow, output: FormatRow): Lane[] {
@@ -220,11 +234,28 @@ export function chooseInput(
   return input;
 }
 
+function namesOf(parameters: Parameters): ParameterName[] {
+  const given = Object.entries(parameters).filter(([, value]) => value !== undefined);
+  return given.map(([name]) => name as ParameterName);
+}
+
 /** How to convert the pair with what is installed. */
-export function requireRoute(catalog: FormatCatalog, input: FormatRow, output: FormatRow): Route {
-  const route = catalog.route(input, output);
+export function requireRoute(
+  catalog: FormatCatalog,
+  input: FormatRow,
+  output: FormatRow,
+  parameters: Parameters = {},
+): Route {
+  const route = catalog.route(input, output, parameters);
   if (route) return route;
   const pair = `${formatName(input)} to ${formatName(output)}`;
+  const takes = catalog.parametersFor(input, output);
+  if (takes) {
+    const given = namesOf(parameters);
+    const subject = given.find((name) => !takes.includes(name)) ?? given.join(' with ');
+    const reason = takes.length === 0 ? `${pair} takes none` : `${pair} takes ${takes.join(', ')}`;
+    throw new TaskError('INVALID_PARAMETER', { subject, reason });
+  }
   const install = catalog.installCommand(input, output);
   if (install === undefined) throw new TaskError('NO_CONVERTER_INPUT_TO_OUTPUT', { subject: pair });
   const message = `There is no converter for ${pair} here. Run: ${install}`;

@@ -10,38 +10,56 @@ import {
 } from './conversion';
 
 /** 128 megapixels are half a gigabyte of raw pixels. A small file can claim many more. */
-const maxPixels = 128_000_000;
+export const maxPixels = 128_000_000;
 
 /** What sharp calls a format it has read, by the name under which it is read here. */
 const detectedNames: Readonly<Record<string, string>> = { avif: 'heif' };
 
-const animated = new Set(['gif', 'webp']);
+/** They hold pages, or the frames of an animation. */
+const paged = new Set(['gif', 'webp', 'tiff']);
 const opaque = new Set(['jpeg']);
 
-const encode: Readonly<Record<string, (image: Sharp) => Sharp>> = {
-  avif: (image) => image.avif(),
+const encode: Readonly<Record<string, (image: Sharp, quality: { quality?: number }) => Sharp>> = {
+  avif: (image, quality) => image.avif(quality),
   gif: (image) => image.gif(),
-  jpeg: (image) => image.flatten({ background: 'white' }).jpeg({ quality: 85 }),
+  jpeg: (image, quality) => image.flatten({ background: 'white' }).jpeg({ quality: 85, ...quality }),
   png: (image) => image.png(),
   tiff: (image) => image.tiff({ compression: 'lzw' }),
-  webp: (image) => image.webp(),
+  webp: (image, quality) => image.webp(quality),
 };
 
 /** Converts between image formats with sharp. */
 export async function convertImage(request: ConversionRequest, input: Buffer): Promise<Converted> {
   const { default: sharp } = await loadEngine('sharp', () => import('sharp'));
   const { reader, writer } = request.route;
-  const write = encode[writer];
-  if (!write) throw new Error(`sharp does not write ${writer}.`);
+  const { width } = request.parameters;
   try {
     // From memory: with a path, an SVG could include other files of its folder.
-    const source = sharp(input, { limitInputPixels: maxPixels, animated: animated.has(writer) });
+    const source = sharp(input, { limitInputPixels: maxPixels, animated: paged.has(writer) });
     const metadata = await source.metadata();
-    const data = await write(source.autoOrient()).toBuffer();
+    if (writer === 'pdf') {
+      const { picturesToPdf } = await import('./picture-pdf.js');
+      return { data: await picturesToPdf(request, input, metadata), warnings: {} };
+    }
+    const upright = source.autoOrient();
+    if (width !== undefined) requireFewPixels(width, metadata);
+    const sized = width === undefined ? upright : upright.resize({ width });
+    const data = await encodePicture(sized, request).toBuffer();
     return { data, warnings: describeLosses(request, metadata, { reader, writer }) };
   } catch (error) {
     throw explain(error, request);
   }
+}
+
+/** In the format that is asked for, with the quality that is asked for. */
+export function encodePicture(image: Sharp, { route: { writer }, parameters: { quality } }: ConversionRequest): Sharp {
+  const write = encode[writer];
+  if (!write) throw new Error(`No picture is written as ${writer}.`);
+  return write(image, quality === undefined ? {} : { quality });
+}
+
+function requireFewPixels(width: number, { width: was, height }: Metadata): void {
+  if ((width * width * height) / was > maxPixels) throw new Error('Input image exceeds pixel limit');
 }
 
 function describeLosses(
@@ -58,9 +76,9 @@ function describeLosses(
     warnings['TRANSPARENCY_LOST'] =
       `${outputFormat} has no transparency; it was replaced by white. Convert to png, webp or avif to keep it.`;
   }
-  if (!animated.has(writer) && (metadata.pages ?? 1) > 1) {
+  if (!paged.has(writer) && (metadata.pages ?? 1) > 1) {
     warnings['PAGES_LOST'] =
-      `Only the first of ${metadata.pages ?? 1} pages or frames was converted. Convert to gif or webp to keep an animation.`;
+      `Only the first of ${metadata.pages ?? 1} pages or frames was converted. Convert to pdf or tiff to keep pages, to gif or webp to keep an animation.`;
   }
   return warnings;
 }
@@ -71,6 +89,7 @@ function explain(error: unknown, { inputFormat, outputFormat }: ConversionReques
   if (/unsupported image format/i.test(reason)) {
     return new ConversionFailure(`The file is not a ${name} image, nor any other image that can be read.`);
   }
+  if (error instanceof ConversionFailure) return error;
   if (/pixel limit/i.test(reason)) {
     return new ConversionFailure(
       `The ${name} image has more than ${maxPixels / 1_000_000} megapixels; make it smaller.`,

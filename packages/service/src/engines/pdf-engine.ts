@@ -10,6 +10,7 @@ import {
   oneLine,
   type Warnings,
 } from './conversion';
+import type { Parameters } from './parameters';
 import { describeMissing, inputNameFor, readDocument, runPandoc } from './pandoc-engine';
 import { type PdfDocument, preparePdfDocument } from './pdf-document';
 
@@ -28,7 +29,7 @@ export async function convertToPdf(request: ConversionRequest, input: Buffer): P
   const read = await readDocument(request, input, { to: 'json', options: { 'extract-media': 'media' } });
   const json = Buffer.from(read.data).toString('utf8');
   const document = preparePdfDocument(json, { media: read.media, keepReferences: true });
-  const written = await writeTypst(document, inputNameFor(request));
+  const written = await writeTypst(document, inputNameFor(request), request.parameters);
   const warnings = { ...read.warnings, ...written.warnings };
   if (document.missing.length > 0) warnings['RESOURCE_NOT_FOUND'] = describeMissing(document.missing);
   const first = await typeset(written.source, document.images);
@@ -36,7 +37,10 @@ export async function convertToPdf(request: ConversionRequest, input: Buffer): P
 
   // One broken image or label makes typst fail: better a PDF without them than none.
   const simple = preparePdfDocument(json, { media: new Map(), keepReferences: false });
-  const second = await typeset((await writeTypst(simple, inputNameFor(request))).source, simple.images);
+  const second = await typeset(
+    (await writeTypst(simple, inputNameFor(request), request.parameters)).source,
+    simple.images,
+  );
   if (!second.pdf) throw new ConversionFailure(`The document could not be typeset as PDF: ${oneLine(second.reason)}`);
   warnings['PDF_SIMPLIFIED'] =
     `Images and links within the document were left out, because it does not typeset with them: ${oneLine(first.reason)}`;
@@ -77,31 +81,53 @@ async function loadTypesetter(): Promise<NodeCompiler> {
   return typesetter;
 }
 
+/** Typesets pages that are written here, of nothing but these images. */
+export async function typesetPages(source: string, images: ReadonlyMap<string, Uint8Array>): Promise<Uint8Array> {
+  const { pdf, ...failed } = await typeset(source, images);
+  if (pdf) return pdf;
+  throw new ConversionFailure(
+    `The picture could not be put into a PDF${'reason' in failed ? `: ${oneLine(failed.reason)}` : ''}`,
+  );
+}
+
 interface TypstSource {
   source: string;
   warnings: Warnings;
 }
 
-const standalone = { standalone: true, variables: { papersize: 'a4' } };
 const placeholder = 'thetextofthedocument';
 
-/** What pandoc writes before and after the text of a document without metadata: always the same. */
-let frame: { before: string; after: string } | undefined;
+/** What pandoc writes before and after the text of a document without metadata, by what it is asked for: always the same. */
+const frames = new Map<string, { before: string; after: string }>();
+
+/** The page that is asked for, as pandoc's template for typst wants it. */
+function layoutOf({ page_size: size = 'a4', margin }: Parameters) {
+  const papersize = size.replace(/^(?=letter|legal)/, 'us-');
+  const variables = { papersize, ...(margin !== undefined && { margin: { x: `${margin}mm`, y: `${margin}mm` } }) };
+  return { standalone: true, variables };
+}
 
 /**
  * Writes a document as typst source. For a page of text, pandoc spends most of its time on the template, which depends on nothing
  * but metadata: without metadata, the text is put into a frame that is made once.
  */
-export async function writeTypst(document: PdfDocument, inputName: string): Promise<TypstSource> {
-  if (document.hasMetadata) return run(document.json, inputName, standalone);
-  frame ??= await makeFrame(document, inputName);
+export async function writeTypst(
+  document: PdfDocument,
+  inputName: string,
+  parameters: Parameters = {},
+): Promise<TypstSource> {
+  const layout = layoutOf(parameters);
+  if (document.hasMetadata) return run(document.json, inputName, layout);
+  const key = JSON.stringify(layout);
+  const frame = frames.get(key) ?? (await makeFrame(document, inputName, layout));
+  frames.set(key, frame);
   const { source, warnings } = await run(document.json, inputName, {});
   return { source: frame.before + source.replace(/\n$/, '') + frame.after, warnings };
 }
 
-async function makeFrame({ json }: PdfDocument, inputName: string): Promise<{ before: string; after: string }> {
+async function makeFrame({ json }: PdfDocument, inputName: string, layout: Record<string, unknown>) {
   const blocks = [{ t: 'Para', c: [{ t: 'Str', c: placeholder }] }];
-  const { source } = await run(JSON.stringify({ ...(JSON.parse(json) as object), blocks }), inputName, standalone);
+  const { source } = await run(JSON.stringify({ ...(JSON.parse(json) as object), blocks }), inputName, layout);
   const [before = '', after = ''] = source.split(placeholder);
   return { before, after };
 }

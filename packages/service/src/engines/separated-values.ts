@@ -10,14 +10,31 @@ export function separatedValuesDocument(
   source: string,
   { reader, writer }: { reader: string; writer: string },
 ): { json: string; warnings: Warnings } {
-  const { separator, text } = reader === 'tsv' ? { separator: '\t', text: source } : findSeparator(source);
-  const rows = readRows(text, separator);
-  const columns = rows.reduce((most, row) => Math.max(most, row.length), 0);
+  const { rows, warnings } = readSeparatedValues(source, reader);
+  const columns = columnsOf(rows);
   requireFewCells(rows.length * columns, writer);
   const blanks = new Array<string>(columns).fill('');
   const filledUp = rows.map((row) => (row.length < columns ? [...row, ...blanks.slice(row.length)] : row));
-  const json = tableDocument([{ columns, headRows: 1, rows: filledUp }], writer);
-  return { json, warnings: describeLongRows(rows, columns) };
+  return { json: tableDocument([{ columns, headRows: 1, rows: filledUp }], writer), warnings };
+}
+
+/** The values of a CSV or TSV file. */
+export function readSeparatedValues(source: string, reader: string): { rows: string[][]; warnings: Warnings } {
+  const { separator, text } = reader === 'tsv' ? { separator: '\t', text: source } : findSeparator(source);
+  const rows = readRows(text, separator);
+  return { rows, warnings: describeLongRows(rows, columnsOf(rows)) };
+}
+
+/** A CSV or TSV file of these values (RFC 4180). */
+export function writeSeparatedValues(rows: readonly (readonly string[])[], writer: string): string {
+  const separator = writer === 'tsv' ? '\t' : ',';
+  const written = (value: string) =>
+    value.includes(separator) || /["\r\n]|^\s|\s$/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
+  return rows.map((row) => `${row.map(written).join(separator)}\r\n`).join('');
+}
+
+function columnsOf(rows: readonly (readonly string[])[]): number {
+  return rows.reduce((most, row) => Math.max(most, row.length), 0);
 }
 
 function readRows(text: string, delimiter: string): string[][] {

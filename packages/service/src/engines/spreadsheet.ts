@@ -17,28 +17,25 @@ const readAll: ParsingOptions = {
 
 const again = 'Open it in a spreadsheet program, save it as XLSX and convert it again.';
 
+/** The kinds of spreadsheets that are read here, as the reader calls them. */
+export type BookType = 'xlsx' | 'ods';
+
 /** What the reader reports beyond its types. */
 const packageSchema = z.object({
   Directory: z.object({ sheets: z.array(z.string()) }),
   files: z.record(z.string(), z.object({ content: z.instanceof(Uint8Array).optional() }).nullish()),
-  Workbook: z.object({ CalcPr: z.object({ fullCalcOnLoad: z.unknown() }).partial().optional() }),
 });
+const entrySchema = z.object({ content: z.instanceof(Uint8Array) });
+const calculationSchema = z.object({ CalcPr: z.object({ fullCalcOnLoad: z.unknown() }).partial().optional() });
 
-/** An XLSX spreadsheet as a pandoc document (JSON): of each sheet its name and a table of what a person sees in it. */
+/** A spreadsheet as a pandoc document (JSON): of each sheet its name and a table of what a person sees in it. */
 export async function spreadsheetDocument(
   input: Buffer,
   writer: string,
+  type: BookType = 'xlsx',
 ): Promise<{ json: string; warnings: Warnings }> {
-  const book = await readBook(input);
-  const sheets = book.SheetNames.map((name, index) => ({
-    name,
-    sheet: book.Sheets[name] ?? {},
-    isHidden: (book.Workbook?.Sheets?.[index]?.Hidden ?? 0) !== 0,
-  }));
-  const shown = sheets.filter(({ isHidden, sheet }) => !isHidden && (sheet['!type'] ?? 'sheet') === 'sheet');
-  if (shown.length === 0) {
-    throw new ConversionFailure('The spreadsheet shows no cells: all of its sheets are hidden, or are charts.');
-  }
+  const { book, warnings } = await readBook(input, type);
+  const { sheets, shown } = sheetsOf(book);
   let area = 0;
   const tables = shown.map(({ name, sheet }) => {
     const requireFew = (cells: number) => requireFewCells((area += cells), writer);
@@ -49,23 +46,124 @@ export async function spreadsheetDocument(
     ...tables.filter(({ unseen }) => unseen > 0).map(({ title, unseen }) => `${unseen} cell(s) of sheet ${title}`),
   ];
   const cells = shown.flatMap(({ sheet }) => cellsOf(sheet));
-  return { json: tableDocument(tables, writer), warnings: describeLosses(book, cells, hidden) };
+  const losses = { ...describeHidden(hidden), ...describeComments(cells), ...describeFormulas(book, cells) };
+  return { json: tableDocument(tables, writer), warnings: { ...warnings, ...losses } };
 }
 
-async function readBook(input: Buffer): Promise<WorkBook> {
-  const { read } = await loadEngine('@e965/xlsx', () => import('@e965/xlsx'));
+/** The first sheet that is shown, as the texts that a person sees in it. */
+export function firstTable(book: WorkBook): { rows: string[][]; warnings: Warnings } {
+  const { sheets, shown } = sheetsOf(book);
+  const [{ name, sheet } = { name: '', sheet: {} }] = shown;
+  const data: Rows = sheet['!data'] ?? [];
+  const { rows, columns, used } = gridOf(data, sheet);
+  const texts = rows.map((y) => columns.map((x) => (data[y]?.[x] ? textOf(data[y][x]) : '')));
+  const unseen = used - texts.flat().filter((text) => text.trim() !== '').length;
+  const others = sheets.filter((each) => each.name !== name).map((each) => each.name);
+  const cells = cellsOf(sheet);
+  const warnings: Warnings = {
+    ...describeHidden(unseen > 0 ? [`${unseen} cell(s) of sheet ${name}`] : []),
+    ...describeComments(cells),
+    ...describeFormulas(book, cells),
+  };
+  if (others.length > 0) {
+    warnings['SHEETS_LOST'] =
+      `Only the sheet ${name} was converted, not ${someOf(others)}. Convert to xlsx, ods, html or pdf to keep all sheets.`;
+  }
+  return { rows: texts, warnings };
+}
+
+interface Sheet {
+  readonly name: string;
+  readonly sheet: WorkSheet;
+  readonly isHidden: boolean;
+}
+
+function sheetsOf(book: WorkBook): { sheets: Sheet[]; shown: Sheet[] } {
+  const sheets = book.SheetNames.map((name, index) => ({
+    name,
+    sheet: book.Sheets[name] ?? {},
+    isHidden: (book.Workbook?.Sheets?.[index]?.Hidden ?? 0) !== 0,
+  }));
+  const shown = sheets.filter(({ isHidden, sheet }) => !isHidden && (sheet['!type'] ?? 'sheet') === 'sheet');
+  if (shown.length > 0) return { sheets, shown };
+  throw new ConversionFailure('The spreadsheet shows no cells: all of its sheets are hidden, or are charts.');
+}
+
+/** All of a spreadsheet; the warnings tell of what is in the file and cannot be read here. */
+export async function readBook(
+  input: Buffer,
+  type: BookType,
+  { dates = true }: { dates?: boolean } = {},
+): Promise<{ book: WorkBook; warnings: Warnings }> {
+  const library = await loadEngine('@e965/xlsx', () => import('@e965/xlsx'));
+  const archives = library.CFB as Archives;
   const parse = (options: ParsingOptions): WorkBook => {
     try {
-      return read(input, { ...readAll, ...options });
+      return library.read(input, { ...readAll, ...options });
     } catch (error) {
       throw new ConversionFailure(`The spreadsheet is damaged (${oneLine(messageOf(error))}). ${again}`);
     }
   };
-  const book = parse({ cellDates: true, UTC: true });
+  const book = parse(dates ? { cellDates: true, UTC: true } : {});
   if (!allCells(book).every(isReadable)) takeNumbers(book, parse({}));
-  if (book.bookType !== 'xlsx') throw new ConversionFailure(`The file is not an XLSX spreadsheet. ${again}`);
-  requireAllCells(book);
-  return book;
+  if (book.bookType !== type)
+    throw new ConversionFailure(`The file is not an ${type.toUpperCase()} spreadsheet. ${again}`);
+  const parts =
+    type === 'xlsx'
+      ? partsOfXlsx(book)
+      : partsOfOds(archives.find(archives.read(input, { type: 'buffer' }), 'content.xml'));
+  requireAllCells(book, parts.cells);
+  const warnings: Warnings = {};
+  if (parts.hasDrawings) {
+    warnings['DRAWINGS_LOST'] =
+      'Pictures, charts and shapes are not in the result. A spreadsheet program can save them as PDF.';
+  }
+  if (parts.hasHidden) {
+    warnings['HIDDEN_CELLS_SHOWN'] =
+      'The spreadsheet hides rows or columns, and they are in the result. Delete them, or convert it from XLSX.';
+  }
+  return { book, warnings };
+}
+
+/** The reader's own, without types. */
+interface Archives {
+  read(archive: Buffer, options: { type: 'buffer' }): unknown;
+  find(archive: unknown, name: string): unknown;
+}
+
+/** What a file has, by its XML. */
+interface Parts {
+  readonly cells: number;
+  readonly hasDrawings: boolean;
+  /** Of rows and columns that the reader takes for shown. */
+  readonly hasHidden: boolean;
+}
+
+function partsOfXlsx(book: WorkBook): Parts {
+  const { Directory, files } = packageSchema.parse(book);
+  const parts = Directory.sheets.map((part) => files[part.replace(/^\//, '')]?.content);
+  const drawings = /^xl\/(drawings\/drawing|charts|media|diagrams|embeddings)/;
+  return {
+    cells: parts.reduce((sum, part) => sum + count(part, /<(?:\w+:)?c[\s/>]/g), 0),
+    hasDrawings: Object.keys(files).some((name) => drawings.test(name)),
+    hasHidden: false,
+  };
+}
+
+function partsOfOds(entry: unknown): Parts {
+  const { content } = entrySchema.parse(entry);
+  return {
+    cells: count(content, /<table:table-cell\s[^>]*office:value-type=/g),
+    hasDrawings: count(content, /<draw:(frame|object|image|custom-shape)[\s/>]/g) > 0,
+    hasHidden: count(content, /table:visibility="(collapse|filter)"/g) > 0,
+  };
+}
+
+function count(xml: Uint8Array | undefined, tag: RegExp): number {
+  const text = Buffer.from(xml ?? []).toString('latin1');
+  let found = 0;
+  while (tag.test(text)) found += 1;
+  return found;
 }
 
 /** A number outside the range of dates may be formatted as one; it stays a number. */
@@ -80,13 +178,7 @@ function takeNumbers(book: WorkBook, numbers: WorkBook): void {
 }
 
 /** Nothing may be lost silently: the reader must return every cell that the file has. */
-function requireAllCells(book: WorkBook): void {
-  const { Directory, files } = packageSchema.parse(book);
-  let written = 0;
-  for (const part of Directory.sheets) {
-    const xml = Buffer.from(files[part.replace(/^\//, '')]?.content ?? []).toString('latin1');
-    for (const tag = /<(?:\w+:)?c[\s/>]/g; tag.test(xml);) written += 1;
-  }
+function requireAllCells(book: WorkBook, written: number): void {
   const read = allCells(book).filter(isReadable).length;
   if (read < written) {
     throw new ConversionFailure(
@@ -104,7 +196,7 @@ function isReadable({ v }: CellObject): boolean {
   return !Number.isNaN(v instanceof Date ? v.getTime() : v);
 }
 
-function allCells({ Sheets }: WorkBook): CellObject[] {
+export function allCells({ Sheets }: WorkBook): CellObject[] {
   return Object.values(Sheets).flatMap(cellsOf);
 }
 
@@ -112,28 +204,32 @@ function cellsOf(sheet: WorkSheet): CellObject[] {
   return (sheet['!data'] ?? []).flat().filter(Boolean);
 }
 
-/** What is in a spreadsheet and not in the document that is made of it. */
-function describeLosses(book: WorkBook, cells: readonly CellObject[], hidden: readonly string[]): Warnings {
-  const { files, Workbook } = packageSchema.parse(book);
-  const warnings: Warnings = {};
-  if (hidden.length > 0) {
-    const more = hidden.length > 5 ? ` and ${hidden.length - 5} more` : '';
-    warnings['HIDDEN_CELLS_LOST'] =
-      `Left out, because it is hidden: ${hidden.slice(0, 5).join(', ')}${more}. Show it to have it converted.`;
-  }
-  if (Object.keys(files).some((name) => /^xl\/(drawings\/drawing|charts|media|diagrams|embeddings)/.test(name))) {
-    warnings['DRAWINGS_LOST'] =
-      'Pictures, charts and shapes are not in the result. A spreadsheet program can save them as PDF.';
-  }
+function describeHidden(hidden: readonly string[]): Warnings {
+  if (hidden.length === 0) return {};
+  return {
+    HIDDEN_CELLS_LOST: `Left out, because it is hidden: ${someOf(hidden)}. Show it to have it converted.`,
+  };
+}
+
+function someOf(names: readonly string[]): string {
+  return names.slice(0, 5).join(', ') + (names.length > 5 ? ` and ${names.length - 5} more` : '');
+}
+
+export function describeComments(cells: readonly CellObject[]): Warnings {
   const comments = cells.filter(({ c }) => c !== undefined && c.length > 0).length;
-  if (comments > 0) warnings['COMMENTS_LOST'] = `Comments of ${comments} cell(s) are not in the result.`;
+  return comments === 0 ? {} : { COMMENTS_LOST: `Comments of ${comments} cell(s) are not in the result.` };
+}
+
+function describeFormulas({ Workbook }: WorkBook, cells: readonly CellObject[]): Warnings {
+  const warnings: Warnings = {};
   const formulas = cells.filter(({ f }) => f !== undefined);
   const open = formulas.filter(({ t }) => t === 'z').length;
   if (open > 0) {
     warnings['FORMULAS_NOT_CALCULATED'] =
       `${open} cell(s) show a formula, because its result is not in the file. ${again}`;
   }
-  if (Number(Workbook.CalcPr?.fullCalcOnLoad) === 1 && formulas.length > open) {
+  const { CalcPr } = calculationSchema.parse(Workbook ?? {});
+  if (Number(CalcPr?.fullCalcOnLoad) === 1 && formulas.length > open) {
     warnings['FORMULAS_MAY_BE_WRONG'] =
       `The program that wrote the file left its formulas to the one that opens it, so that ${formulas.length - open} result(s) may be wrong. ${again}`;
   }

@@ -9,6 +9,7 @@ import { messageOf } from '../shared/caught';
 import type { ServiceMetrics } from '../shared/service-metrics';
 import { TaskError } from '../shared/task-error';
 import { resultJson } from './answer';
+import { parametersOf } from './request-data';
 import type { Task, TaskStore } from './task-store';
 
 /** A conversion that was running this often when the service died is taken for the cause. */
@@ -174,13 +175,15 @@ export class ConversionQueue {
     }
     const input = requireFormat(catalog, task.inputFormat ?? '', 'input');
     const output = requireFormat(catalog, task.outputFormat ?? '', 'output');
+    const parameters = parametersOf(task.payload);
     return pool.convert({
-      route: requireRoute(catalog, input, output),
+      route: requireRoute(catalog, input, output, parameters),
       inputPath,
       outputPath: part,
       title: baseName(source.fileName ?? 'file'),
       inputFormat: formatName(input),
       outputFormat: formatName(output),
+      parameters,
       timeoutMs: conversionTimeoutMs,
     });
   }

@@ -1,5 +1,6 @@
 import { type IncludeItem, includeItems, type KnownErrorCode } from 'temporal-file-conversion/contract';
 import { z } from 'zod';
+import { type Parameters, parametersSchema } from '../engines/parameters';
 import type { ServiceLimits } from '../shared/limits';
 import { TaskError } from '../shared/task-error';
 
@@ -24,7 +25,11 @@ export const requestSchemas = {
   convertFile: z.strictObject({
     ...anyTask,
     connector,
-    parameters: z.strictObject({ output: formatParameter, input: formatParameter.optional() }),
+    parameters: z.strictObject({
+      output: formatParameter,
+      input: formatParameter.optional(),
+      ...parametersSchema.shape,
+    }),
   }),
   taskResponse: z.strictObject({
     ...anyTask,
@@ -90,6 +95,11 @@ export function parseRequestData<Schema extends z.ZodType>(
 /** What the stored payload of a task asked for with its data key `include`. */
 export function includeOf(payload: string): IncludeItem[] {
   return answeringSchema.parse(JSON.parse(payload)).include;
+}
+
+/** What the stored payload of a conversion says beside its formats. */
+export function parametersOf(payload: string): Parameters {
+  return z.object({ parameters: parametersSchema }).parse(JSON.parse(payload)).parameters;
 }
 
 /** Checked before parsing, because code that walks parsed JSON recurses for each level. */

@@ -26,20 +26,19 @@ describe('the format table', () => {
   });
 
   it('reads an extension as its plain format, not as a variant', () => {
-    const read = ['md', 'txt', 'html', 'JPEG', 'tif', 'xml', 'json', 'tex'].map((name) => {
+    const read = ['md', 'txt', 'html', 'JPEG', 'tif', 'xml', 'json', 'tex', 'pdf'].map((name) => {
       const format = all.ofExtension(name);
       return format && formatName(format);
     });
-    expect(read).toEqual(['md', 'txt', 'html', 'jpg', 'tiff', 'xml-docbook', 'json-csl', 'tex']);
-    expect(all.ofExtension('pdf')).toBeUndefined();
+    expect(read).toEqual(['md', 'txt', 'html', 'jpg', 'tiff', 'xml-docbook', 'json-csl', 'tex', 'pdf']);
     expect(all.ofExtension('')).toBeUndefined();
   });
 
   it('is listed with what is read and what is written', () => {
     const [inputs, outputs] = (['inputs', 'outputs'] as const).map((end) => all.list(end).map(formatName));
     const endsOf = (name: string) => [inputs, outputs].map((names) => names?.includes(name));
-    expect(endsOf('pdf')).toEqual([false, true]);
-    expect(endsOf('svg')).toEqual([true, false]);
+    expect(endsOf('man-mdoc')).toEqual([true, false]);
+    expect(endsOf('tex-beamer')).toEqual([false, true]);
     expect(endsOf('md-gfm')).toEqual([true, true]);
   });
 });
@@ -56,7 +55,17 @@ describe('the engines that may be used', () => {
 
   it('are known by their names', () => {
     expect(() => new FormatCatalog({ engines: ['typst', 'pandok'] })).toThrow(
-      /^There is no engine pandok; there are sharp, pandoc, typst/,
+      /^There is no engine pandok; there are sharp, pdfium, sheets, pandoc, typst/,
+    );
+  });
+});
+
+describe('parameters', () => {
+  it('choose the first engine that takes all of them', () => {
+    const options = { page_size: 'a5', margin: 3 } as const;
+    expect(requireRoute(all, row(all, 'png'), row(all, 'pdf'), options).engine).toBe('sharp');
+    expect(() => requireRoute(all, row(all, 'md'), row(all, 'html'), options)).toThrow(
+      'The parameter page_size is invalid: md to html takes none.',
     );
   });
 });
@@ -80,7 +89,7 @@ describe('an engine that is not installed', () => {
     const catalog = without('sharp');
     expect(catalog.list('inputs').map(formatName)).not.toContain('png');
     expect(catalog.list('inputs').map(formatName)).toContain('md');
-    expect(without('pandoc-wasm').list('outputs').map(formatName)).not.toContain('pdf');
+    expect(without('pandoc-wasm').list('outputs').map(formatName)).not.toContain('docx');
   });
 
   it('is named, with the command that installs it, when a pair needs it', () => {

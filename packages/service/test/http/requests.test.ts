@@ -170,7 +170,11 @@ describe('the field data', () => {
     [{ parameters: { output: 7 } }, 'WRONG_TYPE_PARAMETER', 'output'],
     [{ parameters: { output: '' } }, 'WRONG_VALUE_PARAMETER', 'output'],
     [{ parameters: { output: 'pdf', input: 7 } }, 'WRONG_TYPE_PARAMETER', 'input'],
-    [{ parameters: { output: 'pdf', quality: 9 } }, 'INVALID_PARAMETER', 'quality'],
+    [{ parameters: { output: 'pdf', colour: 9 } }, 'INVALID_PARAMETER', 'colour'],
+    [{ parameters: { output: 'webp', quality: '9' } }, 'WRONG_TYPE_PARAMETER', 'quality'],
+    [{ parameters: { output: 'webp', quality: 101 } }, 'WRONG_VALUE_PARAMETER', 'quality'],
+    [{ parameters: { output: 'pdf', page_size: 'a9' } }, 'WRONG_VALUE_PARAMETER', 'page_size'],
+    [{ parameters: { output: 'png', pages: 'all' } }, 'WRONG_VALUE_PARAMETER', 'pages'],
     [{ conector: unknownConnector }, 'INVALID_DATA_KEY', 'conector'],
   ])('with %j is answered with %s [%s]', async (change, code, name) => {
     const data = { app: client.app.appId, connector: unknownConnector, parameters: { output: 'pdf' }, ...change };

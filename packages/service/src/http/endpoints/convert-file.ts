@@ -29,9 +29,10 @@ export const convertFile: TaskEndpoint<typeof requestSchemas.convertFile> = {
     const source = requireTask(data.connector, request, context);
     await requireSourceFile(source, files);
     requireRegistered(app, source);
-    const output = requireFormat(catalog, data.parameters.output, 'output');
-    const input = chooseInput(catalog, { named: data.parameters.input, fileName: source.fileName ?? '' });
-    requireRoute(catalog, input, output);
+    const { output: to, input: named, ...parameters } = data.parameters;
+    const output = requireFormat(catalog, to, 'output');
+    const input = chooseInput(catalog, { named, fileName: source.fileName ?? '' });
+    requireRoute(catalog, input, output, parameters);
     requireFreeConversion(app, store);
 
     const now = Date.now();

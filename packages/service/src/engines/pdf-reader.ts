@@ -1,0 +1,110 @@
+import type { PDFiumDocument, PDFiumLibrary, PDFiumPage } from '@hyzyla/pdfium';
+import type { Sharp } from 'sharp';
+import { messageOf } from '../shared/caught';
+import {
+  ConversionFailure,
+  type ConversionRequest,
+  type Converted,
+  loadEngine,
+  oneLine,
+  type Warnings,
+} from './conversion';
+import { encodePicture, maxPixels } from './image-engine';
+import { choosePages } from './parameters';
+
+/** As sharp as a printed page needs to be to be read on a screen. */
+const defaultDpi = 150;
+const pointsPerInch = 72;
+
+let library: Awaited<ReturnType<typeof PDFiumLibrary.init>> | undefined;
+
+/** Makes pictures or text of the pages of a PDF. */
+export async function convertPdf(request: ConversionRequest, input: Buffer): Promise<Converted> {
+  return withPdf(input, async (document) => {
+    const count = document.getPageCount();
+    const numbers = choosePages(request.parameters.pages, count);
+    if (numbers.length === 0) throw new ConversionFailure(`The PDF has ${count} page(s), and none that is asked for.`);
+    return request.route.writer === 'text' ? textOf(document, numbers) : picturesOf(request, document, numbers);
+  });
+}
+
+/** Opens a PDF for as long as `use` takes. */
+export async function withPdf<Result>(
+  input: Buffer,
+  use: (document: PDFiumDocument) => Promise<Result>,
+): Promise<Result> {
+  const { PDFiumLibrary: libraries } = await loadEngine('@hyzyla/pdfium', () => import('@hyzyla/pdfium'));
+  library ??= await libraries.init();
+  let document: PDFiumDocument;
+  try {
+    document = await library.loadDocument(input);
+  } catch (error) {
+    const reason = oneLine(messageOf(error));
+    throw new ConversionFailure(
+      /password/i.test(reason)
+        ? 'The PDF is encrypted. Remove its password and convert it again.'
+        : `The file is not a PDF, or it is damaged: ${reason}`,
+    );
+  }
+  try {
+    return await use(document);
+  } finally {
+    document.destroy();
+  }
+}
+
+function textOf(document: PDFiumDocument, numbers: readonly number[]): Converted {
+  const texts = numbers.map((number) => document.getPage(number).getText().replace(/\r\n?/g, '\n').trim());
+  const warnings: Warnings = {};
+  const empty = texts.filter((text) => text === '').length;
+  if (empty > 0) {
+    warnings['NO_TEXT'] = `${empty} of ${texts.length} page(s) hold no text, as scanned ones do.`;
+  }
+  return { data: new TextEncoder().encode(`${texts.join('\n\n\f')}\n`), warnings };
+}
+
+async function picturesOf(
+  request: ConversionRequest,
+  document: PDFiumDocument,
+  numbers: readonly number[],
+): Promise<Converted> {
+  const { writer } = request.route;
+  const shown = writer === 'tiff' ? numbers : numbers.slice(0, 1);
+  const pages: Buffer[] = [];
+  for (const number of shown) {
+    const page = await renderPage(document.getPage(number), request);
+    pages.push(await page.png({ compressionLevel: 1 }).toBuffer());
+  }
+  const { default: sharp } = await loadEngine('sharp', () => import('sharp'));
+  const image =
+    pages.length === 1
+      ? sharp(pages[0])
+      : sharp(pages, { join: { animated: true, background: 'white', valign: 'top' } });
+  const data = await encodePicture(image, request).toBuffer();
+  const warnings: Warnings = {};
+  if (numbers.length > shown.length) {
+    warnings['PAGES_LOST'] =
+      `Only page ${(numbers[0] ?? 0) + 1} of ${numbers.length} was converted. Choose it with the parameter pages, or convert to tiff to keep all.`;
+  }
+  return { data, warnings };
+}
+
+/** One page as a picture on white. */
+export async function renderPage(
+  page: PDFiumPage,
+  { parameters }: Pick<ConversionRequest, 'parameters'>,
+): Promise<Sharp> {
+  const { originalWidth: width, originalHeight: height } = page.getOriginalSize();
+  const scale =
+    parameters.width === undefined ? (parameters.dpi ?? defaultDpi) / pointsPerInch : parameters.width / width;
+  if (width * height * scale * scale > maxPixels) {
+    throw new ConversionFailure(
+      `A page would have more than ${maxPixels / 1_000_000} megapixels; convert it with a smaller dpi or width.`,
+    );
+  }
+  const { data, ...size } = await page.render({ scale, render: 'bitmap' });
+  const { default: sharp } = await loadEngine('sharp', () => import('sharp'));
+  return sharp(Buffer.from(data.buffer, data.byteOffset, data.byteLength), {
+    raw: { width: size.width, height: size.height, channels: 4 },
+  }).flatten({ background: 'white' });
+}

@@ -1,0 +1,156 @@
+import sharp from 'sharp';
+import { startTestService, type TestClient, tinySvg } from '../support';
+
+/** Pictures, and the pages of PDFs: what is in them, and what a submit may say beside its formats. */
+
+let running: Awaited<ReturnType<typeof startTestService>>;
+let client: TestClient;
+
+beforeAll(async () => {
+  running = await startTestService({ conversionConcurrency: 1 });
+  client = running.client;
+});
+
+afterAll(() => running.stop());
+
+const red = { r: 255, g: 0, b: 0 };
+const blue = { r: 0, g: 0, b: 255 };
+
+function plain(background: { r: number; g: number; b: number }, width = 200, height = 100) {
+  return sharp({ create: { width, height, channels: 3, background } });
+}
+
+async function twoPages(): Promise<Buffer> {
+  const pages = await Promise.all([red, blue].map((color) => plain(color).png().toBuffer()));
+  return sharp(pages, { join: { animated: true } })
+    .tiff()
+    .toBuffer();
+}
+
+async function colorOf(picture: Buffer, page = 0): Promise<number[]> {
+  const { data } = await sharp(picture, { page })
+    .resize(1, 1)
+    .removeAlpha()
+    .raw()
+    .toBuffer({ resolveWithObject: true });
+  return [...data];
+}
+
+/** Within what JPEG and antialiasing change. */
+function near([r, g, b]: number[], wanted: { r: number; g: number; b: number }): boolean {
+  return [(r ?? 0) - wanted.r, (g ?? 0) - wanted.g, (b ?? 0) - wanted.b].every((off) => Math.abs(off) < 12);
+}
+
+async function converted(name: string, data: string | Buffer, output: string, parameters = {}): Promise<Buffer> {
+  return (await client.convertToBytes({ name, data }, output, parameters)).bytes;
+}
+
+describe('a PDF of pictures', () => {
+  it('has a page for each, as large as the picture, and each comes back as it was', async () => {
+    const pdf = await converted('two.tiff', await twoPages(), 'pdf');
+    const back = await converted('two.pdf', pdf, 'tiff', { dpi: 96 });
+    const { pages, width, pageHeight } = await sharp(back, { pages: -1 }).metadata();
+    expect([pages, width, pageHeight]).toEqual([2, 200, 100]);
+    expect(near(await colorOf(back, 0), red)).toBe(true);
+    expect(near(await colorOf(back, 1), blue)).toBe(true);
+  });
+
+  it('holds a JPEG bit by bit', async () => {
+    const jpeg = await plain(red).jpeg().toBuffer();
+    const pdf = await converted('photo.jpg', jpeg, 'pdf');
+    expect(pdf.includes(jpeg.subarray(-200))).toBe(true);
+  });
+
+  it('has the size of page and the margin that are asked for', async () => {
+    const pdf = await converted('logo.svg', tinySvg, 'pdf', { page_size: 'a5', margin: 20 });
+    // A5 lies on its side for a wide picture: 210 by 148 mm.
+    const page = await sharp(await converted('logo.pdf', pdf, 'png', { dpi: 72 })).metadata();
+    expect([page.width, page.height]).toEqual([595, 419]);
+  });
+});
+
+describe('pages of a PDF', () => {
+  it('are chosen, and are as sharp or as wide as is asked for', async () => {
+    const pdf = await converted('two.tiff', await twoPages(), 'pdf');
+    const first = await client.convertToBytes({ name: 'two.pdf', data: pdf }, 'png');
+    expect(near(await colorOf(first.bytes), red)).toBe(true);
+    expect(first.warning['PAGES_LOST']).toMatch(/^Only page 1 of 2/);
+    const second = await client.convertToBytes({ name: 'two.pdf', data: pdf }, 'webp', { pages: '2', width: 50 });
+    expect(near(await colorOf(second.bytes), blue)).toBe(true);
+    expect((await sharp(second.bytes).metadata()).width).toBe(50);
+    expect(second.warning).toEqual({});
+  });
+
+  it('that are not there fail', async () => {
+    const pdf = await converted('logo.svg', tinySvg, 'pdf');
+    const { error } = await client.convert({ name: 'logo.pdf', data: pdf }, 'png', { pages: '2-9' });
+    expect(error).toMatchObject({
+      code: 'FAILED_CONVERT',
+      message: 'The PDF has 1 page(s), and none that is asked for.',
+    });
+  });
+
+  it('give their text; those without any are warned of', async () => {
+    const text = await converted('a.md', '# Title\n\nGrüße an alle.', 'pdf');
+    expect((await converted('a.pdf', text, 'txt')).toString()).toMatch(/^Title\nGrüße an alle\.\n/);
+    const picture = await converted('logo.svg', tinySvg, 'pdf');
+    const { warning } = await client.convertToBytes({ name: 'logo.pdf', data: picture }, 'txt');
+    expect(warning['NO_TEXT']).toMatch(/^1 of 1 page/);
+  });
+
+  it('of more pixels than memory allows are refused, before they are drawn', async () => {
+    const pdf = await converted(
+      'wide.svg',
+      tinySvg.replace('width="40" height="20"', 'width="8000" height="8000"'),
+      'pdf',
+    );
+    const { error } = await client.convert({ name: 'wide.pdf', data: pdf }, 'png', { dpi: 600 });
+    expect(error).toMatchObject({
+      code: 'FAILED_CONVERT',
+      message: expect.stringMatching(/more than 128 megapixels/) as string,
+    });
+  });
+
+  it('of what is no PDF, or needs a password, fail with one clear line', async () => {
+    const { error } = await client.convert({ name: 'a.pdf', data: 'hello' }, 'png');
+    expect(error).toMatchObject({
+      code: 'FAILED_CONVERT',
+      message: expect.stringMatching(/^The file is not a PDF/) as string,
+    });
+  });
+});
+
+describe('parameters of a submit', () => {
+  it('are refused where the conversion takes no such parameter, with those that it takes', async () => {
+    const { error } = await client.convert({ name: 'logo.svg', data: tinySvg }, 'png', { quality: 9 });
+    expect(error).toEqual({
+      code: 'INVALID_PARAMETER',
+      message: 'The parameter quality is invalid: svg to png takes width.',
+    });
+    const none = await client.convert({ name: 'a.md', data: 'a' }, 'html', { dpi: 90 });
+    expect(none.error.message).toMatch(/md to html takes none\.$/);
+  });
+
+  it('say how much a picture may lose, and how wide it is', async () => {
+    const noise = Buffer.from(Array.from({ length: 200 * 200 * 3 }, (_, index) => (index * 7919) % 251));
+    const png = await sharp(noise, { raw: { width: 200, height: 200, channels: 3 } })
+      .png()
+      .toBuffer();
+    const [poor, good] = await Promise.all(
+      [5, 95].map((quality) => converted('noise.png', png, 'jpg', { quality, width: 100 })),
+    );
+    expect((poor ?? png).length * 3).toBeLessThan((good ?? png).length);
+    expect((await sharp(good).metadata()).width).toBe(100);
+  });
+
+  it('give a document its paper and its margin', async () => {
+    const letter = await converted('a.md', '# A', 'pdf', { page_size: 'letter', margin: 50 });
+    const page = sharp(await converted('a.pdf', letter, 'png', { dpi: 72 }));
+    const { width, height } = await page.metadata();
+    expect([width, height]).toEqual([612, 792]);
+    const { info } = await page.trim({ threshold: 40 }).toBuffer({ resolveWithObject: true });
+    // 50 mm are 142 points.
+    expect(-(info.trimOffsetLeft ?? 0)).toBeGreaterThanOrEqual(138);
+    expect(-(info.trimOffsetLeft ?? 0)).toBeLessThan(150);
+  });
+});

@@ -1,0 +1,107 @@
+import { read } from '@e965/xlsx';
+import { ConversionFailure, type ConversionRequest } from '../../src/engines/conversion';
+import { convertSheets } from '../../src/engines/sheet-engine';
+import { spreadsheetDocument } from '../../src/engines/spreadsheet';
+import { zip, zipEntry } from './bombs';
+import { cellsOf } from './tables';
+import { inline, xlsx } from './xlsx';
+
+/** Spreadsheets from one format into another: no value is another one afterwards. */
+
+async function convert(input: Buffer | string, reader: string, writer: string) {
+  const request: ConversionRequest = {
+    route: { engine: 'sheets', reader, writer },
+    ...{ inputPath: '', outputPath: '', title: 'people', inputFormat: reader, outputFormat: writer },
+    ...{ parameters: {}, timeoutMs: 1_000 },
+  };
+  const { data, warnings } = await convertSheets(request, Buffer.from(input));
+  return { bytes: Buffer.from(data), text: Buffer.from(data).toString(), warnings };
+}
+
+const formats = ['xlsx', 'ods'] as const;
+const values = 'name,code,price,share,day\r\n"Köhler, Ana",007,1234.50,0.1,2026-01-02\r\n"a ""b""\nc",-3,0,1e3,\r\n';
+
+describe.each(formats)('a CSV file that becomes %s', (format) => {
+  it('has all of its values when it becomes CSV again', async () => {
+    const book = await convert(values, 'csv', format);
+    const back = await convert(book.bytes, format, 'csv');
+    // The library writes no such format into an ODS file.
+    expect(back.text).toBe(format === 'ods' ? values.replace('1234.50', '1234.5') : values);
+    expect({ ...book.warnings, ...back.warnings }).toEqual({});
+  });
+
+  it('has numbers where they read the same as numbers, and texts elsewhere', async () => {
+    const { bytes } = await convert(values, 'csv', format);
+    const sheet = read(bytes, { dense: true }).Sheets['people'];
+    expect(sheet?.['!data']?.[1]?.map(({ t }) => t)).toEqual(['s', 's', 'n', 'n', 's']);
+  });
+});
+
+describe('an XLSX spreadsheet that becomes CSV', () => {
+  const two = xlsx([
+    { name: 'first', rows: `<row r="1">${inline('A1', 'a')}<c r="B1"><f>1+1</f><v>2</v></c></row>` },
+    { name: 'second', rows: `<row r="1">${inline('A1', 'b')}</row>` },
+  ]);
+
+  it('has the first sheet, and a warning names the others', async () => {
+    const { text, warnings } = await convert(two, 'xlsx', 'csv');
+    expect(text).toBe('a,2\r\n');
+    expect(warnings['SHEETS_LOST']).toMatch(/^Only the sheet first was converted, not second\./);
+  });
+
+  it('has tabs between its values as TSV, and quotes where a value has one in it', async () => {
+    const { text } = await convert(
+      xlsx([{ rows: `<row r="1">${inline('A1', 'a&#9;b')}${inline('B1', 'c,d')}</row>` }]),
+      'xlsx',
+      'tsv',
+    );
+    expect(text).toBe('"a\tb"\tc,d\r\n');
+  });
+});
+
+describe.each(formats)('an XLSX spreadsheet that becomes %s', (format) => {
+  it('keeps sheets, numbers, formulas, dates and their formats', async () => {
+    const source = xlsx(
+      [
+        { name: 'sums', rows: '<row r="1"><c r="A1"><v>1.5</v></c><c r="B1"><f>A1*2</f><v>3</v></c></row>' },
+        { name: 'days', rows: '<row r="1"><c r="A1" s="1"><v>46024</v></c></row>' },
+      ],
+      { formats: ['yyyy/mm/dd'] },
+    );
+    const { bytes, warnings } = await convert(source, 'xlsx', format);
+    const tables = cellsOf((await spreadsheetDocument(bytes, 'docx', format)).json);
+    expect(tables).toEqual([[['1.5', '3']], [['2026/01/02']]]);
+    expect(read(bytes, { dense: true }).Sheets['sums']?.['!data']?.[0]?.[1]?.f).toBe('A1*2');
+    expect(Object.keys(warnings)).toEqual(['LOOK_LOST']);
+  });
+});
+
+describe('an ODS spreadsheet', () => {
+  it('that hides rows or has pictures says what became of them', async () => {
+    const plain = await convert(ods(odsRow('a') + odsRow('b')), 'ods', 'csv');
+    expect(plain).toMatchObject({ text: 'a\r\nb\r\n', warnings: {} });
+    const rows = odsRow('a') + odsRow('b<draw:frame/>', 'table:visibility="collapse"');
+    const { warnings } = await convert(ods(rows), 'ods', 'csv');
+    expect(Object.keys(warnings)).toEqual(['DRAWINGS_LOST', 'HIDDEN_CELLS_SHOWN']);
+  });
+
+  it('that is none fails, and so does one that is no archive', async () => {
+    await expect(convert(xlsx([{ rows: '' }]), 'ods', 'csv')).rejects.toThrow(ConversionFailure);
+    await expect(convert('hello', 'ods', 'csv')).rejects.toThrow(/not a ODS document: it is no zip archive/);
+  });
+});
+
+/** Written by hand; rows are `table-row` elements. */
+function ods(rows: string): Buffer {
+  const content = `<office:document-content xmlns:office="o" xmlns:table="t" xmlns:text="x" xmlns:draw="d"><office:body><office:spreadsheet><table:table table:name="s">${rows}</table:table></office:spreadsheet></office:body></office:document-content>`;
+  return zip([
+    zipEntry('mimetype', 'application/vnd.oasis.opendocument.spreadsheet'),
+    zipEntry('META-INF/manifest.xml', '<manifest:manifest xmlns:manifest="m"/>'),
+    zipEntry('styles.xml', '<office:document-styles/>'),
+    zipEntry('content.xml', content),
+  ]);
+}
+
+function odsRow(text: string, attributes = ''): string {
+  return `<table:table-row ${attributes}><table:table-cell office:value-type="string"><text:p>${text}</text:p></table:table-cell></table:table-row>`;
+}

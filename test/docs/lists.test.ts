@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { exitCodes } from '../../packages/cli/src/command-error';
@@ -75,6 +76,12 @@ it('docs/service/accounts.md explains every key of an accounts file', () => {
   const limitKeys = Object.keys(limits.unwrap().shape);
   const withoutPrefix = [...Object.keys(ofApp), ...limitKeys, ...ofFile].map((key) => key.replace('limits.', ''));
   expect([...new Set(explained)].sort()).toEqual([...new Set(withoutPrefix)].sort());
+});
+
+it('docs/service/engines.md says what programs of the machine add', () => {
+  const script = path.join(root, 'scripts/engine-matrix.mjs');
+  const { status, stderr } = spawnSync(process.execPath, [script, '--check'], { encoding: 'utf8' });
+  expect([status, stderr]).toEqual([0, '']);
 });
 
 it('docs/service/engines.md explains every parameter of a conversion', () => {

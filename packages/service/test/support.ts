@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { engineNamesOfNpm } from '../src/engines/engine-names';
 import { type ConversionService, type ConversionServiceOptions, type ServiceApp, startConversionService } from '../src';
 
 /** A service on a folder of its own, and a client that knows only HTTP. */
@@ -178,6 +179,8 @@ export async function startTestService(
   const logged: string[] = [];
   const service = await startConversionService({
     apps: [testApp.app],
+    // What a machine without any of the programs has; who tests a program names it.
+    engines: engineNamesOfNpm,
     // As the usual level has it.
     log: (line, { level } = {}) => {
       if (level !== 'debug') logged.push(line);

@@ -77,9 +77,16 @@ function readOnly(file: string): Mount {
 function systemFolders(): Mount[] {
   const roots = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'].filter((file) => existsSync(file));
   return [
-    ...['/usr', '/etc/alternatives', '/etc/fonts', '/etc/ld.so.cache', '/etc/libreoffice', '/etc/localtime'].map(
-      readOnly,
-    ),
+    ...[
+      '/usr',
+      '/etc/alternatives',
+      '/etc/chromium',
+      '/etc/chromium.d',
+      '/etc/fonts',
+      '/etc/ld.so.cache',
+      '/etc/libreoffice',
+      '/etc/localtime',
+    ].map(readOnly),
     ...['/var/cache/fontconfig', '/var/lib/libreoffice', '/sys/devices/system/cpu'].map(readOnly),
     ...roots.map((file): Mount =>
       lstatSync(file).isSymbolicLink() ? ['--symlink', readlinkSync(file), file] : readOnly(file),

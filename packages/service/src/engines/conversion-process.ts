@@ -13,7 +13,7 @@ import {
   oneLine,
 } from './conversion';
 import { engines } from './engines-table';
-import { isPandocBroken } from './pandoc-engine';
+import { isWornOut } from './wear';
 
 /**
  * What a conversion process runs: one conversion at a time, each asked for and answered by a message. It is killed when one takes
@@ -79,7 +79,7 @@ async function writeDurably(file: string, converted: Converted | ConvertedFile):
 
 /** WebAssembly memory never shrinks, and the next conversion should have at least half of the limit for itself. */
 function isWorn(): boolean {
-  return isPandocBroken() || process.memoryUsage.rss() > maxMemoryBytes / 2;
+  return isWornOut() || process.memoryUsage.rss() > maxMemoryBytes / 2;
 }
 
 function describeFailure(error: unknown): { status: 'failed' | 'broken'; message: string } {

@@ -1,10 +1,20 @@
 import { codecs, type Convert, type Engine, type Need } from './engine';
 import { type EngineName, engineNames } from './engine-names';
 import { type ConvertBytes, readInput } from './input-file';
+import { programs } from './programs';
 
 const sharp: Need = { npm: 'sharp' };
 const typst: Need = { npm: '@myriaddreamin/typst-ts-node-compiler' };
 
+const pdfium: Need = { npm: '@hyzyla/pdfium' };
+
+const texts = codecs('doc docx odt rtf');
+const tables = codecs('xls xlsx ods');
+const slides = codecs('ppt pptx odp');
+const scans = codecs('avif gif jpg png tiff webp');
+const sounds = codecs('aac aiff flac m4a=mov mp3 ogg opus=ogg wav wma=asf');
+const soundTargets = 'aac=adts aiff flac m4a=ipod mp3 ogg opus wav wma=asf';
+const films = codecs('3gp=mov avi flv m4v=mov mkv=matroska mov mp4=mov mpg=mpeg ts=mpegts webm=matroska wmv=asf');
 const pictures = codecs('avif gif jpg=jpeg png svg tiff webp');
 
 /** What pandoc reads, or what is read here and handed to it as a document of its own. */
@@ -17,6 +27,50 @@ const documents = codecs(
 );
 
 const table: Readonly<Record<EngineName, Omit<Engine, 'name'>>> = {
+  libreoffice: {
+    title: 'office documents as they are printed, and each into the others of its kind',
+    needs: [],
+    families: [
+      { reads: texts, writes: codecs('pdf=writer_pdf_Export'), needs: [programs.writer], takes: ['pages', 'quality'] },
+      { reads: texts, writes: texts, needs: [programs.writer] },
+      { reads: codecs('doc'), writes: codecs('txt'), needs: [programs.writer] },
+      { reads: tables, writes: codecs('pdf=calc_pdf_Export'), needs: [programs.calc], takes: ['pages', 'quality'] },
+      { reads: tables, writes: tables, needs: [programs.calc] },
+      { reads: codecs('xls'), writes: codecs('csv'), needs: [programs.calc] },
+      {
+        reads: slides,
+        writes: codecs('pdf=impress_pdf_Export'),
+        needs: [programs.impress],
+        takes: ['pages', 'quality'],
+      },
+      { reads: slides, writes: slides, needs: [programs.impress] },
+    ],
+    load: async () => (await import('./office-engine.js')).convertOffice,
+  },
+  chromium: {
+    title: 'web pages as a browser prints them, without scripts',
+    needs: [programs.chromium],
+    families: [{ reads: codecs('html'), writes: codecs('pdf'), takes: ['page_size', 'margin', 'pages'] }],
+    load: async () => (await import('./page-engine.js')).printPage,
+  },
+  tesseract: {
+    title: 'the text in pictures and scanned pages, also as a PDF that can be searched',
+    needs: [programs.tesseract, sharp],
+    families: [
+      { reads: scans, writes: codecs('txt pdf'), takes: ['ocr_language'] },
+      { reads: codecs('pdf'), writes: codecs('txt pdf'), needs: [pdfium], takes: ['ocr_language', 'pages', 'dpi'] },
+    ],
+    load: async () => (await import('./ocr-engine.js')).recognise,
+  },
+  ffmpeg: {
+    title: 'sound and film, with the codecs that FFmpeg chooses',
+    needs: [programs.ffmpeg],
+    families: [
+      { reads: sounds, writes: codecs(soundTargets) },
+      { reads: films, writes: codecs(`${soundTargets} avi flv gif mkv=matroska mov mp4 ts=mpegts webm wmv=asf`) },
+    ],
+    load: async () => (await import('./film-engine.js')).convertFilm,
+  },
   sharp: {
     title: 'pictures',
     needs: [sharp],
@@ -29,7 +83,7 @@ const table: Readonly<Record<EngineName, Omit<Engine, 'name'>>> = {
   },
   pdfium: {
     title: 'pages of a PDF as pictures, and its text',
-    needs: [{ npm: '@hyzyla/pdfium' }],
+    needs: [pdfium],
     families: [
       { reads: codecs('pdf'), writes: codecs('txt=text'), takes: ['pages'] },
       {

@@ -10,6 +10,7 @@ import {
 import { readInputText } from './input-text';
 import { embedImages, plainTextDocument } from './pandoc-document';
 import { pageWriters } from './table-document';
+import { wearOut } from './wear';
 import { requireArchive } from './zip-archive';
 
 /** Formats that are zip archives: a damaged file usually is not one. */
@@ -139,13 +140,6 @@ interface PandocOutput extends Converted {
 
 const outputName = 'converted.output';
 
-let broken = false;
-
-/** Whether the WebAssembly instance of this process has crashed, so that its memory is in an unknown state. */
-export function isPandocBroken(): boolean {
-  return broken;
-}
-
 /** Runs pandoc once. Throws a ConversionFailure with pandoc's own words when it refuses the input. */
 export async function runPandoc({ from, to, input, inputName, options = {} }: PandocRun): Promise<PandocOutput> {
   const pandoc = await loadEngine('pandoc-wasm', () => import('pandoc-wasm'));
@@ -172,7 +166,8 @@ async function runGuarded<Result>(run: () => Promise<Result>): Promise<Result> {
   try {
     return await run();
   } catch (error) {
-    broken = true;
+    // Its WebAssembly has crashed.
+    wearOut();
     const reason = oneLine(messageOf(error));
     throw new ConversionFailure(`The document is too large or too deeply nested for the engine (${reason}).`);
   }

@@ -21,11 +21,24 @@ let library: Awaited<ReturnType<typeof PDFiumLibrary.init>> | undefined;
 /** Makes pictures or text of the pages of a PDF. */
 export async function convertPdf(request: ConversionRequest, input: Buffer): Promise<Converted> {
   return withPdf(input, async (document) => {
-    const count = document.getPageCount();
-    const numbers = choosePages(request.parameters.pages, count);
-    if (numbers.length === 0) throw new ConversionFailure(`The PDF has ${count} page(s), and none that is asked for.`);
-    return request.route.writer === 'text' ? textOf(document, numbers) : picturesOf(request, document, numbers);
+    const pages = pagesOfPdf(document, request);
+    return request.route.writer === 'text' ? textOf(pages) : picturesOf(request, pages);
   });
+}
+
+/** The pages that are asked for. */
+export function pagesOfPdf(
+  document: PDFiumDocument,
+  { parameters }: Pick<ConversionRequest, 'parameters'>,
+): PDFiumPage[] {
+  const count = document.getPageCount();
+  const numbers = choosePages(parameters.pages, count);
+  if (numbers.length === 0) throw new ConversionFailure(`The PDF has ${count} page(s), and none that is asked for.`);
+  return numbers.map((number) => document.getPage(number));
+}
+
+export function textOfPage(page: PDFiumPage): string {
+  return page.getText().replace(/\r\n?/g, '\n').trim();
 }
 
 /** Opens a PDF for as long as `use` takes. */
@@ -53,8 +66,8 @@ export async function withPdf<Result>(
   }
 }
 
-function textOf(document: PDFiumDocument, numbers: readonly number[]): Converted {
-  const texts = numbers.map((number) => document.getPage(number).getText().replace(/\r\n?/g, '\n').trim());
+function textOf(pages: readonly PDFiumPage[]): Converted {
+  const texts = pages.map(textOfPage);
   const warnings: Warnings = {};
   const empty = texts.filter((text) => text === '').length;
   if (empty > 0) {
@@ -63,28 +76,24 @@ function textOf(document: PDFiumDocument, numbers: readonly number[]): Converted
   return { data: new TextEncoder().encode(`${texts.join('\n\n\f')}\n`), warnings };
 }
 
-async function picturesOf(
-  request: ConversionRequest,
-  document: PDFiumDocument,
-  numbers: readonly number[],
-): Promise<Converted> {
-  const { writer } = request.route;
-  const shown = writer === 'tiff' ? numbers : numbers.slice(0, 1);
+async function picturesOf(request: ConversionRequest, asked: readonly PDFiumPage[]): Promise<Converted> {
+  const shown = request.route.writer === 'tiff' ? asked : asked.slice(0, 1);
   const pages: Buffer[] = [];
-  for (const number of shown) {
-    const page = await renderPage(document.getPage(number), request);
-    pages.push(await page.png({ compressionLevel: 1 }).toBuffer());
+  for (const page of shown) {
+    pages.push(await (await renderPage(page, request)).png({ compressionLevel: 1 }).toBuffer());
   }
   const { default: sharp } = await loadEngine('sharp', () => import('sharp'));
   const image =
     pages.length === 1
       ? sharp(pages[0])
       : sharp(pages, { join: { animated: true, background: 'white', valign: 'top' } });
-  const data = await encodePicture(image, request).toBuffer();
+  const density = request.parameters.width === undefined ? (request.parameters.dpi ?? defaultDpi) : undefined;
+  const sized = density === undefined ? image : image.withMetadata({ density });
+  const data = await encodePicture(sized, request).toBuffer();
   const warnings: Warnings = {};
-  if (numbers.length > shown.length) {
+  if (asked.length > shown.length) {
     warnings['PAGES_LOST'] =
-      `Only page ${(numbers[0] ?? 0) + 1} of ${numbers.length} was converted. Choose it with the parameter pages, or convert to tiff to keep all.`;
+      `Only the first of ${asked.length} pages was converted. Choose another with the parameter pages, or convert to tiff to keep all.`;
   }
   return { data, warnings };
 }

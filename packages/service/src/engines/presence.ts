@@ -45,11 +45,12 @@ export function installCommand(needs: readonly Need[]): string {
 }
 
 /** Versions of what makes an engine work, as far as it is here. */
-export async function versionsOf({ needs }: Engine): Promise<string[]> {
+export async function versionsOf(engine: Engine): Promise<string[]> {
+  const needs = [...engine.needs, ...engine.families.flatMap((family) => family.needs ?? [])];
   const versions = await Promise.all(
     needs.map((need) => ('npm' in need ? packageVersion(need.npm) : programVersion(need))),
   );
-  return versions.filter((version) => version !== undefined);
+  return [...new Set(versions.filter((version) => version !== undefined))];
 }
 
 function packageFile(name: string): string | undefined {

@@ -4,7 +4,7 @@ import { formatRows } from '../../src/engines/formats-table';
 const all = new FormatCatalog({ isHere: () => true });
 
 function without(...packages: string[]): FormatCatalog {
-  return new FormatCatalog({ isHere: (need) => !('npm' in need && packages.includes(need.npm)) });
+  return new FormatCatalog({ isHere: (need) => 'npm' in need && !packages.includes(need.npm) });
 }
 
 function row(catalog: FormatCatalog, name: string) {
@@ -53,14 +53,44 @@ describe('the engines that may be used', () => {
     );
   });
 
+  it('are tried in their order', () => {
+    const engineFor = (engines?: readonly string[]) => {
+      const catalog = new FormatCatalog({ engines, isHere: () => true });
+      return requireRoute(catalog, row(catalog, 'docx'), row(catalog, 'pdf')).engine;
+    };
+    expect(engineFor()).toBe('libreoffice');
+    expect(engineFor(['typst', 'libreoffice'])).toBe('typst');
+  });
+
   it('are known by their names', () => {
     expect(() => new FormatCatalog({ engines: ['typst', 'pandok'] })).toThrow(
-      /^There is no engine pandok; there are sharp, pdfium, sheets, pandoc, typst/,
+      /^There is no engine pandok; there are libreoffice, chromium, sharp, tesseract/,
+    );
+  });
+});
+
+describe('a machine without programs', () => {
+  const bare = without();
+
+  it('lists what npm brings, and no more', () => {
+    const listed = new Set((['inputs', 'outputs'] as const).flatMap((end) => bare.list(end).map(formatName)));
+    expect(['md', 'pdf', 'xlsx', 'webp'].filter((name) => !listed.has(name))).toEqual([]);
+    expect(['doc', 'mp4', 'mp3', 'ppt'].filter((name) => listed.has(name))).toEqual([]);
+  });
+
+  it('names the package of Debian that brings what a pair needs', () => {
+    expect(() => requireRoute(bare, row(bare, 'doc'), row(bare, 'pdf'))).toThrow(
+      'There is no converter for doc to pdf here. Run: apt-get install --no-install-recommends libreoffice-writer-nogui',
     );
   });
 });
 
 describe('parameters', () => {
+  it('choose an engine that is not the first, where only that one takes them', () => {
+    expect(requireRoute(all, row(all, 'png'), row(all, 'pdf')).engine).toBe('sharp');
+    expect(requireRoute(all, row(all, 'png'), row(all, 'pdf'), { ocr_language: 'deu' }).engine).toBe('tesseract');
+  });
+
   it('choose the first engine that takes all of them', () => {
     const options = { page_size: 'a5', margin: 3 } as const;
     expect(requireRoute(all, row(all, 'png'), row(all, 'pdf'), options).engine).toBe('sharp');

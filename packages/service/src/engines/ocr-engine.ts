@@ -1,0 +1,108 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Sharp } from 'sharp';
+import {
+  ConversionFailure,
+  type ConversionRequest,
+  type Converted,
+  type ConvertedFile,
+  loadEngine,
+} from './conversion';
+import { maxPixels } from './image-engine';
+import { readInput } from './input-file';
+import { pagesOfPdf, renderPage, textOfPage, withPdf } from './pdf-reader';
+import { lastLine, pathOf, programs, runProgram, workFolderOf } from './programs';
+
+/** What print needs to be read. */
+const defaultDpi = 300;
+const pageEnd = '\f';
+
+/** Reads the text in pictures and scanned pages with Tesseract. */
+export async function recognise(request: ConversionRequest): Promise<Converted | ConvertedFile> {
+  const input = await readInput(request);
+  const isPdf = request.route.reader === 'pdf';
+  if (request.route.writer === 'pdf') {
+    const pages = isPdf ? await drawnPages(request, input) : await picturesIn(input);
+    return { file: await runTesseract(request, pages, 'pdf'), warnings: {} };
+  }
+  const texts = isPdf ? await textsOfPdf(request, input) : await textsOf(request, await picturesIn(input));
+  return {
+    data: new TextEncoder().encode(`${texts.map((text) => text.trim()).join(`\n\n${pageEnd}`)}\n`),
+    warnings: {},
+  };
+}
+
+/** The text that a page holds, or else the text in its picture. */
+async function textsOfPdf(request: ConversionRequest, input: Buffer): Promise<string[]> {
+  const texts = await withPdf(input, (document) =>
+    Promise.resolve(pagesOfPdf(document, request).map((page) => textOfPage(page))),
+  );
+  const scanned = texts.flatMap((text, index) => (text === '' ? [index] : []));
+  if (scanned.length === 0) return texts;
+  const found = await textsOf(request, await drawnPages(request, input, scanned));
+  return texts.map((text, index) => (text === '' ? (found[scanned.indexOf(index)] ?? '') : text));
+}
+
+async function textsOf(request: ConversionRequest, pages: readonly Sharp[]): Promise<string[]> {
+  const text = await readFile(await runTesseract(request, pages, 'txt'), 'utf8');
+  return text.split(pageEnd).slice(0, pages.length);
+}
+
+async function drawnPages(request: ConversionRequest, input: Buffer, only?: readonly number[]): Promise<Sharp[]> {
+  return withPdf(input, async (document) => {
+    const pages: Sharp[] = [];
+    for (const [index, page] of pagesOfPdf(document, request).entries()) {
+      if (only?.includes(index) ?? true) {
+        pages.push(await renderPage(page, { parameters: { dpi: defaultDpi, ...request.parameters } }));
+      }
+    }
+    return pages;
+  });
+}
+
+async function picturesIn(input: Buffer): Promise<Sharp[]> {
+  const { default: sharp } = await loadEngine('sharp', () => import('sharp'));
+  try {
+    const { pages = 1 } = await sharp(input, { limitInputPixels: maxPixels }).metadata();
+    return Array.from({ length: pages }, (_, page) =>
+      sharp(input, { page, limitInputPixels: maxPixels }).autoOrient().flatten({ background: 'white' }),
+    );
+  } catch {
+    throw new ConversionFailure('The picture is damaged, cut off, or none.');
+  }
+}
+
+/** @returns the path of the result. */
+async function runTesseract(
+  request: ConversionRequest,
+  pages: readonly Sharp[],
+  writer: 'txt' | 'pdf',
+): Promise<string> {
+  const folder = workFolderOf(request);
+  const names: string[] = [];
+  for (const [index, page] of pages.entries()) {
+    const name = path.join(folder, `${index}.png`);
+    await page
+      .withMetadata({ density: request.parameters.dpi ?? defaultDpi })
+      .png({ compressionLevel: 1 })
+      .toFile(name);
+    names.push(name);
+  }
+  const list = path.join(folder, 'pages');
+  await writeFile(list, names.join('\n'));
+  const language = request.parameters.ocr_language ?? 'eng';
+  const result = path.join(folder, 'result');
+  const ended = await runProgram(pathOf(programs.tesseract), [list, result, '-l', language, writer], request);
+  if (ended.code === 0) return `${result}.${writer}`;
+  if (/load(ing)? any languages|Failed loading language/i.test(ended.says)) {
+    throw new ConversionFailure(
+      `Tesseract has no data for the language ${language} here. Run: apt-get install ${language
+        .split('+')
+        .map((each) => `tesseract-ocr-${each.replaceAll('_', '-').toLowerCase()}`)
+        .join(' ')}`,
+    );
+  }
+  throw new ConversionFailure(
+    `Tesseract could not read the ${request.inputFormat} file: ${lastLine(ended.says, request)}`,
+  );
+}

@@ -1,0 +1,117 @@
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { ConversionFailure, type ConversionRequest, type ConvertedFile } from './conversion';
+import { readInput } from './input-file';
+import { homeOf, lastLine, pathOf, programs, runProgram, workFolderOf } from './programs';
+import { wearOut } from './wear';
+import { requireArchive } from './zip-archive';
+
+/** LibreOffice, one start for each file, as printed: `soffice` of the machine with a profile of its own for each process. */
+
+/** After so many files a process and its profile give way to new ones. */
+const filesPerProfile = 100;
+/** What LibreOffice ends with when it has made a profile and wants to be started again. */
+const startAgain = 81;
+const zipped = new Set(['docx', 'odt', 'xlsx', 'ods', 'pptx', 'odp']);
+
+/** How a file is read: nothing but what its name says, or LibreOffice would take what is damaged for a text. */
+const readers: Readonly<Record<string, string>> = {
+  doc: 'MS Word 97',
+  docx: 'MS Word 2007 XML',
+  odp: 'impress8',
+  ods: 'calc8',
+  odt: 'writer8',
+  ppt: 'MS PowerPoint 97',
+  pptx: 'Impress MS PowerPoint 2007 XML',
+  rtf: 'Rich Text Format',
+  xls: 'MS Excel 97',
+  xlsx: 'Calc MS Excel 2007 XML',
+};
+
+/** What has to be said of a target beside its name. */
+const filters: Readonly<Record<string, string>> = {
+  csv: 'csv:Text - txt - csv (StarCalc):44,34,76',
+  txt: 'txt:Text (encoded):UTF8',
+};
+
+let files = 0;
+
+export async function convertOffice(request: ConversionRequest): Promise<ConvertedFile> {
+  if (zipped.has(request.route.reader)) requireArchive(request, await readInput(request));
+  files += 1;
+  if (files >= filesPerProfile) wearOut();
+  const file = path.join(
+    path.dirname(pathOf({ ...programs.writer, commands: ['soffice'], beside: 'soffice.bin' })),
+    'soffice.bin',
+  );
+  const folder = path.join(workFolderOf(request), 'result');
+  const parameters = [
+    `-env:UserInstallation=${pathToFileURL(await prepareProfile(homeOf(request))).href}`,
+    ...[
+      '--headless',
+      '--norestore',
+      '--nologo',
+      '--nolockcheck',
+      `--infilter=${readers[request.route.reader] ?? ''}`,
+      '--convert-to',
+      targetOf(request),
+      '--outdir',
+      folder,
+    ],
+    request.inputPath,
+  ];
+  let ended = await runProgram(file, parameters, request);
+  if (ended.code === startAgain) ended = await runProgram(file, parameters, request);
+  // Somebody else has killed it: of the limits the whole process dies.
+  if (ended.signal === 'SIGKILL') ended = await runProgram(file, parameters, request);
+  const extension = extensionOf(request.route.writer);
+  const result = path.join(folder, `${path.basename(request.inputPath, path.extname(request.inputPath))}.${extension}`);
+  if (ended.signal === null && existsSync(result)) return { file: result, warnings: {} };
+  if (ended.signal !== null) wearOut();
+  const reason = ended.signal ?? lastLine(ended.says, request).replace(/^Error: /, '');
+  throw new ConversionFailure(
+    `LibreOffice could not convert the ${request.inputFormat} file to ${request.outputFormat}; it may be damaged, or need a password (${reason}).`,
+  );
+}
+
+function extensionOf(writer: string): string {
+  return writer.endsWith('_pdf_Export') ? 'pdf' : writer;
+}
+
+function targetOf({ route: { writer }, parameters: { pages, quality } }: ConversionRequest): string {
+  if (extensionOf(writer) !== 'pdf') return filters[writer] ?? writer;
+  const options = {
+    ...(pages !== undefined && { PageRange: { type: 'string', value: pages } }),
+    ...(quality !== undefined && { Quality: { type: 'long', value: String(quality) } }),
+  };
+  return `pdf:${writer}:${JSON.stringify(options)}`;
+}
+
+/** What a document must not do: run macros, and load or link to anything outside of it. */
+const settings: readonly [component: string, name: string, value: string | number | boolean][] = [
+  ['Common/Security/Scripting', 'MacroSecurityLevel', 3],
+  ['Common/Security/Scripting', 'DisableMacrosExecution', true],
+  ['Common/Security/Scripting', 'DisableActiveContent', true],
+  ['Common/Security/Scripting', 'BlockUntrustedRefererLinks', true],
+  ['Writer/Content/Update', 'Link', 2],
+  ['Calc/Content/Update', 'Link', 1],
+  ['Common/Java', 'ApplicationFeatures', false],
+];
+
+async function prepareProfile(home: string): Promise<string> {
+  const profile = path.join(home, 'office');
+  const file = path.join(profile, 'user/registrymodifications.xcu');
+  if (existsSync(file)) return profile;
+  const items = settings.map(
+    ([component, name, value]) =>
+      `<item oor:path="/org.openoffice.Office.${component}"><prop oor:name="${name}" oor:op="fuse"><value>${String(value)}</value></prop></item>`,
+  );
+  await mkdir(path.dirname(file), { recursive: true });
+  await writeFile(
+    file,
+    `<?xml version="1.0" encoding="UTF-8"?>\n<oor:items xmlns:oor="http://openoffice.org/2001/registry">${items.join('')}</oor:items>\n`,
+  );
+  return profile;
+}

@@ -1,0 +1,149 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { z } from 'zod';
+import { ConversionFailure, type ConversionRequest, type Converted } from './conversion';
+import { readInput } from './input-file';
+import { readInputText } from './input-text';
+import { describeMissing } from './pandoc-engine';
+import type { Parameters } from './parameters';
+import { environmentOf, homeOf, pathOf, programs } from './programs';
+
+/** A page as Chromium prints it, asked by its DevTools protocol over a pipe. The page has no address, no scripts and no network. */
+
+const millimetresPerInch = 25.4;
+const usualMargin = 10;
+/** Width and height in inches. */
+const papers: Readonly<Record<NonNullable<Parameters['page_size']>, readonly [number, number]>> = {
+  a3: [11.69, 16.54],
+  a4: [8.27, 11.69],
+  a5: [5.83, 8.27],
+  letter: [8.5, 11],
+  legal: [8.5, 14],
+};
+
+export async function printPage(request: ConversionRequest): Promise<Converted> {
+  const { text, warnings } = readInputText(await readInput(request), request.inputFormat);
+  // Of its sockets, whose paths must be short.
+  const temporary = await mkdtemp('/tmp/page-');
+  const browser = startBrowser(request, temporary);
+  try {
+    const { targetId } = await browser.ask(
+      'Target.createTarget',
+      { url: 'about:blank' },
+      z.object({ targetId: z.string() }),
+    );
+    const attached = { targetId, flatten: true };
+    const { sessionId } = await browser.ask('Target.attachToTarget', attached, z.object({ sessionId: z.string() }));
+    const inPage = { sessionId };
+    await browser.ask('Page.enable', {}, nothing, inPage);
+    await browser.ask('Network.enable', {}, nothing, inPage);
+    await browser.ask('Network.setBlockedURLs', { urls: ['*://*'] }, nothing, inPage);
+    await browser.ask('Emulation.setScriptExecutionDisabled', { value: true }, nothing, inPage);
+    const { frameTree } = await browser.ask('Page.getFrameTree', {}, frameSchema, inPage);
+    const loaded = browser.event('Page.loadEventFired');
+    await browser.ask('Page.setDocumentContent', { frameId: frameTree.frame.id, html: text }, nothing, inPage);
+    await loaded;
+    const { data } = await browser.ask(
+      'Page.printToPDF',
+      layoutOf(request.parameters),
+      z.object({ data: z.string() }),
+      inPage,
+    );
+    const missing = browser.requested.filter((url) => !url.startsWith('data:') && url !== 'about:blank');
+    const more = missing.length > 0 ? { RESOURCE_NOT_FOUND: describeMissing(missing) } : {};
+    return { data: Buffer.from(data, 'base64'), warnings: { ...warnings, ...more } };
+  } finally {
+    await browser.close();
+    await rm(temporary, { recursive: true, force: true });
+  }
+}
+
+function layoutOf({ page_size, margin, pages }: Parameters) {
+  const [paperWidth, paperHeight] = papers[page_size ?? 'a4'];
+  const inches = (margin ?? usualMargin) / millimetresPerInch;
+  const margins = { marginTop: inches, marginBottom: inches, marginLeft: inches, marginRight: inches };
+  return {
+    ...{ paperWidth, paperHeight, ...margins, printBackground: true, preferCSSPageSize: page_size === undefined },
+    ...(pages !== undefined && { pageRanges: pages }),
+  };
+}
+
+const nothing = z.unknown();
+const frameSchema = z.object({ frameTree: z.object({ frame: z.object({ id: z.string() }) }) });
+const messageSchema = z.object({
+  id: z.number().optional(),
+  method: z.string().optional(),
+  params: z.object({ request: z.object({ url: z.string() }).optional().catch(undefined) }).optional(),
+  result: z.unknown().optional(),
+  error: z.object({ message: z.string() }).optional(),
+});
+
+function startBrowser(request: ConversionRequest, temporary: string) {
+  // Its own sandbox wants namespaces, which root and processes that are shut in already don't get.
+  const isShutIn = process.getuid?.() === 0 || process.ppid === 1;
+  const child = spawn(
+    pathOf(programs.chromium),
+    [
+      ...['--headless', '--remote-debugging-pipe', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run'],
+      ...['--disable-extensions', '--disable-background-networking', '--disable-crash-reporter', '--disable-breakpad'],
+      ...['--host-resolver-rules=MAP * ~NOTFOUND', `--user-data-dir=${path.join(homeOf(request), 'browser')}`],
+      ...(isShutIn ? ['--no-sandbox'] : []),
+    ],
+    { env: { ...environmentOf(request), TMPDIR: temporary }, stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] },
+  );
+  const [, , , commands, answers] = child.stdio as unknown as [null, null, null, Writable, Readable];
+  const waiting = new Map<number, { resolve: (result: unknown) => void; reject: (error: Error) => void }>();
+  const listeners = new Map<string, () => void>();
+  const requested: string[] = [];
+  let gone: Error | undefined;
+  const end = (reason: string): void => {
+    gone ??= new ConversionFailure(`Chromium could not print the page (${reason}).`);
+    for (const { reject } of waiting.values()) reject(gone);
+  };
+  child.once('error', (error) => end(error.message));
+  child.once('exit', (code, signal) => end(signal ?? `exit code ${code ?? '?'}`));
+  commands.on('error', () => undefined);
+  let unread = '';
+  answers.setEncoding('utf8').on('data', (text: string) => {
+    const messages = (unread + text).split('\0');
+    unread = messages.pop() ?? '';
+    for (const message of messages) take(messageSchema.parse(JSON.parse(message)));
+  });
+
+  function take({ id, method, params, result, error }: z.output<typeof messageSchema>): void {
+    if (method === 'Network.requestWillBeSent' && params?.request) requested.push(params.request.url);
+    if (method !== undefined) listeners.get(method)?.();
+    const asked = id === undefined ? undefined : waiting.get(id);
+    if (!asked || id === undefined) return;
+    waiting.delete(id);
+    if (error) asked.reject(new ConversionFailure(`Chromium could not print the page (${error.message}).`));
+    else asked.resolve(result);
+  }
+
+  let asked = 0;
+  return {
+    /** Addresses that the page has asked for. */
+    requested,
+    async ask<Answer>(
+      method: string,
+      params: object,
+      schema: z.ZodType<Answer>,
+      session: object = {},
+    ): Promise<Answer> {
+      if (gone) throw gone;
+      const id = (asked += 1);
+      const answer = new Promise<unknown>((resolve, reject) => waiting.set(id, { resolve, reject }));
+      commands.write(`${JSON.stringify({ id, method, params, ...session })}\0`);
+      return schema.parse(await answer);
+    },
+    event: (method: string) => new Promise<void>((resolve) => listeners.set(method, resolve)),
+    async close(): Promise<void> {
+      if (gone) return;
+      const exited = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+}

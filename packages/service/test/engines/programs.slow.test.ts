@@ -1,0 +1,207 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import sharp from 'sharp';
+import { isHere } from '../../src/engines/presence';
+import { programs } from '../../src/engines/programs';
+import { engineNames } from '../../src/engines/engine-names';
+import { startTestService, type TestClient, tinySvg } from '../support';
+
+/** Programs of the machine, each where it is: Debian's libreoffice-writer-nogui and so on, ffmpeg, tesseract-ocr, chromium. */
+
+let running: Awaited<ReturnType<typeof startTestService>>;
+let client: TestClient;
+
+beforeAll(async () => {
+  running = await startTestService({ conversionConcurrency: 1, engines: engineNames });
+  client = running.client;
+});
+
+afterAll(() => running.stop());
+
+/** Skips, by name, what this machine has no program for. */
+function withProgram(name: keyof typeof programs): jest.Describe {
+  return isHere(programs[name]) ? describe : describe.skip;
+}
+
+async function converted(name: string, data: string | Buffer, output: string, parameters = {}): Promise<Buffer> {
+  return (await client.convertToBytes({ name, data }, output, parameters)).bytes;
+}
+
+async function textOf(pdf: Buffer): Promise<string> {
+  return (await converted('printed.pdf', pdf, 'txt')).toString();
+}
+
+const report = '# Numbers\n\nWords of the report.\n\n| city | people |\n|---|---|\n| Ulm | 126329 |\n';
+
+withProgram('writer')('LibreOffice', () => {
+  it('prints text documents, old ones too, and turns each into the others', async () => {
+    const docx = await converted('report.md', report, 'docx');
+    const doc = await converted('report.docx', docx, 'doc');
+    expect(doc.subarray(0, 4).toString('hex')).toBe('d0cf11e0');
+    for (const [name, data] of [
+      ['report.docx', docx],
+      ['report.doc', doc],
+      ['report.odt', await converted('report.doc', doc, 'odt')],
+      ['report.rtf', await converted('report.doc', doc, 'rtf')],
+    ] as const) {
+      expect(await textOf(await converted(name, data, 'pdf'))).toMatch(/Numbers[^]*Words of the report\.[^]*126329/);
+    }
+    expect((await converted('report.doc', doc, 'txt')).toString()).toMatch(/Words of the report\./);
+  });
+
+  it('prints the pages that are asked for', async () => {
+    const long = await converted(
+      'long.md',
+      Array.from({ length: 120 }, (_, line) => `Line ${line}.`).join('\n\n'),
+      'docx',
+    );
+    const text = await textOf(await converted('long.docx', long, 'pdf', { pages: '2' }));
+    expect(text).not.toContain('Line 0.');
+    expect(text).toContain('Line 40.');
+  });
+
+  it('says in one line that a file is damaged', async () => {
+    const { error } = await client.convert({ name: 'cut.doc', data: Buffer.from('d0cf11e0a1b11ae1', 'hex') }, 'pdf');
+    expect(error.code).toBe('FAILED_CONVERT');
+    expect(error.message).toMatch(/^LibreOffice could not convert the doc file to pdf; it may be damaged/);
+    expect(error.message).not.toContain(tmpdir());
+  });
+});
+
+withProgram('calc')('LibreOffice Calc', () => {
+  it('prints spreadsheets, and reads and writes old ones', async () => {
+    const xls = await converted('sums.xlsx', await converted('sums.csv', 'item,price\nx,1.50\n', 'xlsx'), 'xls');
+    expect((await converted('sums.xls', xls, 'csv')).toString()).toMatch(/item,price\s+x,1\.50/);
+    expect(await textOf(await converted('sums.xls', xls, 'pdf'))).toMatch(/item[^]*1\.50/);
+    expect((await converted('sums.ods', await converted('sums.xls', xls, 'ods'), 'csv')).toString()).toMatch(/x,1\.5/);
+  });
+});
+
+withProgram('impress')('LibreOffice Impress', () => {
+  it('prints slides, and reads and writes old ones', async () => {
+    const pptx = await converted('talk.md', '# One\n\nFirst\n\n# Two\n\nSecond\n', 'pptx');
+    const ppt = await converted('talk.pptx', pptx, 'ppt');
+    const odp = await converted('talk.ppt', ppt, 'odp');
+    const pdf = await converted('talk.odp', odp, 'pdf');
+    expect(await textOf(pdf)).toMatch(/One[^]*First[^]*\f[^]*Two[^]*Second/);
+  });
+});
+
+withProgram('writer')('LibreOffice that somebody kills in the middle of a conversion', () => {
+  it('starts once more, and the conversion succeeds', async () => {
+    const data = await converted('report.md', report, 'docx');
+    const converting = client.convert({ name: 'report.docx', data }, 'pdf');
+    expect(await killed('soffice.bin')).toBe(true);
+    expect((await converting).output.status).toBe('successful');
+  });
+});
+
+/** Kills the first process of this name below this one. */
+async function killed(name: string): Promise<boolean> {
+  for (let end = Date.now() + 10_000; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 20))) {
+    const lines = execFileSync('ps', ['-A', '-o', 'pid=,args='], { encoding: 'utf8' }).split('\n');
+    const line = lines.find((each) => each.includes(name) && each.includes(running.dataDir));
+    if (line === undefined) continue;
+    process.kill(Number(line.trim().split(' ')[0]), 'SIGKILL');
+    return true;
+  }
+  return false;
+}
+
+withProgram('ffmpeg')('FFmpeg', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'film-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  function made(name: string, ...inputs: string[]): Buffer {
+    const file = path.join(folder, name);
+    const all = inputs.flatMap((input) => ['-f', 'lavfi', '-i', input]);
+    execFileSync('ffmpeg', ['-v', 'error', '-y', ...all, file], { stdio: 'inherit' });
+    return spawnSync('cat', [file]).stdout;
+  }
+
+  const sound = () => made('tone.wav', 'sine=duration=1');
+  const film = () => made('film.mp4', 'testsrc=duration=1:size=64x48:rate=5', 'sine=duration=1');
+
+  it.each([
+    ['mp3', /^(ID3|\xff\xfb)/],
+    ['flac', /^fLaC/],
+    ['ogg', /^OggS/],
+    ['opus', /^OggS[^]*OpusHead/],
+    ['m4a', /^....ftypM4A/],
+    ['aac', /^\xff\xf1/],
+    ['aiff', /^FORM/],
+    ['wma', /^0&\xb2u/],
+  ])('turns sound into %s', async (output, start) => {
+    expect((await converted('tone.wav', sound(), output)).toString('latin1')).toMatch(start);
+  });
+
+  it.each([
+    ['webm', /^.E\xdf\xa3[^]*webm/],
+    ['mkv', /^.E\xdf\xa3[^]*matroska/],
+    ['mov', /^....ftypqt/],
+    ['avi', /^RIFF....AVI/],
+    ['flv', /^FLV/],
+    ['wmv', /^0&\xb2u/],
+    ['ts', /^G/],
+    ['gif', /^GIF89a/],
+    ['mp3', /^(ID3|\xff\xfb)/],
+  ])('turns a film into %s', async (output, start) => {
+    expect((await converted('film.mp4', film(), output)).toString('latin1')).toMatch(start);
+  });
+});
+
+withProgram('tesseract')('Tesseract', () => {
+  const words =
+    'The quick brown fox jumps over the lazy dog. Payment is due within thirty days of receipt of this invoice.';
+
+  async function scan(): Promise<Buffer> {
+    return converted('page.pdf', await converted('page.md', words, 'pdf'), 'png', { dpi: 200 });
+  }
+
+  it('reads a scanned page with at most one word in twenty wrong', async () => {
+    const picture = await scan();
+    const pdf = await converted('scan.png', picture, 'pdf');
+    for (const [name, data] of [
+      ['scan.png', picture],
+      ['scan.pdf', pdf],
+    ] as const) {
+      const found = new Set((await converted(name, data, 'txt')).toString().split(/\s+/));
+      const wrong = words.split(' ').filter((word) => !found.has(word));
+      expect(wrong.length).toBeLessThanOrEqual(words.split(' ').length / 20);
+    }
+  });
+
+  it('makes a PDF that can be searched, where its language is named', async () => {
+    const searchable = await converted('scan.png', await scan(), 'pdf', { ocr_language: 'eng' });
+    expect(await textOf(searchable)).toMatch(/quick brown fox/);
+  });
+
+  it('names the package of a language that is not here', async () => {
+    const { error } = await client.convert({ name: 'scan.png', data: await scan() }, 'txt', { ocr_language: 'tlh' });
+    expect(error.message).toBe(
+      'Tesseract has no data for the language tlh here. Run: apt-get install tesseract-ocr-tlh',
+    );
+  });
+});
+
+withProgram('chromium')('Chromium', () => {
+  it('prints a page with its styles, on the paper and with the margin that are asked for', async () => {
+    const data = '<style>body{background:#00f;margin:0}</style><p style="display:none">hidden</p>';
+    const pdf = await converted('page.html', data, 'pdf', { page_size: 'letter', margin: 0 });
+    const picture = sharp(await converted('page.pdf', pdf, 'png', { dpi: 72 }));
+    const { width, height } = await picture.metadata();
+    expect([width, height]).toEqual([612, 792]);
+    const [r, g, b] = await picture.resize(1, 1).removeAlpha().raw().toBuffer();
+    expect([r, g, b]).toEqual([0, 0, 255]);
+  });
+
+  it('prints pictures that are in the page, and warns of those that are not', async () => {
+    const inside = `data:image/svg+xml;base64,${Buffer.from(tinySvg).toString('base64')}`;
+    const data = `<p>Größe</p><img src="${inside}"><img src="chart.png"><img src="https://example.com/x.png">`;
+    const { bytes, warning } = await client.convertToBytes({ name: 'page.html', data }, 'pdf');
+    expect(await textOf(bytes)).toBe('Größe\n');
+    expect(warning['RESOURCE_NOT_FOUND']).toMatch(/Left out, .*https:\/\/example\.com\/x\.png/);
+  });
+});

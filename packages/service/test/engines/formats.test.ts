@@ -105,7 +105,7 @@ describe('an engine that is not installed', () => {
     const typst = without('@myriaddreamin/typst-ts-node-compiler')
       .engineStates()
       .find(({ engine }) => engine.name === 'typst');
-    const inputs = [...all.pairs()].filter(([pair, engine]) => pair.endsWith(' pdf') && engine === 'typst');
+    const inputs = [...without().pairs()].filter(([pair, engine]) => pair.endsWith(' pdf') && engine === 'typst');
     expect(typst).toMatchObject({
       isHere: false,
       serves: 0,

@@ -143,17 +143,19 @@ describe('precedence', () => {
                         ? '11 minutes'
                         : key === 'service.max_conversion_memory_bytes'
                           ? '1100000000'
-                          : '11';
+                          : key === 'service.engines'
+                            ? 'typst'
+                            : '11';
       const variable = `FILECONV_${key.replace('.', '_').toUpperCase()}`;
       env[variable] = value;
       expected.set(key, variable);
     }
-    expect(expected.size).toBe(79);
+    expect(expected.size).toBe(80);
     const loaded = await load(undefined, env);
     for (const row of describeConfig(loaded)) {
       if (!expected.has(row.key)) continue;
       expect(row.source).toBe(expected.get(row.key));
-      expect(row.value).toMatch(/^(11|1100000000|11 minutes|fail|off|on|warn|text|127\.0\.0\.1:11|.*\/text)$/);
+      expect(row.value).toMatch(/^(11|1100000000|11 minutes|fail|off|on|warn|text|typst|127\.0\.0\.1:11|.*\/text)$/);
     }
     expect(loaded.warnings).toEqual([]);
   });

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isGrpcServiceError, WorkflowFailedError, type Client, type WorkflowHandle } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import type { BatchReport } from '../batch/report/report';
-import { readBatchReport, writeBatchReport } from '../batch/report/write-report';
+import type * as ReportModule from '../batch/report/write-report';
 import { folderOf } from '../batch/uris';
 import { readStartInput } from '../history/start-input';
 import type {
@@ -113,6 +113,7 @@ export class BatchHandle {
     if (state.results === undefined) {
       throw new InvalidRequestError(`Batch ${this.name} has no report: its items were inline. See its results.`);
     }
+    const { readBatchReport, writeBatchReport } = loadReports();
     const options = { batch: this.name, folder: folderOf(state.results), state };
     return (await readBatchReport(this.files, options)) ?? (await writeBatchReport(this.files, options));
   }
@@ -164,6 +165,12 @@ export class BatchHandle {
   async setWindow(window: number): Promise<BatchState | undefined> {
     return tell<BatchState>(this.workflow, batchWindowSignal, [window]);
   }
+}
+
+/** Most programs that start a batch write no page. */
+function loadReports(): typeof ReportModule {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- see above
+  return require('../batch/report/write-report') as typeof ReportModule;
 }
 
 /** gRPC status codes with which the server rejects a request; after any other, it may have executed it. */

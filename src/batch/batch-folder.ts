@@ -1,4 +1,4 @@
-import { folderOf, isLocal, isUri, resolveName } from './uris';
+import { folderOf, isLocal, isOfWeb, isUri, resolveName } from './uris';
 
 interface Places {
   /** Holds the runs of all batches, as was asked for. */
@@ -15,9 +15,7 @@ export function batchFolderOf(name: string, { runs, among = [], home }: Places):
 }
 
 function inStore(among: readonly (string | undefined)[]): string | undefined {
-  const stored = among.find(
-    (named) => named !== undefined && isUri(named) && !isLocal(named) && !/^https?:/i.test(named),
-  );
+  const stored = among.find((named) => named !== undefined && isUri(named) && !isLocal(named) && !isOfWeb(named));
   if (stored === undefined) return undefined;
   // The last folder before a pattern.
   const [typed = ''] = stored.split(/[*[{(]/, 1);

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { lastSegment } from '../shared/job';
+import { lastSegment, withoutQuery } from '../shared/job';
 import { shownPath } from '../storage/file-uri';
 
 /*
@@ -63,6 +63,15 @@ export function resolveName(written: string, folder: string): string | undefined
   return within(root, joined.slice(1));
 }
 
+/** What a user wrote as messages repeat it: the query of a signed web address is a secret. */
+export function shownAsWritten(written: string): string {
+  return isOfWeb(written) ? withoutQuery(written) : written;
+}
+
+export function isOfWeb(uri: string): boolean {
+  return /^https?:/i.test(uri);
+}
+
 export function isUri(written: string): boolean {
   return /^[a-z][a-z0-9+.-]+:\//i.test(written);
 }
@@ -86,7 +95,7 @@ function inOneSpelling(uri: string): string | undefined {
     const url = new URL(uri);
     if (url.protocol === 'file:') return uriOfPath(fileURLToPath(url));
     // The path of a web address means what it says, whatever it escapes; its query may be signed.
-    if (/^https?:$/.test(url.protocol)) return url.href;
+    if (isOfWeb(url.protocol)) return url.href;
     const [first = '', ...segments] = url.pathname.split('/');
     return `${url.protocol}//${url.host}${[first, ...segments.map(decoded).map(encodeURIComponent)].join('/') || '/'}`;
   } catch {

@@ -8,6 +8,7 @@ import {
   folderOf,
   holdsControlCharacter,
   isInside,
+  isOfWeb,
   isUri,
   nameOf,
   resolveName,
@@ -46,6 +47,9 @@ export type ResolvedDestination =
 export function resolveDestination(request: DestinationRequest, rules: DestinationRules): ResolvedDestination {
   const { destination } = request;
   if (destination === undefined) {
+    if (rules.out === undefined && isOfWeb(request.source)) {
+      return { code: 'DESTINATION_INVALID', problem: 'the web can only be read. Name a folder with --out.' };
+    }
     const folder = rules.out ?? folderOf(request.source);
     return checkNames(within(folder, fill(request, rules, rules.out === undefined ? '' : request.dir)));
   }

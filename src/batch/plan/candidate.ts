@@ -5,7 +5,7 @@ import { noNameAdvice } from '../destinations/resolve';
 import type { ColumnTerm } from '../manifest/manifest-row';
 import { readManifest } from '../manifest/read-manifest';
 import { findSources, type SourceLookup, type SourceSelection } from '../sources/find-sources';
-import { isInside, relativeTo, resolveName } from '../uris';
+import { isInside, relativeTo, resolveName, shownAsWritten } from '../uris';
 import type { Findings } from './findings';
 
 export interface Candidate {
@@ -75,11 +75,11 @@ export async function* candidatesOfManifest(
     const place = `${name} line ${line}`;
     const source = resolveName(row.source, folder);
     if (source === undefined) {
-      problems.add('ROW_INVALID', `${place}, ${term} source: ${row.source} ${noNameAdvice}`);
+      problems.add('ROW_INVALID', `${place}, ${term} source: ${shownAsWritten(row.source)} ${noNameAdvice}`);
       continue;
     }
     const dir = isInside(folder, source) ? path.posix.dirname(relativeTo(folder, source)) : '.';
-    const at = { source, shown: row.source, place, term, dir: dir === '.' ? '' : dir };
+    const at = { source, shown: shownAsWritten(row.source), place, term, dir: dir === '.' ? '' : dir };
     yield { ...at, output, input, ...(destination !== undefined && { destination }), how: 'row' };
   }
 }

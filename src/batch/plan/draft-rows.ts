@@ -103,7 +103,8 @@ async function see(files: FileStore, candidate: Candidate, rules: DestinationRul
   } catch (error) {
     if (!(error instanceof StorageError) || error.code !== 'UNSUPPORTED_URI') throw error;
     const { message: problem, uri } = error;
-    const code = uri === candidate.source ? 'ROW_INVALID' : 'DESTINATION_INVALID';
+    // Told without the query of a web address.
+    const code = candidate.source.startsWith(uri) ? 'ROW_INVALID' : 'DESTINATION_INVALID';
     const source = { kind: 'none', reason: problem, isLink: false } as const;
     return { candidate, source, resolved: { code, problem }, destination: undefined };
   }

@@ -8,7 +8,7 @@ import { noNameAdvice } from '../destinations/resolve';
 import { readLines, peek } from '../lines';
 import { decodeText } from '../manifest/decode-text';
 import type { Findings } from '../plan/findings';
-import { asFolder, isInside, isLocal, isUri, relativeTo, resolveName } from '../uris';
+import { asFolder, isInside, isLocal, isUri, relativeTo, resolveName, shownAsWritten } from '../uris';
 import { createExclusion, walkFolder, type Exclusion, type FoundSource } from './walk-folder';
 
 export interface SourceSelection {
@@ -59,9 +59,10 @@ interface Looking extends SourceLookup {
   excluded: Exclusion;
 }
 
-async function* inNamed(named: string, looking: Looking & { recursive: boolean }): AsyncGenerator<FoundSource> {
+async function* inNamed(typed: string, looking: Looking & { recursive: boolean }): AsyncGenerator<FoundSource> {
   const { files, cwd, problems, excluded } = looking;
-  const uri = resolveName(named, cwd);
+  const uri = resolveName(typed, cwd);
+  const named = shownAsWritten(typed);
   if (uri === undefined) {
     problems.add('SOURCE_NOT_FOUND', `${named} ${noNameAdvice}`);
     return;
@@ -167,7 +168,7 @@ async function* listed(name: string, looking: Looking): AsyncGenerator<FoundSour
     const relative = isInside(cwd, uri) ? relativeTo(cwd, uri) : lastSegment(uri);
     const dir = path.posix.dirname(relative);
     if (excluded(relative, file)) continue;
-    yield { uri, shown: file, dir: dir === '.' ? '' : dir, how: 'listed' };
+    yield { uri, shown: shownAsWritten(file), dir: dir === '.' ? '' : dir, how: 'listed' };
   }
   if (count === 0) looking.warnings.add('NO_SOURCES', `${shownList} lists no files.`);
 }

@@ -2,6 +2,9 @@ import { link, readdir, symlink, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { PlanClock } from '../../../src/batch/plan/plan-batch';
+import { createLocalFiles } from '../../../src/storage/local-files';
+import { Stores } from '../../../src/storage/stores';
+import { MemoryFiles } from '../../support/memory-files';
 import { addFiles, cleanUp, folderUri, makeTree } from '../folder';
 import { listRuns, messagesOf, plan, planManifest, readItems, runFolder } from './planning';
 
@@ -216,6 +219,23 @@ describe('a plan of a manifest', () => {
       'n.csv line 5, column source: Cannot use "gs://in/d": it is not a file: URI.',
       'n.csv line 6, column destination: Cannot use "gs://out/e.pdf": it is not a file: URI.',
     ]);
+  });
+
+  it('keeps the query of a signed web address out of messages, and needs a folder for the result', async () => {
+    const cwd = await makeTree({ 'm.csv': 'source,output\nhttps://host/a b.md?sig=SECRET,pdf\n' });
+    const look = () => Promise.resolve({ kind: 'none', reason: 'does not exist', isLink: false } as const);
+    const files = new Stores({ file: createLocalFiles(), https: Object.assign(new MemoryFiles(), { look }) });
+    const { problems } = await planManifest(cwd, 'm.csv', { files, out: undefined });
+    expect(messagesOf(problems)).toEqual([
+      'm.csv line 2, column destination: the web can only be read. Name a folder with --out.',
+    ]);
+    const { warnings } = await planManifest(cwd, 'm.csv', { files });
+    expect(messagesOf(warnings)).toEqual([
+      'm.csv line 2, column source: https://host/a b.md does not exist. Its item will fail.',
+    ]);
+    const [item] = await readItems(cwd);
+    expect(item?.source).toBe('https://host/a%20b.md?sig=SECRET');
+    expect(item?.destination).toBe(`${folderUri(cwd, 'out')}a%20b.pdf`);
   });
 
   it('refuses one source twice for one format, one destination twice, and a result that is a source', async () => {

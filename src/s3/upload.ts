@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { webcrypto } from 'node:crypto';
 import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
@@ -82,7 +82,7 @@ export class Upload {
       return;
     }
     const bytes = this.#buffer?.subarray(0, this.#filled) ?? Buffer.alloc(0);
-    const put = new PutObjectCommand({ Bucket, Key, ...content(bytes), Metadata: metadata, ...condition });
+    const put = new PutObjectCommand({ Bucket, Key, ...(await content(bytes)), Metadata: metadata, ...condition });
     put.middlewareStack.add(withPlainBody, afterOthers);
     await client.send(put);
   }
@@ -128,7 +128,7 @@ export class Upload {
 
   async #sendAs(PartNumber: number, bytes: Buffer, { place, id: UploadId }: { place: ObjectPlace; id: string }) {
     const { bucket: Bucket, key: Key } = place;
-    const checked = content(bytes);
+    const checked = await content(bytes);
     const part = new UploadPartCommand({ Bucket, Key, UploadId, PartNumber, ...checked });
     part.middlewareStack.add(withPlainBody, afterOthers);
     const { ETag } = await this.#options.client.send(part, { abortSignal: this.#ending.signal });
@@ -142,8 +142,10 @@ export class Upload {
   }
 }
 
-function content(Body: Buffer) {
-  return { Body, ContentLength: Body.length, ChecksumSHA256: createHash('sha256').update(Body).digest('base64') };
+/** Hashed beside the main thread, which hashes the whole file at the same time. */
+async function content(Body: Buffer) {
+  const digest = await webcrypto.subtle.digest('SHA-256', Body);
+  return { Body, ContentLength: Body.length, ChecksumSHA256: Buffer.from(digest).toString('base64') };
 }
 
 const afterOthers = { step: 'build', priority: 'low' } as const;

@@ -17,6 +17,8 @@ describe('the configuration without a file', () => {
       log: { level: 'info', format: 'auto' },
       encryption: {},
       codec: { host: '127.0.0.1', port: 8467 },
+      s3: {},
+      https: { allowedHosts: [], plainHttp: 'off', maxBytes: 5_368_709_120 },
       defaultApp: 'embedded',
       temporal: {},
       worker: {
@@ -121,17 +123,21 @@ describe('precedence', () => {
     const expected = new Map<string, string>();
     for (const { key } of describeConfig(defaults)) {
       if (key === 'default_app') continue;
-      const value = /_base_url$|ui_(origin|url)$/.test(key)
+      const value = /_base_url$|ui_(origin|url)$|s3\.endpoint/.test(key)
         ? 'http://x/text'
         : /\.(metrics|health)_address$/.test(key)
           ? '127.0.0.1:11'
-          : /^(encryption|codec)\.(key|token)_|host|dir|queue|address|namespace|profile|config_file|accounts_file|faults_file|key_env|key_file|deployment_name|build_id/.test(
+          : /^(encryption|codec)\.(key|token)_|host|dir|queue|address|namespace|profile|config_file|accounts_file|faults_file|key_env|key_file|deployment_name|build_id|region/.test(
                 key,
               )
             ? 'text'
             : key === 'policies.on_unknown_outcome' || key === 'policies.on_existing'
               ? 'fail'
-              : key === 'callbacks.embedded' || key === 'worker.common_limit' || key === 'metrics.remote'
+              : key === 'callbacks.embedded' ||
+                  key === 'worker.common_limit' ||
+                  key === 'metrics.remote' ||
+                  key === 's3.path_style' ||
+                  key === 'https.plain_http'
                 ? 'off'
                 : key === 'service.allow_remote'
                   ? 'on'
@@ -150,7 +156,7 @@ describe('precedence', () => {
       env[variable] = value;
       expected.set(key, variable);
     }
-    expect(expected.size).toBe(80);
+    expect(expected.size).toBe(86);
     const loaded = await load(undefined, env);
     for (const row of describeConfig(loaded)) {
       if (!expected.has(row.key)) continue;

@@ -1,0 +1,115 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import sharp from 'sharp';
+import { isHere } from '../../src/engines/presence';
+import { programs } from '../../src/engines/programs';
+import { startTestService, tinyPng } from '../support';
+import { frame, odf, paragraph } from './odf';
+
+/** Office files through the service beside what `soffice --convert-to pdf` makes of them: page by page the same picture. */
+
+const ifOffice = [programs.writer, programs.calc, programs.impress].every((program) => isHere(program)) ? it : it.skip;
+
+const words = 'Words that fill a line and go on in the next one, so that columns and margins show. '.repeat(8);
+const grid = `<table:table table:name="t"><table:table-column table:number-columns-repeated="3"/>${'<table:table-row><table:table-cell office:value-type="float" office:value="1.5"><text:p>1.5</text:p></table:table-cell><table:table-cell table:formula="of:=[.A1]*2" office:value-type="float" office:value="3"><text:p>3</text:p></table:table-cell><table:table-cell office:value-type="string"><text:p>text</text:p></table:table-cell></table:table-row>'.repeat(60)}</table:table>`;
+const columns = `<style:style style:name="c" style:family="section"><style:section-properties><style:columns fo:column-count="2" fo:column-gap="1cm"/></style:section-properties></style:style>`;
+const header = `<office:automatic-styles><style:page-layout style:name="l"><style:page-layout-properties fo:page-width="21cm" fo:page-height="29.7cm" fo:margin="2cm"/><style:header-style/></style:page-layout></office:automatic-styles><office:master-styles><style:master-page style:name="Standard" style:page-layout-name="l"><style:header>${paragraph('A header')}</style:header></style:master-page></office:master-styles>`;
+const slide = (text: string) =>
+  `<draw:page draw:name="${text}" draw:master-page-name="m"><draw:frame svg:x="2cm" svg:y="2cm" svg:width="20cm" svg:height="4cm"><draw:text-box>${paragraph(text)}</draw:text-box></draw:frame></draw:page>`;
+const master = `<office:automatic-styles><style:page-layout style:name="l"><style:page-layout-properties fo:page-width="28cm" fo:page-height="21cm"/></style:page-layout></office:automatic-styles><office:master-styles><style:master-page style:name="m" style:page-layout-name="l"/></office:master-styles>`;
+
+const sources: Readonly<Record<string, { data: Buffer; others: readonly string[] }>> = {
+  'letter.odt': {
+    data: odf({
+      kind: 'text',
+      styles: header,
+      automaticStyles: columns,
+      body: `${paragraph('Title')}<text:section text:style-name="c" text:name="s">${paragraph(words).repeat(9)}</text:section>${grid}${frame('Pictures/a.png')}`,
+      more: { 'Pictures/a.png': tinyPng },
+    }),
+    others: ['docx', 'doc', 'rtf'],
+  },
+  'sums.ods': { data: odf({ kind: 'spreadsheet', body: grid }), others: ['xlsx', 'xls'] },
+  'talk.odp': {
+    data: odf({ kind: 'presentation', styles: master, body: slide('One') + slide('Two') }),
+    others: ['pptx', 'ppt'],
+  },
+};
+
+ifOffice(
+  'a PDF of LibreOffice by the service is within SSIM 0.98 of its own',
+  async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'fidelity-'));
+    const { client, stop } = await startTestService({
+      engines: ['libreoffice', 'sharp', 'pdfium'],
+      conversionConcurrency: 1,
+    });
+    const converted = async (name: string, data: Buffer, output: string) =>
+      (await client.convertToBytes({ name, data }, output, output === 'tiff' ? { dpi: 60 } : {})).bytes;
+    const files = new Map<string, Buffer>();
+    for (const [name, { data, others }] of Object.entries(sources)) {
+      files.set(name, data);
+      for (const other of others) files.set(name.replace(/\w+$/, other), await converted(name, data, other));
+    }
+    for (const [name, data] of files) {
+      writeFileSync(path.join(folder, name), data);
+      const profile = `-env:UserInstallation=file://${folder}/profile`;
+      execFileSync(
+        'soffice',
+        [profile, '--headless', '--convert-to', 'pdf', '--outdir', folder, path.join(folder, name)],
+        { stdio: 'ignore' },
+      );
+      const own = readFileSync(path.join(folder, name.replace(/\w+$/, 'pdf')));
+      const [ours, theirs] = await Promise.all(
+        [await converted(name, data, 'pdf'), own].map((pdf) => converted('a.pdf', pdf, 'tiff')),
+      );
+      const least = await similarity(ours ?? own, theirs ?? data);
+      expect([name, least > 0.98]).toEqual([name, true]);
+      // A measure that tells no difference would prove nothing.
+      const mirrored = await sharp(theirs, { pages: -1 }).flop().tiff().toBuffer();
+      expect(await similarity(ours ?? own, mirrored)).toBeLessThan(0.98);
+    }
+    expect(files.size).toBe(10);
+    await stop();
+    rmSync(folder, { recursive: true });
+  },
+  280_000,
+);
+
+/** The similarity of the two pages that are least alike, in blocks of 8 by 8 pixels. */
+async function similarity(one: Buffer, other: Buffer): Promise<number> {
+  const [a, b] = await Promise.all(
+    [one, other].map((tiff) => sharp(tiff, { pages: -1 }).greyscale().raw().toBuffer({ resolveWithObject: true })),
+  );
+  if (!a || !b) throw new Error('No pages.');
+  expect([a.info.width, a.info.height]).toEqual([b.info.width, b.info.height]);
+  const { pages = 1 } = await sharp(one, { pages: -1 }).metadata();
+  const { width, height } = a.info;
+  const pageHeight = height / pages;
+  const likenesses = Array.from({ length: pages }, (_, page) => {
+    let [sum, blocks] = [0, 0];
+    for (let y = page * pageHeight; y + 8 <= (page + 1) * pageHeight; y += 8) {
+      for (let x = 0; x + 8 <= width; x += 8) {
+        sum += blockSimilarity(a.data, b.data, { x, y, width });
+        blocks += 1;
+      }
+    }
+    return sum / blocks;
+  });
+  return Math.min(...likenesses);
+}
+
+function blockSimilarity(one: Buffer, other: Buffer, { x, y, width }: { x: number; y: number; width: number }): number {
+  let [a, b, aa, bb, ab] = [0, 0, 0, 0, 0];
+  for (let row = y; row < y + 8; row += 1) {
+    for (let at = row * width + x; at < row * width + x + 8; at += 1) {
+      const [p, q] = [one[at] ?? 0, other[at] ?? 0];
+      [a, b, aa, bb, ab] = [a + p, b + q, aa + p * p, bb + q * q, ab + p * q];
+    }
+  }
+  [a, b, aa, bb, ab] = [a / 64, b / 64, aa / 64, bb / 64, ab / 64];
+  const [c1, c2] = [(0.01 * 255) ** 2, (0.03 * 255) ** 2];
+  return ((2 * a * b + c1) * (2 * (ab - a * b) + c2)) / ((a * a + b * b + c1) * (aa - a * a + bb - b * b + c2));
+}

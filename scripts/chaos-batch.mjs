@@ -5,18 +5,14 @@
 // or in two, counts don't add up, an output differs from that of the first run, a file is left over, or the service, the histories, the rows
 // and the reports do not tell the same of what was charged (test/support/invariant.ts).
 import { createHash, randomInt } from 'node:crypto';
-import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { build } from 'esbuild';
+import { conversionsAt, countBy, loadInvariant, readLines, secondsSince } from './batch-ledger.mjs';
 import { ChaosStack, roles } from './chaos-stack.mjs';
-
-const require = createRequire(import.meta.url);
-const Database = require('libsql');
 
 const targets = [
   ['worker'],
@@ -65,7 +61,7 @@ export async function playBatch() {
     console.log(`State, logs and outputs are kept in ${stack.folder}`);
     await stack.kill([...roles, 'receiver']);
   } else await stack.remove();
-  console.log(JSON.stringify({ ...summary, seconds: seconds(startedAt) }));
+  console.log(JSON.stringify({ ...summary, seconds: secondsSince(startedAt) }));
   process.exit(failed ? 1 : 0);
 }
 
@@ -76,7 +72,7 @@ async function play(stack, options) {
   const missing = [...references].flatMap(([id, hash]) => (hash ? [] : [`calm run: no output of ${id}`]));
   if (missing.length > 0) return { problems: missing };
   console.log(`without faults: ${options.items} items, ${calm.seconds} s`);
-  const before = new Set(conversionsAt(stack).map(({ taskId }) => taskId));
+  const before = new Set(conversionsAt(path.join(stack.folder, '.fileconv/service')).map(({ taskId }) => taskId));
   const hits = [];
   const over = { yet: false };
   const running = runToTheEnd(stack, 'killed', options).finally(() => (over.yet = true));
@@ -84,12 +80,12 @@ async function play(stack, options) {
   const batch = await running;
   console.log(`met ${hits.join(' ')}; ${batch.seconds} s`);
   const sourceOf = new Map(files.map(({ id, from, to }) => [`${id}.${to}`, `${id}.${from}`]));
-  const conversions = conversionsAt(stack)
+  const conversions = conversionsAt(path.join(stack.folder, '.fileconv/service'))
     .filter(({ taskId }) => !before.has(taskId))
     .map(({ taskId, output }) => ({ taskId, file: sourceOf.get(output) ?? output }));
   const runs = runFolders(stack);
   const items = judgeItems(stack, { runs, files, references, policy: options.policy });
-  const { chargeProblems } = await loadInvariant(stack);
+  const { chargeProblems } = await loadInvariant(path.basename(stack.folder));
   const problems = [
     ...judgeCounts(batch, runs, items.latest, options),
     ...items.problems,
@@ -113,18 +109,6 @@ async function play(stack, options) {
     calmSeconds: calm.seconds,
     killedSeconds: batch.seconds,
   };
-}
-
-/** The test suite's own, which is TypeScript. */
-async function loadInvariant(stack) {
-  const outfile = path.resolve(import.meta.dirname, '../node_modules/.cache', `${path.basename(stack.folder)}.cjs`);
-  const entryPoints = [path.resolve(import.meta.dirname, '../test/support/invariant.ts')];
-  await build({ entryPoints, outfile, bundle: true, platform: 'node', packages: 'external', logLevel: 'warning' });
-  try {
-    return await import(pathToFileURL(outfile).href);
-  } finally {
-    rmSync(outfile);
-  }
 }
 
 function writeSources(folder, items) {
@@ -173,7 +157,7 @@ async function untilItRuns(stack, args) {
     if (code !== couldNotRun) {
       const report = JSON.parse(stdout || 'null');
       if (!report) throw new Error(`\`${args.join(' ')}\` ended with ${code} and no report: ${stderr}`);
-      return { report, code, commands, seconds: seconds(startedAt) };
+      return { report, code, commands, seconds: secondsSince(startedAt) };
     }
     if (commands.length > 20)
       throw new Error(`\`${args.join(' ')}\` could not run ${commands.length} times: ${stderr}`);
@@ -312,13 +296,6 @@ function runFolders(stack) {
   return runs.sort().map((name) => path.join(folder, name));
 }
 
-function readLines(folder, name) {
-  return readFileSync(path.join(folder, name), 'utf8')
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line));
-}
-
 function hashOf(stack, folder, name) {
   try {
     return createHash('sha256')
@@ -334,20 +311,6 @@ function outputsOf(stack, folder) {
     return readdirSync(path.join(stack.folder, folder)).filter((name) => !name.startsWith('.')).length;
   } catch {
     return 0;
-  }
-}
-
-/** The conversions that the service has charged or will: failed tasks are not. */
-function conversionsAt(stack) {
-  const db = new Database(path.join(stack.folder, '.fileconv/service/service.db'), { readonly: true, timeout: 5_000 });
-  try {
-    return db
-      .prepare(
-        "SELECT id AS taskId, file_name AS output FROM tasks WHERE endpoint LIKE '%convert/file' AND error_code IS NULL",
-      )
-      .all();
-  } finally {
-    db.close();
   }
 }
 
@@ -397,16 +360,6 @@ function drawing(id, index) {
 function shuffled(list) {
   const rest = [...list];
   return list.map(() => rest.splice(randomInt(rest.length), 1)[0]);
-}
-
-function countBy(names) {
-  const counts = {};
-  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
-  return counts;
-}
-
-function seconds(since) {
-  return Math.round((Date.now() - since) / 100) / 10;
 }
 
 function readArguments() {

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { finishBatch } from '../../packages/cli/src/batch/finish';
 import type { CommandContext } from '../../packages/cli/src/command-context';
+import { loadConfig } from '../../packages/cli/src/config/load-config';
 import { BatchDesk } from '../support/batch-desk';
 import { planRun, runBatch, type Run } from '../support/batches';
 import { startRig, type ConversionRig } from '../support/conversion-worker';
@@ -29,7 +30,8 @@ async function finish(run: Run, result: ConversionBatchResult, anew = false) {
   const printed: unknown[] = [];
   const output = { json: true, printJson: (value: unknown) => printed.push(value) };
   const stack = { client: rig.temporal };
-  const code = await finishBatch({ output } as unknown as CommandContext, { stack, name: run.name, result, anew });
+  const context = { output, env: {}, config: await loadConfig({ cwd: rig.folder, env: {} }) };
+  const code = await finishBatch(context as unknown as CommandContext, { stack, name: run.name, result, anew });
   return { code, report: printed[0] as BatchReport };
 }
 

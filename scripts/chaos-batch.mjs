@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { conversionsAt, countBy, loadInvariant, readLines, secondsSince } from './batch-ledger.mjs';
-import { ChaosStack, roles } from './chaos-stack.mjs';
+import { ChaosStack, impatientPolicies, roles } from './chaos-stack.mjs';
 
 const targets = [
   ['worker'],
@@ -323,15 +323,7 @@ embedded_base_url = "http://127.0.0.1:${port}"
 [service]
 callback_first_retry_seconds = 1
 
-[policies]
-on_unknown_outcome = "${policy}"
-unknown_outcome_wait = "5s"
-poll_after = "5s"
-first_check_after = "200ms"
-max_check_interval = "2s"
-retry_initial_interval = "200ms"
-retry_maximum_interval = "2s"
-`;
+${impatientPolicies(policy)}`;
 }
 
 async function freePort() {

@@ -24,6 +24,17 @@ const marks = {
 export const roles = ['up', 'temporal', 'service', 'worker'];
 const receiverRestartMs = 250;
 
+/** Of jobs that wait for nothing longer than a test has time for: a section of the configuration file. */
+export const impatientPolicies = (onUnknownOutcome) => `[policies]
+on_unknown_outcome = "${onUnknownOutcome}"
+unknown_outcome_wait = "5s"
+poll_after = "5s"
+first_check_after = "200ms"
+max_check_interval = "2s"
+retry_initial_interval = "200ms"
+retry_maximum_interval = "2s"
+`;
+
 export class ChaosStack {
   folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'fileconv-chaos-')));
   configFile = path.join(this.folder, 'fileconv.toml');

@@ -18,6 +18,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { impatientPolicies } from '../chaos-stack.mjs';
 import { temporalConfig, temporalPorts } from './temporal-config.mjs';
 
 const require = createRequire(import.meta.url);
@@ -316,15 +317,7 @@ token_file = "token"
 public_base_url = "http://127.0.0.1:${ports.proxy}"
 key_file = "callback.key"
 
-[policies]
-on_unknown_outcome = "resubmit"
-unknown_outcome_wait = "5s"
-poll_after = "5s"
-first_check_after = "200ms"
-max_check_interval = "2s"
-retry_initial_interval = "200ms"
-retry_maximum_interval = "2s"
-`;
+${impatientPolicies('resubmit')}`;
 }
 
 /** Temporal's schema for PostgreSQL has no room for a port above 32767. */

@@ -24,6 +24,7 @@ export interface Ended {
 /** One `fileconv` that runs, as its own process. */
 export interface RunningCommand {
   readonly child: ChildProcess;
+  /** Rejects when it has not ended in time. */
   readonly ended: Promise<Ended>;
   stdout(): string;
   stderr(): string;
@@ -58,12 +59,18 @@ export function startFileconv(args: readonly string[], options: CommandOptions):
   const texts = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => (texts.stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (texts.stderr += text));
-  const late = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? 50_000);
+  const { timeoutMs = 50_000 } = options;
+  let isLate = false;
+  const late = setTimeout(() => {
+    isLate = true;
+    child.kill('SIGKILL');
+  }, timeoutMs);
   const ended = new Promise<Ended>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code, signal) => {
       clearTimeout(late);
-      resolve({ code, signal, ...texts, ms: Date.now() - startedAt });
+      if (isLate) reject(new Error(`fileconv ${args.join(' ')} had not ended after ${timeoutMs} ms:\n${texts.stderr}`));
+      else resolve({ code, signal, ...texts, ms: Date.now() - startedAt });
     });
   });
   async function untilTrue(isTrue: () => boolean, what: string): Promise<void> {

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { loadConfig } from '../src/config/load-config';
 import { acquireProcessLock } from '../src/dev-server';
-import { claimPorts, openAt, type StackPorts } from '../src/stack/stack-ports';
+import { claimPorts, openAt, receiverPort, type StackPorts } from '../src/stack/stack-ports';
 
 describe('the ports of a stack', () => {
   let homeDir: string;
@@ -20,9 +20,12 @@ describe('the ports of a stack', () => {
     await rm(homeDir, { recursive: true, force: true });
   });
 
-  async function claim(variables: Record<string, string> = {}): Promise<StackPorts> {
+  async function claim(
+    variables: Record<string, string> = {},
+    startedBy: 'up' | 'command' = 'up',
+  ): Promise<StackPorts> {
     const env = { XDG_CACHE_HOME: homeDir, ...variables };
-    const ports = await claimPorts({ homeDir, env, config: await loadConfig({ cwd: homeDir, env }) });
+    const ports = await claimPorts({ homeDir, env, config: await loadConfig({ cwd: homeDir, env }) }, startedBy);
     claimed.push(ports);
     return ports;
   }
@@ -46,6 +49,20 @@ describe('the ports of a stack', () => {
     const { service, callbacks } = await claim(variables);
     expect(Math.min(service, callbacks)).toBeGreaterThan(0);
     expect(service).not.toBe(callbacks);
+  });
+
+  it("of a command's stack hold the one at which the folder has been called back before", async () => {
+    const { callbacks } = await claim({}, 'command');
+    await mkdir(path.join(homeDir, '.fileconv'));
+    await receiverPort.write(path.join(homeDir, '.fileconv'), callbacks);
+    expect((await claim({}, 'command')).callbacks).toBe(callbacks);
+    expect((await claim({ FILECONV_CALLBACKS_PORT: '18466' }, 'command')).callbacks).toBe(18_466);
+  });
+
+  it("of a command's stack are not the one at which another folder's stack would be called back", async () => {
+    const { callbacks: ofCommand, release } = await claim({}, 'command');
+    release();
+    expect(ofCommand).not.toBe((await claim()).callbacks);
   });
 
   it('are taken as they are configured', async () => {

@@ -1,6 +1,8 @@
 import path from 'node:path';
+import { z } from 'zod';
 import type { CommandContext } from '../command-context';
 import { acquireProcessLock, defaultCacheDir, freePort, portNear, type ProcessLock } from '../dev-server';
+import { recordFile, type StackRecord } from './stack-record';
 
 export interface StackPorts {
   temporal: number;
@@ -18,27 +20,37 @@ type Part = 'service' | 'callbacks' | 'codec';
 const temporalPort = 7233;
 const temporalUiPort = 8233;
 
+/** The port of the folder's last receiver, at which its unfinished conversions call back. */
+export const receiverPort = recordFile('receiver-port.json', z.int().min(1).max(65_535));
+
 /**
  * The well-known ports, as far as they are free, or others when another stack of this user has them.
  *
  * They are held as long as the stack runs, also while a part is down: two stacks that share a port would hand each other's jobs to
  * their workers.
  */
-export async function claimPorts(context: Pick<CommandContext, 'config' | 'env' | 'homeDir'>): Promise<StackPorts> {
-  const { config, env, homeDir } = context;
+export async function claimPorts(
+  { config, env, homeDir }: Pick<CommandContext, 'config' | 'env' | 'homeDir'>,
+  startedBy: StackRecord['startedBy'],
+): Promise<StackPorts> {
   const lock = await holdWellKnownPorts(path.join(defaultCacheDir(env, homeDir), 'well-known-ports.lock'));
   const choose = (wellKnown: number) => (lock && wellKnown !== 0 ? portNear(wellKnown) : freePort());
   const choosePart = (part: Part) => {
     const configured = config.values[part].port;
-    const mustBe = config.origins[`${part}.port`] !== undefined && configured !== 0;
-    return mustBe ? configured : choose(configured);
+    return isConfigured(config, part) ? configured : choose(configured);
+  };
+  const chooseReceiverPort = async () => {
+    if (isConfigured(config, 'callbacks') || (lock && startedBy === 'up')) return choosePart('callbacks');
+    // Not the well-known one, which the next stack of another folder would have.
+    const before = await receiverPort.read(config.values.state.dir);
+    return before === undefined ? freePort() : portNear(before);
   };
   try {
     return {
       temporal: await choose(temporalPort),
       temporalUi: await choose(temporalUiPort),
       service: await choosePart('service'),
-      callbacks: await choosePart('callbacks'),
+      callbacks: await chooseReceiverPort(),
       codec: await choosePart('codec'),
       release: () => lock?.release(),
     };
@@ -46,6 +58,10 @@ export async function claimPorts(context: Pick<CommandContext, 'config' | 'env' 
     lock?.release();
     throw error;
   }
+}
+
+function isConfigured({ values, origins }: CommandContext['config'], part: Part): boolean {
+  return origins[`${part}.port`] !== undefined && values[part].port !== 0;
 }
 
 async function holdWellKnownPorts(file: string): Promise<ProcessLock | undefined> {

@@ -13,7 +13,7 @@ import { acquireProcessLock } from '../dev-server';
 import { openReceiver } from '../keys/callback-settings';
 import { isEncrypting, openCodecServer } from '../keys/encryption-settings';
 import { openLog } from '../observability/log';
-import { claimPorts, openAt } from './stack-ports';
+import { claimPorts, openAt, receiverPort } from './stack-ports';
 import { removeStackHolder, removeStackRecord, writeStackHolder, writeStackRecord } from './stack-record';
 import type { StackRecord } from './stack-record';
 import { superviseProcess, type SupervisedProcess } from './supervised-process';
@@ -67,7 +67,7 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     await writeStackHolder(stateDir, options.startedBy);
     started.push(() => removeStackHolder(stateDir));
     options.onStart?.();
-    const ports = await claimPorts(context);
+    const ports = await claimPorts(context, options.startedBy);
     started.push(() => ports.release());
     let temporal: TemporalPart | undefined = undefined;
     // Before Temporal, whose UI needs its address.
@@ -150,7 +150,7 @@ async function startService(context: CommandContext, port: number, logs: string)
   });
 }
 
-/** Runs in this process: a service repeats a callback that it could not deliver, so a restart loses none. */
+/** Runs in this process: a service repeats a callback that it could not deliver, so a restart at the same port loses none. */
 async function startReceiver(
   context: CommandContext,
   { temporal, port, logs }: { temporal: TemporalPart; port: number; logs: string },
@@ -168,6 +168,7 @@ async function startReceiver(
     file.end();
     throw error;
   });
+  await receiverPort.write(context.config.values.state.dir, Number(new URL(receiver.url).port));
   return {
     url: receiver.url,
     async close() {

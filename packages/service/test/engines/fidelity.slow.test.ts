@@ -6,7 +6,7 @@ import sharp from 'sharp';
 import { isHere } from '../../src/engines/presence';
 import { programs } from '../../src/engines/programs';
 import { startTestService, tinyPng } from '../support';
-import { frame, odf, paragraph } from './odf';
+import { chartFrame, frame, odf, paragraph } from './odf';
 
 /** Office files through the service beside what `soffice --convert-to pdf` makes of them: page by page the same picture. */
 
@@ -30,6 +30,10 @@ const sources: Readonly<Record<string, { data: Buffer; others: readonly string[]
       more: { 'Pictures/a.png': tinyPng },
     }),
     others: ['docx', 'doc', 'rtf'],
+  },
+  'chart.odt': {
+    data: odf({ kind: 'text', body: paragraph('Sales') + chartFrame(), chart: [3, 1, 2] }),
+    others: ['docx'],
   },
   'sums.ods': { data: odf({ kind: 'spreadsheet', body: grid }), others: ['xlsx', 'xls'] },
   'talk.odp': {
@@ -71,7 +75,7 @@ ifOffice(
       const mirrored = await sharp(theirs, { pages: -1 }).flop().tiff().toBuffer();
       expect(await similarity(ours ?? own, mirrored)).toBeLessThan(0.98);
     }
-    expect(files.size).toBe(10);
+    expect(files.size).toBe(12);
     await stop();
     rmSync(folder, { recursive: true });
   },

@@ -12,6 +12,7 @@ const namespaces = [
   'svg urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0',
   'script urn:oasis:names:tc:opendocument:xmlns:script:1.0',
   'presentation urn:oasis:names:tc:opendocument:xmlns:presentation:1.0',
+  'chart urn:oasis:names:tc:opendocument:xmlns:chart:1.0',
   'xlink http://www.w3.org/1999/xlink',
   'dom http://www.w3.org/2001/xml-events',
   'ooo http://openoffice.org/2004/office',
@@ -27,6 +28,8 @@ interface OdfSource {
   /** Master pages with their layouts: `styles.xml` but for its root. */
   styles?: string;
   doctype?: string;
+  /** A bar chart of these values in the folder `chart`, for `chartFrame()`. */
+  chart?: readonly number[];
   more?: Readonly<Record<string, string | Buffer>>;
 }
 
@@ -37,6 +40,7 @@ export function odf({
   scripts = '',
   styles = '',
   doctype = '',
+  chart,
   more = {},
 }: OdfSource): Buffer {
   const type = `application/vnd.oasis.opendocument.${kind}`;
@@ -48,12 +52,17 @@ export function odf({
       `${scripts}<office:automatic-styles>${automaticStyles}</office:automatic-styles><office:body><office:${kind}>${body}</office:${kind}></office:body>`,
     ),
     'styles.xml': root('styles', styles),
+    ...(chart && { 'chart/content.xml': root('content', barChart(chart)) }),
     ...more,
   };
   const entries = Object.keys(parts).map(
     (name) =>
       `<manifest:file-entry manifest:full-path="${name}" manifest:media-type="${name.endsWith('.xml') ? 'text/xml' : ''}"/>`,
   );
+  if (chart) {
+    const chartType = 'application/vnd.oasis.opendocument.chart';
+    entries.push(`<manifest:file-entry manifest:full-path="chart/" manifest:media-type="${chartType}"/>`);
+  }
   const manifest = `<?xml version="1.0"?><manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0" manifest:version="1.2"><manifest:file-entry manifest:full-path="/" manifest:media-type="${type}"/>${entries.join('')}</manifest:manifest>`;
   return zip([
     zipEntry('mimetype', type),
@@ -64,6 +73,24 @@ export function odf({
 
 export function paragraph(text: string): string {
   return `<text:p>${text}</text:p>`;
+}
+
+export function chartFrame(): string {
+  return `<text:p><draw:frame svg:width="10cm" svg:height="7cm"><draw:object xlink:href="./chart" xlink:type="simple" xlink:show="embed" xlink:actuate="onLoad"/></draw:frame></text:p>`;
+}
+
+function barChart(values: readonly number[]): string {
+  const cell = (text: string | number) =>
+    `<table:table-cell office:value-type="${typeof text === 'number' ? `float" office:value="${text}` : 'string'}">${paragraph(String(text))}</table:table-cell>`;
+  const row = (name: string, value: string | number) =>
+    `<table:table-row>${cell(name)}${cell(value)}</table:table-row>`;
+  const header = `<table:table-header-columns><table:table-column/></table:table-header-columns><table:table-columns><table:table-column/></table:table-columns><table:table-header-rows>${row('', 'Pieces')}</table:table-header-rows>`;
+  const rows = values.map((value, index) => row(`Row ${index + 1}`, value)).join('');
+  const table = `<table:table table:name="local-table">${header}<table:table-rows>${rows}</table:table-rows></table:table>`;
+  const last = values.length + 1;
+  const series = `<chart:series chart:values-cell-range-address="local-table.B2:.B${last}" chart:label-cell-address="local-table.B1" chart:class="chart:bar"/>`;
+  const axes = `<chart:axis chart:dimension="x"><chart:categories table:cell-range-address="local-table.A2:.A${last}"/></chart:axis><chart:axis chart:dimension="y"/>`;
+  return `<office:body><office:chart><chart:chart svg:width="10cm" svg:height="7cm" chart:class="chart:bar"><chart:plot-area>${axes}${series}</chart:plot-area>${table}</chart:chart></office:chart></office:body>`;
 }
 
 export function frame(href: string): string {

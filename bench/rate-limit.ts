@@ -53,7 +53,9 @@ async function main(): Promise<void> {
     }
     if (options.plain === 'yes') {
       const run = async (baseUrl: string) => {
-        await Promise.all(Array.from({ length: jobs }, () => convertPlainly(baseUrl, svg)));
+        await Promise.all(
+          Array.from({ length: jobs }, () => convertPlainly(baseUrl, { name: 'logo.svg', data: svg }, 'png')),
+        );
       };
       plain = await measure('plain', folder, run);
     }

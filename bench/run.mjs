@@ -2,7 +2,7 @@
 // what is measured is the code as it stands, without a build and without a loader in the measured process.
 import { transformFileSync } from '@swc/core';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 const root = path.resolve(import.meta.dirname, '..');
@@ -28,9 +28,16 @@ function link(name, folder) {
 
 link('temporal-file-conversion', '.');
 link('temporal-file-conversion-service', 'packages/service');
-// Processes of its own run compiled code: npm run build.
-symlinkSync(path.join(root, 'packages/service/dist'), path.join(out, 'packages/service/dist'));
-for (const folder of ['src', 'packages/service/src', 'packages/cli/src', 'test/support', 'bench']) {
+// Processes of its own run compiled code: npm run build. A copy, for they see no folder outside of this one.
+cpSync(path.join(root, 'packages/service/dist'), path.join(out, 'packages/service/dist'), { recursive: true });
+for (const folder of [
+  'src',
+  'packages/service/src',
+  'packages/service/test',
+  'packages/cli/src',
+  'test/support',
+  'bench',
+]) {
   for (const entry of readdirSync(path.join(root, folder), { recursive: true })) {
     if (!entry.endsWith('.ts')) continue;
     const { code } = transformFileSync(path.join(root, folder, entry), {

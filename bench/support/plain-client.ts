@@ -6,16 +6,23 @@ const firstBackoffMs = 1_000;
 const longestBackoffMs = 30_000;
 const pollMs = 2_000;
 
+export interface NamedFile {
+  readonly name: string;
+  readonly data: string | Buffer;
+}
+
 /** What is usually written: one request after the other, and after a 429 again, with exponential backoff and jitter. */
-export async function convertPlainly(baseUrl: string, svg: string): Promise<Buffer> {
-  const ask = (task: string, data: Record<string, unknown>, file?: string) => post(baseUrl, { task, data, file });
-  const uploaded = connectorOf(await ask('upload/file', {}, svg));
-  const submit = { connector: uploaded, parameters: { output: 'png' }, mode: 'async', include: ['entity', 'result'] };
+export async function convertPlainly(baseUrl: string, source: NamedFile, output: string): Promise<Buffer> {
+  const ask = (task: string, data: Record<string, unknown>, file?: NamedFile) => post(baseUrl, { task, data, file });
+  const uploaded = connectorOf(await ask('upload/file', {}, source));
+  const submit = { connector: uploaded, parameters: { output }, mode: 'async', include: ['entity', 'result'] };
   const task = /"id":"([^"]+)"/.exec(String(await ask('convert/file', submit)))?.[1] ?? '';
   for (;;) {
     await sleep(pollMs);
     const poll = await ask('task/response', { connector: task, parameters: { include: ['entity', 'result'] } });
-    if (poll.includes('"status":"completed"')) break;
+    if (!poll.includes('"status":"completed"')) continue;
+    if (poll.includes('"status":"successful"')) break;
+    throw new Error(`${source.name}: ${String(poll)}`);
   }
   const link = connectorOf(await ask('download/url', { connector: task }));
   return await ask('download/url/get', { connector: link });
@@ -23,12 +30,12 @@ export async function convertPlainly(baseUrl: string, svg: string): Promise<Buff
 
 async function post(
   baseUrl: string,
-  { task, data, file }: { task: string; data: Record<string, unknown>; file: string | undefined },
+  { task, data, file }: { task: string; data: Record<string, unknown>; file: NamedFile | undefined },
 ): Promise<Buffer> {
   for (let attempt = 0; ; attempt += 1) {
     const form = new FormData();
     form.set('data', JSON.stringify({ app: app.appId, ...data }));
-    if (file !== undefined) form.set('file', new Blob([file]), 'logo.svg');
+    if (file !== undefined) form.set('file', new Blob([file.data]), file.name);
     const { statusCode, body } = await request(`${baseUrl}/v1/${task}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${app.token}` },

@@ -5,11 +5,12 @@ import { subscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import multipart from '@fastify/multipart';
 import fastify from 'fastify';
-import { startConversionService } from '../../packages/service/src';
+import { type ConversionServiceOptions, startConversionService } from '../../packages/service/src';
 
 /** The servers of the benchmarks, each in a process of its own. */
 export interface ServedProcess {
   readonly baseUrl: string;
+  readonly pid: number;
   /** After a full garbage collection. */
   memory(): Promise<{ rssMiB: number; heapMiB: number }>;
   /** CPU time since the start of the process. */
@@ -35,8 +36,11 @@ export interface RateLimits {
   readonly download: number;
 }
 
-export async function startEmbeddedService(dataDir: string): Promise<ServedProcess> {
-  return start(['embedded', dataDir, app.appId]);
+export async function startEmbeddedService(
+  dataDir: string,
+  options: Pick<ConversionServiceOptions, 'engines' | 'conversionConcurrency'> = {},
+): Promise<ServedProcess> {
+  return start(['embedded', dataDir, app.appId, '', JSON.stringify(options)]);
 }
 
 /** The embedded service with a rate limit; it remembers what it was asked. */
@@ -60,6 +64,7 @@ async function start(args: readonly string[]): Promise<ServedProcess & { request
   const [port] = (await once(child, 'message')) as [number];
   return {
     baseUrl: `http://127.0.0.1:${port}`,
+    pid: child.pid ?? 0,
     memory: () => ask(child, 'memory'),
     cpuSeconds: () => ask(child, 'cpu'),
     requests: () => ask(child, 'requests'),
@@ -77,10 +82,16 @@ async function ask<Answer>(child: ChildProcess, question: string): Promise<Answe
   return answer;
 }
 
-async function serveEmbedded(dataDir: string, appId: string, limits: string): Promise<number> {
+async function serveEmbedded([
+  dataDir = '',
+  appId = '',
+  limits = '',
+  options = '{}',
+]: readonly string[]): Promise<number> {
   if (limits !== '') count();
   const tokenSha256 = createHash('sha256').update(app.token).digest('hex');
   const { port } = await startConversionService({
+    ...(JSON.parse(options) as Partial<ConversionServiceOptions>),
     dataDir,
     apps: [
       {
@@ -137,11 +148,11 @@ function cpuSeconds(): number {
 }
 
 if (require.main === module) {
-  const [, , kind, first = '', second = '', third = ''] = process.argv;
+  const [, , kind, ...args] = process.argv;
   const answers: Record<string, () => unknown> = { memory, cpu: cpuSeconds, requests: () => counted };
   process.on('message', (question) => process.send?.(answers[String(question)]?.()));
   process.once('SIGTERM', () => process.exit(0));
-  void (kind === 'form' || kind === 'constant' ? serveBare(kind, first) : serveEmbedded(first, second, third)).then(
-    (port) => process.send?.(port),
+  void (kind === 'form' || kind === 'constant' ? serveBare(kind, args[0] ?? '') : serveEmbedded(args)).then((port) =>
+    process.send?.(port),
   );
 }

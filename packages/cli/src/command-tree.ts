@@ -4,10 +4,12 @@ import type { Runner } from './command-context';
 import {
   appOption,
   collectTag,
+  excludeOption,
   formatName,
   modeOption,
   onExistingOption,
   onUnknownOutcomeOption,
+  recursiveOption,
   refuseEmpty,
   wholeNumber,
 } from './commands/arguments';
@@ -50,12 +52,22 @@ export function buildCommands(output: Output, run: Runner): Command {
     'convert files; uses the stack that `fileconv up` runs, or starts one for this command',
     'fileconv convert report.md --to pdf',
     'fileconv convert *.docx --to pdf --out converted --on-existing skip',
+    'fileconv convert docs --recursive --to pdf --out out',
+    'cat report.md | fileconv convert - --from md --to pdf --out - > report.pdf',
     "fileconv convert photo.png --to webp --json | jq -r '.files[].output.path'",
   )
-    .argument('<file...>', 'files to convert; put -- before a name that begins with a dash')
+    .argument(
+      '<file...>',
+      'files, folders, patterns in quotes, or - for standard input; put -- before a name that begins with a dash',
+    )
     .requiredOption('--to <format>', 'target format, for example pdf, docx, webp or txt-markdown', formatName)
     .option('--from <format>', 'input format; default: by the file extension', formatName)
-    .option('--out <dir>', 'folder for the results, created when it is missing; default: beside each file')
+    .option(
+      '--out <dir>',
+      'folder for the results, which mirror the folders of the sources, or - for standard output; of standard input a file; default: beside each file',
+    )
+    .option(...recursiveOption)
+    .option(...excludeOption)
     .addOption(onExistingOption('when the result exists already'))
     .addOption(onUnknownOutcomeOption())
     .addOption(modeOption())

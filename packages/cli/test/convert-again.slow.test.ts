@@ -1,8 +1,10 @@
-import { writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { until } from '../../../test/support/until';
 import { countConvertRequests } from './batch-pictures';
-import { filesBelow, newFolder, removeFolders, startFileconv } from './fileconv';
+import { fileconv, filesBelow, newFolder, removeFolders, startFileconv } from './fileconv';
 import { startStack, type RunningStack } from './running-stack';
 import { noisyPng } from './samples';
 
@@ -67,4 +69,67 @@ it('a file is refused while its job converts what the file held before', async (
   expect(again.stderr).toMatch(
     /^error: a\.png → gif: the file has changed since job (\S+) uploaded it, and that job still runs\. Wait for it \(fileconv job watch \1\) or end it \(fileconv job cancel \1\), then convert again\n$/,
   );
+});
+
+describe('standard input', () => {
+  const pipes = () => path.join(stack.stateDir, 'pipes');
+  const left = () => readdir(pipes());
+  const page = (name: string) => `# ${name}\n`;
+  const holds = (name: string) => expect.stringContaining(name) as unknown;
+
+  async function piped(input: string, checkAfter = '50 ms') {
+    const env = { ...stack.env, FILECONV_POLICIES_FIRST_CHECK_AFTER: checkAfter };
+    return startFileconv(['convert', '-', '--from', 'md', '--to', 'html', '--out', '-'], {
+      cwd: await newFolder(),
+      env,
+      input,
+    });
+  }
+
+  /** Its job is under way, and nobody waits for it. */
+  async function ended(input: string, signal: 'SIGKILL' | 'SIGINT') {
+    const before = await requests();
+    const command = await piped(input, '10 seconds');
+    await until('an accepted task', async () => (await requests()) > before);
+    command.child.kill(signal);
+    return { ...(await command.ended), before };
+  }
+
+  it('of a command that was killed is converted, and job show tells where the result is', async () => {
+    await ended(page('Fetched'), 'SIGKILL');
+    const [name = ''] = await left();
+    const folder = path.join(pipes(), name);
+    const result = path.join(folder, 'result.html');
+    expect((await stat(folder)).mode & 0o777).toBe(0o700);
+    expect((await stat(path.join(folder, 'stdin.md'))).mode & 0o777).toBe(0o600);
+    await until('the result', () => existsSync(result));
+    expect(await readFile(result, 'utf8')).toContain('Fetched');
+    const job = async (...args: string[]) =>
+      (await fileconv(['job', ...args, '--json'], { cwd: stack.stateDir, env: stack.env })).stdout;
+    const [, workflowId = ''] = /"(convert\/stdin\.md-\w{16})"/.exec(await job('list')) ?? [];
+    expect(await job('show', workflowId)).toContain(pathToFileURL(result).href);
+    expect(await (await piped(page('Fetched'))).ended).toMatchObject({ code: 0, stdout: holds('Fetched') });
+    expect(await left()).toEqual([]);
+  });
+
+  it('that is piped again waits for the job of a command that was killed, and is converted once', async () => {
+    const { before } = await ended(page('Joined'), 'SIGKILL');
+    const again = await (await piped(page('Joined'))).ended;
+    expect(again).toMatchObject({ code: 0, stdout: holds('Joined') });
+    expect(again.stderr).toMatch(/^standard input: job convert\/stdin\.md-\w{16} converts it already/);
+    expect(await requests()).toBe(before + 1);
+    expect(await left()).toEqual([]);
+  });
+
+  it('of a command that is interrupted goes on, to the place that it says', async () => {
+    const { code, stdout, stderr } = await ended(page('Interrupted'), 'SIGINT');
+    expect({ code, stdout }).toEqual({ code: 130, stdout: '' });
+    const [, result = ''] = /the result will be (\S.*result\.html), which the same command/.exec(stderr) ?? [];
+    await until('the result', () => existsSync(result));
+  });
+
+  it('of two commands at the same time is converted for each, though it is the same', async () => {
+    const both = await Promise.all([piped(page('Twice'), '5 seconds'), piped(page('Twice'), '5 seconds')]);
+    for (const command of both) expect(await command.ended).toMatchObject({ code: 0, stdout: holds('Twice') });
+  });
 });

@@ -11,6 +11,8 @@ export interface CommandOptions {
   cwd: string;
   env?: Readonly<Record<string, string | undefined>>;
   timeoutMs?: number;
+  /** What standard input holds; default: it is closed. */
+  input?: string | Buffer;
 }
 
 export interface Ended {
@@ -54,8 +56,10 @@ export function startFileconv(args: readonly string[], options: CommandOptions):
   const child = spawn(command[0] ?? '', command.slice(1), {
     cwd: options.cwd,
     env: commandEnv(options.env),
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   });
+  // A command may end without having read it all.
+  child.stdin.on('error', () => undefined).end(options.input);
   const texts = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => (texts.stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (texts.stderr += text));

@@ -36,7 +36,7 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (tex
   };
 }
 
-export function collect(value: string, before: string[]): string[] {
+function collect(value: string, before: string[]): string[] {
   return [...before, value];
 }
 
@@ -63,6 +63,16 @@ export function pointInTime(text: string): Date {
 }
 
 export const appOption = ['--app <name>', 'app profile; default: default_app of the configuration'] as const;
+
+export const recursiveOption = ['--recursive', 'look into the folders of folders'] as const;
+
+const noPatterns: string[] = [];
+export const excludeOption = [
+  '--exclude <pattern>',
+  'leave out what fits; may be given more than once',
+  collect,
+  noPatterns,
+] as const;
 
 /** What becomes of an existing file. */
 export function onExistingOption(when: string): Option {

@@ -2,7 +2,8 @@ import type { CommandContext } from '../command-context';
 import type { ExitCode } from '../command-error';
 import { temporalTarget } from '../config/temporal-connection';
 import type { ConvertFlags } from '../convert/convert-on-stack';
-import { checkInputs, planJobs } from '../convert/plan';
+import { findInputs } from '../convert/find-inputs';
+import { piped, planJobs } from '../convert/plan';
 import { settleFormats } from '../formats/check';
 import { untilAskedToEnd } from '../stack/parent-process';
 
@@ -16,16 +17,20 @@ export async function convert(
   files: readonly string[],
   flags: ConvertFlags,
 ): Promise<ExitCode> {
+  if (files.includes(piped) || flags.out === piped) {
+    const { convertPiped } = await import('../convert/convert-piped.js');
+    return convertPiped(context, files, flags);
+  }
   const { config, cwd } = context;
   const { to, from, out } = flags;
   const app = flags.app ?? config.values.defaultApp;
   const onExisting = flags.onExisting ?? config.values.policies.onExisting;
-  const inputs = await checkInputs(files, cwd);
   const signal = untilAskedToEnd();
+  const inputs = await findInputs(context, files, { ...flags, signal });
   const extension = await settleFormats(context, app, { inputs, from, to, signal });
   const writtenByUs = !temporalTarget(context).isNamed;
   const jobs = await planJobs(inputs, { cwd, out, extension, onExisting, writtenByUs });
   // Temporal's client takes longer to load than all of the checks take.
   const { convertOnStack } = await import('../convert/convert-on-stack.js');
-  return convertOnStack(context, jobs, { ...flags, app, onExisting, signal });
+  return (await convertOnStack(context, jobs, { ...flags, app, onExisting, signal })).exitCode;
 }

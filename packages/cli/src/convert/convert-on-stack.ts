@@ -15,7 +15,7 @@ import { useStack } from '../stack/use-stack';
 import { createStallReader, type Stall, StallNews, type StallReader } from '../waiting/stall';
 import type { PlannedJob } from './plan';
 import { showProgress } from './progress';
-import { announce, report } from './report';
+import { announce, report, type FileOutcome } from './report';
 import { runJobs } from './run-jobs';
 import { startOrJoin } from './start-or-join';
 
@@ -29,18 +29,27 @@ export interface ConvertFlags {
   tag?: string[];
   app?: string;
   parallel: number;
+  recursive?: boolean;
+  exclude: string[];
 }
 
-/** The flags of `convert`, completed from the configuration; the signal ends the command's wait. */
-type ConvertSettings = ConvertFlags & { app: string; onExisting: OnExisting; signal: AbortSignal };
+/** The flags of `convert`, completed from the configuration. */
+interface ConvertSettings extends ConvertFlags {
+  app: string;
+  onExisting: OnExisting;
+  /** The place of a result that is to be written to standard output. */
+  pipedFrom?: string;
+  /** Ends the command's wait. */
+  signal: AbortSignal;
+}
 
 export async function convertOnStack(
   context: CommandContext,
   jobs: readonly PlannedJob[],
   settings: ConvertSettings,
-): Promise<ExitCode> {
+): Promise<{ exitCode: ExitCode; outcomes: FileOutcome[] }> {
   const { output, config, cwd } = context;
-  const { to, from, app, onExisting, onUnknownOutcome, mode, tag: tags = [], parallel, signal } = settings;
+  const { to, from, app, onExisting, onUnknownOutcome, mode, tag: tags = [], parallel, pipedFrom, signal } = settings;
   const stack = await useStack(context, signal);
   try {
     if (isEmbedded(context, app) && stack.outlivesCommand) {
@@ -76,7 +85,7 @@ export async function convertOnStack(
       },
       onOutcome(outcome, done) {
         news.moved();
-        announce(context, outcome, { done, total: jobs.length });
+        announce(context, outcome, { done, total: jobs.length, isPiped: pipedFrom !== undefined });
       },
       signal,
     }).finally(() => {
@@ -84,7 +93,8 @@ export async function convertOnStack(
       progress.close();
     });
     const { outlivesCommand } = stack;
-    return report(output, outcomes, { interrupted: signal.aborted, outlivesCommand, stall: news.last });
+    const ending = { interrupted: signal.aborted, outlivesCommand, pipedFrom, stall: news.last };
+    return { exitCode: report(output, outcomes, ending), outcomes };
   } finally {
     await stack.close();
   }

@@ -4,10 +4,14 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { explainUnreadable } from 'temporal-file-conversion/internal/batch/contents';
 import { comparablePath } from 'temporal-file-conversion/internal/batch/plan/conflicts';
+import { asFolder, within } from 'temporal-file-conversion/internal/batch/uris';
 import { lastSegment, withoutQuery, type OnExisting } from 'temporal-file-conversion/internal/shared/job';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import { makeSafeName } from 'temporal-file-conversion/internal/storage/file-name';
 import { throwIfAny } from '../command-error';
+
+/** Standard input among the files, and standard output as `--out`. */
+export const piped = '-';
 
 export interface ConvertInput {
   /** As it was typed, without the query of a URL: that of a signed one is a secret. */
@@ -16,20 +20,25 @@ export interface ConvertInput {
   location: string;
   /** Lower-case extension without the dot; empty when there is none. */
   extension: string;
+  /** Folder relative to the named one, which `--out` mirrors; absent for a file that was named itself. */
+  dir?: string;
 }
 
 /**
  * Looks at every file before anything is started.
  * @throws CommandError with a line for every file that can't be used.
  */
-export async function checkInputs(files: readonly string[], cwd: string): Promise<ConvertInput[]> {
+export async function checkInputs(
+  files: readonly { typed: string; dir?: string }[],
+  cwd: string,
+): Promise<ConvertInput[]> {
   const checks = await Promise.all(
-    files.map(async (typed) => {
+    files.map(async ({ typed, dir }) => {
       const location = toLocation(typed, cwd);
       const file = isUri(location) ? withoutQuery(location) : typed;
       const extension = path.extname(nameOf(location)).slice(1).toLowerCase();
       const problem = isUri(location) ? undefined : await problemOf(location);
-      return { input: { file, location, extension }, problem };
+      return { input: { file, location, extension, ...(dir !== undefined && { dir }) }, problem };
     }),
   );
   throwIfAny(
@@ -44,7 +53,7 @@ export function isUri(location: string): boolean {
   return /^[a-z][a-z0-9+.-]*:\/\//i.test(location);
 }
 
-function toLocation(typed: string, cwd: string): string {
+export function toLocation(typed: string, cwd: string): string {
   if (/^file:\/\//i.test(typed)) return fileURLToPath(typed);
   return isUri(typed) ? typed : path.resolve(cwd, typed);
 }
@@ -56,9 +65,6 @@ function nameOf(location: string): string {
 async function problemOf(file: string): Promise<string | undefined> {
   try {
     const found = await stat(file);
-    if (found.isDirectory()) {
-      return 'is a folder. Name the files in it, for example with a pattern like folder/*.docx.';
-    }
     if (!found.isFile()) return 'is not a regular file. Copy its contents into a file first.';
     if (found.size === 0) return 'is empty. There is nothing to convert.';
     await access(file, constants.R_OK);
@@ -74,15 +80,18 @@ export interface PlannedJob {
   destination: string;
 }
 
-interface DestinationOptions {
+interface PlaceRules {
   cwd: string;
+  onExisting: OnExisting;
+  /** Whether the worker writes as this user: only then does it matter what this user may write. */
+  writtenByUs: boolean;
+}
+
+interface DestinationOptions extends PlaceRules {
   /** `--out` as it was typed. */
   out: string | undefined;
   /** Of the results, without the dot. */
   extension: string;
-  onExisting: OnExisting;
-  /** Whether the worker writes as this user: only then does it matter what this user may write. */
-  writtenByUs: boolean;
 }
 
 /**
@@ -90,24 +99,32 @@ interface DestinationOptions {
  * @throws CommandError with a line for each problem.
  */
 export async function planJobs(inputs: readonly ConvertInput[], options: DestinationOptions): Promise<PlannedJob[]> {
-  const { cwd, out } = options;
+  const { out } = options;
   const unplaced = inputs.filter(({ location }) => out === undefined && /^https?:/i.test(location));
   throwIfAny(
     'DESTINATION_UNUSABLE',
     unplaced.map(({ file }) => `${file} can only be read. Say where its result goes: --out FOLDER.`),
   );
   const jobs = inputs.map((input) => ({ input, destination: destinationOf(input, options) }));
-  throwIfAny('DESTINATION_UNUSABLE', collisions(jobs, cwd));
-  throwIfAny('DESTINATION_UNUSABLE', await folderProblems(jobs, options));
-  throwIfAny('DESTINATION_UNUSABLE', await existingProblems(jobs, options));
+  await checkJobs(jobs, options);
   return jobs;
 }
 
-function destinationOf({ location }: ConvertInput, { cwd, out, extension }: DestinationOptions): string {
+/** @throws CommandError with a line for each problem. */
+export async function checkJobs(jobs: readonly PlannedJob[], options: PlaceRules): Promise<void> {
+  throwIfAny('DESTINATION_UNUSABLE', collisions(jobs, options.cwd));
+  throwIfAny('DESTINATION_UNUSABLE', await folderProblems(jobs, options));
+  throwIfAny('DESTINATION_UNUSABLE', await existingProblems(jobs, options));
+}
+
+function destinationOf({ location, dir = '' }: ConvertInput, { cwd, out, extension }: DestinationOptions): string {
   const name = `${path.parse(nameOf(location)).name}.${extension}`;
-  const folder = out === undefined ? location.replace(/[^/\\]*$/, '') : toLocation(out, cwd);
-  if (!isUri(folder)) return path.join(folder, name);
-  return `${folder}${folder.endsWith('/') ? '' : '/'}${encodeURIComponent(name)}`;
+  if (out === undefined) return placeIn(location.replace(/[^/\\]*$/, ''), name);
+  return placeIn(toLocation(out, cwd), path.posix.join(dir, name));
+}
+
+function placeIn(folder: string, relative: string): string {
+  return isUri(folder) ? within(asFolder(folder), relative) : path.join(folder, relative);
 }
 
 /** Two inputs with one result. Names that differ only in case count as one: some file systems confuse them. */
@@ -126,7 +143,7 @@ function collisions(jobs: readonly PlannedJob[], cwd: string): string[] {
   });
 }
 
-async function folderProblems(jobs: readonly PlannedJob[], options: DestinationOptions): Promise<string[]> {
+async function folderProblems(jobs: readonly PlannedJob[], options: PlaceRules): Promise<string[]> {
   const local = jobs.filter(({ destination }) => !isUri(destination));
   const folders = [...new Set(local.map(({ destination }) => path.dirname(destination)))];
   const problems = await Promise.all(
@@ -155,7 +172,7 @@ async function folderProblem(folder: string, writtenByUs: boolean): Promise<stri
   }
 }
 
-async function existingProblems(jobs: readonly PlannedJob[], options: DestinationOptions): Promise<string[]> {
+async function existingProblems(jobs: readonly PlannedJob[], options: PlaceRules): Promise<string[]> {
   const { cwd, onExisting } = options;
   const inputOf = new Map<string, ConvertInput>();
   for (const { input } of jobs.filter((each) => !isUri(each.input.location))) {

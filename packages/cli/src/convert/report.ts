@@ -27,16 +27,16 @@ export interface FileOutcome {
 export function announce(
   { output, cwd }: CommandContext,
   outcome: FileOutcome,
-  progress: { done: number; total: number },
+  progress: { done: number; total: number; isPiped: boolean },
 ): void {
   const { file, status, output: result, error, seconds } = outcome;
   const count = progress.total === 1 ? '' : output.colors.dim(`[${progress.done}/${progress.total}] `);
   if (!output.json) {
     if (status === 'converted' && result) {
-      const target = printable(shownPath(result.path, cwd));
+      const target = progress.isPiped ? 'standard output' : printable(shownPath(result.path, cwd));
       output.print(`${count}${printable(file)} → ${target} (${fileSize(result.bytes)}, ${seconds.toFixed(1)} s)`);
     }
-    if (status === 'skipped') output.print(`${count}${printable(file)} skipped: its result exists`);
+    if (status === 'skipped' && !progress.isPiped) output.print(`${count}${printable(file)} skipped: its result exists`);
   }
   if (error) output.fail(printable(error.message));
   for (const [name, advice] of Object.entries(outcome.warnings ?? {}))
@@ -52,8 +52,14 @@ export function report(
   {
     interrupted,
     outlivesCommand,
+    pipedFrom,
     stall,
-  }: { interrupted: boolean; outlivesCommand: boolean; stall?: Stall | undefined },
+  }: {
+    interrupted: boolean;
+    outlivesCommand: boolean;
+    pipedFrom?: string | undefined;
+    stall?: Stall | undefined;
+  },
 ): ExitCode {
   if (output.json) output.printJson({ files: outcomes, ...(interrupted && stall && stallJson(stall)) });
   const count = (status: FileOutcome['status']) => outcomes.filter((outcome) => outcome.status === status).length;
@@ -66,7 +72,11 @@ export function report(
     const next = outlivesCommand
       ? 'Jobs under way go on without this command'
       : 'Jobs under way go on with the next `fileconv up` in this folder';
-    const fate = count('unfinished') === 0 ? '' : ` ${next}; their results will be where you asked for them.`;
+    const place =
+      pipedFrom === undefined
+        ? 'their results will be where you asked for them'
+        : `the result will be ${pipedFrom}, which the same command again delivers`;
+    const fate = count('unfinished') === 0 ? '' : ` ${next}; ${place}.`;
     output.say(`Interrupted: ${parts}.${fate}`);
     if (count('unfinished') > 0 && outlivesCommand) {
       if (stall) output.say(stallText('What is under way', stall));

@@ -5,13 +5,14 @@ import type { CommandContext, Runner } from '../../command-context';
 import { exitCodes, reportFailure, type ExitCode } from '../../command-error';
 import {
   appOption,
-  collect,
   collectTag,
+  excludeOption,
   formatName,
   modeOption,
   onExistingOption,
   onUnknownOutcomeOption,
   pointInTime,
+  recursiveOption,
   wholeNumber,
 } from '../arguments';
 import { command, createAct, group } from '../declare';
@@ -61,8 +62,8 @@ export function addBatch(program: Command, runner: Runner): void {
       "the batch's name; default: made of what is converted, so that the same command means the same batch",
     )
     .option('--manifest <file>', 'rows of source,output[,input,destination] as CSV or JSON Lines')
-    .option('--recursive', 'look into the folders of folders')
-    .option('--exclude <pattern>', 'leave out what fits; may be given more than once', collect, [])
+    .option(...recursiveOption)
+    .option(...excludeOption)
     .option('--modified-since <time>', 'only files changed since: 2h, 7d, or an ISO time', pointInTime)
     .option('--files-from <file>', 'a file with one path a line, or with paths ended by NUL')
     .option('--template <text>', 'where a result goes below --out; default: {dir}/{name}.{ext}')

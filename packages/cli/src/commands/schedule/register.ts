@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parseDurationMs } from '../../config/duration';
-import { appOption, collect, formatName, onExistingOption, pointInTime } from '../arguments';
+import { appOption, excludeOption, formatName, onExistingOption, pointInTime } from '../arguments';
 import { command, group, type Act } from '../declare';
 
 export function addSchedule(program: Command, act: Act): void {
@@ -33,7 +33,7 @@ export function addSchedule(program: Command, act: Act): void {
     )
     .option('--name <name>', 'of the schedule and of its batch; default: made of what is converted')
     .option('--recursive', 'look into the folders of the folder too')
-    .option('--exclude <pattern>', 'leave out what fits; may be given more than once', collect, [])
+    .option(...excludeOption)
     .addOption(
       new Option(
         '--overlap <what>',

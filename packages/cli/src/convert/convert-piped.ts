@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import { createReadStream, existsSync } from 'node:fs';
+import path from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { serviceLimits } from 'temporal-file-conversion-service/internal/shared/limits';
+import { toUri } from 'temporal-file-conversion/internal/client/job-request';
+import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
+import { filesOf } from '../batch/batch-folder';
+import type { CommandContext } from '../command-context';
+import { CommandError, exitCodes, explainStateFolder, interrupted, type ExitCode } from '../command-error';
+import { temporalTarget } from '../config/temporal-connection';
+import { settleFormats } from '../formats/check';
+import { extensionFromName } from '../formats/lookup';
+import { createOutput } from '../output/output';
+import { isEmbedded } from '../service/app-profiles';
+import { untilAskedToEnd } from '../stack/parent-process';
+import { convertOnStack, type ConvertFlags } from './convert-on-stack';
+import { findInputs, type FindInputsOptions } from './find-inputs';
+import { checkJobs, isUri, piped, toLocation, type ConvertInput } from './plan';
+import { PipeFolder } from './pipe-folder';
+import type { FileOutcome } from './report';
+import { spool } from './spool';
+
+/**
+ * `fileconv convert` from standard input, to standard output, or both: a job like any other, whose files are in a folder
+ * of their own until it has ended and its result is delivered.
+ */
+export async function convertPiped(
+  given: CommandContext,
+  files: readonly string[],
+  flags: ConvertFlags,
+): Promise<ExitCode> {
+  const { to, from, out } = flags;
+  refuseMisuse(given, files, flags);
+  const isToStdout = out === piped;
+  const context = isToStdout
+    ? { ...given, output: createOutput({ ...given, json: false, stdout: given.stderr }) }
+    : given;
+  const { config, cwd } = context;
+  const app = flags.app ?? config.values.defaultApp;
+  const signal = untilAskedToEnd();
+  const isFromStdin = files.includes(piped);
+  const named = isFromStdin ? stdinAs(from ?? '') : await onlyInput(context, files, { ...flags, signal });
+  const extension = await settleFormats(context, app, { inputs: [named], from, to, signal });
+  const onExisting = isToStdout ? 'skip' : (flags.onExisting ?? config.values.policies.onExisting);
+  const kept = isToStdout ? undefined : toLocation(out ?? '', cwd);
+  if (kept !== undefined) {
+    const writtenByUs = !temporalTarget(context).isNamed;
+    await checkJobs([{ input: named, destination: kept }], { cwd, onExisting, writtenByUs });
+  }
+  const folder = await PipeFolder.create(path.join(config.values.state.dir, 'pipes')).catch((error: unknown) => {
+    throw explainStateFolder(config.values.state.dir, error);
+  });
+  const spooled = `stdin.${named.extension}`;
+  const content = await (
+    isFromStdin
+      ? spool(process.stdin, folder.file(spooled), { maxBytes: uploadLimit(context, app), signal })
+      : stampOf(context, named)
+  ).catch(async (error: unknown) => {
+    await folder.remove();
+    throw signal.aborted ? interrupted(error) : explainStateFolder(config.values.state.dir, error);
+  });
+  await folder.settle([app, from, to, kept, named.location, content]);
+  const input = isFromStdin ? { ...named, location: folder.file(spooled) } : named;
+  const result = folder.file(`result.${extension}`);
+  const job = { input, destination: kept ?? result };
+  if (isToStdout && existsSync(result)) {
+    context.output.say(
+      `An earlier command was ended before it could deliver this: its job has converted ${input.file}.`,
+    );
+    return deliver(folder, result, signal);
+  }
+  const settings = { ...flags, app, onExisting, signal, ...(isToStdout && { pipedFrom: result }) };
+  const { exitCode, outcomes } = await convertOnStack(context, [job], settings);
+  if (isToStdout && exitCode === exitCodes.ok) return deliver(folder, result, signal);
+  if (outcomes.every(hasEnded)) await folder.remove();
+  return exitCode;
+}
+
+function refuseMisuse({ output }: CommandContext, files: readonly string[], { from, out }: ConvertFlags): void {
+  const usage = (problem: string) => new CommandError('USAGE', [problem]);
+  if (out === piped && output.json)
+    throw usage('--json and --out - would both write to standard output. Leave out one of them.');
+  if (!files.includes(piped)) return;
+  if (files.length > 1) throw usage('- is standard input, and is converted by a command of its own. Name it alone.');
+  if (from === undefined)
+    throw usage('Standard input has no name that tells its format. Say it: --from FORMAT, for example --from md.');
+  if (out === undefined)
+    throw usage('Say where the result of standard input goes: --out FILE, or --out - for standard output.');
+  if (process.stdin.isTTY)
+    throw usage('Standard input is a terminal. Pipe a file into the command, or name one in place of -.');
+}
+
+/** As it is checked before it is read, so that its own file is not replaced where it is redirected from one. */
+function stdinAs(format: string): ConvertInput {
+  return { file: 'standard input', location: '/dev/stdin', extension: extensionFromName(format) };
+}
+
+async function onlyInput(
+  context: CommandContext,
+  files: readonly string[],
+  options: FindInputsOptions,
+): Promise<ConvertInput> {
+  const [only, ...others] = await findInputs(context, files, options);
+  if (only && others.length === 0) return only;
+  throw new CommandError('USAGE', [
+    `--out - is for the result of one file, and ${others.length + 1} are named. Name a folder for the results.`,
+  ]);
+}
+
+function uploadLimit(context: CommandContext, app: string): number | undefined {
+  if (!isEmbedded(context, app)) return undefined;
+  return context.config.values.service.maxUploadBytes ?? serviceLimits.maxUploadBytes.default;
+}
+
+/** Tells one content of a file from another; of what only a worker can look at, every one is another. */
+async function stampOf(context: CommandContext, { location }: ConvertInput): Promise<string> {
+  const found = isUri(location) ? undefined : await filesOf(context).look(toUri(location));
+  return found?.kind === 'file' ? found.stamp : randomUUID();
+}
+
+/** Failures after which the job may go on, or may be tried again as it is. */
+const openEnded = new Set(['OUTCOME_UNKNOWN', 'TEMPORAL_UNREACHABLE', 'JOB_UNKNOWN', 'UNEXPECTED']);
+
+function hasEnded({ status, error }: FileOutcome): boolean {
+  if (status === 'failed') return !openEnded.has(error?.code ?? '');
+  return status === 'converted' || status === 'skipped';
+}
+
+async function deliver(folder: PipeFolder, result: string, signal: AbortSignal): Promise<ExitCode> {
+  try {
+    await pipeline(createReadStream(result), process.stdout, { end: false, signal });
+  } catch (error) {
+    if (signal.aborted) return exitCodes.interrupted;
+    if (systemErrorCode(error) === 'ENOENT') {
+      const problem = `The result is not at ${result}: the worker is on another machine, or may not write there. Convert into a store that both reach.`;
+      throw new CommandError('DESTINATION_UNUSABLE', [problem], { cause: error });
+    }
+    // Whoever has read enough has what they wanted.
+    if (systemErrorCode(error) !== 'EPIPE') throw error;
+  }
+  await folder.remove();
+  return exitCodes.ok;
+}

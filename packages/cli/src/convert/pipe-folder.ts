@@ -1,0 +1,98 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
+import { syncFolder } from 'temporal-file-conversion/internal/storage/folders';
+import { isAlive } from '../stack/parent-process';
+
+/** What the job of a killed command has left may still be wanted for so long. */
+const keptForMs = 30 * 24 * 60 * 60_000;
+const ownerPrefix = 'owner-';
+const unsettledPrefix = 'new-';
+
+/**
+ * Holds what is piped in, and what is to be piped out, for as long as its job may need it: docs/decisions/0049-pipes.md.
+ * While the process of a command lives, no other command uses its folder.
+ */
+export class PipeFolder {
+  #location: string;
+
+  private constructor(private readonly pipes: string) {
+    this.#location = path.join(pipes, unsettledPrefix + randomUUID());
+  }
+
+  /** An empty one below `pipes`, which is made if missing; what nobody can want any more is removed there. */
+  static async create(pipes: string): Promise<PipeFolder> {
+    await mkdir(pipes, { recursive: true });
+    for (const name of await readdir(pipes)) await removeForgotten(path.join(pipes, name));
+    const folder = new PipeFolder(pipes);
+    await mkdir(folder.#location, { mode: 0o700 });
+    await writeFile(folder.file(ownerPrefix + process.pid), '');
+    return folder;
+  }
+
+  file(name: string): string {
+    return path.join(this.#location, name);
+  }
+
+  /**
+   * Names the folder by what is converted. One of this name that an ended command has left takes its place, with all
+   * that its job has done; if a command that runs has it, this one stays apart.
+   */
+  async settle(identity: readonly unknown[]): Promise<void> {
+    const digest = createHash('sha256').update(JSON.stringify(identity)).digest('hex');
+    const named = path.join(this.pipes, digest.slice(0, 32));
+    if (await takeOver(named)) {
+      await this.remove();
+      this.#location = named;
+    } else if (!(await this.#moveTo(named))) await this.#moveTo(path.join(this.pipes, randomUUID()));
+    await syncFolder(this.pipes);
+  }
+
+  async remove(): Promise<void> {
+    await removeWhole(this.#location);
+  }
+
+  async #moveTo(location: string): Promise<boolean> {
+    try {
+      await rename(this.#location, location);
+    } catch (error) {
+      if (['ENOTEMPTY', 'EEXIST'].includes(systemErrorCode(error) ?? '')) return false;
+      throw error;
+    }
+    this.#location = location;
+    return true;
+  }
+}
+
+/** Whether the folder is this process's now. Of several that try, one has it. */
+async function takeOver(folder: string): Promise<boolean> {
+  const owner = await ownerOf(folder);
+  if (owner === undefined || isAlive(owner)) return false;
+  return rename(path.join(folder, `${ownerPrefix}${owner}`), path.join(folder, `${ownerPrefix}${process.pid}`)).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function ownerOf(folder: string): Promise<number | undefined> {
+  const names = await readdir(folder).catch(() => []);
+  const owner = names.find((name) => name.startsWith(ownerPrefix));
+  return owner === undefined ? undefined : Number(owner.slice(ownerPrefix.length));
+}
+
+/** What was not read to its end is of no use to any job. */
+async function removeForgotten(folder: string): Promise<void> {
+  const owner = await ownerOf(folder);
+  const found = await stat(folder).catch(() => undefined);
+  if (!found || (owner !== undefined && isAlive(owner))) return;
+  const isUnsettled = owner !== undefined && path.basename(folder).startsWith(unsettledPrefix);
+  if (isUnsettled || Date.now() - found.mtimeMs > keptForMs) await removeWhole(folder);
+}
+
+/** At once for others: none finds a folder that is half empty. */
+async function removeWhole(folder: string): Promise<void> {
+  const going = path.join(path.dirname(folder), unsettledPrefix + randomUUID());
+  await rename(folder, going);
+  await rm(going, { recursive: true, force: true });
+}

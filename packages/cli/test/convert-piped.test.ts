@@ -1,0 +1,137 @@
+import { spawnSync } from 'node:child_process';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import {
+  commandEnv,
+  fileconv,
+  filesBelow,
+  linesOf,
+  mainFile,
+  newFolder,
+  parseJson,
+  removeFolders,
+  startFileconv,
+} from './fileconv';
+import { hasScript, onScreen } from './pseudo-terminal';
+import { startStack, type RunningStack } from './running-stack';
+
+jest.setTimeout(120_000);
+let stack: RunningStack;
+beforeAll(async () => {
+  stack = await startStack();
+});
+afterAll(async () => {
+  await stack.stop();
+  await removeFolders();
+});
+
+/** What commands have left of what they piped. */
+const left = () => readdir(path.join(stack.stateDir, 'pipes')).catch(() => []);
+const toStdout = ['convert', '-', '--from', 'md', '--to', 'html', '--out', '-'];
+
+/** With a title: a page without one is titled by the name of its file. */
+function page(name: string): string {
+  return `---\ntitle: ${name}\n---\n\n# ${name}\n`;
+}
+
+function piping(args: readonly string[], { input, cwd, env }: { input: string; cwd: string; env?: object }) {
+  return startFileconv(args, { input, cwd, env: { ...stack.env, ...env } });
+}
+
+async function folderWith(files: Record<string, string>): Promise<string> {
+  const folder = await newFolder();
+  for (const [name, content] of Object.entries(files)) {
+    await mkdir(path.dirname(path.join(folder, name)), { recursive: true });
+    await writeFile(path.join(folder, name), content);
+  }
+  return folder;
+}
+
+it('writes to standard output, byte for byte, what it would write to a file, and leaves nothing behind', async () => {
+  const cwd = await folderWith({ 'a.md': page('Same') });
+  expect(await fileconv(['convert', 'a.md', '--to', 'html'], { cwd, env: stack.env })).toMatchObject({ code: 0 });
+  const file = await readFile(path.join(cwd, 'a.html'), 'utf8');
+  const fromStdin = await piping(toStdout, { input: page('Same'), cwd }).ended;
+  expect(fromStdin).toMatchObject({ code: 0, stdout: file });
+  expect(fromStdin.stderr).toMatch(/^standard input → standard output \([\d.]+ kB, [\d.]+ s\)\n$/);
+  const fromFile = await fileconv(['convert', 'a.md', '--to', 'html', '--out', '-'], { cwd, env: stack.env });
+  expect(fromFile).toMatchObject({ code: 0, stdout: file });
+  expect(await left()).toEqual([]);
+  expect(await filesBelow(cwd)).toEqual(['a.html', 'a.md']);
+});
+
+it('writes the result of standard input to the file that --out names, which --on-existing protects', async () => {
+  const cwd = await newFolder();
+  const args = ['convert', '-', '--from', 'md', '--to', 'html', '--out', 'report.html'];
+  const ended = await piping(args, { input: page('To a file'), cwd }).ended;
+  expect(ended).toMatchObject({ code: 0, stderr: '' });
+  expect(ended.stdout).toMatch(/^standard input → report\.html \(/);
+  expect(await readFile(path.join(cwd, 'report.html'), 'utf8')).toContain('To a file');
+  expect(await piping(args, { input: page('Another'), cwd }).ended).toMatchObject({ code: 2, stdout: '' });
+  expect(await left()).toEqual([]);
+});
+
+it('ends well, and leaves nothing behind, when the reader of standard output has seen enough', async () => {
+  const cwd = await folderWith({ 'a.md': '# x\n\n'.repeat(20_000) });
+  const command = `"$0" "$1" convert a.md --to html --out - 2> stderr | head -c 10; echo " \${PIPESTATUS[0]}"`;
+  const { stdout } = spawnSync('bash', ['-c', command, process.execPath, mainFile], {
+    cwd,
+    env: commandEnv(stack.env),
+    encoding: 'utf8',
+  });
+  expect(stdout).toBe('<!DOCTYPE  0\n');
+  expect(linesOf(await readFile(path.join(cwd, 'stderr'), 'utf8'))).toEqual([
+    expect.stringMatching(/^a\.md → standard output/),
+  ]);
+  expect(await left()).toEqual([]);
+});
+
+it('fails with 1 and writes nothing to standard output when the conversion fails, and leaves nothing behind', async () => {
+  const cwd = await newFolder();
+  const args = ['convert', '-', '--from', 'png', '--to', 'webp', '--out', '-'];
+  const ended = await piping(args, { input: 'no picture', cwd }).ended;
+  expect(ended).toMatchObject({ code: 1, stdout: '' });
+  expect(ended.stderr).toMatch(/^error: standard input → webp: /);
+  expect(await left()).toEqual([]);
+});
+
+const refusals: [string, string[], RegExp][] = [
+  ['no --from', ['-', '--to', 'pdf', '--out', '-'], /Say it: --from FORMAT/],
+  ['an unknown --from', ['-', '--from', 'foo', '--to', 'pdf', '--out', '-'], /takes no \.foo files/],
+  ['a pair that does not convert', ['-', '--from', 'png', '--to', 'docx', '--out', '-'], /png to docx/],
+  ['no --out', ['-', '--from', 'md', '--to', 'pdf'], /--out FILE, or --out -/],
+  ['a file beside standard input', ['-', 'a.md', '--from', 'md', '--to', 'pdf', '--out', '-'], /Name it alone/],
+  ['two files for standard output', ['a.md', 'b.md', '--to', 'pdf', '--out', '-'], /of one file, and 2 are named/],
+  ['an empty standard input', ['-', '--from', 'md', '--to', 'pdf', '--out', '-'], /standard input is empty/],
+  ['a folder as the file of the result', ['-', '--from', 'md', '--to', 'pdf', '--out', '.'], /is a folder/],
+];
+it.each(refusals)('refuses %s in one line, before anything is started', async (_what, args, message) => {
+  const cwd = await folderWith({ 'a.md': '# A', 'b.md': '# B' });
+  const ended = await piping(['convert', ...args], { input: '', cwd }).ended;
+  expect(ended).toMatchObject({ code: 2, stdout: '' });
+  expect(linesOf(ended.stderr)).toEqual([expect.stringMatching(message)]);
+  expect(await left()).toEqual([]);
+});
+
+it('refuses --json with --out -, as a JSON document', async () => {
+  const ended = await piping([...toStdout, '--json'], { input: '# A', cwd: await newFolder() }).ended;
+  expect(ended.code).toBe(2);
+  expect(parseJson(ended.stdout)).toMatchObject({ error: { code: 'USAGE' } });
+});
+
+it('reads no more of standard input than the service takes, and says how much that is', async () => {
+  const env = { FILECONV_SERVICE_MAX_UPLOAD_BYTES: '2000' };
+  const ended = await piping(toStdout, { input: 'x'.repeat(2_001), cwd: await newFolder(), env }).ended;
+  expect(ended).toMatchObject({ code: 2, stdout: '' });
+  expect(ended.stderr).toMatch(/standard input is larger than the service takes: 2\.0 kB \(2000 bytes\)/);
+  expect(await left()).toEqual([]);
+});
+
+(hasScript ? it : it.skip)('refuses a terminal as standard input instead of waiting for somebody to type', async () => {
+  const { raw, code } = await onScreen(['convert', '-', '--from', 'md', '--to', 'html', '--out', 'x.html'], {
+    cwd: await newFolder(),
+    env: stack.env,
+  });
+  expect(code).toBe(2);
+  expect(raw).toContain('Standard input is a terminal');
+});

@@ -121,8 +121,9 @@ async function rowAt(
 function countPassedOver({ done, kept, refused }: BatchItem, counts: PassedOver): void {
   if (done) counts.done += 1;
   if (kept) counts.kept += 1;
-  if (refused) counts.refused = (counts.refused ?? 0) + 1;
-  const failure = kept ?? refused;
+  if (refused?.isSkipped) counts.unconvertible = (counts.unconvertible ?? 0) + 1;
+  else if (refused) counts.refused = (counts.refused ?? 0) + 1;
+  const failure = kept ?? (refused?.isSkipped ? undefined : refused);
   if (failure) countCode(counts.failures, failure.code);
   if ((done ?? kept)?.possiblyChargedTwice) counts.possiblyChargedTwice += 1;
 }

@@ -14,7 +14,7 @@ const partsInMemory = 32;
 
 /**
  * Writes the last part and `results.jsonl`, with exactly one line per row of the manifest, in its order. A row without
- * a result is skipped if it is `done`, failed if it is `kept` or `refused`, and otherwise cancelled, as it never
+ * a result is skipped if it is `done`, failed if it is `kept` or, unless it is skipped, `refused`, and otherwise cancelled, as it never
  * started. Safe to repeat. Memory holds one number per result and a few parts, however large the batch is.
  */
 export async function mergeBatchResults(
@@ -82,7 +82,10 @@ class RecentParts {
 function withoutJob({ item, done, kept, refused, earlier }: BatchItem): BatchItemResult {
   if (done) return { item, status: 'skipped', ...done };
   if (kept) return { item, ...kept, kept: true };
-  if (refused) return { item, status: 'failed', ...refused, charge: 'no' };
+  if (refused) {
+    const { isSkipped, ...why } = refused;
+    return { item, status: isSkipped ? 'skipped' : 'failed', ...why, charge: 'no' };
+  }
   return { item, status: 'cancelled', ...(earlier && rowOfEarlier(earlier)) };
 }
 

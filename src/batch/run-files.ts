@@ -105,7 +105,10 @@ const itemSchema = z.object({
   onExisting: z.enum(onExistingChoices).exactOptional(),
   earlier: earlierSchema.exactOptional(),
   kept: keptSchema.exactOptional(),
-  refused: z.object({ code: z.string(), message: z.string() }).exactOptional(),
+  refused: z.object({ code: z.string(), message: z.string(), isSkipped: marked.exactOptional() }).exactOptional(),
+  seen: z
+    .object({ stamp: z.string(), source: sourceContent.exactOptional(), answer: z.string().exactOptional() })
+    .exactOptional(),
   startedAs: z.array(z.int().positive()).exactOptional(),
   done: doneSchema.exactOptional(),
 }) satisfies z.ZodType<BatchItem>;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { ConversionBatchInput } from '../shared/batch';
 import { defined } from '../shared/defined';
 import { isFormatName } from '../shared/format-name';
+import { unconvertibleChoices, type Unconvertible } from '../shared/policies';
 import type { ConversionSweepInput } from '../shared/sweep';
 import { asFolder } from '../batch/uris';
 import { toBatchInput } from './batch-request';
@@ -37,6 +38,8 @@ export interface SweepScheduleRequest extends Omit<ConversionBatchInput, 'app' |
   recursive?: boolean;
   /** Patterns of files and folders to exclude. */
   exclude?: readonly string[];
+  /** What becomes of a file that the service is known not to convert. Default: `fail`. */
+  unconvertible?: Unconvertible;
   /** A file modified within this time is left to the next sweep. Default: one minute. */
   settledForMs?: number;
   /** `skip`: drop the new sweep; `buffer`: queue one; `cancel`: cancel the running one first. Default: `skip`. */
@@ -57,15 +60,17 @@ const requestSchema = z.object({
   extension: z.string().min(1).optional(),
   recursive: z.boolean().optional(),
   exclude: z.array(z.string().min(1)).optional(),
+  unconvertible: z.enum(unconvertibleChoices).optional(),
   settledForMs: z.number().positive().max(maxSettledForMs).optional(),
   overlap: z.enum(['skip', 'buffer', 'cancel']).optional(),
 });
 
 /** @throws InvalidRequestError */
 export function toSweepInput(request: SweepScheduleRequest, defaultApp: string): ConversionSweepInput {
-  const { name, times, from, to, out, batchFolder, extension, recursive, exclude, settledForMs, overlap, ...rest } =
-    request;
-  const own = { times, from, to, out, batchFolder, extension, recursive, exclude, settledForMs, overlap };
+  const { name, times, overlap, from, to, out, batchFolder, extension, ...others } = request;
+  const { recursive, exclude, unconvertible, settledForMs, ...rest } = others;
+  const selection = { recursive, exclude, unconvertible, settledForMs };
+  const own = { times, overlap, from, to, out, batchFolder, extension, ...selection };
   checkRequest(requestSchema, own, "This schedule can't be made.");
   // Validates the batch settings like those of a batch.
   const checked = toBatchInput({ name, folder: batchFolder, items: 0, ...rest }, defaultApp);
@@ -76,7 +81,7 @@ export function toSweepInput(request: SweepScheduleRequest, defaultApp: string):
       from: toUri(from),
       to,
       out: toUri(out),
-      ...defined({ extension, recursive: recursive === true || undefined }),
+      ...defined({ extension, recursive: recursive === true || undefined, unconvertible }),
       ...(exclude && exclude.length > 0 && { exclude: [...exclude] }),
       settledForMs: settledForMs ?? minute,
       batchFolder: asFolder(toUri(batchFolder)),

@@ -40,6 +40,8 @@ export interface PassedOver {
   kept: number;
   /** Known to be refused by the service. Absent: none. */
   refused?: number;
+  /** The same, but left out. Absent: none. */
+  unconvertible?: number;
   /** Of `kept` and `refused`, by code. */
   failures: Record<string, number>;
   /** Of all of them, those that may have been charged twice. */

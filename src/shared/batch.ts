@@ -24,6 +24,8 @@ export interface BatchItem {
   kept?: KeptOutcome;
   /** The service is known not to convert this: the item fails, and nothing is sent. */
   refused?: Refusal;
+  /** Of a sweep, for a row that is sent or that was refused when it was: what it saw when it planned the row. */
+  seen?: Sighting;
   /** Numbers that this row had in earlier runs, latest first: their jobs are looked up before a new one starts. */
   startedAs?: number[];
   /** An earlier run converted the same content with the same options, and its result still exists: skipped. */
@@ -38,6 +40,18 @@ export interface Refusal {
   /** The document's error code. */
   code: string;
   message: string;
+  /** The item is left out, and does not count as failed. */
+  isSkipped?: true;
+}
+
+/** What a refusal depends on: once it has changed, the file is sent again. */
+export interface Sighting {
+  /** Of the source. */
+  stamp: string;
+  /** The content that was refused; absent if it was never uploaded whole. */
+  source?: SourceContent;
+  /** Stands for the formats that the service said it converts the source to; absent if it did not say. */
+  answer?: string;
 }
 
 /** What an earlier run converted, and its result. */
@@ -164,6 +178,8 @@ export interface BatchState extends BatchCounts {
   kept: number;
   /** Of the failed: not sent, since the service was known to refuse them. Absent: none. */
   refused?: number;
+  /** Of the skipped: left out, since the service was known to refuse them. Absent: none. */
+  unconvertible?: number;
   /** Failures by error code, at most 20 codes; the rest are under `other`. */
   failures: Record<string, number>;
 }

@@ -4,6 +4,10 @@
 export const onExistingChoices = ['fail', 'skip', 'overwrite', 'rename'] as const;
 export type OnExisting = (typeof onExistingChoices)[number];
 
+/** What becomes of a file that the service is known not to convert. */
+export const unconvertibleChoices = ['fail', 'skip'] as const;
+export type Unconvertible = (typeof unconvertibleChoices)[number];
+
 /** What to do when it is unknown whether a submitted conversion ran. */
 export const onUnknownOutcomeChoices = ['resubmit', 'fail'] as const;
 export type OnUnknownOutcome = (typeof onUnknownOutcomeChoices)[number];

@@ -1,4 +1,5 @@
 import type { ConversionBatchInput, ConversionBatchResult } from './batch';
+import type { Unconvertible } from './policies';
 
 /** Which files a sweep converts, and to what. Folders are URIs that the worker can open. */
 export interface SweepPlan {
@@ -14,6 +15,8 @@ export interface SweepPlan {
   recursive?: boolean;
   /** Patterns of files and folders to exclude, matched against names, or against paths if they contain a slash. */
   exclude?: string[];
+  /** What becomes of a file that the service is known not to convert. Default: `fail`. */
+  unconvertible?: Unconvertible;
   /** A file modified within this time, or while the sweep waits for this time once more, is left to the next sweep. */
   settledForMs: number;
   /** Folder of the batch's runs, which show what was already converted. */
@@ -37,6 +40,8 @@ export interface SweepCounts {
   cancelled: number;
   /** Not converted: an earlier run may have been charged without a result, and policy `fail` needs an operator. */
   kept: number;
+  /** Not sent: the service does not convert them, or has refused them, and neither they nor its formats have changed. */
+  refused: number;
   /** Already converted from the same content. */
   done: number;
   /** Left to the next sweep, since they may still be being written. */
@@ -54,6 +59,8 @@ export interface ConversionSweepResult extends SweepCounts {
 }
 
 export interface PlanSweepInput {
+  /** The app whose service is asked what it converts. */
+  app: string;
   batch: string;
   plan: SweepPlan;
 }
@@ -66,6 +73,7 @@ export type PlanSweepResult =
       run?: { folder: string; items: number };
       todo: number;
       kept: number;
+      refused: number;
       done: number;
       unsettled: number;
       warnings: string[];

@@ -10,6 +10,15 @@ export function counted(count: number, singular: string, plural = `${singular}s`
   return `${formatCount(count)} ${count === 1 ? singular : plural}`;
 }
 
+export function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** Why such files are refused, and where to look; begins within a sentence. */
+export function noConverter(input: string, output: string): string {
+  return `the service does not convert ${input} to ${output}. See what it converts ${input} to: fileconv formats ${input}`;
+}
+
 /** `0.85 s`, `12 s`, `3 min 20 s`, `5 h 2 min`, `2 d 4 h`: two figures are enough. */
 export function formatDuration(ms: number): string {
   if (ms < 950) return `${Number((ms / 1_000).toPrecision(2))} s`;

@@ -8,7 +8,7 @@ import type { ConversionSweepResult } from '../../src/shared/sweep';
 import { planRun } from '../support/batches';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { chargeProblems, conversionsOf } from '../support/invariant';
-import { answerCompleted, answerOutput, cut } from '../support/stub-service';
+import { answerCompleted, answerError, answerOutput, cut } from '../support/stub-service';
 import { until } from '../support/until';
 
 let rig: ConversionRig;
@@ -58,9 +58,11 @@ const sweepsOf = async (name: string) =>
 
 /** Triggers the schedule and waits for the sweep that this starts. */
 async function sweep(name: string): Promise<ConversionSweepResult> {
-  const before = (await sweepsOf(name)).length;
+  // Only the last ten are listed.
+  const newest = async () => (await sweepsOf(name)).at(-1)?.firstExecutionRunId;
+  const before = await newest();
   await schedules.trigger(name);
-  await until('the sweep has begun', async () => (await sweepsOf(name)).length > before);
+  await until('the sweep has begun', async () => (await newest()) !== before);
   return resultOf((await sweepsOf(name)).at(-1));
 }
 
@@ -68,7 +70,7 @@ async function resultOf(workflow: { workflowId: string } | undefined): Promise<C
   return (await rig.temporal.workflow.getHandle(workflow?.workflowId ?? '').result()) as ConversionSweepResult;
 }
 
-const counts = { todo: 0, succeeded: 0, failed: 0, cancelled: 0, kept: 0, done: 0, unsettled: 0 };
+const counts = { todo: 0, succeeded: 0, failed: 0, cancelled: 0, kept: 0, refused: 0, done: 0, unsettled: 0 };
 
 /** Conversions don't finish until they are let go. */
 function holdConversions() {
@@ -186,6 +188,58 @@ describe('a sweep', () => {
     expect(await sweep(name)).toMatchObject({ status: 'completed', ...counts, todo: 1, failed: 1 });
     rig.stub.on('convert/file', (seen, response) => rig.stub.answerAsAlways(seen, response));
     expect(await sweep(name)).toMatchObject({ ...counts, todo: 1, succeeded: 1 });
+  });
+});
+
+describe('a file that cannot be converted', () => {
+  const uploads = (file: string) =>
+    rig.stub.requests.filter(({ path, body }) => path === 'upload/file' && body.includes(`"${file}"`)).length;
+
+  beforeEach(async () => {
+    rig.stub.on('convert/file', (seen, response, stub) => {
+      if (stub.fileOf(seen) === 'bad.md') answerError(response, 200, 'FAILED_CONVERT');
+      else stub.answerAsAlways(seen, response);
+    });
+    await put('bad.md', 'damaged');
+  });
+
+  it('is uploaded once in 24 sweeps, whatever else they convert, and again when its content changes', async () => {
+    await put('good.md', '# Good');
+    const name = await schedule();
+    expect(await sweep(name)).toMatchObject({ ...counts, todo: 2, succeeded: 1, failed: 1 });
+    for (let again = 2; again <= 24; again += 1) {
+      if (again === 12)
+        await utimes(path.join(rig.folder, 'in', 'bad.md'), new Date('2026-01-01'), new Date('2026-01-01'));
+      const isNew = again % 8 === 0;
+      if (isNew) await put(`good-${again}.md`, '# Good');
+      const done = 1 + Math.ceil(again / 8) - 1;
+      const swept = { ...counts, todo: Number(isNew), succeeded: Number(isNew), refused: 1, done };
+      expect(await sweep(name)).toMatchObject(swept);
+    }
+    expect(uploads('bad.md')).toBe(1);
+    expect(await rig.client.getBatch(name).result()).toMatchObject({ failed: 1, refused: 1, succeeded: 1 });
+    await put('bad.md', 'damaged in another way');
+    expect(await sweep(name)).toMatchObject({ todo: 1, failed: 1, refused: 0 });
+    expect(uploads('bad.md')).toBe(2);
+  }, 240_000);
+
+  it('is uploaded again when the service converts its format to something else than before', async () => {
+    const formats = [{ format: 'pdf' }];
+    rig.stub.on('convert/formats', (_seen, response) => answerOutput(response, { formats }));
+    const name = await schedule();
+    for (const refused of [0, 1, 1]) expect(await sweep(name)).toMatchObject({ refused, failed: 1 - refused });
+    formats.push({ format: 'docx' });
+    for (const refused of [0, 1]) expect(await sweep(name)).toMatchObject({ refused, failed: 1 - refused });
+    expect(uploads('bad.md')).toBe(2);
+  }, 60_000);
+
+  it('is never uploaded when the service says beforehand that it does not convert it, and tells why', async () => {
+    rig.stub.on('convert/graph', (_seen, response) => answerOutput(response, { is_match: false }));
+    const name = await schedule({ unconvertible: 'skip' });
+    const { warnings, ...swept } = await sweep(name);
+    expect(swept).toMatchObject({ ...counts, refused: 1 });
+    expect(warnings).toEqual([expect.stringMatching(/^bad\.md: The service does not convert md to pdf\./)]);
+    expect(uploads('bad.md')).toBe(0);
   });
 });
 

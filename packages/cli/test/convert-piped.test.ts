@@ -72,7 +72,7 @@ it('writes the result of standard input to the file that --out names, which --on
 });
 
 it('ends well, and leaves nothing behind, when the reader of standard output has seen enough', async () => {
-  const cwd = await folderWith({ 'a.md': '# x\n\n'.repeat(20_000) });
+  const cwd = await folderWith({ 'a.md': `${page('Long')}\n${'word '.repeat(60_000)}` });
   const command = `"$0" "$1" convert a.md --to html --out - 2> stderr | head -c 10; echo " \${PIPESTATUS[0]}"`;
   const { stdout } = spawnSync('bash', ['-c', command, process.execPath, mainFile], {
     cwd,

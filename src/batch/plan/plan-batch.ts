@@ -1,8 +1,9 @@
 import os from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { BatchItem } from '../../shared/batch';
 import { defined } from '../../shared/defined';
 import type { OnUnknownOutcome } from '../../shared/job';
-import { defaultPolicies } from '../../shared/policies';
+import { defaultPolicies, type Unconvertible } from '../../shared/policies';
 import type { FileStore } from '../../storage/file-store';
 import { type DestinationRules, defaultTemplate, parseTemplate } from '../destinations/resolve';
 import { EarlierResults } from '../runs/earlier-results';
@@ -13,7 +14,7 @@ import { DraftFile, type DraftRow, draftRows, type LeftOut } from './draft-rows'
 import { Findings } from './findings';
 import { mapOrdered } from './map-ordered';
 import { type SettledRow, type PlannedBatch, writeRun } from './planned-batch';
-import { refuseRow, type AskPair, repeatRow } from './settle-row';
+import { refuseRow, repeatRefusal, repeatRow, sight, skipRefused, type AskAnswer, type AskPair } from './settle-row';
 
 /** Folders are URIs that end with `/`. */
 export interface PlanBatchOptions {
@@ -42,6 +43,10 @@ export interface PlanBatchOptions {
   resubmit?: boolean | undefined;
   /** Asks in advance what the service would refuse. Default: not asked. */
   ask?: AskPair | undefined;
+  /** Does not send again what the service has refused, until the file or this answer changes. Default: sends it again. */
+  askAnswer?: AskAnswer | undefined;
+  /** What becomes of a row that the service is known to refuse. Default: `fail`. */
+  unconvertible?: Unconvertible | undefined;
   /** Writes no run. */
   dryRun?: boolean | undefined;
   /** Read if `-` is among the sources. */
@@ -173,7 +178,7 @@ class BatchPlanning {
    * drafted, so that it is still being written.
    */
   async #settleRow(row: DraftRow, earlier: EarlierResults): Promise<SettledRow | undefined> {
-    const { files, resubmit, ask, settledForMs, signal } = this.options;
+    const { files, resubmit, ask, askAnswer, unconvertible, settledForMs, signal } = this.options;
     const { onUnknownOutcome = defaultPolicies.onUnknownOutcome } = this.options;
     const { source, output, input, destination, stamp, bytes, exists } = row;
     const asked = defined({ source, output, input, destination });
@@ -181,6 +186,14 @@ class BatchPlanning {
     const rules = { onUnknownOutcome, resubmit: resubmit === true };
     const known = earlier.find(destination);
     const repeated = known && (await repeatRow(asked, known, { files, rules, signal }));
+    const isSent = mayRun && !repeated?.done && !repeated?.kept && !repeated?.earlier;
+    const sighted = isSent && askAnswer && stamp !== undefined ? { ...asked, stamp } : undefined;
+    const seen = sighted && askAnswer && (await sight(sighted, askAnswer));
+    const refusal = sighted && seen && known && (await repeatRefusal(sighted, seen, { known, files, signal }));
+    if (refusal) {
+      earlier.take(destination);
+      return { item: skipRefused({ ...asked, ...refusal }, unconvertible), bytes, exists };
+    }
     if (mayRun && settledForMs !== undefined && stamp !== undefined && !repeated?.done && !repeated?.kept) {
       // One pause for all rows, started by the first row that needs it.
       await (this.#pause ??= this.#clock.sleep(settledForMs, signal));
@@ -188,8 +201,10 @@ class BatchPlanning {
       if (now.kind !== 'file' || now.stamp !== stamp) return undefined;
     }
     earlier.take(destination);
-    const item = await refuseRow({ ...asked, ...repeated }, { ask: mayRun ? ask : undefined, known, exists });
-    return { item, bytes, exists };
+    const planned: Omit<BatchItem, 'item'> = { ...asked, ...repeated };
+    const item = await refuseRow(planned, { ask: mayRun ? ask : undefined, known, exists });
+    if (item.refused) return { item: skipRefused(item, unconvertible), bytes, exists };
+    return { item: { ...item, ...(seen && { seen }) }, bytes, exists };
   }
 
   #candidates(): AsyncGenerator<Candidate> {

@@ -11,11 +11,11 @@ import { shownFolder } from '../uris';
 import { mapOrdered } from './map-ordered';
 import type { PlanBatchOptions } from './plan-batch';
 import { type PlannedBatch, type SettledRow, writeRun } from './planned-batch';
-import { refuseRow, type AskPair, type Repeating, repeatRow } from './settle-row';
+import { refuseRow, type Repeating, repeatRow, skipRefused } from './settle-row';
 
 export type ReplanFailedOptions = Pick<
   PlanBatchOptions,
-  'files' | 'batchFolder' | 'onUnknownOutcome' | 'resubmit' | 'ask' | 'dryRun' | 'signal'
+  'files' | 'batchFolder' | 'onUnknownOutcome' | 'resubmit' | 'ask' | 'unconvertible' | 'dryRun' | 'signal'
 >;
 
 const rowsUnderWay = 8;
@@ -47,6 +47,7 @@ async function replan({
   onUnknownOutcome = defaultPolicies.onUnknownOutcome,
   resubmit,
   ask,
+  unconvertible,
   dryRun,
   signal,
 }: ReplanFailedOptions): Promise<PlannedBatch> {
@@ -59,7 +60,7 @@ async function replan({
   }
   const rules = { onUnknownOutcome, resubmit: resubmit === true };
   const rows = mapOrdered(readItems(files, latest, signal), { concurrency: rowsUnderWay, signal }, (item) =>
-    replanRow(item, earlier, { files, rules, ask, signal }),
+    replanRow(item, earlier, { files, rules, ask, unconvertible, signal }),
   );
   const { run, counts } = await writeRun(rows, {
     files,
@@ -81,7 +82,7 @@ async function replan({
 async function replanRow(
   { source, output, input, destination, onExisting: before, done }: BatchItem,
   earlier: EarlierResults,
-  { ask, ...repeating }: Repeating & { ask: AskPair | undefined },
+  { ask, unconvertible, ...repeating }: Repeating & Pick<ReplanFailedOptions, 'ask' | 'unconvertible'>,
 ): Promise<SettledRow> {
   const { files } = repeating;
   const row = defined({ source, output, input, destination });
@@ -97,8 +98,9 @@ async function replanRow(
   const repeated = known && (await repeatRow(row, known, repeating));
   // An `overwrite` is decided again: the run's own result may have been replaced by a user's file since.
   const asked = before !== undefined && before !== 'overwrite' && { onExisting: before };
-  const again = { ...row, ...asked, ...repeated };
-  return { item: await refuseRow(again, { ask, known, exists: seen.exists }), ...seen };
+  const again: Omit<BatchItem, 'item'> = { ...row, ...asked, ...repeated };
+  const item = await refuseRow(again, { ask, known, exists: seen.exists });
+  return { item: skipRefused(item, unconvertible), ...seen };
 }
 
 /** How the latest run ended the row; undefined if it brought no result. */

@@ -1,7 +1,8 @@
-import type { BatchItem, KeptOutcome, Refusal } from '../../shared/batch';
+import type { BatchItem, KeptOutcome, Refusal, Sighting } from '../../shared/batch';
 import { type EarlierRuns, earlierOfNext, type RepetitionRules } from '../../shared/charge';
 import { defined } from '../../shared/defined';
 import { lastSegment } from '../../shared/job';
+import type { Unconvertible } from '../../shared/policies';
 import type { FileStore } from '../../storage/file-store';
 import { hashFile, sameContent } from '../contents';
 import type { ConversionOptions, Delivered, EarlierRow, Owed } from '../runs/earlier-row';
@@ -128,6 +129,46 @@ export async function refuseRow<Row extends Omit<BatchItem, 'item'>>(
     exists: exists && onExisting !== 'overwrite',
   });
   return refused ? { ...row, refused } : row;
+}
+
+/** A refused row as it is asked for: failed, or left out. */
+export function skipRefused(
+  row: Omit<BatchItem, 'item'>,
+  unconvertible: Unconvertible = 'fail',
+): Omit<BatchItem, 'item'> {
+  if (!row.refused) return row;
+  const { code, message } = row.refused;
+  return { ...row, refused: { code, message, ...(unconvertible === 'skip' && { isSkipped: true as const }) } };
+}
+
+/** What the service says that it converts such files to, in short; undefined if it does not say. Asked often: cache it. */
+export type AskAnswer = (pair: Omit<AskedPair, 'exists'>) => Promise<string | undefined>;
+
+export interface SightedRow extends RepeatedRow {
+  /** Of the source, now. */
+  stamp: string;
+}
+
+/** What a sweep sees of a row: a refusal holds until it sees something else. */
+export async function sight({ source, output, input, stamp }: SightedRow, askAnswer: AskAnswer): Promise<Sighting> {
+  const answer = await askAnswer(defined({ extension: extensionOf(source), input, output }));
+  return defined({ stamp, answer });
+}
+
+/** The refusal of an earlier run that still holds: neither the source nor what the service converts has changed. */
+export async function repeatRefusal(
+  row: SightedRow,
+  now: Sighting,
+  { known, files, signal }: { known: EarlierRow; files: FileStore; signal: AbortSignal | undefined },
+): Promise<Pick<BatchItem, 'refused' | 'seen'> | undefined> {
+  const { seen, refused, options } = known;
+  if (!seen || !refused || !hasOptions(row, options)) return undefined;
+  const { source, answer = now.answer } = seen;
+  if (now.answer !== undefined && now.answer !== answer) return undefined;
+  const isSame =
+    now.stamp === seen.stamp ||
+    (source !== undefined && (await sameContent(files, row.source, { content: source, signal })) !== undefined);
+  return isSame ? { refused, seen: { ...seen, stamp: now.stamp } } : undefined;
 }
 
 /** The extension of a URI in lower case; empty if there is none. */

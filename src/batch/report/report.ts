@@ -33,6 +33,8 @@ export interface BatchReport {
   durations?: { medianMs: number; p95Ms: number; longestMs: number };
   /** Jobs whose convert request had an unknown outcome and was sent again. */
   possiblyChargedTwice: { count: number; items: FailureGroup['items'] };
+  /** Skipped items that the service was known to refuse. Absent: none. */
+  unconvertible?: number;
   /** Failed items that an earlier run may have been charged for, so that nothing was sent again. */
   kept: number;
   /** Items with warnings from the service, and how many have each warning: at most 20 names, the rest under `other`. */
@@ -66,6 +68,7 @@ export function composeReport(tally: Tally, { batch, state, files, ui }: ReportS
     bytes: { source: tally.sourceBytes, output: tally.outputBytes },
     ...(tally.durations.count > 0 && { durations: describeDurations(tally.durations) }),
     possiblyChargedTwice: { count: tally.chargedTwice.count, items: withLinks(tally.chargedTwice.items) },
+    ...(tally.unconvertible > 0 && { unconvertible: tally.unconvertible }),
     kept: tally.kept,
     serviceWarnings: { ...tally.warned, items: withLinks(tally.warned.items) },
     failures: tally.failures.map(({ code, count, items }) => {

@@ -85,6 +85,8 @@ interface Headline {
 export function headlineOf(report: BatchReport): Headline {
   const { counts, status } = report;
   const { items, succeeded, failed, skipped, cancelled, unfinished } = counts;
+  const { unconvertible = 0 } = report;
+  const there = skipped - unconvertible;
   const left = cancelled + unfinished;
   const verdict = failed > 0 ? 'bad' : left > 0 ? 'open' : 'good';
   return { verdict, text: text(), detail: detail() };
@@ -108,7 +110,8 @@ export function headlineOf(report: BatchReport): Headline {
     const done = [
       succeeded > 0 && succeeded < items ? `${formatCount(succeeded)} converted` : '',
       failed > 0 && status === 'cancelled' ? `${formatCount(failed)} failed` : '',
-      skipped > 0 ? `${formatCount(skipped)} skipped: their results are there already` : '',
+      there > 0 ? `${formatCount(there)} skipped: their results are there already` : '',
+      unconvertible > 0 ? `${formatCount(unconvertible)} skipped: the service does not convert them` : '',
     ].filter((part) => part !== '');
     const parts = done.length === 0 ? [] : [`${done.join('; ')}.`];
     if (cancelled > 0 && status === 'completed') parts.push(`${formatCount(cancelled)} cancelled.`);

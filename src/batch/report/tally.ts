@@ -42,6 +42,8 @@ const maxListedWarnings = 10;
 export class Tally {
   readonly counts: Record<RowStatus, number> = { succeeded: 0, failed: 0, skipped: 0, cancelled: 0, unfinished: 0 };
   items = 0;
+  /** Of the skipped. */
+  unconvertible = 0;
   vcredits = 0;
   requests = 0;
   /** Total sizes of the converted files and of their results. */
@@ -76,6 +78,7 @@ export class Tally {
       this.outputBytes += result.output?.bytes ?? 0;
       if (result.durationMs !== undefined) this.durations.add(result.durationMs);
     }
+    if (result.status === 'skipped' && row.item.refused) this.unconvertible += 1;
     if (result.status === 'failed') this.#addFailure(row, result);
     if (result.kept) this.kept += 1;
     if (result.possiblyChargedTwice === true) {

@@ -1,4 +1,13 @@
-import type { BatchItem, BatchItemResult, BatchItemStatus, DoneBefore, KeptOutcome } from '../../shared/batch';
+import { lookUpErrorCode } from '../../contract/error-codes';
+import type {
+  BatchItem,
+  BatchItemResult,
+  BatchItemStatus,
+  DoneBefore,
+  KeptOutcome,
+  Refusal,
+  Sighting,
+} from '../../shared/batch';
 import type { EarlierRuns } from '../../shared/charge';
 import { defined } from '../../shared/defined';
 
@@ -32,6 +41,10 @@ export interface EarlierRow {
   owed?: Owed;
   /** Items whose jobs may belong to this row, latest first. */
   startedAs: readonly number[];
+  /** Of the last run that planned to send the row. */
+  seen?: Sighting;
+  /** The service has refused what was `seen`. */
+  refused?: Refusal;
 }
 
 const none: readonly number[] = [];
@@ -40,7 +53,7 @@ const maxStartedAs = 20;
 
 /** A row as a run was planned with it. `isOver`: the run has ended, so that a row without a result has no job. */
 export function plannedRow(item: BatchItem, { isOver }: { isOver: boolean }): EarlierRow {
-  const { output, input, done, earlier, kept, refused } = item;
+  const { output, input, done, earlier, kept, refused, seen } = item;
   const options = defined({ output, input });
   const owed = kept && owedOf(kept, options);
   const before = item.startedAs ?? none;
@@ -50,6 +63,8 @@ export function plannedRow(item: BatchItem, { isOver }: { isOver: boolean }): Ea
     delivered: done && { ...done, options },
     owed: owed ?? (earlier && { ...earlier, options }),
     startedAs: done || kept ? none : isOver || refused ? before : [item.item, ...others].slice(0, maxStartedAs),
+    seen,
+    refused: seen && refused,
   });
 }
 
@@ -74,7 +89,18 @@ export function endedRow(row: EarlierRow, { item, ...result }: BatchItemResult):
     delivered,
     startedAs: [itemOf(workflowId) ?? item],
     owed: owedOf(result, options),
+    ...(row.seen && refusalOf(row.seen, result)),
   });
+}
+
+/** Absent unless the file itself is the reason: then another attempt ends in the same way. */
+function refusalOf(
+  seen: Sighting,
+  { status, code = '', message = '', charge, possiblyChargedTwice, source }: Omit<BatchItemResult, 'item'>,
+): Pick<EarlierRow, 'seen' | 'refused'> {
+  const isOfFile = status === 'failed' && lookUpErrorCode(code)?.class === 'input';
+  if (!isOfFile || charge !== 'no' || possiblyChargedTwice === true) return {};
+  return { seen: defined({ ...seen, source }), refused: { code, message } };
 }
 
 /** Undefined if nothing can have been charged and nothing is marked. Runs of old versions do not say: then `maybe`. */

@@ -16,6 +16,8 @@ export interface BatchTotals extends Record<BatchItemStatus, number> {
   kept: number;
   /** Of the failed: nothing was sent, since the service was known to refuse them. */
   refused?: number;
+  /** Of the skipped: left out, since the service was known to refuse them. */
+  unconvertible?: number;
   failures: Record<string, number>;
 }
 
@@ -55,12 +57,13 @@ export class BatchTally {
     if (outcome.status === 'failed') countCode(totals.failures, outcome.code);
   }
 
-  addPassedOver({ done, kept, refused = 0, failures, possiblyChargedTwice }: PassedOver): void {
+  addPassedOver({ done, kept, refused = 0, unconvertible = 0, failures, possiblyChargedTwice }: PassedOver): void {
     const { totals } = this;
-    totals.skipped += done;
+    totals.skipped += done + unconvertible;
     totals.failed += kept + refused;
     totals.kept += kept;
     if (refused > 0) totals.refused = refused;
+    if (unconvertible > 0) totals.unconvertible = unconvertible;
     totals.possiblyChargedTwice += possiblyChargedTwice;
     for (const [code, count] of Object.entries(failures)) countCode(totals.failures, code, count);
   }

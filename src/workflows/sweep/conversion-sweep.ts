@@ -54,9 +54,9 @@ export async function conversionSweep(input: ConversionSweepInput): Promise<Conv
   return result;
 }
 
-async function planning({ batch, plan }: ConversionSweepInput): Promise<PlanSweepResult> {
+async function planning({ batch, plan, settings }: ConversionSweepInput): Promise<PlanSweepResult> {
   try {
-    return await planningActivities['conversion.planBatch']({ batch, plan });
+    return await planningActivities['conversion.planBatch']({ app: settings.app, batch, plan });
   } catch (error) {
     // The activity's own failure says what is wrong.
     throw error instanceof ActivityFailure ? (error.cause ?? error) : error;
@@ -109,12 +109,13 @@ async function startBatch({ batch, settings }: ConversionSweepInput, run: { fold
 }
 
 function countsOf(plan: Plan, ended?: ConversionBatchResult) {
-  const { done, unsettled } = plan;
+  const { refused, done, unsettled } = plan;
   const none = { succeeded: 0, failed: plan.kept, cancelled: 0, kept: plan.kept };
-  const { succeeded, failed, cancelled, kept } = ended ?? none;
+  const { succeeded, cancelled, kept } = ended ?? none;
+  const failed = (ended ?? none).failed - kept - (ended?.refused ?? 0);
   // Items kept from earlier runs are counted separately, and some are only recognized while the batch runs.
   const todo = plan.todo - (kept - plan.kept);
-  return { todo, succeeded, failed: failed - kept, cancelled, kept, done, unsettled };
+  return { todo, succeeded, failed, cancelled, kept, refused, done, unsettled };
 }
 
 function withoutReport({ batch }: ConversionSweepInput, { reportFailure = '' }: ConversionBatchResult): string {
@@ -122,12 +123,12 @@ function withoutReport({ batch }: ConversionSweepInput, { reportFailure = '' }: 
 }
 
 function batchRunning(): ConversionSweepResult {
-  const none = { todo: 0, succeeded: 0, failed: 0, cancelled: 0, kept: 0, done: 0, unsettled: 0 };
+  const none = { todo: 0, succeeded: 0, failed: 0, cancelled: 0, kept: 0, refused: 0, done: 0, unsettled: 0 };
   return { status: 'batchRunning', ...none, warnings: [] };
 }
 
 function describeSweep({ batch }: ConversionSweepInput, result: ConversionSweepResult): string {
-  const { status, todo, succeeded, failed, cancelled, kept, unsettled, warnings } = result;
+  const { status, todo, succeeded, failed, cancelled, kept, refused, unsettled, warnings } = result;
   if (status === 'batchRunning') return `**Skipped**: batch \`${batch}\` was running already.`;
   const outcome = [`${succeeded} succeeded`, `${failed} failed`, ...(cancelled > 0 ? [`${cancelled} cancelled`] : [])];
   const headline = todo === 0 ? 'nothing was new or changed' : `${todo} new or changed files, ${outcome.join(', ')}`;
@@ -139,6 +140,9 @@ function describeSweep({ batch }: ConversionSweepInput, result: ConversionSweepR
       : [
           `**Needs a person**: ${kept} files were not converted, since an earlier sweep may have been charged for them. Look at the service first; to convert all the same, and maybe pay twice: \`fileconv batch retry ${batch} --resubmit\``,
         ]),
+    ...(refused === 0
+      ? []
+      : [`${refused} files were not sent: the service does not convert them. Repair them, or leave them out.`]),
     ...(unsettled === 0 ? [] : [`${unsettled} files that may still be being written are left to the next sweep.`]),
     ...warnings.map((warning) => `- ${warning}`),
   ].join('\n\n');

@@ -3,11 +3,18 @@ import type { PlannedBatch, RefusedCount } from 'temporal-file-conversion/intern
 import type { AskedPair, AskPair } from 'temporal-file-conversion/internal/batch/plan/settle-row';
 import type { Refusal } from 'temporal-file-conversion/internal/shared/batch';
 import type { OnExisting } from 'temporal-file-conversion/internal/shared/job';
-import { counted, fileSize, formatCount, printable } from 'temporal-file-conversion/internal/shared/wording';
+import type { Unconvertible } from 'temporal-file-conversion/internal/shared/policies';
+import {
+  capitalised,
+  counted,
+  fileSize,
+  formatCount,
+  printable,
+} from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
 import { throwIfAny } from '../command-error';
 import { whyNot, withFormats } from '../formats/check';
-import { capitalised, formatTable } from '../output/text';
+import { formatTable } from '../output/text';
 
 /** Asks the service once for each pair of formats of a plan, one after the other; one warning when it can't be asked. */
 export function askPairs(
@@ -42,21 +49,24 @@ export function askPairs(
 }
 
 /** The plan with unsupported pairs among its warnings or, when there is nothing else to do, among its problems. */
-export function withRefused(plan: PlannedBatch): PlannedBatch {
+export function withRefused(plan: PlannedBatch, unconvertible: Unconvertible = 'fail'): PlannedBatch {
   const { refused, todo } = plan;
   if (refused.length === 0) return plan;
-  const isAll = todo === 0;
-  const found = refused.map((each): Finding => ({ code: 'FORMAT_UNUSABLE', message: tell(each, isAll) }));
-  const kind = isAll ? 'problems' : 'warnings';
+  const isProblem = todo === 0 && unconvertible === 'fail';
+  const fate = unconvertible === 'skip' ? ', and will be skipped' : ', and will fail without being uploaded';
+  const found = refused.map((each): Finding => ({
+    code: 'FORMAT_UNUSABLE',
+    message: tell(each, isProblem ? '' : fate),
+  }));
+  const kind = isProblem ? 'problems' : 'warnings';
   const { count, listed } = plan[kind];
   return { ...plan, [kind]: { count: count + found.length, listed: [...listed, ...found] } };
 }
 
-function tell({ rows, input, first, refusal }: RefusedCount, isAll: boolean): string {
+function tell({ rows, input, first, refusal }: RefusedCount, fate: string): string {
   const which = input ? `of format ${input}` : `(${first}${rows > 1 ? ', …' : ''})`;
   const files = `${counted(rows, 'file')} ${which}`;
   const { message } = refusal;
-  const fate = isAll ? '' : ', and will fail without being uploaded';
   return `${files} can't be converted${fate}: ${message.charAt(0).toLowerCase()}${message.slice(1)}`;
 }
 

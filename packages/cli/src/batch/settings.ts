@@ -18,6 +18,8 @@ import {
   conversionModes,
   onExistingChoices,
   onUnknownOutcomeChoices,
+  unconvertibleChoices,
+  type Unconvertible,
 } from 'temporal-file-conversion/internal/shared/policies';
 import type { ConversionMode, OnExisting, OnUnknownOutcome } from 'temporal-file-conversion/internal/shared/job';
 import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
@@ -47,6 +49,7 @@ export interface RunFlags {
   window?: number;
   stopAfter?: { failures?: number; percent?: number };
   onExisting?: OnExisting;
+  unconvertible?: Unconvertible;
   onUnknownOutcome?: OnUnknownOutcome;
   resubmit?: boolean;
   mode?: ConversionMode;
@@ -205,6 +208,7 @@ function usage(problem: string): CommandError {
 /** Settings of a batch's jobs: the workflow's input without what comes from the plan, and how it is listed. */
 export interface JobSettings extends Omit<ConversionBatchInput, 'folder' | 'items' | 'historyLimit' | 'resubmit'> {
   tags?: string[];
+  unconvertible?: Unconvertible;
 }
 
 const duration = z.union([z.number(), z.string()]);
@@ -214,6 +218,7 @@ const schema = z.object({
   window: z.number().exactOptional(),
   onExisting: z.enum(onExistingChoices).exactOptional(),
   mode: z.enum(conversionModes).exactOptional(),
+  unconvertible: z.enum(unconvertibleChoices).exactOptional(),
   tags: z.array(z.string()).exactOptional(),
   stopAfter: z.object({ failures: z.number().exactOptional(), percent: z.number().exactOptional() }).exactOptional(),
   // The client checks them again when the batch is started.
@@ -264,6 +269,7 @@ export function tellUnheeded({ name, flags, settings, earlier }: JoinedBatch): s
     flags.tag?.[0] !== undefined && !isDeepStrictEqual(settings.tags, earlier?.tags) && '--tag',
     flags.app !== undefined && settings.app !== earlier?.app && '--app',
     flags.onExisting && settings.onExisting !== earlier?.onExisting && '--on-existing',
+    flags.unconvertible && settings.unconvertible !== earlier?.unconvertible && '--unconvertible',
     flags.stopAfter && !isDeepStrictEqual(settings.stopAfter, earlier?.stopAfter) && '--stop-after',
     flags.onUnknownOutcome &&
       settings.policies?.onUnknownOutcome !== earlier?.policies?.onUnknownOutcome &&

@@ -3,6 +3,7 @@ import {
   conversionModes,
   onExistingChoices,
   onUnknownOutcomeChoices,
+  unconvertibleChoices,
 } from 'temporal-file-conversion/internal/shared/policies';
 import { isTag, maxTags } from 'temporal-file-conversion/internal/shared/tags';
 import { formatNameOf } from 'temporal-file-conversion/internal/shared/format-name';
@@ -77,6 +78,11 @@ export const excludeOption = [
 /** What becomes of an existing file. */
 export function onExistingOption(when: string): Option {
   return new Option('--on-existing <what>', `${when} (default: fail)`).choices(onExistingChoices);
+}
+
+export function unconvertibleOption(): Option {
+  const description = 'what becomes of files that the service is known not to convert (default: fail)';
+  return new Option('--unconvertible <what>', description).choices(unconvertibleChoices);
 }
 
 export function onUnknownOutcomeOption(): Option {

@@ -183,8 +183,8 @@ export function chosenPolicies(
   flags: Partial<ConversionPolicies>,
 ): ConversionPolicies {
   const chosen = Object.entries(values.policies).filter(([name]) => {
-    // Not a policy of the workflow but a part of the job itself.
-    return name !== 'onExisting' && origins[`policies.${snakeCase(name)}`] !== undefined;
+    // Not policies of the workflow but a part of the job itself, and of the plan of a batch.
+    return name !== 'onExisting' && name !== 'unconvertible' && origins[`policies.${snakeCase(name)}`] !== undefined;
   });
   return { ...Object.fromEntries(chosen), ...flags };
 }

@@ -1,5 +1,6 @@
 import {
   onExistingChoices,
+  unconvertibleChoices,
   type OnUnknownOutcome,
   defaultOnExisting,
   policies,
@@ -211,6 +212,11 @@ export const sectionSchemas = {
         .prefault(defaultOnExisting)
         .describe(
           'what to do if the destination exists; `"rename"` writes `report (1).pdf`. In a request it stands beside `policies`',
+        ),
+      unconvertible: choice(...unconvertibleChoices)
+        .prefault('fail')
+        .describe(
+          'what becomes of the files of batches and schedules that the service is known not to convert: `"skip"` leaves them out, and none of them counts as failed',
         ),
       ...policyKeys,
     },

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { serviceLimits } from 'temporal-file-conversion-service/internal/shared/limits';
 import { toUri } from 'temporal-file-conversion/internal/client/job-request';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import { filesOf } from '../batch/batch-folder';
@@ -110,7 +109,7 @@ async function onlyInput(
 
 function uploadLimit(context: CommandContext, app: string): number | undefined {
   if (!isEmbedded(context, app)) return undefined;
-  return context.config.values.service.maxUploadBytes ?? serviceLimits.maxUploadBytes.default;
+  return context.config.values.service.maxUploadBytes;
 }
 
 /** Tells one content of a file from another; of what only a worker can look at, every one is another. */

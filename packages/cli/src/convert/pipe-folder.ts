@@ -27,7 +27,7 @@ export class PipeFolder {
     for (const name of await readdir(pipes)) await removeForgotten(path.join(pipes, name));
     const folder = new PipeFolder(pipes);
     await mkdir(folder.#location, { mode: 0o700 });
-    await writeFile(folder.file(ownerPrefix + process.pid), '');
+    await writeFile(folder.file(`${ownerPrefix}${process.pid}`), '');
     return folder;
   }
 

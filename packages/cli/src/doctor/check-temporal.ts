@@ -14,7 +14,7 @@ import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { whyUnheld } from '../commands/limit';
 import { readEncryptionKeys } from '../keys/encryption-settings';
-import { capitalised } from '../output/text';
+import { capitalised } from 'temporal-file-conversion/internal/shared/wording';
 import { openTemporal, type OpenTemporal } from '../stack/open-temporal';
 import { broken, compareClocks, ok, reasonOf, skipped, type Finding } from './finding';
 

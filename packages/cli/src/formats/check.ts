@@ -1,10 +1,10 @@
 import type { KnownErrorCode } from 'temporal-file-conversion/contract';
 import { ConversionApiError } from 'temporal-file-conversion/internal/http/errors';
 import { closestName } from 'temporal-file-conversion/internal/shared/closest-name';
+import { capitalised, noConverter } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
 import { CommandError, interrupted, throwIfAny } from '../command-error';
 import type { ConvertInput } from '../convert/plan';
-import { capitalised } from '../output/text';
 import { isEmbedded } from '../service/app-profiles';
 import { explainServiceFailure, explainSilence } from '../service/service-problem';
 import { embeddedCatalog } from './embedded-catalog';
@@ -138,7 +138,7 @@ export async function whyNot(lookup: FormatLookup, pair: FormatPair, file = 'NAM
     case 'noConverter': {
       const reason = problem.install
         ? `a package is missing that converts ${input} to ${to}. Run: ${problem.install}`
-        : `the service does not convert ${input} to ${to}. See what it converts ${input} to: fileconv formats ${input}`;
+        : noConverter(input, to);
       return { code: 'NO_CONVERTER_INPUT_TO_OUTPUT', reason };
     }
   }

@@ -1,9 +1,5 @@
 import { printable, shownTime } from 'temporal-file-conversion/internal/shared/wording';
 
-export function capitalised(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
 /** Several lines, each of them printable. */
 export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n');

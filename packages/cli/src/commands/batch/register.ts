@@ -13,6 +13,7 @@ import {
   onUnknownOutcomeOption,
   pointInTime,
   recursiveOption,
+  unconvertibleOption,
   wholeNumber,
 } from '../arguments';
 import { command, createAct, group } from '../declare';
@@ -70,6 +71,7 @@ export function addBatch(program: Command, runner: Runner): void {
     .option('--window <n>', 'jobs in flight at a time, 1 to 500; default: 50', windowSize)
     .option('--stop-after <n>', 'start no more after so many failures, or such a share of them: 10 or 5%', threshold)
     .addOption(onExistingOption('when a result exists that no run of this batch wrote'))
+    .addOption(unconvertibleOption())
     .addOption(onUnknownOutcomeOption())
     .option(...resubmit)
     .addOption(modeOption())

@@ -13,6 +13,7 @@ import {
   type BatchHandle,
 } from 'temporal-file-conversion/internal/client/batch-handle';
 import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
+import { defined } from 'temporal-file-conversion/internal/shared/defined';
 import type { FileStore } from 'temporal-file-conversion/internal/storage/file-store';
 import { counted, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import { askPairs, refuseProblems, tellDryRun, tellWarnings, withRefused } from '../../batch/plan';
@@ -62,7 +63,8 @@ export async function batchRun(
   const { files } = planOptions;
   const settings = jobSettings(context, app, flags);
   const resubmit = flags.resubmit === true;
-  const repetition = { onUnknownOutcome: settings.policies?.onUnknownOutcome, resubmit };
+  const { unconvertible, policies } = settings;
+  const repetition = { onUnknownOutcome: policies?.onUnknownOutcome, resubmit, unconvertible };
   if (flags.dryRun === true) {
     const signal = untilAskedToEnd();
     const plan = await planOrRefuse(context, { settings, signal, isDry: true }, (planning) =>
@@ -101,8 +103,9 @@ export async function batchRetry(
     batchFolder: folder,
     plan: async (planning) => {
       try {
-        const { onUnknownOutcome } = settings.policies ?? {};
-        return await replanFailed({ files, batchFolder: folder, onUnknownOutcome, resubmit, ...planning });
+        const { unconvertible, policies: { onUnknownOutcome } = {} } = settings;
+        const rules = { onUnknownOutcome, resubmit, unconvertible };
+        return await replanFailed({ files, batchFolder: folder, ...rules, ...planning });
       } catch (error) {
         if (!(error instanceof NoEarlierRunError)) throw error;
         throw new CommandError('INPUT_UNUSABLE', [`There is no batch ${name} here. See: fileconv batch list`], {
@@ -141,7 +144,8 @@ async function undertake(context: CommandContext, undertaking: Undertaking): Pro
   const { output } = context;
   const signal = untilAskedToEnd();
   const rules = { settings, signal, isDry: false };
-  const { tags = [], ...input } = settings;
+  const { tags = [], ...others } = settings;
+  const input = defined({ ...others, unconvertible: undefined });
   let planned = await planOrRefuse(context, rules, plan);
   // Before anything is started: most mistakes are found without a stack.
   if (!planned.run) return tellNothingToDo(context, name, planned);
@@ -239,7 +243,7 @@ async function planOrRefuse(
     throw interrupted(error);
   });
   // After a watched end the report already says what is left.
-  const checked = isJoined && planned.todo === 0 ? planned : withRefused(planned);
+  const checked = isJoined && planned.todo === 0 ? planned : withRefused(planned, settings.unconvertible);
   refuseProblems(context, checked);
   tellWarnings(context, checked);
   return checked;
@@ -277,11 +281,22 @@ function detached(
 
 /** Exit code 0 only when every file is converted. */
 function tellNothingToDo({ output }: CommandContext, name: string, { rows, done, kept }: PlannedBatch): ExitCode {
+  // Were these to fail, there would be a problem in place of a plan.
+  const unconvertible = rows - done - kept;
   if (output.json) {
-    const counts = { items: rows, succeeded: 0, failed: kept, skipped: done, cancelled: 0, unfinished: 0 };
-    output.printJson({ batch: name, status: 'completed', counts, failures: [] });
+    const counts = { items: rows, succeeded: 0, failed: kept, skipped: rows - kept, cancelled: 0, unfinished: 0 };
+    output.printJson({
+      batch: name,
+      status: 'completed',
+      counts,
+      ...(unconvertible > 0 && { unconvertible }),
+      failures: [],
+    });
   } else if (rows === 0) output.print(`Batch ${name}: there are no files to convert.`);
-  else output.print(`Batch ${name}: nothing to do, ${counted(done, 'file')} done before.`);
+  else {
+    const skipped = unconvertible > 0 ? `, ${counted(unconvertible, 'file')} skipped` : '';
+    output.print(`Batch ${name}: nothing to do, ${counted(done, 'file')} done before${skipped}.`);
+  }
   if (kept > 0) output.warn(tellKept(name, kept));
   return kept > 0 ? exitCodes.failed : exitCodes.ok;
 }
@@ -298,6 +313,7 @@ function jobSettings(context: CommandContext, app: string, flags: Partial<RunFla
   return {
     app,
     onExisting: flags.onExisting ?? config.values.policies.onExisting,
+    unconvertible: flags.unconvertible ?? config.values.policies.unconvertible,
     ...(window !== undefined && { window }),
     ...(stopAfter && { stopAfter }),
     ...(mode && { mode }),

@@ -3,6 +3,7 @@ import { InvalidRequestError } from 'temporal-file-conversion/internal/client/jo
 import type { SweepOverlap, SweepTimes } from 'temporal-file-conversion/internal/client/sweep-request';
 import { ScheduleTakenError, SweepSchedules } from 'temporal-file-conversion/internal/client/sweep-schedules';
 import type { OnExisting } from 'temporal-file-conversion/internal/shared/job';
+import type { Unconvertible } from 'temporal-file-conversion/internal/shared/policies';
 import type { FileStore } from 'temporal-file-conversion/internal/storage/file-store';
 import { batchFolder, filesOf, folderUri } from '../../batch/batch-folder';
 import { checkName, defaultName } from '../../batch/settings';
@@ -29,6 +30,7 @@ export interface CreateFlags {
   /** Milliseconds. */
   settled?: number;
   onExisting?: OnExisting;
+  unconvertible?: Unconvertible;
   app?: string;
 }
 
@@ -57,6 +59,7 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
         recursive: flags.recursive === true,
         exclude: flags.exclude,
         ...(flags.settled !== undefined && { settledForMs: flags.settled }),
+        unconvertible: flags.unconvertible ?? config.values.policies.unconvertible,
         overlap: flags.overlap,
         onExisting: flags.onExisting ?? config.values.policies.onExisting,
         ...(Object.keys(policies).length > 0 && { policies }),

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parseDurationMs } from '../../config/duration';
-import { appOption, excludeOption, formatName, onExistingOption, pointInTime } from '../arguments';
+import { appOption, excludeOption, formatName, onExistingOption, pointInTime, unconvertibleOption } from '../arguments';
 import { command, group, type Act } from '../declare';
 
 export function addSchedule(program: Command, act: Act): void {
@@ -44,6 +44,7 @@ export function addSchedule(program: Command, act: Act): void {
     )
     .option('--settled <time>', 'leave files to the next run that changed within this time; default: 1m', duration)
     .addOption(onExistingOption('when a result exists that no run wrote'))
+    .addOption(unconvertibleOption())
     .option(...appOption)
     .action(act(async () => (await import('./create.js')).createSchedule));
   command(

@@ -57,6 +57,7 @@ describe('the configuration without a file', () => {
       policies: {
         onUnknownOutcome: 'resubmit',
         onExisting: 'fail',
+        unconvertible: 'fail',
         maxResubmissions: 3,
         uploadDeadline: 86_400_000,
         submitTimeout: 120_000,
@@ -131,7 +132,7 @@ describe('precedence', () => {
                 key,
               )
             ? 'text'
-            : key === 'policies.on_unknown_outcome' || key === 'policies.on_existing'
+            : ['policies.on_unknown_outcome', 'policies.on_existing', 'policies.unconvertible'].includes(key)
               ? 'fail'
               : key === 'callbacks.embedded' ||
                   key === 'worker.common_limit' ||
@@ -156,7 +157,7 @@ describe('precedence', () => {
       env[variable] = value;
       expected.set(key, variable);
     }
-    expect(expected.size).toBe(86);
+    expect(expected.size).toBe(87);
     const loaded = await load(undefined, env);
     for (const row of describeConfig(loaded)) {
       if (!expected.has(row.key)) continue;

@@ -23,6 +23,11 @@ export function isRefusedByCondition(error: unknown): boolean {
   return answerOf(error).status === 412;
 }
 
+/** What a server says to a precondition that does not hold, when it need not be asked. */
+export function refusedByCondition(): Error {
+  return Object.assign(new Error('the name is taken'), { $metadata: { httpStatusCode: 412 } });
+}
+
 interface Diagnosis {
   readonly code: Record<Doing, StorageErrorCode>;
   readonly why: string;
@@ -83,7 +88,7 @@ const diagnoses: Readonly<Record<string, Diagnosis>> = {
   ConditionalRequestConflict: { code: failed, why: 'another request writes to the same key', retryable: true },
   NotImplemented: {
     code: forGood,
-    why: 'the server lacks what this needs: conditional writes and multipart uploads. Use another server, or on_existing = "overwrite"',
+    why: 'the server lacks what this needs: conditional writes, checksums in trailers and multipart uploads. Use another server, or on_existing = "overwrite"',
   },
   QuotaExceeded: noRoom,
   InsufficientStorage: noRoom,

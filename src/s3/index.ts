@@ -25,6 +25,9 @@ export interface S3FilesOptions {
 const agent = { keepAlive: true, maxSockets: 500 };
 /** With the time to connect, and the time without a byte. */
 const requestHandler = { connectionTimeout: 10_000, socketTimeout: 60_000, httpAgent: agent, httpsAgent: agent };
+const ignore = (): void => undefined;
+/** The SDK would tell the terminal of every stream that failed; the failure itself says more. */
+const logger = { trace: ignore, debug: ignore, info: ignore, warn: ignore, error: ignore };
 const removedAtOnce = 1_000;
 
 export function createS3Files({ endpoint, region, pathStyle, client: own }: S3FilesOptions = {}): FileStore {
@@ -35,6 +38,7 @@ export function createS3Files({ endpoint, region, pathStyle, client: own }: S3Fi
       ...(region !== undefined && { region }),
       forcePathStyle: pathStyle ?? endpoint !== undefined,
       requestHandler,
+      logger,
     });
   return {
     openSource: (uri) => openSource(client, uri),

@@ -10,22 +10,38 @@ import {
 import type { ObjectPlace } from './object-uri';
 
 /** The least that S3 accepts of a part that is not the last one. */
-const leastPartBytes = 5 * 1024 * 1024;
+export const leastPartBytes = 5 * 1024 * 1024;
 const mostParts = 9_999;
 const partsAtATime = 4;
 /** Beyond the parts that become the object, which do not include this one. */
 export const markNumber = 10_000;
 
-interface UploadOptions {
+export interface UploadOptions {
   readonly client: S3Client;
   /** A part that shows whose upload it is to `discardUploads`. */
   readonly mark: Buffer;
   readonly metadata: Record<string, string>;
   readonly expectedSize: number | undefined;
+  /** The name must not be taken. */
+  readonly ifFree: boolean;
 }
 
-/** The bytes on their way: one request at the end if they fit into a part, else a multipart upload. */
-export class Upload {
+/** The bytes on their way. */
+export interface Upload {
+  /** The key is decided: the bytes cannot become another object. */
+  readonly place: ObjectPlace | undefined;
+  /** `choosePlace` is asked when the key has to be decided. */
+  add(chunk: Buffer, choosePlace: () => Promise<ObjectPlace>): Promise<void>;
+  /** All bytes have come; resolves when no more than `commit` is left. */
+  finish(): Promise<void>;
+  /** Makes the bytes an object, whole; fails with status 412 if the name is taken and must not be. */
+  commit(place: ObjectPlace): Promise<void>;
+  /** Leaves nothing at the server. Never throws: the outcome is settled, and `discardUploads` finds what is left. */
+  discard(): Promise<void>;
+}
+
+/** One request at the end if the bytes fit into a part, else a multipart upload. */
+export class UploadInParts implements Upload {
   readonly #options: UploadOptions;
   readonly #partBytes: number;
   readonly #ending = new AbortController();
@@ -43,12 +59,10 @@ export class Upload {
     this.#partBytes = Math.max(leastPartBytes, Math.ceil((options.expectedSize ?? 0) / mostParts));
   }
 
-  /** The key is decided: the bytes cannot become another object. */
   get place(): ObjectPlace | undefined {
     return this.#started?.place;
   }
 
-  /** `choosePlace` is asked once there are more bytes than a part holds. */
   async add(chunk: Buffer, choosePlace: () => Promise<ObjectPlace>): Promise<void> {
     for (let offset = 0; offset < chunk.length;) {
       if (this.#filled === this.#partBytes) {
@@ -62,16 +76,14 @@ export class Upload {
     }
   }
 
-  /** Sends what is left and waits until all parts are there. */
   async finish(): Promise<void> {
     if (!this.#started) return;
     await this.#sendPart();
     await Promise.all(this.#sending);
   }
 
-  /** Makes the bytes an object, whole; fails with status 412 if `ifFree` and there is one. */
-  async commit(place: ObjectPlace, ifFree: boolean): Promise<void> {
-    const { client, metadata } = this.#options;
+  async commit(place: ObjectPlace): Promise<void> {
+    const { client, metadata, ifFree } = this.#options;
     const { bucket: Bucket, key: Key } = place;
     const condition = ifFree ? { IfNoneMatch: '*' } : {};
     if (this.#started) {
@@ -87,7 +99,6 @@ export class Upload {
     await client.send(put);
   }
 
-  /** Leaves nothing at the server. Never throws: the outcome is settled, and `discardUploads` finds what is left. */
   async discard(): Promise<void> {
     this.#ending.abort();
     // A part that arrives after the end of its upload would stay.

@@ -10,7 +10,8 @@ import { answerOf, destinationFailureOf, isRefusedByCondition } from './errors';
 import { discardUploads, markOf } from './leftovers';
 import { findObject, hashObject } from './objects';
 import { folderOf, nameOf, toObjectUri, toPlace, type ObjectPlace } from './object-uri';
-import { Upload } from './upload';
+import { mostStreamedBytes, StreamedUpload } from './streamed-upload';
+import { leastPartBytes, UploadInParts, type Upload, type UploadOptions } from './upload';
 
 const maxNumber = 9_999;
 /** Of the object: which write made it. A request whose answer is lost is sent again, and then finds its own object. */
@@ -31,7 +32,8 @@ export async function writeObject(client: S3Client, options: WriteDestinationOpt
   // It may fail before it is read; without a listener that would end the process.
   body.on('error', () => undefined);
   const id = randomUUID();
-  const upload = new Upload({ client, mark: markOf(jobKey), metadata: { [writeKey]: id }, expectedSize });
+  const ifFree = options.onExisting !== 'overwrite';
+  const upload = begin({ client, mark: markOf(jobKey), metadata: { [writeKey]: id }, expectedSize, ifFree });
   try {
     const write = { ...options, client, place: toPlace(uri), upload, id };
     signal?.throwIfAborted();
@@ -50,6 +52,13 @@ export async function writeObject(client: S3Client, options: WriteDestinationOpt
     body.destroy();
     await upload.discard();
   }
+}
+
+/** Few bytes are kept until they are whole, and then sent again if need be; how many come must be known of one request. */
+function begin(options: UploadOptions): Upload {
+  const { expectedSize = 0 } = options;
+  const isStreamed = expectedSize > leastPartBytes && expectedSize <= mostStreamedBytes;
+  return isStreamed ? new StreamedUpload(options) : new UploadInParts(options);
 }
 
 interface Content {
@@ -113,7 +122,7 @@ class UploadSink extends Writable {
   }
 }
 
-/** A multipart upload is bound to its key from the start. */
+/** An upload of more than a few bytes is bound to its key from the start. */
 async function firstFree({ client, place, onExisting }: Write): Promise<ObjectPlace> {
   for (let number = 0; onExisting === 'rename' && number <= maxNumber; number += 1) {
     const candidate = numbered(place, number);
@@ -143,20 +152,25 @@ async function commit(write: Write, content: Content): Promise<ObjectPlace | und
 
 /** Returns false if the name is taken by an object that is not this write's own. */
 async function claim(write: Write, candidate: ObjectPlace): Promise<boolean> {
-  const { client, upload, uri, onExisting, id } = write;
+  const { client, upload, uri, id } = write;
   return whenAllowed(write, async () => {
     try {
-      await upload.commit(candidate, onExisting !== 'overwrite');
+      await upload.commit(candidate);
       return true;
     } catch (error) {
-      const isEnded = answerOf(error).name === 'NoSuchUpload';
-      if (!isEnded && !isRefusedByCondition(error)) throw destinationFailureOf(error, uri);
+      if (!leavesDoubt(error)) throw destinationFailureOf(error, uri);
       const existing = await told(uri, findObject(client, candidate));
       if (existing?.metadata[writeKey] === id) return true;
-      if (isEnded) throw destinationFailureOf(error, uri);
-      return false;
+      if (isRefusedByCondition(error)) return false;
+      throw destinationFailureOf(error, uri);
     }
   });
+}
+
+/** The object may be there: the request was sent before, or its answer is lost. */
+function leavesDoubt(error: unknown): boolean {
+  const { name, status } = answerOf(error);
+  return status === undefined || name === 'NoSuchUpload' || isRefusedByCondition(error);
 }
 
 async function holds(client: S3Client, place: ObjectPlace, { bytes, sha256 }: Content): Promise<boolean> {

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
@@ -23,6 +24,7 @@ let store: FileStore;
 let bucket: string;
 beforeAll(async () => {
   server = await startS3Server();
+  Object.assign(process.env, server.env);
   store = createS3Files({ client: server.client });
 }, 900_000);
 afterAll(() => server.stop());
@@ -63,6 +65,16 @@ async function openUploads(): Promise<string[]> {
   return Uploads.map(({ Key = '' }) => Key).sort();
 }
 
+/** Aborts when all bytes but the last have come. */
+function aborted(reason: Error) {
+  const aborting = new AbortController();
+  const body = thenAwait(() => {
+    aborting.abort(reason);
+    return new Promise(() => undefined);
+  });
+  return { body, signal: aborting.signal };
+}
+
 /** The bytes of `large`, and then `next` is waited for. */
 const thenAwait = (next: () => Promise<unknown>) =>
   Readable.from(
@@ -72,16 +84,40 @@ const thenAwait = (next: () => Promise<unknown>) =>
     })(),
   );
 
-it.each([undefined, large.length])(
-  'a large body becomes one object, with its SHA-256 (expected size: %s)',
-  async (expectedSize) => {
-    const stored = await write({ expectedSize });
-    const sha256 = createHash('sha256').update(large).digest('hex');
-    expect(stored).toEqual({ uri: uriOf('a.pdf'), name: 'a.pdf', bytes: large.length, sha256, skipped: false });
-    expect((await contentOf('a.pdf')).equals(large)).toBe(true);
-    expect(await openUploads()).toEqual([]);
-  },
-);
+/** Bytes whose number is known go in one request, others in parts. */
+const ways = [
+  ['in one request', large.length],
+  ['in parts', undefined],
+] as const;
+
+it.each(ways)('a large body becomes one object, with its SHA-256: %s', async (_way, expectedSize) => {
+  let mostOpen = 0;
+  const body = thenAwait(async () => (mostOpen = (await openUploads()).length));
+  const stored = await write({ body, expectedSize });
+  const sha256 = createHash('sha256').update(large).digest('hex');
+  expect(stored).toEqual({ uri: uriOf('a.pdf'), name: 'a.pdf', bytes: large.length, sha256, skipped: false });
+  expect((await contentOf('a.pdf')).equals(large)).toBe(true);
+  expect([mostOpen, (await openUploads()).length]).toEqual([expectedSize === undefined ? 1 : 0, 0]);
+});
+
+it.each(ways)('a large body may come by few bytes at a time: %s', async (_way, expectedSize) => {
+  const pieces = Array.from({ length: Math.ceil(large.length / 3_000) }, (_each, index) =>
+    large.subarray(index * 3_000, (index + 1) * 3_000),
+  );
+  await write({ body: Readable.from(pieces), expectedSize });
+  expect((await contentOf('a.pdf')).equals(large)).toBe(true);
+});
+
+it('a name that is taken before a later attempt costs no byte on the way', async () => {
+  await put('a.pdf', large);
+  const client = clientOf(server.endpoint, server.accessKey, s3Secret);
+  const sent: string[] = [];
+  client.middlewareStack.add((next, context) => (args) => (sent.push(String(context.commandName)), next(args)), {
+    step: 'build',
+  });
+  await write({ expectedSize: large.length, attempt: 2 }, createS3Files({ client }));
+  expect(sent).not.toContain('PutObjectCommand');
+});
 
 it.each([5, 10])('a body of exactly %i MiB is whole', async (mebibytes) => {
   const body = large.subarray(0, mebibytes * 1024 * 1024);
@@ -89,47 +125,51 @@ it.each([5, 10])('a body of exactly %i MiB is whole', async (mebibytes) => {
   expect((await contentOf('a.pdf')).equals(body)).toBe(true);
 });
 
-describe('a name that is taken while a large body comes', () => {
-  const arriving = () => thenAwait(() => put('a.pdf', 'rival'));
+describe.each(ways)('a name that is taken while a large body comes %s', (_way, expectedSize) => {
+  const arriving = () => ({ body: thenAwait(() => put('a.pdf', 'rival')), expectedSize });
 
   it('is DESTINATION_EXISTS or skipped, by policy, and no upload stays open', async () => {
-    expect(await failureOf(write({ body: arriving() }))).toMatchObject({
+    expect(await failureOf(write(arriving()))).toMatchObject({
       code: 'DESTINATION_EXISTS',
       retryable: false,
     });
-    expect(await write({ body: arriving(), onExisting: 'skip' })).toMatchObject({ skipped: true, bytes: 5 });
+    expect(await write({ ...arriving(), onExisting: 'skip' })).toMatchObject({ skipped: true, bytes: 5 });
     expect((await contentOf('a.pdf')).toString()).toBe('rival');
     expect(await openUploads()).toEqual([]);
   });
 
   it('is tried again with the next name where it may have another', async () => {
-    const failure = await failureOf(write({ body: arriving(), onExisting: 'rename' }));
+    const failure = await failureOf(write({ ...arriving(), onExisting: 'rename' }));
     expect(failure).toMatchObject({ code: 'STORAGE_FAILED', retryable: true });
-    const renamed = await write({ onExisting: 'rename', attempt: 2 });
+    const renamed = await write({ expectedSize, onExisting: 'rename', attempt: 2 });
     expect(renamed.uri).toBe(uriOf('a%20(1).pdf'));
     expect((await contentOf('a (1).pdf')).equals(large)).toBe(true);
     expect(await openUploads()).toEqual([]);
   });
 
   it('is replaced where it may be', async () => {
-    await write({ body: arriving(), onExisting: 'overwrite' });
+    await write({ ...arriving(), onExisting: 'overwrite' });
     expect((await contentOf('a.pdf')).equals(large)).toBe(true);
   });
 });
 
-it.each(['fail', 'rename', 'overwrite'] as const)(
-  'a later attempt takes the same large bytes for what a lost one has finished (%s)',
-  async (onExisting) => {
-    await put('a.pdf', large);
-    expect(await write({ onExisting, attempt: 2 })).toMatchObject({ uri: uriOf('a.pdf'), skipped: false });
-    expect(await openUploads()).toEqual([]);
-  },
-);
+describe.each(ways)('bytes that come %s', (_way, expectedSize) => {
+  it.each(['fail', 'rename', 'overwrite'] as const)(
+    'are taken by a later attempt for what a lost one has finished (%s)',
+    async (onExisting) => {
+      await put('a.pdf', large);
+      const again = await write({ expectedSize, onExisting, attempt: 2 });
+      expect(again).toMatchObject({ uri: uriOf('a.pdf'), skipped: false });
+      expect(await openUploads()).toEqual([]);
+    },
+  );
+});
 
 it.each([
-  ['a small body', large.subarray(0, 1_000)],
-  ['a large body', large],
-])('a request whose answer is lost is sent again, and finds its own object: %s', async (_title, bytes) => {
+  ['a small body', large.subarray(0, 1_000), undefined],
+  ['a large body in parts', large, undefined],
+  ['a large body in one request', large, large.length],
+])('a request whose answer is lost finds its own object: %s', async (_title, bytes, expectedSize) => {
   const client = clientOf(server.endpoint, server.accessKey, s3Secret);
   let lost = 0;
   client.middlewareStack.add(
@@ -142,7 +182,7 @@ it.each([
     },
     { step: 'deserialize' },
   );
-  const stored = await write({ body: Readable.from(chunksOf(bytes)) }, createS3Files({ client }));
+  const stored = await write({ body: Readable.from(chunksOf(bytes)), expectedSize }, createS3Files({ client }));
   expect([stored.skipped, lost]).toEqual([false, 1]);
   expect((await contentOf('a.pdf')).equals(bytes)).toBe(true);
 });
@@ -150,13 +190,28 @@ it.each([
 describe('what was begun and is not finished', () => {
   const broken = new Error('it broke');
 
-  it.each([
-    ['a body that fails', { body: thenAwait(() => Promise.reject(broken)) }],
-    ['an attempt that may not commit', { mayCommit: () => Promise.reject(broken) }],
-  ])('is aborted after %s', async (_title, options) => {
-    await expect(write(options)).rejects.toBe(broken);
-    expect(await openUploads()).toEqual([]);
-    expect((await store.look(uriOf('a.pdf'))).kind).toBe('none');
+  describe.each(ways)('%s', (_way, expectedSize) => {
+    it.each([
+      ['a body that fails', () => ({ body: thenAwait(() => Promise.reject(broken)) })],
+      ['an attempt that may not commit', () => ({ mayCommit: () => Promise.reject(broken) })],
+      ['a signal', () => aborted(broken)],
+    ])('is aborted after %s', async (_title, options) => {
+      await expect(write({ expectedSize, ...options() })).rejects.toBe(broken);
+      expect(await openUploads()).toEqual([]);
+      expect((await store.look(uriOf('a.pdf'))).kind).toBe('none');
+    });
+
+    it('fails soon, and in its own words alone, when the server goes away in the middle', async () => {
+      const warned = jest.spyOn(console, 'warn');
+      const cutting = createServer((socket) => socket.once('data', () => setTimeout(() => socket.destroy(), 50)));
+      await new Promise<void>((resolve) => cutting.listen(0, '127.0.0.1', resolve));
+      const { port } = cutting.address() as AddressInfo;
+      const away = createS3Files({ endpoint: `http://127.0.0.1:${port}`, region: 'us-east-1' });
+      const body = Readable.from(Array.from({ length: 8 }, () => large.subarray(0, 1_500_000)));
+      const failure = await failureOf(write({ body, expectedSize }, away)).finally(() => cutting.close());
+      expect(failure).toMatchObject({ code: 'STORAGE_FAILED', retryable: true });
+      expect(warned).not.toHaveBeenCalled();
+    });
   });
 
   it('is aborted by a signal, also in the middle of a part', async () => {

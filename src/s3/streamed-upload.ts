@@ -1,0 +1,92 @@
+import { PassThrough } from 'node:stream';
+import { PutObjectCommand } from '@aws-sdk/client-s3';
+import { isRefusedByCondition, refusedByCondition } from './errors';
+import { findObject } from './objects';
+import type { ObjectPlace } from './object-uri';
+import type { Upload, UploadOptions } from './upload';
+
+/** The most that S3 accepts in one request. */
+export const mostStreamedBytes = 5 * 1024 ** 3;
+/** The SDK frames what it gets at once, and S3 refuses frames below 8 KiB, unless it is the last one. */
+const leastFrameBytes = 64 * 1024;
+
+/**
+ * One request that takes the bytes as they come. Its last ones wait for `commit`: a request that ends before them leaves
+ * nothing. The SDK sends it once, for the bytes are gone by then.
+ */
+export class StreamedUpload implements Upload {
+  readonly #options: UploadOptions;
+  readonly #body = new PassThrough({ highWaterMark: 512 * 1024 });
+  readonly #ending = new AbortController();
+  #started: { readonly place: ObjectPlace; readonly answer: Promise<void> } | undefined;
+  #held: Buffer[] = [];
+  #heldBytes = 0;
+  #failure: Error | undefined;
+  #goOn: () => void = () => undefined;
+
+  constructor(options: UploadOptions) {
+    this.#options = options;
+  }
+
+  get place(): ObjectPlace | undefined {
+    return this.#started?.place;
+  }
+
+  async add(chunk: Buffer, choosePlace: () => Promise<ObjectPlace>): Promise<void> {
+    this.#started ??= await this.#start(await choosePlace());
+    if (this.#heldBytes >= leastFrameBytes) await this.#send(this.#takeHeld());
+    this.#held.push(chunk);
+    this.#heldBytes += chunk.length;
+    // A name that is taken is said by `commit`: whose bytes have it shows when all have come.
+    if (this.#failure && !isRefusedByCondition(this.#failure)) throw this.#failure;
+  }
+
+  finish(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async commit(): Promise<void> {
+    if (!this.#failure) this.#body.end(this.#takeHeld());
+    await this.#started?.answer;
+  }
+
+  async discard(): Promise<void> {
+    this.#ending.abort();
+    await this.#started?.answer.catch(() => undefined);
+  }
+
+  #takeHeld(): Buffer {
+    const [first = Buffer.alloc(0), ...others] = this.#held.splice(0);
+    this.#heldBytes = 0;
+    return others.length === 0 ? first : Buffer.concat([first, ...others]);
+  }
+
+  async #start(place: ObjectPlace): Promise<{ place: ObjectPlace; answer: Promise<void> }> {
+    const { client, ifFree } = this.#options;
+    // A server that refuses while bytes come may cut the connection before its answer is read.
+    const isTaken = ifFree && (await findObject(client, place)) !== undefined;
+    const answer = isTaken ? Promise.reject(refusedByCondition()) : this.#put(place);
+    answer.catch((error: unknown) => {
+      this.#failure = error as Error;
+      // Nobody reads it any more.
+      this.#body.destroy();
+      this.#goOn();
+    });
+    return { place, answer };
+  }
+
+  async #put({ bucket: Bucket, key: Key }: ObjectPlace): Promise<void> {
+    const { client, metadata: Metadata, expectedSize: ContentLength, ifFree } = this.#options;
+    const content = { Body: this.#body, ContentLength, ChecksumAlgorithm: 'SHA256' } as const;
+    const put = new PutObjectCommand({ Bucket, Key, ...content, Metadata, ...(ifFree && { IfNoneMatch: '*' }) });
+    await client.send(put, { abortSignal: this.#ending.signal });
+  }
+
+  async #send(bytes: Buffer): Promise<void> {
+    if (this.#failure) return;
+    await new Promise<void>((resolve) => {
+      this.#goOn = resolve;
+      this.#body.write(bytes, () => resolve());
+    });
+  }
+}

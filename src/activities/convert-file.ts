@@ -73,6 +73,7 @@ export function createConvertFile({ api, files, credits, callbackUrl, metrics, s
           connector: input.connector,
           output: input.output,
           input: input.input,
+          parameters: input.parameters,
           callback,
           mode: input.mode,
           signal: whenGraceIsOver(),

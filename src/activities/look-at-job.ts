@@ -6,6 +6,7 @@ import { readJobHistory, type JobHistory } from '../history/job-history';
 import { readStartInput } from '../history/start-input';
 import type { AwaitedJob, JobOutcome, SeenJob } from '../shared/batch-activities';
 import type { ConversionJobInput, ConversionJobResult } from '../shared/job';
+import { parametersKey, type ConversionParameters } from '../shared/parameters';
 import { outcomeOfFailure, outcomeOfResult, isOpen } from '../shared/job-outcome';
 import { runBeforeMemo } from '../shared/search-attributes';
 import type { FileStore } from '../storage/file-store';
@@ -18,6 +19,10 @@ const comparable = z.object({
   source: z.object({ uri: z.string() }),
   output: z.string(),
   input: z.string().optional(),
+  parameters: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .transform((each) => parametersKey(each as ConversionParameters)),
   destination: z.string().optional(),
 });
 

@@ -52,10 +52,16 @@ function tellRefused({ first, rows, refusal }: RefusedCount): string {
 }
 
 function planOptions(plan: SweepPlan) {
-  const { from, to, out, extension, recursive, exclude, unconvertible, settledForMs } = plan;
+  const { from, to, parameters, out, extension, recursive, exclude, unconvertible, settledForMs } = plan;
   const folder = asFolder(from);
   return {
-    what: { sources: [folder], to, recursive: recursive === true, exclude: exclude ?? [] },
+    what: {
+      sources: [folder],
+      to,
+      ...(parameters && { parameters }),
+      recursive: recursive === true,
+      exclude: exclude ?? [],
+    },
     cwd: folder,
     out: asFolder(out),
     ...(extension !== undefined && { extensionOf: () => extension }),

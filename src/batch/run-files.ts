@@ -96,11 +96,15 @@ const resultSchema = z.object({
   kept: marked.exactOptional(),
 }) satisfies z.ZodType<BatchItemResult>;
 
+/** They were checked when the run was planned. */
+export const parametersSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
+
 const itemSchema = z.object({
   item: z.int().positive(),
   source: z.string(),
   output: z.string(),
   input: z.string().exactOptional(),
+  parameters: parametersSchema.exactOptional(),
   destination: z.string(),
   onExisting: z.enum(onExistingChoices).exactOptional(),
   earlier: earlierSchema.exactOptional(),

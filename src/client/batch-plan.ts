@@ -6,8 +6,9 @@ import { asFolder, folderOf, uriOfPath } from '../batch/uris';
 import { defined } from '../shared/defined';
 import { isFormatName } from '../shared/format-name';
 import { onUnknownOutcomeChoices, type OnUnknownOutcome } from '../shared/policies';
+import type { ConversionParameters } from '../shared/parameters';
 import type { FileStore } from '../storage/file-store';
-import { checkRequest, toUri } from './job-request';
+import { checkRequest, parametersSchema, toUri } from './job-request';
 
 const text = z.string().min(1);
 const format = z.string().refine(isFormatName, 'must be a format name such as pdf');
@@ -17,6 +18,7 @@ const requestSchema = z.strictObject({
   manifest: text.optional(),
   to: format.optional(),
   input: format.optional(),
+  parameters: parametersSchema.optional(),
   out: text.optional(),
   recursive: z.boolean().optional(),
   exclude: z.array(text).optional(),
@@ -41,6 +43,8 @@ export interface BatchPlanRequest {
   to?: string;
   /** Input format. Default: by the extension. */
   input?: string;
+  /** Sent to the service beside the formats; in a manifest: where a row does not say otherwise. */
+  parameters?: ConversionParameters;
   /** Folder for the results, which mirror the folders of the sources. Default: beside each source. */
   out?: string;
   /** Also search the folders of folders. Default: no. */
@@ -91,12 +95,12 @@ export async function planRequestedBatch(
 }
 
 function whatToConvert(request: BatchPlanRequest): PlanModule.PlanBatchOptions['what'] {
-  const { sources = [], manifest, to, input, recursive, exclude, modifiedSince } = request;
+  const { sources = [], manifest, to, input, parameters, recursive, exclude, modifiedSince } = request;
   if (manifest !== undefined) {
     const uri = toUri(manifest);
-    return { manifest: uri, name: manifest, folder: folderOf(uri), ...defined({ to, input }) };
+    return { manifest: uri, name: manifest, folder: folderOf(uri), ...defined({ to, input, parameters }) };
   }
-  return { sources, to: to ?? '', ...defined({ input, recursive, exclude, modifiedSince }) };
+  return { sources, to: to ?? '', ...defined({ input, parameters, recursive, exclude, modifiedSince }) };
 }
 
 /** What reads manifests and patterns is loaded for the first plan. */

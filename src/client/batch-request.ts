@@ -3,13 +3,14 @@ import { asFolder } from '../batch/uris';
 import { type ConversionBatchInput, type InlineItem, maxInlineItems, maxWindow } from '../shared/batch';
 import { defined } from '../shared/defined';
 import { isFormatName } from '../shared/format-name';
-import { checkRequest, InvalidRequestError, jobOptions, toUri } from './job-request';
+import { checkRequest, InvalidRequestError, jobOptions, parametersSchema, toUri } from './job-request';
 
 const format = z.string().refine(isFormatName, 'must be a format name such as pdf');
 const itemSchema = z.strictObject({
   source: z.string().min(1),
   output: format,
   input: format.optional(),
+  parameters: parametersSchema.optional(),
   destination: z.string().regex(/[^/]$/, 'must be a file, not a folder'),
   onExisting: jobOptions.onExisting,
 });
@@ -64,9 +65,9 @@ export function toBatchInput(request: BatchRequest, defaultApp: string): Convers
   };
 }
 
-function toInlineItem({ source, output, input, destination, onExisting }: InlineItem): InlineItem {
+function toInlineItem({ source, output, input, parameters, destination, onExisting }: InlineItem): InlineItem {
   return {
-    ...defined({ source: toUri(source), output, input }),
+    ...defined({ source: toUri(source), output, input, parameters }),
     destination: toUri(destination),
     ...defined({ onExisting }),
   };

@@ -140,6 +140,7 @@ export class FileConversionClient {
       manifest,
       to,
       input,
+      parameters,
       out,
       recursive,
       exclude,
@@ -149,7 +150,20 @@ export class FileConversionClient {
       signal,
       ...settings
     } = request;
-    const what = { sources, manifest, to, input, out, recursive, exclude, modifiedSince, template, runs, signal };
+    const what = {
+      sources,
+      manifest,
+      to,
+      input,
+      parameters,
+      out,
+      recursive,
+      exclude,
+      modifiedSince,
+      template,
+      runs,
+      signal,
+    };
     const { resubmit, policies: { onUnknownOutcome } = {} } = settings;
     const plan = defined({ name, ...what, onUnknownOutcome, resubmit });
     const { run, rows, problems } = await planRequestedBatch(this.files, plan, { mayBeDone: true });

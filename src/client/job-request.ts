@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { charges, type EarlierRuns } from '../shared/charge';
 import { isFormatName } from '../shared/format-name';
 import { type ConversionJobInput, type ConversionSource, sourceName } from '../shared/job';
+import { parametersKey, problemOfParameters } from '../shared/parameters';
 import { conversionModes, onExistingChoices, policies } from '../shared/policies';
 
 const duration = z.union([
@@ -41,6 +42,12 @@ const earlierRuns = z.strictObject({
   possiblyChargedTwice: z.literal(true).exactOptional(),
 }) satisfies z.ZodType<EarlierRuns>;
 
+/** Beside an output, of every job or item. */
+export const parametersSchema = z.unknown().superRefine((parameters, context) => {
+  const message = parameters === undefined ? undefined : problemOfParameters(parameters);
+  if (message !== undefined) context.addIssue({ code: 'custom', message });
+});
+
 const requestSchema = z.strictObject({
   ...jobOptions,
   app: z.string().min(1).optional(),
@@ -51,6 +58,7 @@ const requestSchema = z.strictObject({
   ]),
   output: z.string().refine(isFormatName, 'must be a format name such as pdf or txt-markdown'),
   input: z.string().refine(isFormatName, 'must be a format name such as docx').optional(),
+  parameters: parametersSchema.optional(),
   destination: z.string().min(1).optional(),
   describeSource: z.boolean().optional(),
   earlier: earlierRuns.optional(),
@@ -83,12 +91,13 @@ export function checkRequest(schema: z.ZodType, request: unknown, what: string):
  */
 export function toJobInput(request: ConversionRequest, defaultApp: string): ConversionJobInput {
   checkRequest(requestSchema, request, "This conversion can't be started.");
-  const { app, source, destination, ...rest } = request;
+  const { app, source, parameters, destination, ...rest } = request;
   // In the order to be shown in the Temporal UI.
   return {
     app: app ?? defaultApp,
     source: typeof source === 'string' ? { uri: toUri(source) } : source,
     ...rest,
+    ...(parametersKey(parameters) !== '' && { parameters }),
     ...(destination !== undefined && { destination: toUri(destination) }),
   };
 }

@@ -2,11 +2,12 @@ import { z } from 'zod';
 import type { ConversionBatchInput } from '../shared/batch';
 import { defined } from '../shared/defined';
 import { isFormatName } from '../shared/format-name';
+import { parametersKey, type ConversionParameters } from '../shared/parameters';
 import { unconvertibleChoices, type Unconvertible } from '../shared/policies';
 import type { ConversionSweepInput } from '../shared/sweep';
 import { asFolder } from '../batch/uris';
 import { toBatchInput } from './batch-request';
-import { checkRequest, toUri } from './job-request';
+import { checkRequest, parametersSchema, toUri } from './job-request';
 
 /** What happens when a sweep is due while the previous one still runs. */
 export type SweepOverlap = 'skip' | 'buffer' | 'cancel';
@@ -29,6 +30,8 @@ export interface SweepScheduleRequest extends Omit<ConversionBatchInput, 'app' |
   from: string;
   /** Target format. */
   to: string;
+  /** Sent to the service beside the formats. */
+  parameters?: ConversionParameters;
   /** Folder for the results. */
   out: string;
   /** Folder of the batch's runs. */
@@ -55,6 +58,7 @@ const requestSchema = z.object({
   ]),
   from: z.string().min(1),
   to: z.string().refine(isFormatName, 'must be a format name such as pdf or txt-markdown'),
+  parameters: parametersSchema.optional(),
   out: z.string().min(1),
   batchFolder: z.string().min(1),
   extension: z.string().min(1).optional(),
@@ -67,10 +71,10 @@ const requestSchema = z.object({
 
 /** @throws InvalidRequestError */
 export function toSweepInput(request: SweepScheduleRequest, defaultApp: string): ConversionSweepInput {
-  const { name, times, overlap, from, to, out, batchFolder, extension, ...others } = request;
+  const { name, times, overlap, from, to, parameters, out, batchFolder, extension, ...others } = request;
   const { recursive, exclude, unconvertible, settledForMs, ...rest } = others;
   const selection = { recursive, exclude, unconvertible, settledForMs };
-  const own = { times, overlap, from, to, out, batchFolder, extension, ...selection };
+  const own = { times, overlap, from, to, parameters, out, batchFolder, extension, ...selection };
   checkRequest(requestSchema, own, "This schedule can't be made.");
   // Validates the batch settings like those of a batch.
   const checked = toBatchInput({ name, folder: batchFolder, items: 0, ...rest }, defaultApp);
@@ -80,6 +84,7 @@ export function toSweepInput(request: SweepScheduleRequest, defaultApp: string):
     plan: {
       from: toUri(from),
       to,
+      ...(parametersKey(parameters) !== '' && { parameters }),
       out: toUri(out),
       ...defined({ extension, recursive: recursive === true || undefined, unconvertible }),
       ...(exclude && exclude.length > 0 && { exclude: [...exclude] }),

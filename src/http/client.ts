@@ -49,7 +49,7 @@ export function createConversionApi(options: ConversionApiOptions): ConversionAp
       };
     },
 
-    async convertFile({ connector, output, input, mode = 'async', callback, signal, turn }) {
+    async convertFile({ connector, output, input, parameters, mode = 'async', callback, signal, turn }) {
       const endpoint = endpoints.convertFile;
       const answer = await connection.call(
         endpoint,
@@ -58,7 +58,7 @@ export function createConversionApi(options: ConversionApiOptions): ConversionAp
           include: ['entity', 'result'],
           mode,
           ...(callback !== undefined && { callback }),
-          parameters: { output, ...(input !== undefined && { input }) },
+          parameters: { ...parameters, output, ...(input !== undefined && { input }) },
         },
         { signal, turn, answersWhenDone: mode === 'sync' },
       );

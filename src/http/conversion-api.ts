@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Endpoint, Format } from '../contract/endpoints';
+import type { ConversionParameters } from '../shared/parameters';
 import type { ClientErrorCode } from './errors';
 import type { RateMemory, Turn } from './rate-limit/rate-gate';
 import type { RequestTracer } from './request-spans';
@@ -119,6 +120,8 @@ export interface ConversionApi {
     output: string;
     /** Input format. Default: decided by the uploaded file's extension. */
     input?: string | undefined;
+    /** Beside the formats. */
+    parameters?: ConversionParameters | undefined;
     /** With `sync` the response waits for the conversion, limited only by `turn.answerByMs` if set. Default `async`. */
     mode?: 'async' | 'sync' | undefined;
     callback?: string | undefined;

@@ -1,4 +1,4 @@
-import type { OnExisting, OutputFile, SourceContent } from './job';
+import type { ConversionParameters, OnExisting, OutputFile, SourceContent } from './job';
 
 /** Inputs and results of the job activities, shared by the workflows and the implementations. */
 
@@ -41,6 +41,7 @@ export interface ConvertFileInput {
   sourceName: string;
   output: string;
   input?: string;
+  parameters?: ConversionParameters;
   destination?: string;
   onExisting: OnExisting;
   /** Absent: the service responds once it has accepted the conversion. */

@@ -1,5 +1,13 @@
 import type { Charge, EarlierRuns } from './charge';
-import type { ConversionMode, ConversionPolicies, JobPhase, OnExisting, OutputFile, SourceContent } from './job';
+import type {
+  ConversionMode,
+  ConversionParameters,
+  ConversionPolicies,
+  JobPhase,
+  OnExisting,
+  OutputFile,
+  SourceContent,
+} from './job';
 
 /**
  * One row of a checked manifest. `manifest.jsonl` in the folder of a batch's run holds one per line, by ascending
@@ -14,6 +22,7 @@ export interface BatchItem {
   output: string;
   /** Input format. Default: by the source's extension. */
   input?: string;
+  parameters?: ConversionParameters;
   /** URI of the result. */
   destination: string;
   /** Overrides the batch's: `overwrite` where an earlier run of this batch wrote the destination. */
@@ -66,7 +75,7 @@ export interface DoneBefore {
 }
 
 /** An item that a program or a workflow gives to its batch, instead of a row of a manifest. */
-export type InlineItem = Pick<BatchItem, 'source' | 'output' | 'input' | 'destination' | 'onExisting'>;
+export type InlineItem = Pick<BatchItem, 'source' | 'output' | 'input' | 'parameters' | 'destination' | 'onExisting'>;
 
 /** Input of the workflow `conversionBatch`, whose id is the batch's name. Its size is independent of a manifest's. */
 export interface ConversionBatchInput {

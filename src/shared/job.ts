@@ -1,7 +1,16 @@
 import type { Charge, EarlierRuns, SourceContent } from './charge';
+import type { ConversionParameters } from './parameters';
 import type { ConversionMode, OnExisting, OnUnknownOutcome, ConversionPolicies, Duration } from './policies';
 
-export type { ConversionMode, ConversionPolicies, Duration, OnExisting, OnUnknownOutcome, SourceContent };
+export type {
+  ConversionMode,
+  ConversionParameters,
+  ConversionPolicies,
+  Duration,
+  OnExisting,
+  OnUnknownOutcome,
+  SourceContent,
+};
 
 /** The input: a file, or an earlier task. */
 export type ConversionSource =
@@ -25,6 +34,8 @@ export interface ConversionJobInput {
   output: string;
   /** Input format. Default: by the extension of the uploaded file. */
   input?: string;
+  /** Sent to the service beside the formats; it refuses those that it does not know. Default: none. */
+  parameters?: ConversionParameters;
   /**
    * `file:` URI of the result, or of a folder when it ends with `/`: the result is then named after the source.
    * Default: the result stays at the service.

@@ -1,3 +1,4 @@
+import type { ConversionParameters } from './parameters';
 import type { ConversionBatchInput, ConversionBatchResult } from './batch';
 import type { Unconvertible } from './policies';
 
@@ -7,6 +8,7 @@ export interface SweepPlan {
   from: string;
   /** Target format. */
   to: string;
+  parameters?: ConversionParameters;
   /** Folder for the results; mirrors the source folders, and is created when missing. */
   out: string;
   /** Extension of the result files, without the dot. Default: the format's name up to the first hyphen. */

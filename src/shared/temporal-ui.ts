@@ -1,5 +1,5 @@
 import { countItems, type ConversionBatchInput } from './batch';
-import type { ConversionJobInput } from './job';
+import type { ConversionJobInput, ConversionParameters } from './job';
 
 /** Path of a workflow's page in the Temporal UI; of its latest run when `runId` is absent. */
 export function workflowPath(namespace: string, workflowId: string, runId?: string): string {
@@ -56,14 +56,21 @@ function under(url: string, path: string): string {
 
 /* A workflow's request in markdown, shown under "Details" in the UI; it never changes, unlike the current details. */
 
-export function jobDetails({ app, source, output, input, destination, mode }: ConversionJobInput): string {
+export function jobDetails({ app, source, output, input, parameters, destination, mode }: ConversionJobInput): string {
   const from = 'uri' in source ? code(source.uri) : `the upload or task ${code(source.connector)}`;
   return list({
     From: input === undefined ? from : `${from}, read as ${code(input)}`,
     To: destination === undefined ? `${code(output)}, left at the service` : `${code(output)} at ${code(destination)}`,
+    ...(parameters && { Parameters: code(shownParameters(parameters)) }),
     App: code(app),
     ...(mode === 'sync' && { Mode: 'the answer to the submit is the result' }),
   });
+}
+
+function shownParameters(parameters: ConversionParameters): string {
+  return Object.entries(parameters)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(' ');
 }
 
 export function batchDetails(input: ConversionBatchInput): string {

@@ -26,6 +26,7 @@ describe('toJobInput', () => {
     [{ source: 'a.md', output: 'pdf', policies: { uploadDeadline: 'soon' } }, 'policies.uploadDeadline'],
     [{ source: 'a.md', output: 'pdf', policies: { maxResubmissions: -1 } }, 'policies.maxResubmissions'],
     [{ source: 'a.md', output: 'pdf', onExisting: 'replace' as 'fail' }, 'onExisting'],
+    [{ source: 'a.md', output: 'pdf', parameters: { output: 'html' } }, 'parameters'],
     [{ source: 'a.md', output: 'pdf', token: 'secret' }, 'token'],
   ])('refuses %j and names the field', (request, field) => {
     expect(() => toJobInput(request, 'embedded')).toThrow(InvalidRequestError);

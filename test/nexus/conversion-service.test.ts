@@ -127,6 +127,7 @@ describe('convert', () => {
     release();
     await call.result();
     expect(await refusalOf('convert', { ...input, output: 'docx' })).toEqual(refusal);
+    expect(await refusalOf('convert', { ...input, parameters: { dpi: 300 } })).toEqual(refusal);
   });
 
   it('keeps the keys of two apps apart, whatever slashes they have', async () => {

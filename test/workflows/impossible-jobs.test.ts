@@ -51,6 +51,7 @@ describe('a job that nobody could do', () => {
     ['conversionJob', 'an output that is none', { ...job, output: 5 }],
     ['conversionJob', 'an input format that is none', { ...job, input: {} }],
     ['conversionJob', 'a destination that is none', { ...job, destination: 5 }],
+    ['conversionJob', 'parameters that are a text', { ...job, parameters: 'dpi=300' }],
     ['conversionJob', 'policies that are a text', { ...job, policies: 'strict' }],
     ['conversionJob', 'a duration that is none', { ...job, policies: { uploadDeadline: 'soon' } }],
     ['conversionJob', 'a duration that is an object', { ...job, policies: { uploadDeadline: {} } }],

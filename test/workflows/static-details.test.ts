@@ -11,10 +11,20 @@ it('of a job are its source, its destination and its app', () => {
 
 it('of a job say what is out of the ordinary', () => {
   const source = { connector: '91f6240d', name: 'a' };
-  expect(jobDetails({ app: 'x', source, output: 'pdf', input: 'txt-markdown', mode: 'sync' })).toBe(
+  expect(
+    jobDetails({
+      app: 'x',
+      source,
+      output: 'pdf',
+      input: 'txt-markdown',
+      parameters: { dpi: 300, pages: '1-3' },
+      mode: 'sync',
+    }),
+  ).toBe(
     [
       '- **From**: the upload or task `91f6240d`, read as `txt-markdown`',
       '- **To**: `pdf`, left at the service',
+      '- **Parameters**: `dpi=300 pages=1-3`',
       '- **App**: `x`',
       '- **Mode**: the answer to the submit is the result',
     ].join('\n'),

@@ -9,6 +9,7 @@ import {
   modeOption,
   onExistingOption,
   onUnknownOutcomeOption,
+  parameterOption,
   recursiveOption,
   refuseEmpty,
   wholeNumber,
@@ -62,6 +63,7 @@ export function buildCommands(output: Output, run: Runner): Command {
     )
     .requiredOption('--to <format>', 'target format, for example pdf, docx, webp or txt-markdown', formatName)
     .option('--from <format>', 'input format; default: by the file extension', formatName)
+    .addOption(parameterOption())
     .option(
       '--out <dir>',
       'folder for the results, which mirror the folders of the sources, or - for standard output; of standard input a file; default: beside each file',

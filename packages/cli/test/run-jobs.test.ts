@@ -27,6 +27,7 @@ function optionsFor(start: RunOptions['start'], extra: Partial<RunOptions> = {})
     start,
     untilClosed: (run) => run(),
     to: 'pdf',
+    parameters: undefined,
     from: undefined,
     onExisting: 'fail',
     mode: undefined,

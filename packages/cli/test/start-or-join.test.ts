@@ -1,6 +1,6 @@
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { OnUnknownOutcome } from '../../../src/shared/job';
+import type { ConversionParameters, OnUnknownOutcome } from '../../../src/shared/job';
 import { quickPolicies, startRig, type ConversionRig } from '../../../test/support/conversion-worker';
 import { answerError, cut } from '../../../test/support/stub-service';
 import { until } from '../../../test/support/until';
@@ -18,11 +18,11 @@ beforeEach(async () => {
 });
 afterEach(() => rig.close());
 
-function start(onUnknownOutcome: OnUnknownOutcome = 'resubmit') {
+function start(onUnknownOutcome: OnUnknownOutcome = 'resubmit', parameters?: ConversionParameters) {
   const destination = path.join(rig.folder, 'report.pdf');
   const policies = { ...quickPolicies, onUnknownOutcome };
   const starting = { files: createLocalFiles(), temporal: rig.temporal, conversions: rig.client, app, tags: [] };
-  return startOrJoin(starting, { source, output: 'pdf', destination, policies });
+  return startOrJoin(starting, { source, output: 'pdf', ...(parameters && { parameters }), destination, policies });
 }
 
 const asAlways = (endpoint: string) =>
@@ -69,6 +69,15 @@ it('one that runs is joined', async () => {
   expect([again.joined, again.handle.workflowId]).toEqual([true, workflowId]);
   await expect(again.handle.result()).resolves.toMatchObject({ status: 'succeeded' });
   expect(rig.stub.count('convert/file')).toBe(1);
+});
+
+it('one with other parameters is another conversion, and not joined', async () => {
+  const { workflowId } = await leaveAccepted();
+  const { handle, joined } = await start('resubmit', { dpi: 300 });
+  asAlways('task/response');
+  expect([joined, handle.workflowId === workflowId]).toEqual([false, false]);
+  await rig.client.get(workflowId).cancel();
+  await handle.result();
 });
 
 it('the task of one that ended is fetched, under both policies', async () => {

@@ -1,6 +1,12 @@
 import { closestName } from '../../shared/closest-name';
 import { defined } from '../../shared/defined';
 import { formatNameOf } from '../../shared/format-name';
+import {
+  mergeParameters,
+  problemOfParameters,
+  readParameters,
+  type ConversionParameters,
+} from '../../shared/parameters';
 import type { Findings } from '../plan/findings';
 
 /** One row of a user's manifest, with all values as written. */
@@ -12,10 +18,11 @@ export interface ManifestRow {
   source: string;
   output: string;
   input?: string;
+  parameters?: ConversionParameters;
   destination?: string;
 }
 
-export const manifestColumns = ['source', 'output', 'input', 'destination'] as const;
+export const manifestColumns = ['source', 'output', 'input', 'parameters', 'destination'] as const;
 export type ManifestColumn = (typeof manifestColumns)[number];
 export type ColumnTerm = 'column' | 'key';
 export type RawRow = Partial<Record<ManifestColumn, string>>;
@@ -51,6 +58,9 @@ export function checkRow(
     if (format === undefined || format.includes('\0') || formatNameOf(format) !== undefined) continue;
     problem(column, `${JSON.stringify(format)} is not the name of a format. See: fileconv formats`);
   }
+  const parameters = readParameters(raw.parameters ?? '');
+  const wrong = parameters ? problemOfParameters(parameters) : 'must be written as in dpi=150 page_size=a5';
+  if (wrong !== undefined) problem('parameters', `${wrong}.`);
   if (output === undefined || findings.count > before) return undefined;
   return defined({
     line,
@@ -58,6 +68,7 @@ export function checkRow(
     source,
     output: formatNameOf(output) ?? output,
     input: input && (formatNameOf(input) ?? input),
+    parameters: mergeParameters(undefined, parameters),
     destination: raw.destination?.trim() === '' ? undefined : raw.destination,
   });
 }

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { mergeParameters, type ConversionParameters } from '../../shared/parameters';
 import type { FileStore, FoundFile } from '../../storage/file-store';
 import { openInput } from '../contents';
 import { noNameAdvice } from '../destinations/resolve';
@@ -22,6 +23,7 @@ export interface Candidate {
   dir: string;
   output: string;
   input?: string | undefined;
+  parameters?: ConversionParameters | undefined;
   destination?: string;
   /** `row`: from a manifest; the others as in `FoundSource`. */
   how: 'row' | 'named' | 'listed' | 'found';
@@ -33,12 +35,12 @@ export function whereIs({ place, term }: Candidate, column: 'source' | 'destinat
 }
 
 export async function* candidatesOfSources(
-  selection: SourceSelection & { to: string; input?: string },
+  selection: SourceSelection & { to: string; input?: string; parameters?: ConversionParameters },
   lookup: SourceLookup,
 ): AsyncGenerator<Candidate> {
-  const { to: output, input } = selection;
+  const { to: output, input, parameters } = selection;
   for await (const { uri: source, found, shown, dir, how } of findSources(selection, lookup)) {
-    yield { source, found, shown, place: shown, dir, output, input, how };
+    yield { source, found, shown, place: shown, dir, output, input, parameters, how };
   }
 }
 
@@ -53,11 +55,13 @@ export interface ManifestSelection {
   to?: string;
   /** Default input format. */
   input?: string;
+  /** Where a row does not say otherwise. */
+  parameters?: ConversionParameters;
 }
 
 /** The valid rows of a manifest; each error in another row becomes a finding. */
 export async function* candidatesOfManifest(
-  { manifest, name, folder, to, input: defaultInput }: ManifestSelection,
+  { manifest, name, folder, to, input: defaultInput, parameters: common }: ManifestSelection,
   {
     files,
     problems,
@@ -80,6 +84,7 @@ export async function* candidatesOfManifest(
     }
     const dir = isInside(folder, source) ? path.posix.dirname(relativeTo(folder, source)) : '.';
     const at = { source, shown: shownAsWritten(row.source), place, term, dir: dir === '.' ? '' : dir };
-    yield { ...at, output, input, ...(destination !== undefined && { destination }), how: 'row' };
+    const parameters = mergeParameters(common, row.parameters);
+    yield { ...at, output, input, parameters, ...(destination !== undefined && { destination }), how: 'row' };
   }
 }

@@ -1,10 +1,12 @@
 import { hash } from 'node:crypto';
+import { parametersKey, type ConversionParameters } from '../../shared/parameters';
 import { decoded, folderOf, isLocal } from '../uris';
 
 export interface ConflictCheck {
   row: number;
   source: string;
   output: string;
+  parameters?: ConversionParameters | undefined;
   destination: string;
   /** Of the source, to recognise links to it; absent if it does not exist. */
   sourceIdentity?: string | undefined;
@@ -32,10 +34,14 @@ export class Conflicts {
   #lastFolder = '';
 
   /** Adds the row and returns its first conflict. */
-  add({ row, source, output, destination, sourceIdentity, destinationIdentity }: ConflictCheck): Conflict | undefined {
+  add(check: ConflictCheck): Conflict | undefined {
+    const { row, source, output, parameters, destination, sourceIdentity, destinationIdentity } = check;
     const sourceKey = comparable(source);
     const destinationKey = comparable(destination);
-    const sameSource = conflict('sameSource', this.#conversions.claim(`${output}\0${source}`, row));
+    const sameSource = conflict(
+      'sameSource',
+      this.#conversions.claim(`${output}${parametersKey(parameters)}\0${source}`, row),
+    );
     const sameDestination = conflict('sameDestination', this.#destinations.claim(destinationKey, row));
     // A file may be converted to two formats: its first row stands for both.
     this.#sources.claim(sourceKey, row);

@@ -8,6 +8,7 @@ import type { FileSnapshot, FileStore } from '../../storage/file-store';
 import { shownPath } from '../../storage/file-uri';
 import { resolveDestination, type DestinationRules, type ResolvedDestination } from '../destinations/resolve';
 import { JsonlWriter, readLines } from '../lines';
+import { parametersSchema } from '../run-files';
 import type { EarlierResults } from '../runs/earlier-results';
 import { folderOf, nameOf } from '../uris';
 import { whereIs, type Candidate } from './candidate';
@@ -143,7 +144,7 @@ function toRow(
     drafting.problems.add(resolved.code, `${where}${resolved.problem}`);
     return undefined;
   }
-  const { output, input, place } = candidate;
+  const { output, input, parameters, place } = candidate;
   return defined({
     row,
     place,
@@ -151,6 +152,7 @@ function toRow(
     destination: resolved.uri,
     output,
     input,
+    parameters,
     stamp: source.kind === 'file' ? source.stamp : undefined,
     bytes: source.kind === 'file' ? source.bytes : 0,
     exists: destination !== undefined && (destination.kind !== 'none' || destination.isLink),
@@ -233,6 +235,7 @@ const draftRow = z.object({
   destination: z.string(),
   output: z.string(),
   input: z.string().exactOptional(),
+  parameters: parametersSchema.exactOptional(),
   /** Of the source when first seen; absent if it cannot be read. */
   stamp: z.string().exactOptional(),
   bytes: z.number(),

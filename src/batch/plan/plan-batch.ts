@@ -2,7 +2,7 @@ import os from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BatchItem } from '../../shared/batch';
 import { defined } from '../../shared/defined';
-import type { OnUnknownOutcome } from '../../shared/job';
+import type { ConversionParameters, OnUnknownOutcome } from '../../shared/job';
 import { defaultPolicies, type Unconvertible } from '../../shared/policies';
 import type { FileStore } from '../../storage/file-store';
 import { type DestinationRules, defaultTemplate, parseTemplate } from '../destinations/resolve';
@@ -20,7 +20,7 @@ import { refuseRow, repeatRefusal, repeatRow, sight, skipRefused, type AskAnswer
 export interface PlanBatchOptions {
   files: FileStore;
   /** Files to convert to one format, or a manifest. */
-  what: (SourceSelection & { to: string; input?: string }) | ManifestSelection;
+  what: (SourceSelection & { to: string; input?: string; parameters?: ConversionParameters }) | ManifestSelection;
   /** Holds the runs of the batch; created if missing. */
   batchFolder: string;
   /** What is typed starts from it. */
@@ -180,8 +180,8 @@ class BatchPlanning {
   async #settleRow(row: DraftRow, earlier: EarlierResults): Promise<SettledRow | undefined> {
     const { files, resubmit, ask, askAnswer, unconvertible, settledForMs, signal } = this.options;
     const { onUnknownOutcome = defaultPolicies.onUnknownOutcome } = this.options;
-    const { source, output, input, destination, stamp, bytes, exists } = row;
-    const asked = defined({ source, output, input, destination });
+    const { source, output, input, parameters, destination, stamp, bytes, exists } = row;
+    const asked = defined({ source, output, input, parameters, destination });
     const mayRun = this.#problems.count === 0;
     const rules = { onUnknownOutcome, resubmit: resubmit === true };
     const known = earlier.find(destination);

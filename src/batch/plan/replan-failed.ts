@@ -80,12 +80,12 @@ async function replan({
 }
 
 async function replanRow(
-  { source, output, input, destination, onExisting: before, done }: BatchItem,
+  { source, output, input, parameters, destination, onExisting: before, done }: BatchItem,
   earlier: EarlierResults,
   { ask, unconvertible, ...repeating }: Repeating & Pick<ReplanFailedOptions, 'ask' | 'unconvertible'>,
 ): Promise<SettledRow> {
   const { files } = repeating;
-  const row = defined({ source, output, input, destination });
+  const row = defined({ source, output, input, parameters, destination });
   const [found, existing] = await Promise.all([files.look(source), files.look(destination)]);
   const seen = {
     bytes: found.kind === 'file' ? found.bytes : 0,

@@ -2,6 +2,7 @@ import type { BatchItem, KeptOutcome, Refusal, Sighting } from '../../shared/bat
 import { type EarlierRuns, earlierOfNext, type RepetitionRules } from '../../shared/charge';
 import { defined } from '../../shared/defined';
 import { lastSegment } from '../../shared/job';
+import { parametersKey } from '../../shared/parameters';
 import type { Unconvertible } from '../../shared/policies';
 import type { FileStore } from '../../storage/file-store';
 import { hashFile, sameContent } from '../contents';
@@ -94,8 +95,9 @@ function lostOutcome({ charge, possiblyChargedTwice }: Owed): KeptOutcome {
   });
 }
 
-function hasOptions(row: ConversionOptions, { output, input }: ConversionOptions): boolean {
-  return row.output === output && row.input === input;
+function hasOptions(row: ConversionOptions, { output, input, parameters }: ConversionOptions): boolean {
+  const isSameFormat = row.output === output && row.input === input;
+  return isSameFormat && parametersKey(row.parameters) === parametersKey(parameters);
 }
 
 export interface AskedPair {

@@ -10,11 +10,13 @@ import type {
 } from '../../shared/batch';
 import type { EarlierRuns } from '../../shared/charge';
 import { defined } from '../../shared/defined';
+import type { ConversionParameters } from '../../shared/parameters';
 
 /** What a conversion was asked for; a result made with other options does not count. */
 export interface ConversionOptions {
   output: string;
   input?: string | undefined;
+  parameters?: ConversionParameters | undefined;
 }
 
 /** The file that a run wrote to a destination. */
@@ -53,8 +55,8 @@ const maxStartedAs = 20;
 
 /** A row as a run was planned with it. `isOver`: the run has ended, so that a row without a result has no job. */
 export function plannedRow(item: BatchItem, { isOver }: { isOver: boolean }): EarlierRow {
-  const { output, input, done, earlier, kept, refused, seen } = item;
-  const options = defined({ output, input });
+  const { output, input, parameters, done, earlier, kept, refused, seen } = item;
+  const options = defined({ output, input, parameters });
   const owed = kept && owedOf(kept, options);
   const before = item.startedAs ?? none;
   const others = before.filter((number) => number !== item.item);

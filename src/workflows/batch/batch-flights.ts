@@ -414,13 +414,14 @@ function toJobInput(
   row: BatchItem,
   earlier: EarlierRuns | undefined,
 ): ConversionJobInput {
-  const { source, output, input, destination } = row;
+  const { source, output, input, parameters, destination } = row;
   const existing = row.onExisting ?? onExisting;
   return {
     app,
     source: { uri: source },
     output,
     ...(input !== undefined && { input }),
+    ...(parameters && { parameters }),
     destination,
     ...(existing !== undefined && { onExisting: existing }),
     ...(mode && { mode }),

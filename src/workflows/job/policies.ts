@@ -3,6 +3,7 @@ import { ApplicationFailure } from '@temporalio/workflow';
 import { failureCodes } from '../../shared/activities';
 import { charges } from '../../shared/charge';
 import type { ConversionJobInput, OnExisting } from '../../shared/job';
+import { problemOfParameters } from '../../shared/parameters';
 import {
   conversionModes,
   onExistingChoices,
@@ -33,6 +34,7 @@ export function resolvePolicies(input: ConversionJobInput): ResolvedPolicies {
   for (const field of ['input', 'destination'] as const) {
     if (input[field] !== undefined) requireText(input[field], field);
   }
+  requireParameters(input.parameters);
   requireCharge(input.earlier);
   choice(input.mode ?? 'async', conversionModes, 'mode');
   return {
@@ -88,6 +90,11 @@ function requireOneSource(source: unknown): void {
     throw invalid('source', 'must be { uri } or { connector }');
   }
   if (name !== undefined) requireText(name, 'source.name');
+}
+
+function requireParameters(parameters: unknown): void {
+  const problem = parameters === undefined ? undefined : problemOfParameters(parameters);
+  if (problem !== undefined) throw invalid('parameters', problem);
 }
 
 function requireCharge(earlier: unknown): void {

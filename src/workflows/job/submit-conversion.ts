@@ -54,6 +54,7 @@ async function submit(
     sourceName: name,
     output: input.output,
     ...(input.input !== undefined && { input: input.input }),
+    ...(input.parameters && { parameters: input.parameters }),
     ...(input.mode === 'sync' && { mode: 'sync' }),
     ...(input.destination !== undefined && { destination: input.destination }),
     onExisting: policies.onExisting,

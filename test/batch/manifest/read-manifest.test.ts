@@ -33,6 +33,17 @@ describe('a CSV manifest', () => {
     }
   });
 
+  it('may have parameters in a column, several of them with spaces between them', async () => {
+    const { rows, messages } = await read(
+      'source,output,parameters\na,pdf,dpi=300 page_size=a5\nb,pdf,\nc,pdf,a5\nd,pdf,output=x\n',
+    );
+    expect(rows.map(({ parameters }) => parameters)).toEqual([{ dpi: 300, page_size: 'a5' }, undefined]);
+    expect(messages).toEqual([
+      'm.csv line 4, column parameters: must be written as in dpi=150 page_size=a5.',
+      'm.csv line 5, column parameters: must not name output, which a job has beside them.',
+    ]);
+  });
+
   it('takes every name of a format that --to takes, spelt as freely', async () => {
     const { rows } = await read('source,output,input\na,.PDF,md-gfm\nb,x_y-z, TXT \n');
     expect(rows.map(({ output, input }) => [output, input])).toEqual([
@@ -129,7 +140,7 @@ describe('a CSV manifest', () => {
     [
       'columns separated by something else',
       'source|output\na.md|pdf\n',
-      'm.csv line 1: there is no column "source|output". Columns are source, output, input, destination.',
+      'm.csv line 1: there is no column "source|output". Columns are source, output, input, parameters, destination.',
     ],
     [
       'an unknown column below a line that names the separator',

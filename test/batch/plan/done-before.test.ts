@@ -113,6 +113,8 @@ describe('a batch that is planned again', () => {
     const cwd = await convertedTree();
     const what = { sources: ['in'], to: 'pdf', input: 'md-gfm' };
     expect(await plan(cwd, { what })).toMatchObject({ done: 0, todo: 3, replaced: 3 });
+    const other = { sources: ['in'], to: 'pdf', parameters: { dpi: 300 } };
+    expect(await plan(cwd, { what: other })).toMatchObject({ done: 0, todo: 3, replaced: 3 });
   });
 
   it('converts anew when the result is gone or has another size, and never replaces what a person put there', async () => {

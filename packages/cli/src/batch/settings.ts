@@ -21,7 +21,12 @@ import {
   unconvertibleChoices,
   type Unconvertible,
 } from 'temporal-file-conversion/internal/shared/policies';
-import type { ConversionMode, OnExisting, OnUnknownOutcome } from 'temporal-file-conversion/internal/shared/job';
+import type {
+  ConversionMode,
+  ConversionParameters,
+  OnExisting,
+  OnUnknownOutcome,
+} from 'temporal-file-conversion/internal/shared/job';
 import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import { StorageError } from 'temporal-file-conversion/internal/storage/errors';
 import type { FileStore } from 'temporal-file-conversion/internal/storage/file-store';
@@ -37,6 +42,7 @@ import { batchFolder, filesOf, folderUri } from './batch-folder';
 export interface RunFlags {
   to?: string;
   from?: string;
+  param?: ConversionParameters;
   out?: string;
   runs?: string;
   name?: string;
@@ -110,7 +116,17 @@ function isUriToo(named: string | undefined): named is string {
 
 function whatToConvert(
   sources: readonly string[],
-  { cwd, to, from, manifest, recursive, exclude, modifiedSince, filesFrom }: RunFlags & { cwd: string },
+  {
+    cwd,
+    to,
+    from,
+    param: parameters,
+    manifest,
+    recursive,
+    exclude,
+    modifiedSince,
+    filesFrom,
+  }: RunFlags & { cwd: string },
 ): PlanBatchOptions['what'] {
   const [only = '', ...others] = sources;
   const isManifest = to === undefined && others.length === 0 && /\.(csv|jsonl)$/i.test(only);
@@ -138,6 +154,7 @@ function whatToConvert(
       folder: isStdin ? folder : folderOf(uri),
       ...(to !== undefined && { to }),
       ...(from !== undefined && { input: from }),
+      ...(parameters && { parameters }),
     };
   }
   if (sources.length === 0 && filesFrom === undefined) {
@@ -148,6 +165,7 @@ function whatToConvert(
     sources,
     to,
     ...(from !== undefined && { input: from }),
+    ...(parameters && { parameters }),
     ...(recursive === true && { recursive }),
     exclude,
     ...(modifiedSince && { modifiedSince: modifiedSince.getTime() }),

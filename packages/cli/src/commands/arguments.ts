@@ -5,6 +5,12 @@ import {
   onUnknownOutcomeChoices,
   unconvertibleChoices,
 } from 'temporal-file-conversion/internal/shared/policies';
+import {
+  mergeParameters,
+  problemOfParameters,
+  readParameter,
+  type ConversionParameters,
+} from 'temporal-file-conversion/internal/shared/parameters';
 import { isTag, maxTags } from 'temporal-file-conversion/internal/shared/tags';
 import { formatNameOf } from 'temporal-file-conversion/internal/shared/format-name';
 import { parseDurationMs } from '../config/duration';
@@ -50,6 +56,18 @@ export function collectTag(value: string, before: string[] = []): string[] {
 export function tagText(text: string): string {
   if (isTag(text)) return text;
   throw new InvalidArgumentError('A tag has 1 to 100 characters, and no double quotes or backslashes.');
+}
+
+export function parameterOption(): Option {
+  const description = 'for the service beside the formats, such as dpi=300; may be given more than once';
+  return new Option('--param <name=value>', description).argParser(collectParameter);
+}
+
+function collectParameter(text: string, before?: ConversionParameters): ConversionParameters | undefined {
+  const read = readParameter(text);
+  const problem = read ? problemOfParameters(read) : 'must be written as in dpi=300';
+  if (problem !== undefined) throw new InvalidArgumentError(`A parameter ${problem}.`);
+  return mergeParameters(before, read);
 }
 
 /** A duration ago, or a time. Days begin in UTC. */

@@ -1,6 +1,11 @@
 import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
 import { ConversionApiError } from 'temporal-file-conversion/internal/http/errors';
-import type { ConversionMode, OnExisting, OnUnknownOutcome } from 'temporal-file-conversion/internal/shared/job';
+import type {
+  ConversionMode,
+  ConversionParameters,
+  OnExisting,
+  OnUnknownOutcome,
+} from 'temporal-file-conversion/internal/shared/job';
 import { Stores } from 'temporal-file-conversion/internal/storage/stores';
 import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
@@ -22,6 +27,7 @@ import { startOrJoin } from './start-or-join';
 export interface ConvertFlags {
   to: string;
   from?: string;
+  param?: ConversionParameters;
   out?: string;
   onExisting?: OnExisting;
   onUnknownOutcome?: OnUnknownOutcome;
@@ -49,7 +55,19 @@ export async function convertOnStack(
   settings: ConvertSettings,
 ): Promise<{ exitCode: ExitCode; outcomes: FileOutcome[] }> {
   const { output, config, cwd } = context;
-  const { to, from, app, onExisting, onUnknownOutcome, mode, tag: tags = [], parallel, pipedFrom, signal } = settings;
+  const {
+    to,
+    from,
+    param: parameters,
+    app,
+    onExisting,
+    onUnknownOutcome,
+    mode,
+    tag: tags = [],
+    parallel,
+    pipedFrom,
+    signal,
+  } = settings;
   const stack = await useStack(context, signal);
   try {
     if (isEmbedded(context, app) && stack.outlivesCommand) {
@@ -73,6 +91,7 @@ export async function convertOnStack(
       untilClosed: (run) => stack.untilClosed(run),
       to,
       from,
+      parameters,
       onExisting,
       mode,
       policies: chosenPolicies(config, onUnknownOutcome === undefined ? {} : { onUnknownOutcome }),

@@ -5,6 +5,7 @@ import type { ConversionHandle } from 'temporal-file-conversion/internal/client/
 import type {
   ConversionJobResult,
   ConversionMode,
+  ConversionParameters,
   ConversionPolicies,
   OnExisting,
 } from 'temporal-file-conversion/internal/shared/job';
@@ -22,6 +23,7 @@ export interface RunOptions {
   untilClosed: <T>(run: () => Promise<T>) => Promise<T>;
   to: string;
   from: string | undefined;
+  parameters: ConversionParameters | undefined;
   onExisting: OnExisting;
   mode: ConversionMode | undefined;
   policies: ConversionPolicies;
@@ -60,7 +62,7 @@ export async function runJobs(jobs: readonly PlannedJob[], options: RunOptions):
 }
 
 async function runJob(job: PlannedJob, options: RunOptions, interrupted: Promise<void>): Promise<FileOutcome> {
-  const { start, to, from, onExisting, mode, policies, progress, untilClosed, inFlight } = options;
+  const { start, to, from, parameters, onExisting, mode, policies, progress, untilClosed, inFlight } = options;
   const { input, destination } = job;
   const startedAt = Date.now();
   const shown = progress.begin({ file: input.file, to });
@@ -77,6 +79,7 @@ async function runJob(job: PlannedJob, options: RunOptions, interrupted: Promise
       source: input.location,
       output: to,
       ...(from !== undefined && { input: from }),
+      ...(parameters && { parameters }),
       destination,
       onExisting,
       ...(mode && { mode }),

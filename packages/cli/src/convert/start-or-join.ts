@@ -13,6 +13,7 @@ import {
 import { readJob } from 'temporal-file-conversion/internal/client/operations/inspect-job';
 import { hidesPayloads } from 'temporal-file-conversion/internal/encryption/data-converter';
 import type { SourceContent } from 'temporal-file-conversion/internal/shared/job';
+import { parametersKey } from 'temporal-file-conversion/internal/shared/parameters';
 import type { FileStore } from 'temporal-file-conversion/internal/storage/file-store';
 import { earlierOfNext, type EarlierRuns } from 'temporal-file-conversion/internal/shared/charge';
 import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
@@ -59,8 +60,9 @@ export async function startOrJoin(
   request: FileRequest,
 ): Promise<StartedJob> {
   const input = toJobInput(request, app);
-  const { source, output, destination } = input;
-  const identity = JSON.stringify([input.app, source, input.input ?? null, output, destination]);
+  const { source, output, parameters, destination } = input;
+  const asked = JSON.stringify([input.app, source, input.input ?? null, output, destination]);
+  const identity = asked + parametersKey(parameters);
   const suffix = createHash('sha256').update(identity).digest('hex').slice(0, 16);
   const workflowId = newWorkflowId(source, { isHidden: hidesPayloads(temporal.options.loadedDataConverter), suffix });
   let earlier: EarlierRuns | undefined;

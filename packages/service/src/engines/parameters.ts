@@ -10,9 +10,12 @@ export const parameterSchemas = {
   quality: z.int().min(1).max(100).describe('quality of a picture that loses some to be small; default: 85'),
   dpi: z.int().min(30).max(600).describe('pixels per inch of a page; default: 150'),
   width: z.int().min(1).max(20_000).describe('width of a picture in pixels; its height follows'),
+  // A single page is a number to whoever types it.
   pages: z
-    .string()
-    .regex(/^\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*$/)
+    .preprocess(
+      (pages) => (Number.isInteger(pages) ? String(pages) : pages),
+      z.string().regex(/^\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*$/),
+    )
     .describe('the pages to convert: `2`, `1-3`, `1,4-6`'),
   ocr_language: z
     .string()

@@ -75,7 +75,7 @@ describe('pages of a PDF', () => {
     const first = await client.convertToBytes({ name: 'two.pdf', data: pdf }, 'png');
     expect(near(await colorOf(first.bytes), red)).toBe(true);
     expect(first.warning['PAGES_LOST']).toMatch(/^Only the first of 2 pages/);
-    const second = await client.convertToBytes({ name: 'two.pdf', data: pdf }, 'webp', { pages: '2', width: 50 });
+    const second = await client.convertToBytes({ name: 'two.pdf', data: pdf }, 'webp', { pages: 2, width: 50 });
     expect(near(await colorOf(second.bytes), blue)).toBe(true);
     expect((await sharp(second.bytes).metadata()).width).toBe(50);
     expect(second.warning).toEqual({});

@@ -175,6 +175,7 @@ describe('the field data', () => {
     [{ parameters: { output: 'webp', quality: 101 } }, 'WRONG_VALUE_PARAMETER', 'quality'],
     [{ parameters: { output: 'pdf', page_size: 'a9' } }, 'WRONG_VALUE_PARAMETER', 'page_size'],
     [{ parameters: { output: 'png', pages: 'all' } }, 'WRONG_VALUE_PARAMETER', 'pages'],
+    [{ parameters: { output: 'png', pages: 1.5 } }, 'WRONG_TYPE_PARAMETER', 'pages'],
     [{ conector: unknownConnector }, 'INVALID_DATA_KEY', 'conector'],
   ])('with %j is answered with %s [%s]', async (change, code, name) => {
     const data = { app: client.app.appId, connector: unknownConnector, parameters: { output: 'pdf' }, ...change };

@@ -11,6 +11,7 @@ import {
   modeOption,
   onExistingOption,
   onUnknownOutcomeOption,
+  parameterOption,
   pointInTime,
   recursiveOption,
   unconvertibleOption,
@@ -53,6 +54,7 @@ export function addBatch(program: Command, runner: Runner): void {
     )
     .option('--to <format>', 'target format; of a manifest: for rows that name none', formatName)
     .option('--from <format>', 'input format; default: by the file extension', formatName)
+    .addOption(parameterOption())
     .option('--out <dir>', 'folder for the results, which mirror the folders of the sources; default: beside each file')
     .option(
       '--runs <dir>',
@@ -62,7 +64,7 @@ export function addBatch(program: Command, runner: Runner): void {
       '--name <name>',
       "the batch's name; default: made of what is converted, so that the same command means the same batch",
     )
-    .option('--manifest <file>', 'rows of source,output[,input,destination] as CSV or JSON Lines')
+    .option('--manifest <file>', 'rows of source,output[,input,parameters,destination] as CSV or JSON Lines')
     .option(...recursiveOption)
     .option(...excludeOption)
     .option('--modified-since <time>', 'only files changed since: 2h, 7d, or an ISO time', pointInTime)

@@ -2,7 +2,7 @@ import { isLocal } from 'temporal-file-conversion/internal/batch/uris';
 import { InvalidRequestError } from 'temporal-file-conversion/internal/client/job-request';
 import type { SweepOverlap, SweepTimes } from 'temporal-file-conversion/internal/client/sweep-request';
 import { ScheduleTakenError, SweepSchedules } from 'temporal-file-conversion/internal/client/sweep-schedules';
-import type { OnExisting } from 'temporal-file-conversion/internal/shared/job';
+import type { ConversionParameters, OnExisting } from 'temporal-file-conversion/internal/shared/job';
 import type { Unconvertible } from 'temporal-file-conversion/internal/shared/policies';
 import type { FileStore } from 'temporal-file-conversion/internal/storage/file-store';
 import { batchFolder, filesOf, folderUri } from '../../batch/batch-folder';
@@ -21,6 +21,7 @@ export interface CreateFlags {
   timeZone?: string;
   from: string;
   to: string;
+  param?: ConversionParameters;
   out: string;
   runs?: string;
   name?: string;
@@ -53,6 +54,7 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
         times,
         from,
         to: flags.to,
+        ...(flags.param && { parameters: flags.param }),
         out,
         extension,
         batchFolder: batchFolder(context, name, { runs: flags.runs, among: [out, from] }),

@@ -1,6 +1,14 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parseDurationMs } from '../../config/duration';
-import { appOption, excludeOption, formatName, onExistingOption, pointInTime, unconvertibleOption } from '../arguments';
+import {
+  appOption,
+  excludeOption,
+  formatName,
+  onExistingOption,
+  parameterOption,
+  pointInTime,
+  unconvertibleOption,
+} from '../arguments';
 import { command, group, type Act } from '../declare';
 
 export function addSchedule(program: Command, act: Act): void {
@@ -26,6 +34,7 @@ export function addSchedule(program: Command, act: Act): void {
     .option('--time-zone <name>', 'of --cron, such as Europe/Berlin; default: UTC')
     .requiredOption('--from <dir>', 'folder whose files are converted')
     .requiredOption('--to <format>', 'target format', formatName)
+    .addOption(parameterOption())
     .requiredOption('--out <dir>', 'folder for the results, which mirror the folders of the sources')
     .option(
       '--runs <dir>',

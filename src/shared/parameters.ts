@@ -1,0 +1,62 @@
+/** What a conversion takes beside its formats, by the service's names: `{ dpi: 300, page_size: 'a5' }`. */
+export type ConversionParameters = Record<string, string | number | boolean>;
+
+const name = /^[a-z]\w{0,63}$/i;
+const maxParameters = 50;
+const maxText = 1_000;
+
+/** What is wrong with a job's parameters; undefined: nothing. Names no value: it may be a password. */
+export function problemOfParameters(parameters: unknown): string | undefined {
+  if (typeof parameters !== 'object' || parameters === null || Array.isArray(parameters)) {
+    return 'must be an object such as { dpi: 300 }';
+  }
+  const entries: [string, unknown][] = Object.entries(parameters);
+  if (entries.length > maxParameters) return `must be at most ${maxParameters}`;
+  for (const [key, value] of entries) {
+    if (!name.test(key)) return `${JSON.stringify(key)} is not a name such as page_size`;
+    if (key === 'output' || key === 'input') return `must not name ${key}, which a job has beside them`;
+    if (isParameterValue(value)) continue;
+    return `${key} must be a number, true, false or text of at most ${maxText} characters`;
+  }
+  return undefined;
+}
+
+function isParameterValue(value: unknown): boolean {
+  if (typeof value === 'string') return value.length <= maxText;
+  return typeof value === 'boolean' || Number.isFinite(value);
+}
+
+/** Equal for parameters that ask for the same; empty for none. */
+export function parametersKey(parameters: ConversionParameters = {}): string {
+  const entries = Object.entries(parameters).sort(([one], [other]) => (one < other ? -1 : 1));
+  return entries.length === 0 ? '' : JSON.stringify(entries);
+}
+
+/** Those of a row and, where it says nothing, those of all rows; undefined for none. */
+export function mergeParameters(
+  common: ConversionParameters | undefined,
+  own: ConversionParameters | undefined,
+): ConversionParameters | undefined {
+  const merged = { ...common, ...own };
+  return Object.keys(merged).length === 0 ? undefined : merged;
+}
+
+/** One parameter as people write it: `dpi=300`. Numbers, true and false are such; what stands in double quotes is text. */
+export function readParameter(text: string): ConversionParameters | undefined {
+  const [, key, written = ''] = /^(\w+)=(.+)$/s.exec(text) ?? [];
+  return key === undefined ? undefined : { [key]: valueOf(written) };
+}
+
+/** Several of them with spaces between them, which stand in double quotes where they belong to a value. */
+export function readParameters(text: string): ConversionParameters | undefined {
+  const parts = text.match(/(?:"[^"]*"|[^\s"])+/g) ?? [];
+  const read = parts.map(readParameter);
+  return read.includes(undefined) ? undefined : Object.assign({}, ...read);
+}
+
+function valueOf(written: string): string | number | boolean {
+  if (written === 'true' || written === 'false') return written === 'true';
+  // A number that would read differently is text.
+  if (String(Number(written)) === written && Number.isFinite(Number(written))) return Number(written);
+  return /^"[^"]*"$/s.test(written) ? written.slice(1, -1) : written;
+}

@@ -1,0 +1,65 @@
+import path from 'node:path';
+import { DefaultLogger } from '@temporalio/worker';
+import { lookAtJob } from '../../src/activities/look-at-job';
+import type { ConversionJobInput } from '../../src/shared/job';
+import { createLocalFiles } from '../../src/storage/local-files';
+import { installQuietRuntime, quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { answerError } from '../support/stub-service';
+
+/** What a job sends beside its formats. */
+
+const logged: string[] = [];
+let rig: ConversionRig;
+beforeAll(async () => {
+  installQuietRuntime(
+    new DefaultLogger('DEBUG', (entry) => void logged.push(JSON.stringify(entry.meta) + entry.message)),
+  );
+  rig = await startRig();
+});
+afterAll(() => rig.close());
+
+const request = async (parameters: ConversionJobInput['parameters']) => ({
+  source: await rig.source('report.md'),
+  output: 'pdf',
+  ...(parameters && { parameters }),
+  policies: quickPolicies,
+});
+const submitted = () => rig.stub.requests.findLast((seen) => seen.path === 'convert/file')?.data['parameters'];
+
+it('goes to the service beside the output', async () => {
+  await rig.client.convert(await request({ dpi: 300, page_size: 'a5', flatten: true }));
+  expect(submitted()).toEqual({ output: 'pdf', dpi: 300, page_size: 'a5', flatten: true });
+});
+
+it('is nothing in the input of a job without any, so that it is the same job as before', async () => {
+  const { args } = await rig.client.jobStart(await request({}));
+  expect(args[0]).not.toHaveProperty('parameters');
+});
+
+it('is in no log line, whether the job succeeds or fails', async () => {
+  rig.stub.on('convert/file', (_seen, response) => answerError(response, 403, 'INVALID_PARAMETER'));
+  const failing = rig.client.convert(await request({ password: 'geheim-4711' }));
+  await expect(failing).rejects.toMatchObject({ code: 'INVALID_PARAMETER' });
+  rig.stub.on('convert/file', (seen, response) => rig.stub.answerAsAlways(seen, response));
+  await rig.client.convert(await request({ password: 'geheim-4711' }));
+  expect(logged.some((line) => line.includes('INVALID_PARAMETER'))).toBe(true);
+  expect(logged.filter((line) => line.includes('geheim-4711'))).toEqual([]);
+});
+
+it('makes another conversion of a file: a job with other ones is not taken for the same', async () => {
+  const destination = path.join(rig.folder, 'report.pdf');
+  const start = await rig.client.jobStart({ ...(await request({ dpi: 300, pages: '1' })), destination });
+  const { workflowId, args } = start;
+  await (
+    await rig.client.start({ ...(await request({ dpi: 300, pages: '1' })), destination }, { workflowId })
+  ).result();
+  const look = async (parameters: ConversionJobInput['parameters']) => {
+    const { parameters: _own, ...job } = args[0];
+    const expected = { ...job, ...(parameters && { parameters }) };
+    const seers = { client: rig.temporal, files: createLocalFiles() };
+    return (await lookAtJob(seers, { workflowId, expected }, new AbortController().signal)).isSame;
+  };
+  expect(await look({ pages: '1', dpi: 300 })).toBe(true);
+  expect(await look({ dpi: 150, pages: '1' })).toBe(false);
+  expect(await look(undefined)).toBe(false);
+});

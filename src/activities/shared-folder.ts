@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import type { FolderMarker } from '../shared/activities';
+import type { FolderMarker } from '../shared/job';
 import { StorageError } from '../storage/errors';
 import type { Stores } from '../storage/stores';
 import type { ActivityAttempt } from './activity-attempt';
@@ -48,9 +48,11 @@ export async function assertShared(files: Stores, shared: Shared, { run, failure
 async function isShared(files: Stores, { destination: uri, marker }: Shared, run: Attempt['run']): Promise<boolean> {
   const { sharing } = files.of(uri);
   if (!sharing || !marker || marker.view === sharing.view) return true;
+  const { runId, jobId } = marker;
+  if (jobId !== undefined) return sharing.seesMarker({ uri, jobKey: jobId, runId });
   // The run before a reset may have removed its marker.
-  if (run?.runId !== marker.runId) return true;
-  return sharing.seesMarker({ uri, jobKey: run.workflowId, runId: run.runId });
+  if (run?.runId !== runId) return true;
+  return sharing.seesMarker({ uri, jobKey: run.workflowId, runId });
 }
 
 /** Removes the marker once the job no longer needs it, also one that an earlier run left. Ignores errors. */
@@ -60,6 +62,6 @@ export async function removeMarker(
   { run }: Pick<Attempt, 'run'>,
 ): Promise<void> {
   const { sharing } = files.of(uri);
-  if (!sharing || !run || (!marker && !mayBeDelivered)) return;
+  if (!sharing || !run || (!marker && !mayBeDelivered) || marker?.jobId !== undefined) return;
   await sharing.removeMarker({ uri, jobKey: run.workflowId }).catch(() => undefined);
 }

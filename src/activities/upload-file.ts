@@ -2,7 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { hostname } from 'node:os';
 import { Context } from '@temporalio/activity';
 import type { UploadFileInput, UploadFileResult } from '../shared/activities';
-import { lastSegment } from '../shared/job';
+import { lastSegment, type FolderMarker } from '../shared/job';
 import { hasAny } from '../shared/warnings';
 import { StorageError } from '../storage/errors';
 import type { SourceFile } from '../storage/file-store';
@@ -19,17 +19,9 @@ export function createUploadFile({ api, files, metrics, slots }: ActivityDepende
     runAttempt({ step: 'upload', app: input.app, metrics, slots }, async (attempt) => {
       const { requests, heartbeat, signal, turn, failure } = attempt;
       const source = await openSource(files, input.uri, attempt);
-      const { destination } = input;
-      if (destination !== undefined) {
-        // Before anything is spent: a conversion whose result can't be stored is not started.
-        const place = { ...input, destination, sourceName: lastSegment(input.uri) };
-        await assertShared(files, place, attempt);
-        const plan = await planDestination(files, place);
-        if (plan.kind === 'skip') {
-          await removeMarker(files, place, attempt);
-          return { skipped: true };
-        }
-      }
+      const places = placesOf(input);
+      // Before anything is spent: a conversion whose result can't be stored is not started.
+      if (await isNothingToDo(files, places, { input, attempt })) return { skipped: true };
       const hash = input.describeSource ? createHash('sha256') : undefined;
       const service = api(input.app);
       const receipt = await service.uploadFile({
@@ -51,7 +43,8 @@ export function createUploadFile({ api, files, metrics, slots }: ActivityDepende
       const { connector, warnings } = receipt;
       const { size: bytes, stamp } = source;
       // The last step, so that a failed attempt leaves no marker.
-      const marker = destination === undefined ? undefined : await leaveMarker(files, destination, attempt);
+      let marker: FolderMarker | undefined;
+      for (const folder of foldersOf(places)) marker = (await leaveMarker(files, folder, attempt)) ?? marker;
       const uploaded = {
         skipped: false as const,
         connector,
@@ -66,6 +59,46 @@ export function createUploadFile({ api, files, metrics, slots }: ActivityDepende
         source: { bytes, sha256: hash.digest('hex'), ...(stamp !== undefined && { stamp }) },
       };
     });
+}
+
+interface Place {
+  output: string;
+  destination?: string;
+}
+
+function placesOf({ output = '', destination, outputs }: UploadFileInput): Place[] {
+  return outputs ?? [{ output, ...(destination !== undefined && { destination }) }];
+}
+
+/** Whether every result is there and may stay. @throws what prevents them, if it prevents all that are not there. */
+async function isNothingToDo(
+  files: Stores,
+  places: readonly Place[],
+  { input, attempt }: { input: UploadFileInput; attempt: ActivityAttempt },
+): Promise<boolean> {
+  const plans = await Promise.allSettled(
+    places.map(async ({ output, destination }) => {
+      if (destination === undefined) return 'write';
+      const place = { ...input, output, destination, sourceName: lastSegment(input.uri) };
+      await assertShared(files, place, attempt);
+      const { kind } = await planDestination(files, place);
+      if (kind === 'skip') await removeMarker(files, place, attempt);
+      return kind;
+    }),
+  );
+  if (plans.some((plan) => plan.status === 'fulfilled' && plan.value !== 'skip')) return false;
+  const prevented = plans.find((plan) => plan.status === 'rejected');
+  if (prevented) throw prevented.reason;
+  return true;
+}
+
+/** A destination in each folder that gets a result. */
+function foldersOf(places: readonly Place[]): Iterable<string> {
+  const folders = new Map<string, string>();
+  for (const { destination } of places) {
+    if (destination !== undefined) folders.set(destination.replace(/[^/]*$/, ''), destination);
+  }
+  return folders.values();
 }
 
 /** The source is opened once per attempt, so each hash sees the file once. */

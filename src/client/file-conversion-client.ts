@@ -94,6 +94,11 @@ export class FileConversionClient {
     request: ConversionRequest,
     options: Omit<StartOptions, 'startDelay'> = {},
   ): Promise<AcceptedJob> {
+    if (request.outputs) {
+      throw new InvalidRequestError(
+        'outputs: the service accepts each by itself; wait for the job, or start one for each',
+      );
+    }
     const { workflowIdConflictPolicy = 'FAIL', ...workflow } = await this.jobStart(request, options);
     const startWorkflowOperation = new WithStartWorkflowOperation(conversionJobType, {
       ...workflow,

@@ -4,7 +4,13 @@ import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { charges, type EarlierRuns } from '../shared/charge';
 import { isFormatName } from '../shared/format-name';
-import { type ConversionJobInput, type ConversionSource, sourceName } from '../shared/job';
+import {
+  maxOutputs,
+  sourceName,
+  type ConversionJobInput,
+  type ConversionOutput,
+  type ConversionSource,
+} from '../shared/job';
 import { parametersKey, problemOfParameters } from '../shared/parameters';
 import { conversionModes, onExistingChoices, policies } from '../shared/policies';
 
@@ -48,21 +54,59 @@ export const parametersSchema = z.unknown().superRefine((parameters, context) =>
   if (message !== undefined) context.addIssue({ code: 'custom', message });
 });
 
-const requestSchema = z.strictObject({
-  ...jobOptions,
-  app: z.string().min(1).optional(),
-  source: z.union([
-    z.string().min(1),
-    z.strictObject({ uri: z.string().min(1) }),
-    z.strictObject({ connector: z.string().min(1), name: z.string().min(1).optional() }),
-  ]),
-  output: z.string().refine(isFormatName, 'must be a format name such as pdf or txt-markdown'),
-  input: z.string().refine(isFormatName, 'must be a format name such as docx').optional(),
-  parameters: parametersSchema.optional(),
-  destination: z.string().min(1).optional(),
-  describeSource: z.boolean().optional(),
-  earlier: earlierRuns.optional(),
-});
+const formatSchema = z.string().refine(isFormatName, 'must be a format name such as pdf or txt-markdown');
+
+const requestSchema = z
+  .strictObject({
+    ...jobOptions,
+    app: z.string().min(1).optional(),
+    source: z.union([
+      z.string().min(1),
+      z.strictObject({ uri: z.string().min(1) }),
+      z.strictObject({ connector: z.string().min(1), name: z.string().min(1).optional() }),
+    ]),
+    output: formatSchema.optional(),
+    outputs: z
+      .array(
+        z.strictObject({
+          output: formatSchema,
+          parameters: parametersSchema.optional(),
+          destination: z.string().min(1).optional(),
+          earlier: earlierRuns.optional(),
+          done: z.looseObject({}).optional(),
+        }),
+      )
+      .min(1)
+      .max(maxOutputs)
+      .refine(areApart, 'must have destinations of their own')
+      .optional(),
+    input: z.string().refine(isFormatName, 'must be a format name such as docx').optional(),
+    parameters: parametersSchema.optional(),
+    destination: z.string().min(1).optional(),
+    describeSource: z.boolean().optional(),
+    earlier: earlierRuns.optional(),
+  })
+  .superRefine(requireOneKind);
+
+function areApart(outputs: readonly { output: string; destination?: string | undefined }[]): boolean {
+  const files = outputs.flatMap(({ output, destination }) => {
+    if (destination === undefined) return [];
+    return [destination.endsWith('/') ? `${destination} ${output.split('-', 1)[0] ?? ''}` : destination];
+  });
+  return new Set(files).size === files.length;
+}
+
+/** `outputs` have what the job has beside a single `output`. */
+function requireOneKind(request: Readonly<Record<string, unknown>>, context: z.RefinementCtx): void {
+  const refuse = (field: string, message: string) => context.addIssue({ code: 'custom', path: [field], message });
+  if (request['outputs'] === undefined) {
+    if (request['output'] === undefined) refuse('output', 'must be a format name such as pdf, or there are outputs');
+    return;
+  }
+  for (const field of ['output', 'parameters', 'destination', 'earlier']) {
+    if (request[field] !== undefined) refuse(field, 'must not be given beside outputs, which have their own');
+  }
+}
 
 /** A program's request for a job: the workflow's input, with paths allowed in place of `file:` URIs. */
 export interface ConversionRequest extends Omit<ConversionJobInput, 'app' | 'source'> {
@@ -91,12 +135,21 @@ export function checkRequest(schema: z.ZodType, request: unknown, what: string):
  */
 export function toJobInput(request: ConversionRequest, defaultApp: string): ConversionJobInput {
   checkRequest(requestSchema, request, "This conversion can't be started.");
-  const { app, source, parameters, destination, ...rest } = request;
+  const { app, source, parameters, outputs, destination, ...rest } = request;
   // In the order to be shown in the Temporal UI.
   return {
     app: app ?? defaultApp,
     source: typeof source === 'string' ? { uri: toUri(source) } : source,
     ...rest,
+    ...(parametersKey(parameters) !== '' && { parameters }),
+    ...(outputs && { outputs: outputs.map(toOutput) }),
+    ...(destination !== undefined && { destination: toUri(destination) }),
+  };
+}
+
+function toOutput({ parameters, destination, ...output }: ConversionOutput): ConversionOutput {
+  return {
+    ...output,
     ...(parametersKey(parameters) !== '' && { parameters }),
     ...(destination !== undefined && { destination: toUri(destination) }),
   };

@@ -108,7 +108,12 @@ async function startOrJoin(
 
 /** Policies may differ: they change when a job gives up, not what it makes. */
 function requireSameJob({ workflowId, ...earlier }: FoundWorkflow, input: ConversionJobInput): void {
-  const madeOf = (each: ConversionJobInput) => ({ ...each, policies: undefined, earlier: undefined });
+  const madeOf = ({ outputs, ...each }: ConversionJobInput) => ({
+    ...each,
+    policies: undefined,
+    earlier: undefined,
+    outputs: outputs?.map((output) => ({ ...output, earlier: undefined, done: undefined })),
+  });
   if (earlier.kind === 'job' && isDeepStrictEqual(madeOf(earlier.input), madeOf(input))) return;
   throw new HandlerError(
     'CONFLICT',

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { BatchRequest } from '../client/batch-request';
 import { checkRequest, InvalidRequestError, type ConversionRequest } from '../client/job-request';
 import type { InlineItem } from '../shared/batch';
+import type { ConversionOutput } from '../shared/job';
 import type { ConvertBatchInput, ConvertInput, CreditsRestoredInput, StateInput } from '../shared/nexus-service';
 
 /** What callers send is checked here: their programs know neither our types nor the worker's folders. */
@@ -42,6 +43,7 @@ export class CallerRequests {
     const { key, ...request } = input;
     const { source, destination } = request;
     requireUris({ source, 'source.uri': (source as { uri?: unknown } | undefined)?.uri, destination });
+    if (Array.isArray(request.outputs)) request.outputs.forEach(requireOutputUri);
     return { workflowId: jobIdOf(request.app, key), request };
   }
 
@@ -82,6 +84,10 @@ function targetOf({ app, key, workflowId }: StateInput): string | undefined {
 
 function requireItemUris(item: Partial<InlineItem> | null, index: number): void {
   requireUris({ [`items.${index}.source`]: item?.source, [`items.${index}.destination`]: item?.destination });
+}
+
+function requireOutputUri(output: Partial<ConversionOutput> | null, index: number): void {
+  requireUris({ [`outputs.${index}.destination`]: output?.destination });
 }
 
 /** A program that starts jobs resolves paths in its own working directory; here that would be the worker's. */

@@ -1,20 +1,14 @@
-import type { ConversionParameters, OnExisting, OutputFile, SourceContent } from './job';
+import type { ConversionParameters, FolderMarker, OnExisting, OutputFile, SourceContent } from './job';
 
 /** Inputs and results of the job activities, shared by the workflows and the implementations. */
-
-/** Marks the destination's folder after an upload, so that later workers can check that they see the same folder. */
-export interface FolderMarker {
-  /** View of the worker that left it; workers with the same view need not check. */
-  view: string;
-  /** Run that left it; the marker does not apply to a run started by a reset. */
-  runId: string;
-}
 
 export interface UploadFileInput {
   app: string;
   uri: string;
-  output: string;
+  output?: string;
   destination?: string;
+  /** Instead of both, for several. */
+  outputs?: { output: string; destination?: string }[];
   onExisting: OnExisting;
   /** Hash the uploaded content. */
   describeSource?: true;

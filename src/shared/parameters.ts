@@ -50,8 +50,12 @@ export function readParameter(text: string): ConversionParameters | undefined {
 /** Several of them with spaces between them, which stand in double quotes where they belong to a value. */
 export function readParameters(text: string): ConversionParameters | undefined {
   const parts = text.match(/(?:"[^"]*"|[^\s"])+/g) ?? [];
-  const read = parts.map(readParameter);
-  return read.includes(undefined) ? undefined : Object.assign({}, ...read);
+  let read: ConversionParameters | undefined = {};
+  for (const part of parts) {
+    const parameter = readParameter(part);
+    read = read && parameter && { ...read, ...parameter };
+  }
+  return read;
 }
 
 function valueOf(written: string): string | number | boolean {

@@ -1,6 +1,6 @@
 import { defineSearchAttributeKey, type SearchAttributePair, type TypedSearchAttributes } from '@temporalio/common';
 import type { BatchStatus } from './batch';
-import { sourceName, type ConversionJobInput } from './job';
+import { formatsOf, sourceName, type ConversionJobInput } from './job';
 
 /** Search attributes of jobs, registered by `fileconv namespace init`. Unencrypted: they hold nothing confidential. */
 export const searchAttributes = {
@@ -99,13 +99,13 @@ interface Grouping {
 }
 
 export function startingAttributes(
-  input: Pick<ConversionJobInput, 'app' | 'source' | 'input' | 'output'>,
+  input: Pick<ConversionJobInput, 'app' | 'source' | 'input' | 'output' | 'outputs'>,
   grouping: Grouping = {},
 ): SearchAttributePair[] {
   const inputFormat = input.input ?? extensionOf(sourceName(input.source));
   return [
     ...attributesOf(input.app, grouping),
-    { key: searchAttributes.outputFormat, value: input.output },
+    { key: searchAttributes.outputFormat, value: formatsOf(input) },
     ...(inputFormat === undefined ? [] : [{ key: searchAttributes.inputFormat, value: inputFormat }]),
   ];
 }

@@ -15,7 +15,11 @@ function waits({
   const input = { app: 'billing', source: { uri: 'file:///in/a.md' }, output: 'pdf' };
   const entry = { at, what: 'submitting', outcome: 'open' as const };
   return waitingOf({
-    history: { input, lastStep: { activity: 'conversion.convertFile', entry, hasCallback: false } },
+    history: {
+      input,
+      outputJobs: new Map(),
+      lastStep: { activity: 'conversion.convertFile', entry, hasCallback: false },
+    },
     description: { taskQueue: 'q', status: { name: status } } as never,
     pending: pending && { step: 'submitting', attempt: 2, underWay: false, nextAttemptAt: at, ...pending },
     worker,
@@ -74,6 +78,7 @@ it.each([
   const waiting = waitingOf({
     history: {
       input: { ...input, ...policies },
+      outputJobs: new Map(),
       lastStep: { activity: 'conversion.convertFile', entry, failure, hasCallback: true },
     },
     description: { taskQueue: 'q', status: { name: 'RUNNING' } } as never,

@@ -177,7 +177,7 @@ async function readAccount(
   for (const taskId of free) accepted.delete(taskId);
   return {
     workflowId,
-    file: 'uri' in input.source ? sourceName(input.source) : '',
+    file: sourceName(input.source),
     isOver: result !== undefined || failure !== undefined,
     accepted,
     free,

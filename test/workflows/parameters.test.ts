@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { DefaultLogger } from '@temporalio/worker';
 import { lookAtJob } from '../../src/activities/look-at-job';
+import { defined } from '../../src/shared/defined';
 import type { ConversionJobInput } from '../../src/shared/job';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { installQuietRuntime, quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
@@ -54,8 +55,7 @@ it('makes another conversion of a file: a job with other ones is not taken for t
     await rig.client.start({ ...(await request({ dpi: 300, pages: '1' })), destination }, { workflowId })
   ).result();
   const look = async (parameters: ConversionJobInput['parameters']) => {
-    const { parameters: _own, ...job } = args[0];
-    const expected = { ...job, ...(parameters && { parameters }) };
+    const expected = defined({ ...args[0], parameters });
     const seers = { client: rig.temporal, files: createLocalFiles() };
     return (await lookAtJob(seers, { workflowId, expected }, new AbortController().signal)).isSame;
   };

@@ -23,8 +23,7 @@ it('of a job say what is out of the ordinary', () => {
   ).toBe(
     [
       '- **From**: the upload or task `91f6240d`, read as `txt-markdown`',
-      '- **To**: `pdf`, left at the service',
-      '- **Parameters**: `dpi=300 pages=1-3`',
+      '- **To**: `pdf` with `dpi=300 pages=1-3`, left at the service',
       '- **App**: `x`',
       '- **Mode**: the answer to the submit is the result',
     ].join('\n'),

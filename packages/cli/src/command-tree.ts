@@ -6,6 +6,7 @@ import {
   collectTag,
   excludeOption,
   formatName,
+  formatNames,
   modeOption,
   onExistingOption,
   onUnknownOutcomeOption,
@@ -52,6 +53,7 @@ export function buildCommands(output: Output, run: Runner): Command {
     'convert',
     'convert files; uses the stack that `fileconv up` runs, or starts one for this command',
     'fileconv convert report.md --to pdf',
+    'fileconv convert report.md --to pdf,docx,html --out converted',
     'fileconv convert *.docx --to pdf --out converted --on-existing skip',
     'fileconv convert docs --recursive --to pdf --out out',
     'cat report.md | fileconv convert - --from md --to pdf --out - > report.pdf',
@@ -61,7 +63,11 @@ export function buildCommands(output: Output, run: Runner): Command {
       '<file...>',
       'files, folders, patterns in quotes, or - for standard input; put -- before a name that begins with a dash',
     )
-    .requiredOption('--to <format>', 'target format, for example pdf, docx, webp or txt-markdown', formatName)
+    .requiredOption(
+      '--to <format>',
+      'target format, for example pdf or txt-markdown; several of one upload: pdf,docx,html',
+      formatNames,
+    )
     .option('--from <format>', 'input format; default: by the file extension', formatName)
     .addOption(parameterOption())
     .option(

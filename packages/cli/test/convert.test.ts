@@ -49,6 +49,7 @@ it('prints one JSON document with --json, files in the order in which they were 
     files: [
       {
         file: 'b.png',
+        to: 'webp',
         status: 'converted',
         workflowId: expect.stringMatching(/^convert\/b\.png-[0-9a-f]{16}$/) as unknown,
         output: {
@@ -64,6 +65,7 @@ it('prints one JSON document with --json, files in the order in which they were 
       },
       {
         file: 'a.png',
+        to: 'webp',
         status: 'failed',
         workflowId: text,
         seconds: expect.any(Number) as unknown,

@@ -26,7 +26,6 @@ function optionsFor(start: RunOptions['start'], extra: Partial<RunOptions> = {})
   return {
     start,
     untilClosed: (run) => run(),
-    to: 'pdf',
     parameters: undefined,
     from: undefined,
     onExisting: 'fail',
@@ -48,7 +47,7 @@ function optionsFor(start: RunOptions['start'], extra: Partial<RunOptions> = {})
 
 const jobOf = (file: string) => ({
   input: { file, location: `/home/user/${file}`, extension: 'md' },
-  destination: `/home/user/out/${file.replace(/md$/, 'pdf')}`,
+  results: [{ to: 'pdf', destination: `/home/user/out/${file.replace(/md$/, 'pdf')}` }],
 });
 const succeeded = () => Promise.resolve({ status: 'succeeded', warnings: {}, possiblyChargedTwice: false });
 const after = (ms: number) => () => new Promise((resolve) => setTimeout(() => resolve(succeeded()), ms));

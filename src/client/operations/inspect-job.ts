@@ -1,15 +1,19 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/common';
 import { readJobHistory, type JobHistory, type TimelineEntry } from '../../history/job-history';
-import type { Charge } from '../../shared/charge';
+import type { Charge, EarlierRuns } from '../../shared/charge';
 import { defined } from '../../shared/defined';
 import {
   jobPhases,
   jobSummary,
+  outputJobId,
   type ConversionFailureDetails,
   type ConversionJobState,
   type JobPhase,
   type OutputFile,
+  type OutputResult,
 } from '../../shared/job';
+import { chargeOf, outcomeOfResult, outputResult } from '../../shared/job-outcome';
 import { activityNames, conversionJobType, conversionStateQuery } from '../../shared/names';
 import { searchAttributes } from '../../shared/search-attributes';
 import { waitingOf, type Waiting, readPendingStep, type PendingStep } from './job-waiting';
@@ -48,8 +52,16 @@ export interface JobInspection {
   charge: Charge;
   possiblyChargedTwice: boolean;
   output?: OutputFile;
+  /** Of a job with several outputs, in their order. */
+  outputs?: InspectedOutput[];
   error?: { code: string; message: string };
   history: JobHistory;
+}
+
+/** One of several outputs of a job, as the history of its own job tells. */
+export interface InspectedOutput extends OutputResult {
+  /** What that job left behind at the service. */
+  left: EarlierRuns;
 }
 
 export class NotAConversionJobError extends Error {
@@ -78,6 +90,7 @@ export async function inspectJob(client: Client, workflowId: string, runId?: str
   const stand = isRunning ? standOf(history, pending, startedAt) : undefined;
   const waiting = isRunning ? waitingOf({ history, description, pending, worker: answer?.worker }) : undefined;
   const { result, failure, task } = history;
+  const outputs = history.input.outputs && (await readOutputs(client, workflowId, history));
   const details = failure?.details as Partial<ConversionFailureDetails> | undefined;
   const endedAt = description.closeTime?.getTime();
   return defined({
@@ -101,13 +114,15 @@ export async function inspectJob(client: Client, workflowId: string, runId?: str
     taskId: result?.taskId ?? state?.taskId ?? task?.taskId ?? details?.taskId,
     requests: result?.requests ?? history.requests,
     vcredits: result?.vcredits ?? task?.vcredits,
-    charge: history.charge.charge,
+    charge: outputs ? chargeOf(outputs) : history.charge.charge,
     possiblyChargedTwice:
+      outputs?.some((each) => each.possiblyChargedTwice === true) ??
       result?.possiblyChargedTwice ??
       state?.possiblyChargedTwice ??
       details?.possiblyChargedTwice ??
       history.charge.possiblyChargedTwice === true,
     output: result?.output,
+    outputs,
     error: failure && { code: failure.code, message: failure.message },
     history,
   });
@@ -129,6 +144,50 @@ export async function readJob(
   const history = await readJobHistory(events, client.options.loadedDataConverter);
   return { description, status: statusOf(description), history };
 }
+
+/** How the outputs of a job stand, in their order, from the histories of their own jobs. */
+export async function readOutputs(
+  client: Client,
+  workflowId: string,
+  { input, outputJobs, source }: JobHistory,
+): Promise<InspectedOutput[]> {
+  const { outputs = [] } = input;
+  return Promise.all(
+    outputs.map(async (output, index): Promise<InspectedOutput> => {
+      const { done, earlier: left = { charge: 'no' } } = output;
+      if (done) return { ...done, left };
+      const id = outputJobId(workflowId, outputs, index);
+      // Its latest run, which somebody may have started by hand.
+      const job = outputJobs.has(id) ? await readJob(client, id).catch(noJob) : undefined;
+      if (!job) return { ...outputResult(output, id, { status: 'cancelled', charge: left.charge }), left };
+      const { result, failure, charge, requests, task } = job.history;
+      const content = charge.source ?? source;
+      const told = {
+        ...charge,
+        requests,
+        vcredits: task?.vcredits,
+        ...(result && outcomeOfResult(result)),
+        code: failure?.code,
+        message: failure?.message,
+        status: result?.status ?? statusOfOutput[job.status],
+      };
+      return { ...outputResult(output, id, defined(told)), left: { ...charge, ...(content && { source: content }) } };
+    }),
+  );
+}
+
+function noJob(error: unknown): undefined {
+  if (!(error instanceof WorkflowNotFoundError)) throw error;
+}
+
+const statusOfOutput: Readonly<Record<JobStatus, OutputResult['status']>> = {
+  running: 'running',
+  completed: 'succeeded',
+  failed: 'failed',
+  cancelled: 'cancelled',
+  terminated: 'failed',
+  timedOut: 'failed',
+};
 
 /**
  * What a job waits for, and its app; undefined when it has ended. Queries no worker.
@@ -165,18 +224,24 @@ async function askWorker(
 
 /** Phase of a running job, derived from its history alone. */
 function standOf(
-  { lastStep, input }: JobHistory,
+  { lastStep, input, outputJobs }: JobHistory,
   pending: PendingStep | undefined,
   startedAt: number,
 ): { phase: JobPhase; since: number } {
+  if (!lastStep && hasOpen(outputJobs)) return { phase: 'converting', since: startedAt };
   if (!lastStep) return { phase: 'uri' in input.source ? 'uploading' : 'submitting', since: startedAt };
   const { activity, entry, failure, hasCallback } = lastStep;
   const since = entry.endedAt ?? entry.at;
+  if (!pending && hasOpen(outputJobs)) return { phase: 'converting', since };
   if (pending) return { phase: phaseOf(entry.what), since: entry.at };
   if (failure?.reaction === 'awaitCredits') return { phase: 'awaitingCredits', since };
   if (failure?.reaction === 'outcomeUnknown' && hasCallback) return { phase: 'submitting', since };
   if (activity === activityNames.convertFile && entry.outcome === 'done') return { phase: 'converting', since };
   return { phase: phaseOf(entry.what), since };
+}
+
+function hasOpen(jobs: JobHistory['outputJobs']): boolean {
+  return [...jobs.values()].includes(true);
 }
 
 function phaseOf(what: string): JobPhase {

@@ -73,7 +73,7 @@ export function waitingOf({
   pending,
   worker,
 }: {
-  history: Pick<JobHistory, 'lastStep' | 'input'>;
+  history: Pick<JobHistory, 'lastStep' | 'input' | 'outputJobs'>;
   description: Pick<WorkflowExecutionDescription, 'status' | 'taskQueue'>;
   pending: PendingStep | undefined;
   /** Absent: not checked. */
@@ -84,6 +84,9 @@ export function waitingOf({
     return { reason: 'paused', waitsFor: 'somebody who unpauses it in Temporal' };
   }
   if (worker === 'none' || worker === 'silent') return withoutWorker(worker, description.taskQueue);
+  const open = [...history.outputJobs].flatMap(([workflowId, isOpen]) => (isOpen ? [workflowId] : []));
+  if (!pending && open.length > 0)
+    return { reason: 'conversion', waitsFor: `its outputs, the jobs ${open.join(', ')}` };
   if (!history.lastStep) return { reason: 'slot', waitsFor: 'a worker that takes it for the first time' };
   if (pending) return waitingOfStep(pending, app);
   const { activity, entry, failure, hasCallback } = history.lastStep;

@@ -1,17 +1,17 @@
 import type { Client } from '@temporalio/client';
 import { decideRepetition, type EarlierRuns } from '../../shared/charge';
 import { defined } from '../../shared/defined';
-import type { OnUnknownOutcome } from '../../shared/job';
+import type { ConversionOutput, OnUnknownOutcome, OutputResult } from '../../shared/job';
 import type { ConversionHandle } from '../conversion-handle';
 import { FileConversionClient } from '../file-conversion-client';
-import type { JobInspection } from './inspect-job';
+import type { InspectedOutput, JobInspection } from './inspect-job';
 
 /** How a job that ended without a file can run again; see docs/repetition.md. */
 export type RetryPlan =
   /** Waits for the existing task and downloads its result. Submits only if that task failed, which is free. */
   | { kind: 'fetch'; taskId: string; earlier: EarlierRuns }
   /** From the start. `isMarked`: an earlier submit was or may have been charged, and the result will say so. */
-  | { kind: 'convert'; isMarked: boolean; earlier: EarlierRuns }
+  | { kind: 'convert'; isMarked: boolean; earlier: EarlierRuns; outputs?: ConversionOutput[] }
   /** An earlier submit may have been charged, so another needs an explicit request. */
   | { kind: 'keep'; why: string }
   | { kind: 'none'; why: string };
@@ -21,12 +21,16 @@ export type RetryPlan =
  * is converted again, whatever the job's policy: an operator can check first.
  */
 export function planRetry(
-  { status, history, workflowId }: JobInspection,
+  { status, history, workflowId, outputs = [] }: JobInspection,
   { resubmit = false }: { resubmit?: boolean } = {},
 ): RetryPlan {
   if (status === 'running') return { kind: 'none', why: `job ${workflowId} still runs` };
   if (status === 'completed') return { kind: 'none', why: `job ${workflowId} has completed` };
-  const { charge: earlier } = history;
+  if (history.input.outputs) return planOutputs(history.input.outputs, outputs, resubmit);
+  return planLeft(history.charge, resubmit);
+}
+
+function planLeft(earlier: EarlierRuns, resubmit: boolean): RetryPlan {
   const onUnknownOutcome: OnUnknownOutcome = 'fail';
   // If the file has changed, `resubmit` means that the new one is wanted.
   const repetition = decideRepetition(earlier, { onUnknownOutcome, isSameContent: true, resubmit });
@@ -43,6 +47,30 @@ export function planRetry(
   }
 }
 
+/** Only what failed is converted again: the other outputs are done. */
+function planOutputs(
+  asked: readonly ConversionOutput[],
+  ends: readonly InspectedOutput[],
+  resubmit: boolean,
+): RetryPlan {
+  const outputs: ConversionOutput[] = [];
+  let isMarked = false;
+  for (const [index, output] of asked.entries()) {
+    const { left, ...end }: Partial<InspectedOutput> = ends[index] ?? {};
+    if (end.status === 'succeeded' || end.status === 'skipped') {
+      outputs.push({ ...output, done: end as OutputResult });
+      continue;
+    }
+    if (end.status === 'running') return { kind: 'none', why: `its output ${output.output} still runs` };
+    const plan = planLeft(left ?? { charge: 'no' }, resubmit);
+    if (plan.kind === 'keep') return { kind: 'keep', why: `output ${output.output}: ${plan.why}` };
+    if (plan.kind === 'none') return plan;
+    isMarked ||= plan.kind === 'convert' && plan.isMarked;
+    outputs.push({ ...output, earlier: plan.earlier });
+  }
+  return { kind: 'convert', isMarked, earlier: { charge: 'no' }, outputs };
+}
+
 /** Keeps the charge, but drops the task, so that the new run does not wait for it. */
 function withoutTask({ charge, possiblyChargedTwice }: EarlierRuns): EarlierRuns {
   return {
@@ -55,12 +83,16 @@ function withoutTask({ charge, possiblyChargedTwice }: EarlierRuns): EarlierRuns
 export function runAgain(
   client: Client,
   { workflowId, taskQueue, batchId, tags, history }: JobInspection,
-  { kind, earlier }: Extract<RetryPlan, { kind: 'fetch' | 'convert' }>,
+  plan: Extract<RetryPlan, { kind: 'fetch' | 'convert' }>,
 ): Promise<ConversionHandle> {
   const conversions = new FileConversionClient({ client, taskQueue });
   const { policies, ...input } = history.input;
   // If the service has lost the task, paying again needs an explicit request.
-  const decided = kind === 'fetch' ? { ...policies, onUnknownOutcome: 'fail' as const } : policies;
-  const request = { ...input, ...(decided && { policies: decided }), earlier };
+  const { kind, earlier } = plan;
+  const outputs = kind === 'convert' ? plan.outputs : undefined;
+  const isFetched = kind === 'fetch' || outputs?.some((output) => output.earlier?.taskId !== undefined) === true;
+  const decided = isFetched ? { ...policies, onUnknownOutcome: 'fail' as const } : policies;
+  const again = outputs ? { outputs } : { earlier };
+  const request = { ...input, ...(decided && { policies: decided }), ...again };
   return conversions.start(request, defined({ workflowId, batchId, tags }));
 }

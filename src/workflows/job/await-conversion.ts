@@ -21,7 +21,7 @@ interface Knowledge {
  * When a callback is expected, the first poll waits for it, at most `pollAfter`.
  */
 export async function awaitConversion(
-  { input, policies, name, activities, progress, callbacks, waits }: JobParts,
+  { input, policies, name, output, activities, progress, callbacks, waits }: JobParts,
   { taskId, callback, fromCallback, isEarlier }: Knowledge,
 ): Promise<TaskReport> {
   const submittedAt = Date.now();
@@ -41,7 +41,7 @@ export async function awaitConversion(
     taskId,
     sourceName: name,
     ...(input.input !== undefined && { input: input.input }),
-    output: input.output,
+    output,
     submittedAt,
     ...(firstCheck !== undefined && { firstCheckAfterMs: firstCheck }),
     maxCheckIntervalMs: policies.maxCheckIntervalMs,

@@ -14,6 +14,7 @@ import {
   type ConversionJobInput,
   type ConversionJobResult,
   type ConversionJobState,
+  type ConversionOutput,
 } from '../../shared/job';
 import { conversionStateQuery } from '../../shared/names';
 import { shownTime } from '../../shared/wording';
@@ -30,6 +31,7 @@ import { JobProgress } from './job-progress';
 import { OrderedWaits } from './ordered-waits';
 import { resolvePolicies, type ResolvedPolicies } from './policies';
 import { RoomWait } from './room-wait';
+import { failureOf, SeveralOutputs, sum } from './several-outputs';
 import { SourceUpload } from './upload-source';
 
 const stateQuery = defineQuery<ConversionJobState>(conversionStateQuery);
@@ -59,6 +61,7 @@ export async function conversionJob(input: ConversionJobInput): Promise<Conversi
 class ConversionJob implements JobParts {
   readonly policies: ResolvedPolicies;
   readonly name: string;
+  readonly output: string;
   readonly activities: JobActivities;
   readonly progress: JobProgress;
   readonly callbacks = new JobCallbacks();
@@ -72,6 +75,7 @@ class ConversionJob implements JobParts {
   constructor(readonly input: ConversionJobInput) {
     this.policies = resolvePolicies(input);
     this.name = sourceName(input.source);
+    this.output = input.output ?? '';
     this.progress = new JobProgress(input);
     this.acceptance = new Acceptance(this.progress);
     const { creditsDeadlineMs } = this.policies;
@@ -91,6 +95,7 @@ class ConversionJob implements JobParts {
   }
 
   run(): Promise<ConversionJobResult> {
+    if (this.input.outputs) return this.convertOutputs(this.input.outputs);
     const { taskId } = this.progress.charge;
     return taskId === undefined ? this.convertFile() : this.fetchOrConvert(taskId);
   }
@@ -130,6 +135,19 @@ class ConversionJob implements JobParts {
     }
     this.progress.taskId = undefined;
     return 'lost';
+  }
+
+  private async convertOutputs(outputs: readonly ConversionOutput[]): Promise<ConversionJobResult> {
+    const { progress } = this;
+    const several = new SeveralOutputs(this, this.upload, outputs);
+    progress.outputs = several.results;
+    await several.run();
+    progress.requests += sum(several.results, ({ requests }) => requests);
+    progress.vcredits = sum(several.results, ({ vcredits }) => vcredits);
+    const failure = failureOf(several.results);
+    if (failure) throw progress.failed(failure);
+    await this.leftovers.discardMarker();
+    return this.result(several.results.every(({ status }) => status === 'skipped') ? 'skipped' : 'succeeded');
   }
 
   private async convertFile(): Promise<ConversionJobResult> {
@@ -173,7 +191,7 @@ class ConversionJob implements JobParts {
     upsertMemo({
       conversionNote: note,
       conversionPhase: phase,
-      conversionCharge: charge,
+      conversionCharge: this.progress.charged().charge ?? charge,
       ...(accepted !== undefined && { conversionTaskId: accepted }),
     });
   }
@@ -187,7 +205,7 @@ class ConversionJob implements JobParts {
       app: this.input.app,
       taskId: report.connector,
       sourceName: this.name,
-      output: this.input.output,
+      output: this.output,
       destination,
       onExisting: this.policies.onExisting,
       ...(report.taskId === this.input.earlier?.taskId && { mayBeDelivered: true as const }),
@@ -227,10 +245,11 @@ class ConversionJob implements JobParts {
       ...(progress.source && { source: progress.source }),
       ...(report?.vcredits !== undefined && { vcredits: report.vcredits }),
       ...(report?.durationSeconds !== undefined && { durationSeconds: report.durationSeconds }),
+      ...(!report && progress.vcredits !== undefined && { vcredits: progress.vcredits }),
       warnings: progress.warnings,
       requests: progress.requests,
       charge: progress.charge.charge,
-      possiblyChargedTwice: progress.charge.possiblyChargedTwice,
+      ...progress.charged(),
       phaseMs: progress.phaseMs,
     };
   }

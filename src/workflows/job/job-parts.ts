@@ -1,6 +1,6 @@
 import { isCancellation } from '@temporalio/workflow';
-import { failureCodes, type DiscardDownloadInput, type FolderMarker } from '../../shared/activities';
-import type { ConversionJobInput, JobPhase } from '../../shared/job';
+import { failureCodes, type DiscardDownloadInput } from '../../shared/activities';
+import type { ConversionJobInput, FolderMarker, JobPhase } from '../../shared/job';
 import type { CreditsPark } from './credits-park';
 import type { JobActivities } from './job-activities';
 import type { JobCallbacks } from './job-callbacks';
@@ -14,6 +14,8 @@ export interface JobParts {
   readonly input: ConversionJobInput;
   readonly policies: ResolvedPolicies;
   readonly name: string;
+  /** Target format; empty of a job with several outputs, which are jobs of their own. */
+  readonly output: string;
   readonly activities: JobActivities;
   readonly progress: JobProgress;
   readonly callbacks: JobCallbacks;
@@ -77,17 +79,27 @@ export class Leftovers {
 
   /** For a job that has not begun its download. Returns the same as `discard`. */
   async discardMarker(): Promise<string> {
-    return this.marker ? this.discard({ markerOnly: true }) : '';
+    // That of another job is removed by it.
+    return this.marker?.jobId === undefined && this.marker ? this.discard({ markerOnly: true }) : '';
   }
 
   /** Returns a note for the user when the cleanup failed, otherwise an empty string. */
   async discard(only: Pick<DiscardDownloadInput, 'markerOnly'> = {}): Promise<string> {
-    const { app, destination } = this.input;
-    if (destination === undefined) return '';
+    const { destination, outputs = [{ destination }] } = this.input;
     const { marked } = this;
     this.marker = undefined;
+    const folders = new Map(outputs.map((each) => [each.destination?.replace(/[^/]*$/, ''), each.destination]));
+    const notes = await Promise.all([...folders.values()].map((each) => this.discardAt(each, { ...marked, ...only })));
+    return notes.filter(Boolean).join(' ');
+  }
+
+  private async discardAt(
+    destination: string | undefined,
+    options: Pick<DiscardDownloadInput, 'marker' | 'markerOnly'>,
+  ): Promise<string> {
+    if (destination === undefined) return '';
     try {
-      await this.activities.discardDownload({ app, destination, ...marked, ...only });
+      await this.activities.discardDownload({ app: this.input.app, destination, ...options });
       return '';
     } catch (error) {
       const { message } = readFailure(error, failureCodes.downloadDeadline);

@@ -1,13 +1,15 @@
 import { log, workflowInfo, ApplicationFailure, setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
-import { ChargeLedger } from '../../shared/charge';
+import { ChargeLedger, type Charge } from '../../shared/charge';
 import {
   jobSummary,
   type JobPhase,
   type ConversionFailureDetails,
   type ConversionJobInput,
   type ConversionJobState,
+  type OutputResult,
   type SourceContent,
 } from '../../shared/job';
+import { chargeOf } from '../../shared/job-outcome';
 import { jobFailedMessage, type LogFields } from '../../shared/log';
 import type { UnknownOutcomeDecision } from '../../shared/metrics';
 import {
@@ -38,6 +40,8 @@ export class JobProgress {
   /** Content of the uploaded source, when the input asked for it. */
   source: SourceContent | undefined;
   warnings: Record<string, string> = {};
+  /** Of a job with several outputs, which are jobs of their own. */
+  outputs: readonly OutputResult[] | undefined;
   private readonly settable = settableAttributes(workflowInfo());
   readonly phaseMs: Partial<Record<JobPhase, number>> = {};
 
@@ -70,7 +74,8 @@ export class JobProgress {
       since: this.since,
       summary: this.summary,
       ...(this.taskId !== undefined && { taskId: this.taskId }),
-      possiblyChargedTwice: this.charge.possiblyChargedTwice,
+      possiblyChargedTwice: this.charged().possiblyChargedTwice,
+      ...(this.outputs && { outputs: [...this.outputs] }),
     };
   }
 
@@ -85,7 +90,7 @@ export class JobProgress {
     this.enter('failed', failure.message, failure.code);
     countEnd('failed', failure);
     const { vcredits, requests, source, warnings } = this;
-    const { charge, possiblyChargedTwice } = this.charge;
+    const { possiblyChargedTwice } = this.charge;
     const taskId = this.charge.taskId ?? this.taskId;
     this.log.failed(failure, { phase, ...(taskId !== undefined && { taskId }), possiblyChargedTwice });
     const details: ConversionFailureDetails = {
@@ -94,13 +99,14 @@ export class JobProgress {
       ...(failure.httpStatus !== undefined && { httpStatus: failure.httpStatus }),
       ...(failure.endpoint !== undefined && { endpoint: failure.endpoint }),
       ...(failure.refusesAccount && { refusesAccount: true }),
+      ...(failure.reaction === 'uploadAgain' && { needsUpload: true }),
       ...(taskId !== undefined && { taskId }),
       ...(vcredits !== undefined && { vcredits }),
       ...(source && { source }),
       warnings,
       requests,
-      charge,
-      possiblyChargedTwice,
+      charge: this.charge.charge,
+      ...this.charged(),
     };
     return ApplicationFailure.create({
       message: [`${this.summary}: ${failure.message}`, advice, this.chargeNote()].filter(Boolean).join(' '),
@@ -109,6 +115,14 @@ export class JobProgress {
       details: [details],
       ...(failure.error !== undefined && { cause: failure.error }),
     });
+  }
+
+  /** What may be charged for the job: of several outputs, for all of them. */
+  charged(): { possiblyChargedTwice: boolean; charge?: Charge; outputs?: OutputResult[] } {
+    const { outputs, charge } = this;
+    if (!outputs) return { possiblyChargedTwice: charge.possiblyChargedTwice };
+    const isMarked = outputs.some((output) => output.possiblyChargedTwice === true);
+    return { possiblyChargedTwice: isMarked, charge: chargeOf(outputs), outputs: [...outputs] };
   }
 
   /** Called before a job ends without a result: after a reset, the previous run may have submitted and been charged. */

@@ -43,7 +43,7 @@ async function submitUntilRestored(job: JobParts, turn: SubmitTurn): Promise<Con
 }
 
 async function submit(
-  { input, policies, name, activities, progress, callbacks, credits, room, leftovers }: JobParts,
+  { input, policies, name, output, activities, progress, callbacks, credits, room, leftovers }: JobParts,
   { connector, sourceBytes, deadlineMs, askAtOnce }: SubmitTurn & { askAtOnce: boolean },
 ): Promise<ConvertFileResult> {
   const parked = credits.submitDetails(askAtOnce);
@@ -52,7 +52,7 @@ async function submit(
     app: input.app,
     connector,
     sourceName: name,
-    output: input.output,
+    output,
     ...(input.input !== undefined && { input: input.input }),
     ...(input.parameters && { parameters: input.parameters }),
     ...(input.mode === 'sync' && { mode: 'sync' }),

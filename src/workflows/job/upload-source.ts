@@ -1,10 +1,15 @@
 import { failureCodes } from '../../shared/activities';
+import type { ConversionOutput } from '../../shared/job';
 import { runStep, type JobParts } from './job-parts';
 
-interface Uploaded {
+export interface Uploaded {
   connector: string;
   /** Absent when another job uploaded it. */
   bytes?: number;
+}
+
+function placeOf({ output, destination }: ConversionOutput) {
+  return { output, ...(destination !== undefined && { destination }) };
 }
 
 /** A lost upload is repeated once: a second loss has another cause. */
@@ -27,13 +32,17 @@ export class SourceUpload {
 
   async run(): Promise<Uploaded | 'skipped'> {
     const { input, policies, progress, activities, leftovers } = this.job;
-    const { app, source, output, destination, describeSource } = input;
-    if ('connector' in source) return source;
+    const { app, source, output, outputs, destination, describeSource } = input;
+    if ('connector' in source) {
+      leftovers.marker = source.marker;
+      return source;
+    }
     this.left -= 1;
     const request = {
       app,
       uri: source.uri,
-      output,
+      ...(output !== undefined && { output }),
+      ...(outputs && { outputs: outputs.filter(({ done }) => !done).map(placeOf) }),
       ...(destination !== undefined && { destination }),
       onExisting: policies.onExisting,
       ...(describeSource && { describeSource }),

@@ -33,6 +33,11 @@ export function formatName(text: string): string {
   throw new InvalidArgumentError('A format is a name such as pdf or txt-markdown.');
 }
 
+/** Of `convert --to`: `pdf`, or several such as `pdf,docx,html`. */
+export function formatNames(text: string): string[] {
+  return [...new Set(text.split(',').map(formatName))];
+}
+
 /** A whole number from `least` on. */
 export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
   const range = most === Number.MAX_SAFE_INTEGER ? `, ${least} or more` : ` from ${least} to ${most}`;

@@ -3,7 +3,7 @@ import type { ExitCode } from '../command-error';
 import { temporalTarget } from '../config/temporal-connection';
 import type { ConvertFlags } from '../convert/convert-on-stack';
 import { findInputs } from '../convert/find-inputs';
-import { piped, planJobs } from '../convert/plan';
+import { piped, planJobs, type Target } from '../convert/plan';
 import { settleFormats } from '../formats/check';
 import { untilAskedToEnd } from '../stack/parent-process';
 
@@ -27,9 +27,12 @@ export async function convert(
   const onExisting = flags.onExisting ?? config.values.policies.onExisting;
   const signal = untilAskedToEnd();
   const inputs = await findInputs(context, files, { ...flags, signal });
-  const extension = await settleFormats(context, app, { inputs, from, to, signal });
+  const targets: Target[] = [];
+  for (const format of to) {
+    targets.push({ to: format, extension: await settleFormats(context, app, { inputs, from, to: format, signal }) });
+  }
   const writtenByUs = !temporalTarget(context).isNamed;
-  const jobs = await planJobs(inputs, { cwd, out, extension, onExisting, writtenByUs });
+  const jobs = await planJobs(inputs, { cwd, out, targets, onExisting, writtenByUs });
   // Temporal's client takes longer to load than all of the checks take.
   const { convertOnStack } = await import('../convert/convert-on-stack.js');
   return (await convertOnStack(context, jobs, { ...flags, app, onExisting, signal })).exitCode;

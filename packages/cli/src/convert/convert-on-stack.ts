@@ -25,7 +25,7 @@ import { runJobs } from './run-jobs';
 import { startOrJoin } from './start-or-join';
 
 export interface ConvertFlags {
-  to: string;
+  to: string[];
   from?: string;
   param?: ConversionParameters;
   out?: string;
@@ -56,7 +56,7 @@ export async function convertOnStack(
 ): Promise<{ exitCode: ExitCode; outcomes: FileOutcome[] }> {
   const { output, config, cwd } = context;
   const {
-    to,
+    to: formats,
     from,
     param: parameters,
     app,
@@ -71,8 +71,9 @@ export async function convertOnStack(
   const stack = await useStack(context, signal);
   try {
     if (isEmbedded(context, app) && stack.outlivesCommand) {
-      await proveReachable(context, { app, to, signal });
+      await proveReachable(context, { app, to: formats[0] ?? '', signal });
     }
+    const total = jobs.length * formats.length;
     const progress = showProgress(output, jobs.length);
     const inFlight = new Map<string, string>();
     const news = new StallNews({
@@ -89,7 +90,6 @@ export async function convertOnStack(
     const outcomes = await runJobs(jobs, {
       start: (request) => startOrJoin(starting, request),
       untilClosed: (run) => stack.untilClosed(run),
-      to,
       from,
       parameters,
       onExisting,
@@ -104,7 +104,7 @@ export async function convertOnStack(
       },
       onOutcome(outcome, done) {
         news.moved();
-        announce(context, outcome, { done, total: jobs.length, isPiped: pipedFrom !== undefined });
+        announce(context, outcome, { done, total, isPiped: pipedFrom !== undefined });
       },
       signal,
     }).finally(() => {

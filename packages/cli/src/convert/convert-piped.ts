@@ -3,6 +3,7 @@ import { createReadStream, existsSync } from 'node:fs';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { toUri } from 'temporal-file-conversion/internal/client/job-request';
+import { parametersKey } from 'temporal-file-conversion/internal/shared/parameters';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import { filesOf } from '../batch/batch-folder';
 import type { CommandContext } from '../command-context';
@@ -29,7 +30,8 @@ export async function convertPiped(
   files: readonly string[],
   flags: ConvertFlags,
 ): Promise<ExitCode> {
-  const { to, from, out } = flags;
+  const { from, out } = flags;
+  const to = onlyFormat(flags);
   refuseMisuse(given, files, flags);
   const isToStdout = out === piped;
   const context = isToStdout
@@ -45,7 +47,7 @@ export async function convertPiped(
   const kept = isToStdout ? undefined : toLocation(out ?? '', cwd);
   if (kept !== undefined) {
     const writtenByUs = !temporalTarget(context).isNamed;
-    await checkJobs([{ input: named, destination: kept }], { cwd, onExisting, writtenByUs });
+    await checkJobs([{ input: named, results: [{ to, destination: kept }] }], { cwd, onExisting, writtenByUs });
   }
   const folder = await PipeFolder.create(path.join(config.values.state.dir, 'pipes')).catch((error: unknown) => {
     throw explainStateFolder(config.values.state.dir, error);
@@ -59,10 +61,10 @@ export async function convertPiped(
     await folder.remove();
     throw signal.aborted ? interrupted(error) : explainStateFolder(config.values.state.dir, error);
   });
-  await folder.settle([app, from, to, kept, named.location, content]);
+  await folder.settle([app, from, to, parametersKey(flags.param), kept, named.location, content]);
   const input = isFromStdin ? { ...named, location: folder.file(spooled) } : named;
   const result = folder.file(`result.${extension}`);
-  const job = { input, destination: kept ?? result };
+  const job = { input, results: [{ to, destination: kept ?? result }] };
   if (isToStdout && existsSync(result)) {
     context.output.say(
       `An earlier command was ended before it could deliver this: its job has converted ${input.file}.`,
@@ -74,6 +76,13 @@ export async function convertPiped(
   if (isToStdout && exitCode === exitCodes.ok) return deliver(folder, result, signal);
   if (outcomes.every(hasEnded)) await folder.remove();
   return exitCode;
+}
+
+function onlyFormat({ to: [to = '', ...others] }: ConvertFlags): string {
+  if (others.length === 0) return to;
+  throw new CommandError('USAGE', [
+    `A pipe has one format, and --to names ${others.length + 1}. Pipe it once for each, or convert a file.`,
+  ]);
 }
 
 function refuseMisuse({ output }: CommandContext, files: readonly string[], { from, out }: ConvertFlags): void {

@@ -74,10 +74,27 @@ async function problemOf(file: string): Promise<string | undefined> {
   }
 }
 
+/** One format that the files are converted to. */
+export interface Target {
+  to: string;
+  /** Of the results, without the dot. */
+  extension: string;
+}
+
+export interface PlannedResult {
+  to: string;
+  /** Absolute path, or URI. */
+  destination: string;
+}
+
+/** A file with one upload, and a result for each target. */
 export interface PlannedJob {
   input: ConvertInput;
-  /** Absolute path, or URI, of the result. */
-  destination: string;
+  results: PlannedResult[];
+}
+
+interface PlacedResult extends PlannedResult {
+  input: ConvertInput;
 }
 
 interface PlaceRules {
@@ -90,8 +107,7 @@ interface PlaceRules {
 interface DestinationOptions extends PlaceRules {
   /** `--out` as it was typed. */
   out: string | undefined;
-  /** Of the results, without the dot. */
-  extension: string;
+  targets: readonly Target[];
 }
 
 /**
@@ -105,19 +121,27 @@ export async function planJobs(inputs: readonly ConvertInput[], options: Destina
     'DESTINATION_UNUSABLE',
     unplaced.map(({ file }) => `${file} can only be read. Say where its result goes: --out FOLDER.`),
   );
-  const jobs = inputs.map((input) => ({ input, destination: destinationOf(input, options) }));
+  const jobs = inputs.map((input) => ({
+    input,
+    results: options.targets.map((target) => ({ to: target.to, destination: destinationOf(input, target, options) })),
+  }));
   await checkJobs(jobs, options);
   return jobs;
 }
 
 /** @throws CommandError with a line for each problem. */
 export async function checkJobs(jobs: readonly PlannedJob[], options: PlaceRules): Promise<void> {
-  throwIfAny('DESTINATION_UNUSABLE', collisions(jobs, options.cwd));
-  throwIfAny('DESTINATION_UNUSABLE', await folderProblems(jobs, options));
-  throwIfAny('DESTINATION_UNUSABLE', await existingProblems(jobs, options));
+  const results = jobs.flatMap(({ input, results: own }) => own.map((result) => ({ ...result, input })));
+  throwIfAny('DESTINATION_UNUSABLE', collisions(results, options.cwd));
+  throwIfAny('DESTINATION_UNUSABLE', await folderProblems(results, options));
+  throwIfAny('DESTINATION_UNUSABLE', await existingProblems(results, options));
 }
 
-function destinationOf({ location, dir = '' }: ConvertInput, { cwd, out, extension }: DestinationOptions): string {
+function destinationOf(
+  { location, dir = '' }: ConvertInput,
+  { extension }: Target,
+  { cwd, out }: DestinationOptions,
+): string {
   const name = `${path.parse(nameOf(location)).name}.${extension}`;
   if (out === undefined) return placeIn(location.replace(/[^/\\]*$/, ''), name);
   return placeIn(toLocation(out, cwd), path.posix.join(dir, name));
@@ -128,23 +152,29 @@ function placeIn(folder: string, relative: string): string {
 }
 
 /** Two inputs with one result. Names that differ only in case count as one: some file systems confuse them. */
-function collisions(jobs: readonly PlannedJob[], cwd: string): string[] {
-  const takenBy = new Map<string, ConvertInput>();
-  return jobs.flatMap(({ input, destination }) => {
+function collisions(results: readonly PlacedResult[], cwd: string): string[] {
+  const takenBy = new Map<string, PlacedResult>();
+  return results.flatMap((placed) => {
+    const { input, to, destination } = placed;
     const key = isUri(destination) ? destination : comparablePath(destination);
     const other = takenBy.get(key);
-    takenBy.set(key, input);
+    takenBy.set(key, placed);
     if (!other) return [];
-    if (other.location === input.location) return [`${input.file} is named twice. Name it once.`];
     const result = shownPath(destination, cwd);
+    if (other.input === input) {
+      return [
+        `${input.file} would become ${result} as ${other.to} and as ${to}. Convert it in two commands with different --out folders.`,
+      ];
+    }
+    if (other.input.location === input.location) return [`${input.file} is named twice. Name it once.`];
     return [
-      `${other.file} and ${input.file} would both become ${result}. Convert them in two commands with different --out folders.`,
+      `${other.input.file} and ${input.file} would both become ${result}. Convert them in two commands with different --out folders.`,
     ];
   });
 }
 
-async function folderProblems(jobs: readonly PlannedJob[], options: PlaceRules): Promise<string[]> {
-  const local = jobs.filter(({ destination }) => !isUri(destination));
+async function folderProblems(results: readonly PlacedResult[], options: PlaceRules): Promise<string[]> {
+  const local = results.filter(({ destination }) => !isUri(destination));
   const folders = [...new Set(local.map(({ destination }) => path.dirname(destination)))];
   const problems = await Promise.all(
     folders.map(async (folder) => {
@@ -172,15 +202,15 @@ async function folderProblem(folder: string, writtenByUs: boolean): Promise<stri
   }
 }
 
-async function existingProblems(jobs: readonly PlannedJob[], options: PlaceRules): Promise<string[]> {
+async function existingProblems(results: readonly PlacedResult[], options: PlaceRules): Promise<string[]> {
   const { cwd, onExisting } = options;
   const inputOf = new Map<string, ConvertInput>();
-  for (const { input } of jobs.filter((each) => !isUri(each.input.location))) {
+  for (const { input } of results.filter((each) => !isUri(each.input.location))) {
     inputOf.set(identity(await stat(input.location, { bigint: true })), input);
   }
   const problems: string[] = [];
   const existing: string[] = [];
-  for (const { input, destination } of jobs.filter((each) => !isUri(each.destination))) {
+  for (const { input, destination } of results.filter((each) => !isUri(each.destination))) {
     const result = shownPath(destination, cwd);
     try {
       const found = await find(destination);

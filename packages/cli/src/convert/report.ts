@@ -10,6 +10,8 @@ import { shownPath } from './plan';
 export interface FileOutcome {
   /** As it was typed. */
   file: string;
+  /** Target format: with several, a file has an outcome for each. */
+  to: string;
   /** `unfinished`: the job was started and goes on without the command. `notStarted`: the command was interrupted before. */
   status: 'converted' | 'skipped' | 'failed' | 'unfinished' | 'notStarted';
   workflowId?: string;

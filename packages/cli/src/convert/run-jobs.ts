@@ -8,11 +8,12 @@ import type {
   ConversionParameters,
   ConversionPolicies,
   OnExisting,
+  OutputResult,
 } from 'temporal-file-conversion/internal/shared/job';
 import { toUri } from 'temporal-file-conversion/internal/client/job-request';
 import { shownPath } from 'temporal-file-conversion/internal/storage/file-uri';
 import { aborted } from '../stack/parent-process';
-import { shownPath as shortPath, type PlannedJob } from './plan';
+import { shownPath as shortPath, type PlannedJob, type PlannedResult } from './plan';
 import { currentStep, type JobProgress } from './progress';
 import type { FileOutcome } from './report';
 import { EarlierJobError, type FileRequest, type StartedJob } from './start-or-join';
@@ -21,7 +22,6 @@ export interface RunOptions {
   start: (request: FileRequest) => Promise<StartedJob>;
   /** Runs what asks Temporal, until the connection is closed. */
   untilClosed: <T>(run: () => Promise<T>) => Promise<T>;
-  to: string;
   from: string | undefined;
   parameters: ConversionParameters | undefined;
   onExisting: OnExisting;
@@ -44,80 +44,120 @@ export interface RunOptions {
 export async function runJobs(jobs: readonly PlannedJob[], options: RunOptions): Promise<FileOutcome[]> {
   const { parallel, signal, onOutcome } = options;
   const interrupted = aborted(signal);
-  const outcomes = jobs.map(({ input }): FileOutcome => ({ file: input.file, status: 'notStarted', seconds: 0 }));
+  const outcomes = jobs.map((job) => outcomesOf(job, { status: 'notStarted', seconds: 0 }));
   const waiting = [...jobs.entries()];
   let done = 0;
   async function lane(): Promise<void> {
     for (let next = waiting.shift(); next && !signal.aborted; next = waiting.shift()) {
       const [index, job] = next;
-      const outcome = await options.untilClosed(() => runJob(job, options, interrupted));
-      outcomes[index] = outcome;
-      if (outcome.status === 'unfinished') continue;
-      done += 1;
-      onOutcome(outcome, done);
+      const ended = await options.untilClosed(() => runJob(job, options, interrupted));
+      outcomes[index] = ended;
+      for (const outcome of ended) {
+        if (outcome.status === 'unfinished') continue;
+        done += 1;
+        onOutcome(outcome, done);
+      }
     }
   }
   await Promise.all(Array.from({ length: Math.min(parallel, jobs.length) }, lane));
-  return outcomes;
+  return outcomes.flat();
 }
 
-async function runJob(job: PlannedJob, options: RunOptions, interrupted: Promise<void>): Promise<FileOutcome> {
-  const { start, to, from, parameters, onExisting, mode, policies, progress, untilClosed, inFlight } = options;
-  const { input, destination } = job;
+/** The same for each result of a job. */
+function outcomesOf({ input, results }: PlannedJob, outcome: Omit<FileOutcome, 'file' | 'to'>): FileOutcome[] {
+  return results.map(({ to }) => ({ file: input.file, to, ...outcome }));
+}
+
+async function runJob(job: PlannedJob, options: RunOptions, interrupted: Promise<void>): Promise<FileOutcome[]> {
+  const { start, progress, untilClosed, inFlight } = options;
+  const { input, results } = job;
   const startedAt = Date.now();
-  const shown = progress.begin({ file: input.file, to });
+  const shown = progress.begin({ file: input.file, to: results.map(({ to }) => to).join(', ') });
   let handle: ConversionHandle | undefined;
   let isJoined = false;
   const base = () => ({
-    file: input.file,
     ...(handle && { workflowId: handle.workflowId }),
     ...(isJoined && { joined: true as const }),
     seconds: (Date.now() - startedAt) / 1_000,
   });
   try {
-    const { handle: started, joined } = await start({
-      source: input.location,
-      output: to,
-      ...(from !== undefined && { input: from }),
-      ...(parameters && { parameters }),
-      destination,
-      onExisting,
-      ...(mode && { mode }),
-      ...(Object.keys(policies).length > 0 && { policies }),
-    });
+    const { handle: started, joined } = await start(requestOf(job, options));
     handle = started;
     isJoined = joined;
     if (joined) options.onJoined({ file: input.file, workflowId: started.workflowId });
     inFlight.set(started.workflowId, input.file);
     shown.started(() => untilClosed(() => currentStep(started)));
     const result = await Promise.race([started.result(), interrupted]);
-    return result ? { ...base(), ...describeResult(result) } : { ...base(), status: 'unfinished' };
+    if (!result) return outcomesOf(job, { ...base(), status: 'unfinished' });
+    const { outputs } = result;
+    if (!outputs) return outcomesOf(job, { ...base(), ...describeResult(result) });
+    return describeOutputs(job, outputs, { base: base(), options });
   } catch (error) {
-    return { ...base(), status: 'failed', error: describeError(error, handle, job, options) };
+    const outputs = error instanceof ConversionFailedError ? error.details?.outputs : undefined;
+    const failure = readError(error, handle);
+    return describeOutputs(job, outputs ?? [], { base: base(), failure, options });
   } finally {
     shown.end();
     if (handle) inFlight.delete(handle.workflowId);
   }
 }
 
-function describeResult({ status, output, possiblyChargedTwice, warnings }: ConversionJobResult) {
+function requestOf({ input, results }: PlannedJob, options: RunOptions): FileRequest {
+  const { from, parameters, onExisting, mode, policies } = options;
+  const [only, ...others] = results.map(({ to, destination }) => ({
+    output: to,
+    ...(parameters && { parameters }),
+    destination,
+  }));
+  return {
+    source: input.location,
+    ...(only && others.length > 0 ? { outputs: [only, ...others] } : only),
+    ...(from !== undefined && { input: from }),
+    onExisting,
+    ...(mode && { mode }),
+    ...(Object.keys(policies).length > 0 && { policies }),
+  };
+}
+
+interface Ending {
+  base: Pick<FileOutcome, 'workflowId' | 'joined' | 'seconds'>;
+  /** Of the job: that of outputs that do not tell their own. */
+  failure?: { code: string; message: string };
+  options: RunOptions;
+}
+
+function describeOutputs(
+  job: PlannedJob,
+  outputs: readonly OutputResult[],
+  { base, failure, options }: Ending,
+): FileOutcome[] {
+  return job.results.map((result, index): FileOutcome => {
+    const own = outputs[index];
+    const told = { file: job.input.file, to: result.to, ...base };
+    if (own?.status === 'succeeded' || own?.status === 'skipped') return { ...told, ...describeResult(own) };
+    const said: Pick<OutputResult, 'code' | 'message'> = own?.code === undefined ? (failure ?? {}) : own;
+    const { code = 'FAILED', message = code } = said;
+    const error = { code, message };
+    return { ...told, status: 'failed', error: inTypedTerms(error, { input: job.input, ...result }, options) };
+  });
+}
+
+function describeResult({ status, output, possiblyChargedTwice, warnings = {} }: ConversionJobResult | OutputResult) {
   return {
     status: status === 'skipped' ? ('skipped' as const) : ('converted' as const),
     ...(output && { output: { ...output, path: shownPath(output.uri) } }),
-    possiblyChargedTwice,
+    possiblyChargedTwice: possiblyChargedTwice === true,
     warnings,
   };
 }
 
 /** The failure in terms of what was typed: paths instead of URIs, and the file as it was named. */
-function describeError(
-  error: unknown,
-  handle: ConversionHandle | undefined,
-  { input, destination }: PlannedJob,
-  { to, cwd }: RunOptions,
+function inTypedTerms(
+  { code, message }: { code: string; message: string },
+  { input, to, destination }: PlannedResult & Pick<PlannedJob, 'input'>,
+  { cwd }: RunOptions,
 ): { code: string; message: string } {
-  const { code, message } = readError(error, handle);
-  const ownSummary = /^.*? → \S+?: /u;
+  const ownSummary = /^.*? → \S+(?:, \S+)*?: /u;
   const text = message
     .replace(ownSummary, '')
     .replaceAll(toUri(input.location), () => input.file)

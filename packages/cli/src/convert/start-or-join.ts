@@ -10,9 +10,9 @@ import {
   toUri,
   type ConversionRequest,
 } from 'temporal-file-conversion/internal/client/job-request';
-import { readJob } from 'temporal-file-conversion/internal/client/operations/inspect-job';
+import { readJob, readOutputs } from 'temporal-file-conversion/internal/client/operations/inspect-job';
 import { hidesPayloads } from 'temporal-file-conversion/internal/encryption/data-converter';
-import type { SourceContent } from 'temporal-file-conversion/internal/shared/job';
+import type { ConversionOutput, SourceContent } from 'temporal-file-conversion/internal/shared/job';
 import { parametersKey } from 'temporal-file-conversion/internal/shared/parameters';
 import type { FileStore } from 'temporal-file-conversion/internal/storage/file-store';
 import { earlierOfNext, type EarlierRuns } from 'temporal-file-conversion/internal/shared/charge';
@@ -60,15 +60,14 @@ export async function startOrJoin(
   request: FileRequest,
 ): Promise<StartedJob> {
   const input = toJobInput(request, app);
-  const { source, output, parameters, destination } = input;
+  const { source, output, outputs = [], parameters, destination } = input;
   const asked = JSON.stringify([input.app, source, input.input ?? null, output, destination]);
-  const identity = asked + parametersKey(parameters);
+  const identity = [asked + parametersKey(parameters), ...outputs.map(outputKey)].join();
   const suffix = createHash('sha256').update(identity).digest('hex').slice(0, 16);
   const workflowId = newWorkflowId(source, { isHidden: hidesPayloads(temporal.options.loadedDataConverter), suffix });
-  let earlier: EarlierRuns | undefined;
+  let known: Known = {};
   for (let reuse: StartOptions['reuse'] = 'never'; ; reuse = 'always') {
     try {
-      const known = earlier && { earlier };
       const handle = await conversions.start(
         { ...request, ...known, describeSource: true },
         { workflowId, reuse, tags },
@@ -79,19 +78,27 @@ export async function startOrJoin(
     }
     const left = await readLeft({ files, temporal }, workflowId, request);
     if (left === 'running') return { handle: conversions.get(workflowId), joined: true };
-    earlier = left;
+    known = left;
   }
 }
+
+function outputKey({ output, parameters, destination }: ConversionOutput): string {
+  return JSON.stringify([output, destination]) + parametersKey(parameters);
+}
+
+/** What is known of earlier jobs, for the next one. */
+type Known = Pick<ConversionRequest, 'earlier' | 'outputs'>;
 
 /** What the last job of this id has left behind. */
 async function readLeft(
   { files, temporal }: Pick<Starting, 'files' | 'temporal'>,
   workflowId: string,
-  { source, policies }: FileRequest,
-): Promise<'running' | EarlierRuns | undefined> {
+  { source, outputs, policies }: FileRequest,
+): Promise<'running' | Known> {
   const { status, history } = await readJob(temporal, workflowId);
   const { charge } = history;
-  const isSameContent = charge.source === undefined || (await isStill(files, source, charge.source));
+  const content = charge.source ?? history.source;
+  const isSameContent = content === undefined || (await isStill(files, source, content));
   if (status === 'running') {
     if (isSameContent) return 'running';
     const id = shellWord(workflowId);
@@ -101,11 +108,25 @@ async function readLeft(
     );
   }
   // Whoever converts a file again whose result was delivered wants another result.
-  if (status === 'completed') return undefined;
+  if (status === 'completed') return {};
   const rules = { onUnknownOutcome: policies?.onUnknownOutcome ?? 'resubmit', resubmit: false };
-  const earlier = earlierOfNext(charge, { rules, isSameContent });
-  if (earlier !== 'keep') return earlier;
-  throw new EarlierJobError(
+  const next = (left: EarlierRuns) => {
+    const earlier = earlierOfNext(left, { rules, isSameContent });
+    if (earlier === 'keep') throw unknownOutcome(workflowId);
+    return earlier && { earlier };
+  };
+  if (!outputs) return { ...next(charge) };
+  const ends = await readOutputs(temporal, workflowId, history);
+  return {
+    outputs: outputs.map((output, index) => {
+      const end = ends[index];
+      return { ...output, ...(end && end.status !== 'succeeded' && end.status !== 'skipped' && next(end.left)) };
+    }),
+  };
+}
+
+function unknownOutcome(workflowId: string): EarlierJobError {
+  return new EarlierJobError(
     'OUTCOME_UNKNOWN',
     `job ${workflowId} ended without knowing the outcome of its submit, which may have been charged. Look at the service; to convert all the same: fileconv job retry ${shellWord(workflowId)} --resubmit`,
   );

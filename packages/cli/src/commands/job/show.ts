@@ -1,4 +1,4 @@
-import type { JobInspection } from 'temporal-file-conversion/internal/client/operations/inspect-job';
+import type { InspectedOutput, JobInspection } from 'temporal-file-conversion/internal/client/operations/inspect-job';
 import type { Waiting } from 'temporal-file-conversion/internal/client/operations/job-waiting';
 import { planRetry } from 'temporal-file-conversion/internal/client/operations/retry-job';
 import type { TimelineEntry } from 'temporal-file-conversion/internal/history/job-history';
@@ -43,7 +43,8 @@ function describe(job: JobInspection, link: string | undefined): string[] {
     ['Worker', workerText(job)],
     ['Error', error && `${error.code}: ${error.message}`],
     ['Source', 'uri' in source ? withoutQuery(source.uri) : `connector ${source.connector}`],
-    ['Destination', destination ?? 'none: the result stays at the service'],
+    ...(job.outputs ?? []).map((each): [string, string] => ['To', outputText(each)]),
+    ['Destination', job.outputs ? undefined : (destination ?? 'none: the result stays at the service')],
     ['Output', output && `${output.uri} (${fileSize(output.bytes)}, sha256 ${output.sha256})`],
     ['App', job.app],
     ['Task', job.taskId],
@@ -61,6 +62,12 @@ function describe(job: JobInspection, link: string | undefined): string[] {
     '',
     formatTable([...timeHeads('AT'), 'WHAT', 'TOOK', 'REQUESTS', ''], timeline),
   ];
+}
+
+function outputText({ format, status, workflowId, output, code, message }: InspectedOutput): string {
+  const result = output && `${output.uri} (${fileSize(output.bytes)}, sha256 ${output.sha256})`;
+  const error = code === undefined ? `job ${workflowId}` : `${code}: ${message ?? ''} (job ${workflowId})`;
+  return `${format}, ${status}: ${result ?? error}`;
 }
 
 function attemptText({ attempt, underWay, nextAttemptAt }: NonNullable<JobInspection['pending']>, now: number): string {

@@ -1,0 +1,96 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { z } from 'zod';
+import {
+  answerError,
+  startStubService,
+  stubAppId,
+  stubToken,
+  type StubService,
+} from '../../../test/support/stub-service';
+import { fileconv, filesBelow, linesOf, newFolder, parseJson, removeFolders } from './fileconv';
+import { startStack, type RunningStack } from './running-stack';
+
+/** `fileconv convert --to pdf,docx,html`. */
+
+jest.setTimeout(120_000);
+let stack: RunningStack;
+let stub: StubService;
+let env: Record<string, string>;
+beforeAll(async () => {
+  stub = await startStubService();
+  const app = { BASE_URL: stub.url, APP_ID: stubAppId, TOKEN: stubToken };
+  const account = Object.fromEntries(Object.entries(app).map(([key, value]) => [`FILECONV_APPS_STUB_${key}`, value]));
+  stack = await startStack({ ...account, FILECONV_CALLBACKS_EMBEDDED: 'off' });
+  env = { ...stack.env, ...account };
+});
+afterAll(async () => {
+  await stack.stop();
+  await stub.close();
+  await removeFolders();
+});
+
+const formatOf = (data: Record<string, unknown>) => (data['parameters'] as { output: string }).output;
+const submits = () =>
+  stub.requests.flatMap(({ path: endpoint, data }) => (endpoint === 'convert/file' ? [formatOf(data)] : []));
+
+async function folderWithReport(): Promise<string> {
+  const cwd = await newFolder();
+  await writeFile(path.join(cwd, 'a.md'), '# Report\n');
+  return cwd;
+}
+
+it('is one upload and three converts; when one fails it ends with 1 and two files, and a retry submits the third alone', async () => {
+  const cwd = await folderWithReport();
+  stub.on('convert/file', (seen, response) => {
+    if (formatOf(seen.data) === 'html') answerError(response, 403, 'FREE_PLAN_DISALLOWED');
+    else stub.answerAsAlways(seen, response);
+  });
+  const run = (...args: string[]) => fileconv(args, { cwd, env });
+  const ended = await run('convert', 'a.md', '--to', 'pdf,docx,html', '--app', 'stub', '--json');
+  expect(ended.code).toBe(1);
+  expect([stub.count('upload/file'), submits().sort()]).toEqual([1, ['docx', 'html', 'pdf']]);
+  expect(await filesBelow(cwd)).toEqual(['a.docx', 'a.md', 'a.pdf']);
+  const { files } = z
+    .object({ files: z.array(z.looseObject({ to: z.string(), status: z.string(), workflowId: z.string() })) })
+    .parse(parseJson(ended.stdout));
+  expect(files.map(({ to, status }) => `${to} ${status}`)).toEqual(['pdf converted', 'docx converted', 'html failed']);
+  expect(files[2]).toMatchObject({
+    error: { code: 'FREE_PLAN_DISALLOWED', message: expect.stringMatching(/^a\.md → html: (?!.*→)/) as unknown },
+  });
+  const job = files[0]?.workflowId ?? '';
+
+  stub.on('convert/file', (seen, response) => stub.answerAsAlways(seen, response));
+  expect(await run('job', 'retry', job)).toMatchObject({ code: 0 });
+  expect(await run('job', 'watch', job)).toMatchObject({ code: 0 });
+  expect(submits().slice(3)).toEqual(['html']);
+  expect(await filesBelow(cwd)).toEqual(['a.docx', 'a.html', 'a.md', 'a.pdf']);
+  const shown = linesOf((await run('job', 'show', job)).stdout).filter((line) => line.startsWith('To '));
+  expect(shown.map((line) => line.slice(0, 40))).toEqual(
+    ['pdf', 'docx', 'html'].map(
+      (format) => expect.stringMatching(new RegExp(`^To +${format}, succeeded: file:`)) as unknown,
+    ),
+  );
+});
+
+it('prints a line for each result, and takes up what is missing when it is typed again', async () => {
+  const cwd = await folderWithReport();
+  const run = (...args: string[]) => fileconv(['convert', 'a.md', '--to', 'docx,html', ...args], { cwd, env });
+  const ended = await run('--out', 'out');
+  expect(ended).toMatchObject({ code: 0 });
+  expect(linesOf(ended.stdout)).toEqual([
+    expect.stringMatching(/^\[1\/2\] a\.md → out\/a\.docx \(/),
+    expect.stringMatching(/^\[2\/2\] a\.md → out\/a\.html \(/),
+  ]);
+  expect(await run('--out', 'out')).toMatchObject({ code: 2 });
+  const again = await run('--out', 'out', '--on-existing', 'skip');
+  expect(again.code).toBe(0);
+  expect(linesOf(again.stdout)).toHaveLength(2);
+});
+
+it('refuses two formats whose results would have one name, before anything is started', async () => {
+  const cwd = await folderWithReport();
+  const ended = await fileconv(['convert', 'a.md', '--to', 'txt,txt-markdown', '--app', 'stub'], { cwd, env });
+  expect(ended.code).toBe(2);
+  expect(ended.stderr).toContain('a.md would become a.txt as txt and as txt-markdown');
+});

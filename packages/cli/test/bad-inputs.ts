@@ -38,12 +38,12 @@ export const badInputs: BadInput[] = [
     says: /^nope\.md does not exist\./,
   },
   {
-    title: 'a directory',
+    title: 'an empty folder',
     prepare: (folder) => mkdir(path.join(folder, 'reports')),
     args: ['convert', 'reports', '--to', 'pdf'],
     exitCode: 2,
     code: 'INPUT_UNUSABLE',
-    says: /^reports is a folder\. Name the files in it/,
+    says: /^reports holds no files to convert\. To look into its folders too, add --recursive\./,
   },
   {
     title: 'an empty file',

@@ -16,7 +16,8 @@ const leastFrameBytes = 64 * 1024;
  */
 export class StreamedUpload implements Upload {
   readonly #options: UploadOptions;
-  readonly #body = new PassThrough({ highWaterMark: 512 * 1024 });
+  /** Enough that the connection is not idle while a large chunk is read and hashed. */
+  readonly #body = new PassThrough({ highWaterMark: 4 * 1024 * 1024 });
   readonly #ending = new AbortController();
   #started: { readonly place: ObjectPlace; readonly answer: Promise<void> } | undefined;
   #held: Buffer[] = [];

@@ -137,17 +137,16 @@ async function inTurn(
   return { filesPerSecond: sources.length / ((performance.now() - startedAt) / 1_000) };
 }
 
-/** Counts the soffice processes below another one and what memory they all have, and kills one of them now and then. */
+/** Adds up the memory of all processes below another one, and kills one of their soffice processes now and then. */
 function watchOffices(root: number) {
   const seen = new Set<number>();
   const wanted = Number(options.kills);
-  let [kills, sideBySide, peakMiB, ended] = [0, 0, 0, false];
+  let [kills, peakMiB, ended] = [0, 0, false];
   const look = async () => {
     while (!ended) {
       const tree = processesBelow(root);
       const offices = tree.filter(({ name }) => name === 'soffice.bin').map(({ pid }) => pid);
       for (const pid of offices) seen.add(pid);
-      sideBySide = Math.max(sideBySide, offices.length);
       peakMiB = Math.max(
         peakMiB,
         tree.reduce((sum, { pid }) => sum + memoryOf(pid), 0),
@@ -165,7 +164,7 @@ function watchOffices(root: number) {
     stop() {
       ended = true;
       void looking;
-      return { kills, officeStarts: seen.size, sideBySide, peakMiB: Math.round(peakMiB) };
+      return { kills, peakMiB: Math.round(peakMiB) };
     },
   };
 }

@@ -3,11 +3,13 @@ import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { inspect } from 'node:util';
+import { ListMultipartUploadsCommand, ListPartsCommand } from '@aws-sdk/client-s3';
 import { createS3Files } from '../../src/s3';
 import type { FileStore } from '../../src/storage/file-store';
 import type { StorageError } from '../../src/storage/errors';
 import { cleanUp, failureOf, onCleanUp } from '../storage/folder';
 import { clientOf, s3Secret, startS3Server, type S3Server } from '../support/s3-server';
+import { until } from '../support/until';
 
 /** What is wrong, in one line with what to do, with the right code, and without a secret. */
 
@@ -124,6 +126,14 @@ it('a clock that is wrong is said once, and the next attempt goes by the clock o
   await steps.write(store, `s3://${bucket}/skewed.pdf`);
 });
 
+async function isPartThere(place: { Bucket: string; Key: string }): Promise<boolean> {
+  const { Uploads = [] } = await server.client.send(new ListMultipartUploadsCommand({ Bucket: place.Bucket }));
+  const UploadId = Uploads[0]?.UploadId;
+  if (UploadId === undefined) return false;
+  const { Parts = [] } = await server.client.send(new ListPartsCommand({ ...place, UploadId }));
+  return Parts.some(({ PartNumber }) => PartNumber === 1);
+}
+
 it('a bucket that goes away in the middle of a write is said, and so is one that goes away in front of a read', async () => {
   const leaving = await server.newBucket();
   const store = createS3Files({ client: server.client });
@@ -132,6 +142,8 @@ it('a bucket that goes away in the middle of a write is said, and so is one that
   const body = Readable.from(
     (async function* () {
       yield Buffer.alloc(6 * 1024 * 1024);
+      // A part that is being written when its folder goes is an error of this server's own.
+      await until('the first part is there', () => isPartThere({ Bucket: leaving, Key: 'b.md' }));
       await server.removeBucket(leaving);
       yield Buffer.alloc(6 * 1024 * 1024);
     })(),

@@ -24,6 +24,9 @@ const workspace = path.join(__dirname, 'typst-workspace');
 
 let typesetter: NodeCompiler | undefined;
 
+/** Without the time of its making, the same document becomes the same bytes each time. */
+const undated = '#set document(date: none)\n';
+
 /** Makes a PDF: pandoc reads the document, typst typesets it. */
 export async function convertToPdf(request: ConversionRequest, input: Buffer): Promise<Converted> {
   const read = await readDocument(request, input, { to: 'json', options: { 'extract-media': 'media' } });
@@ -54,7 +57,7 @@ async function typeset(source: string, images: ReadonlyMap<string, Uint8Array>):
   compiler.resetShadow();
   for (const [name, data] of images) compiler.mapShadow(path.join(workspace, name), Buffer.from(data));
   try {
-    const compiled = compiler.compile({ mainFileContent: source });
+    const compiled = compiler.compile({ mainFileContent: undated + source });
     if (!compiled.result) {
       const error = compiled.takeDiagnostics();
       const messages = error ? diagnosticsSchema.parse(compiler.fetchDiagnostics(error)) : [];

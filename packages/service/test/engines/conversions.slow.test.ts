@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { listZip, startTestService, type TestClient, tinyPng, tinySvg } from '../support';
 
 /** Real conversions over real HTTP; outputs are checked by their bytes, not by the engine that made them. */
@@ -35,6 +36,13 @@ describe('documents', () => {
     expect(withImage.bytes.subarray(-8).toString()).toContain('%%EOF');
     expect(withImage.bytes.toString('latin1')).toMatch(/\/Subtype\s*\/Image/);
     expect(withImage.warning).toEqual({});
+  });
+
+  it('makes the same PDF of the same document, whenever it is converted and whatever its name', async () => {
+    const once = await client.convertToBytes({ name: 'report.md', data: report }, 'pdf');
+    await sleep(1_100);
+    const again = await client.convertToBytes({ name: 'stdin.md', data: report }, 'pdf');
+    expect(again.bytes.equals(once.bytes)).toBe(true);
   });
 
   it('converts CSV to an HTML table', async () => {

@@ -23,6 +23,9 @@ const papers: Readonly<Record<NonNullable<Parameters['page_size']>, readonly [nu
   legal: [8.5, 14],
 };
 
+/** A page that forwards would be left, at a moment of its own, for one that may not be loaded. */
+const forwarding = /<meta\b[^>]*\bhttp-equiv\s*=\s*["']?refresh\b[^>]*>/gi;
+
 export async function printPage(request: ConversionRequest): Promise<Converted> {
   const { text, warnings } = readInputText(await readInput(request), request.inputFormat);
   // Of its sockets, whose paths must be short.
@@ -43,7 +46,12 @@ export async function printPage(request: ConversionRequest): Promise<Converted> 
     await browser.ask('Emulation.setScriptExecutionDisabled', { value: true }, nothing, inPage);
     const { frameTree } = await browser.ask('Page.getFrameTree', {}, frameSchema, inPage);
     const loaded = browser.event('Page.loadEventFired');
-    await browser.ask('Page.setDocumentContent', { frameId: frameTree.frame.id, html: text }, nothing, inPage);
+    await browser.ask(
+      'Page.setDocumentContent',
+      { frameId: frameTree.frame.id, html: text.replace(forwarding, '') },
+      nothing,
+      inPage,
+    );
     await loaded;
     const { data } = await browser.ask(
       'Page.printToPDF',

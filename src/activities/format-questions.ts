@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { AskAnswer, AskedPair, AskPair } from '../batch/plan/settle-row';
+import { oncePerPair, type AskAnswer, type AskPair } from '../batch/plan/settle-row';
 import type { ConversionApi } from '../http/conversion-api';
 import { capitalised, noConverter } from '../shared/wording';
 
@@ -21,15 +21,5 @@ export function formatQuestions(api: () => ConversionApi, signal: AbortSignal): 
       const names = formats?.map(({ format }) => format).sort();
       return names && createHash('sha256').update(JSON.stringify(names)).digest('hex').slice(0, 16);
     }),
-  };
-}
-
-function oncePerPair<Answer>(ask: (pair: Omit<AskedPair, 'exists'>) => Promise<Answer>) {
-  const answers = new Map<string, Promise<Answer>>();
-  return ({ extension, input, output }: Omit<AskedPair, 'exists'>): Promise<Answer> => {
-    const key = JSON.stringify([extension, input, output]);
-    const answer = answers.get(key) ?? ask({ extension, ...(input !== undefined && { input }), output });
-    answers.set(key, answer);
-    return answer;
   };
 }

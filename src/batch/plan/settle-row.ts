@@ -100,18 +100,32 @@ function hasOptions(row: ConversionOptions, { output, input, parameters }: Conve
   return isSameFormat && parametersKey(row.parameters) === parametersKey(parameters);
 }
 
-export interface AskedPair {
+export interface FormatPair {
   /** Of the source, in lower case; empty if there is none. */
   extension: string;
   /** Input format; absent: decided by the extension. */
   input?: string;
   output: string;
+}
+
+export interface AskedPair extends FormatPair {
   /** Something is at the destination that no run of the batch wrote. */
   exists: boolean;
 }
 
-/** Why the service would refuse the row; undefined if it would not or is unknown. Asked for every row: cache it. */
+/** Why the service would refuse the row; undefined if it would not or is unknown. Asked for every row: `oncePerPair`. */
 export type AskPair = (pair: AskedPair) => Promise<Refusal | undefined>;
+
+/** Keeps the answer for each pair of formats. */
+export function oncePerPair<Answer>(ask: (pair: FormatPair) => Promise<Answer>): (pair: FormatPair) => Promise<Answer> {
+  const answers = new Map<string, Promise<Answer>>();
+  return (pair) => {
+    const key = JSON.stringify([pair.extension, pair.input, pair.output]);
+    const answer = answers.get(key) ?? ask(pair);
+    answers.set(key, answer);
+    return answer;
+  };
+}
 
 /**
  * Adds the service's refusal to the row if it is known in advance, which saves the upload. Rows for which earlier runs
@@ -143,8 +157,8 @@ export function skipRefused(
   return { ...row, refused: { code, message, ...(unconvertible === 'skip' && { isSkipped: true as const }) } };
 }
 
-/** What the service says that it converts such files to, in short; undefined if it does not say. Asked often: cache it. */
-export type AskAnswer = (pair: Omit<AskedPair, 'exists'>) => Promise<string | undefined>;
+/** What the service says that it converts such files to, in short; undefined if it does not say. Asked often: `oncePerPair`. */
+export type AskAnswer = (pair: FormatPair) => Promise<string | undefined>;
 
 export interface SightedRow extends RepeatedRow {
   /** Of the source, now. */

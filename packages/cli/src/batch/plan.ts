@@ -1,6 +1,6 @@
 import type { Finding, FindingList } from 'temporal-file-conversion/internal/batch/plan/findings';
 import type { PlannedBatch, RefusedCount } from 'temporal-file-conversion/internal/batch/plan/planned-batch';
-import type { AskedPair, AskPair } from 'temporal-file-conversion/internal/batch/plan/settle-row';
+import { oncePerPair, type AskPair, type FormatPair } from 'temporal-file-conversion/internal/batch/plan/settle-row';
 import type { Refusal } from 'temporal-file-conversion/internal/shared/batch';
 import type { OnExisting } from 'temporal-file-conversion/internal/shared/job';
 import type { Unconvertible } from 'temporal-file-conversion/internal/shared/policies';
@@ -21,10 +21,9 @@ export function askPairs(
   context: CommandContext,
   { app, signal, isDry }: { app: string; signal: AbortSignal; isDry: boolean },
 ): AskPair {
-  const answers = new Map<string, Promise<Refusal | undefined>>();
   let last: Promise<unknown> = Promise.resolve();
   let isSilent = false;
-  const ask = async ({ extension, input, output }: AskedPair): Promise<Refusal | undefined> => {
+  const ask = async ({ extension, input, output }: FormatPair): Promise<Refusal | undefined> => {
     if (isSilent) return undefined;
     const answer = await withFormats(
       context,
@@ -37,15 +36,11 @@ export function askPairs(
     if (!refusal || refusal.isGuess) return undefined;
     return { code: refusal.code, message: capitalised(refusal.reason) };
   };
-  return (pair) => {
-    const key = JSON.stringify([pair.extension, pair.input, pair.output]);
-    const known = answers.get(key);
-    if (known) return known;
+  return oncePerPair((pair) => {
     const answer = last.then(() => ask(pair));
     last = answer.catch(() => (isSilent = true));
-    answers.set(key, answer);
     return answer;
-  };
+  });
 }
 
 /** The plan with unsupported pairs among its warnings or, when there is nothing else to do, among its problems. */

@@ -1,6 +1,8 @@
 import { createHash, type Hash } from 'node:crypto';
 import { hostname } from 'node:os';
 import { Context } from '@temporalio/activity';
+import { sameContent } from '../batch/contents';
+import type { ConversionApi } from '../http/conversion-api';
 import type { UploadFileInput, UploadFileResult } from '../shared/activities';
 import { lastSegment, type FolderMarker } from '../shared/job';
 import { hasAny } from '../shared/warnings';
@@ -17,48 +19,58 @@ import { assertShared, leaveMarker, removeMarker } from './shared-folder';
 export function createUploadFile({ api, files, metrics, slots }: ActivityDependencies) {
   return (input: UploadFileInput): Promise<UploadFileResult> =>
     runAttempt({ step: 'upload', app: input.app, metrics, slots }, async (attempt) => {
-      const { requests, heartbeat, signal, turn, failure } = attempt;
       const source = await openSource(files, input.uri, attempt);
       const places = placesOf(input);
       // Before anything is spent: a conversion whose result can't be stored is not started.
       if (await isNothingToDo(files, places, { input, attempt })) return { skipped: true };
-      const hash = input.describeSource ? createHash('sha256') : undefined;
-      const service = api(input.app);
-      const receipt = await service.uploadFile({
-        file: {
-          name: source.name,
-          size: source.size,
-          open: () => (hash ? hashed(source.open(), hash) : source.open()),
-        },
-        signal,
-        turn: {
-          ...turn,
-          beforeSend: () => {
-            failure.requests = requests;
-            return Promise.resolve();
-          },
-        },
-        onProgress: (sentBytes) => heartbeat.update({ sentBytes, totalBytes: source.size }),
-      });
-      const { connector, warnings } = receipt;
-      const { size: bytes, stamp } = source;
+      const sent =
+        (await sentBefore(files, input, attempt)) ?? (await send(api(input.app), source, { input, attempt }));
       // The last step, so that a failed attempt leaves no marker.
       let marker: FolderMarker | undefined;
       for (const folder of foldersOf(places)) marker = (await leaveMarker(files, folder, attempt)) ?? marker;
-      const uploaded = {
-        skipped: false as const,
-        connector,
-        bytes,
-        ...(marker && { marker }),
-        ...(hasAny(warnings) && { warnings }),
-        requests,
-      };
-      if (!hash) return uploaded;
-      return {
-        ...uploaded,
-        source: { bytes, sha256: hash.digest('hex'), ...(stamp !== undefined && { stamp }) },
-      };
+      return { skipped: false, ...sent, bytes: source.size, ...(marker && { marker }) };
     });
+}
+
+type Sent = Pick<Extract<UploadFileResult, { skipped: false }>, 'connector' | 'source' | 'warnings' | 'requests'>;
+
+/** Another job's upload of the same content. */
+async function sentBefore(
+  files: Stores,
+  { uri, upload }: UploadFileInput,
+  { signal }: ActivityAttempt,
+): Promise<Sent | undefined> {
+  if (!upload) return undefined;
+  const source = await sameContent(files, uri, { content: upload.source, signal });
+  return source && { connector: upload.connector, source, requests: 0 };
+}
+
+async function send(
+  service: ConversionApi,
+  source: SourceFile,
+  { input, attempt }: { input: UploadFileInput; attempt: ActivityAttempt },
+): Promise<Sent> {
+  const { requests, heartbeat, signal, turn, failure } = attempt;
+  const { name, size: bytes, stamp } = source;
+  const hash = input.describeSource ? createHash('sha256') : undefined;
+  const { connector, warnings } = await service.uploadFile({
+    file: { name, size: bytes, open: () => (hash ? hashed(source.open(), hash) : source.open()) },
+    signal,
+    turn: {
+      ...turn,
+      beforeSend: () => {
+        failure.requests = requests;
+        return Promise.resolve();
+      },
+    },
+    onProgress: (sentBytes) => heartbeat.update({ sentBytes, totalBytes: bytes }),
+  });
+  return {
+    connector,
+    ...(hasAny(warnings) && { warnings }),
+    requests,
+    ...(hash && { source: { bytes, sha256: hash.digest('hex'), ...(stamp !== undefined && { stamp }) } }),
+  };
 }
 
 interface Place {

@@ -107,6 +107,7 @@ const itemSchema = z.object({
   parameters: parametersSchema.exactOptional(),
   destination: z.string(),
   onExisting: z.enum(onExistingChoices).exactOptional(),
+  sourceGroup: z.int().positive().exactOptional(),
   earlier: earlierSchema.exactOptional(),
   kept: keptSchema.exactOptional(),
   refused: z.object({ code: z.string(), message: z.string(), isSkipped: marked.exactOptional() }).exactOptional(),

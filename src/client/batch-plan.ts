@@ -8,15 +8,15 @@ import { isFormatName } from '../shared/format-name';
 import { onUnknownOutcomeChoices, type OnUnknownOutcome } from '../shared/policies';
 import type { ConversionParameters } from '../shared/parameters';
 import type { FileStore } from '../storage/file-store';
-import { checkRequest, parametersSchema, toUri } from './job-request';
+import { checkRequest, InvalidRequestError, parametersSchema, toUri } from './job-request';
 
 const text = z.string().min(1);
 const format = z.string().refine(isFormatName, 'must be a format name such as pdf');
-const requestSchema = z.strictObject({
-  name: text,
+/** Of a batch's request, what is about its plan alone. */
+const selectionSchema = z.strictObject({
   sources: z.array(text).min(1).optional(),
   manifest: text.optional(),
-  to: format.optional(),
+  to: z.union([format, z.array(format).min(1)], 'must be a format name such as pdf, or a list of them').optional(),
   input: format.optional(),
   parameters: parametersSchema.optional(),
   out: text.optional(),
@@ -25,10 +25,13 @@ const requestSchema = z.strictObject({
   modifiedSince: z.number().optional(),
   template: text.optional(),
   runs: text.optional(),
+  signal: z.instanceof(AbortSignal).optional(),
+});
+const requestSchema = selectionSchema.extend({
+  name: text,
   onUnknownOutcome: z.enum(onUnknownOutcomeChoices).optional(),
   resubmit: z.literal(true).optional(),
   dryRun: z.boolean().optional(),
-  signal: z.instanceof(AbortSignal).optional(),
 });
 
 /** Which files a batch converts, and where to. Paths start from the current folder. */
@@ -39,8 +42,8 @@ export interface BatchPlanRequest {
   sources?: readonly string[];
   /** A CSV or JSON Lines file, as a path or URI. */
   manifest?: string;
-  /** Target format; of a manifest: of rows that name none. */
-  to?: string;
+  /** Target format, or several, which share a file's upload; of a manifest: the one of rows that name none. */
+  to?: string | readonly string[];
   /** Input format. Default: by the extension. */
   input?: string;
   /** Sent to the service beside the formats; in a manifest: where a row does not say otherwise. */
@@ -97,10 +100,25 @@ export async function planRequestedBatch(
 function whatToConvert(request: BatchPlanRequest): PlanModule.PlanBatchOptions['what'] {
   const { sources = [], manifest, to, input, parameters, recursive, exclude, modifiedSince } = request;
   if (manifest !== undefined) {
+    if (typeof to === 'object') {
+      throw new InvalidRequestError("This batch can't be planned. to: a row of a manifest has one format");
+    }
     const uri = toUri(manifest);
     return { manifest: uri, name: manifest, folder: folderOf(uri), ...defined({ to, input, parameters }) };
   }
-  return { sources, to: to ?? '', ...defined({ input, parameters, recursive, exclude, modifiedSince }) };
+  return { sources, to: to ?? [], ...defined({ input, parameters, recursive, exclude, modifiedSince }) };
+}
+
+type Selection = Omit<BatchPlanRequest, 'name' | 'onUnknownOutcome' | 'resubmit' | 'dryRun'>;
+
+/** What a request says about its plan, and the rest of it. */
+export function splitRequest<Request extends Selection>(request: Request) {
+  const isSelection = ([field]: [string, unknown]) => field in selectionSchema.shape;
+  const fields = Object.entries(request);
+  return {
+    selection: Object.fromEntries(fields.filter(isSelection)) as Selection,
+    settings: Object.fromEntries(fields.filter((field) => !isSelection(field))) as Omit<Request, keyof Selection>,
+  };
 }
 
 /** What reads manifests and patterns is loaded for the first plan. */

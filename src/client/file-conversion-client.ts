@@ -25,7 +25,7 @@ import { createLocalFiles } from '../storage/local-files';
 import { Stores, type StoresByScheme } from '../storage/stores';
 import type { FileStore } from '../storage/file-store';
 import { BatchHandle, BatchRunningError, isBatchRunning, isRefusedStart } from './batch-handle';
-import { planRequestedBatch, type BatchPlanRequest } from './batch-plan';
+import { planRequestedBatch, splitRequest, type BatchPlanRequest } from './batch-plan';
 import { toBatchInput, type BatchRequest } from './batch-request';
 import { ConversionHandle } from './conversion-handle';
 import { InvalidRequestError, newWorkflowId, toJobInput, type ConversionRequest } from './job-request';
@@ -140,37 +140,9 @@ export class FileConversionClient {
     const { name } = request;
     if (options.onRunning === 'attach' && (await isBatchRunning(this.client, name)) === true)
       return this.getBatch(name);
-    const {
-      sources,
-      manifest,
-      to,
-      input,
-      parameters,
-      out,
-      recursive,
-      exclude,
-      modifiedSince,
-      template,
-      runs,
-      signal,
-      ...settings
-    } = request;
-    const what = {
-      sources,
-      manifest,
-      to,
-      input,
-      parameters,
-      out,
-      recursive,
-      exclude,
-      modifiedSince,
-      template,
-      runs,
-      signal,
-    };
+    const { selection, settings } = splitRequest(request);
     const { resubmit, policies: { onUnknownOutcome } = {} } = settings;
-    const plan = defined({ name, ...what, onUnknownOutcome, resubmit });
+    const plan = { name, ...selection, ...defined({ onUnknownOutcome, resubmit }) };
     const { run, rows, problems } = await planRequestedBatch(this.files, plan, { mayBeDone: true });
     if (!run) throw new RefusedPlanError(problems);
     try {

@@ -109,7 +109,7 @@ function requireOneKind(request: Readonly<Record<string, unknown>>, context: z.R
 }
 
 /** A program's request for a job: the workflow's input, with paths allowed in place of `file:` URIs. */
-export interface ConversionRequest extends Omit<ConversionJobInput, 'app' | 'source'> {
+export interface ConversionRequest extends Omit<ConversionJobInput, 'app' | 'source' | 'upload' | 'tellsUpload'> {
   /** Default: the client's app profile. */
   app?: string;
   /** A path or a `file:` URI, or what `ConversionJobInput.source` accepts. */

@@ -1,4 +1,4 @@
-import type { ConversionParameters, FolderMarker, OnExisting, OutputFile, SourceContent } from './job';
+import type { ConversionParameters, FolderMarker, OnExisting, OutputFile, SharedUpload, SourceContent } from './job';
 
 /** Inputs and results of the job activities, shared by the workflows and the implementations. */
 
@@ -12,6 +12,8 @@ export interface UploadFileInput {
   onExisting: OnExisting;
   /** Hash the uploaded content. */
   describeSource?: true;
+  /** Of another job: taken as it is if the file is still the same. */
+  upload?: SharedUpload;
   /** From the job's first upload. */
   marker?: FolderMarker;
 }

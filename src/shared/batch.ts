@@ -6,6 +6,7 @@ import type {
   JobPhase,
   OnExisting,
   OutputFile,
+  SharedUpload,
   SourceContent,
 } from './job';
 
@@ -27,6 +28,8 @@ export interface BatchItem {
   destination: string;
   /** Overrides the batch's: `overwrite` where an earlier run of this batch wrote the destination. */
   onExisting?: OnExisting;
+  /** Has the same value in all rows of one source, which share an upload; absent if there is one row. */
+  sourceGroup?: number;
   /** What earlier runs of this batch left behind at the service for this item. */
   earlier?: EarlierRuns;
   /** Stays failed: an earlier run may have been charged, and with `onUnknownOutcome: fail` nothing is sent again. */
@@ -170,6 +173,12 @@ export interface ItemWaits {
   message: string;
   /** The wait is over. A job that has ended need not signal it. */
   over: boolean;
+}
+
+/** Argument of the signal `conversionItemUploaded`. */
+export interface ItemUploaded {
+  workflowId: string;
+  upload: SharedUpload;
 }
 
 /** Result of the query `batchState`. */

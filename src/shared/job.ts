@@ -22,6 +22,12 @@ export interface FolderMarker {
   jobId?: string;
 }
 
+/** A file's upload, from which any number of jobs can convert until the service lets it expire. */
+export interface SharedUpload {
+  connector: string;
+  source: SourceContent;
+}
+
 /** The input: a file, or an earlier task. */
 export type ConversionSource =
   | {
@@ -102,6 +108,10 @@ export interface ConversionJobInput {
   mode?: ConversionMode;
   /** Adds size and SHA-256 of the upload to the result, at the cost of hashing. Batches set it. Default: false. */
   describeSource?: boolean;
+  /** Made by another job. The file is uploaded again if it has changed since, or the service no longer has this. */
+  upload?: SharedUpload;
+  /** With `describeSource`: tells its parent of the upload by the signal `conversionItemUploaded`. Default: false. */
+  tellsUpload?: boolean;
   /** What earlier runs of this job left behind at the service. Default: nothing. */
   earlier?: EarlierRuns;
   policies?: ConversionPolicies;

@@ -48,6 +48,9 @@ export const batchCancelSignal = 'batchCancel';
 /** From a job to its batch: it waits for an operator, or no longer does; the argument is an `ItemWaits`. */
 export const conversionItemWaitsSignal = 'conversionItemWaits';
 
+/** From a job to its batch: other rows can convert from its upload; the argument is an `ItemUploaded`. */
+export const conversionItemUploadedSignal = 'conversionItemUploaded';
+
 /** Type of the failure with which an Update is refused, before it becomes part of the history. */
 export const updateRefused = 'UPDATE_REFUSED';
 

@@ -94,3 +94,19 @@ it('refuses two formats whose results would have one name, before anything is st
   expect(ended.code).toBe(2);
   expect(ended.stderr).toContain('a.md would become a.txt as txt and as txt-markdown');
 });
+
+it('is one upload a file in a batch, too; the formats of a manifest are in its rows', async () => {
+  const cwd = await folderWithReport();
+  await writeFile(path.join(cwd, 'b.md'), '# Other\n');
+  await writeFile(path.join(cwd, 'm.csv'), 'source,output\na.md,\nb.md,html\n');
+  const run = (...args: string[]) => fileconv(['batch', 'run', ...args, '--app', 'stub'], { cwd, env });
+  const [uploads, before] = [stub.count('upload/file'), submits().length];
+  const ended = await run('a.md', 'b.md', '--to', 'pdf,docx', '--json');
+  expect(ended).toMatchObject({ code: 0 });
+  expect([stub.count('upload/file') - uploads, submits().length - before]).toEqual([2, 4]);
+  expect(await filesBelow(cwd)).toEqual(['a.docx', 'a.md', 'a.pdf', 'b.docx', 'b.md', 'b.pdf', 'm.csv']);
+  expect(await run('--manifest', 'm.csv', '--to', 'pdf,docx')).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^error: a row of a manifest has one format: .*\n$/) as unknown,
+  });
+});

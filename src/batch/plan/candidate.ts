@@ -34,13 +34,20 @@ export function whereIs({ place, term }: Candidate, column: 'source' | 'destinat
   return term === undefined ? '' : `${place}, ${term} ${column}: `;
 }
 
-export async function* candidatesOfSources(
-  selection: SourceSelection & { to: string; input?: string; parameters?: ConversionParameters },
-  lookup: SourceLookup,
-): AsyncGenerator<Candidate> {
-  const { to: output, input, parameters } = selection;
+export interface FileSelection extends SourceSelection {
+  /** Target formats of each file. */
+  to: string | readonly string[];
+  input?: string;
+  parameters?: ConversionParameters;
+}
+
+export async function* candidatesOfSources(selection: FileSelection, lookup: SourceLookup): AsyncGenerator<Candidate> {
+  const { to, input, parameters } = selection;
+  const outputs = new Set(typeof to === 'string' ? [to] : to);
   for await (const { uri: source, found, shown, dir, how } of findSources(selection, lookup)) {
-    yield { source, found, shown, place: shown, dir, output, input, parameters, how };
+    for (const output of outputs) {
+      yield { source, found, shown, place: shown, dir, output, input, parameters, how };
+    }
   }
 }
 

@@ -28,6 +28,7 @@ function conflict(kind: Conflict['kind'], otherRow: number | undefined): Conflic
 export class Conflicts {
   readonly #conversions = new KeyTable();
   readonly #sources = new KeyTable();
+  readonly #sharedSources = new KeyTable();
   readonly #destinations = new KeyTable();
   readonly #folders = new KeyTable();
   readonly #existing = new KeyTable();
@@ -44,7 +45,8 @@ export class Conflicts {
     );
     const sameDestination = conflict('sameDestination', this.#destinations.claim(destinationKey, row));
     // A file may be converted to two formats: its first row stands for both.
-    this.#sources.claim(sourceKey, row);
+    const firstRow = this.#sources.claim(sourceKey, row);
+    if (firstRow !== undefined && sameSource.length === 0) this.#sharedSources.claim(sourceKey, firstRow);
     const found = [
       ...sameSource,
       ...sameDestination,
@@ -54,6 +56,11 @@ export class Conflicts {
       ...this.#compareFolders(row, destination),
     ];
     return found[0];
+  }
+
+  /** The first row of a source that has several rows. */
+  firstRowOf(source: string): number | undefined {
+    return this.#sharedSources.get(comparable(source));
   }
 
   /** An existing destination may be a source under another name. */

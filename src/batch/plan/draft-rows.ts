@@ -44,6 +44,13 @@ export interface Drafting {
   signal: AbortSignal | undefined;
 }
 
+export interface DraftedRows {
+  /** Destinations that the latest run does not know but older runs may. */
+  unknown: string[];
+  /** Of a source that has several rows. */
+  firstRowOf: (source: string) => number | undefined;
+}
+
 /** Enough to hide the latency of a network file system. */
 const looksUnderWay = 32;
 
@@ -57,9 +64,8 @@ interface Seen {
 /**
  * The first pass: checks each candidate, resolves its destination and writes the valid rows to the draft in order.
  * Everything that prevents a run becomes a problem.
- * @returns destinations that the latest run does not know but older runs may.
  */
-export async function draftRows(drafting: Drafting): Promise<string[]> {
+export async function draftRows(drafting: Drafting): Promise<DraftedRows> {
   const { files, candidates, rules, draft, earlier, signal } = drafting;
   const conflicts = new Conflicts();
   const unknown: string[] = [];
@@ -90,7 +96,7 @@ export async function draftRows(drafting: Drafting): Promise<string[]> {
     const { destination: uri, exists } = planned;
     if (earlier.mayBeKnownFurther(uri, exists)) unknown.push(uri);
   }
-  return unknown;
+  return { unknown, firstRowOf: (source) => conflicts.firstRowOf(source) };
 }
 
 async function see(files: FileStore, candidate: Candidate, rules: DestinationRules): Promise<Seen> {

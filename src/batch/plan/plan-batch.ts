@@ -2,14 +2,19 @@ import os from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BatchItem } from '../../shared/batch';
 import { defined } from '../../shared/defined';
-import type { ConversionParameters, OnUnknownOutcome } from '../../shared/job';
+import type { OnUnknownOutcome } from '../../shared/job';
 import { defaultPolicies, type Unconvertible } from '../../shared/policies';
 import type { FileStore } from '../../storage/file-store';
 import { type DestinationRules, defaultTemplate, parseTemplate } from '../destinations/resolve';
 import { EarlierResults } from '../runs/earlier-results';
-import type { SourceSelection } from '../sources/find-sources';
 import { isLocal, shownFolder } from '../uris';
-import { candidatesOfManifest, candidatesOfSources, type Candidate, type ManifestSelection } from './candidate';
+import {
+  candidatesOfManifest,
+  candidatesOfSources,
+  type Candidate,
+  type FileSelection,
+  type ManifestSelection,
+} from './candidate';
 import { DraftFile, type DraftRow, draftRows, type LeftOut } from './draft-rows';
 import { Findings } from './findings';
 import { mapOrdered } from './map-ordered';
@@ -19,8 +24,8 @@ import { refuseRow, repeatRefusal, repeatRow, sight, skipRefused, type AskAnswer
 /** Folders are URIs that end with `/`. */
 export interface PlanBatchOptions {
   files: FileStore;
-  /** Files to convert to one format, or a manifest. */
-  what: (SourceSelection & { to: string; input?: string; parameters?: ConversionParameters }) | ManifestSelection;
+  /** Files, or a manifest. */
+  what: FileSelection | ManifestSelection;
   /** Holds the runs of the batch; created if missing. */
   batchFolder: string;
   /** What is typed starts from it. */
@@ -150,7 +155,7 @@ class BatchPlanning {
     const { files, batchFolder, settledForMs, signal, what } = this.options;
     const earlier = await EarlierResults.read(files, batchFolder, signal);
     this.#earlier = earlier;
-    const unknown = await draftRows({
+    const { unknown, firstRowOf } = await draftRows({
       files,
       candidates: this.#candidates(),
       rules,
@@ -168,8 +173,12 @@ class BatchPlanning {
     const settle = (row: DraftRow) => this.#settleRow(row, earlier);
     const rows = mapOrdered(this.draft.rows(signal), { concurrency: comparisonsUnderWay, signal }, settle);
     for await (const settled of rows) {
-      if (settled) yield settled;
-      else this.#leftOut.unsettled += 1;
+      if (!settled) {
+        this.#leftOut.unsettled += 1;
+        continue;
+      }
+      const { item, ...rest } = settled;
+      yield { item: { ...item, ...defined({ sourceGroup: firstRowOf(item.source) }) }, ...rest };
     }
   }
 

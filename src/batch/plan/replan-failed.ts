@@ -80,7 +80,7 @@ async function replan({
 }
 
 async function replanRow(
-  { source, output, input, parameters, destination, onExisting: before, done }: BatchItem,
+  { source, output, input, parameters, destination, onExisting: before, sourceGroup, done }: BatchItem,
   earlier: EarlierResults,
   { ask, unconvertible, ...repeating }: Repeating & Pick<ReplanFailedOptions, 'ask' | 'unconvertible'>,
 ): Promise<SettledRow> {
@@ -98,7 +98,7 @@ async function replanRow(
   const repeated = known && (await repeatRow(row, known, repeating));
   // An `overwrite` is decided again: the run's own result may have been replaced by a user's file since.
   const asked = before !== undefined && before !== 'overwrite' && { onExisting: before };
-  const again: Omit<BatchItem, 'item'> = { ...row, ...asked, ...repeated };
+  const again: Omit<BatchItem, 'item'> = { ...row, ...asked, ...defined({ sourceGroup }), ...repeated };
   const item = await refuseRow(again, { ask, known, exists: seen.exists });
   return { item: skipRefused(item, unconvertible), ...seen };
 }

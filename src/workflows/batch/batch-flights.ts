@@ -1,6 +1,5 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import {
-  ActivityFailure,
   ChildWorkflowFailure,
   ParentClosePolicy,
   WorkflowIdReusePolicy,
@@ -9,11 +8,10 @@ import {
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
-import { failureCodes } from '../../shared/activities';
 import type { BatchItem, BatchItemResult, ConversionBatchInput } from '../../shared/batch';
 import type { JobOutcome, PlacedItem, SeenJob } from '../../shared/batch-activities';
 import { type EarlierRuns, earlierOfNext } from '../../shared/charge';
-import { jobSummary, type ConversionJobInput } from '../../shared/job';
+import { jobSummary, type ConversionJobInput, type SharedUpload } from '../../shared/job';
 import { outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../../shared/job-outcome';
 import { conversionJobType, inBatchMemo } from '../../shared/names';
 import { defaultPolicies } from '../../shared/policies';
@@ -28,10 +26,14 @@ import { jobDetails } from '../../shared/temporal-ui';
 import type { conversionJob } from '../job/conversion-job';
 import { BatchLooks, BatchWaits } from './batch-waits';
 import { carriedFlight, leftBy, type CarriedFlight, type Flight, type FlightStep } from './flight';
+import { itemJobInput, itemJobPriority, lostJob, unreadable } from './item-job';
+import { SourceUploads, type CarriedUploads } from './source-uploads';
 
 /**
  * The items of a batch in flight. Jobs started by this run report through child workflow completion; one activity waits
  * for jobs of earlier runs. Starts are not awaited one by one, which would halve the throughput.
+ *
+ * Rows of one source are converted from one upload, made by the job of the first.
  *
  * A row whose job already exists gets no new one unless what that job left behind asks for it: see docs/repetition.md.
  */
@@ -39,12 +41,13 @@ export class BatchFlights {
   private readonly flights = new Map<number, Flight>();
   private readonly looks = new BatchLooks<Flight>(
     (flight, seen) => this.seen(flight, seen),
-    (flight, error) => this.end(flight, { ...failed(error), charge: 'maybe' }),
+    (flight, error) => this.end(flight, { ...unreadable(error), charge: 'maybe' }),
   );
   private readonly waits = new BatchWaits<Flight>(
     (flight, seen) => this.seen(flight, seen),
-    (flight, error) => this.end(flight, { ...failed(error), charge: 'maybe' }),
+    (flight, error) => this.end(flight, { ...unreadable(error), charge: 'maybe' }),
   );
+  private readonly uploads: SourceUploads;
   private readonly rules;
   /** Starts and cancellations that Temporal has not confirmed yet. */
   private unconfirmed = 0;
@@ -62,7 +65,9 @@ export class BatchFlights {
       /** The service refuses the account: nothing was decided about the item, whose flight is held. */
       held: (item: number, refusal: { code: string; message: string }) => void;
     },
+    uploads: CarriedUploads | undefined,
   ) {
+    this.uploads = new SourceUploads(uploads);
     const { onUnknownOutcome = defaultPolicies.onUnknownOutcome } = input.policies ?? {};
     this.rules = { onUnknownOutcome, resubmit: input.resubmit === true };
   }
@@ -78,6 +83,10 @@ export class BatchFlights {
 
   carry(): CarriedFlight[] {
     return [...this.flights.values()].map(carriedFlight);
+  }
+
+  carryUploads(): CarriedUploads {
+    return this.uploads.carry();
   }
 
   /** Continues items of the previous run. */
@@ -96,10 +105,12 @@ export class BatchFlights {
       startedAt: Date.now(),
       step: { kind: 'starting' },
       ...(row.earlier && { earlier: row.earlier }),
+      ...(row.sourceGroup !== undefined && { sourceGroup: row.sourceGroup }),
       row,
     };
     this.flights.set(flight.item, flight);
-    this.lookFurther(flight, others);
+    if (others.length === 0 && this.isUploadExpected(flight)) flight.step = { kind: 'held' };
+    else this.lookFurther(flight, others);
   }
 
   /** Cancels every job in flight, including those whose start is not confirmed yet. */
@@ -112,19 +123,33 @@ export class BatchFlights {
   /** Starts held items again, each in a new job, as far as the window has room; returns how many. */
   release(window: number): number {
     const held = this.held();
-    const released = held.slice(0, Math.max(window - (this.count - held.length), 0));
-    for (const flight of released) {
+    let room = Math.max(window - (this.count - held.length), 0);
+    let released = 0;
+    for (const flight of held) {
+      if (room === 0) break;
+      if (this.isUploadExpected(flight)) continue;
       const { workflowId, runId } = this.jobOf(flight);
       this.startAfter(flight, workflowId === this.idOf(flight) ? runId : undefined);
+      room -= 1;
+      released += 1;
     }
-    return released.length;
+    return released;
   }
 
   /** For a batch that starts no more jobs. */
   giveUpHeld(): void {
     for (const flight of this.held()) {
-      this.end(flight, { status: 'cancelled', ...(!flight.earlier && { charge: 'no' }) });
+      this.end(flight, { status: 'cancelled', ...(flight.job && !flight.earlier && { charge: 'no' }) });
     }
+  }
+
+  uploaded(item: number, upload: SharedUpload): void {
+    const { sourceGroup } = this.flights.get(item) ?? {};
+    if (sourceGroup !== undefined) this.uploads.keep(sourceGroup, upload);
+  }
+
+  private isUploadExpected(flight: Flight): boolean {
+    return this.uploads.isExpected(flight, this.flights.values());
   }
 
   private held(): Flight[] {
@@ -210,7 +235,7 @@ export class BatchFlights {
         args: [input],
         workflowIdReusePolicy: isNew ? WorkflowIdReusePolicy.REJECT_DUPLICATE : WorkflowIdReusePolicy.ALLOW_DUPLICATE,
         parentClosePolicy: ParentClosePolicy.ABANDON,
-        priority: jobPriority(),
+        priority: itemJobPriority(),
         staticSummary: jobSummary(input),
         staticDetails: jobDetails(input),
         ...listing,
@@ -233,7 +258,7 @@ export class BatchFlights {
       case 'started':
       case 'awaited':
         if (seen.outcome) this.endUnlessHeld(flight, seen.outcome);
-        else this.repeat(flight, lost);
+        else this.repeat(flight, lostJob);
         return;
       case 'blocked':
         this.startAfter(flight, seen.runId);
@@ -376,20 +401,13 @@ export class BatchFlights {
     try {
       flight.row ??= await this.rows.at(flight.byte);
     } catch (error) {
-      this.end(flight, failed(error));
+      this.end(flight, unreadable(error));
       return undefined;
     }
-    return toJobInput(this.input, flight.row, flight.earlier);
+    const { row, earlier } = flight;
+    return itemJobInput(this.input, row, { earlier, upload: this.uploads.of(flight) });
   }
 }
-
-/** The job's start was confirmed, but the server no longer knows it. */
-const lost: JobOutcome = {
-  status: 'failed',
-  code: failureCodes.jobLost,
-  message: 'Temporal no longer knows the job, so nothing tells whether its conversion ran.',
-  charge: 'maybe',
-};
 
 interface Repeating {
   /** Milliseconds since the epoch. */
@@ -397,36 +415,4 @@ interface Repeating {
   isSameContent?: boolean;
   /** The last run under the item's own id. */
   after?: string | undefined;
-}
-
-/** The batch's own or, lower than single jobs, which have a user waiting: 4, where Temporal's default is 3. */
-function jobPriority(): { priorityKey: number } {
-  const { priorityKey = 0 } = workflowInfo().priority ?? {};
-  return { priorityKey: priorityKey > 0 ? priorityKey : 4 };
-}
-
-function failed(error: unknown): JobOutcome {
-  return outcomeOfFailure(error instanceof ActivityFailure ? error.cause : error);
-}
-
-function toJobInput(
-  { app, mode, policies, onExisting }: ConversionBatchInput,
-  row: BatchItem,
-  earlier: EarlierRuns | undefined,
-): ConversionJobInput {
-  const { source, output, input, parameters, destination } = row;
-  const existing = row.onExisting ?? onExisting;
-  return {
-    app,
-    source: { uri: source },
-    output,
-    ...(input !== undefined && { input }),
-    ...(parameters && { parameters }),
-    destination,
-    ...(existing !== undefined && { onExisting: existing }),
-    ...(mode && { mode }),
-    describeSource: true,
-    ...(earlier && { earlier }),
-    ...(policies && { policies }),
-  };
 }

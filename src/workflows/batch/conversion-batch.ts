@@ -26,6 +26,7 @@ import {
   type BatchStatus,
   type ConversionBatchInput,
   type ConversionBatchResult,
+  type ItemUploaded,
   type ItemWaits,
   type NeedsAttention,
 } from '../../shared/batch';
@@ -38,6 +39,7 @@ import {
   batchResumeSignal,
   batchStateQuery,
   batchWindowSignal,
+  conversionItemUploadedSignal,
   conversionItemWaitsSignal,
   updateRefused,
 } from '../../shared/names';
@@ -52,10 +54,12 @@ import { BatchResults } from './batch-results';
 import { BatchAttention, BatchTally, type CarriedAttention, type BatchTotals } from './batch-tally';
 import type { CarriedFlight } from './flight';
 import { allResults, InlineItems, InlineResults } from './inline-items';
+import type { CarriedUploads } from './source-uploads';
 
 const stateQuery = defineQuery<BatchState>(batchStateQuery);
 const resultsQuery = defineQuery<BatchItemResult[]>(batchResultsQuery);
 const itemWaits = defineSignal<[ItemWaits]>(conversionItemWaitsSignal);
+const itemUploaded = defineSignal<[ItemUploaded]>(conversionItemUploadedSignal);
 
 /** State handed from one run of the workflow to the next. Its size does not depend on the size of the batch. */
 interface CarriedBatch {
@@ -70,6 +74,8 @@ interface CarriedBatch {
   totals: BatchTotals;
   /** At most as many as the window. */
   inFlight: CarriedFlight[];
+  /** A bounded number. */
+  uploads?: CarriedUploads;
   /** Less than one part. */
   results: BatchItemResult[];
   parts: number;
@@ -131,10 +137,11 @@ class ConversionBatch {
     const { reader, results, rows } = this.open(carried);
     this.reader = reader;
     this.results = results;
-    this.flights = new BatchFlights(input, rows, {
-      ended: (result) => this.land(result),
-      held: (item, refusal) => this.hold(item, refusal),
-    });
+    const on = {
+      ended: (result: BatchItemResult) => this.land(result),
+      held: (item: number, refusal: { code: string; message: string }) => this.hold(item, refusal),
+    };
+    this.flights = new BatchFlights(input, rows, on, carried?.uploads);
     this.attention = new BatchAttention(carried?.attention);
     this.refusals = new BatchAttention(carried?.refusals);
     this.startedAt = carried?.startedAt ?? Date.now();
@@ -189,6 +196,7 @@ class ConversionBatch {
     });
     this.accept(appReadySignal, { refusal: () => this.whyNoPause(), change: () => this.appReady() });
     setHandler(itemWaits, (word) => this.itemWaits(word));
+    setHandler(itemUploaded, (word) => this.itemUploaded(word));
   }
 
   private accept<Args extends unknown[] = []>(
@@ -254,6 +262,14 @@ class ConversionBatch {
     if (item === undefined) return;
     if (over) this.attention.over(item);
     else this.attention.waits(item, { code, message });
+    this.wake();
+  }
+
+  private itemUploaded(word: Partial<ItemUploaded> | undefined): void {
+    const { workflowId, upload } = word ?? {};
+    const item = workflowId === undefined ? undefined : this.flights.itemOf(workflowId);
+    if (item === undefined || typeof upload?.connector !== 'string') return;
+    this.flights.uploaded(item, upload);
     this.wake();
   }
 
@@ -343,6 +359,7 @@ class ConversionBatch {
     await condition(allHandlersFinished);
     const attention = this.attention.carry();
     const refusals = this.refusals.carry();
+    const uploads = this.flights.carryUploads();
     const carried: CarriedBatch = {
       startedAt: this.startedAt,
       window: this.window,
@@ -354,6 +371,7 @@ class ConversionBatch {
       position: this.reader.position,
       totals: this.tally.totals,
       inFlight: this.flights.carry(),
+      ...(uploads.length > 0 && { uploads }),
       results: this.results.pending,
       parts: this.results.parts,
     };

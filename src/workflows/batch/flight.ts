@@ -16,6 +16,8 @@ export interface CarriedFlight {
   /** Milliseconds since the epoch. */
   startedAt: number;
   step: FlightStep;
+  /** Of the row: see `BatchItem`. */
+  sourceGroup?: number;
   /** The item's job, or the job that is being looked up. */
   job?: { workflowId: string; runId?: string };
   /** What earlier jobs of the row left behind at the service. */
@@ -32,7 +34,8 @@ export interface CarriedFlight {
  * - `blocked`: `job` holds this item's id but converts something else.
  * - `started`: this run started `job` and receives its completion.
  * - `awaited`: `job` was started by another run or workflow.
- * - `held`: `job` ended because the service refuses the account; another one starts when it no longer does.
+ * - `held`: another job starts when the service no longer refuses the account, as it did to `job`, or, without `job`, when
+ *   another row has uploaded the same source.
  * - `untold`: `job` ended with outcome `told`, which does not say what it left behind.
  */
 export type FlightStep =
@@ -56,12 +59,13 @@ export function leftBy({ charge = 'maybe', taskId, source, possiblyChargedTwice 
 
 /** The next run did not start the job, so it has to wait for it. */
 export function carriedFlight(flight: Flight): CarriedFlight {
-  const { item, byte, startedAt, step, job, earlier, requests, foundAt } = flight;
+  const { item, byte, startedAt, step, sourceGroup, job, earlier, requests, foundAt } = flight;
   return {
     item,
     byte,
     startedAt,
     step: step.kind === 'started' ? { kind: 'awaited' } : step,
+    ...(sourceGroup !== undefined && { sourceGroup }),
     ...(job && { job }),
     ...(earlier && { earlier }),
     ...(requests !== undefined && { requests }),

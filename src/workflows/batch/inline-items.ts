@@ -5,11 +5,15 @@ import type { ManifestPosition, PlacedItem } from '../../shared/batch-activities
 export class InlineItems {
   readonly failure = undefined;
   position: ManifestPosition;
+  private readonly rowsOf = new Map<string, number[]>();
 
   constructor(
     private readonly items: readonly InlineItem[],
     from: ManifestPosition | undefined,
   ) {
+    for (const [index, { source }] of items.entries()) {
+      this.rowsOf.set(source, [...(this.rowsOf.get(source) ?? []), index + 1]);
+    }
     this.position = from ?? { byte: 0, item: 0 };
   }
 
@@ -43,7 +47,8 @@ export class InlineItems {
   private rowAt(index: number): BatchItem {
     const item = this.items[index];
     if (!item) throw new Error(`There is no item ${index + 1}.`);
-    return { item: index + 1, ...item };
+    const [sourceGroup, ...others] = this.rowsOf.get(item.source) ?? [];
+    return { item: index + 1, ...item, ...(sourceGroup !== undefined && others.length > 0 && { sourceGroup }) };
   }
 }
 

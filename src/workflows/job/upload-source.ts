@@ -1,10 +1,13 @@
+import { getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
 import { failureCodes } from '../../shared/activities';
-import type { ConversionOutput } from '../../shared/job';
+import type { ItemUploaded } from '../../shared/batch';
+import type { ConversionOutput, SharedUpload } from '../../shared/job';
+import { conversionItemUploadedSignal } from '../../shared/names';
 import { runStep, type JobParts } from './job-parts';
 
 export interface Uploaded {
   connector: string;
-  /** Absent when another job uploaded it. */
+  /** Absent when the job was given a connector. */
   bytes?: number;
 }
 
@@ -17,6 +20,8 @@ const uploadsAtMost = 2;
 
 export class SourceUpload {
   private left = uploadsAtMost;
+  /** Of another job. */
+  private isGivenTried = false;
 
   constructor(private readonly job: JobParts) {}
 
@@ -37,7 +42,9 @@ export class SourceUpload {
       leftovers.marker = source.marker;
       return source;
     }
-    this.left -= 1;
+    const given = this.isGivenTried ? undefined : input.upload;
+    this.isGivenTried = true;
+    if (!given) this.left -= 1;
     const request = {
       app,
       uri: source.uri,
@@ -46,6 +53,7 @@ export class SourceUpload {
       ...(destination !== undefined && { destination }),
       onExisting: policies.onExisting,
       ...(describeSource && { describeSource }),
+      ...(given && { upload: given }),
       ...leftovers.marked,
     };
     const step = { phase: 'uploading', deadlineCode: failureCodes.uploadDeadline } as const;
@@ -53,8 +61,20 @@ export class SourceUpload {
     if (uploaded.skipped) return 'skipped';
     leftovers.marker = uploaded.marker;
     progress.requests += uploaded.requests;
-    progress.source = uploaded.source;
     progress.warn(uploaded.warnings);
+    progress.source = uploaded.source;
+    const { connector, source: content } = uploaded;
+    if (input.tellsUpload && content && connector !== given?.connector) tellParent({ connector, source: content });
     return uploaded;
   }
+}
+
+/** Any row of the batch that converts the same file can begin. */
+function tellParent(upload: SharedUpload): void {
+  const { parent, workflowId } = workflowInfo();
+  if (!parent) return;
+  getExternalWorkflowHandle(parent.workflowId)
+    .signal<[ItemUploaded]>(conversionItemUploadedSignal, { workflowId, upload })
+    // The batch has ended, and nobody waits for the upload.
+    .catch(() => undefined);
 }

@@ -189,8 +189,8 @@ describe('a plan of a manifest', () => {
     const uri = (name: string) => pathToFileURL(path.join(cwd, name)).href;
     expect(await readItems(cwd)).toEqual([
       { item: 1, source: uri('a.md'), output: 'html', input: 'markdown', destination: uri('out/x/y.html') },
-      { item: 2, source: uri('sub/b.md'), output: 'pdf', destination: uri('out/sub/b.pdf') },
-      { item: 3, source: uri('sub/b.md'), output: 'html', destination: uri('out/x/b.html') },
+      { item: 2, source: uri('sub/b.md'), output: 'pdf', destination: uri('out/sub/b.pdf'), sourceGroup: 2 },
+      { item: 3, source: uri('sub/b.md'), output: 'html', destination: uri('out/x/b.html'), sourceGroup: 2 },
     ]);
   });
 

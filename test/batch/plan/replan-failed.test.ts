@@ -35,6 +35,18 @@ describe('replanFailed', () => {
     expect(await plan(cwd)).toMatchObject({ rows: 4, done: 0, todo: 4, replaced: 1 });
   });
 
+  it('lets rows of one source share an upload again', async () => {
+    const cwd = await makeTree(files);
+    await plan(cwd, { what: { sources: ['in'], to: ['pdf', 'html'] } });
+    await writeResults(cwd, await convertAll(cwd, { fail: ['b.md'] }));
+    expect(await retry(cwd)).toMatchObject({ rows: 6, done: 4, todo: 2 });
+    const again = (await readItems(cwd, 2)).filter(({ done }) => !done);
+    expect(again.map(({ item, output, sourceGroup }) => [item, output, sourceGroup])).toEqual([
+      [3, 'pdf', 3],
+      [4, 'html', 3],
+    ]);
+  });
+
   it('goes on from parts, and from a run of which all was done', async () => {
     const cwd = await makeTree(files);
     await plan(cwd);

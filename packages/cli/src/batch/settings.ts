@@ -40,7 +40,7 @@ import { isEmbedded } from '../service/app-profiles';
 import { batchFolder, filesOf, folderUri } from './batch-folder';
 
 export interface RunFlags {
-  to?: string;
+  to?: string[];
   from?: string;
   param?: ConversionParameters;
   out?: string;
@@ -145,6 +145,10 @@ function whatToConvert(
       if (value === undefined) continue;
       throw usage(`${flag} is for files and folders; the rows of a manifest are taken as they are.`);
     }
+    const [defaultTo, anotherTo] = to ?? [];
+    if (anotherTo !== undefined) {
+      throw usage('a row of a manifest has one format: name one with --to, and write a row for each of the others.');
+    }
     const folder = asFolder(uriOfPath(cwd));
     const uri = resolveName(named, folder) ?? named;
     const isStdin = named === '-';
@@ -152,7 +156,7 @@ function whatToConvert(
       manifest: isStdin ? process.stdin : uri,
       name: named,
       folder: isStdin ? folder : folderOf(uri),
-      ...(to !== undefined && { to }),
+      ...(defaultTo !== undefined && { to: defaultTo }),
       ...(from !== undefined && { input: from }),
       ...(parameters && { parameters }),
     };
@@ -181,7 +185,7 @@ export function defaultName(
   sources: readonly string[],
   {
     cwd,
-    to,
+    to = [],
     manifest,
     filesFrom,
     out,
@@ -190,7 +194,7 @@ export function defaultName(
 ): string {
   const [first = manifest ?? filesFrom ?? 'files'] = sources;
   const place = out === undefined ? '' : shownPath(out).replace(/\/$/, '');
-  const identity = JSON.stringify([cwd, [...sources].sort(), to ?? '', manifest ?? '', filesFrom ?? '', place]);
+  const identity = JSON.stringify([cwd, [...sources].sort(), to.join(), manifest ?? '', filesFrom ?? '', place]);
   const digest = createHash('sha256').update(identity).digest('hex');
   if (isHidden) return `batch-${digest.slice(0, 12)}`;
   const stem = path.basename(path.resolve(cwd, first)).replace(/[^\p{L}\p{N}]+/gu, '-');
@@ -199,7 +203,7 @@ export function defaultName(
       .slice(0, 40)
       .join('')
       .replace(/^-+|-+$/g, '') || 'files';
-  return [readable, to, digest.slice(0, 6)].filter((part) => part !== undefined).join('-');
+  return [readable, ...to, digest.slice(0, 6)].join('-');
 }
 
 /** @throws CommandError when it can't be the name of a folder and the id of a workflow. */

@@ -8,6 +8,7 @@ import {
   collectTag,
   excludeOption,
   formatName,
+  formatNames,
   modeOption,
   onExistingOption,
   onUnknownOutcomeOption,
@@ -52,7 +53,11 @@ export function addBatch(program: Command, runner: Runner): void {
       '[source...]',
       'files, folders, patterns in quotes, - for a list on standard input, or one manifest (.csv, .jsonl)',
     )
-    .option('--to <format>', 'target format; of a manifest: for rows that name none', formatName)
+    .option(
+      '--to <format>',
+      'target format, or several of one upload: pdf,docx; of a manifest: for rows that name none',
+      formatNames,
+    )
     .option('--from <format>', 'input format; default: by the file extension', formatName)
     .addOption(parameterOption())
     .option('--out <dir>', 'folder for the results, which mirror the folders of the sources; default: beside each file')

@@ -42,7 +42,7 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
   const files = filesOf(context);
   await requireFolder(files, from, { shown: flags.from, flag: '--from' });
   await requireFolder(files, out, { shown: flags.out, flag: '--out', mayBeNew: true });
-  const name = flags.name ?? defaultName([flags.from], { cwd, to: flags.to, out, isHidden: isEncrypting(context) });
+  const name = flags.name ?? defaultName([flags.from], { cwd, to: [flags.to], out, isHidden: isEncrypting(context) });
   checkName(name);
   const app = flags.app ?? config.values.defaultApp;
   const extension = await settleFormats(context, app, { inputs: [], from: undefined, to: flags.to });

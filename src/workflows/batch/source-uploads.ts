@@ -1,0 +1,40 @@
+import type { SharedUpload } from '../../shared/job';
+import type { Flight } from './flight';
+
+/** The state carried from run to run stays small, however many sources there are. */
+const uploadsKept = 500;
+
+export type CarriedUploads = [sourceGroup: number, upload: SharedUpload][];
+
+/** The last uploads of sources that several rows convert: the first row uploads, and the others wait for that. */
+export class SourceUploads {
+  private readonly uploads: Map<number, SharedUpload>;
+
+  constructor(carried: CarriedUploads = []) {
+    this.uploads = new Map(carried);
+  }
+
+  carry(): CarriedUploads {
+    return [...this.uploads];
+  }
+
+  of({ sourceGroup }: Flight): SharedUpload | undefined {
+    return sourceGroup === undefined ? undefined : this.uploads.get(sourceGroup);
+  }
+
+  keep(sourceGroup: number, upload: SharedUpload): void {
+    this.uploads.delete(sourceGroup);
+    this.uploads.set(sourceGroup, upload);
+    const [oldest] = this.uploads.keys();
+    if (oldest !== undefined && this.uploads.size > uploadsKept) this.uploads.delete(oldest);
+  }
+
+  /** Whether another of these rows is about to upload the row's source. */
+  isExpected({ item, sourceGroup }: Flight, flights: Iterable<Flight>): boolean {
+    if (sourceGroup === undefined || this.uploads.has(sourceGroup)) return false;
+    for (const other of flights) {
+      if (other.sourceGroup === sourceGroup && other.item !== item && other.step.kind !== 'held') return true;
+    }
+    return false;
+  }
+}

@@ -1,0 +1,201 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, rm, utimes, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { errorCodes, type KnownErrorCode } from '../../src/contract/error-codes';
+import type { BatchItemResult } from '../../src/shared/batch';
+import type { BatchHandle, InlineItem } from '../../src/client/index';
+import { InvalidRequestError } from '../../src/client/index';
+import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { answerCompleted, answerError, answerOutput } from '../support/stub-service';
+import { until } from '../support/until';
+
+/** Rows that convert one file to several formats upload it once. */
+
+let rig: ConversionRig;
+let name: string;
+let folder: string;
+
+beforeEach(async () => {
+  rig = await startRig();
+  name = `batch-${randomUUID()}`;
+  folder = path.join(rig.folder, name);
+  await mkdir(path.join(folder, 'in'), { recursive: true });
+});
+afterEach(() => rig.close());
+
+const sourceAt = (file: string) => path.join(folder, 'in', file);
+const put = (file: string, text = `# ${file}\n`) => writeFile(sourceAt(file), text);
+const uploads = () => rig.stub.count('upload/file');
+const submits = () => rig.stub.count('convert/file');
+
+function request(to: string[]) {
+  const [out, runs] = [path.join(folder, 'out'), path.join(folder, 'runs')];
+  return { name, sources: [path.join(folder, 'in')], to, out, runs, policies: quickPolicies };
+}
+
+function inline(formats: string[], file = 'a.md') {
+  const items = formats.map((output): InlineItem => ({
+    source: sourceAt(file),
+    output,
+    destination: path.join(folder, 'out', `a.${output}`),
+  }));
+  return { name, items, policies: quickPolicies };
+}
+
+async function resultsOf(batch: BatchHandle): Promise<BatchItemResult[]> {
+  const results: BatchItemResult[] = [];
+  for await (const result of batch.results()) results.push(result);
+  return results.sort((one, other) => one.item - other.item);
+}
+
+/** The service finishes no conversion before `open`. */
+function holdConversions() {
+  const gate = { isOpen: false };
+  rig.stub.on('task/response', (seen, response) => {
+    const id = String(seen.data['connector']);
+    if (gate.isOpen) answerCompleted(response, id);
+    else answerOutput(response, { entity: { id, status: 'running' }, result: {} });
+  });
+  return { open: () => (gate.isOpen = true) };
+}
+
+/** Answers the first submit for the format with the error. */
+function refuseFirst(format: string, code: KnownErrorCode) {
+  let refused = 0;
+  rig.stub.on('convert/file', (seen, response) => {
+    const { output } = seen.data['parameters'] as { output: string };
+    if (output === format && refused++ === 0) answerError(response, errorCodes[code].httpStatus, code);
+    else rig.stub.answerAsAlways(seen, response);
+  });
+}
+
+it('uploads each file of several formats once, and nothing when its result is still at the service', async () => {
+  for (const file of ['a.md', 'b.md', 'c.md']) await put(file);
+  const batch = await rig.client.startBatch(request(['pdf', 'docx', 'html']));
+  expect(await batch.result()).toMatchObject({ status: 'completed', items: 9, succeeded: 9 });
+  expect([uploads(), submits()]).toEqual([3, 9]);
+  const results = await resultsOf(batch);
+  expect(results.map(({ output }) => output?.name)).toEqual(
+    ['a', 'b', 'c'].flatMap((file) => ['pdf', 'docx', 'html'].map((format) => `${file}.${format}`)),
+  );
+  expect(new Set(results.slice(0, 3).map(({ source }) => source?.sha256)).size).toBe(1);
+
+  await rm(path.join(folder, 'out', 'b.docx'));
+  const again = await rig.client.startBatch(request(['pdf', 'docx', 'html']));
+  expect(await again.result()).toMatchObject({ succeeded: 1, skipped: 8 });
+  expect([uploads(), submits()]).toEqual([3, 9]);
+});
+
+it('groups rows that do not follow one another', async () => {
+  for (const file of ['a.md', 'b.md']) await put(file);
+  const manifest = path.join(folder, 'rows.csv');
+  const lines = ['source,output', 'in/a.md,pdf', 'in/b.md,pdf', 'in/a.md,html', 'in/b.md,html', 'in/a.md,docx'];
+  await writeFile(manifest, lines.join('\n'));
+  const { out, runs, policies } = request([]);
+  const rows = { name, manifest, out, runs, policies };
+  await expect(rig.client.startBatch({ ...rows, to: ['pdf', 'docx'] })).rejects.toThrow(InvalidRequestError);
+  const batch = await rig.client.startBatch(rows);
+  expect(await batch.result()).toMatchObject({ status: 'completed', succeeded: 5 });
+  expect([uploads(), submits()]).toEqual([2, 5]);
+});
+
+it('begins the other formats while the first still converts', async () => {
+  await put('a.md');
+  const gate = holdConversions();
+  const batch = await rig.client.startBatch(inline(['pdf', 'docx', 'html']));
+  await until('all formats convert', () => submits() === 3);
+  expect(uploads()).toBe(1);
+  gate.open();
+  expect(await batch.result()).toMatchObject({ succeeded: 3 });
+});
+
+it('starts no row of an upload while the batch is paused', async () => {
+  await put('a.md');
+  const sent: (() => void)[] = [];
+  rig.stub.onArrival('upload/file', () => new Promise((resolve) => void sent.push(() => resolve())));
+  const batch = await rig.client.startBatch(inline(['pdf', 'docx']));
+  await until('the file is uploaded', () => sent.length === 1);
+  await batch.pause();
+  sent[0]?.();
+  await until('the first row has ended', async () => (await batch.state()).succeeded === 1);
+  expect(submits()).toBe(1);
+  await batch.resume();
+  expect(await batch.result()).toMatchObject({ succeeded: 2 });
+  expect(uploads()).toBe(1);
+});
+
+it('cancels the rows that wait for an upload, and claims nothing about their charge', async () => {
+  await put('a.md');
+  const sent: (() => void)[] = [];
+  rig.stub.onArrival('upload/file', () => new Promise((resolve) => void sent.push(() => resolve())));
+  const batch = await rig.client.startBatch(inline(['pdf', 'docx']));
+  await until('the file is uploaded', () => sent.length === 1);
+  await batch.cancel();
+  sent[0]?.();
+  const { status, itemResults } = await batch.result();
+  expect(status).toBe('cancelled');
+  expect(itemResults).toMatchObject([{ status: 'cancelled', charge: 'no' }, { status: 'cancelled' }]);
+  expect(itemResults?.[1]).not.toHaveProperty('charge');
+  expect(submits()).toBe(0);
+});
+
+it('loses no row when the first of them fails', async () => {
+  await put('a.md');
+  refuseFirst('pdf', 'INVALID_OUTPUT_FORMAT');
+  const batch = await rig.client.startBatch(inline(['pdf', 'docx', 'html']));
+  expect(await batch.result()).toMatchObject({ status: 'completed', succeeded: 2, failed: 1 });
+  expect([uploads(), submits()]).toEqual([1, 3]);
+});
+
+it('uploads in the next row what the first could not upload', async () => {
+  await put('a.md');
+  let refused = 0;
+  rig.stub.on('upload/file', (seen, response) => {
+    if (refused++ === 0) answerError(response, errorCodes.EMPTY_FILE.httpStatus, 'EMPTY_FILE');
+    else rig.stub.answerAsAlways(seen, response);
+  });
+  const batch = await rig.client.startBatch(inline(['pdf', 'docx', 'html']));
+  expect(await batch.result()).toMatchObject({ status: 'completed', succeeded: 2, failed: 1 });
+  expect([uploads(), submits()]).toEqual([2, 2]);
+});
+
+it('shares an upload among rows that an earlier run of the batch could not convert', async () => {
+  await put('a.md');
+  rig.stub.on('convert/file', (_seen, response) => answerError(response, 200, 'FAILED_CONVERT'));
+  const first = await rig.client.startBatch(inline(['pdf', 'docx', 'html']));
+  expect(await first.result()).toMatchObject({ failed: 3 });
+  rig.stub.on('convert/file', rig.stub.answerAsAlways);
+  const again = await rig.client.startBatch(inline(['pdf', 'docx', 'html']));
+  expect(await again.result()).toMatchObject({ succeeded: 3 });
+  expect([uploads(), submits()]).toEqual([2, 6]);
+});
+
+it('uploads again what the service has let expire', async () => {
+  await put('a.md');
+  refuseFirst('docx', 'FILE_NOT_EXISTS');
+  const batch = await rig.client.startBatch(inline(['pdf', 'docx', 'html']));
+  expect(await batch.result()).toMatchObject({ status: 'completed', succeeded: 3 });
+  expect([uploads(), submits()]).toEqual([2, 4]);
+});
+
+it('converts the file as it is, not as another row has uploaded it', async () => {
+  await put('a.md', 'first');
+  const gate = holdConversions();
+  const batch = await rig.client.startBatch({ ...inline(['pdf', 'docx']), window: 1 });
+  await until('the first row converts', () => submits() === 1);
+  await put('a.md', 'later');
+  await utimes(sourceAt('a.md'), new Date(), new Date(Date.now() + 5_000));
+  gate.open();
+  const { itemResults = [] } = await batch.result();
+  expect(itemResults.map(({ status }) => status)).toEqual(['succeeded', 'succeeded']);
+  expect(new Set(itemResults.map(({ source }) => source?.sha256)).size).toBe(2);
+  expect(uploads()).toBe(2);
+});
+
+it('knows the uploads after it has continued as new', async () => {
+  await put('a.md');
+  const formats = ['pdf', 'docx', 'html', 'odt', 'epub', 'txt'];
+  const batch = await rig.client.startBatch({ ...inline(formats), window: 1, historyLimit: 1 });
+  expect(await batch.result()).toMatchObject({ status: 'completed', succeeded: formats.length });
+  expect([uploads(), submits()]).toEqual([1, formats.length]);
+});

@@ -90,7 +90,8 @@ export class AppSlots {
   }
 
   #comeBackMs(app: string): number {
-    const now = performance.now();
+    // Whole milliseconds, so that sums are exact.
+    const now = Math.round(performance.now());
     const at = Math.max(now + shortestAbsenceMs, (this.#lastReturnMs.get(app) ?? 0) + betweenReturnsMs);
     this.#lastReturnMs.set(app, at);
     return at - now;

@@ -4,8 +4,9 @@ import type { TaskSnapshot } from '../http/conversion-api';
 import type { TaskReport, CheckTaskInput, CheckTaskResult } from '../shared/activities';
 import { runAttempt } from './activity-attempt';
 import type { ActivityDependencies } from './dependencies';
-import { chargedFailure, taskFailure, unknownStatusFailure, notFinished, type FailureContext } from './failure';
+import type { FailureContext } from './failure';
 import { firstCheckDelayMs, nextCheckDelayMs } from './pauses';
+import { chargedFailure, notFinished, taskFailure, unknownStatusFailure } from './task-failure';
 
 /** Waits up to this long keep their slot: a retry by the server costs more and comes up to a second late. */
 const longestWaitInsideMs = 2_000;

@@ -125,53 +125,6 @@ export function endedByRateLimit(error: unknown): 'throttled' | 'turnedAway' | u
   return lookUpErrorCode(error.code)?.class === 'rate' ? 'throttled' : undefined;
 }
 
-/** A task that the service completed with an error (section "States and transitions"): it was not charged. */
-export function taskFailure(error: { code: string; message: string }, context: FailureContext): ApplicationFailure {
-  const known = lookUpErrorCode(error.code);
-  const reactions: Record<ErrorClass, JobReaction> = {
-    caller: 'fail',
-    input: 'fail',
-    account: 'fail',
-    credits: 'awaitCredits',
-    rate: 'submitAgain',
-    chain: 'uploadAgain',
-    expired: 'uploadAgain',
-    server: 'submitAgain',
-  };
-  return build(context, {
-    origin: 'task',
-    code: error.code,
-    message: withAdvice(`the conversion failed with ${error.code}: ${error.message}`, known?.class, context),
-    reaction: known === undefined ? 'fail' : reactions[known.class],
-    unlisted: known === undefined,
-  });
-}
-
-/** A task with an error that was charged for, or called successful: treated as lost, not as free to convert again. */
-export function chargedFailure(error: { code: string; message: string }, context: FailureContext): ApplicationFailure {
-  const { code, message } = error;
-  return build(context, {
-    code,
-    message: `the conversion failed with ${code}: ${message} But the service charged for it, or calls it successful.`,
-    reaction: 'taskLost',
-    unlisted: lookUpErrorCode(code) === undefined,
-  });
-}
-
-export function unknownStatusFailure(status: string | undefined, context: FailureContext): ApplicationFailure {
-  const named = JSON.stringify(status ?? 'missing');
-  return build(context, {
-    code: failureCodes.unknownOutputStatus,
-    message: `the task completed without an error, but its output status is ${named} and not "successful".`,
-    reaction: 'fail',
-  });
-}
-
-/** "Not yet": the next attempt follows after `delayMs` and adds nothing to the history. */
-export function notFinished(message: string, delayMs: number, context: FailureContext): ApplicationFailure {
-  return build(context, { code: failureCodes.notFinished, message, reaction: 'retry', delayMs, expected: true });
-}
-
 function fromApiError(error: ConversionApiError, context: FailureContext): Error {
   if (error.code === 'REQUEST_ABORTED' && error.cause instanceof CancelledFailure) return error.cause;
   const known = lookUpErrorCode(error.code);
@@ -315,7 +268,7 @@ function awaitRoom(error: StorageError, context: FailureContext): ApplicationFai
   return build(context, { ...parts, reaction: 'retry', expected: true, delayMs: pauseMs });
 }
 
-function withAdvice(message: string, errorClass: ErrorClass | undefined, { app }: FailureContext): string {
+export function withAdvice(message: string, errorClass: ErrorClass | undefined, { app }: FailureContext): string {
   switch (errorClass) {
     case 'input':
       return `${message} Check the file, or choose another format (\`fileconv formats\`).`;
@@ -347,7 +300,7 @@ interface FailureParts {
   cause?: Error;
 }
 
-function build(context: FailureContext, parts: FailureParts): ApplicationFailure {
+export function build(context: FailureContext, parts: FailureParts): ApplicationFailure {
   const details: ActivityFailureDetails = {
     code: parts.code,
     ...(parts.unlisted === true && { unlisted: true }),

@@ -7,7 +7,8 @@ import {
 } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import { z } from 'zod';
-import { taskFailure, toFailure, UnknownAppError, type FailureContext } from '../../src/activities/failure';
+import { toFailure, UnknownAppError, type FailureContext } from '../../src/activities/failure';
+import { taskFailure } from '../../src/activities/task-failure';
 import { endpoints } from '../../src/contract/endpoints';
 import { errorCodes } from '../../src/contract/error-codes';
 import { ConversionApiError } from '../../src/http/errors';

@@ -10,7 +10,6 @@ import {
 } from '@temporalio/workflow';
 import type { BatchItem, BatchItemResult, ConversionBatchInput } from '../../shared/batch';
 import type { JobOutcome, PlacedItem, SeenJob } from '../../shared/batch-activities';
-import { type EarlierRuns, earlierOfNext } from '../../shared/charge';
 import { jobSummary, type ConversionJobInput, type SharedUpload } from '../../shared/job';
 import { outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../../shared/job-outcome';
 import { conversionJobType, inBatchMemo } from '../../shared/names';
@@ -25,7 +24,7 @@ import {
 import { jobDetails } from '../../shared/temporal-ui';
 import type { conversionJob } from '../job/conversion-job';
 import { BatchLooks, BatchWaits } from './batch-waits';
-import { carriedFlight, leftBy, type CarriedFlight, type Flight, type FlightStep } from './flight';
+import { carriedFlight, earlierOfNextJob, type CarriedFlight, type Flight, type FlightStep } from './flight';
 import { itemJobInput, itemJobPriority, lostJob, unreadable } from './item-job';
 import { SourceUploads, type CarriedUploads } from './source-uploads';
 
@@ -301,30 +300,13 @@ export class BatchFlights {
       this.end(flight, { ...outcome, status: 'cancelled' });
       return;
     }
-    const next = this.earlierOfNext(flight, outcome, { endedAt, isSameContent });
+    const next = earlierOfNextJob(flight, outcome, { endedAt, isSameContent, rules: this.rules });
     if (next === 'keep') {
       this.end(flight, { ...outcome, status: 'failed', kept: true });
       return;
     }
     if (next) Object.assign(flight, { earlier: next, foundAt: endedAt });
     this.startAfter(flight, after);
-  }
-
-  private earlierOfNext(
-    { earlier, foundAt }: Flight,
-    outcome: JobOutcome,
-    { endedAt, isSameContent }: { endedAt: number; isSameContent: boolean },
-  ): EarlierRuns | 'keep' | undefined {
-    const left = leftBy(outcome);
-    const wasDelivered = outcome.status === 'succeeded';
-    // What is already known is from a later job, or this job adds nothing.
-    if (earlier && (wasDelivered || left.charge === 'no' || (foundAt !== undefined && foundAt > endedAt)))
-      return earlier;
-    const mark = earlier?.possiblyChargedTwice && { possiblyChargedTwice: true as const };
-    return earlierOfNext(
-      { ...left, ...(wasDelivered ? { delivered: true } : mark) },
-      { rules: this.rules, isSameContent },
-    );
   }
 
   private startAfter(flight: Flight, after: string | undefined): void {
@@ -358,7 +340,7 @@ export class BatchFlights {
   private endUnlessHeld(flight: Flight, { refusesAccount, ...outcome }: JobOutcome): void {
     const next =
       refusesAccount === true && !this.isCancelling
-        ? this.earlierOfNext(flight, outcome, { endedAt: Date.now(), isSameContent: true })
+        ? earlierOfNextJob(flight, outcome, { endedAt: Date.now(), isSameContent: true, rules: this.rules })
         : 'keep';
     if (next === 'keep') {
       this.end(flight, outcome);

@@ -1,27 +1,16 @@
 import {
-  ActivityFailure,
-  ApplicationFailure,
   CancellationScope,
   allHandlersFinished,
   condition,
-  defineQuery,
-  defineSignal,
-  defineUpdate,
   makeContinueAsNewFunc,
   setCurrentDetails,
-  setHandler,
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import { failureCodes } from '../../shared/activities';
 import {
   countItems,
   defaultWindow,
-  isWindow,
-  maxWindow,
-  type BatchCancel,
   type BatchItemResult,
-  type BatchItemStatus,
   type BatchState,
   type BatchStatus,
   type ConversionBatchInput,
@@ -31,22 +20,10 @@ import {
   type NeedsAttention,
 } from '../../shared/batch';
 import type { ManifestPosition, PassedOver } from '../../shared/batch-activities';
-import {
-  appReadySignal,
-  batchCancelSignal,
-  batchPauseSignal,
-  batchResultsQuery,
-  batchResumeSignal,
-  batchStateQuery,
-  batchWindowSignal,
-  conversionItemUploadedSignal,
-  conversionItemWaitsSignal,
-  updateRefused,
-} from '../../shared/names';
 import { searchAttributes, settableAttributes, type ListedBatchStatus } from '../../shared/search-attributes';
 import { shellWord } from '../../shared/wording';
-import { batchActivities } from './batch-activities';
 import { describeBatch } from './batch-details';
+import { listenTo, type ControlledBatch } from './batch-controls';
 import { BatchFlights } from './batch-flights';
 import { checkBatchInput } from './batch-input';
 import { BatchReader, BatchRows } from './batch-reader';
@@ -54,12 +31,8 @@ import { BatchResults } from './batch-results';
 import { BatchAttention, BatchTally, type CarriedAttention, type BatchTotals } from './batch-tally';
 import type { CarriedFlight } from './flight';
 import { allResults, InlineItems, InlineResults } from './inline-items';
+import { mergeResults, unwrap, writeReport } from './run-end';
 import type { CarriedUploads } from './source-uploads';
-
-const stateQuery = defineQuery<BatchState>(batchStateQuery);
-const resultsQuery = defineQuery<BatchItemResult[]>(batchResultsQuery);
-const itemWaits = defineSignal<[ItemWaits]>(conversionItemWaitsSignal);
-const itemUploaded = defineSignal<[ItemUploaded]>(conversionItemUploadedSignal);
 
 /** State handed from one run of the workflow to the next. Its size does not depend on the size of the batch. */
 interface CarriedBatch {
@@ -100,14 +73,12 @@ export async function conversionBatch(
 ): Promise<ConversionBatchResult> {
   checkBatchInput(input);
   const batch = new ConversionBatch(input, carried);
-  setHandler(stateQuery, () => batch.state());
-  setHandler(resultsQuery, () => batch.unwrittenResults());
-  batch.listen();
+  listenTo(batch);
   CancellationScope.current().cancelRequested.catch(() => batch.cancel(true));
   return CancellationScope.nonCancellable(() => batch.run());
 }
 
-class ConversionBatch {
+class ConversionBatch implements ControlledBatch {
   private readonly tally: BatchTally;
   private readonly reader: BatchReader | InlineItems;
   private readonly results: BatchResults | InlineResults;
@@ -185,40 +156,8 @@ class ConversionBatch {
     }
   }
 
-  /** Each is an Update, which says no when it can't be done, and a signal, which needs no worker and is then ignored. */
-  listen(): void {
-    this.accept(batchPauseSignal, { refusal: () => this.whyNoPause(), change: () => this.pause(true) });
-    this.accept(batchResumeSignal, { refusal: () => this.whyNoPause(), change: () => this.pause(false) });
-    this.accept<[number]>(batchWindowSignal, { refusal: whyNoWindow, change: (window) => this.setWindow(window) });
-    this.accept<[BatchCancel?]>(batchCancelSignal, {
-      refusal: whyNoCancel,
-      change: (request) => this.cancel(request?.inFlight !== 'finish'),
-    });
-    this.accept(appReadySignal, { refusal: () => this.whyNoPause(), change: () => this.appReady() });
-    setHandler(itemWaits, (word) => this.itemWaits(word));
-    setHandler(itemUploaded, (word) => this.itemUploaded(word));
-  }
-
-  private accept<Args extends unknown[] = []>(
-    name: string,
-    { refusal, change }: { refusal: (...args: Args) => string | undefined; change: (...args: Args) => void },
-  ): void {
-    setHandler(defineSignal<Args>(name), (...args: Args) => {
-      if (refusal(...args) === undefined) change(...args);
-    });
-    const answer = (...args: Args): BatchState => {
-      change(...args);
-      return this.state();
-    };
-    setHandler(defineUpdate<BatchState, Args>(name), answer, {
-      validator(...args: Args) {
-        const why = refusal(...args);
-        if (why !== undefined) throw ApplicationFailure.nonRetryable(why, updateRefused);
-      },
-    });
-  }
-
-  private whyNoPause(): string | undefined {
+  /** Why it can't be paused or resumed. */
+  whyNoPause(): string | undefined {
     const status = this.status();
     return status === 'running' || status === 'paused' ? undefined : `The batch is ${status}: it starts no more jobs.`;
   }
@@ -244,19 +183,18 @@ class ConversionBatch {
     };
   }
 
-  private pause(isPaused: boolean): void {
+  pause(isPaused: boolean): void {
     this.isPaused = isPaused;
     this.wake();
   }
 
   /** What is held starts again, unless the batch is paused: then when it is resumed. */
-  private appReady(): void {
+  appReady(): void {
     this.refusals.allOver();
     this.wake();
   }
 
-  /** Anyone who may signal the workflow can send any payload. */
-  private itemWaits(word: Partial<ItemWaits> | undefined): void {
+  itemWaits(word: Partial<ItemWaits> | undefined): void {
     const { workflowId, code = '', message = '', over = false } = word ?? {};
     const item = workflowId === undefined ? undefined : this.flights.itemOf(workflowId);
     if (item === undefined) return;
@@ -265,7 +203,7 @@ class ConversionBatch {
     this.wake();
   }
 
-  private itemUploaded(word: Partial<ItemUploaded> | undefined): void {
+  itemUploaded(word: Partial<ItemUploaded> | undefined): void {
     const { workflowId, upload } = word ?? {};
     const item = workflowId === undefined ? undefined : this.flights.itemOf(workflowId);
     if (item === undefined || typeof upload?.connector !== 'string') return;
@@ -273,7 +211,7 @@ class ConversionBatch {
     this.wake();
   }
 
-  private setWindow(window: number): void {
+  setWindow(window: number): void {
     this.window = window;
     this.wake();
   }
@@ -406,7 +344,7 @@ class ConversionBatch {
     const result: ConversionBatchResult =
       folder === undefined
         ? { ...this.ended(status), itemResults: allResults(this.results.pending, items) }
-        : await this.writeFiles(folder, status);
+        : await this.writeFiles(folder, this.ended(status));
     this.final = status;
     this.reportFailure = result.reportFailure;
     this.describe();
@@ -417,44 +355,11 @@ class ConversionBatch {
     return { ...this.state(), status, durationMs: Date.now() - this.startedAt };
   }
 
-  private async writeFiles(folder: string, status: ConversionBatchResult['status']): Promise<ConversionBatchResult> {
-    const { results, counts } = await batchActivities['conversion.mergeBatchResults']({
-      folder,
-      parts: this.results.parts,
-      rest: this.results.pending,
-    }).catch((error: unknown) => {
-      throw unwrap(error);
-    });
-    this.compare(counts);
-    const result = { ...this.ended(status), results };
-    return { ...result, ...(await this.writeReport(folder, result)) };
-  }
-
-  /** A batch completes without a report rather than never: there may be no client left that waits for it. */
-  private async writeReport(
-    folder: string,
-    state: ConversionBatchResult,
-  ): Promise<Pick<ConversionBatchResult, 'report' | 'reportFailure'>> {
+  private async writeFiles(folder: string, ended: ConversionBatchResult): Promise<ConversionBatchResult> {
+    const { parts, pending: rest } = this.results;
     const { uiUrl } = this.input;
-    const { workflowId: batch, namespace } = workflowInfo();
-    const ui = uiUrl !== undefined && { ui: { url: uiUrl, namespace } };
-    try {
-      return await batchActivities['conversion.writeBatchReport']({ folder, batch, state, ...ui });
-    } catch (error) {
-      const cause = unwrap(error);
-      return { reportFailure: cause instanceof Error ? cause.message : String(cause) };
-    }
-  }
-
-  /** Compares two independent counts: that of the jobs' results and that of the files. */
-  private compare(counts: Record<BatchItemStatus, number>): void {
-    const names = ['succeeded', 'failed', 'skipped', 'cancelled'] as const;
-    if (names.every((name) => counts[name] === this.tally.totals[name])) return;
-    const list = (of: Record<BatchItemStatus, number>) => names.map((name) => `${of[name]} ${name}`).join(', ');
-    throw ApplicationFailure.nonRetryable(
-      `The batch counted ${list(this.tally.totals)}; its files in ${this.input.folder} hold ${list(counts)}. Was a file of the run changed, or the workflow reset? Run the batch again to go on with what is left.`,
-      failureCodes.batchCounts,
-    );
+    const merged = { ...ended, results: await mergeResults({ folder, parts, rest }, this.tally.totals) };
+    return { ...merged, ...(await writeReport(merged, { folder, uiUrl })) };
   }
 
   /** Setting the details adds no event, but each upsert does: only statuses that users search for are upserted. */
@@ -474,18 +379,4 @@ class ConversionBatch {
     const status = this.status();
     return this.refusals.needed && (status === 'running' || status === 'paused') ? 'needsAttention' : status;
   }
-}
-
-function whyNoWindow(window: unknown): string | undefined {
-  return isWindow(window) ? undefined : `The window must be a whole number from 1 to ${maxWindow}.`;
-}
-
-function whyNoCancel(request: Partial<BatchCancel> | null | undefined): string | undefined {
-  const { inFlight = 'cancel' } = request ?? {};
-  return ['cancel', 'finish'].includes(inFlight) ? undefined : 'inFlight must be cancel or finish.';
-}
-
-/** The activity's own failure says what is wrong. */
-function unwrap(error: unknown): unknown {
-  return error instanceof ActivityFailure ? (error.cause ?? error) : error;
 }

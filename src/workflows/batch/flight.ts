@@ -1,6 +1,6 @@
 import type { BatchItem } from '../../shared/batch';
 import type { JobOutcome } from '../../shared/batch-activities';
-import type { EarlierRuns } from '../../shared/charge';
+import { earlierOfNext, type EarlierRuns, type RepetitionRules } from '../../shared/charge';
 
 /** An item that has been started and has not ended. */
 export interface Flight extends CarriedFlight {
@@ -48,13 +48,27 @@ export type FlightStep =
   | { kind: 'untold'; told: JobOutcome };
 
 /** The part of an outcome that is about charges, for the next job of the row. */
-export function leftBy({ charge = 'maybe', taskId, source, possiblyChargedTwice }: JobOutcome): EarlierRuns {
+function leftBy({ charge = 'maybe', taskId, source, possiblyChargedTwice }: JobOutcome): EarlierRuns {
   return {
     charge,
     ...(taskId !== undefined && { taskId }),
     ...(source && { source }),
     ...(possiblyChargedTwice === true && { possiblyChargedTwice }),
   };
+}
+
+/** What the row's next job has to know of one that has ended; `keep`: there must be no other. */
+export function earlierOfNextJob(
+  { earlier, foundAt }: Flight,
+  outcome: JobOutcome,
+  { endedAt, isSameContent, rules }: { endedAt: number; isSameContent: boolean; rules: RepetitionRules },
+): EarlierRuns | 'keep' | undefined {
+  const left = leftBy(outcome);
+  const wasDelivered = outcome.status === 'succeeded';
+  // What is already known is from a later job, or this job adds nothing.
+  if (earlier && (wasDelivered || left.charge === 'no' || (foundAt !== undefined && foundAt > endedAt))) return earlier;
+  const mark = earlier?.possiblyChargedTwice && { possiblyChargedTwice: true as const };
+  return earlierOfNext({ ...left, ...(wasDelivered ? { delivered: true } : mark) }, { rules, isSameContent });
 }
 
 /** The next run did not start the job, so it has to wait for it. */

@@ -1,0 +1,81 @@
+import { ApplicationFailure, defineQuery, defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
+import {
+  isWindow,
+  maxWindow,
+  type BatchCancel,
+  type BatchItemResult,
+  type BatchState,
+  type ItemUploaded,
+  type ItemWaits,
+} from '../../shared/batch';
+import {
+  appReadySignal,
+  batchCancelSignal,
+  batchPauseSignal,
+  batchResultsQuery,
+  batchResumeSignal,
+  batchStateQuery,
+  batchWindowSignal,
+  conversionItemUploadedSignal,
+  conversionItemWaitsSignal,
+  updateRefused,
+} from '../../shared/names';
+
+/** What others may ask of a batch and tell it. Anyone who may signal the workflow can send any payload. */
+export interface ControlledBatch {
+  state(): BatchState;
+  unwrittenResults(): BatchItemResult[];
+  whyNoPause(): string | undefined;
+  pause(isPaused: boolean): void;
+  setWindow(window: number): void;
+  cancel(inFlightToo: boolean): void;
+  appReady(): void;
+  itemWaits(word: Partial<ItemWaits> | undefined): void;
+  itemUploaded(word: Partial<ItemUploaded> | undefined): void;
+}
+
+export function listenTo(batch: ControlledBatch): void {
+  setHandler(defineQuery<BatchState>(batchStateQuery), () => batch.state());
+  setHandler(defineQuery<BatchItemResult[]>(batchResultsQuery), () => batch.unwrittenResults());
+  setHandler(defineSignal<[ItemWaits]>(conversionItemWaitsSignal), (word) => batch.itemWaits(word));
+  setHandler(defineSignal<[ItemUploaded]>(conversionItemUploadedSignal), (word) => batch.itemUploaded(word));
+  const refusal = () => batch.whyNoPause();
+  accept(batch, batchPauseSignal, { refusal, change: () => batch.pause(true) });
+  accept(batch, batchResumeSignal, { refusal, change: () => batch.pause(false) });
+  accept(batch, appReadySignal, { refusal, change: () => batch.appReady() });
+  accept<[number]>(batch, batchWindowSignal, { refusal: whyNoWindow, change: (window) => batch.setWindow(window) });
+  accept<[BatchCancel?]>(batch, batchCancelSignal, {
+    refusal: whyNoCancel,
+    change: (request) => batch.cancel(request?.inFlight !== 'finish'),
+  });
+}
+
+/** An Update, which says no when it can't be done, and a signal, which needs no worker and is then ignored. */
+function accept<Args extends unknown[] = []>(
+  batch: ControlledBatch,
+  name: string,
+  { refusal, change }: { refusal: (...args: Args) => string | undefined; change: (...args: Args) => void },
+): void {
+  setHandler(defineSignal<Args>(name), (...args: Args) => {
+    if (refusal(...args) === undefined) change(...args);
+  });
+  const answer = (...args: Args): BatchState => {
+    change(...args);
+    return batch.state();
+  };
+  setHandler(defineUpdate<BatchState, Args>(name), answer, {
+    validator(...args: Args) {
+      const why = refusal(...args);
+      if (why !== undefined) throw ApplicationFailure.nonRetryable(why, updateRefused);
+    },
+  });
+}
+
+function whyNoWindow(window: unknown): string | undefined {
+  return isWindow(window) ? undefined : `The window must be a whole number from 1 to ${maxWindow}.`;
+}
+
+function whyNoCancel(request: Partial<BatchCancel> | null | undefined): string | undefined {
+  const { inFlight = 'cancel' } = request ?? {};
+  return ['cancel', 'finish'].includes(inFlight) ? undefined : 'inFlight must be cancel or finish.';
+}

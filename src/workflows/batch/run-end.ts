@@ -1,0 +1,45 @@
+import { ActivityFailure, ApplicationFailure, workflowInfo } from '@temporalio/workflow';
+import { failureCodes } from '../../shared/activities';
+import type { BatchItemStatus, ConversionBatchResult } from '../../shared/batch';
+import type { MergeBatchResultsInput } from '../../shared/batch-activities';
+import { batchActivities } from './batch-activities';
+
+/**
+ * Writes `results.jsonl` and returns its URI.
+ * @throws when the files of the run hold other counts than those of the jobs' results.
+ */
+export async function mergeResults(
+  run: MergeBatchResultsInput,
+  counted: Record<BatchItemStatus, number>,
+): Promise<string> {
+  const { results, counts } = await batchActivities['conversion.mergeBatchResults'](run).catch((error: unknown) => {
+    throw unwrap(error);
+  });
+  const names = ['succeeded', 'failed', 'skipped', 'cancelled'] as const;
+  if (names.every((name) => counts[name] === counted[name])) return results;
+  const list = (of: Record<BatchItemStatus, number>) => names.map((name) => `${of[name]} ${name}`).join(', ');
+  throw ApplicationFailure.nonRetryable(
+    `The batch counted ${list(counted)}; its files in ${run.folder} hold ${list(counts)}. Was a file of the run changed, or the workflow reset? Run the batch again to go on with what is left.`,
+    failureCodes.batchCounts,
+  );
+}
+
+/** A batch completes without a report rather than never: there may be no client left that waits for it. */
+export async function writeReport(
+  state: ConversionBatchResult,
+  { folder, uiUrl }: { folder: string; uiUrl: string | undefined },
+): Promise<Pick<ConversionBatchResult, 'report' | 'reportFailure'>> {
+  const { workflowId: batch, namespace } = workflowInfo();
+  const ui = uiUrl !== undefined && { ui: { url: uiUrl, namespace } };
+  try {
+    return await batchActivities['conversion.writeBatchReport']({ folder, batch, state, ...ui });
+  } catch (error) {
+    const cause = unwrap(error);
+    return { reportFailure: cause instanceof Error ? cause.message : String(cause) };
+  }
+}
+
+/** The activity's own failure says what is wrong. */
+export function unwrap(error: unknown): unknown {
+  return error instanceof ActivityFailure ? (error.cause ?? error) : error;
+}

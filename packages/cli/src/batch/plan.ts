@@ -12,12 +12,46 @@ import {
   printable,
 } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
-import { throwIfAny } from '../command-error';
+import { interrupted, throwIfAny } from '../command-error';
 import { whyNot, withFormats } from '../formats/check';
 import { formatTable } from '../output/text';
+import type { JobSettings } from './settings';
+
+export interface Planning {
+  signal: AbortSignal;
+  ask: AskPair;
+}
+
+interface PlanRules {
+  settings: JobSettings;
+  signal: AbortSignal;
+  isDry: boolean;
+  /** After a batch that was watched to its end. */
+  isJoined?: boolean;
+}
+
+export async function planOrRefuse(
+  context: CommandContext,
+  { settings, signal, isDry, isJoined = false }: PlanRules,
+  plan: (planning: Planning) => Promise<PlannedBatch>,
+): Promise<PlannedBatch> {
+  const { app, onExisting } = settings;
+  const askPair = askPairs(context, { app, signal, isDry });
+  // Items that are skipped anyway need no check.
+  const ask: AskPair = (pair) => (pair.exists && onExisting === 'skip' ? Promise.resolve(undefined) : askPair(pair));
+  const planned = await plan({ signal, ask }).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+    throw interrupted(error);
+  });
+  // After a watched end the report already says what is left.
+  const checked = isJoined && planned.todo === 0 ? planned : withRefused(planned, settings.unconvertible);
+  refuseProblems(context, checked);
+  tellWarnings(context, checked);
+  return checked;
+}
 
 /** Asks the service once for each pair of formats of a plan, one after the other; one warning when it can't be asked. */
-export function askPairs(
+function askPairs(
   context: CommandContext,
   { app, signal, isDry }: { app: string; signal: AbortSignal; isDry: boolean },
 ): AskPair {
@@ -44,7 +78,7 @@ export function askPairs(
 }
 
 /** The plan with unsupported pairs among its warnings or, when there is nothing else to do, among its problems. */
-export function withRefused(plan: PlannedBatch, unconvertible: Unconvertible = 'fail'): PlannedBatch {
+function withRefused(plan: PlannedBatch, unconvertible: Unconvertible = 'fail'): PlannedBatch {
   const { refused, todo } = plan;
   if (refused.length === 0) return plan;
   const isProblem = todo === 0 && unconvertible === 'fail';
@@ -75,13 +109,13 @@ const fates: Record<OnExisting, string> = {
 };
 
 /** @throws CommandError with a line for each problem that prevents the run. */
-export function refuseProblems({ output }: CommandContext, { problems, warnings, todo }: PlannedBatch): void {
+function refuseProblems({ output }: CommandContext, { problems, warnings, todo }: PlannedBatch): void {
   // What was left out is why there is nothing to do.
   if (problems.count > 0 && todo === 0) for (const line of lines(warnings)) output.warn(line);
   throwIfAny('INPUT_UNUSABLE', lines(problems));
 }
 
-export function tellWarnings({ output }: CommandContext, { warnings, leftOut }: PlannedBatch): void {
+function tellWarnings({ output }: CommandContext, { warnings, leftOut }: PlannedBatch): void {
   for (const line of lines(warnings)) output.warn(line);
   const { repeated, unsettled, ownResults } = leftOut;
   if (repeated > 0) output.say(`${counted(repeated, 'file')} named more than once, and taken once.`);

@@ -2,7 +2,6 @@ import { ServiceError } from '@temporalio/client';
 import { folderOf } from 'temporal-file-conversion/internal/batch/uris';
 import { planBatch } from 'temporal-file-conversion/internal/batch/plan/plan-batch';
 import type { PlannedBatch } from 'temporal-file-conversion/internal/batch/plan/planned-batch';
-import type { AskPair } from 'temporal-file-conversion/internal/batch/plan/settle-row';
 import { NoEarlierRunError, replanFailed } from 'temporal-file-conversion/internal/batch/plan/replan-failed';
 import { estimateVcredits } from 'temporal-file-conversion/internal/batch/runs/read-run';
 import { discardRun, type BatchRun } from 'temporal-file-conversion/internal/batch/runs/run-folders';
@@ -16,7 +15,7 @@ import { FileConversionClient } from 'temporal-file-conversion/internal/client/f
 import { defined } from 'temporal-file-conversion/internal/shared/defined';
 import type { FileStore } from 'temporal-file-conversion/internal/storage/file-store';
 import { counted, shellWord } from 'temporal-file-conversion/internal/shared/wording';
-import { askPairs, refuseProblems, tellDryRun, tellWarnings, withRefused } from '../../batch/plan';
+import { planOrRefuse, tellDryRun, type Planning } from '../../batch/plan';
 import { batchFolder, filesOf } from '../../batch/batch-folder';
 import {
   checkName,
@@ -29,18 +28,13 @@ import {
 } from '../../batch/settings';
 import { watchBatch } from '../../batch/watch';
 import type { CommandContext } from '../../command-context';
-import { CommandError, exitCodes, interrupted, type ExitCode } from '../../command-error';
+import { CommandError, exitCodes, type ExitCode } from '../../command-error';
 import { chosenPolicies } from '../../config/load-config';
 import { openTemporal, withTemporal, type StackInUse } from '../../stack/open-temporal';
 import { untilAskedToEnd } from '../../stack/parent-process';
 import { useStack } from '../../stack/use-stack';
 import { stallJson, stallText, type Stall } from '../../waiting/stall';
 import { requireBatch } from './look';
-
-interface Planning {
-  signal: AbortSignal;
-  ask: AskPair;
-}
 
 interface Undertaking {
   name: string;
@@ -219,34 +213,6 @@ function notStarted(name: string, error: ServiceError, isRefused: boolean): Comm
     ? `Temporal has refused to start batch ${name}: ${reason}`
     : `Nobody knows whether batch ${name} was started: the answer of Temporal was lost (${reason}). The same command again watches it, or starts it.`;
   return new CommandError('TEMPORAL_UNREACHABLE', [text], { cause: error });
-}
-
-interface PlanRules {
-  settings: JobSettings;
-  signal: AbortSignal;
-  isDry: boolean;
-  /** After a batch that was watched to its end. */
-  isJoined?: boolean;
-}
-
-async function planOrRefuse(
-  context: CommandContext,
-  { settings, signal, isDry, isJoined = false }: PlanRules,
-  plan: Undertaking['plan'],
-): Promise<PlannedBatch> {
-  const { app, onExisting } = settings;
-  const askPair = askPairs(context, { app, signal, isDry });
-  // Items that are skipped anyway need no check.
-  const ask: AskPair = (pair) => (pair.exists && onExisting === 'skip' ? Promise.resolve(undefined) : askPair(pair));
-  const planned = await plan({ signal, ask }).catch((error: unknown) => {
-    if (!signal.aborted) throw error;
-    throw interrupted(error);
-  });
-  // After a watched end the report already says what is left.
-  const checked = isJoined && planned.todo === 0 ? planned : withRefused(planned, settings.unconvertible);
-  refuseProblems(context, checked);
-  tellWarnings(context, checked);
-  return checked;
 }
 
 function loadFinish() {

@@ -127,6 +127,13 @@ export function explainStateFolder(stateDir: string, error: unknown): unknown {
   });
 }
 
+/** The error to throw when what was printed, or piped out, is not all written. */
+export function explainStdout(error: Error, advice: string): Error {
+  const problem = 'Standard output cannot be written';
+  const explained = explainFolder(error, { problem, advice });
+  return explained instanceof Error ? explained : error;
+}
+
 /** The same for any folder with state, or a file in it. */
 export function explainFolder(error: unknown, { problem, advice }: { problem: string; advice: string }): unknown {
   const reason = reasons[systemErrorCode(error) ?? ''];

@@ -1,18 +1,25 @@
 #!/usr/bin/env node
 import nodeModule from 'node:module';
 import { homedir } from 'node:os';
+import { explainStdout } from './command-error';
 
 // From Node 22.1 on: a command loads some 460 modules, and compiling them is a third of its start.
 (nodeModule as { enableCompileCache?: () => void }).enableCompileCache?.();
 
 // A reader that has seen enough (`fileconv formats | head -1`) is no error, and jobs under way go on. Nor is a closed terminal: what
 // runs must still be stopped in order.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    const isGone = error.code === 'EPIPE' || (error.code === 'EIO' && stream.isTTY);
-    if (!isGone) throw error;
-  });
-}
+let unwritten: NodeJS.ErrnoException | undefined;
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  const isGone = error.code === 'EPIPE' || (error.code === 'EIO' && process.stdout.isTTY);
+  if (!isGone) unwritten ??= error;
+});
+// There is nobody left to tell, and a stack does not end because the disk of its log is full.
+process.stderr.on('error', () => undefined);
+process.on('exit', (exitCode) => {
+  if (!unwritten || exitCode !== 0) return;
+  process.exitCode = 1;
+  process.stderr.write(`error: ${explainStdout(unwritten, 'Make room, or write elsewhere.').message}\n`);
+});
 
 void run(process.argv.slice(2)).then((exitCode) => {
   process.exitCode = exitCode;

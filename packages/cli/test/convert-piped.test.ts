@@ -86,6 +86,34 @@ it('ends well, and leaves nothing behind, when the reader of standard output has
   expect(await left()).toEqual([]);
 });
 
+function onFullDisk(args: string, cwd: string) {
+  const command = `"$0" "$1" ${args} > /dev/full`;
+  const options = { cwd, env: commandEnv(stack.env), encoding: 'utf8' } as const;
+  return spawnSync('bash', ['-c', command, process.execPath, mainFile], options);
+}
+
+it('fails in one line when standard output is on a full disk, and the same command again delivers the result', async () => {
+  const cwd = await folderWith({ 'a.md': page('Full') });
+  const ended = onFullDisk('convert a.md --to html --out -', cwd);
+  expect(ended.status).toBe(1);
+  expect(linesOf(ended.stderr).slice(1)).toEqual([
+    expect.stringMatching(/^error: Standard output cannot be written: no space is left.*The same command again/),
+  ]);
+  expect(await left()).toHaveLength(1);
+  const again = await fileconv(['convert', 'a.md', '--to', 'html', '--out', '-'], { cwd, env: stack.env });
+  expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('Full') as unknown });
+  expect(again.stderr).toMatch(/^An earlier command was ended/);
+  expect(await left()).toEqual([]);
+});
+
+it('any command fails in one line when standard output is on a full disk', async () => {
+  const ended = onFullDisk('config show', await newFolder());
+  expect([ended.status, linesOf(ended.stderr)]).toEqual([
+    1,
+    [expect.stringMatching(/^error: Standard output cannot be written: no space is left/)],
+  ]);
+});
+
 it('fails with 1 and writes nothing to standard output when the conversion fails, and leaves nothing behind', async () => {
   const cwd = await newFolder();
   const args = ['convert', '-', '--from', 'png', '--to', 'webp', '--out', '-'];
@@ -104,6 +132,11 @@ const refusals: [string, string[], RegExp][] = [
   ['two files for standard output', ['a.md', 'b.md', '--to', 'pdf', '--out', '-'], /of one file, and 2 are named/],
   ['an empty standard input', ['-', '--from', 'md', '--to', 'pdf', '--out', '-'], /standard input is empty/],
   ['a folder as the file of the result', ['-', '--from', 'md', '--to', 'pdf', '--out', '.'], /is a folder/],
+  [
+    'a folder that is to be made',
+    ['-', '--from', 'md', '--to', 'pdf', '--out', 'new/'],
+    /is a folder.*new\/stdin\.pdf/,
+  ],
 ];
 it.each(refusals)('refuses %s in one line, before anything is started', async (_what, args, message) => {
   const cwd = await folderWith({ 'a.md': '# A', 'b.md': '# B' });

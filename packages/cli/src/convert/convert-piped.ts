@@ -7,7 +7,14 @@ import { parametersKey } from 'temporal-file-conversion/internal/shared/paramete
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import { filesOf } from '../batch/batch-folder';
 import type { CommandContext } from '../command-context';
-import { CommandError, exitCodes, explainStateFolder, interrupted, type ExitCode } from '../command-error';
+import {
+  CommandError,
+  exitCodes,
+  explainStateFolder,
+  explainStdout,
+  interrupted,
+  type ExitCode,
+} from '../command-error';
 import { temporalTarget } from '../config/temporal-connection';
 import { settleFormats } from '../formats/check';
 import { extensionFromName } from '../formats/lookup';
@@ -95,6 +102,7 @@ function refuseMisuse({ output }: CommandContext, files: readonly string[], { fr
     throw usage('Standard input has no name that tells its format. Say it: --from FORMAT, for example --from md.');
   if (out === undefined)
     throw usage('Say where the result of standard input goes: --out FILE, or --out - for standard output.');
+  if (out.endsWith('/')) throw usage(`${out} is a folder. Name the file, for example --out ${out}stdin.pdf`);
   if (process.stdin.isTTY)
     throw usage('Standard input is a terminal. Pipe a file into the command, or name one in place of -.');
 }
@@ -145,7 +153,9 @@ async function deliver(folder: PipeFolder, result: string, signal: AbortSignal):
       throw new CommandError('DESTINATION_UNUSABLE', [problem], { cause: error });
     }
     // Whoever has read enough has what they wanted.
-    if (systemErrorCode(error) !== 'EPIPE') throw error;
+    if (systemErrorCode(error) !== 'EPIPE') {
+      throw explainStdout(error as Error, 'The same command again delivers the result.');
+    }
   }
   await folder.remove();
   return exitCodes.ok;

@@ -1,4 +1,5 @@
-import { writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import {
@@ -8,7 +9,8 @@ import {
   stubToken,
   type StubService,
 } from '../../../test/support/stub-service';
-import { fileconv, filesBelow, linesOf, newFolder, parseJson, removeFolders } from './fileconv';
+import { until } from '../../../test/support/until';
+import { fileconv, filesBelow, linesOf, newFolder, parseJson, removeFolders, startFileconv } from './fileconv';
 import { startStack, type RunningStack } from './running-stack';
 
 /** `fileconv convert --to pdf,docx,html`. */
@@ -86,6 +88,36 @@ it('prints a line for each result, and takes up what is missing when it is typed
   const again = await run('--out', 'out', '--on-existing', 'skip');
   expect(again.code).toBe(0);
   expect(linesOf(again.stdout)).toHaveLength(2);
+});
+
+it('waits, when it is typed again, for the job that has written one result and goes on', async () => {
+  const cwd = await folderWithReport();
+  const held: (() => void)[] = [];
+  stub.on('convert/file', (seen, response) => {
+    if (formatOf(seen.data) === 'html') held.push(() => stub.answerAsAlways(seen, response));
+    else stub.answerAsAlways(seen, response);
+  });
+  const args = ['convert', 'a.md', '--to', 'pdf,html', '--app', 'stub'];
+  const before = { uploads: stub.count('upload/file'), submits: submits().length };
+  const killed = startFileconv(args, { cwd, env });
+  await until('the first result', () => held.length === 1 && existsSync(path.join(cwd, 'a.pdf')));
+  killed.child.kill('SIGKILL');
+  await killed.ended;
+  const again = startFileconv(args, { cwd, env });
+  await again.until(/converts it already; waiting/);
+  held.forEach((answer) => answer());
+  expect(await again.ended).toMatchObject({ code: 0 });
+  expect(await filesBelow(cwd)).toEqual(['a.html', 'a.md', 'a.pdf']);
+  expect([stub.count('upload/file') - before.uploads, submits().length - before.submits]).toEqual([1, 2]);
+  stub.on('convert/file', (seen, response) => stub.answerAsAlways(seen, response));
+
+  await rm(path.join(cwd, 'a.html'));
+  const refused = await fileconv(args, { cwd, env });
+  expect(refused).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('error: a.pdf exists already.') as unknown,
+  });
+  expect(stub.count('upload/file')).toBe(before.uploads + 1);
 });
 
 it('refuses two formats whose results would have one name, before anything is started', async () => {

@@ -9,7 +9,7 @@ import type {
 import { Stores } from 'temporal-file-conversion/internal/storage/stores';
 import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
-import type { ExitCode } from '../command-error';
+import { throwIfAny, type ExitCode } from '../command-error';
 import { chosenPolicies } from '../config/load-config';
 import { isEmbedded } from '../service/app-profiles';
 import { embeddedServiceUrl } from '../service/embedded-service';
@@ -18,11 +18,11 @@ import { explainServiceFailure, explainSilence } from '../service/service-proble
 import { configuredStores } from '../stores';
 import { useStack } from '../stack/use-stack';
 import { createStallReader, type Stall, StallNews, type StallReader } from '../waiting/stall';
-import type { PlannedJob } from './plan';
+import { explainExisting, type PlannedJob } from './plan';
 import { showProgress } from './progress';
 import { announce, report, type FileOutcome } from './report';
-import { runJobs } from './run-jobs';
-import { startOrJoin } from './start-or-join';
+import { requestOf, runJobs } from './run-jobs';
+import { isUnderWay, startOrJoin } from './start-or-join';
 
 export interface ConvertFlags {
   to: string[];
@@ -73,13 +73,6 @@ export async function convertOnStack(
     if (isEmbedded(context, app) && stack.outlivesCommand) {
       await proveReachable(context, { app, to: formats[0] ?? '', signal });
     }
-    const total = jobs.length * formats.length;
-    const progress = showProgress(output, jobs.length);
-    const inFlight = new Map<string, string>();
-    const news = new StallNews({
-      output,
-      explain: () => explainOldest(createStallReader(context, stack.client), inFlight),
-    });
     const starting = {
       files: new Stores(configuredStores(context)),
       temporal: stack.client,
@@ -87,14 +80,24 @@ export async function convertOnStack(
       app,
       tags,
     };
+    const policies = chosenPolicies(config, onUnknownOutcome === undefined ? {} : { onUnknownOutcome });
+    const asked = { from, parameters, onExisting, mode, policies };
+    const existing: string[] = [];
+    for (const job of jobs) {
+      if (job.existing && !(await isUnderWay(starting, requestOf(job, asked)))) existing.push(...job.existing);
+    }
+    throwIfAny('DESTINATION_UNUSABLE', explainExisting(existing));
+    const total = jobs.length * formats.length;
+    const progress = showProgress(output, jobs.length);
+    const inFlight = new Map<string, string>();
+    const news = new StallNews({
+      output,
+      explain: () => explainOldest(createStallReader(context, stack.client), inFlight),
+    });
     const outcomes = await runJobs(jobs, {
+      ...asked,
       start: (request) => startOrJoin(starting, request),
       untilClosed: (run) => stack.untilClosed(run),
-      from,
-      parameters,
-      onExisting,
-      mode,
-      policies: chosenPolicies(config, onUnknownOutcome === undefined ? {} : { onUnknownOutcome }),
       parallel,
       cwd,
       progress,

@@ -91,6 +91,8 @@ export interface PlannedResult {
 export interface PlannedJob {
   input: ConvertInput;
   results: PlannedResult[];
+  /** Of several results those that are there, though none may be: right only if a job under way has written them. */
+  existing?: string[];
 }
 
 interface PlacedResult extends PlannedResult {
@@ -134,7 +136,22 @@ export async function checkJobs(jobs: readonly PlannedJob[], options: PlaceRules
   const results = jobs.flatMap(({ input, results: own }) => own.map((result) => ({ ...result, input })));
   throwIfAny('DESTINATION_UNUSABLE', collisions(results, options.cwd));
   throwIfAny('DESTINATION_UNUSABLE', await folderProblems(results, options));
-  throwIfAny('DESTINATION_UNUSABLE', await existingProblems(results, options));
+  const { problems, existing } = await existingResults(results, options);
+  for (const job of jobs) {
+    const names = existing.flatMap(({ input, name }) => (input === job.input ? [name] : []));
+    if (names.length === 0) continue;
+    if (names.length === job.results.length) problems.push(...explainExisting(existing.map(({ name }) => name)));
+    if (problems.length > 0) break;
+    job.existing = names;
+  }
+  throwIfAny('DESTINATION_UNUSABLE', problems);
+}
+
+export function explainExisting([first, ...others]: readonly string[]): string[] {
+  if (first === undefined) return [];
+  const results = others.length === 1 ? 'result' : 'results';
+  const names = others.length === 0 ? `${first} exists` : `${first} and ${others.length} more ${results} exist`;
+  return [`${names} already. Say what to do: --on-existing skip, overwrite or rename; or choose an --out folder.`];
 }
 
 function destinationOf(
@@ -202,14 +219,17 @@ async function folderProblem(folder: string, writtenByUs: boolean): Promise<stri
   }
 }
 
-async function existingProblems(results: readonly PlacedResult[], options: PlaceRules): Promise<string[]> {
+async function existingResults(
+  results: readonly PlacedResult[],
+  options: PlaceRules,
+): Promise<{ problems: string[]; existing: { input: ConvertInput; name: string }[] }> {
   const { cwd, onExisting } = options;
   const inputOf = new Map<string, ConvertInput>();
   for (const { input } of results.filter((each) => !isUri(each.input.location))) {
     inputOf.set(identity(await stat(input.location, { bigint: true })), input);
   }
   const problems: string[] = [];
-  const existing: string[] = [];
+  const existing: { input: ConvertInput; name: string }[] = [];
   for (const { input, destination } of results.filter((each) => !isUri(each.destination))) {
     const result = shownPath(destination, cwd);
     try {
@@ -223,19 +243,12 @@ async function existingProblems(results: readonly PlacedResult[], options: Place
         problems.push(`${what || which}. Choose another folder with --out.`);
       } else if (found.isDirectory() && onExisting !== 'rename') {
         problems.push(`${result}, which is to be the result of ${input.file}, is a folder. Choose another with --out.`);
-      } else if (onExisting === 'fail') existing.push(result);
+      } else if (onExisting === 'fail') existing.push({ input, name: result });
     } catch (error) {
       problems.push(`${result}, the result of ${input.file}, cannot be written: ${reasonOf(error)}.`);
     }
   }
-  const [first, ...others] = existing;
-  if (first !== undefined) {
-    const names = others.length === 0 ? `${first} exists` : `${first} and ${others.length} more results exist`;
-    problems.push(
-      `${names} already. Say what to do: --on-existing skip, overwrite or rename; or choose an --out folder.`,
-    );
-  }
-  return problems;
+  return { problems, existing };
 }
 
 function identity({ dev, ino }: BigIntStats): string {

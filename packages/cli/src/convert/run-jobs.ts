@@ -102,7 +102,10 @@ async function runJob(job: PlannedJob, options: RunOptions, interrupted: Promise
   }
 }
 
-function requestOf({ input, results }: PlannedJob, options: RunOptions): FileRequest {
+export function requestOf(
+  { input, results }: PlannedJob,
+  options: Pick<RunOptions, 'from' | 'parameters' | 'onExisting' | 'mode' | 'policies'>,
+): FileRequest {
   const { from, parameters, onExisting, mode, policies } = options;
   const [only, ...others] = results.map(({ to, destination }) => ({
     output: to,

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { WorkflowExecutionAlreadyStartedError, type Client } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/common';
 import { sameContent } from 'temporal-file-conversion/internal/batch/contents';
 import type { ConversionHandle } from 'temporal-file-conversion/internal/client/conversion-handle';
 import type { StartOptions } from 'temporal-file-conversion/internal/client/start-options';
@@ -59,12 +60,7 @@ export async function startOrJoin(
   { files, temporal, conversions, app, tags }: Starting,
   request: FileRequest,
 ): Promise<StartedJob> {
-  const input = toJobInput(request, app);
-  const { source, output, outputs = [], parameters, destination } = input;
-  const asked = JSON.stringify([input.app, source, input.input ?? null, output, destination]);
-  const identity = [asked + parametersKey(parameters), ...outputs.map(outputKey)].join();
-  const suffix = createHash('sha256').update(identity).digest('hex').slice(0, 16);
-  const workflowId = newWorkflowId(source, { isHidden: hidesPayloads(temporal.options.loadedDataConverter), suffix });
+  const workflowId = idOf(request, { temporal, app });
   let known: Known = {};
   for (let reuse: StartOptions['reuse'] = 'never'; ; reuse = 'always') {
     try {
@@ -80,6 +76,27 @@ export async function startOrJoin(
     if (left === 'running') return { handle: conversions.get(workflowId), joined: true };
     known = left;
   }
+}
+
+/** Whether the job of a request runs: one that `startOrJoin` would join. */
+export async function isUnderWay(starting: Starting, request: FileRequest): Promise<boolean> {
+  try {
+    const { status } = await starting.temporal.workflow.getHandle(idOf(request, starting)).describe();
+    return status.name === 'RUNNING';
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    throw error;
+  }
+}
+
+/** The same for every request that asks for the same. */
+function idOf(request: FileRequest, { temporal, app }: Pick<Starting, 'temporal' | 'app'>): string {
+  const input = toJobInput(request, app);
+  const { source, output, outputs = [], parameters, destination } = input;
+  const asked = JSON.stringify([input.app, source, input.input ?? null, output, destination]);
+  const identity = [asked + parametersKey(parameters), ...outputs.map(outputKey)].join();
+  const suffix = createHash('sha256').update(identity).digest('hex').slice(0, 16);
+  return newWorkflowId(source, { isHidden: hidesPayloads(temporal.options.loadedDataConverter), suffix });
 }
 
 function outputKey({ output, parameters, destination }: ConversionOutput): string {

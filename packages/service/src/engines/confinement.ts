@@ -9,8 +9,9 @@ export interface Confinement {
   readonly name: 'bubblewrap' | 'unshare' | 'none';
   /** Completes "conversions ...". */
   readonly says: string;
-  /** Puts a command into it; `folder` is all that it can write. */
-  readonly wrap: (command: readonly string[], folder: string) => readonly string[];
+  /** Puts a command into it; `folder` is all that it can write. Where `renames` holds, it finds it under the name `seenAs`. */
+  readonly wrap: (command: readonly string[], folder: string, seenAs?: string) => readonly string[];
+  readonly renames: boolean;
   /** The command has processes of its own only, and is the child of the first of them. */
   readonly ownProcesses: boolean;
 }
@@ -33,15 +34,21 @@ const none: Confinement = {
   name: 'none',
   says: `could reach the network and read the files of this user; ${advice}`,
   wrap: (command) => command,
+  renames: false,
   ownProcesses: false,
 };
 
 function inBubblewrap(): Confinement | undefined {
   const program = findProgram({ debian: 'bubblewrap', commands: ['bwrap'] });
   if (program === undefined) return undefined;
-  const wrap: Confinement['wrap'] = (command, folder) => [program, ...roomFor(folder), '--', ...command];
+  const wrap: Confinement['wrap'] = (command, folder, seenAs = folder) => [
+    program,
+    ...roomFor(folder, seenAs),
+    '--',
+    ...command,
+  ];
   const says = 'reach no network, and no files but their own (bubblewrap)';
-  return works(wrap) ? { name: 'bubblewrap', says, wrap, ownProcesses: true } : undefined;
+  return works(wrap) ? { name: 'bubblewrap', says, wrap, renames: true, ownProcesses: true } : undefined;
 }
 
 function withoutNetwork(): Confinement | undefined {
@@ -50,7 +57,7 @@ function withoutNetwork(): Confinement | undefined {
   const asUser = process.getuid?.() === 0 ? [] : ['--user', '--map-current-user'];
   const wrap: Confinement['wrap'] = (command) => [program, '--net', ...asUser, '--', ...command];
   const says = `reach no network (unshare), but could read the files of this user; ${advice}`;
-  return works(wrap) ? { name: 'unshare', says, wrap, ownProcesses: false } : undefined;
+  return works(wrap) ? { name: 'unshare', says, wrap, renames: false, ownProcesses: false } : undefined;
 }
 
 function works(wrap: Confinement['wrap']): boolean {
@@ -59,12 +66,12 @@ function works(wrap: Confinement['wrap']): boolean {
 }
 
 /** Parameters of bubblewrap: programs, fonts and the code of the engines to read, one folder to write, and nothing else. */
-function roomFor(folder: string): string[] {
+function roomFor(folder: string, seenAs: string): string[] {
   const readable = [...systemFolders(), ...codeOfEngines(), ...fonts()];
   return [
     ...['--unshare-all', '--die-with-parent', '--dev', '/dev', '--proc', '/proc', '--tmpfs', '/tmp'],
     ...readable.flatMap(([option, ...paths]) => [option, ...paths]),
-    ...['--bind', folder, folder, '--chdir', folder],
+    ...['--bind', folder, seenAs, '--chdir', seenAs],
   ];
 }
 

@@ -1,11 +1,12 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { constants, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { copyFile, mkdir, rename, rm } from 'node:fs/promises';
+import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { constants as system, homedir } from 'node:os';
 import path from 'node:path';
 import { isOutOfSpace, messageOf, outOfSpaceMessage } from '../shared/caught';
 import { confinements } from './confinement';
 import { type ConversionOutcome, conversionOutcomeSchema, type ConversionRequest } from './conversion';
+import { takeResult } from './take-result';
 
 /** How long a process beyond the first waits for work before it ends and gives its memory back. */
 const idleTimeoutMs = 60_000;
@@ -145,6 +146,8 @@ function signalOf(code: number | null): NodeJS.Signals | undefined {
 /** A process that converts one file at a time. It sees its own folder, and of other files as little as the machine can arrange. */
 class ConversionProcess {
   readonly #folder: string;
+  /** The name of the folder for what converts: documents have fields that tell it. */
+  readonly #seenAs: string;
   readonly #child: ChildProcess;
   readonly #exited: Promise<void>;
   #settle: ((ending: ProcessEnding) => void) | undefined;
@@ -153,19 +156,20 @@ class ConversionProcess {
 
   constructor({ maxMemoryBytes, folder }: { maxMemoryBytes: number; folder: string }) {
     this.#folder = mkdtempSync(path.join(folder, 'process-'));
-    const [{ wrap, ownProcesses }] = confinements();
+    const [{ wrap, renames, ownProcesses }] = confinements();
+    this.#seenAs = renames ? '/conversions' : this.#folder;
     // Half of it for JavaScript: most of the memory of engines is outside its heap.
     const heapMiB = Math.max(64, Math.floor(maxMemoryBytes / 2 / 1024 / 1024));
     // V8 treats each growth of a large WebAssembly memory as memory pressure and marks the whole heap, and pandoc's memory grows in
     // small steps: with concurrent marking the first conversions take some 30 collections instead of 8.
     const node = [process.execPath, `--max-old-space-size=${heapMiB}`, '--no-concurrent-marking'];
-    const [execPath = '', ...execArgv] = wrap(node, this.#folder);
+    const [execPath = '', ...execArgv] = wrap(node, this.#folder, this.#seenAs);
     this.#child = fork(processFile, [String(maxMemoryBytes), String(ownProcesses ? 1 : process.pid)], {
       execPath,
       execArgv,
       cwd: this.#folder,
       // Code that works on untrusted files gets nothing of the environment but HOME, where user fonts are.
-      env: { HOME: homedir(), TMPDIR: this.#folder },
+      env: { HOME: homedir(), TMPDIR: this.#seenAs },
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       // A group of its own, with which the programs that it runs are killed. And Ctrl-C is for the service, which decides what
       // happens to its conversions.
@@ -197,18 +201,16 @@ class ConversionProcess {
   /** Converts one file. When this resolves, the process does nothing more: it has answered, or it is dead. */
   async convert(request: ConversionRequest): Promise<ProcessEnding> {
     const folder = path.join(this.#folder, 'conversion');
-    const inside = {
-      ...request,
-      inputPath: path.join(folder, `input.${request.inputFormat.split('-', 1)[0] ?? ''}`),
-      outputPath: path.join(folder, 'output'),
-    };
+    const input = `input.${request.inputFormat.split('-', 1)[0] ?? ''}`;
+    const seenAs = path.join(this.#seenAs, 'conversion');
+    const inside = { ...request, inputPath: path.join(seenAs, input), outputPath: path.join(seenAs, 'output') };
     try {
       await mkdir(folder);
       // A copy: whatever happens to it, the upload stays as it is.
-      await copyFile(request.inputPath, inside.inputPath, constants.COPYFILE_FICLONE);
+      await copyFile(request.inputPath, path.join(folder, input), constants.COPYFILE_FICLONE);
       const ending = await this.#ask(inside);
       if (ending.by === 'answer' && ending.outcome.status === 'successful') {
-        await rename(inside.outputPath, request.outputPath);
+        await takeResult(path.join(folder, 'output'), request.outputPath);
       }
       return ending;
     } catch (error) {

@@ -1,0 +1,25 @@
+import { existsSync, lstatSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { takeResult } from '../../src/engines/take-result';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'take-result-'));
+const [made, place, secret] = ['made', 'place', 'secret'].map((name) => path.join(folder, name)) as [
+  string,
+  string,
+  string,
+];
+writeFileSync(secret, 'of the server');
+afterAll(() => rmSync(folder, { recursive: true }));
+
+it('takes a file', async () => {
+  writeFileSync(made, 'result');
+  await takeResult(made, place);
+  expect(readFileSync(place, 'utf8')).toBe('result');
+});
+
+it('takes no link to a file of the server, and leaves that file as it is', async () => {
+  symlinkSync(secret, made);
+  await expect(takeResult(made, place)).rejects.toThrow('something else than a file');
+  expect([existsSync(place), lstatSync(secret).isFile()]).toEqual([false, true]);
+});

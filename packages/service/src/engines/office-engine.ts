@@ -39,7 +39,12 @@ const filters: Readonly<Record<string, string>> = {
 let files = 0;
 
 export async function convertOffice(request: ConversionRequest): Promise<ConvertedFile> {
-  if (zipped.has(request.route.reader)) requireArchive(request, await readInput(request));
+  const { reader } = request.route;
+  if (zipped.has(reader)) requireArchive(request, await readInput(request));
+  // LibreOffice takes anything for RTF, and prints an empty page.
+  if (reader === 'rtf' && !(await readInput(request)).toString('latin1', 0, 1_000).trimStart().startsWith('{\\rt')) {
+    throw new ConversionFailure('The file is not an RTF document, so it is damaged or has the wrong extension.');
+  }
   files += 1;
   if (files >= filesPerProfile) wearOut();
   const file = path.join(

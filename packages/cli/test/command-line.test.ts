@@ -26,6 +26,19 @@ describe('help', () => {
   });
 });
 
+describe('--param', () => {
+  it.each([
+    ['no name', ['--param', '=S3cret'], 'must be written as in dpi=300'],
+    ['a value that is too long', ['--param', `key=S3cret${'x'.repeat(2_000)}`], 'key must be a number'],
+    ['a name twice', ['--param', 'key=S3cret', '--param', 'key=S3cret2'], 'key is given twice'],
+  ])('refuses %s in one line, which repeats nothing of the value', async (_what, args, message) => {
+    const ended = await fileconv(['convert', 'a.md', '--to', 'pdf', ...args], { cwd: folder });
+    expect(ended).toMatchObject({ code: 2, stdout: '' });
+    expect(linesOf(ended.stderr)).toEqual([expect.stringContaining(message)]);
+    expect(ended.stderr).not.toContain('S3cret');
+  });
+});
+
 describe('formats', () => {
   it('lists what is read and written, without a service and without leaving anything behind', async () => {
     const ended = await fileconv(['formats'], { cwd: folder });

@@ -13,6 +13,7 @@ import {
 } from 'temporal-file-conversion/internal/shared/parameters';
 import { isTag, maxTags } from 'temporal-file-conversion/internal/shared/tags';
 import { formatNameOf } from 'temporal-file-conversion/internal/shared/format-name';
+import { CommandError } from '../command-error';
 import { parseDurationMs } from '../config/duration';
 
 /** Refuses empty arguments and options: they come from unset variables of scripts. */
@@ -71,7 +72,10 @@ export function parameterOption(): Option {
 function collectParameter(text: string, before?: ConversionParameters): ConversionParameters | undefined {
   const read = readParameter(text);
   const problem = read ? problemOfParameters(read) : 'must be written as in dpi=300';
-  if (problem !== undefined) throw new InvalidArgumentError(`A parameter ${problem}.`);
+  // Unlike the parser's own complaint it repeats nothing of the value, which may be a password.
+  if (problem !== undefined) throw new CommandError('USAGE', [`--param ${problem}. See: fileconv convert --help`]);
+  const [name = ''] = Object.keys(read ?? {});
+  if (before && Object.hasOwn(before, name)) throw new CommandError('USAGE', [`--param ${name} is given twice.`]);
   return mergeParameters(before, read);
 }
 

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keepRunning, startPersistently } from '../src/stack/restarting';
 
@@ -36,6 +37,23 @@ it('waits twice as long each time that a part ends at once or cannot be started'
 it('waits as shortly as at first after a part that ran for its time', async () => {
   const [, second = 0, third = 0] = await pausesOf([0, 0, 300], 200);
   expect(third).toBeLessThan(second);
+});
+
+it('listens to its signal once, however often the part ends', async () => {
+  const over = new AbortController();
+  const listeners: number[] = [];
+  await keepRunning<string>('part', {
+    exited: () => Promise.resolve(),
+    startAgain() {
+      listeners.push(getEventListeners(over.signal, 'abort').length);
+      if (listeners.length === 2) over.abort();
+      return Promise.resolve('part');
+    },
+    onRestart: () => undefined,
+    provenAfterMs: 10_000,
+    signal: over.signal,
+  });
+  expect(listeners).toEqual([1, 1]);
 });
 
 it('gives up a first start that fails for a reason of its own', async () => {

@@ -42,12 +42,13 @@ export async function keepRunning<Part>(first: Part, options: KeptPart<Part>): P
   const { exited, startAgain, onRestart, provenAfterMs, signal } = options;
   // A function, since TypeScript would otherwise narrow `aborted` to false for good.
   const isOver = () => signal.aborted;
+  const over = aborted(signal);
   let current: Part | undefined = first;
   let delayMs = firstDelayMs;
   for (;;) {
     const startedAt = performance.now();
     if (current !== undefined) {
-      await Promise.race([exited(current), aborted(signal)]);
+      await Promise.race([exited(current), over]);
       if (isOver()) return;
       if (performance.now() - startedAt >= provenAfterMs) delayMs = firstDelayMs;
       onRestart();

@@ -268,7 +268,9 @@ function awaitRoom(error: StorageError, context: FailureContext): ApplicationFai
   return build(context, { ...parts, reaction: 'retry', expected: true, delayMs: pauseMs });
 }
 
-export function withAdvice(message: string, errorClass: ErrorClass | undefined, { app }: FailureContext): string {
+export function withAdvice(said: string, errorClass: ErrorClass | undefined, { app }: FailureContext): string {
+  // A program's own words may end without a full stop.
+  const message = said.replace(/[^.!?]$/, '$&.');
   switch (errorClass) {
     case 'input':
       return `${message} Check the file, or choose another format (\`fileconv formats\`).`;
@@ -279,7 +281,7 @@ export function withAdvice(message: string, errorClass: ErrorClass | undefined, 
     case 'caller':
       return `${message} Correct the job's input and start it again.`;
     default:
-      return message;
+      return said;
   }
 }
 

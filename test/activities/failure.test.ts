@@ -212,6 +212,12 @@ describe('toFailure', () => {
 });
 
 describe('taskFailure', () => {
+  it('keeps what the service says apart from the advice, however that ends', () => {
+    const messageOf = (message: string) => taskFailure({ code: 'FAILED_CONVERT', message }, contextOf('check')).message;
+    expect(messageOf('it is cut off (line 3)')).toContain('it is cut off (line 3). Check the file');
+    expect(messageOf('it is cut off.')).toContain('it is cut off. Check the file');
+  });
+
   it.each([
     ['FAILED_CONVERT', 'fail'],
     ['INSUFFICIENT_VCREDITS', 'awaitCredits'],

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { accessSync, constants, realpathSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
@@ -77,6 +78,8 @@ async function programVersion(program: Program): Promise<string | undefined> {
   try {
     const { stdout, stderr } = await promisify(execFile)(file, [program.versionFlag ?? '--version'], {
       timeout: versionTimeoutMs,
+      // Some are scripts, which call others.
+      env: { PATH: folders.join(path.delimiter), HOME: homedir() },
     });
     return `${name} ${/\d+(\.\d+)+/.exec(stdout + stderr)?.[0] ?? ''}`.trim();
   } catch {

@@ -96,13 +96,20 @@ function targetOf({ route: { writer }, parameters: { pages, quality } }: Convers
 
 /** What a document must not do: run macros, and load or link to anything outside of it. */
 const settings: readonly [component: string, name: string, value: string | number | boolean][] = [
-  ['Common/Security/Scripting', 'MacroSecurityLevel', 3],
-  ['Common/Security/Scripting', 'DisableMacrosExecution', true],
-  ['Common/Security/Scripting', 'DisableActiveContent', true],
-  ['Common/Security/Scripting', 'BlockUntrustedRefererLinks', true],
-  ['Writer/Content/Update', 'Link', 2],
-  ['Calc/Content/Update', 'Link', 1],
-  ['Common/Java', 'ApplicationFeatures', false],
+  ['Office.Common/Security/Scripting', 'MacroSecurityLevel', 3],
+  ['Office.Common/Security/Scripting', 'DisableMacrosExecution', true],
+  ['Office.Common/Security/Scripting', 'DisableActiveContent', true],
+  ['Office.Common/Security/Scripting', 'BlockUntrustedRefererLinks', true],
+  ['Office.Writer/Content/Update', 'Link', 2],
+  ['Office.Calc/Content/Update', 'Link', 1],
+  ['Office.Common/Java', 'ApplicationFeatures', false],
+  // A presentation loads the pictures that it links to all the same: where nobody listens.
+  ['Inet/Settings', 'ooInetProxyType', 2],
+  ['Inet/Settings', 'ooInetHTTPProxyName', '127.0.0.1'],
+  ['Inet/Settings', 'ooInetHTTPProxyPort', 1],
+  ['Inet/Settings', 'ooInetHTTPSProxyName', '127.0.0.1'],
+  ['Inet/Settings', 'ooInetHTTPSProxyPort', 1],
+  ['Inet/Settings', 'ooInetNoProxy', ''],
 ];
 
 async function prepareProfile(home: string): Promise<string> {
@@ -111,7 +118,7 @@ async function prepareProfile(home: string): Promise<string> {
   if (existsSync(file)) return profile;
   const items = settings.map(
     ([component, name, value]) =>
-      `<item oor:path="/org.openoffice.Office.${component}"><prop oor:name="${name}" oor:op="fuse"><value>${String(value)}</value></prop></item>`,
+      `<item oor:path="/org.openoffice.${component}"><prop oor:name="${name}" oor:op="fuse"><value>${String(value)}</value></prop></item>`,
   );
   await mkdir(path.dirname(file), { recursive: true });
   await writeFile(

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import {
   answerError,
+  answerRunning,
   startStubService,
   stubAppId,
   stubToken,
@@ -118,6 +119,38 @@ it('waits, when it is typed again, for the job that has written one result and g
     stderr: expect.stringContaining('error: a.pdf exists already.') as unknown,
   });
   expect(stub.count('upload/file')).toBe(before.uploads + 1);
+});
+
+it('tells which results are there when its job is cancelled', async () => {
+  const cwd = await folderWithReport();
+  let html = '';
+  stub.on('convert/file', (seen, response) => {
+    const id = stub.convert(seen);
+    if (formatOf(seen.data) === 'html') html = id;
+    answerRunning(response, id);
+  });
+  stub.on('task/response', (seen, response) => {
+    const id = String(seen.data['connector']);
+    if (id === html) answerRunning(response, id);
+    else stub.answerAsAlways(seen, response);
+  });
+  const command = startFileconv(['convert', 'a.md', '--to', 'pdf,html', '--app', 'stub', '--json'], { cwd, env });
+  await until('the first result', () => html !== '' && existsSync(path.join(cwd, 'a.pdf')));
+  const listed = await fileconv(['job', 'list', '--json'], { cwd, env });
+  const { jobs } = z
+    .object({ jobs: z.array(z.looseObject({ workflowId: z.string(), status: z.string() })) })
+    .parse(parseJson(listed.stdout));
+  const running = jobs.filter(({ status }) => status === 'running').map(({ workflowId }) => workflowId);
+  const [job = ''] = running.filter((id) => !id.endsWith('/html'));
+  expect(await fileconv(['job', 'cancel', job], { cwd, env })).toMatchObject({ code: 0 });
+  const ended = await command.ended;
+  expect(ended.code).toBe(1);
+  const { files } = z
+    .object({ files: z.array(z.looseObject({ to: z.string(), status: z.string() })) })
+    .parse(parseJson(ended.stdout));
+  expect(files.map(({ to, status }) => `${to} ${status}`)).toEqual(['pdf converted', 'html failed']);
+  for (const endpoint of ['convert/file', 'task/response'])
+    stub.on(endpoint, (seen, response) => stub.answerAsAlways(seen, response));
 });
 
 it('refuses two formats whose results would have one name, before anything is started', async () => {

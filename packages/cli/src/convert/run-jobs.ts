@@ -93,13 +93,21 @@ async function runJob(job: PlannedJob, options: RunOptions, interrupted: Promise
     if (!outputs) return outcomesOf(job, { ...base(), ...describeResult(result) });
     return describeOutputs(job, outputs, { base: base(), options });
   } catch (error) {
-    const outputs = error instanceof ConversionFailedError ? error.details?.outputs : undefined;
     const failure = readError(error, handle);
-    return describeOutputs(job, outputs ?? [], { base: base(), failure, options });
+    const outputs = await outputsOf(error, handle);
+    return describeOutputs(job, outputs, { base: base(), failure, options });
   } finally {
     shown.end();
     if (handle) inFlight.delete(handle.workflowId);
   }
+}
+
+/** How the outputs of a job that failed have ended. One that was ended from outside tells it only when it is asked. */
+async function outputsOf(error: unknown, handle: ConversionHandle | undefined): Promise<readonly OutputResult[]> {
+  if (!(error instanceof ConversionFailedError) || !handle) return [];
+  if (error.details) return error.details.outputs ?? [];
+  const state = await handle.state().catch(() => undefined);
+  return state?.outputs ?? [];
 }
 
 export function requestOf(

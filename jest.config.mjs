@@ -23,7 +23,7 @@ const config = {
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   testSequencer: '<rootDir>/test/support/longest-first.mjs',
-  reporters: ['default', '<rootDir>/test/support/slowest-files.mjs'],
+  reporters: ['default', '<rootDir>/test/support/slowest-files.mjs', '<rootDir>/test/support/engines-tested.mjs'],
   testTimeout: 60_000,
   maxWorkers: 3,
 };

@@ -11,7 +11,7 @@ export const programs = {
   // In its own folder lies the program that `soffice` starts; which documents it opens depends on the libraries there.
   writer: { debian: 'libreoffice-writer-nogui', commands: ['soffice'], beside: 'libswlo.so' },
   calc: { debian: 'libreoffice-calc-nogui', commands: ['soffice'], beside: 'libsclo.so' },
-  impress: { debian: 'libreoffice-impress-nogui', commands: ['soffice'], beside: 'libsdlo.so' },
+  impress: { debian: 'libreoffice-impress-nogui', commands: ['soffice'], beside: 'libslideshowlo.so' },
   tesseract: { debian: 'tesseract-ocr', commands: ['tesseract'] },
 } as const satisfies Readonly<Record<string, Program>>;
 

@@ -4,6 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Confinement, confinements } from '../../src/engines/confinement';
+import { withPackages } from './with-packages';
 
 /** What shuts conversions in, tried with programs that try to get out. */
 
@@ -43,11 +44,11 @@ describe.each(here)('a conversion in %s', (name, confinement) => {
   });
 });
 
-const ifBubblewrap = strongest.name === 'bubblewrap' ? it : it.skip;
-
-ifBubblewrap('sees no file of the server in bubblewrap, and no process', () => {
-  const script = `for (const file of ['/etc/passwd', '/root', ${JSON.stringify(beside)}]) console.log(fs.existsSync(file)); console.log(fs.readdirSync('/proc').filter((name) => +name > 0).length < 9)`;
-  expect(run(strongest, script).stdout).toBe('false\nfalse\nfalse\ntrue\n');
+withPackages(new Map([['bubblewrap', strongest.name === 'bubblewrap']]), () => {
+  it('a conversion sees no file of the server, and no process', () => {
+    const script = `for (const file of ['/etc/passwd', '/root', ${JSON.stringify(beside)}]) console.log(fs.existsSync(file)); console.log(fs.readdirSync('/proc').filter((name) => +name > 0).length < 9)`;
+    expect(run(strongest, script).stdout).toBe('false\nfalse\nfalse\ntrue\n');
+  });
 });
 
 /** Whether a program in it reaches a port of this machine, which listens. */

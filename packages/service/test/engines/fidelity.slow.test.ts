@@ -3,14 +3,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import sharp from 'sharp';
-import { isHere } from '../../src/engines/presence';
-import { programs } from '../../src/engines/programs';
 import { startTestService, tinyPng } from '../support';
 import { chartFrame, frame, odf, paragraph } from './odf';
+import { withPrograms } from './with-packages';
 
 /** Office files through the service beside what `soffice --convert-to pdf` makes of them: page by page the same picture. */
-
-const ifOffice = [programs.writer, programs.calc, programs.impress].every((program) => isHere(program)) ? it : it.skip;
 
 const words = 'Words that fill a line and go on in the next one, so that columns and margins show. '.repeat(8);
 const grid = `<table:table table:name="t"><table:table-column table:number-columns-repeated="3"/>${'<table:table-row><table:table-cell office:value-type="float" office:value="1.5"><text:p>1.5</text:p></table:table-cell><table:table-cell table:formula="of:=[.A1]*2" office:value-type="float" office:value="3"><text:p>3</text:p></table:table-cell><table:table-cell office:value-type="string"><text:p>text</text:p></table:table-cell></table:table-row>'.repeat(60)}</table:table>`;
@@ -42,9 +39,8 @@ const sources: Readonly<Record<string, { data: Buffer; others: readonly string[]
   },
 };
 
-ifOffice(
-  'a PDF of LibreOffice by the service is within SSIM 0.98 of its own',
-  async () => {
+withPrograms(['writer', 'calc', 'impress'], () => {
+  it('a PDF of LibreOffice by the service is within SSIM 0.98 of its own', async () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'fidelity-'));
     const { client, stop } = await startTestService({
       engines: ['libreoffice', 'sharp', 'pdfium'],
@@ -78,9 +74,8 @@ ifOffice(
     expect(files.size).toBe(12);
     await stop();
     rmSync(folder, { recursive: true });
-  },
-  280_000,
-);
+  }, 280_000);
+});
 
 /** The similarity of the two pages that are least alike, in blocks of 8 by 8 pixels. */
 async function similarity(one: Buffer, other: Buffer): Promise<number> {

@@ -10,11 +10,10 @@ import { convertFilm } from '../../src/engines/film-engine';
 import { convertOffice } from '../../src/engines/office-engine';
 import { printPage } from '../../src/engines/page-engine';
 import { convertPdf } from '../../src/engines/pdf-reader';
-import { isHere } from '../../src/engines/presence';
-import { programs } from '../../src/engines/programs';
 import { startTestService } from '../support';
 import { docxBomb, hugePng, zip, zipEntry } from './bombs';
 import { frame, odf, paragraph } from './odf';
+import { withPrograms } from './with-packages';
 
 /**
  * Documents that want a program of the machine to open other files, to call somebody, or to run something. Here nothing shuts the
@@ -95,13 +94,9 @@ async function read(pdf: Buffer): Promise<{ text: string; red: number }> {
   return { text, red };
 }
 
-function withProgram(name: keyof typeof programs): jest.Describe {
-  return isHere(programs[name]) ? describe : describe.skip;
-}
-
 const asPdf: [string, string, string] = ['odt', 'writer_pdf_Export', 'pdf'];
 
-withProgram('writer')('LibreOffice', () => {
+withPrograms(['writer'], () => {
   it('puts a picture of the document into the PDF, so that what follows proves something', async () => {
     const more = { 'Pictures/a.png': readFileSync(secretPicture) };
     const { text, red } = await read(
@@ -190,7 +185,7 @@ withProgram('writer')('LibreOffice', () => {
   });
 });
 
-withProgram('calc')('LibreOffice Calc', () => {
+withPrograms(['calc'], () => {
   it('follows no formula to a file or an address', async () => {
     const cell = (formula: string) =>
       `<table:table-row><table:table-cell table:formula="of:=${formula}" office:value-type="string"><text:p>old</text:p></table:table-cell></table:table-row>`;
@@ -209,7 +204,7 @@ withProgram('calc')('LibreOffice Calc', () => {
   });
 });
 
-withProgram('ffmpeg')('FFmpeg', () => {
+withPrograms(['ffmpeg'], () => {
   it('takes no list of other files for a film, whatever its name is', async () => {
     const lists = [
       `#EXTM3U\n#EXT-X-MEDIA-SEQUENCE:0\n#EXTINF:10.0,\nfile://${secretPicture}\n#EXT-X-ENDLIST\n`,
@@ -225,7 +220,7 @@ withProgram('ffmpeg')('FFmpeg', () => {
   });
 });
 
-withProgram('chromium')('Chromium', () => {
+withPrograms(['chromium'], () => {
   it('shows no file, runs no script and asks nobody', async () => {
     const page = `<p>before</p><iframe src="file://${secretText}"></iframe><object data="file://${secretText}"></object><img src="file://${secretPicture}"><img src="${url}/a.png">
       <link rel="stylesheet" href="${url}/a.css"><style>@import "${url}/b.css"; p { background: url(${url}/c.png) }</style>
@@ -238,8 +233,8 @@ withProgram('chromium')('Chromium', () => {
   });
 });
 
-withProgram('writer')('bombs for LibreOffice and Tesseract', () => {
-  it('end with FAILED_CONVERT within the limits, and the next conversion succeeds', async () => {
+withPrograms(['writer', 'tesseract'], () => {
+  it('bombs end with FAILED_CONVERT within the limits, and the next conversion succeeds', async () => {
     const limits = {
       conversionTimeoutMs: 15_000,
       maxConversionMemoryBytes: 1024 * 1024 * 1024,

@@ -3,10 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import sharp from 'sharp';
-import { isHere } from '../../src/engines/presence';
+import { findProgram } from '../../src/engines/presence';
 import { programs } from '../../src/engines/programs';
 import { engineNames } from '../../src/engines/engine-names';
 import { startTestService, type TestClient, tinySvg } from '../support';
+import { withPrograms } from './with-packages';
 
 /** Programs of the machine, each where it is: Debian's libreoffice-writer-nogui and so on, ffmpeg, tesseract-ocr, chromium. */
 
@@ -20,11 +21,6 @@ beforeAll(async () => {
 
 afterAll(() => running.stop());
 
-/** Skips, by name, what this machine has no program for. */
-function withProgram(name: keyof typeof programs): jest.Describe {
-  return isHere(programs[name]) ? describe : describe.skip;
-}
-
 async function converted(name: string, data: string | Buffer, output: string, parameters = {}): Promise<Buffer> {
   return (await client.convertToBytes({ name, data }, output, parameters)).bytes;
 }
@@ -35,7 +31,7 @@ async function textOf(pdf: Buffer): Promise<string> {
 
 const report = '# Numbers\n\nWords of the report.\n\n| city | people |\n|---|---|\n| Ulm | 126329 |\n';
 
-withProgram('writer')('LibreOffice', () => {
+withPrograms(['writer'], () => {
   it('prints text documents, old ones too, and turns each into the others', async () => {
     const docx = await converted('report.md', report, 'docx');
     const doc = await converted('report.docx', docx, 'doc');
@@ -70,7 +66,7 @@ withProgram('writer')('LibreOffice', () => {
   });
 });
 
-withProgram('calc')('LibreOffice Calc', () => {
+withPrograms(['calc'], () => {
   it('prints spreadsheets, and reads and writes old ones', async () => {
     const xls = await converted('sums.xlsx', await converted('sums.csv', 'item,price\nx,1.50\n', 'xlsx'), 'xls');
     expect((await converted('sums.xls', xls, 'csv')).toString()).toMatch(/item,price\s+x,1\.50/);
@@ -79,7 +75,7 @@ withProgram('calc')('LibreOffice Calc', () => {
   });
 });
 
-withProgram('impress')('LibreOffice Impress', () => {
+withPrograms(['impress'], () => {
   it('prints slides, and reads and writes old ones', async () => {
     const pptx = await converted('talk.md', '# One\n\nFirst\n\n# Two\n\nSecond\n', 'pptx');
     const ppt = await converted('talk.pptx', pptx, 'ppt');
@@ -89,8 +85,8 @@ withProgram('impress')('LibreOffice Impress', () => {
   });
 });
 
-withProgram('writer')('LibreOffice that somebody kills in the middle of a conversion', () => {
-  it('starts once more, and the conversion succeeds', async () => {
+withPrograms(['writer'], () => {
+  it('starts once more when somebody kills it in the middle of a conversion, which succeeds', async () => {
     const data = await converted('report.md', report, 'docx');
     const converting = client.convert({ name: 'report.docx', data }, 'pdf');
     expect(await killed('soffice.bin')).toBe(true);
@@ -110,7 +106,15 @@ async function killed(name: string): Promise<boolean> {
   return false;
 }
 
-withProgram('ffmpeg')('FFmpeg', () => {
+withPrograms(['writer', 'calc', 'impress'], () => {
+  it.each(['writer', 'calc', 'impress'] as const)('the file that %s is known by comes with its own package', (name) => {
+    const { beside } = programs[name];
+    const file = path.join(path.dirname(findProgram(programs[name]) ?? ''), beside);
+    expect(spawnSync('dpkg', ['-S', file]).stdout.toString()).toMatch(new RegExp(`^libreoffice-${name}(-nogui)?:`));
+  });
+});
+
+withPrograms(['ffmpeg'], () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'film-'));
   afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -152,7 +156,7 @@ withProgram('ffmpeg')('FFmpeg', () => {
   });
 });
 
-withProgram('tesseract')('Tesseract', () => {
+withPrograms(['tesseract'], () => {
   const words =
     'The quick brown fox jumps over the lazy dog. Payment is due within thirty days of receipt of this invoice.';
 
@@ -186,7 +190,7 @@ withProgram('tesseract')('Tesseract', () => {
   });
 });
 
-withProgram('chromium')('Chromium', () => {
+withPrograms(['chromium'], () => {
   it('prints a page with its styles, on the paper and with the margin that are asked for', async () => {
     const data = '<style>body{background:#00f;margin:0}</style><p style="display:none">hidden</p>';
     const pdf = await converted('page.html', data, 'pdf', { page_size: 'letter', margin: 0 });

@@ -21,22 +21,13 @@ else console.log(`The tests of ${left.join(', ')} are skipped: ${reason ?? 'they
 function install(packages) {
   if (!answers('apt-get', '--version')) return 'there is no apt-get to install them with';
   const asRoot = process.getuid() === 0 ? [] : ['sudo', '-n'];
-  if (!answers(...asRoot, 'true')) return 'they are installed by root, or with a sudo that asks for no password';
+  if (!answers(...asRoot, 'true')) return 'only root, or a sudo that asks for no password, installs them';
   console.log(`Installing ${packages.join(' ')}`);
   // Only root ends what root has begun.
-  const begun = [
-    ...asRoot,
-    'timeout',
-    '--kill-after=10',
-    '300',
-    'env',
-    'DEBIAN_FRONTEND=noninteractive',
-    'apt-get',
-    '-qq',
-  ];
+  const aptGet = [...asRoot, ...'timeout --kill-after=10 300 env DEBIAN_FRONTEND=noninteractive apt-get -qq'.split(' ')];
   const patience = ['-o', 'Acquire::Retries=1', '-o', 'Acquire::http::Timeout=20', '-o', 'DPkg::Lock::Timeout=60'];
-  const update = run(...begun, ...patience, 'update');
-  const { status, stderr } = run(...begun, ...patience, 'install', '--yes', '--no-install-recommends', ...packages);
+  const update = run(...aptGet, ...patience, 'update');
+  const { status, stderr } = run(...aptGet, ...patience, 'install', '--yes', '--no-install-recommends', ...packages);
   if (status === 0) return undefined;
   // Without a network the update only warns.
   return `apt-get: ${/^[EW]: .*/m.exec(update.stderr + stderr)?.[0] ?? 'not done after five minutes'}`;
@@ -47,5 +38,5 @@ function answers(...command) {
 }
 
 function run(program, ...parameters) {
-  return { stderr: '', ...spawnSync(program, parameters, { encoding: 'utf8' }) };
+  return spawnSync(program, parameters, { encoding: 'utf8' });
 }

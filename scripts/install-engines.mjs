@@ -24,7 +24,10 @@ function install(packages) {
   if (!answers(...asRoot, 'true')) return 'only root, or a sudo that asks for no password, installs them';
   console.log(`Installing ${packages.join(' ')}`);
   // Only root ends what root has begun.
-  const aptGet = [...asRoot, ...'timeout --kill-after=10 300 env DEBIAN_FRONTEND=noninteractive apt-get -qq'.split(' ')];
+  const aptGet = [
+    ...asRoot,
+    ...'timeout --kill-after=10 300 env DEBIAN_FRONTEND=noninteractive apt-get -qq'.split(' '),
+  ];
   const patience = ['-o', 'Acquire::Retries=1', '-o', 'Acquire::http::Timeout=20', '-o', 'DPkg::Lock::Timeout=60'];
   const update = run(...aptGet, ...patience, 'update');
   const { status, stderr } = run(...aptGet, ...patience, 'install', '--yes', '--no-install-recommends', ...packages);

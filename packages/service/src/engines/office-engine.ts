@@ -100,7 +100,7 @@ const settings: readonly [component: string, name: string, value: string | numbe
   ['Office.Common/Security/Scripting', 'DisableMacrosExecution', true],
   ['Office.Common/Security/Scripting', 'DisableActiveContent', true],
   ['Office.Common/Security/Scripting', 'BlockUntrustedRefererLinks', true],
-  ['Office.Writer/Content/Update', 'Link', 2],
+  ['Office.Writer/Content/Update', 'Link', 0],
   ['Office.Calc/Content/Update', 'Link', 1],
   ['Office.Common/Java', 'ApplicationFeatures', false],
   // A presentation loads the pictures that it links to all the same: where nobody listens.

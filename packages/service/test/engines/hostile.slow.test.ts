@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -94,125 +95,125 @@ async function read(pdf: Buffer): Promise<{ text: string; red: number }> {
   return { text, red };
 }
 
-const asPdf: [string, string, string] = ['odt', 'writer_pdf_Export', 'pdf'];
+const writerPdf = 'writer_pdf_Export';
 
-withPrograms(['writer'], () => {
+/** Documents that show what is at an address, which is also that of a file. */
+const links: readonly [title: string, reader: string, writer: string, document: (href: string) => Buffer][] = [
+  ['a picture', 'odt', writerPdf, (href) => text(frame(href))],
+  [
+    'a section',
+    'odt',
+    writerPdf,
+    (href) =>
+      text(
+        `<text:section text:name="s"><text:section-source xlink:href="${href}" xlink:type="simple"/>${paragraph('old')}</text:section>`,
+      ),
+  ],
+  [
+    'an object',
+    'odt',
+    writerPdf,
+    (href) =>
+      text(
+        `<text:p><draw:frame svg:width="8cm" svg:height="4cm"><draw:object xlink:href="${href}" xlink:type="simple"/></draw:frame></text:p>`,
+      ),
+  ],
+  [
+    'a frame',
+    'odt',
+    writerPdf,
+    (href) =>
+      text(
+        `<text:p><draw:frame svg:width="8cm" svg:height="4cm"><draw:floating-frame xlink:href="${href}" xlink:type="simple"/></draw:frame></text:p>`,
+      ),
+  ],
+  ['a picture of Word', 'docx', writerPdf, (href) => docxWithPicture(href)],
+  [
+    'a formula',
+    'ods',
+    'calc_pdf_Export',
+    (href) =>
+      odf({
+        kind: 'spreadsheet',
+        body: `<table:table table:name="s"><table:table-row><table:table-cell office:value-type="string"><text:p>before</text:p></table:table-cell><table:table-cell table:formula="of:='${href}'#$secret.A1"/><table:table-cell table:formula="of:=COM.MICROSOFT.WEBSERVICE(&quot;${href}&quot;)"/><table:table-cell office:value-type="string"><text:p>after</text:p></table:table-cell></table:table-row></table:table>`,
+      }),
+  ],
+];
+
+function text(body: string): Buffer {
+  return odf({ kind: 'text', body: `${paragraph('before')}${body}${paragraph('after')}` });
+}
+
+withPrograms(['writer', 'calc'], () => {
   it('puts a picture of the document into the PDF, so that what follows proves something', async () => {
     const more = { 'Pictures/a.png': readFileSync(secretPicture) };
-    const { text, red } = await read(
-      await convert(
-        'libreoffice',
-        odf({ kind: 'text', body: paragraph('shown') + frame('Pictures/a.png'), more }),
-        asPdf,
-      ),
-    );
+    const body = paragraph('shown') + frame('Pictures/a.png');
+    const pdf = await convert('libreoffice', odf({ kind: 'text', body, more }), ['odt', writerPdf, 'pdf']);
+    const { text, red } = await read(pdf);
     expect(text).toContain('shown');
     expect(red).toBeGreaterThan(10_000);
   });
 
-  it.each([
-    ['a picture of a file', () => frame(`file://${secretPicture}`)],
-    ['a picture of an address', () => frame(`${url}/a.png`)],
-    ['a section of a file', () => section(`file://${secretText}`)],
-    ['a section of an address', () => section(`${url}/a.txt`)],
-    [
-      'an object of a file',
-      () =>
-        `<text:p><draw:frame svg:width="8cm" svg:height="4cm"><draw:object xlink:href="file://${secretText}" xlink:type="simple"/></draw:frame></text:p>`,
-    ],
-    [
-      'a field of a file',
-      () =>
-        `<text:p><text:database-display xlink:href="file://${secretTable}" text:column-name="x" text:table-name="secret">old</text:database-display></text:p>`,
-    ],
-  ])('shows nothing of %s, and asks nobody', async (_title, body) => {
-    const source = odf({ kind: 'text', body: `${paragraph('before')}${body()}${paragraph('after')}` });
-    const { text, red } = await read(await convert('libreoffice', source, asPdf));
-    expect(text).toMatch(/before[^]*after/);
-    expect(text).not.toContain(secret);
-    expect(red).toBe(0);
-    expect(requests).toEqual([]);
+  it.each(links)('shows nothing of %s from elsewhere, and asks nobody', async (_title, reader, writer, document) => {
+    for (const href of [`${url}/a.png`, `file://${secretText}`, `file://${secretPicture}`]) {
+      const { text, red } = await read(await convert('libreoffice', document(href), [reader, writer, 'pdf']));
+      expect(text).toMatch(/before[^]*after/);
+      expect(text).not.toContain(secret);
+      expect([red, requests]).toEqual([0, []]);
+    }
   });
 
-  it('shows nothing of a file that a text of Word includes', async () => {
-    const field = (code: string) =>
-      `<w:p><w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText>${code}</w:instrText></w:r><w:r><w:fldChar w:fldCharType="end"/></w:r></w:p>`;
-    const body = [
-      `INCLUDETEXT "${secretText}"`,
-      `INCLUDEPICTURE "${secretPicture}" \\d`,
-      `INCLUDEPICTURE "${url}/x.png" \\d`,
-    ].map(field);
-    const { text, red } = await read(
-      await convert('libreoffice', docx(`<w:p><w:r><w:t>before</w:t></w:r></w:p>${body.join('')}`), [
-        'docx',
-        'writer_pdf_Export',
-        'pdf',
-      ]),
-    );
-    expect(text).toContain('before');
-    expect(text).not.toContain(secret);
-    expect([red, requests]).toEqual([0, []]);
-  });
-
-  it('resolves no entity of XML outside of the document', async () => {
+  it('refuses a document that declares entities', async () => {
     const doctype = `<!DOCTYPE d [<!ENTITY x SYSTEM "file://${secretText}"><!ENTITY y SYSTEM "${url}/y">]>`;
     const source = odf({ kind: 'text', doctype, body: paragraph('before &x; &y;') });
-    const text = await convert('libreoffice', source, asPdf).then(
-      async (pdf) => (await read(pdf)).text,
-      (error: unknown) => String(error),
+    await expect(convert('libreoffice', source, ['odt', writerPdf, 'pdf'])).rejects.toThrow(
+      /^LibreOffice could not convert the odt file to pdf/,
     );
-    expect(text).not.toContain(secret);
     expect(requests).toEqual([]);
   });
 
   it('runs no macro when a document is opened', async () => {
-    const basic = `Sub Main\nOpen "${proof}" For Output As #1\nPrint #1, "ran"\nClose #1\nEnd Sub`;
-    const script = 'vnd.sun.star.script:Standard.Module1.Main?language=Basic&amp;location=document';
-    const scripts = `<office:scripts><office:event-listeners><script:event-listener script:language="ooo:script" script:event-name="dom:load" xlink:href="${script}" xlink:type="simple"/></office:event-listeners></office:scripts>`;
-    const module = `<?xml version="1.0"?><!DOCTYPE script:module PUBLIC "-//OpenOffice.org//DTD OfficeDocument 1.0//EN" "module.dtd"><script:module xmlns:script="http://openoffice.org/2000/script" script:name="Module1" script:language="StarBasic">${basic.replaceAll('"', '&quot;')}</script:module>`;
-    const library = `<?xml version="1.0"?><library:library xmlns:library="http://openoffice.org/2000/library" library:name="Standard" library:readonly="false" library:passwordprotected="false"><library:element library:name="Module1"/></library:library>`;
-    const container = `<?xml version="1.0"?><library:libraries xmlns:library="http://openoffice.org/2000/library" xmlns:xlink="http://www.w3.org/1999/xlink"><library:library library:name="Standard" library:link="false"/></library:libraries>`;
-    const more = {
-      'Basic/Standard/Module1.xml': module,
-      'Basic/Standard/script-lb.xml': library,
-      'Basic/script-lc.xml': container,
-    };
-    const { text } = await read(
-      await convert('libreoffice', odf({ kind: 'text', body: paragraph('text'), scripts, more }), asPdf),
-    );
+    const { text } = await read(await convert('libreoffice', documentWithMacro(), ['odt', writerPdf, 'pdf']));
     expect(text).toContain('text');
     expect(existsSync(proof)).toBe(false);
   });
 });
 
-withPrograms(['calc'], () => {
-  it('follows no formula to a file or an address', async () => {
-    const cell = (formula: string) =>
-      `<table:table-row><table:table-cell table:formula="of:=${formula}" office:value-type="string"><text:p>old</text:p></table:table-cell></table:table-row>`;
-    const rows = [
-      `'file://${secretTable}'#$secret.A1`,
-      `WEBSERVICE(&quot;${url}/w&quot;)`,
-      `DDE(&quot;soffice&quot;;&quot;${secretTable}&quot;;&quot;A1&quot;)`,
-    ];
-    const body = `<table:table table:name="s">${rows.map(cell).join('')}</table:table>`;
-    const { text } = await read(
-      await convert('libreoffice', odf({ kind: 'spreadsheet', body }), ['ods', 'calc_pdf_Export', 'pdf']),
-    );
-    expect(text.length).toBeGreaterThan(2);
-    expect(text).not.toContain(secret);
-    expect(requests).toEqual([]);
-  });
-});
+function documentWithMacro(): Buffer {
+  const basic = `Sub Main\nOpen "${proof}" For Output As #1\nPrint #1, "ran"\nClose #1\nEnd Sub`;
+  const script = 'vnd.sun.star.script:Standard.Module1.Main?language=Basic&amp;location=document';
+  const scripts = `<office:scripts><office:event-listeners><script:event-listener script:language="ooo:script" script:event-name="dom:load" xlink:href="${script}" xlink:type="simple"/></office:event-listeners></office:scripts>`;
+  const module = `<?xml version="1.0"?><!DOCTYPE script:module PUBLIC "-//OpenOffice.org//DTD OfficeDocument 1.0//EN" "module.dtd"><script:module xmlns:script="http://openoffice.org/2000/script" script:name="Module1" script:language="StarBasic">${basic.replaceAll('"', '&quot;')}</script:module>`;
+  const library = `<?xml version="1.0"?><library:library xmlns:library="http://openoffice.org/2000/library" library:name="Standard" library:readonly="false" library:passwordprotected="false"><library:element library:name="Module1"/></library:library>`;
+  const container = `<?xml version="1.0"?><library:libraries xmlns:library="http://openoffice.org/2000/library" xmlns:xlink="http://www.w3.org/1999/xlink"><library:library library:name="Standard" library:link="false"/></library:libraries>`;
+  const more = {
+    'Basic/Standard/Module1.xml': module,
+    'Basic/Standard/script-lb.xml': library,
+    'Basic/script-lc.xml': container,
+  };
+  return odf({ kind: 'text', body: paragraph('text'), scripts, more });
+}
 
 withPrograms(['ffmpeg'], () => {
   it('takes no list of other files for a film, whatever its name is', async () => {
+    const film = path.join(folder, 'secret.mp4');
+    const list = path.join(folder, 'list.mov');
+    const result = path.join(folder, 'list.gif');
+    execFileSync('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-i', 'testsrc=duration=1:size=64x48:rate=5', film]);
+    const dash = (address: string) =>
+      `<MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static" mediaPresentationDuration="PT1S" profiles="urn:mpeg:dash:profile:isoff-on-demand:2011"><Period><AdaptationSet mimeType="video/mp4"><Representation id="1" bandwidth="1"><BaseURL>${address}</BaseURL></Representation></AdaptationSet></Period></MPD>`;
+    // FFmpeg by itself follows it.
+    writeFileSync(list, dash(`file://${film}`));
+    execFileSync('ffmpeg', ['-v', 'error', '-nostdin', '-i', list, result]);
+    expect(readFileSync(result, 'latin1')).toMatch(/^GIF89a/);
     const lists = [
-      `#EXTM3U\n#EXT-X-MEDIA-SEQUENCE:0\n#EXTINF:10.0,\nfile://${secretPicture}\n#EXT-X-ENDLIST\n`,
-      `#EXTM3U\n#EXTINF:10.0,\n${url}/a.ts\n#EXT-X-ENDLIST\n`,
-      `ffconcat version 1.0\nfile ${secretPicture}\n`,
+      readFileSync(list),
+      dash(`${url}/a.mp4`),
+      `#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nfile://${film}\n#EXT-X-ENDLIST\n`,
+      `ffconcat version 1.0\nfile ${film}\n`,
     ];
-    for (const list of lists) {
-      await expect(convert('ffmpeg', list, ['mov', 'gif', 'gif'])).rejects.toThrow(
+    for (const each of lists) {
+      await expect(convert('ffmpeg', each, ['mov', 'gif', 'gif'])).rejects.toThrow(
         /^FFmpeg could not convert the mov file to gif/,
       );
     }
@@ -256,27 +257,25 @@ withPrograms(['writer', 'tesseract'], () => {
   });
 });
 
-function section(href: string): string {
-  return `<text:section text:name="s"><text:section-source xlink:href="${href}" xlink:type="simple"/>${paragraph('old')}</text:section>`;
-}
-
-function docx(body: string): Buffer {
-  const main = 'http://schemas.openxmlformats.org/wordprocessingml/2006/main';
-  const office = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument';
-  const types = 'http://schemas.openxmlformats.org/package/2006/content-types';
-  const type = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml';
+function docxWithPicture(href: string): Buffer {
+  const office = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
+  const drawing = 'http://schemas.openxmlformats.org/drawingml/2006';
+  const word = 'http://schemas.openxmlformats.org/wordprocessingml/2006/main';
+  const types = 'http://schemas.openxmlformats.org/package/2006';
+  const relationship = (type: string, target: string) =>
+    `<Relationships xmlns="${types}/relationships"><Relationship Id="r1" Type="${office}/${type}" Target="${target}"/></Relationships>`;
+  const picture = `<w:p><w:r><w:drawing><wp:inline><wp:extent cx="2880000" cy="1440000"/><wp:docPr id="1" name="p"/><a:graphic><a:graphicData uri="${drawing}/picture"><pic:pic><pic:nvPicPr><pic:cNvPr id="1" name="p"/><pic:cNvPicPr/></pic:nvPicPr><pic:blipFill><a:blip r:link="r1"/><a:stretch><a:fillRect/></a:stretch></pic:blipFill><pic:spPr><a:xfrm><a:off x="0" y="0"/><a:ext cx="2880000" cy="1440000"/></a:xfrm><a:prstGeom prst="rect"/></pic:spPr></pic:pic></a:graphicData></a:graphic></wp:inline></w:drawing></w:r></w:p>`;
+  const line = (words: string) => `<w:p><w:r><w:t>${words}</w:t></w:r></w:p>`;
   return zip([
     zipEntry(
       '[Content_Types].xml',
-      `<?xml version="1.0"?><Types xmlns="${types}"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/word/document.xml" ContentType="${type}"/></Types>`,
+      `<Types xmlns="${types}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/word/document.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>`,
     ),
-    zipEntry(
-      '_rels/.rels',
-      `<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Type="${office}" Target="word/document.xml"/></Relationships>`,
-    ),
+    zipEntry('_rels/.rels', relationship('officeDocument', 'word/document.xml')),
+    zipEntry('word/_rels/document.xml.rels', relationship('image', `${href}" TargetMode="External`)),
     zipEntry(
       'word/document.xml',
-      `<?xml version="1.0"?><w:document xmlns:w="${main}"><w:body>${body}</w:body></w:document>`,
+      `<w:document xmlns:w="${word}" xmlns:r="${office}" xmlns:wp="${drawing}/wordprocessingDrawing" xmlns:a="${drawing}/main" xmlns:pic="${drawing}/picture"><w:body>${line('before')}${picture}${line('after')}</w:body></w:document>`,
     ),
   ]);
 }

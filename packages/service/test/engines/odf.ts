@@ -16,6 +16,7 @@ const namespaces = [
   'xlink http://www.w3.org/1999/xlink',
   'dom http://www.w3.org/2001/xml-events',
   'ooo http://openoffice.org/2004/office',
+  'of urn:oasis:names:tc:opendocument:xmlns:of:1.2',
 ].map((line) => line.replace(/^(\S+) (.*)$/, 'xmlns:$1="$2"'));
 
 interface OdfSource {

@@ -164,7 +164,7 @@ it('shares an upload among rows that an earlier run of the batch could not conve
   rig.stub.on('convert/file', (_seen, response) => answerError(response, 200, 'FAILED_CONVERT'));
   const first = await rig.client.startBatch(inline(['pdf', 'docx', 'html']));
   expect(await first.result()).toMatchObject({ failed: 3 });
-  rig.stub.on('convert/file', rig.stub.answerAsAlways);
+  rig.stub.on('convert/file', (seen, response) => rig.stub.answerAsAlways(seen, response));
   const again = await rig.client.startBatch(inline(['pdf', 'docx', 'html']));
   expect(await again.result()).toMatchObject({ succeeded: 3 });
   expect([uploads(), submits()]).toEqual([2, 6]);

@@ -190,7 +190,15 @@ class ConversionProcess {
       });
     });
     this.#child.on('message', (message) => {
-      if (!this.#ended) this.#settle?.({ by: 'answer', outcome: conversionOutcomeSchema.parse(message) });
+      if (this.#ended) return;
+      const { data: outcome } = conversionOutcomeSchema.safeParse(message);
+      if (outcome) {
+        this.#settle?.({ by: 'answer', outcome });
+        return;
+      }
+      // Only a document that took over its engine makes the process say anything else.
+      this.#ended = { by: 'exit', signal: null, reason: 'it did not answer as it should' };
+      this.#killGroup();
     });
   }
 

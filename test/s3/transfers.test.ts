@@ -9,6 +9,7 @@ import {
   DeleteObjectCommand,
   GetObjectCommand,
   ListMultipartUploadsCommand,
+  ListPartsCommand,
   PutObjectCommand,
 } from '@aws-sdk/client-s3';
 import { createS3Files } from '../../src/s3';
@@ -63,6 +64,14 @@ async function put(key: string, content: string | Buffer): Promise<void> {
 async function openUploads(): Promise<string[]> {
   const { Uploads = [] } = await server.client.send(new ListMultipartUploadsCommand({ Bucket: bucket }));
   return Uploads.map(({ Key = '' }) => Key).sort();
+}
+
+/** Of the open upload, the mark included. */
+async function partsOf(key: string): Promise<number> {
+  const { Uploads = [] } = await server.client.send(new ListMultipartUploadsCommand({ Bucket: bucket }));
+  const upload = Uploads.find(({ Key }) => Key === key);
+  const list = new ListPartsCommand({ Bucket: bucket, Key: key, UploadId: upload?.UploadId });
+  return (await server.client.send(list)).Parts?.length ?? 0;
 }
 
 /** Aborts when all bytes but the last have come. */
@@ -231,6 +240,8 @@ describe('what was begun and is not finished', () => {
     const other = write({ ...hanging(), uri: uriOf('a2.pdf'), jobKey: 'other' });
     await server.client.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key: 'a3.pdf' }));
     await until('all are under way', async () => (await openUploads()).length === 3);
+    // One that is still coming when its upload ends would open that again.
+    await until('its parts have come', async () => (await partsOf('a.pdf')) === 3);
     await until('the one of the job is gone', async () => {
       await store.discardPartial({ uri: uriOf(key), jobKey: 'job' });
       return !(await openUploads()).includes('a.pdf');

@@ -94,7 +94,7 @@ async function runJob(job: PlannedJob, options: RunOptions, interrupted: Promise
     return describeOutputs(job, outputs, { base: base(), options });
   } catch (error) {
     const failure = readError(error, handle);
-    const outputs = await outputsOf(error, handle);
+    const outputs = results.length > 1 ? await outputsOf(error, handle) : [];
     return describeOutputs(job, outputs, { base: base(), failure, options });
   } finally {
     shown.end();

@@ -67,10 +67,13 @@ export async function convertOffice(request: ConversionRequest): Promise<Convert
     ],
     request.inputPath,
   ];
-  let ended = await runProgram(file, parameters, request);
-  if (ended.code === startAgain) ended = await runProgram(file, parameters, request);
+  const run = async () => {
+    const once = await runProgram(file, parameters, request);
+    return once.code === startAgain ? runProgram(file, parameters, request) : once;
+  };
+  let ended = await run();
   // Somebody else has killed it: of the limits the whole process dies.
-  if (ended.signal === 'SIGKILL') ended = await runProgram(file, parameters, request);
+  if (ended.signal === 'SIGKILL') ended = await run();
   const extension = extensionOf(request.route.writer);
   const result = path.join(folder, `${path.basename(request.inputPath, path.extname(request.inputPath))}.${extension}`);
   if (ended.signal === null && existsSync(result)) return { file: result, warnings: {} };

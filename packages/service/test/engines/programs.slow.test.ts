@@ -97,10 +97,13 @@ withPrograms(['writer'], () => {
 /** Kills the first process of this name below this one. */
 async function killed(name: string): Promise<boolean> {
   for (let end = Date.now() + 10_000; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 20))) {
-    const lines = execFileSync('ps', ['-A', '-o', 'pid=,args='], { encoding: 'utf8' }).split('\n');
-    const line = lines.find((each) => each.includes(name) && each.includes(running.dataDir));
-    if (line === undefined) continue;
-    process.kill(Number(line.trim().split(' ')[0]), 'SIGKILL');
+    const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,comm='], { encoding: 'utf8' }).trim().split('\n');
+    const all = lines.map((line) => line.trim().split(/\s+/)).map(([pid, parent, comm]) => ({ pid, parent, comm }));
+    const isBelow = (pid: string | undefined): boolean =>
+      pid === String(process.pid) || all.some((each) => each.pid === pid && isBelow(each.parent));
+    const found = all.find(({ pid, comm }) => comm === name && isBelow(pid));
+    if (!found) continue;
+    process.kill(Number(found.pid), 'SIGKILL');
     return true;
   }
   return false;

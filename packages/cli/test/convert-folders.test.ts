@@ -72,3 +72,12 @@ it.each([
 ])('refuses %s', async (_what, args, message) => {
   expect(await results([...args, '--to', 'html'])).toEqual({ code: 2, stderr: [`error: ${message}`], made: [] });
 });
+
+it('refuses a file of a folder that cannot be converted, and says how to leave it out', async () => {
+  const cwd = await docs();
+  await writeFile(path.join(cwd, 'docs/empty.md'), '');
+  expect(await fileconv(['convert', 'docs', '--to', 'html'], { cwd, env: stack.env })).toMatchObject({
+    code: 2,
+    stderr: 'error: docs/empty.md is empty. There is nothing to convert. Leave it out with --exclude.\n',
+  });
+});

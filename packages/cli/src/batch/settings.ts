@@ -224,7 +224,7 @@ async function knownExtensions(): Promise<Map<string, string>> {
 }
 
 function usage(problem: string): CommandError {
-  return new CommandError('USAGE', [`${problem} See: fileconv batch --help`]);
+  return new CommandError('USAGE', [`${problem} See: fileconv batch run --help`]);
 }
 
 /** Settings of a batch's jobs: the workflow's input without what comes from the plan, and how it is listed. */

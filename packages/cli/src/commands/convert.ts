@@ -27,10 +27,8 @@ export async function convert(
   const onExisting = flags.onExisting ?? config.values.policies.onExisting;
   const signal = untilAskedToEnd();
   const inputs = await findInputs(context, files, { ...flags, signal });
-  const targets: Target[] = [];
-  for (const format of to) {
-    targets.push({ to: format, extension: await settleFormats(context, app, { inputs, from, to: format, signal }) });
-  }
+  const extensions = await settleFormats(context, app, { inputs, from, to, signal });
+  const targets = [...extensions].map(([format, extension]): Target => ({ to: format, extension }));
   const writtenByUs = !temporalTarget(context).isNamed;
   const jobs = await planJobs(inputs, { cwd, out, targets, onExisting, writtenByUs });
   // Temporal's client takes longer to load than all of the checks take.

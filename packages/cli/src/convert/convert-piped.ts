@@ -49,7 +49,7 @@ export async function convertPiped(
   const signal = untilAskedToEnd();
   const isFromStdin = files.includes(piped);
   const named = isFromStdin ? stdinAs(from ?? '') : await onlyInput(context, files, { ...flags, signal });
-  const extension = await settleFormats(context, app, { inputs: [named], from, to, signal });
+  const extensions = await settleFormats(context, app, { inputs: [named], from, to: [to], signal });
   const onExisting = isToStdout ? 'skip' : (flags.onExisting ?? config.values.policies.onExisting);
   const kept = isToStdout ? undefined : toLocation(out ?? '', cwd);
   if (kept !== undefined) {
@@ -70,7 +70,7 @@ export async function convertPiped(
   });
   await folder.settle([app, from, to, parametersKey(flags.param), kept, named.location, content]);
   const input = isFromStdin ? { ...named, location: folder.file(spooled) } : named;
-  const result = folder.file(`result.${extension}`);
+  const result = folder.file(`result.${extensions.get(to)}`);
   const job = { input, results: [{ to, destination: kept ?? result }] };
   if (isToStdout && existsSync(result)) {
     context.output.say(

@@ -43,7 +43,10 @@ export async function checkInputs(
   );
   throwIfAny(
     'INPUT_UNUSABLE',
-    checks.flatMap(({ input, problem }) => (problem === undefined ? [] : [`${input.file} ${problem}`])),
+    checks.flatMap(({ input: { file, dir }, problem }) => {
+      if (problem === undefined) return [];
+      return [dir === undefined ? `${file} ${problem}` : `${file} ${problem} Leave it out with --exclude.`];
+    }),
   );
   return checks.map(({ input }) => input);
 }

@@ -10,14 +10,18 @@ import { explainServiceFailure, explainSilence } from '../service/service-proble
 import { embeddedCatalog } from './embedded-catalog';
 import { embeddedFormats, extensionFromName, serviceFormats, type FormatLookup, type FormatPair } from './lookup';
 
-/** The extension of the results, after a check that every file converts, as far as that can be known. */
+/** The extension of the results in each format, after a check that every file converts, as far as that can be known. */
 export async function settleFormats(
   context: CommandContext,
   app: string,
-  { signal, ...wanted }: WantedFormats & { signal?: AbortSignal },
-): Promise<string> {
-  const extension = await withFormats(context, app, (lookup) => checkFormats(lookup, wanted), { signal });
-  return extension ?? extensionFromName(wanted.to);
+  { to, signal, ...files }: Omit<WantedFormats, 'to'> & { to: readonly string[]; signal?: AbortSignal },
+): Promise<Map<string, string>> {
+  const extensions = new Map(to.map((format) => [format, extensionFromName(format)]));
+  const ask = async (lookup: FormatLookup) => {
+    for (const format of to) extensions.set(format, await checkFormats(lookup, { ...files, to: format }));
+    return extensions;
+  };
+  return (await withFormats(context, app, ask, { signal })) ?? extensions;
 }
 
 /**

@@ -2,6 +2,7 @@ import { isLocal } from 'temporal-file-conversion/internal/batch/uris';
 import { InvalidRequestError } from 'temporal-file-conversion/internal/client/job-request';
 import type { SweepOverlap, SweepTimes } from 'temporal-file-conversion/internal/client/sweep-request';
 import { ScheduleTakenError, SweepSchedules } from 'temporal-file-conversion/internal/client/sweep-schedules';
+import { defined } from 'temporal-file-conversion/internal/shared/defined';
 import type { ConversionParameters, OnExisting } from 'temporal-file-conversion/internal/shared/job';
 import type { Unconvertible } from 'temporal-file-conversion/internal/shared/policies';
 import type { FileStore } from 'temporal-file-conversion/internal/storage/file-store';
@@ -45,7 +46,7 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
   const name = flags.name ?? defaultName([flags.from], { cwd, to: [flags.to], out, isHidden: isEncrypting(context) });
   checkName(name);
   const app = flags.app ?? config.values.defaultApp;
-  const extension = await settleFormats(context, app, { inputs: [], from: undefined, to: flags.to });
+  const extensions = await settleFormats(context, app, { inputs: [], from: undefined, to: [flags.to] });
   const policies = chosenPolicies(config, {});
   return withTemporal(context, async ({ client, taskQueue, uiUrl }) => {
     try {
@@ -56,7 +57,7 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
         to: flags.to,
         ...(flags.param && { parameters: flags.param }),
         out,
-        extension,
+        ...defined({ extension: extensions.get(flags.to) }),
         batchFolder: batchFolder(context, name, { runs: flags.runs, among: [out, from] }),
         recursive: flags.recursive === true,
         exclude: flags.exclude,

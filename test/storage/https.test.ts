@@ -197,6 +197,18 @@ describe('where it connects', () => {
     },
   );
 
+  it.each(['https://127.0.0.1:99999/a.md', 'https://[fe80::1%25eth0]/a.md'])(
+    'what is no address is refused, named at first or by a redirect: %s',
+    async (location) => {
+      const { store, url } = await serve((_request, response) => response.writeHead(302, { location }).end());
+      expect(await failureOf(store.openSource(location))).toMatchObject({ code: 'UNSUPPORTED_URI', retryable: false });
+      expect(await failureOf(store.openSource(`${url}/a.md`))).toMatchObject({
+        code: 'SOURCE_UNREADABLE',
+        retryable: false,
+      });
+    },
+  );
+
   it('follows five redirects and no more, to https: alone unless plain http is allowed', async () => {
     const listener: RequestListener = (request, response) => {
       const left = Number(request.url?.slice(1, 2));

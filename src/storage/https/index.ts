@@ -42,7 +42,7 @@ export function createHttpsFiles({
   const guard = createGuard({ allowedHosts, plainHttp, stallMs, resolve });
 
   async function see(uri: string): Promise<Seen> {
-    const url = new URL(uri);
+    const url = addressOf(uri);
     // By GET, for which a signed URL is made; most servers then send one byte.
     const answer = await get(guard, url, { range: 'bytes=0-0' });
     answer.body.on('error', () => undefined).destroy();
@@ -55,7 +55,7 @@ export function createHttpsFiles({
   }
 
   function read(uri: string, seen: Seen | undefined, { start = 0, signal }: ReadOptions = {}): Readable {
-    const url = new URL(uri);
+    const url = addressOf(uri);
     const ending = new AbortController();
     const signals = signal ? AbortSignal.any([signal, ending.signal]) : ending.signal;
     async function* bytes(): AsyncGenerator<Buffer> {
@@ -143,6 +143,9 @@ async function get(
       const { location } = answer.headers;
       if (![301, 302, 303, 307, 308].includes(answer.statusCode) || typeof location !== 'string') return answer;
       answer.body.on('error', () => undefined).destroy();
+      if (!URL.canParse(location, url.href)) {
+        throw refused(first, 'SOURCE_UNREADABLE', 'it leads to what is no address. Open it in a browser.');
+      }
       url = new URL(location, url);
     }
   } catch (error) {
@@ -174,6 +177,11 @@ function assertType(url: URL, { headers }: Dispatcher.ResponseData): void {
   if (pages.has(extension.toLowerCase()) || !/^text\/html\b/i.test(String(headers['content-type'] ?? ''))) return;
   const why = `the server sends a web page and not a .${extension} file. Open it in a browser, and find the URL of the file itself.`;
   throw refused(url, 'SOURCE_UNREADABLE', why);
+}
+
+function addressOf(uri: string): URL {
+  if (URL.canParse(uri)) return new URL(uri);
+  throw unsupported(uri, 'it is no valid address. Check host and port');
 }
 
 function notWritten(uri: string): StorageError {

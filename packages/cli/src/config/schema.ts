@@ -27,6 +27,7 @@ import {
   duration,
   integer,
   listenAddress,
+  hosts,
   names,
   seconds,
   text,
@@ -233,7 +234,7 @@ export const sectionSchemas = {
     }),
   }).meta({ see: '[object stores](operations/object-stores.md)' }),
   https: section('The store of `https:` URIs, which are only read.', {
-    allowed_hosts: names().prefault([]).meta({
+    allowed_hosts: hosts().prefault([]).meta({
       description: 'hosts, addresses and networks such as `10.0.0.0/8` that may be read though they are not public',
     }),
     plain_http: choice('on', 'off').prefault('off').describe('`"on"`: reads `http:` URIs as well'),

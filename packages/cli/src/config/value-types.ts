@@ -60,6 +60,25 @@ export function names(known?: readonly string[]) {
   });
 }
 
+/** Hosts, addresses and networks. */
+export function hosts() {
+  const meta: z.GlobalMeta = { type: 'array', items: { type: 'string', pattern: '\\S' }, shown: 'list of names' };
+  const expected = 'a list of hosts, addresses and networks, for example ["files.example", "10.0.0.0/8"]';
+  return valueOf(expected, meta, (value) => {
+    const list = value instanceof EnvironmentText ? value.text.split(',') : value;
+    if (!Array.isArray(list)) return undefined;
+    const found = list.map((each: unknown) => (typeof each === 'string' ? each.trim() : ''));
+    return found.every(isHost) ? found : undefined;
+  });
+}
+
+function isHost(text: string): boolean {
+  const [address = '', bits, ...more] = text.split('/');
+  const longest = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  if (longest < 0) return /^[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?$/i.test(text);
+  return more.length === 0 && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= longest));
+}
+
 /** The server joins it to a build id with a dot, and reserves names that begin with "__". */
 export function deploymentName() {
   return textLike('a text without dots and colons, not beginning with "__"', '^(?!__)[^.:]+$');

@@ -295,6 +295,22 @@ describe('a list of names', () => {
   });
 });
 
+describe('hosts that may be read', () => {
+  it('are names, addresses and networks', async () => {
+    const hosts = ['files.example', '10.0.0.0/8', '::1', 'fd00::/8', 'my_host'];
+    const { values } = await load(`[https]\nallowed_hosts = ${JSON.stringify(hosts)}`);
+    expect(values.https.allowedHosts).toEqual(hosts);
+  });
+
+  it.each(['127.0.0.0/99', 'a b', 'https://127.0.0.1:9443/', '::1/129', '10.0.0.0/8/8', ''])(
+    'are not %j',
+    async (host) => {
+      const [problem] = await problemsOf(`[https]\nallowed_hosts = ["files.example", ${JSON.stringify(host)}]`);
+      expect(problem).toContain('https.allowed_hosts must be a list of hosts, addresses and networks');
+    },
+  );
+});
+
 describe('a plain http base URL', () => {
   it.each([
     ['http://api.example.com', 1],

@@ -78,6 +78,7 @@ export async function planRequestedBatch(
   { mayBeDone = false } = {},
 ): Promise<PlannedBatch> {
   checkRequest(requestSchema, request, "This batch can't be planned.");
+  assertOneChoice(request);
   const { name, out, runs, onUnknownOutcome, resubmit, dryRun, signal, template } = request;
   const cwd = asFolder(uriOfPath(process.cwd()));
   const { sources = [], manifest } = request;
@@ -97,12 +98,26 @@ export async function planRequestedBatch(
   });
 }
 
+function refusal(problem: string): InvalidRequestError {
+  return new InvalidRequestError(`This batch can't be planned. ${problem}`);
+}
+
+function assertOneChoice(request: BatchPlanRequest): void {
+  const { sources, manifest, to } = request;
+  if (manifest === undefined) {
+    if (sources === undefined) throw refusal('sources: is missing; name sources, a manifest or items');
+    if (to === undefined) throw refusal('to: is missing; name the format of the results, such as pdf');
+    return;
+  }
+  for (const field of ['sources', 'recursive', 'exclude', 'modifiedSince'] as const) {
+    if (request[field] !== undefined) throw refusal(`${field}: is not for a manifest, which names its files itself`);
+  }
+}
+
 function whatToConvert(request: BatchPlanRequest): PlanModule.PlanBatchOptions['what'] {
   const { sources = [], manifest, to, input, parameters, recursive, exclude, modifiedSince } = request;
   if (manifest !== undefined) {
-    if (typeof to === 'object') {
-      throw new InvalidRequestError("This batch can't be planned. to: a row of a manifest has one format");
-    }
+    if (typeof to === 'object') throw refusal('to: a row of a manifest has one format');
     const uri = toUri(manifest);
     return { manifest: uri, name: manifest, folder: folderOf(uri), ...defined({ to, input, parameters }) };
   }

@@ -24,7 +24,7 @@ const requestSchema = z.strictObject({
     .regex(/^[^\s/\p{Cc}]([^/\p{Cc}]*[^\s/\p{Cc}])?$/u, 'must be text without slashes, such as invoices-2026'),
   app: z.string().min(1).optional(),
   folder: z.string().min(1).optional(),
-  items: z.union([z.int().nonnegative(), z.array(itemSchema).max(maxInlineItems)]),
+  items: z.int('must be a list of items, or the number of rows of a planned batch').nonnegative(),
   window: z.int().min(1).max(maxWindow).optional(),
   stopAfter: z
     .strictObject({
@@ -37,6 +37,10 @@ const requestSchema = z.strictObject({
   historyLimit: z.int().positive().optional(),
 });
 
+const inlineSchema = requestSchema.extend({
+  items: z.array(itemSchema).max(maxInlineItems, `must be at most ${maxInlineItems} when they are inline`),
+});
+
 /** A program's request for a batch that is planned, or of inline items: the workflow's input, with paths in place of URIs. */
 export interface BatchRequest extends Omit<ConversionBatchInput, 'app'> {
   /** The batch's name and workflow id; its jobs are named `<name>/<item>`. */
@@ -47,7 +51,7 @@ export interface BatchRequest extends Omit<ConversionBatchInput, 'app'> {
 
 /** @throws InvalidRequestError */
 export function toBatchInput(request: BatchRequest, defaultApp: string): ConversionBatchInput {
-  checkRequest(requestSchema, request, "This batch can't be started.");
+  checkRequest(Array.isArray(request.items) ? inlineSchema : requestSchema, request, "This batch can't be started.");
   const { app = defaultApp, window, onExisting, mode, policies, stopAfter, uiUrl, resubmit } = request;
   const { historyLimit } = request;
   const { folder, items } = request;

@@ -5,6 +5,7 @@ import {
   type Client,
 } from '@temporalio/client';
 import { WorkflowNotFoundError, type Workflow } from '@temporalio/common';
+import { z } from 'zod';
 import { RefusedPlanError } from '../batch/plan/findings';
 import type { PlannedBatch } from '../batch/plan/planned-batch';
 import { discardRun } from '../batch/runs/run-folders';
@@ -28,7 +29,7 @@ import { BatchHandle, BatchRunningError, isBatchRunning, isRefusedStart } from '
 import { planRequestedBatch, splitRequest, type BatchPlanRequest } from './batch-plan';
 import { toBatchInput, type BatchRequest } from './batch-request';
 import { ConversionHandle } from './conversion-handle';
-import { InvalidRequestError, newWorkflowId, toJobInput, type ConversionRequest } from './job-request';
+import { checkRequest, InvalidRequestError, newWorkflowId, toJobInput, type ConversionRequest } from './job-request';
 import { Listing } from './listing';
 import { toWorkflowOptions, type BatchStartOptions, type StartOptions } from './start-options';
 
@@ -136,6 +137,7 @@ export class FileConversionClient {
    * @throws InvalidRequestError, BatchRunningError; RefusedPlanError with the problems of the plan.
    */
   async startBatch(request: BatchRequest | PlannedBatchRequest, options: BatchStartOptions = {}): Promise<BatchHandle> {
+    checkRequest(z.looseObject({}), request, "This batch can't be started.");
     if ('items' in request) return this.startPlanned(request, options);
     const { name } = request;
     if (options.onRunning === 'attach' && (await isBatchRunning(this.client, name)) === true)

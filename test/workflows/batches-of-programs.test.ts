@@ -4,7 +4,13 @@ import path from 'node:path';
 import { partUri } from '../../src/batch/run-files';
 import { BatchFailedError, BatchRunningError } from '../../src/client/batch-handle';
 import { InvalidRequestError } from '../../src/client/job-request';
-import { FileConversionClient, RefusedPlanError, type BatchHandle, type InlineItem } from '../../src/client/index';
+import {
+  type BatchRequest,
+  FileConversionClient,
+  RefusedPlanError,
+  type BatchHandle,
+  type InlineItem,
+} from '../../src/client/index';
 import type { BatchItemResult, BatchState } from '../../src/shared/batch';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { until } from '../support/until';
@@ -150,13 +156,28 @@ describe('a batch of inline items', () => {
     expect(ended).toMatchObject({ succeeded: succeeded?.length, cancelled: 3 - (succeeded?.length ?? 0) });
   });
 
+  it.each<[object | undefined, string]>([
+    [undefined, "This batch can't be started. request: "],
+    [{ name: 'a' }, 'sources: is missing; name sources, a manifest or items'],
+    [{ name: 'a', sources: ['in'] }, 'to: is missing; name the format of the results, such as pdf'],
+    [{ name: 'a', manifest: 'm.csv', sources: ['in'] }, 'sources: is not for a manifest, which names its files itself'],
+    [{ name: 'a', manifest: 'm.csv', exclude: ['*'] }, 'exclude: is not for a manifest, which names its files itself'],
+    [{ name: 'a', items: 'x' }, 'items: must be a list of items, or the number of rows of a planned batch'],
+  ])('is refused where fields are missing or contradict each other: %j', async (request, problem) => {
+    await expect(rig.client.startBatch(request as BatchRequest)).rejects.toThrow(problem);
+    await rm(folder, { recursive: true });
+  });
+
   it('is refused where two items have one destination, or one is a folder, or there are too many', async () => {
     const [first] = inline('a.md').items;
     if (!first) throw new Error('no item');
     const start = (items: InlineItem[]) => rig.client.startBatch({ name, items }).then((batch) => batch.result());
     await expect(start([first, { ...first, source: 'b.md' }])).rejects.toThrow('is that of items[0] too');
     await expect(start([{ ...first, destination: 'out/' }])).rejects.toThrow('must be a file, not a folder');
-    await expect(start(Array.from({ length: 501 }, () => first))).rejects.toThrow(InvalidRequestError);
+    await expect(start(Array.from({ length: 501 }, () => first))).rejects.toThrow(
+      'items: must be at most 500 when they are inline',
+    );
+    await expect(start([first, { ...first, source: '' }])).rejects.toThrow('items.1.source: ');
     await expect(rig.client.startBatch({ name, folder, items: [first] })).rejects.toThrow('inline items have none');
     await rm(folder, { recursive: true });
   });

@@ -63,6 +63,7 @@ describe('a job that nobody could do', () => {
     ['conversionBatch', 'no input', undefined],
     ['conversionBatch', 'null', null],
     ['conversionBatch', 'an empty object', {}],
+    ['conversionBatch', 'an item that is null', { app: 'stub', items: [null] }],
     ['conversionSweep', 'no input', undefined],
     ['conversionSweep', 'null', null],
     ['conversionSweep', 'settings without policies', { batch: 'b', plan: {}, settings: null }],

@@ -12,10 +12,10 @@ export function checkBatchInput(input: ConversionBatchInput | null | undefined):
   if (typeof input !== 'object' || input === null) throw invalid('its input', 'must be an object');
   const { app, folder, items, window, stopAfter, onExisting, policies, historyLimit } = input;
   if (Array.isArray(items)) checkItems(items, folder);
-  else if (typeof folder !== 'string' || !/^[a-z][a-z0-9+.-]*:.*\/$/i.test(folder)) {
-    throw invalid('folder', 'must be a URI that ends with a slash');
-  } else if (!Number.isInteger(items) || items < 0) {
+  else if (!Number.isInteger(items) || items < 0) {
     throw invalid('items', 'must be the number of rows of the manifest, or the items themselves');
+  } else if (typeof folder !== 'string' || !/^[a-z][a-z0-9+.-]*:.*\/$/i.test(folder)) {
+    throw invalid('folder', 'must be a URI that ends with a slash');
   }
   if (window !== undefined && !isWindow(window))
     throw invalid('window', `must be a whole number from 1 to ${maxWindow}`);
@@ -34,11 +34,12 @@ export function checkBatchInput(input: ConversionBatchInput | null | undefined):
   });
 }
 
-function checkItems(items: readonly Partial<InlineItem>[], folder: string | undefined): void {
+function checkItems(items: readonly (Partial<InlineItem> | null)[], folder: string | undefined): void {
   if (folder !== undefined) throw invalid('folder', 'belongs to a manifest, and there are inline items');
   if (items.length > maxInlineItems) throw invalid('items', `must be at most ${maxInlineItems} when they are inline`);
   const takenBy = new Map<string, number>();
   for (const [index, item] of items.entries()) {
+    if (typeof item !== 'object' || item === null) throw invalid(`items[${index}]`, 'must be an object');
     for (const field of ['source', 'output', 'destination'] as const) {
       if (typeof item[field] !== 'string') throw invalid(`items[${index}].${field}`, 'must be a text');
     }

@@ -65,7 +65,12 @@ export function resolveName(written: string, folder: string): string | undefined
 
 /** What a user wrote as messages repeat it: the query of a signed web address is a secret. */
 export function shownAsWritten(written: string): string {
-  return isOfWeb(written) ? withoutQuery(written) : written;
+  return isOfWeb(written) || holdsCredentials(written) ? withoutQuery(written) : written;
+}
+
+/** A user name or a password, which would be seen wherever the URI is. */
+export function holdsCredentials(uri: string): boolean {
+  return /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*@/i.test(uri);
 }
 
 export function isOfWeb(uri: string): boolean {
@@ -91,6 +96,7 @@ export function decoded(text: string): string {
 }
 
 function inOneSpelling(uri: string): string | undefined {
+  if (holdsCredentials(uri)) return undefined;
   try {
     const url = new URL(uri);
     if (url.protocol === 'file:') return uriOfPath(fileURLToPath(url));

@@ -220,7 +220,7 @@ export interface ConversionFailureDetails {
 
 /** A URI as it may be shown: the query of a signed URL is a secret. */
 export function withoutQuery(uri: string): string {
-  return uri.replace(/[?#].*$/s, '');
+  return uri.replace(/[?#].*$/s, '').replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/]*@/i, '$1');
 }
 
 /** The last segment of a URI, decoded where possible. */

@@ -58,21 +58,22 @@ async function run({ run: planned, rows, problems }: PlannedBatch): Promise<Conv
 it('a batch leaves its manifest, results and report in the store; planned again it has nothing to do but what changed', async () => {
   for (const source of ['a.md', 'b c.md', 'deep/d#1.md', 'deep/er/100%.md', '.hidden.md']) put(`in/${source}`);
   const result = await run(await plan());
-  expect(result).toMatchObject({ status: 'completed', succeeded: 4, results: `${folder}runs/run-0001/results.jsonl` });
+  expect(result).toMatchObject({ status: 'completed', succeeded: 5, results: `${folder}runs/run-0001/results.jsonl` });
   expect(result.report).toBe(`${folder}runs/run-0001/report.html`);
-  expect(below('out/').sort()).toEqual(['out/a.pdf', 'out/b%20c.pdf', 'out/deep/d%231.pdf', 'out/deep/er/100%25.pdf']);
+  const results = ['out/.hidden.pdf', 'out/a.pdf', 'out/b%20c.pdf', 'out/deep/d%231.pdf', 'out/deep/er/100%25.pdf'];
+  expect(below('out/').sort()).toEqual(results);
   const again = await plan();
-  expect(again).toMatchObject({ done: 4, todo: 0, leftOut: { ownResults: 0 } });
+  expect(again).toMatchObject({ done: 5, todo: 0, leftOut: { ownResults: 0 } });
   expect(again.run).toBeUndefined();
   put('in/a.md', 'changed');
   put('in/deep/d#1.md', 'changed');
   put('in/b c.md');
   const changed = await plan();
-  expect(changed).toMatchObject({ done: 2, todo: 2, replaced: 2, run: { number: 2 } });
-  expect(await run(changed)).toMatchObject({ succeeded: 2, skipped: 2 });
-  expect(rig.stub.conversions.size).toBe(6);
+  expect(changed).toMatchObject({ done: 3, todo: 2, replaced: 2, run: { number: 2 } });
+  expect(await run(changed)).toMatchObject({ succeeded: 2, skipped: 3 });
+  expect(rig.stub.conversions.size).toBe(7);
   const report = await writeBatchReport(files, { batch: name, folder: `${folder}runs/run-0002/`, state: result });
-  expect(report).toMatchObject({ counts: { items: 4 }, files: { csv: `${folder}runs/run-0002/report.csv` } });
+  expect(report).toMatchObject({ counts: { items: 5 }, files: { csv: `${folder}runs/run-0002/report.csv` } });
 });
 
 it('patterns and manifests name files of the store; what a run does not know of is asked for in messages by its URI', async () => {

@@ -8,10 +8,12 @@ import {
   folderOf,
   holdsControlCharacter,
   isInside,
+  holdsCredentials,
   isOfWeb,
   isUri,
   nameOf,
   resolveName,
+  shownAsWritten,
   shownFolder,
   within,
 } from '../uris';
@@ -55,7 +57,7 @@ export function resolveDestination(request: DestinationRequest, rules: Destinati
   }
   const base = rules.out ?? rules.manifestFolder ?? folderOf(request.source);
   const asked = resolveName(destination, base);
-  if (asked === undefined) return { code: 'DESTINATION_INVALID', problem: `${destination} ${noNameAdvice}` };
+  if (asked === undefined) return { code: 'DESTINATION_INVALID', problem: notAName(destination) };
   const isFolder = /[/\\]$/.test(destination) || destination === '.';
   const resolved = isFolder ? within(asFolder(asked), path.basename(fill(request, rules, ''))) : asked;
   const mayBeAnywhere = rules.out === undefined && (isUri(destination) || path.isAbsolute(destination));
@@ -81,7 +83,11 @@ function fill(
   return template({ dir, name, ext: extensionOf(output), from: ext.slice(1).toLowerCase() });
 }
 
-export const noNameAdvice = 'is no file. Name a path, or a URI such as file:///srv/report.md.';
+export function notAName(written: string): string {
+  const shown = shownAsWritten(written);
+  if (holdsCredentials(written)) return `${shown} holds a user name or a password. Take them out.`;
+  return `${shown} is no file. Name a path, or a URI such as file:///srv/report.md.`;
+}
 
 function checkNames(uri: string): ResolvedDestination {
   const file = decoded(uri);

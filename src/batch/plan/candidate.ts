@@ -2,7 +2,7 @@ import path from 'node:path';
 import { mergeParameters, type ConversionParameters } from '../../shared/parameters';
 import type { FileStore, FoundFile } from '../../storage/file-store';
 import { openInput } from '../contents';
-import { noNameAdvice } from '../destinations/resolve';
+import { notAName } from '../destinations/resolve';
 import type { ColumnTerm } from '../manifest/manifest-row';
 import { readManifest } from '../manifest/read-manifest';
 import { findSources, type SourceLookup, type SourceSelection } from '../sources/find-sources';
@@ -86,7 +86,7 @@ export async function* candidatesOfManifest(
     const place = `${name} line ${line}`;
     const source = resolveName(row.source, folder);
     if (source === undefined) {
-      problems.add('ROW_INVALID', `${place}, ${term} source: ${shownAsWritten(row.source)} ${noNameAdvice}`);
+      problems.add('ROW_INVALID', `${place}, ${term} source: ${notAName(row.source)}`);
       continue;
     }
     const dir = isInside(folder, source) ? path.posix.dirname(relativeTo(folder, source)) : '.';

@@ -221,8 +221,8 @@ const byCode: Readonly<Record<string, Advice>> = {
     toDo: 'The message tells how. Check the disk or the network share, then try again.',
   },
   UNSUPPORTED_URI: {
-    what: 'The worker reads and writes `file:` URIs only',
-    toDo: 'Copy the file to a disk or a share that the worker sees.',
+    what: 'The worker has no store for the address, or may not use it',
+    toDo: 'The message tells why. Give the worker a store for such URIs, allow the host, or copy the file to where it can be read.',
   },
 
   // The job itself.

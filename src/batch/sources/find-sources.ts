@@ -4,7 +4,7 @@ import { lastSegment } from '../../shared/job';
 import { printable } from '../../shared/wording';
 import type { FileStore } from '../../storage/file-store';
 import { openInput } from '../contents';
-import { noNameAdvice } from '../destinations/resolve';
+import { notAName } from '../destinations/resolve';
 import { readLines, peek } from '../lines';
 import { decodeText } from '../manifest/decode-text';
 import type { Findings } from '../plan/findings';
@@ -64,7 +64,7 @@ async function* inNamed(typed: string, looking: Looking & { recursive: boolean }
   const uri = resolveName(typed, cwd);
   const named = shownAsWritten(typed);
   if (uri === undefined) {
-    problems.add('SOURCE_NOT_FOUND', `${named} ${noNameAdvice}`);
+    problems.add('SOURCE_NOT_FOUND', notAName(typed));
     return;
   }
   const { base, glob, isGlob } = picomatch.scan(named);
@@ -115,7 +115,7 @@ async function* matching(
       folder: asFolder(resolveName(base, looking.cwd) ?? looking.cwd),
       shown: base,
       maxDepth: isDeep ? Infinity : glob.split('/').length,
-      hidden: /(^|[/{,(|])\./.test(glob),
+      ...(/(^|[/{,(|])\./.test(glob) && { hidden: true }),
       matches,
     },
     looking,
@@ -134,7 +134,8 @@ function walk(
   { files, excluded, skippedFolders, warnings, signal }: Looking,
 ): AsyncGenerator<FoundSource> {
   return walkFolder(files, {
-    hidden: false,
+    // To a store a name that begins with a dot is like any other.
+    hidden: !isLocal(what.folder),
     ...what,
     excluded,
     skippedFolders,
@@ -162,7 +163,7 @@ async function* listed(name: string, looking: Looking): AsyncGenerator<FoundSour
     count += 1;
     const uri = resolveName(file, cwd);
     if (uri === undefined) {
-      problems.add('ROW_INVALID', `${shownList}: ${file} ${noNameAdvice}`);
+      problems.add('ROW_INVALID', `${shownList}: ${notAName(file)}`);
       continue;
     }
     const relative = isInside(cwd, uri) ? relativeTo(cwd, uri) : lastSegment(uri);

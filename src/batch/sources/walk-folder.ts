@@ -25,17 +25,24 @@ interface WalkOptions {
 
 /** Its result, which is named after it, would be refused, and the whole batch with it. */
 const unfitName = 'has a control character in its name; rename it';
+/** Keys of object stores may; in a URI they mean another folder. */
+const dots = new Set(['.', '..']);
+const dotsAsName = 'has a segment of dots in its key; rename it';
+/** Where batches of a store keep what they know. */
+const runsFolder = '.fileconv';
 
 /** Files of a folder in the order of the store. Leaves out hidden files and folders of runs. */
 export async function* walkFolder(files: FileStore, options: WalkOptions): AsyncGenerator<FoundSource> {
   const { folder, shown: named, maxDepth, hidden, matches, excluded, skippedFolders, onUnreadable, signal } = options;
   const shownAs = (relative: string) => showIn(named, relative);
   const isWanted = (relative: string) =>
-    (hidden || !lastOf(relative).startsWith('.')) && !excluded(relative, shownAs(relative));
+    (hidden ? lastOf(relative) !== runsFolder : !lastOf(relative).startsWith('.')) &&
+    !excluded(relative, shownAs(relative));
   const isUnfit = (relative: string) => {
-    if (!holdsControlCharacter(lastOf(relative))) return false;
-    onUnreadable(printable(shownAs(relative)), unfitName);
-    return true;
+    const name = lastOf(relative);
+    const why = dots.has(name) ? dotsAsName : holdsControlCharacter(name) ? unfitName : undefined;
+    if (why !== undefined) onUnreadable(printable(shownAs(relative)), why);
+    return why !== undefined;
   };
   const walked = files.walk(folder, {
     maxDepth,

@@ -221,6 +221,18 @@ describe('a plan of a manifest', () => {
     ]);
   });
 
+  it('refuses an address with a user name or a password, and shows neither', async () => {
+    const cwd = await makeTree({
+      'm.csv': 'source,output,destination\nhttps://joe:SECRET@host/a.md,pdf,\na,pdf,s3://joe:SECRET@host/a.pdf\n',
+      a: '',
+    });
+    const { problems } = await planManifest(cwd, 'm.csv', { out: undefined });
+    expect(messagesOf(problems)).toEqual([
+      'm.csv line 2, column source: https://host/a.md holds a user name or a password. Take them out.',
+      'm.csv line 3, column destination: s3://host/a.pdf holds a user name or a password. Take them out.',
+    ]);
+  });
+
   it('keeps the query of a signed web address out of messages, and needs a folder for the result', async () => {
     const cwd = await makeTree({ 'm.csv': 'source,output\nhttps://host/a b.md?sig=SECRET,pdf\n' });
     const look = () => Promise.resolve({ kind: 'none', reason: 'does not exist', isLink: false } as const);

@@ -2,22 +2,30 @@ import { chmod, realpath, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { Findings } from '../../../src/batch/plan/findings';
 import { findSources, type SourceSelection } from '../../../src/batch/sources/find-sources';
+import type { FileStore, WalkedFile } from '../../../src/storage/file-store';
 import { createLocalFiles } from '../../../src/storage/local-files';
 import { withoutPrivileges } from '../../storage/folder';
+import { MemoryFiles } from '../../support/memory-files';
 import { cleanUp, collect, folderUri, inPieces, makeTree } from '../folder';
 
 afterEach(cleanUp);
 
+interface Options {
+  stdin?: string | Buffer;
+  skipped?: string[];
+  files?: FileStore;
+}
+
 async function find(
   cwd: string,
   selection: SourceSelection,
-  { stdin, skipped = [] }: { stdin?: string | Buffer; skipped?: string[] } = {},
+  { stdin, skipped = [], files = createLocalFiles() }: Options = {},
 ) {
   const problems = new Findings();
   const warnings = new Findings();
   const found = await collect(
     findSources(selection, {
-      files: createLocalFiles(),
+      files,
       cwd: folderUri(cwd),
       ...(stdin !== undefined && { stdin: inPieces(stdin, 3) }),
       skippedFolders: new Set(skipped.map((name) => folderUri(cwd, name))),
@@ -111,6 +119,28 @@ describe('what is left out', () => {
     expect(warnings).toEqual([]);
     expect((await find(cwd, { sources: ['in/.*'] }, options)).shown).toEqual(['in/.hidden.md']);
     expect((await find(cwd, { sources: ['in/out'] }, options)).shown).toEqual(['in/out/a.pdf']);
+  });
+
+  it('is no name in a store because of its dot; but folders of batches, and keys that a URI would change', async () => {
+    const files = new MemoryFiles();
+    const keys = ['.b/c.md', '.d.md', '.fileconv/batches/x/settings.json', 'a.md'];
+    for (const key of keys) files.files.set(`memory://in/${key}`, Buffer.from('x'));
+    const beyond: WalkedFile[] = ['e/../f.md', '.', 'g/..'].map((relative) => ({
+      uri: `memory://in/${relative}`,
+      relative,
+    }));
+    const walk: FileStore['walk'] = async function* (folder, options) {
+      yield* MemoryFiles.prototype.walk.call(files, folder, options);
+      for (const file of beyond) if (!file.relative.includes('/../') || (await options?.enters?.('e/..'))) yield file;
+    };
+    const { shown, warnings } = await find(
+      '/',
+      { sources: ['memory://in/'], recursive: true },
+      { files: Object.assign(files, { walk }) },
+    );
+    expect(shown).toEqual(['memory://in/.b/c.md', 'memory://in/.d.md', 'memory://in/a.md']);
+    const left = 'has a segment of dots in its key; rename it. It is left out.';
+    expect(warnings).toEqual(['e/..', '.', 'g/..'].map((key) => `memory://in/${key} ${left}`));
   });
 
   it('is what a pattern excludes: by name, by path in the folder, by path as typed; an excluded folder is not looked into', async () => {

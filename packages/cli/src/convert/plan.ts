@@ -4,7 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { explainUnreadable } from 'temporal-file-conversion/internal/batch/contents';
 import { comparablePath } from 'temporal-file-conversion/internal/batch/plan/conflicts';
-import { asFolder, within } from 'temporal-file-conversion/internal/batch/uris';
+import { asFolder, holdsCredentials, within } from 'temporal-file-conversion/internal/batch/uris';
 import { lastSegment, withoutQuery, type OnExisting } from 'temporal-file-conversion/internal/shared/job';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import { makeSafeName } from 'temporal-file-conversion/internal/storage/file-name';
@@ -37,7 +37,7 @@ export async function checkInputs(
       const location = toLocation(typed, cwd);
       const file = isUri(location) ? withoutQuery(location) : typed;
       const extension = path.extname(nameOf(location)).slice(1).toLowerCase();
-      const problem = isUri(location) ? undefined : await problemOf(location);
+      const problem = isUri(location) ? problemOfUri(location) : await problemOf(location);
       return { input: { file, location, extension, ...(dir !== undefined && { dir }) }, problem };
     }),
   );
@@ -63,6 +63,10 @@ export function toLocation(typed: string, cwd: string): string {
 
 function nameOf(location: string): string {
   return isUri(location) ? makeSafeName(lastSegment(location)) : path.basename(location);
+}
+
+function problemOfUri(uri: string): string | undefined {
+  return holdsCredentials(uri) ? 'holds a user name or a password. Take them out.' : undefined;
 }
 
 async function problemOf(file: string): Promise<string | undefined> {

@@ -198,6 +198,13 @@ it('the page makes accounts that the service takes, for the app of the configura
   expect(apps[0]).toMatchObject({ callbackDomains: [hostname], privateCallbackHosts: [hostname] });
 });
 
+it('the page makes the secret from which the worker, and nobody else, takes the credentials of a store', () => {
+  const page = readFileSync(path.join(root, 'docs/operations/kubernetes.md'), 'utf8');
+  const [, name = ''] = /create secret generic (\S+) --from-literal=AWS_ACCESS_KEY_ID=/.exec(page) ?? [];
+  const sources = parts.map((part) => pods[part].container['envFrom']);
+  expect(sources).toEqual([[{ secretRef: { name, optional: true } }], undefined, undefined]);
+});
+
 it('images have the version of the package wherever they are named', () => {
   const { version } = z
     .object({ version: z.string() })

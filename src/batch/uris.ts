@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { lastSegment, withoutQuery } from '../shared/job';
+import { holdsCredentials, lastSegment, withoutSecrets } from '../shared/job';
 import { shownPath } from '../storage/file-uri';
 
 /*
@@ -65,12 +65,7 @@ export function resolveName(written: string, folder: string): string | undefined
 
 /** What a user wrote as messages repeat it: the query of a signed web address is a secret. */
 export function shownAsWritten(written: string): string {
-  return isOfWeb(written) || holdsCredentials(written) ? withoutQuery(written) : written;
-}
-
-/** A user name or a password, which would be seen wherever the URI is. */
-export function holdsCredentials(uri: string): boolean {
-  return /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*@/i.test(uri);
+  return isOfWeb(written) || holdsCredentials(written) ? withoutSecrets(written) : written;
 }
 
 export function isOfWeb(uri: string): boolean {

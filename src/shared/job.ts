@@ -218,14 +218,23 @@ export interface ConversionFailureDetails {
   outputs?: OutputResult[];
 }
 
-/** A URI as it may be shown: the query of a signed URL is a secret. */
-export function withoutQuery(uri: string): string {
-  return uri.replace(/[?#].*$/s, '').replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/]*@/i, '$1');
+const credentials = /^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i;
+/** Completes the name of what is refused for them. */
+export const credentialsProblem = 'holds a user name or a password. Take them out.';
+
+/** Whether a URI has a user name or a password, which would be seen wherever the URI is. */
+export function holdsCredentials(uri: string): boolean {
+  return credentials.test(uri);
+}
+
+/** A URI as it may be shown: the query of a signed URL is a secret, and so is a password. */
+export function withoutSecrets(uri: string): string {
+  return uri.replace(credentials, '$1').replace(/[?#].*$/s, '');
 }
 
 /** The last segment of a URI, decoded where possible. */
 export function lastSegment(uri: string): string {
-  const segment = withoutQuery(uri).replace(/\/+$/, '').split('/').pop() ?? uri;
+  const segment = withoutSecrets(uri).replace(/\/+$/, '').split('/').pop() ?? uri;
   try {
     return decodeURIComponent(segment);
   } catch {

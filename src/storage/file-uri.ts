@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { withoutQuery } from '../shared/job';
+import { withoutSecrets } from '../shared/job';
 import { StorageError } from './errors';
 
 /** The local path of a `file:` URI. A trailing `/` is kept. */
@@ -31,7 +31,7 @@ export function shownPath(uri: string): string {
   try {
     return toPath(uri);
   } catch {
-    return withoutQuery(uri);
+    return withoutSecrets(uri);
   }
 }
 

@@ -1,4 +1,4 @@
-import { withoutQuery } from '../shared/job';
+import { withoutSecrets } from '../shared/job';
 import { StorageError } from './errors';
 import type { FileStore } from './file-store';
 
@@ -29,7 +29,7 @@ export class Stores implements FileStore {
     }
     const known = [...this.#byScheme.keys()].map((each) => `${each}:`).join(', ');
     const what = scheme === '' ? 'it is not a URI' : `this worker has no store for ${scheme}: URIs`;
-    const shown = withoutQuery(uri);
+    const shown = withoutSecrets(uri);
     const message = `Cannot use ${JSON.stringify(shown)}: ${what}; it has: ${known}. Use one of those, or register a store with the worker.`;
     throw new StorageError({ code: 'UNSUPPORTED_URI', message, uri: shown });
   }

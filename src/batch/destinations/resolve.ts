@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { credentialsProblem, holdsCredentials } from '../../shared/job';
 import { closestName } from '../../shared/closest-name';
 import { cutToBytes, maxNameBytes, makeSafeName } from '../../storage/file-name';
 import { shownPath } from '../../storage/file-uri';
@@ -8,7 +9,6 @@ import {
   folderOf,
   holdsControlCharacter,
   isInside,
-  holdsCredentials,
   isOfWeb,
   isUri,
   nameOf,
@@ -85,7 +85,7 @@ function fill(
 
 export function notAName(written: string): string {
   const shown = shownAsWritten(written);
-  if (holdsCredentials(written)) return `${shown} holds a user name or a password. Take them out.`;
+  if (holdsCredentials(written)) return `${shown} ${credentialsProblem}`;
   return `${shown} is no file. Name a path, or a URI such as file:///srv/report.md.`;
 }
 

@@ -1,9 +1,9 @@
-import { withoutQuery } from '../../shared/job';
+import { withoutSecrets } from '../../shared/job';
 import { systemErrorCode } from '../../shared/system-error';
 import { StorageError, cannotRead, type StorageErrorCode } from '../errors';
 
-export function refused(url: URL | string, code: StorageErrorCode, why: string): StorageError {
-  return cannotRead(withoutQuery(String(url)), {
+export function refused(url: URL, code: StorageErrorCode, why: string): StorageError {
+  return cannotRead(withoutSecrets(String(url)), {
     code,
     why,
     retryable: code === 'STORAGE_FAILED' || code === 'SOURCE_CHANGED',

@@ -1,6 +1,7 @@
 import { lookup as systemLookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { Agent } from 'undici';
+import { credentialsProblem } from '../../shared/job';
 import { blockList, isIn, isPublic } from './addresses';
 import { refused } from './errors';
 
@@ -57,8 +58,7 @@ export function createGuard({ allowedHosts, plainHttp, stallMs, resolve = resolv
         throw refused(url, 'UNSUPPORTED_URI', `it leads to a ${protocol} address; only https: is read.`);
       }
       if (username !== '' || password !== '') {
-        const shown = `${url.origin}${url.pathname}`;
-        throw refused(shown, 'UNSUPPORTED_URI', 'it holds a user name or a password. Take them out.');
+        throw refused(url, 'UNSUPPORTED_URI', `it ${credentialsProblem}`);
       }
       const host = hostname.replace(/^\[|\]$/g, '');
       if (isIP(host) !== 0) assertAddress(host, host);

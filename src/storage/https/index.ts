@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { request, type Dispatcher } from 'undici';
-import { lastSegment, withoutQuery } from '../../shared/job';
+import { lastSegment, withoutSecrets } from '../../shared/job';
 import { StorageError } from '../errors';
 import { makeSafeName } from '../file-name';
 import type { FileStore, SourceFile } from '../file-store';
@@ -92,8 +92,8 @@ export function createHttpsFiles({
       const seen = await see(uri);
       const { size, etag, lastModified } = seen;
       if (size === 0) {
-        const message = `Cannot convert ${withoutQuery(uri)}: the file is empty.`;
-        throw new StorageError({ code: 'SOURCE_EMPTY', message, uri: withoutQuery(uri) });
+        const message = `Cannot convert ${withoutSecrets(uri)}: the file is empty.`;
+        throw new StorageError({ code: 'SOURCE_EMPTY', message, uri: withoutSecrets(uri) });
       }
       const stamp = etag ?? lastModified;
       const name = makeSafeName(lastSegment(uri));
@@ -189,6 +189,6 @@ function notWritten(uri: string): StorageError {
 }
 
 function unsupported(uri: string, why: string): StorageError {
-  const shown = withoutQuery(uri);
+  const shown = withoutSecrets(uri);
   return new StorageError({ code: 'UNSUPPORTED_URI', message: `Cannot use ${shown}: ${why}.`, uri: shown });
 }

@@ -52,23 +52,22 @@ export function names(known?: readonly string[]) {
   const items = known ? { enum: [...known] } : { pattern: '\\S' };
   const meta: z.GlobalMeta = { type: 'array', items: { type: 'string', ...items }, shown: 'list of names' };
   const expected = known ? `a list of some of ${known.join(', ')}` : 'a list of names, for example ["invoices"]';
-  return valueOf(expected, meta, (value) => {
-    const list = value instanceof EnvironmentText ? value.text.split(',') : value;
-    if (!Array.isArray(list)) return undefined;
-    const found = list.map((each: unknown) => (typeof each === 'string' ? each.trim() : ''));
-    return found.every((name) => known?.includes(name) ?? name !== '') ? found : undefined;
-  });
+  return listOf(expected, meta, (name) => known?.includes(name) ?? name !== '');
 }
 
 /** Hosts, addresses and networks. */
 export function hosts() {
   const meta: z.GlobalMeta = { type: 'array', items: { type: 'string', pattern: '\\S' }, shown: 'list of names' };
   const expected = 'a list of hosts, addresses and networks, for example ["files.example", "10.0.0.0/8"]';
+  return listOf(expected, meta, isHost);
+}
+
+function listOf(expected: string, meta: z.GlobalMeta, fits: (text: string) => boolean) {
   return valueOf(expected, meta, (value) => {
     const list = value instanceof EnvironmentText ? value.text.split(',') : value;
     if (!Array.isArray(list)) return undefined;
     const found = list.map((each: unknown) => (typeof each === 'string' ? each.trim() : ''));
-    return found.every(isHost) ? found : undefined;
+    return found.every(fits) ? found : undefined;
   });
 }
 

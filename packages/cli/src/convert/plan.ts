@@ -4,8 +4,14 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { explainUnreadable } from 'temporal-file-conversion/internal/batch/contents';
 import { comparablePath } from 'temporal-file-conversion/internal/batch/plan/conflicts';
-import { asFolder, holdsCredentials, within } from 'temporal-file-conversion/internal/batch/uris';
-import { lastSegment, withoutQuery, type OnExisting } from 'temporal-file-conversion/internal/shared/job';
+import { asFolder, within } from 'temporal-file-conversion/internal/batch/uris';
+import {
+  credentialsProblem,
+  holdsCredentials,
+  lastSegment,
+  withoutSecrets,
+  type OnExisting,
+} from 'temporal-file-conversion/internal/shared/job';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import { makeSafeName } from 'temporal-file-conversion/internal/storage/file-name';
 import { throwIfAny } from '../command-error';
@@ -35,9 +41,9 @@ export async function checkInputs(
   const checks = await Promise.all(
     files.map(async ({ typed, dir }) => {
       const location = toLocation(typed, cwd);
-      const file = isUri(location) ? withoutQuery(location) : typed;
+      const file = isUri(location) ? withoutSecrets(location) : typed;
       const extension = path.extname(nameOf(location)).slice(1).toLowerCase();
-      const problem = isUri(location) ? problemOfUri(location) : await problemOf(location);
+      const problem = await problemOf(location);
       return { input: { file, location, extension, ...(dir !== undefined && { dir }) }, problem };
     }),
   );
@@ -65,11 +71,8 @@ function nameOf(location: string): string {
   return isUri(location) ? makeSafeName(lastSegment(location)) : path.basename(location);
 }
 
-function problemOfUri(uri: string): string | undefined {
-  return holdsCredentials(uri) ? 'holds a user name or a password. Take them out.' : undefined;
-}
-
 async function problemOf(file: string): Promise<string | undefined> {
+  if (isUri(file)) return holdsCredentials(file) ? credentialsProblem : undefined;
   try {
     const found = await stat(file);
     if (!found.isFile()) return 'is not a regular file. Copy its contents into a file first.';

@@ -2,7 +2,7 @@ import type { InspectedOutput, JobInspection } from 'temporal-file-conversion/in
 import type { Waiting } from 'temporal-file-conversion/internal/client/operations/job-waiting';
 import { planRetry } from 'temporal-file-conversion/internal/client/operations/retry-job';
 import type { TimelineEntry } from 'temporal-file-conversion/internal/history/job-history';
-import { withoutQuery } from 'temporal-file-conversion/internal/shared/job';
+import { withoutSecrets } from 'temporal-file-conversion/internal/shared/job';
 import { workflowPath } from 'temporal-file-conversion/internal/shared/temporal-ui';
 import { fileSize, formatDuration, printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../../command-context';
@@ -42,7 +42,7 @@ function describe(job: JobInspection, link: string | undefined): string[] {
     ['Last failure', pending?.lastFailure],
     ['Worker', workerText(job)],
     ['Error', error && `${error.code}: ${error.message}`],
-    ['Source', 'uri' in source ? withoutQuery(source.uri) : `connector ${source.connector}`],
+    ['Source', 'uri' in source ? withoutSecrets(source.uri) : `connector ${source.connector}`],
     ...(job.outputs ?? []).map((each): [string, string] => ['To', outputText(each)]),
     ['Destination', job.outputs ? undefined : (destination ?? 'none: the result stays at the service')],
     ['Output', output && `${output.uri} (${fileSize(output.bytes)}, sha256 ${output.sha256})`],

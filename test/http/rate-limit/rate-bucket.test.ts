@@ -1,81 +1,10 @@
 import fc from 'fast-check';
 import { RateBucket } from '../../../src/http/rate-limit/rate-bucket';
-import { EagerWorker, SimulatedService, Simulation } from './simulated-service';
+import { runWorkers } from './run-workers';
 
 /** The schedule alone, in simulated time. */
 
 const seconds = 1_000;
-
-function run(options: {
-  limit: number;
-  windowSeconds: number;
-  workers: number;
-  windows: number;
-  seed?: number;
-  latencyMs?: number;
-  round?: (value: number) => number;
-  isPatient?: boolean;
-  slots?: number;
-  takesMs?: number;
-  writesHeadersLate?: boolean;
-  /** At the beginning, for the figures. */
-  ignoredWindows?: number;
-  killedAfter?: { windows: number; workers: number };
-  /** Somebody else sends a request this often, whatever the answer. */
-  foreignEveryMs?: number;
-}) {
-  const { limit, windowSeconds, workers, windows, seed = 1, latencyMs = 4, round, isPatient = false } = options;
-  const { slots = 50, takesMs = 0, writesHeadersLate = false } = options;
-  const simulation = new Simulation();
-  const service = new SimulatedService(limit, windowSeconds * seconds, round);
-  const random = seededRandom(seed);
-  const all = Array.from(
-    { length: workers },
-    () =>
-      new EagerWorker(simulation, service, {
-        random,
-        latencyMs: () => latencyMs * (0.5 + random()),
-        slots,
-        isPatient,
-        takesMs,
-        writesHeadersLate,
-      }),
-  );
-  const startMs = simulation.nowMs;
-  for (const worker of all) simulation.at(startMs + random() * 300, () => worker.advance());
-  const windowMs = windowSeconds * seconds;
-  const endMs = startMs + windows * windowMs;
-  const { ignoredWindows = 0, killedAfter, foreignEveryMs } = options;
-  let refusedToForeigner = 0;
-  const askForeign = (everyMs: number): void => {
-    if (service.answer(simulation.nowMs).throttled) refusedToForeigner += 1;
-    simulation.at(simulation.nowMs + everyMs, () => askForeign(everyMs));
-  };
-  if (foreignEveryMs !== undefined) simulation.at(startMs, () => askForeign(foreignEveryMs));
-  if (killedAfter) {
-    const killed = all.slice(0, killedAfter.workers);
-    simulation.at(startMs + killedAfter.windows * windowMs, () => killed.forEach((worker) => worker.kill()));
-  }
-  simulation.runUntil(startMs + ignoredWindows * windowMs);
-  const before = { served: service.served, throttled: service.throttled };
-  simulation.runUntil(endMs);
-  const served = service.served - before.served;
-  const throttled = service.throttled - refusedToForeigner - before.throttled;
-  return {
-    utilisation: served / (limit * (windows - ignoredWindows)),
-    throttledShare: throttled / (served + throttled),
-    throttled,
-    sentBy: all.map(({ sent }) => sent),
-  };
-}
-
-function seededRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
 
 describe('one worker that always has work', () => {
   it.each([
@@ -85,13 +14,13 @@ describe('one worker that always has work', () => {
     [1, 1],
     [1000, 60],
   ])('sends nearly all of %i requests in each window of %i s, and none too many', (limit, windowSeconds) => {
-    const { utilisation, throttled } = run({ limit, windowSeconds, workers: 1, windows: 20 });
+    const { utilisation, throttled } = runWorkers({ limit, windowSeconds, workers: 1, windows: 20 });
     expect(throttled).toBe(0);
     expect(utilisation).toBeGreaterThanOrEqual(0.95);
   });
 
   it('learns the slack of a service that rounds RESET down', () => {
-    const { throttledShare, utilisation } = run({
+    const { throttledShare, utilisation } = runWorkers({
       limit: 100,
       windowSeconds: 10,
       workers: 1,
@@ -110,7 +39,13 @@ describe('four workers that share a limit', () => {
     [40, 4],
   ])('spend nearly all of %i requests in %i s with hardly a 429', (limit, windowSeconds) => {
     for (const seed of [1, 2, 3]) {
-      const { utilisation, throttledShare, sentBy } = run({ limit, windowSeconds, workers: 4, windows: 60, seed });
+      const { utilisation, throttledShare, sentBy } = runWorkers({
+        limit,
+        windowSeconds,
+        workers: 4,
+        windows: 60,
+        seed,
+      });
       expect(throttledShare).toBeLessThan(0.01);
       expect(utilisation).toBeGreaterThan(0.9);
       // Nobody starves.
@@ -131,7 +66,7 @@ describe('a fleet that shares 100 requests a minute', () => {
   ])(
     'of %i workers (patient: %s) spends it with hardly a 429, from its first window on',
     (workers, isPatient, seed) => {
-      const { utilisation, throttledShare, sentBy } = run({ ...fleet, workers, isPatient, seed, latencyMs: 40 });
+      const { utilisation, throttledShare, sentBy } = runWorkers({ ...fleet, workers, isPatient, seed, latencyMs: 40 });
       expect(throttledShare).toBeLessThanOrEqual(0.01);
       expect(utilisation).toBeGreaterThanOrEqual(0.95);
       // Nobody starves.
@@ -140,20 +75,24 @@ describe('a fleet that shares 100 requests a minute', () => {
   );
 
   it('of 50 workers, and of as many as there are requests in a window, learns to within some windows', () => {
-    expect(run({ ...fleet, workers: 50, ignoredWindows: 6 }).throttledShare).toBeLessThanOrEqual(0.02);
-    const crowd = run({ ...fleet, workers: 100, windows: 30, ignoredWindows: 10 });
+    expect(runWorkers({ ...fleet, workers: 50, ignoredWindows: 6 }).throttledShare).toBeLessThanOrEqual(0.02);
+    const crowd = runWorkers({ ...fleet, workers: 100, windows: 30, ignoredWindows: 10 });
     expect(crowd.throttledShare).toBeLessThanOrEqual(0.03);
     expect(crowd.utilisation).toBeGreaterThanOrEqual(0.9);
   });
 
   it('loses nothing for long when half of it is killed, and the rest takes over', () => {
-    const { utilisation, throttledShare } = run({ ...fleet, workers: 20, killedAfter: { windows: 7.5, workers: 10 } });
+    const { utilisation, throttledShare } = runWorkers({
+      ...fleet,
+      workers: 20,
+      killedAfter: { windows: 7.5, workers: 10 },
+    });
     expect(throttledShare).toBeLessThanOrEqual(0.01);
     expect(utilisation).toBeGreaterThanOrEqual(0.95);
   });
 
   it('leaves to a foreign client of the account what that takes, and uses the rest', () => {
-    const { utilisation, throttledShare } = run({ ...fleet, workers: 20, foreignEveryMs: 2_000 });
+    const { utilisation, throttledShare } = runWorkers({ ...fleet, workers: 20, foreignEveryMs: 2_000 });
     expect(throttledShare).toBeLessThanOrEqual(0.01);
     expect(utilisation).toBeGreaterThanOrEqual(0.95);
   });
@@ -173,7 +112,7 @@ describe('requests that take long, such as uploads', () => {
     [3, true],
   ])('of %i s use nine tenths of 30 a minute (headers written at the end: %s)', (takesSeconds, writesHeadersLate) => {
     for (const isPatient of [false, true]) {
-      const { utilisation, throttled } = run({
+      const { utilisation, throttled } = runWorkers({
         ...upload,
         takesMs: takesSeconds * seconds,
         writesHeadersLate,
@@ -232,7 +171,7 @@ describe('patient requests', () => {
     [100, 10],
     [5, 2],
   ])('alone use nearly all of %i requests in each window of %i s', (limit, windowSeconds) => {
-    const { utilisation, throttled } = run({ limit, windowSeconds, workers: 1, windows: 20, isPatient: true });
+    const { utilisation, throttled } = runWorkers({ limit, windowSeconds, workers: 1, windows: 20, isPatient: true });
     expect(throttled).toBe(0);
     expect(utilisation).toBeGreaterThanOrEqual(0.95);
   });
@@ -241,7 +180,13 @@ describe('patient requests', () => {
     [20, 2],
     [100, 10],
   ])('of four workers spend nearly all of %i requests in %i s with hardly a 429', (limit, windowSeconds) => {
-    const { utilisation, throttledShare } = run({ limit, windowSeconds, workers: 4, windows: 60, isPatient: true });
+    const { utilisation, throttledShare } = runWorkers({
+      limit,
+      windowSeconds,
+      workers: 4,
+      windows: 60,
+      isPatient: true,
+    });
     expect(throttledShare).toBeLessThan(0.01);
     expect(utilisation).toBeGreaterThan(0.9);
   });

@@ -1,0 +1,75 @@
+import { EagerWorker, SimulatedService, Simulation } from './simulated-service';
+
+const seconds = 1_000;
+
+/** What a service has served and refused, in simulated time, to workers that always have work. */
+export function runWorkers(options: {
+  limit: number;
+  windowSeconds: number;
+  workers: number;
+  windows: number;
+  seed?: number;
+  latencyMs?: number;
+  round?: (value: number) => number;
+  isPatient?: boolean;
+  slots?: number;
+  takesMs?: number;
+  writesHeadersLate?: boolean;
+  /** At the beginning, for the figures. */
+  ignoredWindows?: number;
+  killedAfter?: { windows: number; workers: number };
+  /** Somebody else sends a request this often, whatever the answer. */
+  foreignEveryMs?: number;
+}) {
+  const { limit, windowSeconds, workers, windows, seed = 1, latencyMs = 4, round, isPatient = false } = options;
+  const { slots = 50, takesMs = 0, writesHeadersLate = false } = options;
+  const simulation = new Simulation();
+  const service = new SimulatedService(limit, windowSeconds * seconds, round);
+  const random = seededRandom(seed);
+  const all = Array.from(
+    { length: workers },
+    () =>
+      new EagerWorker(simulation, service, {
+        random,
+        latencyMs: () => latencyMs * (0.5 + random()),
+        slots,
+        isPatient,
+        takesMs,
+        writesHeadersLate,
+      }),
+  );
+  const startMs = simulation.nowMs;
+  for (const worker of all) simulation.at(startMs + random() * 300, () => worker.advance());
+  const windowMs = windowSeconds * seconds;
+  const endMs = startMs + windows * windowMs;
+  const { ignoredWindows = 0, killedAfter, foreignEveryMs } = options;
+  let refusedToForeigner = 0;
+  const askForeign = (everyMs: number): void => {
+    if (service.answer(simulation.nowMs).throttled) refusedToForeigner += 1;
+    simulation.at(simulation.nowMs + everyMs, () => askForeign(everyMs));
+  };
+  if (foreignEveryMs !== undefined) simulation.at(startMs, () => askForeign(foreignEveryMs));
+  if (killedAfter) {
+    const killed = all.slice(0, killedAfter.workers);
+    simulation.at(startMs + killedAfter.windows * windowMs, () => killed.forEach((worker) => worker.kill()));
+  }
+  simulation.runUntil(startMs + ignoredWindows * windowMs);
+  const before = { served: service.served, throttled: service.throttled };
+  simulation.runUntil(endMs);
+  const served = service.served - before.served;
+  const throttled = service.throttled - refusedToForeigner - before.throttled;
+  return {
+    utilisation: served / (limit * (windows - ignoredWindows)),
+    throttledShare: throttled / (served + throttled),
+    throttled,
+    sentBy: all.map(({ sent }) => sent),
+  };
+}
+
+function seededRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+}

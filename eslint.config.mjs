@@ -17,7 +17,7 @@ const arrows = {
   client: ['contract', 'batch', 'encryption', 'history', 'storage', 'shared'],
   encryption: ['shared'],
   testing: ['storage'],
-  nexus: ['client', 'shared'],
+  nexus: ['client', 'history', 'shared'],
 };
 const folders = [...Object.keys(arrows), 'plugin', 'worker', 'index'];
 

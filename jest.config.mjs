@@ -24,7 +24,8 @@ const config = {
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   testSequencer: '<rootDir>/test/support/longest-first.mjs',
   reporters: ['default', '<rootDir>/test/support/slowest-files.mjs', '<rootDir>/test/support/engines-tested.mjs'],
-  testTimeout: 60_000,
+  // A guard against what hangs, and no measure: machines differ threefold.
+  testTimeout: 300_000,
   maxWorkers: 3,
 };
 

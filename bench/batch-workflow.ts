@@ -28,6 +28,8 @@ const { values: options } = parseArgs({
     /** Side by side; 1 measures one batch alone. */
     batches: { type: 'string', default: '2' },
     rounds: { type: 'string', default: '2' },
+    /** Temporal keeps its state in a file: for more items than memory has room for. */
+    'on-disk': { type: 'boolean', default: false },
   },
 });
 const items = Number(options.items);
@@ -37,7 +39,7 @@ const taskQueue = 'batch-workflow';
 
 async function main(): Promise<void> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-bench-'));
-  const server = await startBenchServer();
+  const server = await startBenchServer(options['on-disk'] ? { dbFilename: path.join(folder, 'temporal.db') } : {});
   const worker = fork(__filename, [server.address]);
   await once(worker, 'message');
   const connection = await Connection.connect({ address: server.address });
@@ -108,6 +110,7 @@ async function watch(handles: readonly BatchHandle[], worker: ChildProcess, coun
     worker.send('rss');
     const [bytes] = (await once(worker, 'message')) as [number];
     tenths.push(`${speed.toFixed(0)}/s ${(bytes / 1024 ** 2).toFixed(0)} MiB`);
+    console.log(`${now} of ${count}: ${tenths.at(-1)}`);
     // Of many items at once: one line says it.
     if (now === count) break;
   }

@@ -22,6 +22,8 @@ const { values: options } = parseArgs({
     /** Of each of the two flat rounds. */
     flat: { type: 'string', default: '1000' },
     window: { type: 'string', default: '50' },
+    /** Temporal keeps its state in a file: for more items than memory has room for, some 250 kB each. */
+    'on-disk': { type: 'boolean', default: false },
   },
 });
 const items = Number(options.items);
@@ -43,7 +45,7 @@ interface Sample {
 
 async function main(): Promise<void> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-bench-'));
-  const server = await startBenchServer();
+  const server = await startBenchServer(options['on-disk'] ? { dbFilename: path.join(folder, 'temporal.db') } : {});
   const service = await startInstantService();
   const { address: temporalAddress } = server;
   const worker = await startJobWorker({ temporalAddress, taskQueue, baseUrl: service.baseUrl, appId: 'bench' });

@@ -6,8 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import { parseCallbackKeys } from '../src/callbacks/callback-url';
-import { startCallbackReceiver } from '../src/callbacks/receiver';
-import { createSignalJob } from '../src/callbacks/signal-job';
+import { createSignalJob, startCallbackReceiver } from '../src/callbacks/receiver';
 import type { ConversionHandle } from '../src/client/conversion-handle';
 import { FileConversionClient } from '../src/client/file-conversion-client';
 import { defaultTaskQueue } from '../src/shared/names';
@@ -17,7 +16,7 @@ import { startBenchServer } from './support/temporal-server';
 
 /**
  * One worker has jobs in every phase and is killed with `kill -9`; another stands by and begins to poll at that moment. Told is how long each job
- * waits until it goes on there: the next attempt of one of its activities begins. Beside them a bare workflow whose only activity heartbeats.
+ * waits until it continues there: the next attempt of one of its activities begins. Beside them a bare workflow whose only activity heartbeats.
  */
 const { values: options } = parseArgs({
   options: {
@@ -45,7 +44,7 @@ interface Job {
   readonly handle: ConversionHandle;
 }
 
-/** When a job could have gone on, and when it did. Milliseconds since the epoch. */
+/** When a job could have continued, and when it did. Milliseconds since the epoch. */
 interface Failover {
   readonly point: HoldPoint | 'bare';
   /** An activity of it was under way on the killed worker: nobody knows that it is lost before its heartbeat time-out. */
@@ -89,7 +88,7 @@ async function main(): Promise<void> {
     await first.kill();
     second.go();
     const wokenAt = await wake(services, jobs);
-    console.log(`Killed a worker with ${jobs.length} jobs; every one of them is to go on in another.`);
+    console.log(`Killed a worker with ${jobs.length} jobs; every one of them is to continue in another.`);
     for (const service of services.values()) service.release();
     const results = await Promise.all(jobs.map(({ handle }) => handle.result()));
     await Promise.all(bareIds.map((id) => temporal.workflow.getHandle(id).result()));
@@ -99,7 +98,7 @@ async function main(): Promise<void> {
       const wasThere = there.has(workflowId);
       const couldGoOnAt = wokenAt.get(workflowId) ?? killedAt;
       const next = attempts.second.find((attempt) => attempt.workflowId === workflowId && !attempt.hasEnded);
-      if (!next) throw new Error(`${workflowId} did not go on in the second worker`);
+      if (!next) throw new Error(`${workflowId} did not continue in the second worker`);
       const boundMs = graceMs + (wasThere ? heartbeatTimeoutMs : 0);
       return { point, wasThere, waitedMs: next.at - couldGoOnAt, boundMs };
     };

@@ -6,7 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { ensureEmbeddedApp } from '../packages/service/src/accounts/embedded-app';
-import { freePort } from '../packages/cli/src/dev-server/free-port';
+import { freePort } from '../packages/cli/src/dev-server';
 
 /**
  * The same files converted by `fileconv batch run` and by the public client `vertopal` of the Python package index, against the embedded service

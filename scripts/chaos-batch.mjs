@@ -147,7 +147,7 @@ function runBatch(stack, name) {
   return untilItRuns(stack, ['batch', 'run', manifest, '--name', name, '--json']);
 }
 
-/** Types the same command again when it could not go on, as a person would. Resolves with the report that it printed. */
+/** Types the same command again when it could not continue, as a person would. Resolves with the report that it printed. */
 async function untilItRuns(stack, args) {
   const startedAt = Date.now();
   const commands = [];
@@ -186,7 +186,7 @@ const acts = {
     const jobs = await runningJobs(client);
     await Promise.all(jobs.map((job) => client.workflow.getHandle(job).cancel().catch(ignoreGone)));
   },
-  // What was cut off is gone on with by the retry that follows.
+  // What was cut off is continued with by the retry that follows.
   cancelBatch: (stack) => runCommand(stack, ['batch', 'cancel', 'killed']),
   stop: async (stack) => {
     await stack.signal(['worker'], 'SIGSTOP');

@@ -9,7 +9,7 @@ const file = path.join(root, 'docs/service/engines.md');
 const [begin, end] = ['<!-- By `npm run engine-matrix`. -->', '<!-- End of what it writes. -->'];
 const require = createRequire(import.meta.url);
 const { FormatCatalog } = require('../packages/service/dist/engines/formats.js');
-const { engineNamesOfNpm } = require('../packages/service/dist/engines/engine-names.js');
+const { engineNamesOfNpm } = require('../packages/service/dist/engines/engine.js');
 
 const isHere = () => true;
 const before = byInput(new FormatCatalog({ engines: engineNamesOfNpm, isHere }));

@@ -1,6 +1,6 @@
 // npm run fleet [-- --items 10000] [--kills 30] [--workers 4] [--receivers 2]: a batch of real conversions, from one bucket into another, by a fleet
 // that shares no folder: Temporal on PostgreSQL, an S3 server, the embedded service, workers and callback receivers, each in a folder of its
-// own. Meanwhile workers, receivers, the service and Temporal are killed at random moments. Prints a JSON line at the end. Exit code 1 when an
+// own, and in a network namespace of its own where this user may make them. Meanwhile workers, receivers, the service and Temporal are killed at random moments. Prints a JSON line at the end. Exit code 1 when an
 // item is in no state or in two, an object is missing, left over or not whole, or the service, the histories, the rows and the reports do not
 // tell the same of what was charged (test/support/invariant.ts). Needs PostgreSQL and Go, and says so.
 import { createHash, randomInt } from 'node:crypto';
@@ -11,6 +11,7 @@ import { URL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { conversionsAt, countBy, loadInvariant, readLines, secondsSince } from './batch-ledger.mjs';
 import { Fleet } from './fleet/fleet.mjs';
+import { enterNetwork } from './fleet/network.mjs';
 import { findTools } from './fleet/tools.mjs';
 
 const doomed = ['worker', 'receiver', 'service', 'temporal'];
@@ -26,6 +27,8 @@ async function main() {
     console.error(error.message);
     process.exit(2);
   });
+  // With the tools at hand: Go builds them from the network that is left here.
+  await enterNetwork();
   const fleet = new Fleet({ ...options, tools });
   const giveUp = async () => {
     await fleet.stop();
@@ -96,7 +99,7 @@ function writeSources(fleet, items) {
 
 const nameOf = (item) => `report-${String(item).padStart(6, '0')}`;
 
-/** Types the same command again when it could not go on, as a person would, and retries what failed. */
+/** Types the same command again when it could not continue, as a person would, and retries what failed. */
 async function convertAll(fleet) {
   const commands = [];
   let args = [

@@ -4,8 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
-const { isHere } = require('../packages/service/dist/engines/presence.js');
-const { programs } = require('../packages/service/dist/engines/programs.js');
+const { isHere, programs } = require('../packages/service/dist/engines/programs.js');
 
 const { writer, calc, impress, ffmpeg, tesseract } = programs;
 const wanted = [writer, calc, impress, ffmpeg, tesseract, { debian: 'bubblewrap', commands: ['bwrap'] }];

@@ -1,5 +1,5 @@
 // npm run json-schemas: writes docs/embedding/schemas.json, what programs in other languages exchange with workflows and the Nexus service, from
-// the types of src/shared. With --check it writes nothing, and fails when the file is not up to date.
+// the types of src/shared and src/nexus. With --check it writes nothing, and fails when the file is not up to date.
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { format } from 'prettier';
@@ -9,9 +9,9 @@ const root = path.resolve(import.meta.dirname, '..');
 const file = path.join(root, 'docs/embedding/schemas.json');
 
 const described = {
-  'job.ts': ['ConversionJobInput', 'ConversionJobResult', 'ConversionJobState', 'ConversionFailureDetails'],
-  'batch.ts': ['ConversionBatchInput', 'ConversionBatchResult', 'BatchState', 'BatchItem', 'BatchItemResult'],
-  'nexus-service.ts': [
+  'shared/job.ts': ['ConversionJobInput', 'ConversionJobResult', 'ConversionJobState', 'ConversionFailureDetails'],
+  'shared/batch.ts': ['ConversionBatchInput', 'ConversionBatchResult', 'BatchState', 'BatchItem', 'BatchItemResult'],
+  'nexus/index.ts': [
     'ConvertInput',
     'ConvertBatchInput',
     'StateInput',
@@ -28,13 +28,13 @@ const alternatives = { ConversionJobInput: ['output', 'outputs'], ConvertInput: 
 
 const { config } = ts.readConfigFile(path.join(root, 'tsconfig.check.json'), ts.sys.readFile);
 const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: [] }, ts.sys, root);
-const sources = Object.keys(described).map((name) => path.join(root, 'src/shared', name));
+const sources = Object.keys(described).map((name) => path.join(root, 'src', name));
 const program = ts.createProgram(sources, options);
 const checker = program.getTypeChecker();
 
 const definitions = {};
 for (const [name, types] of Object.entries(described)) {
-  const module = checker.getSymbolAtLocation(program.getSourceFile(path.join(root, 'src/shared', name)));
+  const module = checker.getSymbolAtLocation(program.getSourceFile(path.join(root, 'src', name)));
   const exported = checker.getExportsOfModule(module);
   for (const type of types) define(exported.find((symbol) => symbol.name === type));
 }

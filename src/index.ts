@@ -5,7 +5,6 @@ export type { AppProfile, CallbackSettings, FileConversionPluginOptions } from '
 export type { ApiTimeouts } from './http/conversion-api';
 export type { RequestTracer } from './http/request-spans';
 export { StorageError } from './storage/errors';
-export type { StoresByScheme } from './storage/stores';
 export type { StorageErrorCode } from './storage/errors';
 export type {
   DestinationPlan,

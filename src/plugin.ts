@@ -6,15 +6,13 @@ import type { ClientOptions } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import type { BundleOptions, ReplayWorkerOptions, Worker, WorkerOptions } from '@temporalio/worker';
 import { createActivities } from './activities';
-import { AppSlots, WaitSlots, waitSlotsOf } from './activities/app-slots';
-import { ConversionTimes } from './activities/conversion-times';
+import { AppSlots, logAttributes, WaitSlots, waitSlotsOf } from './activities/app-slots';
 import { CreditsWatch } from './activities/credits-watch';
-import type { ActivityDependencies } from './activities/dependencies';
 import { UnknownAppError } from './activities/failure';
-import { logAttributes } from './activities/log-attributes';
+import { ConversionTimes } from './activities/pauses';
 import { WorkerMetrics } from './activities/worker-metrics';
 import { parseCallbackKeys, checkBaseUrl, createCallbackUrl } from './callbacks/callback-url';
-import { listingInterceptor } from './client/listing-interceptor';
+import { listingInterceptor } from './client/listing';
 import { createConversionApi } from './http/client';
 import type { ApiTimeouts, ConversionApi, RateMemory } from './http/conversion-api';
 import { createRateMemory } from './http/rate-limit/rate-memory';
@@ -89,8 +87,6 @@ export interface FileConversionPluginOptions {
  * worker that uses it ends, or by `await using`.
  */
 export class FileConversionPlugin extends SimplePlugin {
-  private readonly dataConverter: DataConverter | undefined;
-  private readonly workflows: boolean | undefined;
   /** Workers whose workflows were looked at. */
   private readonly seen = new WeakSet<Worker>();
   private readonly readers = new WeakSet<object>();
@@ -102,11 +98,8 @@ export class FileConversionPlugin extends SimplePlugin {
   private fewestSlots = 100;
   /** Number of running workers that use this plugin. */
   private running = 0;
-  private readonly apps: Readonly<Record<string, AppProfile>>;
+  private readonly settings: FileConversionPluginOptions;
   private readonly tokens: ReadonlyMap<string, TokenSource>;
-  private readonly timeouts: Partial<ApiTimeouts>;
-  private readonly stateDir: string | undefined;
-  private readonly tracer: RequestTracer | undefined;
   private readonly callbackKey: KeyObject | undefined;
   private readonly callbackBaseUrls: ReadonlyMap<string, string>;
   private readonly nexusApps: readonly string[];
@@ -114,20 +107,15 @@ export class FileConversionPlugin extends SimplePlugin {
 
   constructor(options: FileConversionPluginOptions) {
     super({ name: 'temporal-file-conversion.FileConversionPlugin' });
-    this.apps = options.apps;
+    this.settings = options;
     this.tokens = new Map(Object.entries(options.apps).map(([app, profile]) => [app, tokenOf(app, profile)]));
-    this.timeouts = options.timeouts ?? {};
-    this.stateDir = options.stateDir;
-    this.tracer = options.tracer;
-    this.dataConverter = options.dataConverter;
-    this.workflows = options.workflows;
     const { key } = options.callbacks ?? {};
     this.callbackKey = typeof key === 'string' ? parseCallbackKeys(key).current : key;
     this.callbackBaseUrls = callbackBaseUrls(options);
     this.nexusApps = nexusApps(options);
     this.metrics = new WorkerMetrics(Object.keys(options.apps));
     this.slots = new AppSlots(Object.keys(options.apps).length);
-    const dependencies: ActivityDependencies = {
+    this.conversionActivities = createActivities({
       metrics: this.metrics,
       slots: this.slots,
       api: (app) => this.api(app),
@@ -136,15 +124,14 @@ export class FileConversionPlugin extends SimplePlugin {
       times: new ConversionTimes(),
       waits: new WaitSlots(() => waitSlotsOf(this.fewestSlots)),
       callbackUrl: (app, submission) => this.callbackUrl(app, submission),
-    };
-    this.conversionActivities = createActivities(dependencies);
+    });
   }
 
   override configureWorker(options: WorkerOptions): WorkerOptions {
     const { interceptors, activities } = options;
     this.fewestSlots = Math.min(this.fewestSlots, options.maxConcurrentActivityTaskExecutions ?? this.fewestSlots);
     return {
-      ...this.withWorkflows(options, this.workflows ?? activities === undefined),
+      ...this.withWorkflows(options, this.settings.workflows ?? activities === undefined),
       activities: { ...activities, ...this.conversionActivities },
       interceptors: {
         ...interceptors,
@@ -183,7 +170,7 @@ export class FileConversionPlugin extends SimplePlugin {
   }
 
   private withDataConverter<Options extends { dataConverter?: DataConverter }>(options: Options): Options {
-    const { dataConverter } = this;
+    const { dataConverter } = this.settings;
     return options.dataConverter || !dataConverter ? options : { ...options, dataConverter };
   }
 
@@ -223,7 +210,8 @@ export class FileConversionPlugin extends SimplePlugin {
     if (this.seen.has(worker)) return;
     this.seen.add(worker);
     const code = bundleOfHost(workflowBundle);
-    const hasNone = workflowBundle === undefined && workflowsPath === undefined && this.workflows === undefined;
+    const hasNone =
+      workflowBundle === undefined && workflowsPath === undefined && this.settings.workflows === undefined;
     if (hasNone || (code !== undefined && lacksConversions(code))) logger.warn(lackingWorkflows, { taskQueue });
   }
 
@@ -245,10 +233,11 @@ export class FileConversionPlugin extends SimplePlugin {
   }
 
   private connect(app: string): ConversionApi {
-    const profile = Object.hasOwn(this.apps, app) ? this.apps[app] : undefined;
+    const { apps, timeouts = {}, tracer } = this.settings;
+    const profile = Object.hasOwn(apps, app) ? apps[app] : undefined;
     const token = this.tokens.get(app);
     if (!profile || !token) {
-      const known = Object.keys(this.apps).join(', ') || 'none';
+      const known = Object.keys(apps).join(', ') || 'none';
       throw new UnknownAppError(`This worker has no app profile called ${JSON.stringify(app)}; it has: ${known}.`);
     }
     const { baseUrl, appId } = profile;
@@ -256,10 +245,10 @@ export class FileConversionPlugin extends SimplePlugin {
       baseUrl,
       appId,
       token,
-      timeouts: this.timeouts,
+      timeouts,
       rateMemory: this.rateMemory(profile),
       observer: this.metrics.observer(app),
-      tracer: this.tracer,
+      tracer,
     });
   }
 
@@ -271,9 +260,10 @@ export class FileConversionPlugin extends SimplePlugin {
 
   /** Named by service and app, which the rate limit belongs to, not by profile. */
   private rateMemory({ baseUrl, appId }: AppProfile): RateMemory | undefined {
-    if (this.stateDir === undefined) return undefined;
+    const { stateDir } = this.settings;
+    if (stateDir === undefined) return undefined;
     const name = createHash('sha256').update(`${baseUrl} ${appId}`).digest('hex').slice(0, 16);
-    return createRateMemory(path.join(this.stateDir, 'rate-limits', `${name}.json`));
+    return createRateMemory(path.join(stateDir, 'rate-limits', `${name}.json`));
   }
 }
 

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { Client } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Worker, bundleWorkflowCode, type WorkerOptions } from '@temporalio/worker';
 import { createEncryptedDataConverter } from '../src/client';
-import { parseEncryptionKeys } from '../src/encryption/encryption-keys';
+import { parseEncryptionKeys } from '../src/encryption/encryption-codec';
 import { FileConversionPlugin, type FileConversionPluginOptions } from '../src/plugin';
 import { searchAttributes } from '../src/shared/search-attributes';
 import { installQuietRuntime, quickPolicies, startRig, type ConversionRig } from './support/conversion-worker';
@@ -175,6 +175,6 @@ it('closes its connections by `await using`', async () => {
     await convert(worker, rig.temporal);
     expect(await rig.stub.connections()).toBeGreaterThan(0);
     await plugin[Symbol.asyncDispose]();
-    await until('they are closed', async () => (await rig.stub.connections()) === 0, 10_000);
+    await until('they are closed', async () => (await rig.stub.connections()) === 0, 30_000);
   });
 });

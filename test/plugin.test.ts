@@ -162,10 +162,10 @@ it('closes its connections with the last worker that uses it, and opens them aga
     expect(await rig.stub.connections()).toBeGreaterThan(0);
     await expect(convert(second)).resolves.toMatchObject({ status: 'succeeded' });
   });
-  await until('the connections are closed', async () => (await rig.stub.connections()) === 0, 10_000);
+  await until('the connections are closed', async () => (await rig.stub.connections()) === 0, 30_000);
   const later = await createHost([plugin]);
   await expect(later.runUntil(convert(later))).resolves.toMatchObject({ status: 'succeeded' });
-  await until('they are closed again', async () => (await rig.stub.connections()) === 0, 10_000);
+  await until('they are closed again', async () => (await rig.stub.connections()) === 0, 30_000);
 });
 
 it('lets a worker that is forced to end do so while a request is under way', async () => {

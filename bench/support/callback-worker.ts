@@ -26,7 +26,7 @@ export async function startCallbackWorker(options: CallbackWorkerOptions): Promi
 async function runWorker({ temporalAddress, apps, callbackKey }: CallbackWorkerOptions): Promise<void> {
   Runtime.install({ logger: new DefaultLogger('ERROR') });
   const connection = await NativeConnection.connect({ address: temporalAddress });
-  // One task queue for both: how fast the server hands out a task depends on what else goes on in its queue.
+  // One task queue for both: how fast the server hands out a task depends on what else happens in its queue.
   const worker = await Worker.create({
     ...conversionWorkerOptions,
     connection,

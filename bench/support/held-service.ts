@@ -12,7 +12,7 @@ export type HoldPoint =
   | 'submitting'
   | 'polling'
   | 'downloading'
-  /** The conversion goes on until its callback. */
+  /** The conversion continues until its callback. */
   | 'callback'
   /** Too few vCredits. */
   | 'parked';
@@ -22,7 +22,7 @@ export interface HeldService {
   readonly baseUrl: string;
   /** Jobs that have come to its point; of those in line the rate limit knows. */
   readonly held: number;
-  /** Callback URLs of the conversions that go on. */
+  /** Callback URLs of the conversions that continue. */
   readonly callbackUrls: readonly string[];
   hold(): void;
   release(): void;

@@ -1,13 +1,13 @@
 // A fleet on one machine whose members share nothing but what they reach over the network: each has a folder of its own.
-import { execFile, spawn } from 'node:child_process';
-import { randomBytes, randomInt } from 'node:crypto';
+import { execFile } from 'node:child_process';
+import { createHash, randomBytes, randomInt, randomUUID } from 'node:crypto';
 import {
+  appendFileSync,
   chmodSync,
   chownSync,
   mkdirSync,
   mkdtempSync,
   openSync,
-  readFileSync,
   realpathSync,
   rmSync,
   writeFileSync,
@@ -19,6 +19,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { impatientPolicies } from '../chaos-stack.mjs';
+import { createNetwork } from './network.mjs';
 import { temporalConfig, temporalPorts } from './temporal-config.mjs';
 
 const require = createRequire(import.meta.url);
@@ -35,7 +36,9 @@ export class Fleet {
   folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'fileconv-fleet-')));
   #tools;
   #counts;
+  #network = createNetwork(this.folder);
   #callbackKey = randomBytes(32).toString('base64');
+  #app = { id: randomUUID(), token: randomBytes(32).toString('base64') };
   #ports = {};
   #members = new Map();
   #proxy;
@@ -63,10 +66,12 @@ export class Fleet {
     this.#startS3();
     await this.#untilListens('s3');
     await this.#startService();
-    this.#proxy = startProxy(this.#ports.proxy, () => receivers.map((name) => this.#ports[name]));
-    await this.command(['namespace', 'init'], { member: 'operator' });
-    for (const name of receivers)
-      this.#startOurs(name, ['callbacks'], { FILECONV_CALLBACKS_PORT: String(this.#ports[name]) });
+    const targets = receivers.map((name) => ({ name, host: this.#network.addressOf(name), port: this.#ports[name] }));
+    this.#proxy = startProxy({ host: this.#network.address, port: this.#ports.proxy }, targets);
+    await this.command(['namespace', 'init']);
+    for (const { name, host, port } of targets) {
+      this.#startOurs(name, ['callbacks'], { FILECONV_CALLBACKS_HOST: host, FILECONV_CALLBACKS_PORT: String(port) });
+    }
     for (let index = 1; index <= this.#counts.workers; index += 1) this.#startOurs(`worker-${index}`, ['worker']);
   }
 
@@ -76,10 +81,10 @@ export class Fleet {
   }
 
   /** A `fileconv` command of somebody who shares no folder with any member. */
-  async command(args, { member = 'operator' } = {}) {
-    const child = spawn(process.execPath, [main, ...args], {
-      cwd: this.#homeOf(member),
-      env: this.#environmentOf(member),
+  async command(args) {
+    const child = this.#network.spawn('operator', this.#ours('operator', args), {
+      cwd: this.#homeOf('operator'),
+      env: this.#environmentOf('operator'),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const printed = { stdout: '', stderr: '' };
@@ -90,7 +95,9 @@ export class Fleet {
   }
 
   async temporal() {
-    this.#client ??= new Client({ connection: await Connection.connect({ address: this.#temporalAddress }) });
+    this.#client ??= new Client({
+      connection: await Connection.connect({ address: this.#at('temporal', 'frontend') }),
+    });
     return this.#client;
   }
 
@@ -114,22 +121,25 @@ export class Fleet {
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
   }
 
-  get #temporalAddress() {
-    return `127.0.0.1:${this.#ports.frontend}`;
+  /** Host and port. */
+  #at(member, port = member) {
+    return `${this.#network.addressOf(member)}:${this.#ports[port]}`;
   }
 
   async #startPostgres() {
     const home = this.#homeOf('postgres');
-    const owner = await unprivilegedUser();
-    if (owner) chownSync(home, owner.uid, owner.gid);
+    const user = await unprivilegedUser();
+    if (user) chownSync(home, user.uid, user.gid);
+    const host = this.#network.addressOf('postgres');
     const data = path.join(home, 'data');
     const program = (name) => path.join(this.#tools.postgres, name);
     await run(program('initdb'), ['-D', data, '-U', databaseUser, '-A', 'trust', '-E', 'UTF8'], {
-      ...owner,
+      ...user,
       cwd: home,
     });
-    const args = ['-D', data, '-p', String(this.#ports.postgres), '-h', '127.0.0.1', '-k', home];
-    this.#keep('postgres', () => spawn(program('postgres'), args, { ...owner, ...this.#logTo('postgres'), cwd: home }));
+    appendFileSync(path.join(data, 'pg_hba.conf'), `host all all ${this.#network.range} trust\n`);
+    const args = ['-D', data, '-p', String(this.#ports.postgres), '-h', host, '-k', home];
+    this.#keep('postgres', [program('postgres'), ...args], { user });
     await this.#untilListens('postgres');
     for (const [database, schema] of [
       ['temporal', 'temporal'],
@@ -139,7 +149,7 @@ export class Fleet {
         '--pl',
         'postgres12',
         '--ep',
-        '127.0.0.1',
+        host,
         '-p',
         String(this.#ports.postgres),
         '-u',
@@ -157,12 +167,13 @@ export class Fleet {
 
   async #startTemporal() {
     const home = this.#homeOf('temporal');
-    const config = temporalConfig({ ports: this.#ports, postgresPort: this.#ports.postgres, user: databaseUser });
+    const host = this.#network.addressOf('temporal');
+    const config = temporalConfig({ host, ports: this.#ports, postgres: this.#at('postgres'), user: databaseUser });
     writeFileSync(path.join(home, 'fleet.yaml'), JSON.stringify(config));
     writeFileSync(path.join(home, 'dynamic-config.yaml'), '{}\n');
     const args = ['--root', home, '--config', '.', '--env', 'fleet', '--allow-no-auth', 'start'];
-    this.#keep('temporal', () => spawn(this.#tools.temporal, args, { ...this.#logTo('temporal'), cwd: home }));
-    await this.#untilListens('frontend');
+    this.#keep('temporal', [this.#tools.temporal, ...args]);
+    await this.#untilListens('temporal', 'frontend');
     const { workflowService } = await this.temporal();
     const days = { seconds: 3 * 24 * 3_600 };
     await repeat(() =>
@@ -180,38 +191,39 @@ export class Fleet {
       ROOT_ACCESS_KEY: s3Keys.AWS_ACCESS_KEY_ID,
       ROOT_SECRET_KEY: s3Keys.AWS_SECRET_ACCESS_KEY,
     };
-    const args = ['--port', `127.0.0.1:${this.#ports.s3}`, '--quiet', 'posix', data];
-    this.#keep('s3', () => spawn(this.#tools.s3, args, { ...this.#logTo('s3'), cwd: home, env }));
+    this.#keep('s3', [this.#tools.s3, '--port', this.#at('s3'), '--quiet', 'posix', data], { env });
   }
 
   async #startService() {
-    const port = String(this.#ports.service);
-    this.#startOurs('service', ['service'], { FILECONV_SERVICE_PORT: port });
+    const accounts = path.join(this.#homeOf('service'), 'accounts.toml');
+    writeFileSync(accounts, accountsOf(this.#app, this.#network.address), { mode: 0o600 });
+    this.#startOurs('service', ['service'], {
+      FILECONV_SERVICE_HOST: this.#network.addressOf('service'),
+      FILECONV_SERVICE_PORT: String(this.#ports.service),
+      FILECONV_SERVICE_ACCOUNTS_FILE: accounts,
+      ...(this.#network.isIsolated && { FILECONV_SERVICE_ALLOW_REMOTE: 'on' }),
+    });
     await this.#untilListens('service');
   }
 
   /** Token and key reach each member as a secret would: as files of its own. */
   #provision(name) {
     const home = this.#homeOf(name);
-    const service = path.join(this.folder, 'service/.fileconv/service');
-    const { appId } = JSON.parse(readFileSync(path.join(service, 'embedded-app.json'), 'utf8'));
-    writeFileSync(path.join(home, 'token'), readFileSync(path.join(service, 'embedded-app.token')), { mode: 0o600 });
+    writeFileSync(path.join(home, 'token'), this.#app.token, { mode: 0o600 });
     writeFileSync(path.join(home, 'callback.key'), this.#callbackKey, { mode: 0o600 });
-    writeFileSync(
-      path.join(home, 'fileconv.toml'),
-      configuration({ appId, ports: this.#ports, address: this.#temporalAddress }),
-    );
+    const [temporal, service] = [this.#at('temporal', 'frontend'), this.#at('service')];
+    const proxy = `${this.#network.address}:${this.#ports.proxy}`;
+    writeFileSync(path.join(home, 'fileconv.toml'), configuration({ appId: this.#app.id, temporal, service, proxy }));
   }
 
   #startOurs(name, args, env = {}) {
-    const home = this.#homeOf(name);
-    this.#keep(name, () =>
-      spawn(process.execPath, [main, ...args], {
-        ...this.#logTo(name),
-        cwd: home,
-        env: { ...this.#environmentOf(name), ...env },
-      }),
-    );
+    this.#keep(name, this.#ours(name, args), { env: { ...this.#environmentOf(name), ...env } });
+  }
+
+  /** A configuration that is only found sends no token to another machine. */
+  #ours(name, args) {
+    const config = name === 'service' ? [] : ['--config', path.join(this.#homeOf(name), 'fileconv.toml')];
+    return [process.execPath, main, ...args, ...config];
   }
 
   #environmentOf(name) {
@@ -220,7 +232,7 @@ export class Fleet {
       ...process.env,
       ...s3Keys,
       AWS_REGION: 'us-east-1',
-      AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${this.#ports.s3}`,
+      AWS_ENDPOINT_URL_S3: `http://${this.#at('s3')}`,
     };
   }
 
@@ -236,13 +248,13 @@ export class Fleet {
   }
 
   /** Starts a member, and again whenever it is gone. */
-  #keep(name, start) {
-    const child = start();
+  #keep(name, command, options = {}) {
+    const child = this.#network.spawn(name, command, { ...this.#logTo(name), cwd: this.#homeOf(name), ...options });
     const ended = new Promise((resolve) => child.once('exit', resolve));
     this.#members.set(name, { child, ended });
     void ended.then(async () => {
       await sleep(restartMs);
-      if (!this.#isStopping) this.#keep(name, start);
+      if (!this.#isStopping) this.#keep(name, command, options);
     });
   }
 
@@ -254,11 +266,11 @@ export class Fleet {
     await ended;
   }
 
-  async #untilListens(port) {
+  async #untilListens(member, port = member) {
     await repeat(
       () =>
         new Promise((resolve, reject) => {
-          const socket = net.connect(this.#ports[port], '127.0.0.1');
+          const socket = net.connect(this.#ports[port], this.#network.addressOf(member));
           socket.once('connect', () => resolve(socket.destroy()));
           socket.once('error', reject);
         }),
@@ -280,41 +292,50 @@ async function repeat(attempt) {
 
 /** For PostgreSQL when this process is root. */
 async function unprivilegedUser() {
-  if (process.getuid?.() !== 0) return {};
+  if (process.getuid?.() !== 0) return undefined;
   const idOf = async (option) => Number((await run('id', [option, 'postgres'])).stdout);
   return { uid: await idOf('-u'), gid: await idOf('-g') };
 }
 
 /** What stands before the receivers in production. A receiver that is gone is passed over. */
-function startProxy(port, targets) {
+function startProxy({ host, port }, targets) {
   let turn = 0;
   const server = net.createServer((socket) => {
     socket.on('error', () => undefined);
-    const ports = targets();
     const attempt = (tries) => {
-      const upstream = net.connect(ports[(turn += 1) % ports.length], '127.0.0.1');
+      const upstream = net.connect(targets[(turn += 1) % targets.length]);
       upstream.once('connect', () => socket.pipe(upstream).pipe(socket));
       upstream.on('error', () => (upstream.bytesRead === 0 && tries > 0 ? attempt(tries - 1) : socket.destroy()));
     };
-    attempt(ports.length - 1);
+    attempt(targets.length - 1);
   });
-  server.listen(port, '127.0.0.1');
+  server.listen(port, host);
   return server;
 }
 
-function configuration({ appId, ports, address }) {
+/** The app that the members use, as on Kubernetes: the service may call back where it says. */
+function accountsOf({ id, token }, callbackHost) {
+  return `[apps.fleet]
+app_id = "${id}"
+token_sha256 = "${createHash('sha256').update(token).digest('hex')}"
+callback_domains = ["${callbackHost}"]
+private_callback_hosts = ["${callbackHost}"]
+`;
+}
+
+function configuration({ appId, temporal, service, proxy }) {
   return `default_app = "fleet"
 
 [temporal]
-address = "${address}"
+address = "${temporal}"
 
 [apps.fleet]
-base_url = "http://127.0.0.1:${ports.service}"
+base_url = "http://${service}"
 app_id = "${appId}"
 token_file = "token"
 
 [callbacks]
-public_base_url = "http://127.0.0.1:${ports.proxy}"
+public_base_url = "http://${proxy}"
 key_file = "callback.key"
 
 ${impatientPolicies('resubmit')}`;

@@ -14,12 +14,12 @@ export const temporalPorts = [
 ];
 
 /** The server's configuration file. */
-export function temporalConfig({ ports, postgresPort, user }) {
+export function temporalConfig({ host, ports, postgres, user }) {
   const store = (database) => ({
     sql: {
       pluginName: 'postgres12',
       databaseName: database,
-      connectAddr: `127.0.0.1:${postgresPort}`,
+      connectAddr: postgres,
       connectProtocol: 'tcp',
       user,
       password: 'unused',
@@ -29,7 +29,7 @@ export function temporalConfig({ ports, postgresPort, user }) {
     },
   });
   const service = (grpcPort, membershipPort, more) => ({
-    rpc: { grpcPort, membershipPort, bindOnLocalHost: true, ...more },
+    rpc: { grpcPort, membershipPort, bindOnIP: host, ...more },
   });
   return {
     log: { stdout: true, level: 'warn' },
@@ -39,7 +39,7 @@ export function temporalConfig({ ports, postgresPort, user }) {
       numHistoryShards: 4,
       datastores: { default: store('temporal'), visibility: store('temporal_visibility') },
     },
-    global: { membership: { maxJoinDuration: '30s', broadcastAddress: '127.0.0.1' } },
+    global: { membership: { maxJoinDuration: '30s', broadcastAddress: host } },
     services: {
       frontend: service(ports.frontend, ports.frontendMembers, { httpPort: ports.frontendHttp }),
       matching: service(ports.matching, ports.matchingMembers),
@@ -56,7 +56,7 @@ export function temporalConfig({ ports, postgresPort, user }) {
           enabled: true,
           initialFailoverVersion: 1,
           rpcName: 'frontend',
-          rpcAddress: `localhost:${ports.frontend}`,
+          rpcAddress: `${host}:${ports.frontend}`,
         },
       },
     },

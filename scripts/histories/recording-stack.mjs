@@ -14,8 +14,7 @@ const { createConversionWorker } = require('../../dist/worker.js');
 const { openAdministration, startConversionService } = require('../../packages/service/dist/index.js');
 const { hashToken } = require('../../packages/service/dist/accounts/account.js');
 const { parseCallbackKeys } = require('../../dist/callbacks/callback-url.js');
-const { startCallbackReceiver } = require('../../dist/callbacks/receiver.js');
-const { createSignalJob } = require('../../dist/callbacks/signal-job.js');
+const { createSignalJob, startCallbackReceiver } = require('../../dist/callbacks/receiver.js');
 const { searchAttributeTypes } = require('../../dist/shared/search-attributes.js');
 const {
   defaultCacheDir,

@@ -5,7 +5,7 @@ import { quickPolicies, until } from './recording-stack.mjs';
 const require = createRequire(import.meta.url);
 const { TypedSearchAttributes } = require('@temporalio/common');
 const { defaultTaskQueue } = require('../../dist/index.js');
-const { toSweepInput } = require('../../dist/client/sweep-request.js');
+const { toSweepInput } = require('../../dist/client/sweep-schedules.js');
 const { conversionSweepType } = require('../../dist/shared/names.js');
 const { searchAttributes } = require('../../dist/shared/search-attributes.js');
 

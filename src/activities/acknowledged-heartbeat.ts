@@ -1,11 +1,11 @@
+import { performance } from 'node:perf_hooks';
 import type { Context } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
 import { encodeToPayloads } from '@temporalio/common/lib/internal-non-workflow';
 import { ServiceError, isGrpcServiceError } from '@temporalio/client';
-import { elapsedMs, momentNow, processPulse, type Moment } from './process-pulse';
 
 const callTimeoutMs = 5_000;
-/** gRPC status NOT_FOUND. */
+/** gRPC status NOT_FOUND; the enum is in a package that we do not depend on. */
 const notFound = 5;
 
 /**
@@ -108,7 +108,7 @@ export class AcknowledgedHeartbeat {
       if (answer.cancelRequested) this.controller.abort(new CancelledFailure('CANCELLED'));
     } catch (error) {
       // The server has dropped this attempt, so its work no longer counts.
-      if (isNotFound(error)) {
+      if (isGrpcServiceError(error) && (error.code as number) === notFound) {
         this.controller.abort(new CancelledFailure('NOT_FOUND'));
         return;
       }
@@ -117,7 +117,51 @@ export class AcknowledgedHeartbeat {
   }
 }
 
-function isNotFound(error: unknown): boolean {
-  // The enum of gRPC statuses is in a package that we do not depend on.
-  return isGrpcServiceError(error) && (error.code as number) === notFound;
+/** A moment by two clocks: the monotonic one cannot be set, the wall clock continues while the machine sleeps. */
+export interface Moment {
+  readonly monotonicMs: number;
+  readonly wallMs: number;
 }
+
+export function momentNow(): Moment {
+  return { monotonicMs: performance.now(), wallMs: Date.now() };
+}
+
+/** The longer of the two: a wall clock set forward only costs an unneeded check. */
+export function elapsedMs(since: Moment, now: Moment = momentNow()): number {
+  return Math.max(now.monotonicMs - since.monotonicMs, now.wallMs - since.wallMs);
+}
+
+const beatMs = 1_000;
+/** A busy process may miss a beat or two. */
+const longestPauseMs = 3_000;
+
+/** Detects that this process was suspended, by a signal or with its machine: data in its sockets may then be stale. */
+export class ProcessPulse {
+  private timer: NodeJS.Timeout | undefined;
+  private last: Moment;
+  private wokeAt: Moment | undefined;
+
+  constructor(private readonly now: () => Moment = momentNow) {
+    this.last = now();
+  }
+
+  start(): void {
+    this.timer ??= setInterval(() => this.beat(), beatMs).unref();
+  }
+
+  /** Whether the process resumed within the last `ms`; also detects a suspension that has just ended. */
+  hasWokenWithin(ms: number): boolean {
+    this.beat();
+    return this.wokeAt !== undefined && elapsedMs(this.wokeAt, this.last) < ms;
+  }
+
+  beat(): void {
+    const now = this.now();
+    if (elapsedMs(this.last, now) > longestPauseMs) this.wokeAt = now;
+    this.last = now;
+  }
+}
+
+/** The worker process's own; active once started. */
+export const processPulse = new ProcessPulse();

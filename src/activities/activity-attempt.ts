@@ -1,31 +1,35 @@
 import { Context } from '@temporalio/activity';
-import type { RequestTurn } from '../http/conversion-api';
+import type { Client } from '@temporalio/client';
+import type { ConversionApi, RequestTurn } from '../http/conversion-api';
 import { ConversionApiError } from '../http/errors';
+import { defined } from '../shared/defined';
+import type { CallbackSubmission } from '../shared/job';
+import type { Stores } from '../storage/stores';
 import { AcknowledgedHeartbeat } from './acknowledged-heartbeat';
-import type { AppSlots } from './app-slots';
+import type { AppSlots, WaitSlots } from './app-slots';
+import type { CreditsWatch } from './credits-watch';
 import { toFailure, endedByRateLimit, isUnreadable, type FailureContext } from './failure';
-import { readRetryPauses } from './pauses';
+import { readRetryPauses, type ConversionTimes } from './pauses';
 import type { WorkerMetrics } from './worker-metrics';
 
-/** One attempt of an activity: its heartbeat, its request count, and the conversion of its errors. */
-export interface ActivityAttempt {
-  /** 1 for the first. */
-  readonly number: number;
-  /** Attempts that have sent something, including this one. */
-  readonly requests: number;
-  readonly heartbeat: AcknowledgedHeartbeat;
-  /** Details of the last heartbeat of an earlier attempt, unvalidated. */
-  readonly previousDetails: unknown;
-  /** Aborts on cancellation, when the server drops the attempt, and at shutdown. */
-  readonly signal: AbortSignal;
-  ageMs(): number;
-  /** How this attempt's requests queue for the rate limit. */
-  readonly turn: RequestTurn;
-  /** Identity of the job, the same in all its runs: one continues what another left behind. */
-  readonly jobKey: string;
-  readonly run: { workflowId: string; runId: string } | undefined;
-  /** Context of this attempt's failures; the activity keeps `requests` and `taskId` up to date. */
-  readonly failure: FailureContext;
+/** Dependencies of the activities; a worker injects the real ones, a test may inject others. */
+export interface ActivityDependencies {
+  /**
+   * The document's client for an app profile. It holds the token, which never enters a workflow.
+   * @throws UnknownAppError when the worker has no such profile.
+   */
+  api: (app: string) => ConversionApi;
+  files: Stores;
+  /** Default: no metrics. */
+  metrics?: WorkerMetrics | undefined;
+  /** Default: slots are not shared out. */
+  slots?: AppSlots | undefined;
+  credits: CreditsWatch;
+  times: ConversionTimes;
+  /** `credits`, `times` and `waits` are shared by all activities of a worker. */
+  waits: WaitSlots;
+  /** Callback URL for a submit of this app; undefined: no callback, the job polls. */
+  callbackUrl?: ((app: string, submission: CallbackSubmission) => string | undefined) | undefined;
 }
 
 /** Counts of earlier attempts, kept in the details of every heartbeat. */
@@ -46,69 +50,98 @@ const longestWaitMs = 7_000;
 /** RETRY-AFTER from which a wait is logged as a warning. */
 const longWaitSeconds = 10;
 
-interface AttemptOptions {
-  step: FailureContext['step'];
-  app: string;
-  metrics: WorkerMetrics | undefined;
-  slots: AppSlots | undefined;
-}
+type Step = Pick<FailureContext, 'step' | 'app'>;
 
-export async function runAttempt<T>(
-  { step, app, metrics, slots }: AttemptOptions,
-  work: (attempt: ActivityAttempt) => Promise<T>,
-): Promise<T> {
+/** One attempt of an activity: its heartbeat, its request count, and the context of its failures. */
+export type ActivityAttempt = ReturnType<typeof begin>;
+
+function begin({ step, app }: Step) {
   const context = Context.current();
   const { info } = context;
-  const previousDetails = info.heartbeatDetails as unknown;
-  const { throttled = 0, turnedAway = 0, unreadable = 0 } = (previousDetails ?? {}) as EarlierAttempts;
-  const limited: EarlierAttempts = {
-    ...(throttled > 0 && { throttled }),
-    ...(turnedAway > 0 && { turnedAway }),
-  };
-  const heartbeat = new AcknowledgedHeartbeat(context, { ...limited, ...(unreadable > 0 && { unreadable }) });
+  const previousDetails = (info.heartbeatDetails ?? {}) as EarlierAttempts;
+  const { throttled = 0, turnedAway = 0, unreadable = 0 } = previousDetails;
+  const heartbeat = new AcknowledgedHeartbeat(
+    context,
+    defined({
+      throttled: throttled || undefined,
+      turnedAway: turnedAway || undefined,
+      unreadable: unreadable || undefined,
+    }),
+  );
   const startedAtMs = performance.now();
-  // A submit starts its regular beat only after its fence, which an older beat must not overtake.
-  if (step !== 'submit') heartbeat.start();
-  const pauses = readRetryPauses(info.retryPolicy);
+  const ageMs = () => performance.now() - startedAtMs;
+  const { signal } = heartbeat;
   const failure: FailureContext = {
     step,
     app,
     attempt: info.attempt - throttled - turnedAway,
     refusals: throttled + 1,
-    ...(pauses && { pauses }),
+    pauses: readRetryPauses(info.retryPolicy),
     requests: info.attempt - turnedAway - 1,
     unreadableInARow: unreadable + 1,
     // The workflow's deadlines use the server's clock; this machine's may be minutes off.
-    serverNow: () => info.currentAttemptScheduledTimestampMs + (performance.now() - startedAtMs),
+    serverNow: () => info.currentAttemptScheduledTimestampMs + ageMs(),
   };
+  const turn: RequestTurn = {
+    signal,
+    priority: info.priority?.priorityKey,
+    since: info.scheduledTimestampMs,
+    maxWaitMs: Math.min(longestWaitMs, info.startToCloseTimeoutMs / 2),
+    answerByMs: startedAtMs + answerTimeoutMs(info.startToCloseTimeoutMs),
+  };
+  return {
+    context,
+    earlier: { throttled, turnedAway, unreadable },
+    /** 1 for the first. */
+    number: info.attempt,
+    /** Attempts that have sent something, including this one. */
+    requests: info.attempt - turnedAway,
+    heartbeat,
+    /** Details of the last heartbeat of an earlier attempt, unvalidated. */
+    previousDetails: previousDetails as unknown,
+    /** Aborts on cancellation, when the server drops the attempt, and at shutdown. */
+    signal,
+    ageMs,
+    /** How this attempt's requests queue for the rate limit. */
+    turn,
+    /** The same for a step of several requests: counts them, over all attempts, in `failure.requests`. */
+    countRequests(): RequestTurn {
+      failure.requests = (previousDetails as { requests?: number }).requests ?? 0;
+      const beforeSend = () => {
+        failure.requests += 1;
+        heartbeat.add({ requests: failure.requests });
+        return Promise.resolve();
+      };
+      return { ...turn, beforeSend };
+    },
+    /** Names a job's temporary files: the same in every attempt, activity and run of the job. */
+    jobKey: info.workflowExecution?.workflowId ?? info.activityId,
+    run: info.workflowExecution,
+    /** Context of this attempt's failures; the activity keeps `requests` and `taskId` up to date. */
+    failure,
+  };
+}
+
+export async function runAttempt<T>(
+  { metrics, slots }: Pick<ActivityDependencies, 'metrics' | 'slots'>,
+  { step, app }: Step,
+  work: (attempt: ActivityAttempt) => Promise<T>,
+): Promise<T> {
+  const attempt = begin({ step, app });
+  const { context, earlier, heartbeat, failure } = attempt;
+  // A submit starts its regular beat only after its fence, which an older beat must not overtake.
+  if (step !== 'submit') heartbeat.start();
   try {
     // Keeps what earlier attempts recorded, even if this one gets no slot.
-    heartbeat.update(previousDetails ?? {});
-    slots?.check(info.taskQueue, app);
-    return await work({
-      number: info.attempt,
-      requests: info.attempt - turnedAway,
-      heartbeat,
-      previousDetails,
-      signal: heartbeat.signal,
-      ageMs: () => performance.now() - startedAtMs,
-      turn: {
-        signal: heartbeat.signal,
-        priority: info.priority?.priorityKey,
-        since: info.scheduledTimestampMs,
-        maxWaitMs: Math.min(longestWaitMs, info.startToCloseTimeoutMs / 2),
-        answerByMs: startedAtMs + answerTimeoutMs(info.startToCloseTimeoutMs),
-      },
-      jobKey: currentJobKey(),
-      run: info.workflowExecution,
-      failure,
-    });
+    heartbeat.update(attempt.previousDetails as object);
+    slots?.check(context.info.taskQueue, app);
+    return await work(attempt);
   } catch (error) {
     const limitedBy = endedByRateLimit(error);
-    if (limitedBy) await heartbeat.recordLast({ ...limited, [limitedBy]: (limited[limitedBy] ?? 0) + 1 });
+    if (limitedBy) await heartbeat.recordLast({ [limitedBy]: earlier[limitedBy] + 1 });
     else {
-      const unreadableInARow = isUnreadable(error) ? unreadable + 1 : 0;
-      if (unreadableInARow !== unreadable) heartbeat.add({ unreadable: unreadableInARow });
+      const unreadable = isUnreadable(error) ? earlier.unreadable + 1 : 0;
+      if (unreadable !== earlier.unreadable) heartbeat.add({ unreadable });
       heartbeat.tellWithFailure();
     }
     if (limitedBy === 'throttled') logThrottled(context, error);
@@ -136,33 +169,28 @@ function logThrottled({ log }: Context, error: unknown): void {
   log[level]('The service wants a pause', { code, endpoint, httpStatus, retryAfterSeconds });
 }
 
-/** Names a job's temporary files: the same in every attempt, activity and run of the job. */
-function currentJobKey(): string {
-  const { workflowExecution, activityId } = Context.current().info;
-  return workflowExecution?.workflowId ?? activityId;
-}
-
+/** Names and limits what a batch step writes; `signal` aborts as that of `ActivityAttempt`. */
 interface BatchStep {
-  context: Context;
-  /** Aborts on cancellation, when the server drops the attempt, and at shutdown. */
   signal: AbortSignal;
   jobKey: string;
   attempt: number;
 }
 
-/** Runs a batch activity, which sends no requests to the service: adds the heartbeat and converts its errors. */
-export async function runBatchStep<T>(work: (step: BatchStep) => Promise<T>): Promise<T> {
-  const context = Context.current();
-  const { workflowExecution, activityId, attempt, retryPolicy } = context.info;
-  const heartbeat = new AcknowledgedHeartbeat(context);
-  heartbeat.start();
-  const jobKey = workflowExecution ? `${workflowExecution.workflowId}/${workflowExecution.runId}` : activityId;
-  try {
-    return await work({ context, signal: heartbeat.signal, jobKey: `${jobKey}/${activityId}`, attempt });
-  } catch (error) {
-    const pauses = readRetryPauses(retryPolicy);
-    throw toFailure(error, { step: 'batch', app: '', attempt, ...(pauses && { pauses }), requests: 0 });
-  } finally {
-    heartbeat.stop();
-  }
+/** A batch activity, which sends no requests to the service: adds the heartbeat and converts its errors. */
+export function batchStep<Input, Result>(work: (input: Input, step: BatchStep, client: Client) => Promise<Result>) {
+  return async (input: Input): Promise<Result> => {
+    const context = Context.current();
+    const { workflowExecution, activityId, attempt, retryPolicy } = context.info;
+    const heartbeat = new AcknowledgedHeartbeat(context);
+    heartbeat.start();
+    const ids = workflowExecution ? [workflowExecution.workflowId, workflowExecution.runId] : [activityId];
+    const jobKey = [...ids, activityId].join('/');
+    try {
+      return await work(input, { jobKey, attempt, signal: heartbeat.signal }, context.client);
+    } catch (error) {
+      throw toFailure(error, { step: 'batch', app: '', attempt, pauses: readRetryPauses(retryPolicy), requests: 0 });
+    } finally {
+      heartbeat.stop();
+    }
+  };
 }

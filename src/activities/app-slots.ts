@@ -1,6 +1,5 @@
 import type { Context } from '@temporalio/activity';
 import type { ActivityInterceptors } from '@temporalio/worker';
-import { appOf } from './log-attributes';
 
 /** The app has used up its share of the worker's slots: the attempt returns its own slot unused. */
 export class SlotsTakenError extends Error {
@@ -34,18 +33,15 @@ const betweenReturnsMs = 50;
  * block the others' jobs. Each app has its equal share guaranteed, and may use free slots beyond it, except a tenth.
  */
 export class AppSlots {
-  readonly #apps: number;
   readonly #workers = new Map<string, Held>();
   readonly #lastReturnMs = new Map<string, number>();
 
   /** @param apps number of app profiles; a single one may use all slots. */
-  constructor(apps: number) {
-    this.#apps = apps;
-  }
+  constructor(private readonly apps: number) {}
 
   /** Starts to count the slots of the worker on this task queue. An unknown number of slots is not shared out. */
   use(taskQueue: string, slots: number | undefined): void {
-    if (this.#apps > 1 && slots !== undefined) this.#workers.set(taskQueue, { slots, byApp: new Map() });
+    if (this.apps > 1 && slots !== undefined) this.#workers.set(taskQueue, { slots, byApp: new Map() });
   }
 
   readonly interceptor = ({ info }: { info: WhereItRuns }): ActivityInterceptors => {
@@ -77,10 +73,10 @@ export class AppSlots {
     const { slots, byApp } = held;
     const others = [...byApp.keys()].filter((each) => each !== '' && each !== app).length;
     // Each app that holds no slot finds one.
-    const idle = Math.max(0, this.#apps - 1 - others);
-    const isBeyondShare = own > slots / this.#apps;
+    const idle = Math.max(0, this.apps - 1 - others);
+    const isBeyondShare = own > slots / this.apps;
     const kept = isBeyondShare ? Math.max(Math.ceil(slots * freePart), idle) : idle;
-    const free = slots - sum(byApp.values());
+    const free = slots - [...byApp.values()].reduce((sum, count) => sum + count, 0);
     if (free >= kept) return;
     const comeBackMs = this.#comeBackMs(app);
     throw new SlotsTakenError(
@@ -104,12 +100,6 @@ function add(counts: Map<string, number>, app: string, change: number): void {
   else counts.set(app, count);
 }
 
-function sum(counts: Iterable<number>): number {
-  let total = 0;
-  for (const count of counts) total += count;
-  return total;
-}
-
 /** Limits the slots of activities that only wait for others, so that the others find one. Shared per worker. */
 export class WaitSlots {
   private held = 0;
@@ -131,4 +121,28 @@ export class WaitSlots {
 
 export function waitSlotsOf(slots: number): number {
   return Math.floor(slots / 4);
+}
+
+const ownPrefix = 'conversion.';
+
+/** Adds the app profile to every log line of our activities, including the SDK's. */
+export function logAttributes({ info }: Context): ActivityInterceptors {
+  if (!info.activityType.startsWith(ownPrefix)) return {};
+  let app: string | undefined;
+  return {
+    inbound: {
+      execute(input, next) {
+        app = appOf(input.args[0]);
+        return next(input);
+      },
+    },
+    outbound: {
+      getLogAttributes: (attributes, next) => next(app === undefined ? attributes : { ...attributes, app }),
+    },
+  };
+}
+
+function appOf(argument: unknown): string | undefined {
+  const { app } = (argument ?? {}) as { app?: unknown };
+  return typeof app === 'string' ? app : undefined;
 }

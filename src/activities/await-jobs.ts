@@ -3,8 +3,7 @@ import type { Client } from '@temporalio/client';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import type { AwaitedJob, AwaitJobsInput, AwaitJobsResult, SeenJob } from '../shared/batch-activities';
-import { runBatchStep } from './activity-attempt';
-import type { ActivityDependencies } from './dependencies';
+import { batchStep, type ActivityDependencies } from './activity-attempt';
 import { lookAtJob, type Seers } from './look-at-job';
 
 /** Jobs often end together: waiting briefly for more costs less than a new round for each. Grows with their number. */
@@ -31,16 +30,15 @@ const maxAnswerCharacters = 400_000;
  * not wait at all when too many slots already wait.
  */
 export function createAwaitJobs({ files, waits: slots }: Pick<ActivityDependencies, 'files' | 'waits'>) {
-  return ({ jobs, looksOnce }: AwaitJobsInput): Promise<AwaitJobsResult> =>
-    runBatchStep(async ({ context: { client }, signal }) => {
-      const seers = { client, files };
-      if (looksOnce) return answer(await lookAtAll(seers, jobs, signal));
-      return slots.use(async (isFree) => {
-        const ended = await untilSomeEnd(seers, jobs, { signal, holdMs: isFree ? holdMs : 0 });
-        if (ended.length > 0) return answer(ended);
-        throw stillRunning(jobs.length, isFree ? backAfterMs : lookAgainMs + lookAgainMsPerJob * jobs.length);
-      });
+  return batchStep(async ({ jobs, looksOnce }: AwaitJobsInput, { signal }, client): Promise<AwaitJobsResult> => {
+    const seers = { client, files };
+    if (looksOnce) return answer(await lookAtAll(seers, jobs, signal));
+    return slots.use(async (isFree) => {
+      const ended = await untilSomeEnd(seers, jobs, { signal, holdMs: isFree ? holdMs : 0 });
+      if (ended.length > 0) return answer(ended);
+      throw stillRunning(jobs.length, isFree ? backAfterMs : lookAgainMs + lookAgainMsPerJob * jobs.length);
     });
+  });
 }
 
 /** The jobs that have ended; empty when none has ended in time. */

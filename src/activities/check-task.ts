@@ -1,20 +1,24 @@
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ApplicationFailure } from '@temporalio/common';
+import { lookUpErrorCode, type ErrorClass } from '../contract/error-codes';
 import type { TaskSnapshot } from '../http/conversion-api';
-import type { TaskReport, CheckTaskInput, CheckTaskResult } from '../shared/activities';
-import { runAttempt } from './activity-attempt';
-import type { ActivityDependencies } from './dependencies';
-import type { FailureContext } from './failure';
-import { firstCheckDelayMs, nextCheckDelayMs } from './pauses';
-import { chargedFailure, notFinished, taskFailure, unknownStatusFailure } from './task-failure';
+import {
+  failureCodes,
+  type CheckTaskInput,
+  type CheckTaskResult,
+  type JobReaction,
+  type TaskReport,
+} from '../shared/activities';
+import { defined } from '../shared/defined';
+import { runAttempt, type ActivityDependencies } from './activity-attempt';
+import { build, withAdvice, type FailureContext } from './failure';
+import { firstCheckDelayMs, kindOf, nextCheckDelayMs } from './pauses';
 
 /** Waits up to this long keep their slot: a retry by the server costs more and comes up to a second late. */
 const longestWaitInsideMs = 2_000;
 
-/** Details of this activity's heartbeats; times are milliseconds since the submit. */
+/** Details of this activity's heartbeats, beside its requests; times are milliseconds since the submit. */
 interface CheckHeartbeat {
-  /** Requests sent by all attempts so far. */
-  requests: number;
   /** When the service last answered "not yet". */
   notYetMs?: number;
   /** When the next poll is due. */
@@ -25,60 +29,44 @@ interface CheckHeartbeat {
  * Polls the conversion task until it is finished (`task/response`). Idempotent. A long "not yet" fails the attempt, and
  * Temporal retries it after our delay, which adds nothing to the history and holds no slot.
  */
-export function createCheckTask({ api, times, metrics, slots }: ActivityDependencies) {
+export function createCheckTask(dependencies: ActivityDependencies) {
+  const { api, times } = dependencies;
   return (input: CheckTaskInput): Promise<CheckTaskResult> =>
-    runAttempt({ step: 'check', app: input.app, metrics, slots }, async (attempt) => {
-      const { heartbeat, previousDetails, signal, turn, failure } = attempt;
+    runAttempt(dependencies, { step: 'check', app: input.app }, async (attempt) => {
+      const { heartbeat, signal, failure } = attempt;
       failure.taskId = input.taskId;
       failure.taskIsHint = input.fromCallback === true;
-      const known: CheckHeartbeat = { requests: 0, ...((previousDetails ?? {}) as Partial<CheckHeartbeat>) };
-      let { requests, notYetMs } = known;
-      const seen = (): CheckHeartbeat => ({ requests, ...(notYetMs !== undefined && { notYetMs }) });
-      const tellRequests = () => {
-        failure.requests = requests;
-        heartbeat.update(seen());
-      };
-      tellRequests();
-      const countRequest = () => {
-        requests += 1;
-        tellRequests();
-        return Promise.resolve();
-      };
+      const turn = attempt.countRequests();
+      const known = attempt.previousDetails as CheckHeartbeat;
+      let { notYetMs = 0 } = known;
       // The workflow recorded the submit by the server's clock; this machine's may be hours off, or be adjusted.
       const toldMs = failure.serverNow === undefined ? 0 : failure.serverNow() - attempt.ageMs() - input.submittedAt;
-      const atStartMs = Math.max(toldMs, known.dueMs ?? notYetMs ?? 0);
+      const atStartMs = Math.max(toldMs, known.dueMs ?? 0, notYetMs);
       const elapsedMs = () => atStartMs + attempt.ageMs();
-      const pair = [input.app, input.input ?? path.extname(input.sourceName).toLowerCase(), input.output].join(' ');
-      const { maxCheckIntervalMs: maxMs } = input;
+      const pair = kindOf(input);
+      const { maxCheckIntervalMs: maxMs, firstCheckAfterMs: firstMs } = input;
       const { random } = Math;
-      const firstMs = firstCheckDelayMs({
-        toldMs: input.firstCheckAfterMs,
-        learnedMs: times.firstCheckMs(pair),
-        maxMs,
-        random,
-      });
-      let delayMs = failure.attempt === 1 ? firstMs - elapsedMs() : 0;
+      const firstCheckMs = firstCheckDelayMs({ toldMs: firstMs, learnedMs: times.firstCheckMs(pair), maxMs, random });
+      let delayMs = failure.attempt === 1 ? firstCheckMs - elapsedMs() : 0;
       let said = 'no check yet';
       for (;;) {
         if (delayMs > longestWaitInsideMs) {
-          await heartbeat.record({ ...seen(), dueMs: elapsedMs() + delayMs } satisfies CheckHeartbeat);
-          throw notFinished(`${said}; next check in ${(delayMs / 1_000).toFixed(1)} s`, delayMs, failure);
+          await heartbeat.recordLast({ dueMs: elapsedMs() + delayMs } satisfies CheckHeartbeat);
+          const message = `${said}; next check in ${(delayMs / 1_000).toFixed(1)} s`;
+          // The next attempt adds nothing to the history.
+          throw build(failure, { code: failureCodes.notFinished, message, reaction: 'retry', delayMs, expected: true });
         }
         if (delayMs > 0) await sleep(delayMs, undefined, { signal }).catch(() => signal.throwIfAborted());
-        const service = api(input.app);
-        const snapshot = await service.taskResponse({
-          connector: input.taskId,
-          signal,
-          turn: { ...turn, beforeSend: countRequest },
-        });
+        const snapshot = await api(input.app).taskResponse({ connector: input.taskId, signal, turn });
         const report = reportTask(snapshot, input.taskId, failure);
         if (report.finished) {
           const durationMs = report.durationSeconds === undefined ? undefined : report.durationSeconds * 1_000;
           // The submit time of a task named by a callback is unknown.
-          if (!input.fromCallback) times.observe(pair, { notYetMs: notYetMs ?? 0, doneMs: elapsedMs(), durationMs });
-          return { report, requests };
+          if (!input.fromCallback) times.observe(pair, { notYetMs, doneMs: elapsedMs(), durationMs });
+          return { report, requests: failure.requests };
         }
         notYetMs = elapsedMs();
+        heartbeat.add({ notYetMs } satisfies CheckHeartbeat);
         said = whatItSays(snapshot);
         delayMs = nextCheckDelayMs({ elapsedMs: notYetMs, learnedMs: times.firstCheckMs(pair), maxMs, random });
       }
@@ -108,12 +96,48 @@ export function reportTask(snapshot: TaskSnapshot, taskId: string, context: Fail
     const isCharged = outputStatus === 'successful' || (vcredits ?? 0) > 0;
     throw isCharged ? chargedFailure(error, context) : taskFailure(error, context);
   }
-  return {
-    taskId,
-    connector: snapshot.connector ?? taskId,
-    finished,
-    ...(vcredits !== undefined && { vcredits }),
-    ...(durationSeconds !== undefined && { durationSeconds }),
-    warnings: { ...warnings },
+  const connector = snapshot.connector ?? taskId;
+  return defined({ taskId, connector, finished, vcredits, durationSeconds, warnings: { ...warnings } });
+}
+
+/** A task that the service completed with an error (section "States and transitions"): it was not charged. */
+export function taskFailure(error: { code: string; message: string }, context: FailureContext): ApplicationFailure {
+  const known = lookUpErrorCode(error.code);
+  const reactions: Record<ErrorClass, JobReaction> = {
+    caller: 'fail',
+    input: 'fail',
+    account: 'fail',
+    credits: 'awaitCredits',
+    rate: 'submitAgain',
+    chain: 'uploadAgain',
+    expired: 'uploadAgain',
+    server: 'submitAgain',
   };
+  return build(context, {
+    origin: 'task',
+    code: error.code,
+    message: withAdvice(`the conversion failed with ${error.code}: ${error.message}`, known?.class, context),
+    reaction: known === undefined ? 'fail' : reactions[known.class],
+    unlisted: known === undefined,
+  });
+}
+
+/** A task with an error that was charged for, or called successful: treated as lost, not as free to convert again. */
+function chargedFailure(error: { code: string; message: string }, context: FailureContext): ApplicationFailure {
+  const { code, message } = error;
+  return build(context, {
+    code,
+    message: `the conversion failed with ${code}: ${message} But the service charged for it, or calls it successful.`,
+    reaction: 'taskLost',
+    unlisted: lookUpErrorCode(code) === undefined,
+  });
+}
+
+function unknownStatusFailure(status: string | undefined, context: FailureContext): ApplicationFailure {
+  const named = JSON.stringify(status ?? 'missing');
+  return build(context, {
+    code: failureCodes.unknownOutputStatus,
+    message: `the task completed without an error, but its output status is ${named} and not "successful".`,
+    reaction: 'fail',
+  });
 }

@@ -1,16 +1,20 @@
-import path from 'node:path';
 import { Context } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
 import { endpoints } from '../contract/endpoints';
 import { ConversionApiError } from '../http/errors';
-import { readFence, type ConvertFileInput, type ConvertFileResult, type SendingFence } from '../shared/activities';
-import { runAttempt } from './activity-attempt';
+import {
+  readFence,
+  type ConvertFileInput,
+  type ConvertFileResult,
+  type SendingFence,
+  type TaskReport,
+} from '../shared/activities';
+import { runAttempt, type ActivityDependencies } from './activity-attempt';
 import { reportTask } from './check-task';
 import { KnownInsufficientError } from './credits-watch';
-import type { ActivityDependencies } from './dependencies';
 import { UnknownSubmitError } from './failure';
 import { planDestination } from './job-destination';
-import { assertShared, removeMarker } from './shared-folder';
+import { kindOf } from './pauses';
 
 /** An attempt this old sends a heartbeat at once: part of the heartbeat timeout has already passed. */
 const longAgeMs = 2_000;
@@ -21,9 +25,10 @@ const longAgeMs = 2_000;
  * A fence stands right before the first byte: an acknowledged heartbeat `{ phase: 'sending' }`. A worker lost without
  * it has sent nothing; with it the outcome is unknown. It is cleared when a response proves that nothing ran.
  */
-export function createConvertFile({ api, files, credits, callbackUrl, metrics, slots }: ActivityDependencies) {
+export function createConvertFile(dependencies: ActivityDependencies) {
+  const { api, files, credits, callbackUrl } = dependencies;
   return (input: ConvertFileInput): Promise<ConvertFileResult> =>
-    runAttempt({ step: 'submit', app: input.app, metrics, slots }, async (attempt) => {
+    runAttempt(dependencies, { step: 'submit', app: input.app }, async (attempt) => {
       const { number, requests, heartbeat, turn, previousDetails, run, failure } = attempt;
       const fence = readFence(previousDetails);
       if (fence) {
@@ -33,16 +38,11 @@ export function createConvertFile({ api, files, credits, callbackUrl, metrics, s
       }
       failure.isRoomAwaited = input.room?.isAwaited === true;
       if (input.destination !== undefined) {
-        const place = { ...input, destination: input.destination };
-        await assertShared(files, place, attempt);
-        const plan = await planDestination(files, place);
-        if (plan.kind === 'skip') {
-          await removeMarker(files, place, attempt);
-          return { skipped: true };
-        }
+        const plan = await planDestination(files, { ...input, destination: input.destination }, attempt);
+        if (plan.kind === 'skip') return { skipped: true };
       }
       if (input.parked) failure.parked = input.parked;
-      const kind = [input.app, input.input ?? path.extname(input.sourceName).toLowerCase(), input.output].join(' ');
+      const kind = kindOf(input);
       failure.afterReset = input.afterReset === true;
       const isLast =
         input.parked !== undefined && failure.serverNow !== undefined && failure.serverNow() >= input.parked.until;
@@ -53,14 +53,16 @@ export function createConvertFile({ api, files, credits, callbackUrl, metrics, s
       const { nonce } = input;
       const isCallable = run !== undefined && nonce !== undefined;
       const callback = isCallable ? callbackUrl?.(input.app, { workflowId: run.workflowId, nonce }) : undefined;
-      const calledBack = callback === undefined ? {} : { callback: true as const };
       failure.callback = callback !== undefined;
-      const afterReset = input.afterReset === true ? { afterReset: true as const } : {};
+      const marks = {
+        ...(failure.callback && { callback: true as const }),
+        ...(input.afterReset && { afterReset: true as const }),
+      };
+      const accepted = (report: TaskReport) => ({ skipped: false as const, report, requests, ...marks });
       const raiseFence = async () => {
         // The last attempt before the deadline is always sent, whatever other jobs have learned.
         if (!isLast) credits.probe(kind, input.restoredAt);
-        const fence: SendingFence = { phase: 'sending', ...calledBack, ...afterReset };
-        await heartbeat.record(fence);
+        await heartbeat.record({ phase: 'sending', ...marks } satisfies SendingFence);
         heartbeat.start();
         if (attempt.ageMs() > longAgeMs) heartbeat.beat();
         failure.requests = requests;
@@ -80,14 +82,11 @@ export function createConvertFile({ api, files, credits, callbackUrl, metrics, s
           turn: { ...turn, beforeSend: raiseFence },
         });
       } catch (error) {
-        if (error instanceof ConversionApiError && error.taskId !== undefined) {
-          const { taskId } = error;
-          const report = { taskId, connector: taskId, finished: false, warnings: {} };
-          return { skipped: false, report, requests, ...calledBack, ...afterReset };
-        }
-        if (error instanceof ConversionApiError && error.code === 'INSUFFICIENT_VCREDITS')
-          credits.insufficient(kind, input.restoredAt);
-        if (failure.sentUnrepeatable === true && error instanceof ConversionApiError && !error.mayHaveExecuted) {
+        if (!(error instanceof ConversionApiError)) throw error;
+        const { taskId } = error;
+        if (taskId !== undefined) return accepted({ taskId, connector: taskId, finished: false, warnings: {} });
+        if (error.code === 'INSUFFICIENT_VCREDITS') credits.insufficient(kind, input.restoredAt);
+        if (failure.sentUnrepeatable === true && !error.mayHaveExecuted) {
           failure.sentUnrepeatable = false;
           await heartbeat.record({ phase: 'waiting' });
         }
@@ -95,12 +94,9 @@ export function createConvertFile({ api, files, credits, callbackUrl, metrics, s
       }
       credits.sufficient(kind);
       const taskId = snapshot.taskId ?? snapshot.connector;
-      if (taskId === undefined) {
-        if (snapshot.error === undefined) throw nameless();
-        return { skipped: false, report: reportTask(snapshot, '', failure), requests, ...calledBack, ...afterReset };
-      }
-      failure.taskId = taskId;
-      return { skipped: false, report: reportTask(snapshot, taskId, failure), requests, ...calledBack, ...afterReset };
+      if (taskId === undefined && snapshot.error === undefined) throw nameless();
+      if (taskId !== undefined) failure.taskId = taskId;
+      return accepted(reportTask(snapshot, taskId ?? '', failure));
     });
 }
 

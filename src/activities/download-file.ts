@@ -1,56 +1,35 @@
 import type { DiscardDownloadInput, DownloadFileInput, DownloadFileResult } from '../shared/activities';
 import { lastSegment } from '../shared/job';
 import { hasAny } from '../shared/warnings';
-import { runAttempt } from './activity-attempt';
-import type { ActivityDependencies } from './dependencies';
-import { planDestination } from './job-destination';
-import { assertShared, removeMarker } from './shared-folder';
+import { runAttempt, type ActivityDependencies } from './activity-attempt';
+import { assertShared, planDestination, removeMarker } from './job-destination';
 
 /** Longer than workers that share an allowance wait for each other, and than most windows. */
 const ticketWaitMs = 70_000;
-
-interface DownloadHeartbeat {
-  /** Requests sent by all attempts so far. */
-  requests: number;
-}
 
 /**
  * Gets a download URL and the bytes, and commits the file to the destination atomically (`download/url`,
  * `download/url/get`). Idempotent: a retry recognizes, by its bytes, the file that a lost attempt finished.
  */
-export function createDownloadFile({ api, files, metrics, slots }: ActivityDependencies) {
+export function createDownloadFile(dependencies: ActivityDependencies) {
+  const { api, files } = dependencies;
   return (input: DownloadFileInput): Promise<DownloadFileResult> =>
-    runAttempt({ step: 'download', app: input.app, metrics, slots }, async (activity) => {
-      const { number, heartbeat, signal, turn, previousDetails, jobKey, failure } = activity;
+    runAttempt(dependencies, { step: 'download', app: input.app }, async (activity) => {
+      const { number, heartbeat, signal, jobKey, failure } = activity;
       failure.taskId = input.taskId;
-      let { requests } = readHeartbeat(previousDetails);
-      const tellRequests = () => {
-        failure.requests = requests;
-        heartbeat.update({ requests } satisfies DownloadHeartbeat);
-      };
-      tellRequests();
-      const countRequest = () => {
-        requests += 1;
-        tellRequests();
-        return Promise.resolve();
-      };
-      const turns = { ...turn, beforeSend: countRequest };
+      const turn = activity.countRequests();
       const isRoomAwaited = input.room?.isAwaited === true;
       failure.isRoomAwaited = isRoomAwaited;
       failure.neededBytes = input.room?.bytes;
       // After a wait for room, or in a later run, an earlier attempt may already have written the file.
       const attempt = isRoomAwaited || input.mayBeDelivered ? number + 1 : number;
-      await assertShared(files, input, activity);
-      const plan = await planDestination(files, { ...input, attempt });
-      if (plan.kind === 'skip') {
-        await removeMarker(files, input, activity);
-        return { skipped: true, requests };
-      }
+      const plan = await planDestination(files, { ...input, attempt }, activity);
+      if (plan.kind === 'skip') return { skipped: true, requests: failure.requests };
 
       const service = api(input.app);
-      const ticket = await service.downloadUrl({ connector: input.taskId, signal, turn: turns });
+      const ticket = await service.downloadUrl({ connector: input.taskId, signal, turn });
       // Before others, or the request for the URL was in vain.
-      const stream = await service.download({ ticket, signal, turn: { ...turns, since: 0, maxWaitMs: ticketWaitMs } });
+      const stream = await service.download({ ticket, signal, turn: { ...turn, since: 0, maxWaitMs: ticketWaitMs } });
       const expectedSize = ticket.size ?? stream.contentLength;
       failure.neededBytes = expectedSize;
       const stored = await files.writeDestination({
@@ -64,6 +43,7 @@ export function createDownloadFile({ api, files, metrics, slots }: ActivityDepen
         mayCommit: () => heartbeat.confirm(),
       });
       await removeMarker(files, input, activity);
+      const { requests } = failure;
       if (stored.skipped) return { skipped: true, requests };
       const { uri, bytes, sha256 } = stored;
       const { warnings } = ticket;
@@ -72,18 +52,14 @@ export function createDownloadFile({ api, files, metrics, slots }: ActivityDepen
     });
 }
 
-function readHeartbeat(details: unknown): DownloadHeartbeat {
-  const { requests } = (details ?? {}) as Partial<DownloadHeartbeat>;
-  return { requests: requests ?? 0 };
-}
-
 /** Limits the attempts to find the upload's folder: the failed or cancelled job waits for this activity. */
 const looksAtMost = 5;
 
 /** Removes the temporary file of an abandoned download, and the upload's marker. Idempotent. */
-export function createDiscardDownload({ files, metrics, slots }: ActivityDependencies) {
+export function createDiscardDownload(dependencies: ActivityDependencies) {
+  const { files } = dependencies;
   return (input: DiscardDownloadInput): Promise<void> =>
-    runAttempt({ step: 'download', app: input.app, metrics, slots }, async (attempt) => {
+    runAttempt(dependencies, { step: 'download', app: input.app }, async (attempt) => {
       const { number, jobKey } = attempt;
       if (number < looksAtMost) await assertShared(files, input, attempt);
       await removeMarker(files, input, attempt);

@@ -1,7 +1,7 @@
 import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
 import { RefusedPlanError } from '../batch/plan/findings';
 import { RunFileError } from '../batch/run-files';
-import { DamagedRunError } from '../batch/runs/read-run';
+import { DamagedRunError } from '../batch/runs/run-folders';
 import { endpoints } from '../contract/endpoints';
 import { lookUpErrorCode, type ErrorClass } from '../contract/error-codes';
 import { ConversionApiError, isClientErrorCode } from '../http/errors';
@@ -13,6 +13,7 @@ import {
   type JobReaction,
   type ParkedSubmit,
 } from '../shared/activities';
+import { defined } from '../shared/defined';
 import { StorageError } from '../storage/errors';
 import { SlotsTakenError } from './app-slots';
 import { KnownInsufficientError } from './credits-watch';
@@ -25,7 +26,7 @@ export interface FailureContext {
   /** Attempts refused by a rate limit so far, including this one if it is. Default: 1. */
   refusals?: number;
   /** Backoff between failed attempts. Default: the server's retry policy. */
-  pauses?: RetryPauses;
+  pauses?: RetryPauses | undefined;
   /** Requests sent by all attempts so far. */
   requests: number;
   taskId?: string;
@@ -71,44 +72,29 @@ export function toFailure(error: unknown, context: FailureContext): Error {
   if (error instanceof CancelledFailure || error instanceof ApplicationFailure) return error;
   if (error instanceof ConversionApiError) return fromApiError(error, context);
   if (error instanceof StorageError) return fromStorageError(error, context);
+  const cause = error instanceof Error ? error : new Error(String(error));
+  const { message } = cause;
+  const fail = (code: string) => build(context, { code, message, reaction: 'fail', cause });
+  const retry = (code: string, parts: Partial<FailureParts> = {}) =>
+    build(context, { code, message, reaction: 'retry', cause, ...parts });
   if (error instanceof KnownInsufficientError) {
-    const message = withAdvice(`app ${context.app} had ${error.message}`, 'credits', context);
-    return awaitCredits({ code: 'INSUFFICIENT_VCREDITS', message, cause: error }, context);
+    const told = withAdvice(`app ${context.app} had ${message}`, 'credits', context);
+    return awaitCredits({ code: 'INSUFFICIENT_VCREDITS', message: told, cause }, context);
   }
   if (error instanceof SlotsTakenError) {
-    const { message, comeBackMs: delayMs } = error;
-    return build(context, {
-      code: failureCodes.slotsTaken,
-      message,
-      reaction: 'retry',
-      expected: true,
-      delayMs,
-      cause: error,
-    });
+    return retry(failureCodes.slotsTaken, { expected: true, delayMs: error.comeBackMs });
   }
-  if (error instanceof UnknownAppError) {
-    // Another worker may have it, or this one after a restart.
-    return build(context, { code: failureCodes.unknownApp, message: error.message, reaction: 'retry', cause: error });
-  }
+  // Another worker may have it, or this one after a restart.
+  if (error instanceof UnknownAppError) return retry(failureCodes.unknownApp);
   if (error instanceof TokenUnreadableError) {
-    const message = `App ${context.app}: ${error.message}.`;
-    return build(context, { code: failureCodes.tokenUnreadable, message, reaction: 'retry', cause: error });
+    return retry(failureCodes.tokenUnreadable, { message: `App ${context.app}: ${message}.` });
   }
-  if (error instanceof DamagedRunError) {
-    return build(context, {
-      code: failureCodes.batchRunDamaged,
-      message: error.message,
-      reaction: 'fail',
-      cause: error,
-    });
+  if (error instanceof DamagedRunError) return fail(failureCodes.batchRunDamaged);
+  if (error instanceof RunFileError || error instanceof RefusedPlanError) return fail(error.code);
+  if (context.sentUnrepeatable === true || error instanceof UnknownSubmitError) {
+    return outcomeUnknown(context, message, { cause });
   }
-  if (error instanceof RunFileError || error instanceof RefusedPlanError) {
-    return build(context, { code: error.code, message: error.message, reaction: 'fail', cause: error });
-  }
-  const cause = error instanceof Error ? error : new Error(String(error));
-  if (context.sentUnrepeatable === true || error instanceof UnknownSubmitError)
-    return outcomeUnknown(context, cause.message, { cause });
-  return build(context, { code: failureCodes.unexpected, message: cause.message, reaction: 'retry', cause });
+  return retry(failureCodes.unexpected);
 }
 
 /** Whether the response was not from the service: a gateway's page, or a body of another size than announced. */
@@ -129,10 +115,8 @@ function fromApiError(error: ConversionApiError, context: FailureContext): Error
   if (error.code === 'REQUEST_ABORTED' && error.cause instanceof CancelledFailure) return error.cause;
   const known = lookUpErrorCode(error.code);
   const unlisted = known === undefined && !isClientErrorCode(error.code);
-  const { code, httpStatus, endpoint, retryAfterSeconds } = error;
+  const { code, httpStatus, endpoint } = error;
   const base = { origin: 'request', code, unlisted, cause: error, httpStatus, endpoint } as const;
-  // Ignores a RETRY-AFTER of 0, because the Temporal server takes a delay of 0 as the end of the attempts.
-  const orderedMs = retryAfterSeconds ? retryAfterSeconds * 1_000 : undefined;
   const message = withAdvice(error.message, known?.class, context);
 
   // The callback named no task of this app, so the submit's outcome is still unknown.
@@ -146,53 +130,52 @@ function fromApiError(error: ConversionApiError, context: FailureContext): Error
   if (context.mayHaveOtherToken === true) {
     return build(context, { ...base, message, reaction: 'retry', expected: true, delayMs: otherTokenPauseMs });
   }
+  // Only this poll was refused; the task has its vCredits.
+  if (known?.class === 'credits' && context.step !== 'check') return awaitCredits({ ...base, message }, context);
+  return build(context, { ...base, message, ...reactionTo(error, known, context) });
+}
+
+/** What to do about an error that leaves no outcome open, by the class of its code. */
+function reactionTo(
+  error: ConversionApiError,
+  known: ReturnType<typeof lookUpErrorCode>,
+  context: FailureContext,
+): Pick<FailureParts, 'reaction' | 'expected' | 'delayMs' | 'orderedWaitMs'> & { message?: string } {
+  const isFile = error.endpoint === endpoints.downloadUrlGet;
+  // Ignores a RETRY-AFTER of 0, because the Temporal server takes a delay of 0 as the end of the attempts.
+  const orderedWaitMs = error.retryAfterSeconds ? error.retryAfterSeconds * 1_000 : undefined;
   switch (known?.class ?? classOfClientCode(error)) {
     case 'rate': {
-      return build(context, {
-        ...base,
-        message,
-        reaction: 'retry',
-        expected: true,
-        delayMs: orderedMs ?? (context.pauses && nextPauseMs(context.pauses, context.refusals ?? 1)),
-        orderedWaitMs: orderedMs,
-      });
+      const delayMs = orderedWaitMs ?? (context.pauses && nextPauseMs(context.pauses, context.refusals ?? 1));
+      return { reaction: 'retry', expected: true, delayMs, orderedWaitMs };
     }
+    case 'transient':
+      return { reaction: 'retry', delayMs: orderedWaitMs, orderedWaitMs };
     case 'credits':
-      // Only this poll was refused; the task has its vCredits.
-      if (context.step === 'check') return build(context, { ...base, message, reaction: 'retry' });
-      return awaitCredits({ ...base, message }, context);
+      return { reaction: 'retry' };
     case 'chain':
-      return build(context, { ...base, message, reaction: reactionToBrokenChain(context) });
-    case 'expired': {
-      const renewable = error.endpoint === endpoints.downloadUrlGet && context.attempt < maxExpiredDownloads;
-      return build(context, { ...base, message, reaction: renewable ? 'retry' : reactionToBrokenChain(context) });
-    }
+      return { reaction: reactionToBrokenChain(context) };
+    case 'expired':
+      return { reaction: isFile && context.attempt < maxExpiredDownloads ? 'retry' : reactionToBrokenChain(context) };
     case 'server':
       // A task that completed with this error was not charged; the workflow limits the resubmissions.
-      return build(context, { ...base, message, reaction: context.step === 'submit' ? 'submitAgain' : 'retry' });
-    case 'transient':
-      return build(context, { ...base, message, reaction: 'retry', delayMs: orderedMs, orderedWaitMs: orderedMs });
+      return { reaction: context.step === 'submit' ? 'submitAgain' : 'retry' };
     case 'unreadable': {
       // The service keeps the result, and a later run of the job can fetch it; each attempt transfers the file again.
-      const isFile = error.endpoint === endpoints.downloadUrlGet;
       const hopeless = (isFile || !isPaid(context)) && (context.unreadableInARow ?? 1) >= maxUnreadableAnswers;
-      const advice = isFile
-        ? ''
-        : ` Check that the base URL of app ${context.app} is the conversion service's (\`fileconv config show\`).`;
-      return build(context, { ...base, message: message + advice, reaction: hopeless ? 'fail' : 'retry' });
+      const reaction = hopeless ? 'fail' : 'retry';
+      if (isFile) return { reaction };
+      const advice = `Check that the base URL of app ${context.app} is the conversion service's (\`fileconv config show\`).`;
+      return { reaction, message: `${error.message} ${advice}` };
     }
     case 'caller':
     case 'account':
     case 'final':
+      if (!isPaid(context)) return { reaction: 'fail' };
       // An operator can fix this, and the paid conversion then continues by itself. Until then, no request is wasted.
-      return build(context, {
-        ...base,
-        message,
-        reaction: isPaid(context) ? 'retry' : 'fail',
-        delayMs: isPaid(context) && known?.refusesAccount ? context.pauses?.maximumMs : undefined,
-      });
+      return { reaction: 'retry', delayMs: known?.refusesAccount ? context.pauses?.maximumMs : undefined };
     case 'input':
-      return build(context, { ...base, message, reaction: 'fail' });
+      return { reaction: 'fail' };
   }
 }
 
@@ -246,17 +229,14 @@ function classOfClientCode(error: ConversionApiError): 'rate' | 'transient' | 'u
 }
 
 function fromStorageError(error: StorageError, context: FailureContext): ApplicationFailure {
-  if (error.code === 'SIZE_MISMATCH' && (context.unreadableInARow ?? 1) >= maxUnreadableAnswers) {
-    return build(context, { code: 'UNREADABLE_RESPONSE', message: error.message, reaction: 'fail', cause: error });
+  const { code, message, retryable } = error;
+  if (code === 'SIZE_MISMATCH' && (context.unreadableInARow ?? 1) >= maxUnreadableAnswers) {
+    return build(context, { code: 'UNREADABLE_RESPONSE', message, reaction: 'fail', cause: error });
   }
-  if (error.code === 'DESTINATION_FULL' && context.step !== 'batch') return awaitRoom(error, context);
-  return build(context, {
-    code: error.code,
-    message: error.message,
-    // The record of paid conversions waits until an operator makes room.
-    reaction: error.retryable || (context.step === 'batch' && error.code !== 'UNSUPPORTED_URI') ? 'retry' : 'fail',
-    cause: error,
-  });
+  if (code === 'DESTINATION_FULL' && context.step !== 'batch') return awaitRoom(error, context);
+  // The record of paid conversions waits until an operator makes room.
+  const isRetried = retryable || (context.step === 'batch' && code !== 'UNSUPPORTED_URI');
+  return build(context, { code, message, reaction: isRetried ? 'retry' : 'fail', cause: error });
 }
 
 /** The activity of a job that already waits retries by itself, with jitter; any other starts the wait. */
@@ -303,28 +283,29 @@ interface FailureParts {
 }
 
 export function build(context: FailureContext, parts: FailureParts): ApplicationFailure {
-  const details: ActivityFailureDetails = {
-    code: parts.code,
-    ...(parts.unlisted === true && { unlisted: true }),
-    ...(lookUpErrorCode(parts.code)?.refusesAccount && { refusesAccount: true }),
-    reaction: parts.reaction === 'retry' ? 'fail' : parts.reaction,
-    origin: parts.origin ?? 'worker',
-    ...(parts.orderedWaitMs !== undefined && { orderedWaitMs: parts.orderedWaitMs }),
-    ...(context.afterReset === true && { afterReset: true }),
-    requests: context.requests,
-    ...(parts.httpStatus !== undefined && { httpStatus: parts.httpStatus }),
-    ...(parts.endpoint !== undefined && { endpoint: parts.endpoint }),
-    ...(context.taskId !== undefined && { taskId: context.taskId }),
-    ...(parts.neededBytes !== undefined && { neededBytes: parts.neededBytes }),
-    ...(context.callback === true && { callback: true }),
-  };
-  const ownDelayMs =
-    context.pauses && parts.reaction === 'retry' ? nextPauseMs(context.pauses, context.attempt) : undefined;
-  const delayMs = parts.delayMs ?? ownDelayMs;
+  const { code, message, reaction, origin = 'worker', orderedWaitMs, httpStatus, endpoint, neededBytes } = parts;
+  const { pauses, attempt, requests, taskId } = context;
+  const isRetried = reaction === 'retry';
+  const details: ActivityFailureDetails = defined({
+    code,
+    unlisted: whenTrue(parts.unlisted),
+    refusesAccount: lookUpErrorCode(code)?.refusesAccount,
+    reaction: isRetried ? 'fail' : reaction,
+    origin,
+    orderedWaitMs,
+    afterReset: whenTrue(context.afterReset),
+    requests,
+    httpStatus,
+    endpoint,
+    taskId,
+    neededBytes,
+    callback: whenTrue(context.callback),
+  });
+  const delayMs = parts.delayMs ?? (pauses && isRetried ? nextPauseMs(pauses, attempt) : undefined);
   const failure = ApplicationFailure.create({
-    message: parts.message,
-    type: parts.code,
-    nonRetryable: parts.reaction !== 'retry',
+    message,
+    type: code,
+    nonRetryable: !isRetried,
     details: [details],
     ...(delayMs !== undefined && { nextRetryDelay: delayMs }),
     ...(parts.expected === true && { category: ApplicationFailureCategory.BENIGN }),
@@ -332,6 +313,10 @@ export function build(context: FailureContext, parts: FailureParts): Application
   });
   failure.stack = shortStack(failure);
   return failure;
+}
+
+function whenTrue(flag: boolean | undefined): true | undefined {
+  return flag === true ? true : undefined;
 }
 
 /** A job names an app profile that this worker does not have. */

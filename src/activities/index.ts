@@ -1,26 +1,22 @@
+import { mergeBatchResults, readBatchItems, rereadBatchItems, writeBatchPart } from '../batch/batch-steps';
+import { reportPage, writeBatchReport } from '../batch/report/write-report';
+import { discardRun } from '../batch/runs/run-folders';
 import type { ConversionActivities } from '../shared/activities';
-import type { BatchActivities } from '../shared/batch-activities';
-import type { SweepActivities } from '../shared/sweep';
+import type { BatchActivities, SweepActivities } from '../shared/batch-activities';
+import { processPulse } from './acknowledged-heartbeat';
+import { batchStep, type ActivityDependencies } from './activity-attempt';
 import { createAwaitJobs } from './await-jobs';
-import {
-  createMergeBatchResults,
-  createReadBatchItems,
-  createRereadBatchItems,
-  createWriteBatchPart,
-  createWriteBatchReport,
-} from './batch-files';
 import { createCheckTask } from './check-task';
 import { createConvertFile } from './convert-file';
-import type { ActivityDependencies } from './dependencies';
 import { createDiscardDownload, createDownloadFile } from './download-file';
-import { processPulse } from './process-pulse';
-import { createDiscardBatchRun, createPlanBatch } from './sweep';
+import { createPlanBatch } from './sweep';
 import { createUploadFile } from './upload-file';
 
 /** The activities of conversion jobs, batches and sweeps, by their names in the history. */
 export function createActivities(
   dependencies: ActivityDependencies,
 ): ConversionActivities & BatchActivities & SweepActivities {
+  const { files } = dependencies;
   // Before the first attempt, whose task may already be as old as a suspension of this process.
   processPulse.start();
   return {
@@ -29,13 +25,18 @@ export function createActivities(
     'conversion.checkTask': createCheckTask(dependencies),
     'conversion.downloadFile': createDownloadFile(dependencies),
     'conversion.discardDownload': createDiscardDownload(dependencies),
-    'conversion.readBatchItems': createReadBatchItems(dependencies),
-    'conversion.rereadBatchItems': createRereadBatchItems(dependencies),
-    'conversion.writeBatchPart': createWriteBatchPart(dependencies),
-    'conversion.mergeBatchResults': createMergeBatchResults(dependencies),
-    'conversion.writeBatchReport': createWriteBatchReport(dependencies),
+    // All of a batch's and a sweep's are idempotent: what is written again replaces what was there.
+    'conversion.readBatchItems': batchStep((input, { signal }) => readBatchItems(files, input, signal)),
+    'conversion.rereadBatchItems': batchStep((input, { signal }) => rereadBatchItems(files, input, signal)),
+    'conversion.writeBatchPart': batchStep((input, step) => writeBatchPart(files, input, step)),
+    'conversion.mergeBatchResults': batchStep((input, step) => mergeBatchResults(files, input, step)),
+    'conversion.writeBatchReport': batchStep(async (input, writing) => {
+      await writeBatchReport(files, { ...input, writing });
+      return { report: reportPage(input.folder) };
+    }),
     'conversion.awaitJobs': createAwaitJobs(dependencies),
     'conversion.planBatch': createPlanBatch(dependencies),
-    'conversion.discardBatchRun': createDiscardBatchRun(dependencies),
+    // A run that could not be started would be taken by the planner for one that did nothing.
+    'conversion.discardBatchRun': batchStep(({ folder }) => discardRun(files, folder)),
   };
 }

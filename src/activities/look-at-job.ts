@@ -2,12 +2,12 @@ import { WorkflowFailedError, type Client, type WorkflowExecutionDescription } f
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { z } from 'zod';
 import { hashFile, sameContent } from '../batch/contents';
-import { readJobHistory, type JobHistory } from '../history/job-history';
-import { readStartInput } from '../history/start-input';
+import { readJobHistory } from '../history/job-history';
+import { readStartInput } from '../history/find-workflow';
 import type { AwaitedJob, JobOutcome, SeenJob } from '../shared/batch-activities';
 import type { ConversionJobInput, ConversionJobResult } from '../shared/job';
 import { parametersKey, type ConversionParameters } from '../shared/parameters';
-import { outcomeOfFailure, outcomeOfResult, isOpen } from '../shared/job-outcome';
+import { outcomeOfFailure, outcomeOfResult, isOpen, rowOfEarlier } from '../shared/job-outcome';
 import { runBeforeMemo } from '../shared/search-attributes';
 import type { FileStore } from '../storage/file-store';
 
@@ -37,7 +37,7 @@ export interface Seers {
 
 /** State of a job that this run of the batch did not start. */
 export async function lookAtJob({ client, files }: Seers, job: AwaitedJob, signal: AbortSignal): Promise<Seen> {
-  const found = await describe(client, job);
+  const found = await describeWorkflow(client, job);
   if (!found) return {};
   const { expected } = job;
   if (!expected) return isOpen(found) ? { runId: found.runId } : endOf(client, found);
@@ -49,7 +49,8 @@ export async function lookAtJob({ client, files }: Seers, job: AwaitedJob, signa
   return { ...end, isSame: true, ...(await compareFiles(files, { expected, outcome: end.outcome, signal })) };
 }
 
-async function describe(
+/** Undefined: the server knows no such workflow. */
+export async function describeWorkflow(
   client: Client,
   { workflowId, runId }: Pick<AwaitedJob, 'workflowId' | 'runId'>,
 ): Promise<WorkflowExecutionDescription | undefined> {
@@ -72,7 +73,9 @@ async function runThatDoes(
     if (isSameJob(expected, await readStartInput(client.workflow, run))) return run;
     const before: unknown = run.memo?.[runBeforeMemo];
     run =
-      typeof before === 'string' ? await describe(client, { workflowId: run.workflowId, runId: before }) : undefined;
+      typeof before === 'string'
+        ? await describeWorkflow(client, { workflowId: run.workflowId, runId: before })
+        : undefined;
   }
   return undefined;
 }
@@ -92,19 +95,10 @@ async function outcomeOf(client: Client, { workflowId, runId }: WorkflowExecutio
     const outcome = outcomeOfFailure(error.cause);
     if (outcome.charge !== undefined) return outcome;
     const { events } = await handle.fetchHistory();
-    return { ...outcome, ...leftBehind(await readJobHistory(events, client.options.loadedDataConverter)) };
+    // The job ended without reporting what it left behind at the service.
+    const { charge } = await readJobHistory(events, client.options.loadedDataConverter);
+    return { ...outcome, ...rowOfEarlier(charge) };
   }
-}
-
-/** What a job left behind at the service when it ended without reporting it. */
-function leftBehind({ charge: left, source }: JobHistory): Partial<JobOutcome> {
-  const { charge, taskId, possiblyChargedTwice } = left;
-  return {
-    charge,
-    ...(taskId !== undefined && { taskId }),
-    ...(source && { source }),
-    ...(possiblyChargedTwice && { possiblyChargedTwice }),
-  };
 }
 
 async function compareFiles(

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { msToNumber } from '@temporalio/common/lib/time';
 import type { RetryPolicy } from '@temporalio/common';
 
@@ -6,6 +7,11 @@ const smallestDelayMs = 250;
 /** A conversion of 20 s then costs three requests, one of a minute four. */
 const growth = 2.3;
 const nearMiss = 0.3;
+
+/** Conversions that may cost and take about the same: those of one app, from and to the same formats. */
+export function kindOf(job: { app: string; input?: string; sourceName: string; output: string }): string {
+  return [job.app, job.input ?? path.extname(job.sourceName).toLowerCase(), job.output].join(' ');
+}
 
 /** Delay of the first poll after the submit: as configured, as learned from similar conversions, or a guess. */
 export function firstCheckDelayMs(options: {
@@ -58,10 +64,7 @@ export interface RetryPauses {
  */
 export function readRetryPauses(policy: RetryPolicy | undefined): RetryPauses | undefined {
   if (policy?.backoffCoefficient !== 1 || policy.initialInterval === undefined) return undefined;
-  const initialMs = msToNumber(policy.initialInterval);
-  const maximumMs =
-    policy.maximumInterval === undefined ? Number.POSITIVE_INFINITY : msToNumber(policy.maximumInterval);
-  return { initialMs, maximumMs };
+  return { initialMs: msToNumber(policy.initialInterval), maximumMs: msToNumber(policy.maximumInterval ?? Infinity) };
 }
 
 /** The pause after this attempt, 1 for the first; doubles each time. */
@@ -75,3 +78,53 @@ export function soonTaken({ initialMs, maximumMs }: RetryPauses = longest): Retr
 }
 
 const longest: RetryPauses = { initialMs: 500, maximumMs: 5_000 };
+
+/** One finished conversion; times are milliseconds since its submit. */
+interface ObservedTime {
+  /** When the service last answered "not yet"; 0 if never. */
+  notYetMs: number;
+  /** When the service first answered "completed". */
+  doneMs: number;
+  /** The service's own figure, which excludes the time in its queue. */
+  durationMs?: number | undefined;
+}
+
+const maxPairs = 1_000;
+const samplesPerPair = 16;
+/** Most conversions are done at the first check; slow ones cost a second one. */
+const coveredShare = 0.75;
+const margin = 1.1;
+const marginMs = 50;
+
+/** A worker's recent conversion times by pair of formats, to time the first check. Evicts the least recently seen. */
+export class ConversionTimes {
+  private readonly samples = new Map<string, number[]>();
+
+  observe(pair: string, time: ObservedTime): void {
+    const samples = this.samples.get(pair) ?? [];
+    samples.push(estimate(time));
+    if (samples.length > samplesPerPair) samples.shift();
+    this.samples.delete(pair);
+    this.samples.set(pair, samples);
+    if (this.samples.size > maxPairs) this.samples.delete(this.samples.keys().next().value ?? '');
+  }
+
+  /** When to check first, in milliseconds after the submit; undefined for a pair without samples. */
+  firstCheckMs(pair: string): number | undefined {
+    const samples = this.samples.get(pair);
+    if (!samples) return undefined;
+    const sorted = [...samples].sort((a, b) => a - b);
+    // Rounded down: one of two samples may be the first conversion of a service that had just started.
+    const covering = sorted[Math.floor(coveredShare * (sorted.length - 1))] ?? 0;
+    return covering * margin + marginMs;
+  }
+}
+
+/**
+ * The end lies between the last "not yet" and "completed"; the service's own figure narrows it down. Without one, a
+ * late check makes the next first check a little earlier.
+ */
+function estimate({ notYetMs, doneMs, durationMs }: ObservedTime): number {
+  const guessMs = durationMs ?? (notYetMs === 0 ? doneMs * 0.8 : (notYetMs + doneMs) / 2);
+  return Math.min(Math.max(guessMs, notYetMs), doneMs);
+}

@@ -1,16 +1,17 @@
-import type { Client } from '@temporalio/client';
-import { WorkflowNotFoundError } from '@temporalio/common';
+import { createHash } from 'node:crypto';
 import { RefusedPlanError } from '../batch/plan/findings';
 import { planBatch } from '../batch/plan/plan-batch';
 import type { RefusedCount } from '../batch/plan/planned-batch';
+import { oncePerPair, type AskAnswer, type AskPair } from '../batch/plan/settle-row';
 import { removeOldRuns } from '../batch/runs/earlier-results';
-import { discardRun } from '../batch/runs/run-folders';
-import { isOpen } from '../shared/job-outcome';
-import type { DiscardBatchRunInput, PlanSweepInput, PlanSweepResult, SweepPlan } from '../shared/sweep';
 import { asFolder } from '../batch/uris';
-import { runBatchStep } from './activity-attempt';
-import type { ActivityDependencies } from './dependencies';
-import { formatQuestions } from './format-questions';
+import type { ConversionApi } from '../http/conversion-api';
+import { isOpen } from '../shared/job-outcome';
+import type { SweepPlan } from '../shared/batch';
+import type { PlanSweepInput, PlanSweepResult } from '../shared/batch-activities';
+import { capitalised, noConverter } from '../shared/wording';
+import { batchStep, type ActivityDependencies } from './activity-attempt';
+import { describeWorkflow } from './look-at-job';
 
 const maxWarnings = 20;
 
@@ -19,32 +20,32 @@ const maxWarnings = 20;
  * Idempotent: an interrupted attempt at most leaves a run that never started, which the planner recognizes.
  */
 export function createPlanBatch({ files, api }: Pick<ActivityDependencies, 'files' | 'api'>) {
-  return ({ app, batch, plan }: PlanSweepInput): Promise<PlanSweepResult> =>
-    runBatchStep(async ({ context, signal }) => {
-      if (await isRunning(context.client, batch)) return { batchRunning: true };
-      const batchFolder = asFolder(plan.batchFolder);
-      const { run, rows, todo, kept, refused, done, leftOut, problems, warnings } = await planBatch({
-        ...planOptions(plan),
-        ...formatQuestions(() => api(app), signal),
-        files,
-        batchFolder,
-        // Nobody watches a sweep: whatever the policy of its jobs, the next one does not pay again for an unknown outcome.
-        onUnknownOutcome: 'fail',
-        signal,
-      });
-      if (problems.count > 0) throw new RefusedPlanError(problems);
-      await removeOldRuns(files, batchFolder);
-      return {
-        batchRunning: false,
-        ...(run && { run: { folder: run.folder, items: rows } }),
-        todo,
-        kept,
-        refused: refused.reduce((sum, { rows: some }) => sum + some, 0),
-        done,
-        unsettled: leftOut.unsettled,
-        warnings: [...refused.map(tellRefused), ...warnings.listed.map(({ message }) => message)].slice(0, maxWarnings),
-      };
+  return batchStep(async ({ app, batch, plan }: PlanSweepInput, { signal }, client): Promise<PlanSweepResult> => {
+    const running = await describeWorkflow(client, { workflowId: batch });
+    if (running && isOpen(running)) return { batchRunning: true };
+    const batchFolder = asFolder(plan.batchFolder);
+    const { run, rows, todo, kept, refused, done, leftOut, problems, warnings } = await planBatch({
+      ...planOptions(plan),
+      ...formatQuestions(() => api(app), signal),
+      files,
+      batchFolder,
+      // Nobody watches a sweep: whatever the policy of its jobs, the next one does not pay again for an unknown outcome.
+      onUnknownOutcome: 'fail',
+      signal,
     });
+    if (problems.count > 0) throw new RefusedPlanError(problems);
+    await removeOldRuns(files, batchFolder);
+    return {
+      batchRunning: false,
+      ...(run && { run: { folder: run.folder, items: rows } }),
+      todo,
+      kept,
+      refused: refused.reduce((sum, { rows: some }) => sum + some, 0),
+      done,
+      unsettled: leftOut.unsettled,
+      warnings: [...refused.map(tellRefused), ...warnings.listed.map(({ message }) => message)].slice(0, maxWarnings),
+    };
+  });
 }
 
 function tellRefused({ first, rows, refusal }: RefusedCount): string {
@@ -71,16 +72,23 @@ function planOptions(plan: SweepPlan) {
   };
 }
 
-async function isRunning(client: Client, workflowId: string): Promise<boolean> {
-  try {
-    return isOpen(await client.workflow.getHandle(workflowId).describe());
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return false;
-    throw error;
-  }
-}
-
-/** Removes a run that could not be started, which the planner would take for one that did nothing. Idempotent. */
-export function createDiscardBatchRun({ files }: Pick<ActivityDependencies, 'files'>) {
-  return ({ folder }: DiscardBatchRunInput): Promise<void> => runBatchStep(() => discardRun(files, folder));
+/** What a sweep asks the service, once for each pair. A service that does not say refuses nothing: the jobs find out. */
+function formatQuestions(api: () => ConversionApi, signal: AbortSignal): { ask: AskPair; askAnswer: AskAnswer } {
+  const told = <Answer>(question: () => Promise<Answer>): Promise<Answer | undefined> =>
+    question().catch(() => {
+      signal.throwIfAborted();
+      return undefined;
+    });
+  return {
+    ask: oncePerPair(async ({ extension, input = extension, output }) => {
+      if (input === '' || (await told(async () => api().canConvert({ input, output, signal }))) !== false)
+        return undefined;
+      return { code: 'NO_CONVERTER_INPUT_TO_OUTPUT', message: capitalised(noConverter(input, output)) };
+    }),
+    askAnswer: oncePerPair(async ({ extension, input = extension }) => {
+      const formats = await told(async () => api().formats({ sublist: 'outputs', format: input, signal }));
+      const names = formats?.map(({ format }) => format).sort();
+      return names && createHash('sha256').update(JSON.stringify(names)).digest('hex').slice(0, 16);
+    }),
+  };
 }

@@ -4,23 +4,24 @@ import { Context } from '@temporalio/activity';
 import { sameContent } from '../batch/contents';
 import type { ConversionApi } from '../http/conversion-api';
 import type { UploadFileInput, UploadFileResult } from '../shared/activities';
+import { defined } from '../shared/defined';
 import { lastSegment, type FolderMarker } from '../shared/job';
 import { hasAny } from '../shared/warnings';
 import { StorageError } from '../storage/errors';
 import type { SourceFile } from '../storage/file-store';
 import type { Stores } from '../storage/stores';
-import { runAttempt, type ActivityAttempt } from './activity-attempt';
-import type { ActivityDependencies } from './dependencies';
-import { planDestination } from './job-destination';
+import { runAttempt, type ActivityAttempt, type ActivityDependencies } from './activity-attempt';
+import { leaveMarker, planDestination } from './job-destination';
 import { soonTaken } from './pauses';
-import { assertShared, leaveMarker, removeMarker } from './shared-folder';
 
 /** Uploads the source to the service (`upload/file`). Idempotent: a second upload only costs a request. */
-export function createUploadFile({ api, files, metrics, slots }: ActivityDependencies) {
+export function createUploadFile(dependencies: ActivityDependencies) {
+  const { api, files } = dependencies;
   return (input: UploadFileInput): Promise<UploadFileResult> =>
-    runAttempt({ step: 'upload', app: input.app, metrics, slots }, async (attempt) => {
+    runAttempt(dependencies, { step: 'upload', app: input.app }, async (attempt) => {
       const source = await openSource(files, input.uri, attempt);
-      const places = placesOf(input);
+      const { output = '', destination } = input;
+      const places = input.outputs ?? [defined({ output, destination })];
       // Before anything is spent: a conversion whose result can't be stored is not started.
       if (await isNothingToDo(files, places, { input, attempt })) return { skipped: true };
       const sent =
@@ -65,22 +66,11 @@ async function send(
     },
     onProgress: (sentBytes) => heartbeat.update({ sentBytes, totalBytes: bytes }),
   });
-  return {
-    connector,
-    ...(hasAny(warnings) && { warnings }),
-    requests,
-    ...(hash && { source: { bytes, sha256: hash.digest('hex'), ...(stamp !== undefined && { stamp }) } }),
-  };
+  const content = hash && defined({ bytes, sha256: hash.digest('hex'), stamp });
+  return { connector, ...(hasAny(warnings) && { warnings }), requests, ...(content && { source: content }) };
 }
 
-interface Place {
-  output: string;
-  destination?: string;
-}
-
-function placesOf({ output = '', destination, outputs }: UploadFileInput): Place[] {
-  return outputs ?? [{ output, ...(destination !== undefined && { destination }) }];
-}
+type Place = NonNullable<UploadFileInput['outputs']>[number];
 
 /** Whether every result is there and may stay. @throws what prevents them, if it prevents all that are not there. */
 async function isNothingToDo(
@@ -92,10 +82,7 @@ async function isNothingToDo(
     places.map(async ({ output, destination }) => {
       if (destination === undefined) return 'write';
       const place = { ...input, output, destination, sourceName: lastSegment(input.uri) };
-      await assertShared(files, place, attempt);
-      const { kind } = await planDestination(files, place);
-      if (kind === 'skip') await removeMarker(files, place, attempt);
-      return kind;
+      return (await planDestination(files, place, attempt)).kind;
     }),
   );
   if (plans.some((plan) => plan.status === 'fulfilled' && plan.value !== 'skip')) return false;
@@ -147,7 +134,7 @@ export async function openSource(
     if (!(error instanceof StorageError) || error.code !== 'SOURCE_NOT_FOUND') throw error;
     // Where every worker sees the same files, no other need look.
     if (!files.of(uri).sharing) throw error;
-    const { looks = 0, missingOn = [] } = (previousDetails ?? {}) as Looks;
+    const { looks = 0, missingOn = [] } = previousDetails as Looks;
     const looked = [...new Set([...missingOn, hostname()])];
     const others = (await pollingHosts()).filter((host) => !looked.includes(host));
     const isFinal = others.length === 0 || looks + 1 >= looksAtMost;

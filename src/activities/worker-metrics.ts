@@ -31,7 +31,7 @@ export class WorkerMetrics {
     this.#instruments = createInstruments(meter);
     // The labels that the SDK adds to metrics of workflows.
     const workflow = { namespace, taskQueue, workflowType: conversionJobType };
-    const counter = ({ name, description }: MetricDefinition) => meter.createCounter(name, undefined, description);
+    const { counter } = this.#instruments;
     for (const decision of unknownOutcomeDecisions) {
       counter(workerMetrics.unknownOutcomes).add(0, { ...workflow, decision });
     }
@@ -76,13 +76,16 @@ export class WorkerMetrics {
 }
 
 function createInstruments(meter: MetricMeter) {
-  const { requests, requestSeconds, rateLimitWait, transferredBytes, retries } = workerMetrics;
+  const counter = ({ name, description }: MetricDefinition) => meter.createCounter(name, undefined, description);
+  const histogram = ({ name, description }: MetricDefinition) =>
+    meter.createHistogram(name, 'float', undefined, description);
   return {
-    requests: meter.createCounter(requests.name, undefined, requests.description),
-    requestSeconds: meter.createHistogram(requestSeconds.name, 'float', undefined, requestSeconds.description),
-    rateLimitWait: meter.createHistogram(rateLimitWait.name, 'float', undefined, rateLimitWait.description),
-    transferredBytes: meter.createCounter(transferredBytes.name, undefined, transferredBytes.description),
-    retries: meter.createCounter(retries.name, undefined, retries.description),
+    counter,
+    requests: counter(workerMetrics.requests),
+    requestSeconds: histogram(workerMetrics.requestSeconds),
+    rateLimitWait: histogram(workerMetrics.rateLimitWait),
+    transferredBytes: counter(workerMetrics.transferredBytes),
+    retries: counter(workerMetrics.retries),
   };
 }
 

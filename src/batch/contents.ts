@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
 import type { SourceContent } from '../shared/job';
+import type { OnExisting } from '../shared/policies';
 import { systemErrorCode } from '../shared/system-error';
 import { StorageError } from '../storage/errors';
 import type { FileStore } from '../storage/file-store';
+import { peek } from './lines';
 
 /** Size and SHA-256 of a file; undefined if it cannot be read. */
 export async function hashFile(
@@ -46,23 +49,13 @@ export async function openInput(
   uri: string,
   signal: AbortSignal | undefined,
 ): Promise<AsyncIterable<Buffer> | { problem: string }> {
-  const stream = files.read(uri, { signal });
-  const chunks = (stream as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
-  let first: IteratorResult<Buffer>;
   try {
-    first = await chunks.next();
+    return (await peek(files.read(uri, { signal }), (head) => head.length > 0)).all;
   } catch (error) {
     signal?.throwIfAborted();
     if (error instanceof StorageError) return { problem: whyUnreadable(error) };
     throw error;
   }
-  return (async function* () {
-    try {
-      for (let next = first; next.done !== true; next = await chunks.next()) yield next.value;
-    } finally {
-      stream.destroy();
-    }
-  })();
 }
 
 /** The end of a message that starts with the file's name; says what to do. */
@@ -89,4 +82,42 @@ export function explainUnreadable(code: string): string {
     default:
       return `cannot be read: ${code}.`;
   }
+}
+
+/** The writer's identity, as in `FileStore.writeDestination`. */
+export interface Writing {
+  jobKey: string;
+  attempt: number;
+  signal?: AbortSignal | undefined;
+}
+
+const chunkCharacters = 64 * 1024;
+
+/** Writes text, given in pieces of any size, whole or not at all. */
+export async function writeFile(
+  files: FileStore,
+  uri: string,
+  text: Iterable<string> | AsyncIterable<string>,
+  { writing, onExisting = 'overwrite' }: { writing: Writing; onExisting?: OnExisting },
+): Promise<void> {
+  await files.writeDestination({ ...writing, uri, onExisting, body: Readable.from(encoded(inChunks(text))) });
+}
+
+/** The same text in pieces of a size that is worth a write. */
+export async function* inChunks(pieces: Iterable<string> | AsyncIterable<string>): AsyncGenerator<string, undefined> {
+  let waiting: string[] = [];
+  let characters = 0;
+  for await (const piece of pieces) {
+    waiting.push(piece);
+    characters += piece.length;
+    if (characters < chunkCharacters) continue;
+    yield waiting.join('');
+    waiting = [];
+    characters = 0;
+  }
+  yield waiting.join('');
+}
+
+async function* encoded(text: AsyncIterable<string>): AsyncGenerator<Buffer> {
+  for await (const each of text) yield Buffer.from(each);
 }

@@ -3,6 +3,8 @@ import type { BatchItem, BatchItemResult, DoneBefore, KeptOutcome } from '../sha
 import { charges, type EarlierRuns } from '../shared/charge';
 import { jobPhases } from '../shared/job';
 import { onExistingChoices } from '../shared/policies';
+import type { FileStore } from '../storage/file-store';
+import { readLines } from './lines';
 
 /** File names in the folder of one run of a batch. */
 export const runFiles = {
@@ -97,9 +99,9 @@ const resultSchema = z.object({
 }) satisfies z.ZodType<BatchItemResult>;
 
 /** They were checked when the run was planned. */
-export const parametersSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
+const parametersSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
 
-const itemSchema = z.object({
+export const itemSchema = z.object({
   item: z.int().positive(),
   source: z.string(),
   output: z.string(),
@@ -119,24 +121,64 @@ const itemSchema = z.object({
 }) satisfies z.ZodType<BatchItem>;
 
 /** A line of `manifest.jsonl`. @throws an error that says what is wrong with the line. */
-export function parseBatchItem(line: Buffer): BatchItem {
-  return parseLine(itemSchema, line);
-}
+export const parseBatchItem = parserOf<BatchItem>(itemSchema);
 
 /** The result of an item: a line of the part files and of `results.jsonl`. @throws as `parseBatchItem`. */
-export function parseBatchItemResult(line: Buffer): BatchItemResult {
-  return parseLine(resultSchema, line);
+export const parseBatchItemResult = parserOf<BatchItemResult>(resultSchema);
+
+export function parserOf<Output>(schema: z.ZodType<Output>): (line: Buffer) => Output {
+  return (line) => {
+    let json: unknown;
+    try {
+      json = JSON.parse(line.toString());
+    } catch (error) {
+      throw new Error('it is no JSON', { cause: error });
+    }
+    const parsed = schema.safeParse(json);
+    if (parsed.success) return parsed.data;
+    throw new Error(parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '));
+  };
 }
 
-/** @throws an error that says what is wrong with the line. */
-export function parseLine<Output>(schema: z.ZodType<Output>, line: Buffer): Output {
-  let json: unknown;
-  try {
-    json = JSON.parse(line.toString());
-  } catch (error) {
-    throw new Error('it is no JSON', { cause: error });
+/** A record, the number of its line from 1, and the offsets of the line and of the next one. */
+interface PlacedRecord<Value> {
+  record: Value;
+  line: number;
+  start: number;
+  next: number;
+}
+
+interface RecordReading<Value> {
+  parse: (line: Buffer) => Value;
+  /** The error to throw for a line that `parse` refuses. */
+  damaged: (at: { line: number; start: number }, why: string, cause: unknown) => Error | Promise<Error>;
+  /** The writer may have been killed in the middle of the last line. */
+  mayBeTorn?: boolean;
+  skipsEmpty?: boolean;
+  /** Where to start. */
+  from?: number;
+  signal?: AbortSignal | undefined;
+}
+
+/** The records of a file of a run, one a line. */
+export async function* readRecords<Value>(
+  files: FileStore,
+  uri: string,
+  { parse, damaged, mayBeTorn, skipsEmpty, from = 0, signal }: RecordReading<Value>,
+): AsyncGenerator<PlacedRecord<Value>, undefined> {
+  let start = from;
+  for await (const { number: line, bytes, terminated, end } of readLines(files.read(uri, { start, signal }))) {
+    const next = from + end;
+    if (bytes.length > 0 || skipsEmpty !== true) {
+      let record: Value;
+      try {
+        record = parse(bytes);
+      } catch (error) {
+        if (mayBeTorn === true && !terminated) return;
+        throw await damaged({ line, start }, error instanceof Error ? error.message : String(error), error);
+      }
+      yield { record, line, start, next };
+    }
+    start = next;
   }
-  const parsed = schema.safeParse(json);
-  if (parsed.success) return parsed.data;
-  throw new Error(parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '));
 }

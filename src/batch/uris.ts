@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { holdsCredentials, lastSegment, withoutSecrets } from '../shared/job';
+import { decoded, holdsCredentials, lastSegment, withoutSecrets } from '../shared/job';
 import { shownPath } from '../storage/file-uri';
 
 /*
@@ -81,19 +81,15 @@ export function holdsControlCharacter(name: string): boolean {
   return /(?![\u0080-\u009f])\p{Cc}/u.test(name);
 }
 
-export function decoded(text: string): string {
-  if (!text.includes('%')) return text;
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+/** Outside the web `?` and `#` are characters of a name like any other. */
+export function escapeQuerySigns(uri: string): string {
+  return isOfWeb(uri) ? uri : uri.replace(/[?#]/g, encodeURIComponent);
 }
 
 function inOneSpelling(uri: string): string | undefined {
   if (holdsCredentials(uri)) return undefined;
   try {
-    const url = new URL(uri);
+    const url = new URL(escapeQuerySigns(uri));
     if (url.protocol === 'file:') return uriOfPath(fileURLToPath(url));
     // The path of a web address means what it says, whatever it escapes; its query may be signed.
     if (isOfWeb(url.protocol)) return url.href;
@@ -107,4 +103,29 @@ function inOneSpelling(uri: string): string | undefined {
 /** Behind the slash that begins the path. */
 function rootEnd(uri: string): number {
   return uri.indexOf('/', uri.indexOf('://') + 3) + 1;
+}
+
+interface Places {
+  /** Holds the runs of all batches, as was asked for. */
+  runs?: string | undefined;
+  /** Where the results go, as it was written. If it is in a store, it has the runs, hidden. */
+  out?: string | undefined;
+  /** What else the batch names: without `out` the first of these that is in a store has the runs. */
+  sources?: readonly (string | undefined)[];
+  /** Holds them else. */
+  home: string;
+}
+
+/** The folder that holds the runs of a batch: manifests, results, reports. Workers read and write it too. */
+export function batchFolderOf(name: string, { runs, out, sources = [], home }: Places): string {
+  return `${runs ?? inStore(out === undefined ? sources : [out]) ?? home}${encodeURIComponent(name)}/`;
+}
+
+function inStore(places: readonly (string | undefined)[]): string | undefined {
+  const stored = places.find((named) => named !== undefined && isUri(named) && !isLocal(named) && !isOfWeb(named));
+  if (stored === undefined) return undefined;
+  // The last folder before a pattern.
+  const [typed = ''] = stored.split(/[*[{(]/, 1);
+  const literal = resolveName(typed, stored) ?? typed;
+  return `${literal.endsWith('/') ? literal : folderOf(literal)}.fileconv/batches/`;
 }

@@ -1,11 +1,13 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Client } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/common';
 import { z } from 'zod';
-import type { CallbackSubmission } from '../shared/job';
+import type { CallbackArrival, CallbackSubmission } from '../shared/job';
 import type { Log } from '../shared/log';
+import { conversionCallbackSignal } from '../shared/names';
 import { readCallbackToken, type CallbackKeys } from './callback-url';
-import { createSignalOnce, type SignalJob } from './signal-job';
 
 /** Observer of the receiver. */
 export interface ReceiverMetrics {
@@ -233,4 +235,56 @@ function readTaskHint(body: Buffer): string | undefined {
 /** URL of a listening server, with an IPv6 address in brackets. */
 export function serverUrl({ address, family, port }: AddressInfo): string {
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}
+
+/** Wakes a job: resolves once Temporal has accepted the signal, or reported that the job has ended. */
+export type SignalJob = (workflowId: string, arrival: CallbackArrival) => Promise<'accepted' | 'jobOver'>;
+
+/** @param timeoutMs for one signal, after which Temporal counts as unreachable. */
+export function createSignalJob(client: Client, timeoutMs = 10_000): SignalJob {
+  return async (workflowId, arrival) => {
+    try {
+      await client.withDeadline(Date.now() + timeoutMs, () =>
+        client.workflow.getHandle(workflowId).signal(conversionCallbackSignal, arrival),
+      );
+      return 'accepted';
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return 'jobOver';
+      throw error;
+    }
+  };
+}
+
+type Outcome = ReturnType<SignalJob>;
+
+const rememberedForMs = 10_000;
+const maxRemembered = 10_000;
+
+/**
+ * Deduplicates the callbacks of a submit that arrive within seconds, so that a thousand of them add one event to the
+ * job's history. A callback that names a task does not duplicate one that names none.
+ */
+function createSignalOnce(signalJob: SignalJob) {
+  const recent = new Map<string, { at: number; outcome: Outcome }>();
+
+  function forgetOld(): void {
+    for (const [key, { at }] of recent) {
+      if (recent.size <= maxRemembered && Date.now() - at < rememberedForMs) return;
+      recent.delete(key);
+    }
+  }
+
+  return ({ workflowId, nonce }: CallbackSubmission, taskId: string | undefined): Outcome => {
+    forgetOld();
+    const key = `${taskId === undefined ? 'plain' : 'hint'} ${nonce} ${workflowId}`;
+    const known = recent.get(key);
+    if (known) return known.outcome;
+    const at = Date.now();
+    const arrival: CallbackArrival = { nonce, arrivedAt: at, ...(taskId !== undefined && { taskId }) };
+    const outcome = signalJob(workflowId, arrival);
+    recent.set(key, { at, outcome });
+    // After a failure, the next callback must signal again.
+    outcome.catch(() => recent.delete(key));
+    return outcome;
+  };
 }

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isGrpcServiceError, WorkflowFailedError, type Client, type WorkflowHandle } from '@temporalio/client';
-import { WorkflowNotFoundError } from '@temporalio/common';
+import { WorkflowFailedError, type Client, type WorkflowHandle } from '@temporalio/client';
 import type { BatchReport } from '../batch/report/report';
 import type * as ReportModule from '../batch/report/write-report';
+import { hasEnded, readEndedItems, readPart, type BatchRun } from '../batch/runs/run-folders';
 import { folderOf } from '../batch/uris';
-import { readStartInput } from '../history/start-input';
+import { findWorkflow, readStartInput } from '../history/find-workflow';
 import type {
   BatchCancel,
   BatchItemResult,
@@ -18,15 +18,17 @@ import {
   conversionBatchType,
   batchCancelSignal,
   batchPauseSignal,
+  batchResultsQuery,
   batchResumeSignal,
   batchStateQuery,
   batchWindowSignal,
 } from '../shared/names';
 import type { FileStore } from '../storage/file-store';
-import { followResults } from './batch-results';
-import { endOf } from './conversion-handle';
+import { endOf, tell } from './conversion-handle';
+import { hasStatus } from './grpc';
 import { InvalidRequestError } from './job-request';
-import { tell } from './tell';
+
+const askEveryMs = 1_000;
 
 /** A batch with this name is already running: wait for it, or cancel it, before starting it again. */
 export class BatchRunningError extends Error {
@@ -83,7 +85,7 @@ export class BatchHandle {
    * news.
    * @throws BatchFailedError
    */
-  async *progress({ everyMs = 1_000 } = {}): AsyncGenerator<BatchState> {
+  async *progress({ everyMs = askEveryMs } = {}): AsyncGenerator<BatchState> {
     let shown = '';
     while (isOpen(await this.workflow.describe())) {
       const state = await this.state().catch(() => undefined);
@@ -100,8 +102,55 @@ export class BatchHandle {
    * asks again and gets all of them. The client must see the batch's folder, unless its items were inline.
    * @throws BatchFailedError
    */
-  results({ signal }: { signal?: AbortSignal } = {}): AsyncGenerator<BatchItemResult> {
-    return followResults(this.workflow, { files: this.files, result: () => this.result(), signal });
+  async *results({ signal }: { signal?: AbortSignal } = {}): AsyncGenerator<BatchItemResult> {
+    const { workflowId, client } = this.workflow;
+    const started = await this.firstRun();
+    const { folder } = (await readStartInput(client, { workflowId })) as ConversionBatchInput;
+    const run = folder === undefined ? undefined : { number: 0, folder, part: 1 };
+    const told = new Set<number>();
+    for (;;) {
+      signal?.throwIfAborted();
+      // Asked before the results are read, so that none comes between.
+      const now = await this.firstRun();
+      const isOver = now.isOver || now.runId !== started.runId;
+      const news = run ? this.runNews(run, { isOver, signal }) : this.inlineNews(isOver);
+      for await (const each of news) {
+        if (told.has(each.item)) continue;
+        told.add(each.item);
+        yield each;
+      }
+      if (isOver) return;
+      await sleep(askEveryMs, undefined, { ...(signal && { signal }) });
+    }
+  }
+
+  /** The name may be that of a later batch by now. */
+  private async firstRun() {
+    const described = await this.workflow.describe();
+    return { runId: described.raw.workflowExecutionInfo?.firstRunId ?? undefined, isOver: !isOpen(described) };
+  }
+
+  /** The parts as they are written, then the rows that are in none. */
+  private async *runNews(
+    run: BatchRun & { part: number },
+    { isOver, signal }: { isOver: boolean; signal: AbortSignal | undefined },
+  ): AsyncGenerator<BatchItemResult> {
+    for (;;) {
+      const results = await readPart(this.files, { run, part: run.part, signal });
+      if (!results) break;
+      yield* results;
+      run.part += 1;
+    }
+    if (!isOver) return;
+    // A batch that failed has no merged results, and says why.
+    if (!(await hasEnded(this.files, run))) await this.result();
+    yield* readEndedItems(this.files, run, signal);
+  }
+
+  private async *inlineNews(isOver: boolean): AsyncGenerator<BatchItemResult> {
+    if (isOver) yield* (await this.result()).itemResults ?? [];
+    // Without a worker that answers there is no news.
+    else yield* await this.workflow.query<BatchItemResult[]>(batchResultsQuery).catch(() => []);
   }
 
   /**
@@ -143,7 +192,7 @@ export class BatchHandle {
   }
 
   /**
-   * The service takes the app's requests again: a batch whose account was refused goes on, unless it is paused.
+   * The service takes the app's requests again: a batch whose account was refused continues, unless it is paused.
    * @throws InvalidRequestError when the batch starts no more jobs.
    */
   async appReady(): Promise<BatchState | undefined> {
@@ -173,18 +222,13 @@ function loadReports(): typeof ReportModule {
   return require('../batch/report/write-report') as typeof ReportModule;
 }
 
-/** gRPC status codes with which the server rejects a request; after any other, it may have executed it. */
-const refusals: readonly number[] = [3, 5, 6, 7, 9, 12, 16];
-
-/** Whether the batch was certainly not started. */
+/** Whether the batch was certainly not started: after any other status, the server may have executed the request. */
 export function isRefusedStart(error: unknown): boolean {
   if (error instanceof BatchRunningError || error instanceof InvalidRequestError) return true;
-  const cause = error instanceof Error ? (error.cause ?? error) : error;
-  // The enum of gRPC statuses is in a package that we do not depend on.
-  return isGrpcServiceError(cause) && refusals.includes(cause.code);
+  const isInvalid = hasStatus(error, 'INVALID_ARGUMENT', 'NOT_FOUND', 'ALREADY_EXISTS', 'FAILED_PRECONDITION');
+  return isInvalid || hasStatus(error, 'PERMISSION_DENIED', 'UNIMPLEMENTED', 'UNAUTHENTICATED');
 }
 
-/** What Temporal itself knows of a batch; needs no worker. */
 interface ListedBatch {
   name: string;
   runId: string;
@@ -197,13 +241,8 @@ interface ListedBatch {
 
 /** Whether this batch is running; undefined when there is no such workflow, or when it is not a batch. */
 export async function isBatchRunning(client: Client, name: string): Promise<boolean | undefined> {
-  try {
-    const description = await client.workflow.getHandle(name).describe();
-    return description.type === conversionBatchType ? isOpen(description) : undefined;
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
-  }
+  const found = await findWorkflow(client, name);
+  return found?.type === conversionBatchType ? isOpen(found) : undefined;
 }
 
 /** The folder of a batch's latest run; undefined when there is no such batch, or when it has no folder. */
@@ -217,8 +256,7 @@ export async function runFolderOf(client: Client, name: string): Promise<string 
 export async function listBatches(client: Client, limit: number): Promise<ListedBatch[]> {
   const query = `WorkflowType = '${conversionBatchType}' AND ExecutionStatus != 'ContinuedAsNew'`;
   const batches: ListedBatch[] = [];
-  for await (const info of client.workflow.list({ query })) {
-    const { workflowId: name, runId, status, startTime, closeTime } = info;
+  for await (const { workflowId: name, runId, status, startTime, closeTime } of client.workflow.list({ query })) {
     batches.push({ name, runId, status: status.name, startedAt: startTime, ...(closeTime && { endedAt: closeTime }) });
     if (batches.length >= limit) break;
   }

@@ -1,13 +1,137 @@
 import { z } from 'zod';
-import { asFolder } from '../batch/uris';
-import { type ConversionBatchInput, type InlineItem, maxInlineItems, maxWindow } from '../shared/batch';
+import type * as PlanModule from '../batch/plan/plan-batch';
+import type { PlannedBatch } from '../batch/plan/planned-batch';
+import { asFolder, batchFolderOf, folderOf, resolveName, uriOfPath } from '../batch/uris';
+import {
+  type ConversionBatchInput,
+  type InlineItem,
+  maxInlineItems,
+  maxWindow,
+  repeatedDestination,
+} from '../shared/batch';
 import { defined } from '../shared/defined';
-import { isFormatName } from '../shared/format-name';
-import { checkRequest, InvalidRequestError, jobOptions, parametersSchema, toUri } from './job-request';
+import { onUnknownOutcomeChoices, type OnUnknownOutcome } from '../shared/policies';
+import type { ConversionParameters } from '../shared/parameters';
+import type { FileStore } from '../storage/file-store';
+import {
+  checkRequest,
+  formatLike,
+  InvalidRequestError,
+  jobOptions,
+  parametersSchema,
+  text,
+  toUri,
+} from './job-request';
 
-const format = z.string().refine(isFormatName, 'must be a format name such as pdf');
+const format = formatLike('pdf');
+/** Of a batch's request, what is about its plan alone. */
+export const selectionSchema = z.strictObject({
+  sources: z.array(text).min(1).optional(),
+  manifest: text.optional(),
+  to: z.union([format, z.array(format).min(1)], 'must be a format name such as pdf, or a list of them').optional(),
+  input: format.optional(),
+  parameters: parametersSchema.optional(),
+  out: text.optional(),
+  recursive: z.boolean().optional(),
+  exclude: z.array(text).optional(),
+  modifiedSince: z.number().optional(),
+  template: text.optional(),
+  runs: text.optional(),
+  signal: z.instanceof(AbortSignal).optional(),
+});
+const planSchema = selectionSchema.extend({
+  name: text,
+  onUnknownOutcome: z.enum(onUnknownOutcomeChoices).optional(),
+  resubmit: z.literal(true).optional(),
+  dryRun: z.boolean().optional(),
+});
+
+/** Which files a batch converts, and where to. Paths start from the current folder. */
+export interface BatchPlanRequest {
+  /** The batch's name. The same name again converts what is new or has changed. */
+  name: string;
+  /** Files, folders, patterns such as `in/*.docx`, each as a path or URI; or else a `manifest`. */
+  sources?: readonly string[];
+  /** A CSV or JSON Lines file, as a path or URI. */
+  manifest?: string;
+  /** Target format, or several, which share a file's upload; of a manifest: the one of rows that name none. */
+  to?: string | readonly string[];
+  /** Input format. Default: by the extension. */
+  input?: string;
+  /** Sent to the service beside the formats; in a manifest: where a row does not say otherwise. */
+  parameters?: ConversionParameters;
+  /** Folder for the results, which mirror the folders of the sources. Default: beside each source. */
+  out?: string;
+  /** Also search the folders of folders. Default: no. */
+  recursive?: boolean;
+  exclude?: readonly string[];
+  /** Only files changed since then, in milliseconds since the epoch. */
+  modifiedSince?: number;
+  /** Default: `{dir}/{name}.{ext}`. */
+  template?: string;
+  /**
+   * Folder for the manifests, results and reports of all batches, which the workers must see too. Default:
+   * `.fileconv/batches/`, below `out` if it is in a store, without `out` below the first source that is, else in the current folder.
+   */
+  runs?: string;
+  /** What to do with conversions that an earlier run may have been charged for. Default: `resubmit`. */
+  onUnknownOutcome?: OnUnknownOutcome;
+  /** Converts those in any case. */
+  resubmit?: true;
+  /** Writes nothing. Default: no. */
+  dryRun?: boolean;
+  signal?: AbortSignal;
+}
+
+/** @throws InvalidRequestError */
+export async function planRequestedBatch(
+  files: FileStore,
+  request: BatchPlanRequest,
+  { mayBeDone = false } = {},
+): Promise<PlannedBatch> {
+  checkRequest(planSchema, request, "This batch can't be planned.");
+  const { name, sources = [], manifest, out, runs, onUnknownOutcome, resubmit, dryRun, signal, template } = request;
+  const what = whatToConvert(request);
+  const cwd = asFolder(uriOfPath(process.cwd()));
+  const folder = (path: string | undefined) => (path === undefined ? undefined : asFolder(toUri(path)));
+  const batchFolder = batchFolderOf(name, {
+    runs: folder(runs),
+    out,
+    sources: [...sources, manifest],
+    home: `${cwd}.fileconv/batches/`,
+  });
+  // What reads manifests and patterns is loaded for the first plan.
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- import() takes the name of the built file, which tests of the sources lack
+  const { planBatch } = require('../batch/plan/plan-batch') as typeof PlanModule;
+  return planBatch({
+    files,
+    what,
+    cwd,
+    out: folder(out),
+    batchFolder,
+    ...defined({ onUnknownOutcome, resubmit, dryRun, signal, template }),
+    mayBeDone,
+  });
+}
+
+function whatToConvert(request: BatchPlanRequest): PlanModule.PlanBatchOptions['what'] {
+  const refusal = (problem: string) => new InvalidRequestError(`This batch can't be planned. ${problem}`);
+  const { sources, manifest, to, input, parameters, recursive, exclude, modifiedSince } = request;
+  if (manifest === undefined) {
+    if (sources === undefined) throw refusal('sources: is missing; name sources, a manifest or items');
+    if (to === undefined) throw refusal('to: is missing; name the format of the results, such as pdf');
+    return { sources, to, ...defined({ input, parameters, recursive, exclude, modifiedSince }) };
+  }
+  for (const [field, value] of Object.entries({ sources, recursive, exclude, modifiedSince })) {
+    if (value !== undefined) throw refusal(`${field}: is not for a manifest, which names its files itself`);
+  }
+  if (typeof to === 'object') throw refusal('to: a row of a manifest has one format');
+  const uri = toUri(manifest);
+  return { manifest: uri, name: manifest, folder: folderOf(uri), ...defined({ to, input, parameters }) };
+}
+
 const itemSchema = z.strictObject({
-  source: z.string().min(1),
+  source: text,
   output: format,
   input: format.optional(),
   parameters: parametersSchema.optional(),
@@ -15,15 +139,15 @@ const itemSchema = z.strictObject({
   onExisting: jobOptions.onExisting,
 });
 
-const requestSchema = z.strictObject({
+const startSchema = z.strictObject({
   ...jobOptions,
   name: z
     .string()
     .max(200)
     // Job ids put a slash between batch and item.
     .regex(/^[^\s/\p{Cc}]([^/\p{Cc}]*[^\s/\p{Cc}])?$/u, 'must be text without slashes, such as invoices-2026'),
-  app: z.string().min(1).optional(),
-  folder: z.string().min(1).optional(),
+  app: text.optional(),
+  folder: text.optional(),
   items: z.int('must be a list of items, or the number of rows of a planned batch').nonnegative(),
   window: z.int().min(1).max(maxWindow).optional(),
   stopAfter: z
@@ -37,7 +161,7 @@ const requestSchema = z.strictObject({
   historyLimit: z.int().positive().optional(),
 });
 
-const inlineSchema = requestSchema.extend({
+const inlineSchema = startSchema.extend({
   items: z.array(itemSchema).max(maxInlineItems, `must be at most ${maxInlineItems} when they are inline`),
 });
 
@@ -51,10 +175,9 @@ export interface BatchRequest extends Omit<ConversionBatchInput, 'app'> {
 
 /** @throws InvalidRequestError */
 export function toBatchInput(request: BatchRequest, defaultApp: string): ConversionBatchInput {
-  checkRequest(Array.isArray(request.items) ? inlineSchema : requestSchema, request, "This batch can't be started.");
-  const { app = defaultApp, window, onExisting, mode, policies, stopAfter, uiUrl, resubmit } = request;
-  const { historyLimit } = request;
-  const { folder, items } = request;
+  checkRequest(Array.isArray(request.items) ? inlineSchema : startSchema, request, "This batch can't be started.");
+  const { app = defaultApp, folder, items, uiUrl, ...settings } = request;
+  const { window, onExisting, mode, policies, stopAfter, resubmit, historyLimit } = settings;
   if ((folder === undefined) === (typeof items === 'number')) {
     throw new InvalidRequestError(
       "This batch can't be started. folder: a number of items has one, inline items have none",
@@ -63,18 +186,23 @@ export function toBatchInput(request: BatchRequest, defaultApp: string): Convers
   return {
     app,
     ...(folder !== undefined && { folder: asFolder(toUri(folder)) }),
-    items: typeof items === 'number' ? items : items.map(toInlineItem),
+    items: typeof items === 'number' ? items : toInlineItems(items),
     ...defined({ window, onExisting, mode, policies, stopAfter, uiUrl: uiUrl && withoutCredentials(uiUrl) }),
     ...defined({ resubmit, historyLimit }),
   };
 }
 
-function toInlineItem({ source, output, input, parameters, destination, onExisting }: InlineItem): InlineItem {
-  return {
-    ...defined({ source: toUri(source), output, input, parameters }),
-    destination: toUri(destination),
+function toInlineItems(items: readonly InlineItem[]): InlineItem[] {
+  const cwd = asFolder(uriOfPath(process.cwd()));
+  const spelled = (written: string) => resolveName(written, cwd) ?? toUri(written);
+  const inline = items.map(({ source, output, input, parameters, destination, onExisting }) => ({
+    ...defined({ source: spelled(source), output, input, parameters }),
+    destination: spelled(destination),
     ...defined({ onExisting }),
-  };
+  }));
+  const repeated = repeatedDestination(inline);
+  if (repeated === undefined) return inline;
+  throw new InvalidRequestError(`This batch can't be started. ${repeated.field}: ${repeated.problem}`);
 }
 
 /** Anyone with access to Temporal can read the workflow's input. */

@@ -1,8 +1,14 @@
-import { WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
+import {
+  WorkflowFailedError,
+  WorkflowUpdateFailedError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+  type WorkflowHandle,
+} from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@temporalio/common';
 import type { ConversionFailureDetails, ConversionJobResult, ConversionJobState, CreditsWord } from '../shared/job';
-import { conversionStateQuery, creditsRestoredSignal } from '../shared/names';
-import { tell } from './tell';
+import { conversionStateQuery, creditsRestoredSignal, updateRefused } from '../shared/names';
+import { hasStatus } from './grpc';
+import { InvalidRequestError } from './job-request';
 
 /** A job that ended without a file; `code` is the document's error code or one of ours. */
 export class ConversionFailedError extends Error {
@@ -86,4 +92,34 @@ export function endOf({ cause, message }: WorkflowFailedError): { code: string; 
   const ended = `ended without a result: ${cause?.message ?? message}`;
   if (cause instanceof CancelledFailure) return { code: 'CANCELLED', message: ended };
   return { code: cause instanceof TerminatedFailure ? 'TERMINATED' : 'TIMED_OUT', message: ended };
+}
+
+/** A worker that is there answers sooner. */
+const answerWithinMs = 3_000;
+
+/**
+ * Tells a workflow something by the Update of this name, and returns its answer. If no worker answers, by the signal of
+ * the same name, which waits for one; then there is no answer. The same if the server takes no Update.
+ * @throws InvalidRequestError when the workflow refuses.
+ */
+export async function tell<Answer>(
+  workflow: WorkflowHandle,
+  name: string,
+  args: unknown[] = [],
+): Promise<Answer | undefined> {
+  try {
+    return await workflow.client.withDeadline(Date.now() + answerWithinMs, () =>
+      workflow.executeUpdate<Answer, [unknown]>(name, { args: args as [unknown] }),
+    );
+  } catch (error) {
+    // The server may take no Updates, or too many of them may wait.
+    const isRefused = hasStatus(error, 'PERMISSION_DENIED', 'UNIMPLEMENTED', 'RESOURCE_EXHAUSTED');
+    if (isRefused || error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) {
+      await workflow.signal(name, ...args);
+      return undefined;
+    }
+    const cause = error instanceof WorkflowUpdateFailedError ? error.cause : undefined;
+    if (!(cause instanceof ApplicationFailure) || cause.type !== updateRefused) throw error;
+    throw new InvalidRequestError(cause.message, { cause: error });
+  }
 }

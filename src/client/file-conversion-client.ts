@@ -4,33 +4,39 @@ import {
   WorkflowUpdateFailedError,
   type Client,
 } from '@temporalio/client';
-import { WorkflowNotFoundError, type Workflow } from '@temporalio/common';
+import type { Workflow } from '@temporalio/common';
 import { z } from 'zod';
 import { RefusedPlanError } from '../batch/plan/findings';
 import type { PlannedBatch } from '../batch/plan/planned-batch';
 import { discardRun } from '../batch/runs/run-folders';
 import { hidesPayloads } from '../encryption/data-converter';
-import { countItems, type ConversionBatchInput } from '../shared/batch';
-import {
-  jobSummary,
-  type ConversionJobInput,
-  type ConversionAcceptance,
-  type ConversionJobResult,
-} from '../shared/job';
+import { findWorkflow } from '../history/find-workflow';
+import type { ConversionBatchInput } from '../shared/batch';
+import type { ConversionAcceptance, ConversionJobInput, ConversionJobResult } from '../shared/job';
 import { isOpen } from '../shared/job-outcome';
 import { acceptedUpdate, conversionBatchType, conversionJobType, defaultTaskQueue } from '../shared/names';
 import { defined } from '../shared/defined';
-import { attributesOf, startingAttributes } from '../shared/search-attributes';
-import { batchDetails, jobDetails } from '../shared/temporal-ui';
 import { createLocalFiles } from '../storage/local-files';
 import { Stores, type StoresByScheme } from '../storage/stores';
 import type { FileStore } from '../storage/file-store';
 import { BatchHandle, BatchRunningError, isBatchRunning, isRefusedStart } from './batch-handle';
-import { planRequestedBatch, splitRequest, type BatchPlanRequest } from './batch-plan';
-import { toBatchInput, type BatchRequest } from './batch-request';
+import {
+  planRequestedBatch,
+  selectionSchema,
+  toBatchInput,
+  type BatchPlanRequest,
+  type BatchRequest,
+} from './batch-request';
 import { ConversionHandle } from './conversion-handle';
-import { checkRequest, InvalidRequestError, newWorkflowId, toJobInput, type ConversionRequest } from './job-request';
-import { Listing } from './listing';
+import {
+  checkRequest,
+  InvalidRequestError,
+  newWorkflowId,
+  splitRequest,
+  toJobInput,
+  type ConversionRequest,
+} from './job-request';
+import { Listing, shownBatch, shownJob } from './listing';
 import { toWorkflowOptions, type BatchStartOptions, type StartOptions } from './start-options';
 
 export interface FileConversionClientOptions {
@@ -46,6 +52,13 @@ export interface FileConversionClientOptions {
 /** What a batch converts, and how its jobs do. */
 export interface PlannedBatchRequest
   extends Omit<BatchRequest, 'folder' | 'items'>, Omit<BatchPlanRequest, 'onUnknownOutcome' | 'resubmit' | 'dryRun'> {}
+
+interface StartOf {
+  workflowId: string;
+  app: string;
+  shown: ReturnType<typeof shownJob>;
+  options: StartOptions;
+}
 
 export interface AcceptedJob {
   job: ConversionHandle;
@@ -73,8 +86,7 @@ export class FileConversionClient {
    * @throws InvalidRequestError, ConversionFailedError
    */
   async convert(request: ConversionRequest, options: StartOptions = {}): Promise<ConversionJobResult> {
-    const handle = await this.start(request, options);
-    return handle.result();
+    return (await this.start(request, options)).result();
   }
 
   /**
@@ -142,7 +154,7 @@ export class FileConversionClient {
     const { name } = request;
     if (options.onRunning === 'attach' && (await isBatchRunning(this.client, name)) === true)
       return this.getBatch(name);
-    const { selection, settings } = splitRequest(request);
+    const { own: selection, rest: settings } = splitRequest(request, selectionSchema);
     const { resubmit, policies: { onUnknownOutcome } = {} } = settings;
     const plan = { name, ...selection, ...defined({ onUnknownOutcome, resubmit }) };
     const { run, rows, problems } = await planRequestedBatch(this.files, plan, { mayBeDone: true });
@@ -171,19 +183,11 @@ export class FileConversionClient {
    */
   async jobStart(request: ConversionRequest, options: StartOptions = {}) {
     const input = toJobInput(request, this.app);
-    const { app, source } = input;
-    const attributes = startingAttributes(input, options);
     const isHidden = hidesPayloads(this.client.options.loadedDataConverter);
-    const { workflowId = newWorkflowId(source, { isHidden }) } = options;
-    if (options.onRunning === 'attach') await this.requireType(conversionJobType, workflowId);
-    return {
-      workflowId,
-      taskQueue: this.taskQueue,
-      args: [input] as [ConversionJobInput],
-      staticSummary: jobSummary(input),
-      staticDetails: jobDetails(input),
-      ...toWorkflowOptions(options, { app, attributes, settable: await this.listing.settable() }),
-    };
+    const { workflowId = newWorkflowId(input.source, { isHidden }) } = options;
+    const shown = shownJob(input, options);
+    const start = await this.startOptions(conversionJobType, { workflowId, app: input.app, shown, options });
+    return { ...start, args: [input] as [ConversionJobInput] };
   }
 
   /**
@@ -192,32 +196,22 @@ export class FileConversionClient {
    */
   async batchStart(request: BatchRequest, options: BatchStartOptions = {}) {
     const input = toBatchInput(request, this.app);
-    const { app } = input;
-    const { name } = request;
-    const attributes = attributesOf(app, { batchId: name, tags: options.tags });
-    if (options.onRunning === 'attach') await this.requireType(conversionBatchType, name);
-    return {
-      workflowId: name,
-      taskQueue: this.taskQueue,
-      args: [input] as [ConversionBatchInput],
-      staticSummary: `${countItems(input)} items`,
-      staticDetails: batchDetails(input),
-      ...toWorkflowOptions(options, { app, attributes, settable: await this.listing.settable() }),
-    };
+    const workflowId = request.name;
+    const shown = shownBatch(input, { batchId: workflowId, tags: options.tags });
+    const start = await this.startOptions(conversionBatchType, { workflowId, app: input.app, shown, options });
+    return { ...start, args: [input] as [ConversionBatchInput] };
   }
 
-  /** A start that attaches would otherwise take another workflow's result for its own. */
-  private async requireType(type: string, workflowId: string): Promise<void> {
-    const { client } = this;
-    const running = await client.workflow
-      .getHandle(workflowId)
-      .describe()
-      .catch((error: unknown) => {
-        if (error instanceof WorkflowNotFoundError) return undefined;
-        throw error;
-      });
-    if (!running || running.type === type || !isOpen(running)) return;
-    throw new InvalidRequestError(`workflowId: ${workflowId} is that of a running ${running.type}.`);
+  private async startOptions(type: string, { workflowId, app, shown, options }: StartOf) {
+    // A start that attaches would otherwise take another workflow's result for its own.
+    const running = options.onRunning === 'attach' ? await findWorkflow(this.client, workflowId) : undefined;
+    if (running && running.type !== type && isOpen(running)) {
+      throw new InvalidRequestError(`workflowId: ${workflowId} is that of a running ${running.type}.`);
+    }
+    const { attributes, ...texts } = shown;
+    const { taskQueue } = this;
+    const settable = await this.listing.settable();
+    return { workflowId, taskQueue, ...texts, ...toWorkflowOptions(options, { app, attributes, settable }) };
   }
 
   /** The batch with this name; no request is sent before a method of it is called. */

@@ -5,19 +5,17 @@ export type { BatchStartOptions, StartOptions } from './start-options';
 export type { StoresByScheme } from '../storage/stores';
 export { ConversionFailedError, ConversionHandle } from './conversion-handle';
 export { BatchFailedError, BatchHandle, BatchRunningError } from './batch-handle';
-export type { BatchPlanRequest } from './batch-plan';
-export type { BatchRequest } from './batch-request';
+export type { BatchPlanRequest, BatchRequest } from './batch-request';
 export { RefusedPlanError } from '../batch/plan/findings';
 export type { Finding, FindingList } from '../batch/plan/findings';
 export type { PlannedBatch } from '../batch/plan/planned-batch';
 export type { BatchReport } from '../batch/report/report';
 export { NoSuchScheduleError, ScheduleTakenError, SweepSchedules } from './sweep-schedules';
-export type { ListedSweepSchedule } from './sweep-schedules';
-export type { SweepOverlap, SweepScheduleRequest, SweepTimes } from './sweep-request';
+export type { ListedSweepSchedule, SweepOverlap, SweepScheduleRequest, SweepTimes } from './sweep-schedules';
 export { InvalidRequestError } from './job-request';
 export type { ConversionRequest } from './job-request';
 export { createEncryptedDataConverter } from '../encryption/data-converter';
-export { EncryptionKeyError } from '../encryption/encryption-keys';
+export { EncryptionKeyError } from '../encryption/encryption-codec';
 export type {
   ConversionAcceptance,
   ConversionFailureDetails,
@@ -44,7 +42,10 @@ export type {
   BatchStatus,
   ConversionBatchInput,
   ConversionBatchResult,
+  ConversionSweepInput,
+  ConversionSweepResult,
   InlineItem,
+  SweepCounts,
+  SweepPlan,
 } from '../shared/batch';
-export type { ConversionSweepInput, ConversionSweepResult, SweepCounts, SweepPlan } from '../shared/sweep';
 export { defaultTaskQueue } from '../shared/names';

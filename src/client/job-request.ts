@@ -3,7 +3,6 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { charges, type EarlierRuns } from '../shared/charge';
-import { isFormatName } from '../shared/format-name';
 import {
   maxOutputs,
   sourceName,
@@ -11,8 +10,14 @@ import {
   type ConversionOutput,
   type ConversionSource,
 } from '../shared/job';
-import { parametersKey, problemOfParameters } from '../shared/parameters';
+import { isFormatName, parametersKey, problemOfParameters } from '../shared/parameters';
 import { conversionModes, onExistingChoices, policies } from '../shared/policies';
+
+export const text = z.string().min(1);
+
+export function formatLike(example: string) {
+  return z.string().refine(isFormatName, `must be a format name such as ${example}`);
+}
 
 const duration = z.union([
   z.number().positive(),
@@ -43,7 +48,7 @@ export const jobOptions = {
 
 const earlierRuns = z.strictObject({
   charge: z.enum(charges),
-  taskId: z.string().min(1).exactOptional(),
+  taskId: text.exactOptional(),
   source: z.strictObject({ bytes: z.number(), sha256: z.string(), stamp: z.string().exactOptional() }).exactOptional(),
   possiblyChargedTwice: z.literal(true).exactOptional(),
 }) satisfies z.ZodType<EarlierRuns>;
@@ -54,24 +59,20 @@ export const parametersSchema = z.unknown().superRefine((parameters, context) =>
   if (message !== undefined) context.addIssue({ code: 'custom', message });
 });
 
-const formatSchema = z.string().refine(isFormatName, 'must be a format name such as pdf or txt-markdown');
+export const targetFormat = formatLike('pdf or txt-markdown');
 
 const requestSchema = z
   .strictObject({
     ...jobOptions,
-    app: z.string().min(1).optional(),
-    source: z.union([
-      z.string().min(1),
-      z.strictObject({ uri: z.string().min(1) }),
-      z.strictObject({ connector: z.string().min(1), name: z.string().min(1).optional() }),
-    ]),
-    output: formatSchema.optional(),
+    app: text.optional(),
+    source: z.union([text, z.strictObject({ uri: text }), z.strictObject({ connector: text, name: text.optional() })]),
+    output: targetFormat.optional(),
     outputs: z
       .array(
         z.strictObject({
-          output: formatSchema,
+          output: targetFormat,
           parameters: parametersSchema.optional(),
-          destination: z.string().min(1).optional(),
+          destination: text.optional(),
           earlier: earlierRuns.optional(),
           done: z.looseObject({}).optional(),
         }),
@@ -80,9 +81,9 @@ const requestSchema = z
       .max(maxOutputs)
       .refine(areApart, 'must have destinations of their own')
       .optional(),
-    input: z.string().refine(isFormatName, 'must be a format name such as docx').optional(),
+    input: formatLike('docx').optional(),
     parameters: parametersSchema.optional(),
-    destination: z.string().min(1).optional(),
+    destination: text.optional(),
     describeSource: z.boolean().optional(),
     earlier: earlierRuns.optional(),
   })
@@ -129,27 +130,36 @@ export function checkRequest(schema: z.ZodType, request: unknown, what: string):
   throw new InvalidRequestError(`${what} ${problems.join('; ')}`);
 }
 
+/** What a request says by the fields of a schema, and the rest of it. */
+export function splitRequest<Request extends object, Shape>(request: Request, { shape }: { shape: Shape & object }) {
+  const isOwn = ([field]: [string, unknown]) => field in shape;
+  const fields = Object.entries(request);
+  return {
+    own: Object.fromEntries(fields.filter(isOwn)) as Pick<Request, keyof Request & keyof Shape>,
+    rest: Object.fromEntries(fields.filter((field) => !isOwn(field))) as Omit<Request, keyof Shape>,
+  };
+}
+
 /**
  * Resolves paths here, because the worker has another working directory.
  * @throws InvalidRequestError
  */
 export function toJobInput(request: ConversionRequest, defaultApp: string): ConversionJobInput {
   checkRequest(requestSchema, request, "This conversion can't be started.");
-  const { app, source, parameters, outputs, destination, ...rest } = request;
+  const { app, source, outputs, ...rest } = request;
   // In the order to be shown in the Temporal UI.
   return {
     app: app ?? defaultApp,
     source: typeof source === 'string' ? { uri: toUri(source) } : source,
-    ...rest,
-    ...(parametersKey(parameters) !== '' && { parameters }),
-    ...(outputs && { outputs: outputs.map(toOutput) }),
-    ...(destination !== undefined && { destination: toUri(destination) }),
+    ...resolved(rest),
+    ...(outputs && { outputs: outputs.map(resolved) }),
   };
 }
 
-function toOutput({ parameters, destination, ...output }: ConversionOutput): ConversionOutput {
+function resolved<Output extends Pick<ConversionOutput, 'parameters' | 'destination'>>(output: Output) {
+  const { parameters, destination, ...rest } = output;
   return {
-    ...output,
+    ...rest,
     ...(parametersKey(parameters) !== '' && { parameters }),
     ...(destination !== undefined && { destination: toUri(destination) }),
   };

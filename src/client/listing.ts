@@ -1,5 +1,20 @@
-import type { Client } from '@temporalio/client';
-import { searchAttributeNames } from '../shared/search-attributes';
+import {
+  Client,
+  type ClientOptions,
+  type WorkflowClientInterceptor,
+  type WorkflowStartInput,
+} from '@temporalio/client';
+import { countItems, type ConversionBatchInput } from '../shared/batch';
+import { jobSummary, type ConversionJobInput } from '../shared/job';
+import { conversionBatchType, conversionJobType } from '../shared/names';
+import {
+  attributesOf,
+  listingOptions,
+  searchAttributeNames,
+  startingAttributes,
+  type Grouping,
+} from '../shared/search-attributes';
+import { batchDetails, jobDetails } from '../shared/temporal-ui';
 import { presentSearchAttributes } from './operations/search-attributes';
 
 /** Time until missing search attributes are looked up again. */
@@ -28,4 +43,56 @@ export class Listing {
     }
     return this.lookup.names.catch(() => new Set(searchAttributeNames));
   }
+}
+
+/** What a job is listed by, and named in the Temporal UI. */
+export function shownJob(input: ConversionJobInput, grouping?: Grouping) {
+  const attributes = startingAttributes(input, grouping);
+  return { attributes, staticSummary: jobSummary(input), staticDetails: jobDetails(input) };
+}
+
+export function shownBatch(input: ConversionBatchInput, grouping: Grouping) {
+  const attributes = attributesOf(input.app, grouping);
+  return { attributes, staticSummary: `${countItems(input)} items`, staticDetails: batchDetails(input) };
+}
+
+type StartedWorkflow = WorkflowStartInput['options'];
+
+/** Lists and names the jobs and batches that a client starts by their workflow type, as `FileConversionClient` does. */
+export function listingInterceptor({ connection, namespace }: ClientOptions): WorkflowClientInterceptor {
+  let listing: Listing | undefined;
+  const listed = async (type: string, options: StartedWorkflow): Promise<StartedWorkflow> => {
+    // Set by FileConversionClient, or by somebody who knows better.
+    if (options.typedSearchAttributes || 'searchAttributes' in options) return options;
+    const shown = shownAs(type, options);
+    if (!shown) return options;
+    listing ??= new Listing(new Client({ ...(connection && { connection }), ...(namespace && { namespace }) }));
+    const { attributes, ...texts } = shown;
+    const { memo, typedSearchAttributes } = listingOptions(attributes, await listing.settable());
+    return {
+      ...texts,
+      ...options,
+      ...(typedSearchAttributes && { typedSearchAttributes }),
+      ...(memo && { memo: { ...options.memo, ...memo } }),
+    };
+  };
+  return {
+    startWithDetails: async (input, next) =>
+      next({ ...input, options: await listed(input.workflowType, input.options) }),
+    signalWithStart: async (input, next) =>
+      next({ ...input, options: await listed(input.workflowType, input.options) }),
+    startUpdateWithStart: async (input, next) =>
+      next({ ...input, workflowStartOptions: await listed(input.workflowType, input.workflowStartOptions) }),
+  };
+}
+
+/** Undefined for other workflows, and for an input that the workflow is going to refuse. */
+function shownAs(type: string, { args: [input], workflowId }: StartedWorkflow) {
+  try {
+    if (type === conversionJobType) return shownJob(input as ConversionJobInput);
+    if (type === conversionBatchType) return shownBatch(input as ConversionBatchInput, { batchId: workflowId });
+  } catch {
+    return undefined;
+  }
+  return undefined;
 }

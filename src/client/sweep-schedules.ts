@@ -8,15 +8,90 @@ import {
   type ScheduleDescription,
   type ScheduleExecutionResult,
   type ScheduleHandle,
+  type WorkflowExecutionDescription,
 } from '@temporalio/client';
 import { z } from 'zod';
+import { asFolder } from '../batch/uris';
+import type { ConversionBatchInput, ConversionSweepInput } from '../shared/batch';
 import { defined } from '../shared/defined';
+import { isOpen } from '../shared/job-outcome';
 import { conversionSweepType, defaultTaskQueue } from '../shared/names';
+import { parametersKey, type ConversionParameters } from '../shared/parameters';
+import { unconvertibleChoices, type Unconvertible } from '../shared/policies';
 import { listingOptions, searchAttributes } from '../shared/search-attributes';
+import { toBatchInput } from './batch-request';
 import { endOf } from './conversion-handle';
-import { InvalidRequestError } from './job-request';
+import {
+  checkRequest,
+  InvalidRequestError,
+  parametersSchema,
+  splitRequest,
+  targetFormat,
+  text,
+  toUri,
+} from './job-request';
+import { readFailedBatchStep } from './operations/job-waiting';
 import { presentSearchAttributes } from './operations/search-attributes';
-import { toSweepInput, type SweepOverlap, type SweepScheduleRequest, type SweepTimes } from './sweep-request';
+
+/** What happens when a sweep is due while the previous one still runs. */
+export type SweepOverlap = 'skip' | 'buffer' | 'cancel';
+
+/** A shorter interval would end before a plan is made. */
+const minEveryMs = 10_000;
+const minute = 60_000;
+/** Bounded, because the sweep waits for this long before it converts its files. */
+const maxSettledForMs = 12 * 60 * minute;
+
+/** When sweeps are due: at an interval in milliseconds, or by a cron expression. */
+export type SweepTimes = { everyMs: number } | { cron: string; timeZone?: string };
+
+/** A program's request for a sweep schedule, with paths or `file:` URIs. */
+export interface SweepScheduleRequest extends Omit<ConversionBatchInput, 'app' | 'folder' | 'items'> {
+  /** Name of the schedule and of its batch, whose jobs are named `<name>/<item>`. */
+  name: string;
+  times: SweepTimes;
+  /** Folder whose files are converted. */
+  from: string;
+  /** Target format. */
+  to: string;
+  /** Sent to the service beside the formats. */
+  parameters?: ConversionParameters;
+  /** Folder for the results. */
+  out: string;
+  /** Folder of the batch's runs. */
+  batchFolder: string;
+  /** Extension of the result files, without the dot. Default: the format's name up to the first hyphen. */
+  extension?: string;
+  recursive?: boolean;
+  /** Patterns of files and folders to exclude. */
+  exclude?: readonly string[];
+  /** What becomes of a file that the service is known not to convert. Default: `fail`. */
+  unconvertible?: Unconvertible;
+  /** A file modified within this time is left to the next sweep. Default: one minute. */
+  settledForMs?: number;
+  /** `skip`: drop the new sweep; `buffer`: queue one; `cancel`: cancel the running one first. Default: `skip`. */
+  overlap?: SweepOverlap;
+  /** Default: the client's app profile. */
+  app?: string;
+}
+
+const requestSchema = z.object({
+  times: z.union([
+    z.strictObject({ everyMs: z.int().min(minEveryMs).multipleOf(1000) }),
+    z.strictObject({ cron: text, timeZone: text.optional() }),
+  ]),
+  from: text,
+  to: targetFormat,
+  parameters: parametersSchema.optional(),
+  out: text,
+  batchFolder: text,
+  extension: text.optional(),
+  recursive: z.boolean().optional(),
+  exclude: z.array(text).optional(),
+  unconvertible: z.enum(unconvertibleChoices).optional(),
+  settledForMs: z.number().positive().max(maxSettledForMs).optional(),
+  overlap: z.enum(['skip', 'buffer', 'cancel']).optional(),
+});
 
 /** Sweeps missed while Temporal was down are replaced by one, unless they are older than this. */
 const catchupWindow = '1 day';
@@ -59,9 +134,11 @@ export interface ListedSweepSchedule {
   nextRunAt?: Date;
   /** Why the last sweep failed. Absent if it did not, or while it runs. */
   lastFailure?: SweepFailure;
+  /** Why the sweep under way can't look for files yet: it tries again by itself. */
+  retrying?: SweepFailure;
 }
 
-/** How a sweep ended without a result: the code of its failure, or `CANCELLED`, `TERMINATED` or `TIMED_OUT`. */
+/** The code of a sweep's failure; `CANCELLED`, `TERMINATED` or `TIMED_OUT` when it ended so. */
 export interface SweepFailure {
   code: string;
   message: string;
@@ -137,7 +214,7 @@ export class SweepSchedules {
           note: state.note === '' ? undefined : state.note,
           lastRunAt: last?.takenAt,
           nextRunAt: state.paused ? undefined : info.nextActionTimes[0],
-          lastFailure: await this.failureOf(last),
+          ...(await this.failuresOf(last)),
         }),
       });
     }
@@ -149,9 +226,9 @@ export class SweepSchedules {
     return (await this.find(name)).description;
   }
 
-  /** Why the last sweep failed; undefined if it did not, or while it runs. */
-  async lastFailure(name: string): Promise<SweepFailure | undefined> {
-    return this.failureOf((await this.describe(name)).info.recentActions.at(-1));
+  /** What is wrong with the last sweep, if anything: as of the list. */
+  async failures(name: string): Promise<Pick<ListedSweepSchedule, 'lastFailure' | 'retrying'>> {
+    return this.failuresOf((await this.describe(name)).info.recentActions.at(-1));
   }
 
   /** Starts no sweep until `resume`; a running one continues. */
@@ -184,19 +261,19 @@ export class SweepSchedules {
     await (await this.find(name)).handle.delete();
   }
 
-  private async failureOf(sweep: ScheduleExecutionResult | undefined): Promise<SweepFailure | undefined> {
-    if (!sweep) return undefined;
+  private async failuresOf(sweep: ScheduleExecutionResult | undefined) {
+    if (!sweep) return {};
     const { workflowId, firstExecutionRunId } = sweep.action.workflow;
     const handle = this.client.workflow.getHandle(workflowId, firstExecutionRunId);
     try {
-      const { status } = await handle.describe();
-      if (['RUNNING', 'PAUSED', 'COMPLETED'].includes(status.name)) return undefined;
+      const description = await handle.describe();
+      if (isOpen(description)) return retryingOf(description);
       await handle.result();
-      return undefined;
+      return {};
     } catch (error) {
       // The server keeps a sweep for as long as the namespace says.
-      if (error instanceof WorkflowNotFoundError) return undefined;
-      if (error instanceof WorkflowFailedError) return endOf(error);
+      if (error instanceof WorkflowNotFoundError) return {};
+      if (error instanceof WorkflowFailedError) return { lastFailure: endOf(error) };
       throw error;
     }
   }
@@ -214,7 +291,37 @@ export class SweepSchedules {
   }
 }
 
+function retryingOf(description: WorkflowExecutionDescription): Pick<ListedSweepSchedule, 'retrying'> {
+  const { lastFailureType: code = 'TIMED_OUT', lastFailure: message = '' } = readFailedBatchStep(description) ?? {};
+  return message === '' ? {} : { retrying: { code, message } };
+}
+
 function specOf(times: SweepTimes) {
   if ('everyMs' in times) return { intervals: [{ every: times.everyMs }] };
   return { cronExpressions: [times.cron], ...(times.timeZone !== undefined && { timezone: times.timeZone }) };
+}
+
+/** @throws InvalidRequestError */
+export function toSweepInput(request: SweepScheduleRequest, defaultApp: string): ConversionSweepInput {
+  checkRequest(requestSchema, request, "This schedule can't be made.");
+  const { own, rest } = splitRequest(request, requestSchema);
+  const { from, to, parameters, out, batchFolder, extension } = own;
+  const { recursive, exclude, unconvertible, settledForMs = minute } = own;
+  // Validates the batch settings like those of a batch.
+  const checked = toBatchInput({ ...rest, folder: batchFolder, items: 0 }, defaultApp);
+  const settings = defined({ ...checked, folder: undefined, items: undefined });
+  return {
+    batch: request.name,
+    plan: {
+      from: toUri(from),
+      to,
+      ...(parametersKey(parameters) !== '' && { parameters }),
+      out: toUri(out),
+      ...defined({ extension, recursive: recursive === true || undefined, unconvertible }),
+      ...(exclude && exclude.length > 0 && { exclude: [...exclude] }),
+      settledForMs,
+      batchFolder: asFolder(toUri(batchFolder)),
+    },
+    settings,
+  };
 }

@@ -116,13 +116,7 @@ export const monitorOutputSchema = z.looseObject({
 });
 
 /** Output of download/url (beyond the document). `size` is in bytes. */
-export const downloadUrlOutputSchema = z.looseObject({
-  connector,
-  name: extra(z.string()),
-  size: extra(count),
-  expires_at: extra(z.string()),
-  url: extra(z.string()),
-});
+export const downloadUrlOutputSchema = uploadOutputSchema.extend({ url: extra(z.string()) });
 
 /**
  * One format, as in format/get and convert/formats (beyond the document). `format` is its id in requests, `extension`

@@ -1,6 +1,5 @@
 import type { DataConverter } from '@temporalio/common';
-import { EncryptionCodec } from './encryption-codec';
-import { parseEncryptionKeys, type EncryptionKeys } from './encryption-keys';
+import { EncryptionCodec, parseEncryptionKeys, type EncryptionKeys } from './encryption-codec';
 
 /** Module path, because workflows also use the failure converter. */
 export const encodedFailuresPath = require.resolve('./failure-converter');

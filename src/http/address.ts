@@ -6,14 +6,10 @@ export interface DownloadTarget {
   readonly own: boolean;
 }
 
-/** The service's base URL, which may carry a path prefix. */
-export interface ServiceAddress {
-  endpointUrl(endpoint: Endpoint): URL;
-  /** Resolves a download link as the service wrote it; undefined if the link must not be followed. */
-  resolveLink(link: string): DownloadTarget | undefined;
-}
+export type ServiceAddress = ReturnType<typeof createServiceAddress>;
 
-export function createServiceAddress(baseUrl: string): ServiceAddress {
+/** The service's base URL, which may carry a path prefix. */
+export function createServiceAddress(baseUrl: string) {
   const base = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
   if (!base || !isHttp(base)) throw new TypeError('The base URL must be an http: or https: URL.');
   if (base.username !== '' || base.password !== '') {
@@ -23,8 +19,9 @@ export function createServiceAddress(baseUrl: string): ServiceAddress {
   const root = new URL(`${prefix}/`, base.origin);
 
   return {
-    endpointUrl: (endpoint) => new URL(endpoint, root),
-    resolveLink(link) {
+    endpointUrl: (endpoint: Endpoint) => new URL(endpoint, root),
+    /** Resolves a download link as the service wrote it; undefined if the link must not be followed. */
+    resolveLink(link: string): DownloadTarget | undefined {
       if (!URL.canParse(link, root.href)) return undefined;
       const url = new URL(link, root);
       // A link that leaves TLS would send the file in the clear.

@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { z } from 'zod';
 import { taskResponseSchema, type Endpoint, type TaskResponse } from '../contract/endpoints';
 import { lookUpErrorCode } from '../contract/error-codes';
 import { parseHours } from '../contract/retry-after';
-import { findDocumentError, type DocumentError } from './document-error';
-import { ConversionApiError } from './errors';
+import { ConversionApiError, unreadableAnswer } from './errors';
 import type { Quote } from './quote';
 import { readRetryAfter } from './rate-limit/headers';
 
@@ -66,14 +66,9 @@ export function findRefusal(answer: RawAnswer, json: unknown, quote: Quote): Con
 
 /** The error for a response that is a success by its status but cannot be used. */
 export function unreadable(answer: RawAnswer, quote: Quote, cause?: unknown): ConversionApiError {
-  return new ConversionApiError({
-    code: 'UNREADABLE_RESPONSE',
-    message: `${answer.endpoint}: HTTP ${answer.httpStatus}, but the answer is not of the document's shape${excerpt(answer, quote)}`,
-    endpoint: answer.endpoint,
-    httpStatus: answer.httpStatus,
-    mayHaveExecuted: true,
-    cause,
-  });
+  const { endpoint, httpStatus } = answer;
+  const problem = `HTTP ${httpStatus}, but the answer is not of the document's shape${excerpt(answer, quote)}`;
+  return unreadableAnswer(endpoint, problem, { httpStatus, cause });
 }
 
 export function parseJson(text: string): unknown {
@@ -115,4 +110,48 @@ function excerpt({ headers, text, httpStatus }: RawAnswer, quote: Quote): string
 /** Only the origin: the rest of a redirect's target may hold a signature. */
 function originOf(location: string | undefined): string {
   return location !== undefined && URL.canParse(location) ? new URL(location).origin : 'another path';
+}
+
+interface DocumentError {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** Used when a service filled the error object but gave no code. */
+const unnamedCode = 'UNNAMED_ERROR';
+const codePattern = /^[A-Z][A-Z0-9_]+$/;
+
+const record = z.record(z.string(), z.unknown());
+
+/** The error in an error object (section "Result keys"); none if missing, `{}` or, as some servers write it, `[]`. */
+export function readErrorObject(value: unknown): DocumentError | undefined {
+  const parsed = record.safeParse(value);
+  if (!parsed.success || Object.keys(parsed.data).length === 0) return undefined;
+  const { code, message } = parsed.data;
+  const text = typeof message === 'string' ? message : '';
+  // `{ "code": null, "message": "" }` is an empty object written out.
+  if (code === undefined || code === null || code === '')
+    return text === '' ? undefined : { code: unnamedCode, message: text };
+  return { code: typeof code === 'string' ? code : JSON.stringify(code), message: text };
+}
+
+/**
+ * The error of a response, wherever it is: `result.error`, the top-level `error`, or top-level `code` and `message`.
+ * Top-level codes must look like the document's, because gateways use these keys for other things.
+ */
+function findDocumentError(answer: unknown): DocumentError | undefined {
+  const top = record.safeParse(answer);
+  if (!top.success) return undefined;
+  const result = record.safeParse(top.data['result']);
+  const inResult = result.success ? readErrorObject(result.data['error']) : undefined;
+  if (inResult) return inResult;
+
+  const { error, code, message } = top.data;
+  if (typeof error === 'string' && codePattern.test(error)) {
+    return { code: error, message: typeof message === 'string' ? message : '' };
+  }
+  const atTop = readErrorObject(error);
+  if (atTop && codePattern.test(atTop.code)) return atTop;
+  if (typeof code === 'string' && codePattern.test(code) && typeof message === 'string') return { code, message };
+  return undefined;
 }

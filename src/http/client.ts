@@ -8,20 +8,23 @@ import {
   graphOutputSchema,
   monitorOutputSchema,
   uploadOutputSchema,
-  type Entity,
-  type TaskResult,
+  type IncludeItem,
+  type TaskResponse,
 } from '../contract/endpoints';
+import { defined } from '../shared/defined';
 import { boundWarnings, maxWarnings, hasAny } from '../shared/warnings';
-import { unreadable, type ReadAnswer } from './answer';
+import { readErrorObject, unreadable, type ReadAnswer } from './answer';
 import { ServiceConnection } from './connection';
 import type { TaskSnapshot, ConversionApi, ConversionApiOptions } from './conversion-api';
-import { readErrorObject } from './document-error';
 import { openDownload } from './download';
 import { ConversionApiError } from './errors';
 import type { Quote } from './quote';
 import { sendFile } from './upload';
 
 export type * from './conversion-api';
+
+/** What is asked for of a task. */
+const whole: IncludeItem[] = ['entity', 'result'];
 
 /** A client for one app profile, with its own pool of keep-alive connections. Call `close` when done. */
 export function createConversionApi(options: ConversionApiOptions): ConversionApi {
@@ -37,29 +40,19 @@ export function createConversionApi(options: ConversionApiOptions): ConversionAp
 
   return {
     async uploadFile(upload) {
-      const endpoint = endpoints.uploadFile;
-      const answer = await connection.readTaskResponse(endpoint, await sendFile(connection, upload));
-      const { connector, name, size, expires_at } = readOutput(answer, uploadOutputSchema);
+      const answer = await connection.readTaskResponse(endpoints.uploadFile, await sendFile(connection, upload));
+      const { connector, name, size, expires_at: expiresAt } = readOutput(answer, uploadOutputSchema);
       return {
-        connector,
-        ...(name !== undefined && { name }),
-        ...(size !== undefined && { size }),
-        ...(typeof expires_at === 'string' && { expiresAt: expires_at }),
+        ...defined({ connector, name, size, expiresAt }),
         warnings: readWarnings(answer.result?.warning, quote),
       };
     },
 
     async convertFile({ connector, output, input, parameters, mode = 'async', callback, signal, turn }) {
-      const endpoint = endpoints.convertFile;
+      const asked = { ...parameters, ...defined({ output, input }) };
       const answer = await connection.call(
-        endpoint,
-        {
-          connector,
-          include: ['entity', 'result'],
-          mode,
-          ...(callback !== undefined && { callback }),
-          parameters: { ...parameters, output, ...(input !== undefined && { input }) },
-        },
+        endpoints.convertFile,
+        defined({ connector, include: whole, mode, callback, parameters: asked }),
         { signal, turn, answersWhenDone: mode === 'sync' },
       );
       const snapshot = readSnapshot(answer, quote);
@@ -69,51 +62,37 @@ export function createConversionApi(options: ConversionApiOptions): ConversionAp
     },
 
     async taskResponse({ connector, signal, turn }) {
-      const endpoint = endpoints.taskResponse;
-      const answer = await connection.call(
-        endpoint,
-        { connector, parameters: { include: ['entity', 'result'] } },
-        { signal, turn },
-      );
+      const data = { connector, parameters: { include: whole } };
+      const answer = await connection.call(endpoints.taskResponse, data, { signal, turn });
       const monitored = readOutput(answer, monitorOutputSchema);
       if (monitored.entity || monitored.result) return readSnapshot(monitored, quote);
       throw unreadable(answer.raw, quote);
     },
 
     async downloadUrl({ connector, signal, turn }) {
-      const endpoint = endpoints.downloadUrl;
-      const answer = await connection.call(endpoint, { connector }, { signal, turn });
-      const { name, size, expires_at, url, ...output } = readOutput(answer, downloadUrlOutputSchema);
+      const answer = await connection.call(endpoints.downloadUrl, { connector }, { signal, turn });
+      const { connector: file, name, size, expires_at: expiresAt, url } = readOutput(answer, downloadUrlOutputSchema);
       const warnings = readWarnings(answer.result?.warning, quote);
-      return {
-        connector: output.connector,
-        ...(name !== undefined && { name }),
-        ...(size !== undefined && { size }),
-        ...(typeof expires_at === 'string' && { expiresAt: expires_at }),
-        ...(url !== undefined && { url }),
-        ...(hasAny(warnings) && { warnings }),
-      };
+      return { ...defined({ connector: file, name, size, expiresAt, url }), ...(hasAny(warnings) && { warnings }) };
     },
 
     download: ({ ticket, ...options }) => openDownload(connection, ticket, options),
 
     async formats({ sublist, format, signal }) {
-      const endpoint = endpoints.convertFormats;
-      const parameters = { sublist, ...(format !== undefined && { format }) };
-      const answer = await connection.call(endpoint, { parameters }, { signal });
+      const parameters = defined({ sublist, format });
+      const answer = await connection.call(endpoints.convertFormats, { parameters }, { signal });
       const { formats } = readOutput(answer, formatsOutputSchema);
       return formats.map((each) => (typeof each === 'string' ? { format: each } : each));
     },
 
     async format({ format, signal }) {
-      const endpoint = endpoints.formatGet;
-      return readOutput(await connection.call(endpoint, { parameters: { format } }, { signal }), formatSchema);
+      const answer = await connection.call(endpoints.formatGet, { parameters: { format } }, { signal });
+      return readOutput(answer, formatSchema);
     },
 
     async canConvert({ input, output, signal }) {
-      const endpoint = endpoints.convertGraph;
       try {
-        const answer = await connection.call(endpoint, { parameters: { input, output } }, { signal });
+        const answer = await connection.call(endpoints.convertGraph, { parameters: { input, output } }, { signal });
         return readOutput(answer, graphOutputSchema).is_match !== false;
       } catch (error) {
         if (error instanceof ConversionApiError && error.code === 'NO_CONVERTER_INPUT_TO_OUTPUT') return false;
@@ -125,32 +104,26 @@ export function createConversionApi(options: ConversionApiOptions): ConversionAp
   };
 }
 
-/** The parts of a task response that make a snapshot; either may be missing. */
-interface TaskParts {
-  readonly entity?: Entity | null | undefined;
-  readonly result?: TaskResult | null | undefined;
-}
-
 /** The state of a conversion task (sections "Entity keys" and "Output of the convert-file task"). */
-function readSnapshot({ entity, result }: TaskParts, quote: Quote): TaskSnapshot {
-  const parsed = convertOutputSchema.safeParse(result?.output ?? {});
-  const output = parsed.success ? parsed.data : {};
+function readSnapshot({ entity, result }: TaskResponse, quote: Quote): TaskSnapshot {
+  const output = convertOutputSchema.safeParse(result?.output ?? {}).data ?? {};
   const error = readErrorObject(result?.error);
   // The result is empty while a task runs, so an output or an error means that it is over.
   const hasOutput = Object.keys(result?.output ?? {}).length > 0;
   // Section "Entity keys": the id of a task that produces a connector equals that connector.
   const taskId = entity?.id === '' ? undefined : entity?.id;
-  const connector = output.connector ?? taskId;
   return {
-    ...(taskId !== undefined && { taskId }),
-    status: entity?.status ?? (hasOutput || error ? 'completed' : 'running'),
-    ...(entity?.status === 'completed' && !hasOutput && !error && { isWithoutResult: true }),
-    ...(connector !== undefined && { connector }),
-    ...(output.status !== undefined && { outputStatus: output.status }),
-    ...(error && { error: { code: quote(error.code), message: quote(error.message) } }),
+    ...defined({
+      taskId,
+      status: entity?.status ?? (hasOutput || error ? 'completed' : 'running'),
+      isWithoutResult: entity?.status === 'completed' && !hasOutput && !error ? (true as const) : undefined,
+      connector: output.connector ?? taskId,
+      outputStatus: output.status,
+      error: error && { code: quote(error.code), message: quote(error.message) },
+      vcredits: entity?.vcredits,
+      durationSeconds: output.duration,
+    }),
     warnings: readWarnings(result?.warning, quote),
-    ...(entity?.vcredits !== undefined && { vcredits: entity.vcredits }),
-    ...(output.duration !== undefined && { durationSeconds: output.duration }),
   };
 }
 

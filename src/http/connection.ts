@@ -3,8 +3,8 @@ import { Agent } from 'undici';
 import type { Endpoint, RequestData } from '../contract/endpoints';
 import { createServiceAddress, type ServiceAddress } from './address';
 import { readAnswer, type ReadAnswer } from './answer';
-import type { ApiTimeouts, ConversionApiOptions, RequestTurn, RequestObserver } from './conversion-api';
-import { type ClientErrorCode, ConversionApiError, isClientErrorCode } from './errors';
+import type { ApiTimeouts, ConversionApiOptions, RequestObserver, RequestOptions, RequestTurn } from './conversion-api';
+import { type ClientErrorCode, ConversionApiError, isClientErrorCode, unreadableAnswer } from './errors';
 import { exchange, type ExchangeAnswer, type ExchangeRequest } from './exchange';
 import { frameData } from './multipart';
 import { packageVersion } from './package-version';
@@ -15,7 +15,7 @@ import { beginRequestSpan, type RequestTracer } from './request-spans';
 import { fixedToken, isSendable, type IssuedToken, type TokenSource } from './token-source';
 
 /** A request to one of the service's own URLs. */
-interface Posting {
+interface Posting extends RequestOptions {
   readonly endpoint: Endpoint;
   /** Default: the endpoint's URL. */
   readonly url?: URL;
@@ -27,8 +27,6 @@ interface Posting {
   readonly headersTimeoutMs?: number | undefined;
   /** From dispatch to the last byte of the response, but no later than `turn.answerByMs`. Default: no limit. */
   readonly wholeTimeoutMs?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
-  readonly turn?: RequestTurn | undefined;
 }
 
 /** A request whose turn has come. */
@@ -89,7 +87,7 @@ export class ServiceConnection {
   async call(
     endpoint: Endpoint,
     data: Omit<RequestData, 'app'>,
-    { answersWhenDone = false, ...options }: Pick<Posting, 'signal' | 'turn'> & { answersWhenDone?: boolean },
+    { answersWhenDone = false, ...options }: RequestOptions & { answersWhenDone?: boolean },
   ): Promise<ReadAnswer> {
     const frame = frameData({ app: this.appId, ...data });
     const limits =
@@ -101,11 +99,11 @@ export class ServiceConnection {
 
   async post({
     endpoint,
-    url,
+    url = this.address.endpointUrl(endpoint),
     contentType,
     contentLength,
     body,
-    headersTimeoutMs,
+    headersTimeoutMs = this.timeouts.headersMs,
     wholeTimeoutMs,
     signal,
     turn,
@@ -126,17 +124,25 @@ export class ServiceConnection {
       'content-type': contentType,
     };
     if (contentLength !== undefined) headers['content-length'] = String(contentLength);
-    const answer = await this.#exchangeWith(permit, {
-      endpoint,
-      url: url ?? this.address.endpointUrl(endpoint),
-      method: 'POST',
-      headers,
-      body,
-      headersTimeoutMs: headersTimeoutMs ?? this.timeouts.headersMs,
-      bodyTimeoutMs: this.timeouts.bodyMs,
-      ...(wholeTimeoutMs !== undefined && { wholeTimeoutMs: leftOf(wholeTimeoutMs, turn?.answerByMs) }),
-      signal,
-    });
+    let answer;
+    try {
+      answer = await this.#exchange({
+        endpoint,
+        url,
+        method: 'POST',
+        headers,
+        body,
+        headersTimeoutMs,
+        bodyTimeoutMs: this.timeouts.bodyMs,
+        ...(wholeTimeoutMs !== undefined && { wholeTimeoutMs: leftOf(wholeTimeoutMs, turn?.answerByMs) }),
+        signal,
+      });
+    } catch (error) {
+      if (error instanceof ConversionApiError && !error.mayHaveExecuted) permit.unsent();
+      else permit.lost();
+      throw error;
+    }
+    permit.answered(readRateHeaders(answer.httpStatus, answer.headers));
     return { ...answer, tokenRefused: () => this.#token.refused(token.version) };
   }
 
@@ -174,15 +180,10 @@ export class ServiceConnection {
     const succeeded = httpStatus >= 200 && httpStatus < 300;
     const limit = succeeded ? maxAnswerBytes : maxRefusalBytes;
     try {
-      const { bytes, complete } = await readUpTo(body, limit);
-      if (succeeded && !complete) {
-        throw new ConversionApiError({
-          code: 'UNREADABLE_RESPONSE',
-          message: `${endpoint}: the answer is longer than ${maxAnswerBytes} bytes`,
-          endpoint,
-          httpStatus,
-          mayHaveExecuted: true,
-        });
+      const { bytes, whole } = await peek(body, limit);
+      if (!whole) body.destroy();
+      if (succeeded && !whole) {
+        throw unreadableAnswer(endpoint, `the answer is longer than ${maxAnswerBytes} bytes`, { httpStatus });
       }
       return bytes.toString('utf8');
     } catch (error) {
@@ -237,19 +238,6 @@ export class ServiceConnection {
     } finally {
       this.observer?.waited({ endpoint, seconds: secondsSince(cameAt) });
     }
-  }
-
-  async #exchangeWith(permit: Permit, request: ExchangeRequest): Promise<ExchangeAnswer> {
-    let answer;
-    try {
-      answer = await this.#exchange(request);
-    } catch (error) {
-      if (error instanceof ConversionApiError && !error.mayHaveExecuted) permit.unsent();
-      else permit.lost();
-      throw error;
-    }
-    permit.answered(readRateHeaders(answer.httpStatus, answer.headers));
-    return answer;
   }
 
   async #exchange(request: ExchangeRequest): Promise<ExchangeAnswer> {
@@ -317,13 +305,23 @@ function turnedAway(endpoint: Endpoint, { message, comeBackMs }: TurnedAway): Co
   });
 }
 
-async function readUpTo(body: Readable, limit: number): Promise<{ bytes: Buffer; complete: boolean }> {
+interface Peeked {
+  readonly bytes: Buffer;
+  /** The body has no more than these. */
+  readonly whole: boolean;
+  readonly rest: AsyncIterator<Buffer>;
+}
+
+/** The beginning of a body, a chunk beyond the limit at most. */
+export async function peek(body: Readable, limit: number): Promise<Peeked> {
+  const rest = (body as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
   const chunks: Buffer[] = [];
   let length = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
-    length += chunk.length;
-    if (length > limit) return { bytes: Buffer.concat(chunks), complete: false };
+  while (length <= limit) {
+    const next = await rest.next();
+    if (next.done) return { bytes: Buffer.concat(chunks), whole: true, rest };
+    chunks.push(next.value);
+    length += next.value.length;
   }
-  return { bytes: Buffer.concat(chunks), complete: true };
+  return { bytes: Buffer.concat(chunks), whole: false, rest };
 }

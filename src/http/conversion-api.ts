@@ -43,6 +43,18 @@ export interface RequestTurn extends Turn {
   readonly answerByMs?: number | undefined;
 }
 
+/** What every request of a job takes. */
+export interface RequestOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly turn?: RequestTurn | undefined;
+}
+
+export interface UploadOptions extends RequestOptions {
+  readonly file: UploadSource;
+  /** Bytes of the file handed to the connection so far. */
+  readonly onProgress?: ((sentBytes: number) => void) | undefined;
+}
+
 /** A file to upload. `open` is called once per upload, so that every attempt reads from the start. */
 export interface UploadSource {
   /** The service reads the file extension from this name. */
@@ -106,53 +118,32 @@ export interface DownloadStream {
  */
 export interface ConversionApi {
   /** Uploads a file (`upload/file`). Safe to repeat: a second upload only costs a request. */
-  uploadFile(options: {
-    file: UploadSource;
-    signal?: AbortSignal | undefined;
-    turn?: RequestTurn | undefined;
-    /** Bytes of the file handed to the connection so far. */
-    onProgress?: ((sentBytes: number) => void) | undefined;
-  }): Promise<UploadReceipt>;
+  uploadFile(options: UploadOptions): Promise<UploadReceipt>;
   /** Submits a conversion (`convert/file`). Not safe to repeat: check the error's `mayHaveExecuted` before a retry. */
-  convertFile(options: {
-    connector: string;
-    /** Target format: `format` or `format-type`. */
-    output: string;
-    /** Input format. Default: decided by the uploaded file's extension. */
-    input?: string | undefined;
-    /** Beside the formats. */
-    parameters?: ConversionParameters | undefined;
-    /** With `sync` the response waits for the conversion, limited only by `turn.answerByMs` if set. Default `async`. */
-    mode?: 'async' | 'sync' | undefined;
-    callback?: string | undefined;
-    signal?: AbortSignal | undefined;
-    turn?: RequestTurn | undefined;
-  }): Promise<TaskSnapshot>;
+  convertFile(
+    options: RequestOptions & {
+      connector: string;
+      /** Target format: `format` or `format-type`. */
+      output: string;
+      /** Input format. Default: decided by the uploaded file's extension. */
+      input?: string | undefined;
+      /** Beside the formats. */
+      parameters?: ConversionParameters | undefined;
+      /** With `sync` the response waits for the conversion, limited only by `turn.answerByMs` if set. Default `async`. */
+      mode?: 'async' | 'sync' | undefined;
+      callback?: string | undefined;
+    },
+  ): Promise<TaskSnapshot>;
   /** The state of a task (`task/response`). The task's own error is returned in the snapshot, not thrown. */
-  taskResponse(options: {
-    connector: string;
-    signal?: AbortSignal | undefined;
-    turn?: RequestTurn | undefined;
-  }): Promise<TaskSnapshot>;
+  taskResponse(options: RequestOptions & { connector: string }): Promise<TaskSnapshot>;
   /** A ticket for the output of a completed conversion (`download/url`). Safe to repeat. */
-  downloadUrl(options: {
-    connector: string;
-    signal?: AbortSignal | undefined;
-    turn?: RequestTurn | undefined;
-  }): Promise<DownloadTicket>;
+  downloadUrl(options: RequestOptions & { connector: string }): Promise<DownloadTicket>;
   /** Opens the output's byte stream (`download/url/get`). Safe to repeat. The signal also ends the stream. */
-  download(options: {
-    ticket: DownloadTicket;
-    signal?: AbortSignal | undefined;
-    turn?: RequestTurn | undefined;
-  }): Promise<DownloadStream>;
+  download(options: RequestOptions & { ticket: DownloadTicket }): Promise<DownloadStream>;
   /** The supported input or output formats, optionally only those that pair with `format` (`convert/formats`). */
-  formats(options: {
-    sublist: 'inputs' | 'outputs';
-    format?: string | undefined;
-    signal?: AbortSignal | undefined;
-    turn?: RequestTurn | undefined;
-  }): Promise<Format[]>;
+  formats(
+    options: Pick<RequestOptions, 'signal'> & { sublist: 'inputs' | 'outputs'; format?: string | undefined },
+  ): Promise<Format[]>;
   /** One format (`format/get`). */
   format(options: { format: string; signal?: AbortSignal | undefined }): Promise<Format>;
   /** Whether the pair can be converted (`convert/graph`). An unknown format is an error. */

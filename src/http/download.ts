@@ -2,16 +2,11 @@ import { Readable } from 'node:stream';
 import { endpoints } from '../contract/endpoints';
 import type { DownloadTarget } from './address';
 import { findRefusal, parseJson } from './answer';
-import type { ServiceConnection } from './connection';
-import type { DownloadStream, DownloadTicket, RequestTurn } from './conversion-api';
-import { ConversionApiError } from './errors';
+import { peek, type ServiceConnection } from './connection';
+import type { DownloadStream, DownloadTicket, RequestOptions } from './conversion-api';
+import { ConversionApiError, unreadableAnswer } from './errors';
 import type { ExchangeAnswer } from './exchange';
 import { frameData } from './multipart';
-
-interface RequestOptions {
-  readonly signal?: AbortSignal | undefined;
-  readonly turn?: RequestTurn | undefined;
-}
 
 const endpoint = endpoints.downloadUrlGet;
 const maxRedirects = 5;
@@ -45,12 +40,8 @@ function resolve(connection: ServiceConnection, link: string | undefined): Downl
 }
 
 function notFollowed(): ConversionApiError {
-  return new ConversionApiError({
-    code: 'UNREADABLE_RESPONSE',
-    message: `${endpoint}: the download link, or where it redirects to, is not an http(s) URL, or leaves TLS`,
-    endpoint,
-    mayHaveExecuted: false,
-  });
+  const problem = 'the download link, or where it redirects to, is not an http(s) URL, or leaves TLS';
+  return unreadableAnswer(endpoint, problem, { mayHaveExecuted: false });
 }
 
 function request(
@@ -74,50 +65,28 @@ async function readDownload(
   { url, own }: DownloadTarget,
 ): Promise<DownloadStream> {
   const { httpStatus, headers, body } = answer;
+  // HTTP 200 is the only status that carries the file; elsewhere a 204 or 206 would count as a success.
   if (httpStatus !== 200) {
     const text = await connection.readText(endpoint, answer);
-    throw own ? refusal(connection, answer, text) : foreignRefusal(httpStatus, url);
+    if (!own) throw foreignRefusal(httpStatus, url);
+    const error = findRefusal({ ...answer, endpoint, text }, parseJson(text), connection.quote);
+    throw error ?? unreadableAnswer(endpoint, `HTTP ${httpStatus} in place of the file`, { httpStatus });
   }
-  if (!isPlain(headers['content-encoding'])) {
+  if (!['', 'identity'].includes(headers['content-encoding'] ?? '')) {
     body.destroy();
-    throw new ConversionApiError({
-      code: 'UNREADABLE_RESPONSE',
-      message: `${endpoint}: the file came with a content encoding that was not asked for`,
-      endpoint,
-      httpStatus,
-      mayHaveExecuted: true,
-    });
+    throw unreadableAnswer(endpoint, 'the file came with a content encoding that was not asked for', { httpStatus });
   }
   body.once('close', () => connection.observer?.transferred({ direction: 'down', bytes: answer.receivedBytes() }));
   const length = headers['content-length'] === undefined ? {} : { contentLength: Number(headers['content-length']) };
   if (!isJson(headers['content-type'])) return { body, ...length };
 
-  const start = await peek(body);
+  const start = await peek(body, maxErrorBytes);
   if (start.whole) {
-    const error = findRefusal(
-      { ...answer, endpoint, text: '' },
-      parseJson(start.bytes.toString('utf8')),
-      connection.quote,
-    );
+    const json = parseJson(start.bytes.toString('utf8'));
+    const error = findRefusal({ ...answer, endpoint, text: '' }, json, connection.quote);
     if (error) throw error;
   }
   return { body: rejoin(start, body), ...length };
-}
-
-/** HTTP 200 is the only status that carries the file; elsewhere a 204 or 206 would count as a success. */
-function refusal(connection: ServiceConnection, answer: ExchangeAnswer, text: string): ConversionApiError {
-  const raw = { ...answer, endpoint, text };
-  return findRefusal(raw, parseJson(text), connection.quote) ?? unexpectedStatus(answer.httpStatus);
-}
-
-function unexpectedStatus(httpStatus: number): ConversionApiError {
-  return new ConversionApiError({
-    code: 'UNREADABLE_RESPONSE',
-    message: `${endpoint}: HTTP ${httpStatus} in place of the file`,
-    endpoint,
-    httpStatus,
-    mayHaveExecuted: true,
-  });
 }
 
 /** A storage host's error page may repeat the signed link, so it is not quoted. */
@@ -131,34 +100,11 @@ function foreignRefusal(httpStatus: number, url: URL): ConversionApiError {
   });
 }
 
-function isPlain(contentEncoding: string | undefined): boolean {
-  return contentEncoding === undefined || contentEncoding === '' || contentEncoding === 'identity';
-}
-
 function isJson(contentType: string | undefined): boolean {
   return /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(contentType ?? '');
 }
 
-interface Peeked {
-  readonly bytes: Buffer;
-  readonly whole: boolean;
-  readonly rest: AsyncIterator<Buffer>;
-}
-
-async function peek(body: Readable): Promise<Peeked> {
-  const rest = (body as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
-  const chunks: Buffer[] = [];
-  let length = 0;
-  while (length <= maxErrorBytes) {
-    const next = await rest.next();
-    if (next.done) return { bytes: Buffer.concat(chunks), whole: true, rest };
-    chunks.push(next.value);
-    length += next.value.length;
-  }
-  return { bytes: Buffer.concat(chunks), whole: false, rest };
-}
-
-function rejoin({ bytes, whole, rest }: Peeked, body: Readable): Readable {
+function rejoin({ bytes, whole, rest }: Awaited<ReturnType<typeof peek>>, body: Readable): Readable {
   async function* all(): AsyncGenerator<Buffer> {
     if (bytes.length > 0) yield bytes;
     if (whole) return;

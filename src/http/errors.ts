@@ -25,17 +25,8 @@ export function isClientErrorCode(code: string): code is ClientErrorCode {
   return clientErrorCodes.some((each) => each === code);
 }
 
-interface ConversionApiErrorFields {
-  code: string;
-  message: string;
-  endpoint: Endpoint;
-  mayHaveExecuted: boolean;
-  taskId?: string | undefined;
-  httpStatus?: number | undefined;
-  retryAfterSeconds?: number | undefined;
-  mayHaveOtherToken?: (() => Promise<boolean>) | undefined;
-  cause?: unknown;
-}
+type ConversionApiErrorFields = Pick<ConversionApiError, 'code' | 'message' | 'endpoint' | 'mayHaveExecuted'> &
+  Partial<Pick<ConversionApiError, 'taskId' | 'httpStatus' | 'retryAfterSeconds' | 'mayHaveOtherToken' | 'cause'>>;
 
 /** A request that failed. Its message and fields never hold the token. */
 export class ConversionApiError extends Error {
@@ -56,8 +47,8 @@ export class ConversionApiError extends Error {
   /** Asks the source of a refused token again; resolves to whether a later request may send another one. */
   readonly mayHaveOtherToken: (() => Promise<boolean>) | undefined;
 
-  constructor(fields: ConversionApiErrorFields) {
-    super(fields.message, fields.cause === undefined ? undefined : { cause: fields.cause });
+  constructor({ message, cause, ...fields }: ConversionApiErrorFields) {
+    super(message, cause === undefined ? undefined : { cause });
     this.code = fields.code;
     this.httpStatus = fields.httpStatus;
     this.endpoint = fields.endpoint;
@@ -66,4 +57,14 @@ export class ConversionApiError extends Error {
     this.retryAfterSeconds = fields.retryAfterSeconds;
     this.mayHaveOtherToken = fields.mayHaveOtherToken;
   }
+}
+
+/** An answer that cannot be used, whatever its status says. Default: the request may have been executed. */
+export function unreadableAnswer(
+  endpoint: Endpoint,
+  problem: string,
+  fields: { httpStatus?: number; mayHaveExecuted?: false; cause?: unknown } = {},
+): ConversionApiError {
+  const message = `${endpoint}: ${problem}`;
+  return new ConversionApiError({ code: 'UNREADABLE_RESPONSE', message, endpoint, mayHaveExecuted: true, ...fields });
 }

@@ -59,9 +59,6 @@ export function exchange(dispatcher: Dispatcher, request: ExchangeRequest): Prom
 
 /** A dispatch handler, unlike undici's `request()`, knows what was sent: `onRequestStart` precedes the first byte. */
 class ExchangeHandler implements Dispatcher.DispatchHandler {
-  readonly #request: ExchangeRequest;
-  readonly #resolve: (answer: ExchangeAnswer) => void;
-  readonly #reject: (error: ConversionApiError) => void;
   #stopListening: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
   #controller: Dispatcher.DispatchController | undefined;
@@ -70,14 +67,10 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   #receivedBytes = 0;
 
   constructor(
-    request: ExchangeRequest,
-    resolve: (answer: ExchangeAnswer) => void,
-    reject: (error: ConversionApiError) => void,
-  ) {
-    this.#request = request;
-    this.#resolve = resolve;
-    this.#reject = reject;
-  }
+    private readonly request: ExchangeRequest,
+    private readonly resolve: (answer: ExchangeAnswer) => void,
+    private readonly reject: (error: ConversionApiError) => void,
+  ) {}
 
   /** Removed when the exchange is over, so that a long-lived signal does not collect listeners. */
   listenTo(signal: AbortSignal): void {
@@ -92,8 +85,15 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   #expire(limitMs: number): void {
-    const { endpoint, url } = this.#request;
-    this.abort(incomplete({ endpoint, origin: url.origin, limitMs, sent: this.#controller !== undefined }));
+    const { endpoint, url } = this.request;
+    this.abort(
+      new ConversionApiError({
+        code: 'REQUEST_TIMEOUT',
+        message: `${endpoint}: the answer was not complete within ${(limitMs / 1_000).toFixed(1)} s (${url.origin})`,
+        endpoint,
+        mayHaveExecuted: this.#controller !== undefined,
+      }),
+    );
   }
 
   /** Takes effect at once, even while undici is connecting; `onRequestStart` then refuses to send the request. */
@@ -130,7 +130,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     });
     // The connection may break before the body is read: without a listener the process would end. Readers still fail.
     this.#body.on('error', () => undefined);
-    this.#resolve({
+    this.resolve({
       httpStatus,
       headers: withSingleValues(headers),
       body: this.#body,
@@ -161,14 +161,14 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   #fail(error: Error): void {
     this.#release();
     const failure = describeFailure(error, {
-      endpoint: this.#request.endpoint,
-      origin: this.#request.url.origin,
+      endpoint: this.request.endpoint,
+      origin: this.request.url.origin,
       sent: this.#controller !== undefined,
       answering: this.#body !== undefined,
       aborted: this.#abortion !== undefined,
     });
     if (this.#body) this.#body.destroy(failure);
-    else this.#reject(failure);
+    else this.reject(failure);
   }
 }
 
@@ -194,7 +194,7 @@ interface FailureContext {
 }
 
 /** The one place that turns errors from undici and the network into the client's error. */
-export function describeFailure(error: Error, context: FailureContext): ConversionApiError {
+function describeFailure(error: Error, context: FailureContext): ConversionApiError {
   // The source of an upload, or one of our stream readers, has already classified the failure.
   if (error instanceof ConversionApiError) return error;
   const { endpoint, origin, sent } = context;
@@ -206,22 +206,6 @@ export function describeFailure(error: Error, context: FailureContext): Conversi
     mayHaveExecuted: sent,
     // A parser error carries the bytes it could not parse, which may echo the request.
     cause: error instanceof errors.HTTPParserError ? undefined : error,
-  });
-}
-
-/** The response was not complete within the caller's time limit. */
-export function incomplete(exchange: {
-  endpoint: Endpoint;
-  origin: string;
-  limitMs: number;
-  sent: boolean;
-}): ConversionApiError {
-  const { endpoint, origin, limitMs, sent } = exchange;
-  return new ConversionApiError({
-    code: 'REQUEST_TIMEOUT',
-    message: `${endpoint}: the answer was not complete within ${(limitMs / 1_000).toFixed(1)} s (${origin})`,
-    endpoint,
-    mayHaveExecuted: sent,
   });
 }
 

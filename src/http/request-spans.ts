@@ -17,12 +17,6 @@ export interface RequestTracer {
   };
 }
 
-interface RequestSpan {
-  /** Response headers have arrived, or certainly won't. */
-  answered(status: number | ClientErrorCode): void;
-  end(): void;
-}
-
 /** OpenTelemetry's `SpanKind.CLIENT` and `SpanStatusCode.ERROR`; the package is not loaded for two numbers. */
 const clientKind = 2;
 const errorStatus = 2;
@@ -31,7 +25,7 @@ const errorStatus = 2;
 export function beginRequestSpan(
   tracer: RequestTracer,
   { endpoint, method, url }: { endpoint: Endpoint; method: string; url: URL },
-): RequestSpan {
+) {
   const port = url.port === '' ? (url.protocol === 'http:' ? 80 : 443) : Number(url.port);
   const span = tracer.startSpan(`${method} ${endpoint}`, {
     kind: clientKind,
@@ -44,7 +38,8 @@ export function beginRequestSpan(
     },
   });
   return {
-    answered(status) {
+    /** Response headers have arrived, or certainly won't. */
+    answered(status: number | ClientErrorCode): void {
       if (typeof status === 'number') span.setAttribute('http.response.status_code', status);
       if (typeof status === 'number' && status < 400) return;
       span.setAttribute('error.type', String(status));

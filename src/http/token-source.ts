@@ -56,7 +56,6 @@ export function fixedToken(token: string): TokenSource {
 /** A token that is read again when its file changes, and after a refusal. */
 export class RereadToken implements TokenSource {
   known: readonly string[] = [];
-  readonly #origin: TokenOrigin;
   #issued: IssuedToken | undefined;
   /** Of the file whose token is in use. */
   #stamp: string | undefined;
@@ -64,9 +63,7 @@ export class RereadToken implements TokenSource {
   #askAgainAt = Number.NEGATIVE_INFINITY;
   #toldReason: string | undefined;
 
-  constructor(origin: TokenOrigin) {
-    this.#origin = origin;
-  }
+  constructor(private readonly origin: TokenOrigin) {}
 
   async current(): Promise<IssuedToken> {
     const file = await this.#look();
@@ -97,7 +94,7 @@ export class RereadToken implements TokenSource {
     try {
       // Before the text: a change in between is seen by the next request.
       const { stamp } = await this.#look();
-      const given: unknown = await inTime(this.#origin.read());
+      const given: unknown = await inTime(this.origin.read());
       const text = typeof given === 'string' ? given.trim() : '';
       if (!isSendable(text)) throw new Error(text === '' ? 'it is empty' : 'it is not one word of ASCII');
       this.#stamp = stamp;
@@ -107,7 +104,7 @@ export class RereadToken implements TokenSource {
       const reason = error instanceof Error ? error.message : String(error);
       // A file may be empty or missing while it is replaced.
       if (!this.#issued) throw new TokenUnreadableError(`the token can't be read: ${reason}`, { cause: error });
-      if (reason !== this.#toldReason) this.#origin.onUnreadable?.(reason);
+      if (reason !== this.#toldReason) this.origin.onUnreadable?.(reason);
       this.#toldReason = reason;
       return this.#issued;
     }
@@ -116,13 +113,13 @@ export class RereadToken implements TokenSource {
   #issue(text: string): IssuedToken {
     const old = this.#issued;
     if (old?.text === text) return old;
-    if (old) this.#origin.onChange?.();
+    if (old) this.origin.onChange?.();
     this.known = [text, ...this.known].slice(0, knownAtMost);
     return (this.#issued = { text, version: (old?.version ?? 0) + 1 });
   }
 
   async #look(): Promise<{ stamp?: string; isSettling: boolean }> {
-    const { file } = this.#origin;
+    const { file } = this.origin;
     if (file === undefined) return { isSettling: false };
     try {
       const { mtimeNs, mtimeMs, size, ino } = await stat(file, { bigint: true });

@@ -1,16 +1,9 @@
 import { Readable } from 'node:stream';
 import { endpoints } from '../contract/endpoints';
 import type { ServiceAnswer, ServiceConnection } from './connection';
-import type { RequestTurn, UploadSource } from './conversion-api';
+import type { UploadOptions, UploadSource } from './conversion-api';
 import { ConversionApiError } from './errors';
 import { frameFile } from './multipart';
-
-interface UploadOptions {
-  readonly file: UploadSource;
-  readonly signal?: AbortSignal | undefined;
-  readonly turn?: RequestTurn | undefined;
-  readonly onProgress?: ((sentBytes: number) => void) | undefined;
-}
 
 const endpoint = endpoints.uploadFile;
 
@@ -21,15 +14,40 @@ const smallFileBytes = 64 * 1024;
 
 /** Uploads a file as a stream. Errors from the file's own stream pass through unchanged. */
 export async function sendFile(connection: ServiceConnection, options: UploadOptions): Promise<ServiceAnswer> {
-  const { file, signal, turn } = options;
+  const { file, signal, turn, onProgress } = options;
   const frame = frameFile({ app: connection.appId }, file.name);
   const watch = new ProgressWatch(connection.timeouts);
+  const isSmall = file.size <= smallFileBytes;
   const failed: { source?: { error: unknown } } = {};
-  const sent = { bytes: 0 };
-  const body = Readable.from(framedChunks({ ...options, frame, watch, failed, sent }), {
-    objectMode: false,
-    highWaterMark: readAheadBytes,
-  });
+  let sentBytes = 0;
+
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    watch.progressed();
+    const pieces: Uint8Array[] = [frame.head];
+    if (!isSmall) yield frame.head;
+    try {
+      for await (const chunk of file.open()) {
+        sentBytes += chunk.byteLength;
+        if (sentBytes > file.size) throw fileChanged(file, `more than the ${file.size} bytes`);
+        watch.progressed();
+        if (isSmall) {
+          pieces.push(chunk);
+          continue;
+        }
+        yield chunk;
+        onProgress?.(sentBytes);
+      }
+      if (sentBytes < file.size) throw fileChanged(file, `only ${sentBytes} of the ${file.size} bytes`);
+    } catch (error) {
+      failed.source = { error };
+      throw error;
+    }
+    yield isSmall ? Buffer.concat([...pieces, frame.tail]) : frame.tail;
+    if (isSmall) onProgress?.(sentBytes);
+    watch.sentAll();
+  }
+
+  const body = Readable.from(chunks(), { objectMode: false, highWaterMark: readAheadBytes });
   try {
     return await connection.post({
       endpoint,
@@ -46,47 +64,8 @@ export async function sendFile(connection: ServiceConnection, options: UploadOpt
   } finally {
     watch.stop();
     body.destroy();
-    connection.observer?.transferred({ direction: 'up', bytes: sent.bytes });
+    connection.observer?.transferred({ direction: 'up', bytes: sentBytes });
   }
-}
-
-async function* framedChunks({
-  file,
-  onProgress,
-  frame,
-  watch,
-  failed,
-  sent,
-}: UploadOptions & {
-  frame: { head: Buffer; tail: Buffer };
-  watch: ProgressWatch;
-  failed: { source?: { error: unknown } };
-  sent: { bytes: number };
-}): AsyncGenerator<Uint8Array> {
-  watch.progressed();
-  const pieces: Uint8Array[] = [frame.head];
-  const isSmall = file.size <= smallFileBytes;
-  if (!isSmall) yield frame.head;
-  try {
-    for await (const chunk of file.open()) {
-      sent.bytes += chunk.byteLength;
-      if (sent.bytes > file.size) throw fileChanged(file, `more than the ${file.size} bytes`);
-      watch.progressed();
-      if (isSmall) {
-        pieces.push(chunk);
-        continue;
-      }
-      yield chunk;
-      onProgress?.(sent.bytes);
-    }
-    if (sent.bytes < file.size) throw fileChanged(file, `only ${sent.bytes} of the ${file.size} bytes`);
-  } catch (error) {
-    failed.source = { error };
-    throw error;
-  }
-  yield isSmall ? Buffer.concat([...pieces, frame.tail]) : frame.tail;
-  if (isSmall) onProgress?.(sent.bytes);
-  watch.sentAll();
 }
 
 function fileChanged(file: UploadSource, found: string): ConversionApiError {
@@ -102,26 +81,20 @@ function fileChanged(file: UploadSource, found: string): ConversionApiError {
 /** Aborts an upload without progress for `stallMs`, or without a response for `headersMs` after the last byte. */
 class ProgressWatch {
   readonly #aborter = new AbortController();
-  readonly #limits: { stallMs: number; headersMs: number };
+  readonly signal = this.#aborter.signal;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
 
-  constructor(limits: { stallMs: number; headersMs: number }) {
-    this.#limits = limits;
-  }
-
-  get signal(): AbortSignal {
-    return this.#aborter.signal;
-  }
+  constructor(private readonly limits: { stallMs: number; headersMs: number }) {}
 
   progressed(): void {
-    const { stallMs } = this.#limits;
+    const { stallMs } = this.limits;
     if (this.#timer) this.#timer.refresh();
     else this.#start(stallMs, `the upload made no progress for ${stallMs} ms`);
   }
 
   sentAll(): void {
-    const { headersMs } = this.#limits;
+    const { headersMs } = this.limits;
     clearTimeout(this.#timer);
     this.#start(headersMs, `no answer within ${headersMs} ms after the upload`);
   }

@@ -16,14 +16,15 @@ import {
   type OperationHandler,
   type StartOperationContext,
 } from 'nexus-rpc';
+import { z } from 'zod';
 import { BatchRunningError } from '../client/batch-handle';
-import type { BatchRequest } from '../client/batch-request';
 import { FileConversionClient } from '../client/file-conversion-client';
-import { InvalidRequestError, type ConversionRequest } from '../client/job-request';
-import { findConversion, type FoundWorkflow } from '../client/operations/find-conversion';
+import { checkRequest, InvalidRequestError, type ConversionRequest } from '../client/job-request';
 import { restoreListedCredits } from '../client/operations/tell-app';
+import { findWorkflow, readStartInput } from '../history/find-workflow';
 import type { BatchState, ConversionBatchInput, ConversionBatchResult } from '../shared/batch';
 import type { ConversionJobInput, ConversionJobResult, ConversionJobState } from '../shared/job';
+import { isOpen } from '../shared/job-outcome';
 import { batchStateQuery, conversionBatchType, conversionJobType, conversionStateQuery } from '../shared/names';
 import {
   conversionService,
@@ -31,8 +32,8 @@ import {
   type ConvertBatchInput,
   type ConvertInput,
   type CreditsRestoredOutput,
-} from '../shared/nexus-service';
-import { CallerRequests, type Target } from './requests';
+  type StateInput,
+} from './index';
 
 /**
  * The worker's side of the service `conversion`. Callers reach jobs and batches of `apps`, and nothing else of the
@@ -106,6 +107,23 @@ async function startOrJoin(
   }
 }
 
+/** What runs or ran under a workflow id, and what it was started with. */
+type FoundWorkflow = { workflowId: string; runId: string; open: boolean } & (
+  { kind: 'job'; input: ConversionJobInput } | { kind: 'batch'; input: ConversionBatchInput } | { kind: 'other' }
+);
+
+/** The latest run under this id, from its first event: also of jobs without search attributes. */
+async function findConversion(client: Client, workflowId: string): Promise<FoundWorkflow | undefined> {
+  const description = await findWorkflow(client, workflowId);
+  if (!description) return undefined;
+  const { runId, type } = description;
+  const found = { workflowId, runId, open: isOpen(description) };
+  const input = () => readStartInput(client.workflow, found);
+  if (type === conversionJobType) return { ...found, kind: 'job', input: (await input()) as ConversionJobInput };
+  if (type === conversionBatchType) return { ...found, kind: 'batch', input: (await input()) as ConversionBatchInput };
+  return { ...found, kind: 'other' };
+}
+
 /** Policies may differ: they change when a job gives up, not what it makes. */
 function requireSameJob({ workflowId, ...earlier }: FoundWorkflow, input: ConversionJobInput): void {
   const madeOf = ({ outputs, ...each }: ConversionJobInput) => ({
@@ -132,7 +150,7 @@ async function resultOf(client: Client, { workflowId, runId }: FoundWorkflow): P
   }
 }
 
-async function startBatch(ctx: StartOperationContext, request: BatchRequest) {
+async function startBatch(ctx: StartOperationContext, request: ConvertBatchInput) {
   const client = getClient();
   const start = await conversionsOf(client).batchStart(request);
   const { workflowId } = start;
@@ -148,9 +166,9 @@ async function startBatch(ctx: StartOperationContext, request: BatchRequest) {
   }
 }
 
-async function stateOf({ app, workflowId }: Target): Promise<ConversionStateOutput> {
+async function stateOf(target: Target): Promise<ConversionStateOutput> {
   const client = getClient();
-  const { kind, open, runId } = await reach(client, { app, workflowId });
+  const { kind, open, workflowId, runId } = await reach(client, target);
   const workflow = client.workflow.getHandle(workflowId, runId);
   if (kind === 'job') {
     return { workflowId, open, job: await workflow.query<ConversionJobState>(conversionStateQuery) };
@@ -158,13 +176,7 @@ async function stateOf({ app, workflowId }: Target): Promise<ConversionStateOutp
   return { workflowId, open, batch: await workflow.query<BatchState>(batchStateQuery) };
 }
 
-async function tellCredits({
-  app,
-  workflowId,
-}: {
-  app: string;
-  workflowId: string | undefined;
-}): Promise<CreditsRestoredOutput> {
+async function tellCredits({ app, workflowId }: AppOrTarget): Promise<CreditsRestoredOutput> {
   const client = getClient();
   if (workflowId === undefined) return { jobs: await restoreListedCredits(client, { app }) };
   const { kind, open } = await reach(client, { app, workflowId });
@@ -183,4 +195,95 @@ async function reach(client: Client, { app, workflowId }: Target) {
   const found = await findConversion(client, workflowId);
   if (found && found.kind !== 'other' && found.input.app === app) return found;
   throw new HandlerError('NOT_FOUND', `App ${app} has no job or batch ${workflowId}.`);
+}
+
+// What callers send is checked: their programs know neither our types nor the worker's folders.
+const app = z.string();
+const key = z
+  .string()
+  .max(200)
+  .regex(/^[^\s\p{Cc}]([^\p{Cc}]*[^\s\p{Cc}])?$/u, 'must be text such as archive-42');
+const workflowId = z.string().min(1);
+
+const convertSchema = z.looseObject({ app, key });
+const batchSchema = z.looseObject({ app });
+const targetSchema = z
+  .strictObject({ app, key: key.optional(), workflowId: workflowId.optional() })
+  .refine((target) => target.key === undefined || target.workflowId === undefined, {
+    message: 'must not be given beside workflowId',
+    path: ['key'],
+  });
+const stateSchema = targetSchema.refine((target) => target.key !== undefined || target.workflowId !== undefined, {
+  message: 'must be given, or workflowId',
+  path: ['key'],
+});
+
+/** A job or batch of an app that callers may use. */
+interface Target {
+  app: string;
+  workflowId: string;
+}
+
+type AppOrTarget = Omit<Target, 'workflowId'> & { workflowId: string | undefined };
+
+/** Turns what a caller did wrong into an error that Nexus does not retry. */
+class CallerRequests {
+  constructor(private readonly apps: readonly string[]) {}
+
+  convert(input: ConvertInput): { workflowId: string; request: ConversionRequest } {
+    this.check(convertSchema, input, "This conversion can't be started.");
+    const { key, ...request } = input;
+    const { source, destination } = request;
+    requireUris({ source, 'source.uri': (source as { uri?: unknown } | undefined)?.uri, destination });
+    requireUrisOfEach('outputs', request.outputs, ['destination']);
+    return { workflowId: jobIdOf(request.app, key), request };
+  }
+
+  convertBatch(input: ConvertBatchInput): ConvertBatchInput {
+    this.check(batchSchema, input, "This batch can't be started.");
+    requireUris({ folder: input.folder });
+    requireUrisOfEach('items', input.items, ['source', 'destination']);
+    return input;
+  }
+
+  state(input: StateInput): Target {
+    this.check(stateSchema, input, "This state can't be looked up.");
+    return { app: input.app, workflowId: targetOf(input) ?? '' };
+  }
+
+  creditsRestored(input: StateInput): AppOrTarget {
+    this.check(targetSchema, input, "These jobs can't be told.");
+    return { app: input.app, workflowId: targetOf(input) };
+  }
+
+  private check(schema: z.ZodType, input: { app: string }, what: string): void {
+    checkRequest(schema, input, what);
+    if (this.apps.includes(input.app)) return;
+    const allowed = this.apps.join(', ');
+    throw new HandlerError('UNAUTHORIZED', `${what} app: callers may not use ${input.app}; they may use: ${allowed}`);
+  }
+}
+
+/** Two apps never share an id, whatever slashes app and key have. */
+function jobIdOf(app: string, key: string): string {
+  return `nexus/${encodeURIComponent(app)}/${key}`;
+}
+
+function targetOf({ app, key, workflowId }: StateInput): string | undefined {
+  return key === undefined ? workflowId : jobIdOf(app, key);
+}
+
+function requireUrisOfEach(list: string, entries: unknown, fields: readonly string[]): void {
+  if (!Array.isArray(entries)) return;
+  for (const [index, entry] of (entries as (Record<string, unknown> | null)[]).entries()) {
+    requireUris(Object.fromEntries(fields.map((field) => [`${list}.${index}.${field}`, entry?.[field]])));
+  }
+}
+
+/** A program that starts jobs resolves paths in its own working directory; here that would be the worker's. */
+function requireUris(fields: Readonly<Record<string, unknown>>): void {
+  for (const [field, value] of Object.entries(fields)) {
+    if (typeof value !== 'string' || /^[a-z][a-z0-9+.-]+:/i.test(value)) continue;
+    throw new InvalidRequestError(`${field}: must be a URI such as file:///invoices/17.docx, not a path`);
+  }
 }

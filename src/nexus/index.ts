@@ -1,10 +1,66 @@
 /** The Nexus service `conversion` for workflows that call it from other namespaces; the worker's side is not here. */
-export { conversionService } from '../shared/nexus-service';
-export type {
-  ConversionStateOutput,
-  ConvertBatchInput,
-  ConvertInput,
-  CreditsRestoredInput,
-  CreditsRestoredOutput,
-  StateInput,
-} from '../shared/nexus-service';
+import type { OperationDefinition } from 'nexus-rpc';
+import type { BatchState, ConversionBatchInput, ConversionBatchResult } from '../shared/batch';
+import type { ConversionJobInput, ConversionJobResult, ConversionJobState } from '../shared/job';
+
+/** Input of the operation `convert`: a job. Paths have no meaning between two programs: every file is a URI. */
+export interface ConvertInput extends ConversionJobInput {
+  /**
+   * Names the job among the caller's own: one job for each app and key, however often it is called. Up to 200
+   * characters; part of the workflow id, which is never encrypted.
+   */
+  key: string;
+}
+
+/** Input of the operation `convertBatch`. */
+export interface ConvertBatchInput extends ConversionBatchInput {
+  /** The batch's name and workflow id; its jobs are named `<name>/<item>`. */
+  name: string;
+}
+
+/** Input of the operation `state`: an app, and either `key` or `workflowId`. */
+export interface StateInput {
+  app: string;
+  /** Of a job that `convert` started. */
+  key?: string;
+  /** Of any job or batch of the app. */
+  workflowId?: string;
+}
+
+/** Result of the operation `state`: `job` or `batch`, by what the id belongs to. */
+export interface ConversionStateOutput {
+  workflowId: string;
+  /** Whether it has not ended. */
+  open: boolean;
+  job?: ConversionJobState;
+  batch?: BatchState;
+}
+
+/** Input of the operation `creditsRestored`: one job by `key` or `workflowId`, or without both all of the app. */
+export type CreditsRestoredInput = StateInput;
+
+/** Result of the operation `creditsRestored`. */
+export interface CreditsRestoredOutput {
+  /** How many jobs were told, or are being told. */
+  jobs: number;
+}
+
+/** To call file conversion from a workflow: `createNexusServiceClient({ service: conversionService, endpoint })`. */
+export const conversionService = {
+  name: 'conversion',
+  operations: {
+    /** One job: its result, or its failure with code and details. */
+    convert: operation<ConvertInput, ConversionJobResult>('convert'),
+    /** A batch of inline items, or one whose manifest is in its folder. */
+    convertBatch: operation<ConvertBatchInput, ConversionBatchResult>('convertBatch'),
+    /** What a job or a batch is doing now. */
+    state: operation<StateInput, ConversionStateOutput>('state'),
+    /** vCredits were added: parked jobs continue at once. */
+    creditsRestored: operation<CreditsRestoredInput, CreditsRestoredOutput>('creditsRestored'),
+  },
+};
+
+/** What `nexus-rpc` makes of an operation; the types of input and result exist only for the compiler. */
+function operation<Input, Output>(name: string): OperationDefinition<Input, Output> {
+  return { name } as OperationDefinition<Input, Output>;
+}

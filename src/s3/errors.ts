@@ -42,11 +42,11 @@ const full = { read: 'STORAGE_FAILED', write: 'DESTINATION_FULL' } as const;
 
 const badCredentials: Diagnosis = {
   code: forGood,
-  why: 'the server does not accept the credentials of this worker. Correct them where the worker takes them from',
+  why: 'the server does not accept the credentials. Correct them, and restart what uses them',
 };
 const wrongRegion: Diagnosis = {
   code: forGood,
-  why: 'the bucket is in another region than this worker is set to. Set the region of the bucket',
+  why: 'the bucket is in another region than the one that is set. Set the region of the bucket',
 };
 const slow: Diagnosis = { code: failed, why: 'the server asks for fewer requests', retryable: true };
 const noRoom: Diagnosis = { code: full, why: 'no room is left at the server. Make room', retryable: true };
@@ -69,9 +69,9 @@ const diagnoses: Readonly<Record<string, Diagnosis>> = {
   InvalidToken: badCredentials,
   CredentialsProviderError: {
     code: forGood,
-    why: 'this worker has no credentials for it. Give it some: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile, or a role of the machine',
+    why: 'there are no credentials for it. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile, or a role of the machine, for the process that says this',
   },
-  ExpiredToken: { code: failed, why: 'the credentials of this worker have expired. Renew them', retryable: true },
+  ExpiredToken: { code: failed, why: 'the credentials have expired. Renew them', retryable: true },
   RequestTimeTooSkewed: {
     code: failed,
     why: 'the clock of this machine differs too much from the clock of the server. Set it',
@@ -112,10 +112,37 @@ const byStatus: Readonly<Record<number, string>> = {
   507: 'InsufficientStorage',
 };
 
-/** Without a code the SDK says it by these words alone. */
+const endpointAdvice = 'See that it runs, and that the endpoint ([s3] in fileconv.toml, AWS_ENDPOINT_URL_S3) is right';
+const silent: Diagnosis = {
+  code: failed,
+  why: `the server does not answer in time. ${endpointAdvice}`,
+  retryable: true,
+};
+const unreachable: Diagnosis = {
+  code: failed,
+  why: `there is no connection to the server. ${endpointAdvice}`,
+  retryable: true,
+};
+const notS3: Diagnosis = {
+  code: failed,
+  why: `what answers is no S3 server. ${endpointAdvice}`,
+  retryable: true,
+};
+const noRegion: Diagnosis = { code: forGood, why: 'no region is set, or none that can be. Set AWS_REGION' };
+const noEndpoint: Diagnosis = {
+  code: forGood,
+  why: 'the endpoint is no http: or https: URL. Correct it in [s3] of fileconv.toml, or in AWS_ENDPOINT_URL_S3',
+};
+
+/** Where the error has no name, these words say it: of the SDK, of the system, of TLS or of the HTTP parser. */
 const byMessage: readonly (readonly [words: RegExp, diagnosis: Diagnosis])[] = [
-  [/region is missing/i, { code: forGood, why: 'this worker knows no region. Set AWS_REGION' }],
+  [/region is missing|region not accepted/i, noRegion],
+  [/invalid url|was not a valid uri/i, noEndpoint],
   [/could not load credentials|credential is missing/i, diagnoses['CredentialsProviderError'] ?? badCredentials],
+  [/Deserialization error/i, notS3],
+  [/request socket (timed out|did not establish)/i, silent],
+  [/\b(ECONN[A-Z]+|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EPIPE|EPROTO)\b/, unreachable],
+  [/socket hang up|socket disconnected|^Parse Error/i, unreachable],
 ];
 
 export function sourceFailureOf(error: unknown, uri: string): StorageError {
@@ -132,18 +159,34 @@ export function destinationFailureOf(error: unknown, uri: string): StorageError 
   return failureOf(error, { uri, doing: 'write' });
 }
 
+/** The failure of a request, in the words of the store. What body, signal and `mayCommit` throw stays as it is. */
+export async function told<T>(uri: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw destinationFailureOf(error, uri);
+  }
+}
+
 function failureOf(error: unknown, { uri, doing }: { uri: string; doing: Doing }): StorageError {
   if (error instanceof StorageError) return error;
   const answer = answerOf(error);
   const { name, status, message } = answer;
+  // The listing of a folder that holds nothing is empty.
+  const isForeign = status === 404 && uri.endsWith('/') && name !== 'NoSuchBucket';
   const known =
-    diagnoses[name] ??
+    (isForeign ? notS3 : diagnoses[name]) ??
     byMessage.find(([words]) => words.test(message))?.[1] ??
     (bare.test(name) ? diagnoses[byStatus[status ?? 0] ?? ''] : undefined);
-  const reason = `${name}: ${message.replace(/^AWS SDK error wrapper for /, '')}`.replace(/^(Error: )+/, '');
+  const [said = ''] = message
+    .replace(/^AWS SDK error wrapper for (Error: )?/, '')
+    .replace(/[.\s]+$/, '')
+    .split(/\s*\n\s*/);
+  const reason = name === 'Error' ? said : `${name}: ${said}`;
+  const proof = status === undefined && bare.test(name) ? said : name;
   return new StorageError({
     code: known?.code[doing] ?? 'STORAGE_FAILED',
-    message: `Cannot ${doing} ${uri}: ${known ? `${known.why} (${name})` : reason.replace(/\.$/, '')}.`,
+    message: `Cannot ${doing} ${uri}: ${known ? `${known.why} (${proof})` : reason}.`,
     uri,
     // What is not known is most often the network, or a server that restarts.
     retryable: known ? known.retryable === true : status === undefined || status >= 500 || status === 408,

@@ -1,13 +1,12 @@
 /** The store for `s3:` URIs: AWS, and servers that speak its API. Needs the package `@aws-sdk/client-s3`. */
-import { DeleteObjectCommand, DeleteObjectsCommand, S3Client } from '@aws-sdk/client-s3';
-import { StorageError, cannotRead } from '../storage/errors';
-import type { FileStore, SourceFile } from '../storage/file-store';
-import { createPlanner } from './destination';
-import { answerOf, destinationFailureOf, sourceFailureOf } from './errors';
-import { discardUploads } from './leftovers';
-import { look, readObject, seeObject } from './objects';
-import { isFolder, nameOf, toPlace, type ObjectPlace } from './object-uri';
-import { walkObjects } from './walk';
+import { DeleteObjectCommand, DeleteObjectsCommand, S3Client, UploadPartCommand } from '@aws-sdk/client-s3';
+import { alreadyExists, cannotRead, isEmpty, isItsSource } from '../storage/errors';
+import { makeSafeName } from '../storage/file-name';
+import type { DestinationPlan, FileStore, SourceFile } from '../storage/file-store';
+import { answerOf, destinationFailureOf, sourceFailureOf, told } from './errors';
+import { findObject, look, readObject, seeObject, walkObjects } from './objects';
+import { folderOf, isFolder, nameOf, toObjectUri, toPlace, type ObjectPlace } from './object-uri';
+import { discardUploads } from './upload';
 import { writeObject } from './write';
 
 export interface S3FilesOptions {
@@ -35,7 +34,7 @@ export function createS3Files({ endpoint, region, pathStyle, client: own }: S3Fi
     own ??
     new S3Client({
       ...(endpoint !== undefined && { endpoint }),
-      ...(region !== undefined && { region }),
+      ...(region && { region }),
       forcePathStyle: pathStyle ?? endpoint !== undefined,
       requestHandler,
       logger,
@@ -44,24 +43,13 @@ export function createS3Files({ endpoint, region, pathStyle, client: own }: S3Fi
     openSource: (uri) => openSource(client, uri),
     prepareDestination: createPlanner(client),
     writeDestination: (options) => writeObject(client, options),
-    async discardPartial({ uri, jobKey }) {
-      const place = toPlace(uri);
-      try {
-        await discardUploads(client, place, jobKey);
-      } catch (error) {
-        throw destinationFailureOf(error, uri);
-      }
-    },
+    discardPartial: async ({ uri, jobKey }) => told(uri, discardUploads(client, toPlace(uri), jobKey)),
     look: async (uri) => look(client, toPlace(uri)),
     read: (uri, options) => readObject(client, toPlace(uri), options),
     walk: (folder, options) => walkObjects(client, toPlace(folder), options),
     async remove(uri) {
       const place = toPlace(uri);
-      try {
-        await (isFolder(place) ? removeBelow(client, place) : removeOne(client, place));
-      } catch (error) {
-        throw destinationFailureOf(error, uri);
-      }
+      await told(uri, isFolder(place) ? removeBelow(client, place) : removeOne(client, place));
     },
   };
 }
@@ -72,9 +60,7 @@ async function openSource(client: S3Client, uri: string): Promise<SourceFile> {
   try {
     const { found, etag } = await seeObject(client, place);
     const { bytes: size, stamp } = found;
-    if (size === 0) {
-      throw new StorageError({ code: 'SOURCE_EMPTY', message: `Cannot convert ${uri}: the file is empty.`, uri });
-    }
+    if (size === 0) throw isEmpty(uri);
     return { uri, name: nameOf(place), size, stamp, open: () => readObject(client, place, { etag }) };
   } catch (error) {
     throw sourceFailureOf(error, uri);
@@ -102,4 +88,43 @@ async function removeBelow(client: S3Client, folder: ObjectPlace): Promise<void>
     if (keys.length === removedAtOnce) await remove();
   }
   if (keys.length > 0) await remove();
+}
+
+const mostProven = 1_000;
+
+/** Determines the key of outputs and checks, without writing anything, that they can be written. */
+function createPlanner(client: S3Client): FileStore['prepareDestination'] {
+  /** Folders in which this worker may write, so that not every job asks. */
+  const proven = new Set<string>();
+
+  return async ({ uri: asked, suggestedName, onExisting, attempt = 1, source }): Promise<DestinationPlan> => {
+    const named = toPlace(asked);
+    const place = isFolder(named) ? { ...named, key: named.key + makeSafeName(suggestedName) } : named;
+    const uri = toObjectUri(place);
+    if (source !== undefined && toObjectUri(toPlace(source)) === uri) throw isItsSource(uri);
+    try {
+      await prove(place);
+      // A later attempt may have been here before: what stands there is looked at when the bytes are known.
+      if (attempt > 1 || onExisting === 'overwrite' || onExisting === 'rename') return { kind: 'write', uri };
+      if (!(await findObject(client, place))) return { kind: 'write', uri };
+    } catch (error) {
+      throw destinationFailureOf(error, uri);
+    }
+    if (onExisting === 'fail') throw alreadyExists(uri);
+    return { kind: 'skip', uri };
+  };
+
+  /** A part of an upload that does not exist is refused by whoever may write, and otherwise forbidden. */
+  async function prove(place: ObjectPlace): Promise<void> {
+    const folder = `${place.bucket}/${folderOf(place)}`;
+    if (proven.has(folder)) return;
+    const { bucket: Bucket, key: Key } = place;
+    try {
+      await client.send(new UploadPartCommand({ Bucket, Key, UploadId: 'none', PartNumber: 1, Body: Buffer.alloc(0) }));
+    } catch (error) {
+      if (answerOf(error).name !== 'NoSuchUpload') throw error;
+    }
+    if (proven.size === mostProven) proven.clear();
+    proven.add(folder);
+  }
 }

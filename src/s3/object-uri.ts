@@ -1,4 +1,4 @@
-import { StorageError } from '../storage/errors';
+import { cannotUse } from '../storage/errors';
 
 /** An object, or with a key that is empty or ends with `/`, a folder of them. */
 export interface ObjectPlace {
@@ -10,12 +10,12 @@ export interface ObjectPlace {
 export function toPlace(uri: string): ObjectPlace {
   const [, bucket, key] = /^s3:\/\/([^/?#]+)\/([^?#]*)$/is.exec(uri) ?? [];
   if (bucket === undefined || key === undefined) {
-    throw unsupported(uri, 'an s3: URI is s3://BUCKET/KEY, with ? and # written as %3F and %23');
+    throw cannotUse(uri, 'an s3: URI is s3://BUCKET/KEY, with ? and # written as %3F and %23');
   }
   try {
     return { bucket, key: decodeURIComponent(key) };
   } catch {
-    throw unsupported(uri, 'a % in a key is written as %25');
+    throw cannotUse(uri, 'a % in a key is written as %25');
   }
 }
 
@@ -33,12 +33,4 @@ export function nameOf({ key }: ObjectPlace): string {
 
 export function folderOf({ key }: ObjectPlace): string {
   return key.slice(0, key.lastIndexOf('/') + 1);
-}
-
-function unsupported(uri: string, why: string): StorageError {
-  return new StorageError({
-    code: 'UNSUPPORTED_URI',
-    message: `Cannot use ${JSON.stringify(uri)}: ${why}.`,
-    uri,
-  });
 }

@@ -1,20 +1,24 @@
-import { webcrypto } from 'node:crypto';
+import { createHash, webcrypto } from 'node:crypto';
 import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
+  ListMultipartUploadsCommand,
+  ListPartsCommand,
   PutObjectCommand,
   UploadPartCommand,
+  type MultipartUpload,
   type S3Client,
 } from '@aws-sdk/client-s3';
-import type { ObjectPlace } from './object-uri';
+import { answerOf } from './errors';
+import { isFolder, type ObjectPlace } from './object-uri';
 
 /** The least that S3 accepts of a part that is not the last one. */
 export const leastPartBytes = 5 * 1024 * 1024;
 const mostParts = 9_999;
 const partsAtATime = 4;
 /** Beyond the parts that become the object, which do not include this one. */
-export const markNumber = 10_000;
+const markNumber = 10_000;
 
 export interface UploadOptions {
   readonly client: S3Client;
@@ -173,3 +177,44 @@ const withPlainBody =
     delete headers['Expect'];
     return next(args);
   };
+
+/** The content of the part that shows whose upload it is: a listing tells keys and parts, but nothing of one's own. */
+export function markOf(jobKey: string): Buffer {
+  return createHash('sha256').update(`fileconv ${jobKey}`).digest();
+}
+
+/** Ends the uploads that any attempt of the job has left in a folder, or under any name that `rename` made of one. */
+export async function discardUploads(client: S3Client, place: ObjectPlace, jobKey: string): Promise<void> {
+  const { bucket: Bucket } = place;
+  const Prefix = isFolder(place) ? place.key : place.key.replace(/\.[^./]*$/, '');
+  const mark = markOf(jobKey);
+  const checksum = createHash('sha256').update(mark).digest('base64');
+  const etag = createHash('md5').update(mark).digest('hex');
+  let page: { KeyMarker?: string | undefined; UploadIdMarker?: string | undefined } | undefined = {};
+  while (page) {
+    const list: ListMultipartUploadsCommand = new ListMultipartUploadsCommand({ Bucket, Prefix, ...page });
+    const { Uploads = [], IsTruncated, NextKeyMarker, NextUploadIdMarker } = await client.send(list);
+    for (const upload of Uploads) if (await isMarked(upload)) await abort(upload);
+    page = IsTruncated ? { KeyMarker: NextKeyMarker, UploadIdMarker: NextUploadIdMarker } : undefined;
+  }
+
+  async function isMarked({ Key, UploadId }: MultipartUpload): Promise<boolean> {
+    const list = new ListPartsCommand({ Bucket, Key, UploadId, PartNumberMarker: String(markNumber - 1) });
+    const { Parts: [part] = [] } = (await unlessGone(client.send(list))) ?? {};
+    return part?.ChecksumSHA256 === checksum || part?.ETag?.replaceAll('"', '') === etag;
+  }
+
+  async function abort({ Key, UploadId }: MultipartUpload): Promise<void> {
+    await unlessGone(client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId })));
+  }
+}
+
+/** Another attempt may end or finish an upload at the same time. */
+async function unlessGone<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (answerOf(error).name === 'NoSuchUpload') return undefined;
+    throw error;
+  }
+}

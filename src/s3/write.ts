@@ -1,17 +1,15 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { Readable, Writable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { randomUUID } from 'node:crypto';
 import type { S3Client } from '@aws-sdk/client-s3';
-import { alreadyExists, assertSize, cannotWrite } from '../storage/errors';
+import { whenAllowed } from '../storage/commit';
+import { alreadyExists, cannotWrite } from '../storage/errors';
 import { numberName } from '../storage/file-name';
 import type { StoredFile, WriteDestinationOptions } from '../storage/file-store';
-import { whenAllowed } from '../storage/may-commit';
-import { answerOf, destinationFailureOf, isRefusedByCondition } from './errors';
-import { discardUploads, markOf } from './leftovers';
+import { receive, withBody, type Content } from '../storage/write';
+import { answerOf, destinationFailureOf, isRefusedByCondition, told } from './errors';
 import { findObject, hashObject } from './objects';
 import { folderOf, nameOf, toObjectUri, toPlace, type ObjectPlace } from './object-uri';
 import { mostStreamedBytes, StreamedUpload } from './streamed-upload';
-import { leastPartBytes, UploadInParts, type Upload, type UploadOptions } from './upload';
+import { discardUploads, leastPartBytes, markOf, UploadInParts, type Upload, type UploadOptions } from './upload';
 
 const maxNumber = 9_999;
 /** Of the object: which write made it. A request whose answer is lost is sent again, and then finds its own object. */
@@ -25,33 +23,24 @@ interface Write extends WriteDestinationOptions {
 }
 
 /** Streams to one object. What is not whole is never seen under its name: S3 itself sees to it. */
-export async function writeObject(client: S3Client, options: WriteDestinationOptions): Promise<StoredFile> {
-  const { uri, jobKey, attempt, expectedSize, signal } = options;
-  // Closed in every case: an unread body would keep its connection open.
-  const body = options.body instanceof Readable ? options.body : Readable.from(options.body);
-  // It may fail before it is read; without a listener that would end the process.
-  body.on('error', () => undefined);
-  const id = randomUUID();
-  const ifFree = options.onExisting !== 'overwrite';
-  const upload = begin({ client, mark: markOf(jobKey), metadata: { [writeKey]: id }, expectedSize, ifFree });
-  try {
-    const write = { ...options, client, place: toPlace(uri), upload, id };
-    signal?.throwIfAborted();
-    if (attempt > 1) await told(uri, discardUploads(client, write.place, jobKey));
-    const sink = new UploadSink(write);
-    await (signal ? pipeline(body, sink, { signal }) : pipeline(body, sink));
-    await told(uri, upload.finish());
-    const { bytes } = sink;
-    const content = { bytes, sha256: sink.digest() };
-    const place = await commit(write, content);
-    return place ? stored(place, content, false) : stored(write.place, await hashObject(client, write.place), true);
-  } catch (error) {
-    // The signal destroys the body with an error of its own; callers expect the reason they gave.
-    throw signal?.aborted ? signal.reason : error;
-  } finally {
-    body.destroy();
-    await upload.discard();
-  }
+export function writeObject(client: S3Client, options: WriteDestinationOptions): Promise<StoredFile> {
+  const { uri, jobKey, attempt, expectedSize } = options;
+  return withBody(options, async (body) => {
+    const place = toPlace(uri);
+    const id = randomUUID();
+    const ifFree = options.onExisting !== 'overwrite';
+    const upload = begin({ client, mark: markOf(jobKey), metadata: { [writeKey]: id }, expectedSize, ifFree });
+    const write = { ...options, client, place, upload, id };
+    try {
+      if (attempt > 1) await told(uri, discardUploads(client, place, jobKey));
+      const content = await receive(body, { ...options, store: (chunks) => told(uri, add(write, chunks)) });
+      await told(uri, upload.finish());
+      const taken = await commit(write, content);
+      return taken ? stored(taken, content, false) : stored(place, await hashObject(client, place), true);
+    } finally {
+      await upload.discard();
+    }
+  });
 }
 
 /** Few bytes are kept until they are whole, and then sent again if need be; how many come must be known of one request. */
@@ -61,65 +50,12 @@ function begin(options: UploadOptions): Upload {
   return isStreamed ? new StreamedUpload(options) : new UploadInParts(options);
 }
 
-interface Content {
-  readonly bytes: number;
-  readonly sha256: string;
-}
-
 function stored(place: ObjectPlace, content: Content, skipped: boolean): StoredFile {
   return { uri: toObjectUri(place), name: nameOf(place), ...content, skipped };
 }
 
-/** The failure of a request, in the words of the store. What body, signal and `mayCommit` throw stays as it is. */
-async function told<T>(uri: string, work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    throw destinationFailureOf(error, uri);
-  }
-}
-
-class UploadSink extends Writable {
-  readonly #write: Write;
-  readonly #hash = createHash('sha256');
-  bytes = 0;
-
-  constructor(write: Write) {
-    super({ highWaterMark: 512 * 1024 });
-    this.#write = write;
-  }
-
-  digest(): string {
-    return this.#hash.digest('hex');
-  }
-
-  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    told(this.#write.uri, this.#store([chunk])).then(() => done(), done);
-  }
-
-  override _writev(chunks: { chunk: Buffer }[], done: (error?: Error | null) => void): void {
-    told(this.#write.uri, this.#store(chunks.map(({ chunk }) => chunk))).then(() => done(), done);
-  }
-
-  override _final(done: (error?: Error | null) => void): void {
-    try {
-      assertSize(this.#write.uri, this.#write.expectedSize, this.bytes, true);
-      done();
-    } catch (error) {
-      done(error as Error);
-    }
-  }
-
-  async #store(chunks: readonly Buffer[]): Promise<void> {
-    const { upload, uri, expectedSize, onProgress } = this.#write;
-    for (const chunk of chunks) {
-      this.#hash.update(chunk);
-      this.bytes += chunk.length;
-      assertSize(uri, expectedSize, this.bytes, false);
-      await upload.add(chunk, () => firstFree(this.#write));
-    }
-    onProgress?.(this.bytes);
-  }
+async function add(write: Write, chunks: readonly Buffer[]): Promise<void> {
+  for (const chunk of chunks) await write.upload.add(chunk, () => firstFree(write));
 }
 
 /** An upload of more than a few bytes is bound to its key from the start. */

@@ -1,4 +1,4 @@
-import type { BatchItem, BatchItemResult, BatchItemStatus, ConversionBatchResult } from './batch';
+import type { BatchItem, BatchItemResult, BatchItemStatus, ConversionBatchResult, SweepPlan } from './batch';
 import type { ConversionJobInput } from './job';
 
 /** A position between two lines of the manifest. */
@@ -144,4 +144,36 @@ export interface BatchActivities {
   'conversion.mergeBatchResults'(input: MergeBatchResultsInput): Promise<MergeBatchResultsResult>;
   'conversion.writeBatchReport'(input: WriteBatchReportInput): Promise<WriteBatchReportResult>;
   'conversion.awaitJobs'(input: AwaitJobsInput): Promise<AwaitJobsResult>;
+}
+
+export interface PlanSweepInput {
+  /** The app whose service is asked what it converts. */
+  app: string;
+  batch: string;
+  plan: SweepPlan;
+}
+
+export type PlanSweepResult =
+  | { batchRunning: true }
+  | {
+      batchRunning: false;
+      /** The new run; absent when there is nothing to do. */
+      run?: { folder: string; items: number };
+      todo: number;
+      kept: number;
+      refused: number;
+      done: number;
+      unsettled: number;
+      warnings: string[];
+    };
+
+export interface DiscardBatchRunInput {
+  /** URI of the folder of a planned run that was never started. */
+  folder: string;
+}
+
+/** The activities of a sweep, by their names in the history. */
+export interface SweepActivities {
+  'conversion.planBatch'(input: PlanSweepInput): Promise<PlanSweepResult>;
+  'conversion.discardBatchRun'(input: DiscardBatchRunInput): Promise<void>;
 }

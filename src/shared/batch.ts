@@ -1,14 +1,16 @@
 import type { Charge, EarlierRuns } from './charge';
-import type {
-  ConversionMode,
-  ConversionParameters,
-  ConversionPolicies,
-  JobPhase,
-  OnExisting,
-  OutputFile,
-  SharedUpload,
-  SourceContent,
+import {
+  decoded,
+  type ConversionMode,
+  type ConversionParameters,
+  type ConversionPolicies,
+  type JobPhase,
+  type OnExisting,
+  type OutputFile,
+  type SharedUpload,
+  type SourceContent,
 } from './job';
+import type { Unconvertible } from './policies';
 
 /**
  * One row of a checked manifest. `manifest.jsonl` in the folder of a batch's run holds one per line, by ascending
@@ -217,9 +219,81 @@ export interface ConversionBatchResult extends BatchState {
   reportFailure?: string;
 }
 
+/** Which files a sweep converts, and to what. Folders are URIs that the worker can open. */
+export interface SweepPlan {
+  /** Folder whose files are converted. */
+  from: string;
+  /** Target format. */
+  to: string;
+  parameters?: ConversionParameters;
+  /** Folder for the results; mirrors the source folders, and is created when missing. */
+  out: string;
+  /** Extension of the result files, without the dot. Default: the format's name up to the first hyphen. */
+  extension?: string;
+  /** Include subfolders. Default: no. */
+  recursive?: boolean;
+  /** Patterns of files and folders to exclude, matched against names, or against paths if they contain a slash. */
+  exclude?: string[];
+  /** What becomes of a file that the service is known not to convert. Default: `fail`. */
+  unconvertible?: Unconvertible;
+  /** A file modified within this time, or while the sweep waits for this time once more, is left to the next sweep. */
+  settledForMs: number;
+  /** Folder of the batch's runs, which show what was already converted. */
+  batchFolder: string;
+}
+
+/** Input of the workflow `conversionSweep`. */
+export interface ConversionSweepInput {
+  /** Name and workflow id of the batch that converts the files. */
+  batch: string;
+  plan: SweepPlan;
+  settings: Omit<ConversionBatchInput, 'folder' | 'items'>;
+}
+
+/** How the files of one sweep ended. */
+export interface SweepCounts {
+  /** New or changed: `succeeded + failed + cancelled`, plus those skipped for a file that no run of the batch wrote. */
+  todo: number;
+  succeeded: number;
+  failed: number;
+  cancelled: number;
+  /** Not converted: an earlier run may have been charged without a result, and policy `fail` needs an operator. */
+  kept: number;
+  /** Not sent: the service does not convert them, or has refused them, and neither they nor its formats have changed. */
+  refused: number;
+  /** Already converted from the same content. */
+  done: number;
+  /** Left to the next sweep, since they may still be being written. */
+  unsettled: number;
+}
+
+/** Result of the workflow `conversionSweep`. Failed files are counted; the next sweep retries them. */
+export interface ConversionSweepResult extends SweepCounts {
+  /** The batch's status; `batchRunning`: the batch was already running, and nothing was done. */
+  status: ConversionBatchResult['status'] | 'batchRunning';
+  /** URI of the results; absent when there was nothing to do. */
+  results?: string;
+  /** The first warnings, for example about unreadable folders. */
+  warnings: string[];
+}
+
 export const defaultWindow = 50;
 export const maxWindow = 500;
 export const maxInlineItems = 500;
+
+/** The first inline item with the destination of another, however it is spelled: one result would replace the other. */
+export function repeatedDestination(
+  items: readonly Pick<InlineItem, 'destination'>[],
+): { field: string; problem: string } | undefined {
+  const takenBy = new Map<string, number>();
+  for (const [index, { destination }] of items.entries()) {
+    const place = decoded(destination.replace(/^file:\/\//i, ''));
+    const other = takenBy.get(place);
+    if (other !== undefined) return { field: `items[${index}].destination`, problem: `is that of items[${other}] too` };
+    takenBy.set(place, index);
+  }
+  return undefined;
+}
 
 export function countItems({ items }: Pick<ConversionBatchInput, 'items'>): number {
   return typeof items === 'number' ? items : items.length;

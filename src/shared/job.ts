@@ -234,11 +234,16 @@ export function withoutSecrets(uri: string): string {
 
 /** The last segment of a URI, decoded where possible. */
 export function lastSegment(uri: string): string {
-  const segment = withoutSecrets(uri).replace(/\/+$/, '').split('/').pop() ?? uri;
+  return decoded(withoutSecrets(uri).replace(/\/+$/, '').split('/').pop() ?? uri);
+}
+
+/** Text with what URIs escape as it is; unchanged if that is no text. */
+export function decoded(text: string): string {
+  if (!text.includes('%')) return text;
   try {
-    return decodeURIComponent(segment);
+    return decodeURIComponent(text);
   } catch {
-    return segment;
+    return text;
   }
 }
 

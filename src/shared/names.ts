@@ -39,7 +39,7 @@ export const acceptedUpdate = 'accepted';
 export const batchPauseSignal = 'batchPause';
 export const batchResumeSignal = 'batchResume';
 
-/** The service takes the app's requests again: a batch whose account was refused goes on. */
+/** The service takes the app's requests again: a batch whose account was refused continues. */
 export const appReadySignal = 'appReady';
 
 /** Starts no more jobs, and ends the batch; the argument is a `BatchCancel`. */

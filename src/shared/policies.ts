@@ -32,6 +32,10 @@ export type Policy =
   | { kind: 'count'; default: number; description: string }
   | { kind: 'choice'; choices: readonly string[]; default: string; description: string; see: string };
 
+function duration<const Default extends string>(byDefault: Default, description: string) {
+  return { kind: 'duration', default: byDefault, description } as const;
+}
+
 /** Defines each policy once: type, default, validation, `fileconv.toml` key and reference line derive from it. */
 export const policies = {
   onUnknownOutcome: {
@@ -46,68 +50,33 @@ export const policies = {
     default: 3,
     description: 'how often a job submits again, after unknown outcomes and after failures of the service together',
   },
-  uploadDeadline: {
-    kind: 'duration',
-    default: '24 hours',
-    description: 'longest time for the upload, all attempts together',
-  },
-  submitTimeout: {
-    kind: 'duration',
-    default: '2 minutes',
-    description: 'longest time for one convert request, from its first byte to its answer',
-  },
-  submitDeadline: {
-    kind: 'duration',
-    default: '24 hours',
-    description: 'longest time until the service has accepted the conversion, all attempts together',
-  },
-  conversionDeadline: {
-    kind: 'duration',
-    default: '7 days',
-    description: 'longest time from the accepted submit to the completed conversion',
-  },
+  uploadDeadline: duration('24 hours', 'longest time for the upload, all attempts together'),
+  submitTimeout: duration('2 minutes', 'longest time for one convert request, from its first byte to its answer'),
+  submitDeadline: duration(
+    '24 hours',
+    'longest time until the service has accepted the conversion, all attempts together',
+  ),
+  conversionDeadline: duration('7 days', 'longest time from the accepted submit to the completed conversion'),
   firstCheckAfter: {
-    kind: 'duration',
-    default: '2 seconds',
-    isLearned: true,
-    description:
+    ...duration(
+      '2 seconds',
       'first poll. Unless you set it, a worker learns from earlier conversions of the same formats when to poll first',
+    ),
+    isLearned: true,
   },
-  maxCheckInterval: {
-    kind: 'duration',
-    default: '60 seconds',
-    description: 'longest pause between two polls; the pauses grow up to it',
-  },
-  pollAfter: {
-    kind: 'duration',
-    default: '60 seconds',
-    description: 'with callbacks: first poll if none has come',
-  },
-  unknownOutcomeWait: {
-    kind: 'duration',
-    default: '10 minutes',
-    description: 'with callbacks: wait for the callback that tells whether a submit with an unknown outcome ran',
-  },
-  downloadDeadline: {
-    kind: 'duration',
-    default: '24 hours',
-    description: 'longest time for the download, all attempts together',
-  },
-  creditsDeadline: {
-    kind: 'duration',
-    default: '7 days',
-    description: 'how long a job stays parked without vCredits',
-  },
-  retryInitialInterval: {
-    kind: 'duration',
-    default: '1 second',
-    description: 'pause before the first retry of an upload, a poll or a download that failed',
-  },
-  retryMaximumInterval: {
-    kind: 'duration',
-    default: '60 seconds',
-    description: 'longest pause between two retries',
-  },
+  maxCheckInterval: duration('60 seconds', 'longest pause between two polls; the pauses grow up to it'),
+  pollAfter: duration('60 seconds', 'with callbacks: first poll if none has come'),
+  unknownOutcomeWait: duration(
+    '10 minutes',
+    'with callbacks: wait for the callback that tells whether a submit with an unknown outcome ran',
+  ),
+  downloadDeadline: duration('24 hours', 'longest time for the download, all attempts together'),
+  creditsDeadline: duration('7 days', 'how long a job stays parked without vCredits'),
+  retryInitialInterval: duration(
+    '1 second',
+    'pause before the first retry of an upload, a poll or a download that failed',
+  ),
+  retryMaximumInterval: duration('60 seconds', 'longest pause between two retries'),
 } as const satisfies Record<string, Policy>;
 
 type Policies = typeof policies;

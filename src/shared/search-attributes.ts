@@ -93,7 +93,7 @@ export function listedErrorCode(code: string | undefined, possiblyChargedTwice: 
   return code === undefined ? possiblyChargedTwiceCode : `${possiblyChargedTwiceCode}+${code}`;
 }
 
-interface Grouping {
+export interface Grouping {
   batchId?: string;
   tags?: readonly string[] | undefined;
 }

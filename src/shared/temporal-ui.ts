@@ -6,15 +6,11 @@ export function workflowPath(namespace: string, workflowId: string, runId?: stri
   return inNamespace(namespace, `workflows/${encode(workflowId)}${runId === undefined ? '' : `/${encode(runId)}`}`);
 }
 
-function listPath(namespace: string, query: string): string {
-  return inNamespace(namespace, `workflows?query=${encode(query)}`);
-}
-
 /** The list of a batch's jobs, found by their id prefix. */
 export function batchJobsPath(namespace: string, batch: string, condition = ''): string {
   // Visibility queries escape quotes with a backslash.
   const prefix = `${batch}/`.replace(/[\\"]/g, '\\$&');
-  return listPath(namespace, `WorkflowId STARTS_WITH "${prefix}"${condition}`);
+  return inNamespace(namespace, `workflows?query=${encode(`WorkflowId STARTS_WITH "${prefix}"${condition}`)}`);
 }
 
 function inNamespace(namespace: string, rest: string): string {

@@ -2,11 +2,10 @@ import { closeSync, linkSync, openSync, renameSync, unlinkSync, writeFileSync } 
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { alreadyExists, destinationFailure, systemCode } from './errors';
+import { alreadyExists, cannotWrite, systemCode, writing } from './errors';
 import { numberName } from './file-name';
 import type { WriteDestinationOptions } from './file-store';
 import { syncFolder } from './folders';
-import { whenAllowed } from './may-commit';
 import { removeIfThere, type PartialFile } from './partial-file';
 import { describeFile } from './source';
 
@@ -56,13 +55,8 @@ export async function commitPartial(options: CommitOptions): Promise<string | un
 }
 
 async function commit<Result>(options: CommitOptions, step: () => Result | Promise<Result>): Promise<Result> {
-  return whenAllowed({ ...options, check: () => options.partial.assertOwned() }, async () => {
-    try {
-      return await step();
-    } catch (error) {
-      throw destinationFailure(error, options.uri);
-    }
-  });
+  const check = () => options.partial.assertOwned();
+  return whenAllowed({ ...options, check }, () => writing(options.uri, step));
 }
 
 async function hasSameBytes({ bytes, sha256 }: CommitOptions, candidate: string): Promise<boolean> {
@@ -127,4 +121,32 @@ function move(partial: PartialFile, to: string): void {
 
 function numbered(filePath: string, number: number): string {
   return path.join(path.dirname(filePath), numberName(path.basename(filePath), number));
+}
+
+/** A process that is suspended before every commit gives up after this many checks. */
+const maxQuestions = 10;
+
+interface Permission extends Pick<WriteDestinationOptions, 'uri' | 'signal' | 'mayCommit'> {
+  /** Rejects if another attempt owns the destination. */
+  readonly check?: () => Promise<void>;
+}
+
+/**
+ * Runs the step that gives the final name, if this attempt may. Nothing is awaited between the last `mayCommit` and the
+ * step: a process that is suspended there, and resumes after another attempt has finished, would replace newer results.
+ */
+export async function whenAllowed<Result>(
+  { uri, signal, mayCommit, check }: Permission,
+  step: () => Promise<Result>,
+): Promise<Result> {
+  for (let questions = 0; questions < maxQuestions; questions += 1) {
+    // While the last bytes were synced, the job may have been cancelled or the file taken over.
+    await check?.();
+    signal?.throwIfAborted();
+    const answer = mayCommit?.();
+    if (answer === undefined) return step();
+    await answer;
+  }
+  const why = 'this process stood still again and again before it could give the file its name.';
+  throw cannotWrite(uri, { code: 'STORAGE_FAILED', why, retryable: true });
 }

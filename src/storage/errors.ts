@@ -1,4 +1,6 @@
 import { systemErrorCode } from '../shared/system-error';
+import type { FileSnapshot } from './file-store';
+
 /** Codes of failures to read a source or to write a result. */
 export const storageErrorCodes = [
   'UNSUPPORTED_URI',
@@ -56,16 +58,30 @@ const refuser =
 export const cannotRead = refuser('read');
 export const cannotWrite = refuser('write');
 
+export function cannotUse(uri: string, why: string, cause?: unknown): StorageError {
+  const message = `Cannot use ${JSON.stringify(uri)}: ${why}.`;
+  return new StorageError({ code: 'UNSUPPORTED_URI', message, uri, cause });
+}
+
+export function isEmpty(uri: string): StorageError {
+  return new StorageError({ code: 'SOURCE_EMPTY', message: `Cannot convert ${uri}: the file is empty.`, uri });
+}
+
+/** What a look tells of a file that cannot be looked at. @throws the failure itself if it may pass */
+export function notLookedAt(failure: StorageError): FileSnapshot {
+  if (failure.retryable) throw failure;
+  const reason = failure.message.slice(failure.message.indexOf(': ') + 2).replace(/\.$/, '');
+  return { kind: 'none', reason: `cannot be looked at: ${reason}`, isLink: false };
+}
+
 export function alreadyExists(uri: string): StorageError {
   const why = 'it exists already; choose another name, or skip, overwrite or rename.';
   return cannotWrite(uri, { code: 'DESTINATION_EXISTS', why });
 }
 
 export function isItsSource(uri: string): StorageError {
-  return cannotWrite(uri, {
-    code: 'DESTINATION_IS_SOURCE',
-    why: 'it is the source itself; choose another destination.',
-  });
+  const why = 'it is the source itself; choose another destination.';
+  return cannotWrite(uri, { code: 'DESTINATION_IS_SOURCE', why });
 }
 
 /** @throws StorageError SIZE_MISMATCH */
@@ -113,6 +129,15 @@ export function destinationFailure(error: unknown, uri: string): StorageError {
   return failure(error, { uri, doing: 'Cannot write', diagnoses: destinationDiagnoses });
 }
 
+/** Runs a step of a write, whose failure is told as one of the destination. */
+export async function writing<T>(uri: string, step: () => T | Promise<T>): Promise<T> {
+  try {
+    return await step();
+  } catch (error) {
+    throw destinationFailure(error, uri);
+  }
+}
+
 export function systemCode(error: unknown): string {
   return systemErrorCode(error) ?? '';
 }
@@ -122,17 +147,9 @@ function failure(
   { uri, doing, diagnoses }: { uri: string; doing: string; diagnoses: Readonly<Record<string, Diagnosis>> },
 ): StorageError {
   if (error instanceof StorageError) return error;
-  const diagnosis = diagnoses[systemCode(error)];
-  if (diagnosis) {
-    return new StorageError({ code: diagnosis[0], message: `${doing} ${uri}: ${diagnosis[1]}.`, uri, cause: error });
-  }
   const reason = error instanceof Error ? error.message : String(error);
+  const known = diagnoses[systemCode(error)];
   // EIO, EMFILE, ESTALE and others: the next attempt may succeed.
-  return new StorageError({
-    code: 'STORAGE_FAILED',
-    message: `${doing} ${uri}: ${reason}`,
-    uri,
-    retryable: true,
-    cause: error,
-  });
+  const [code, why] = known ? [known[0], `${known[1]}.`] : (['STORAGE_FAILED', reason] as const);
+  return new StorageError({ code, message: `${doing} ${uri}: ${why}`, uri, retryable: !known, cause: error });
 }

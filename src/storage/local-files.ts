@@ -1,15 +1,15 @@
-import { rm } from 'node:fs/promises';
+import { constants, type Stats } from 'node:fs';
+import { access, lstat, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { Link } from './commit';
-import { planDestination } from './destination';
-import { destinationFailure } from './errors';
-import type { FileStore } from './file-store';
+import { alreadyExists, cannotWrite, destinationFailure, isItsSource, systemCode, writing } from './errors';
+import { makeSafeName } from './file-name';
+import type { DestinationPlan, FileStore } from './file-store';
 import { toPath } from './file-uri';
-import { freeBytesOf, type FreeBytes } from './folders';
-import { lookAtLocalFile } from './look';
-import { createFolderSharing } from './marker';
+import { assertRoom, createFolderSharing, folderOf, freeBytesOf, type FreeBytes } from './folders';
 import { removeIfThere, removePartials } from './partial-file';
-import { openLocalSource, readLocalFile } from './source';
+import { lookAtLocalFile, openLocalSource, readLocalFile } from './source';
 import { walkLocalFolder } from './walk';
 import { writeLocalFile } from './write';
 
@@ -20,28 +20,90 @@ export function createLocalFiles({
 }: { link?: Link; freeBytes?: FreeBytes } = {}): FileStore {
   return {
     openSource: openLocalSource,
-    prepareDestination: (options) => planDestination({ ...options, freeBytes }),
+    prepareDestination: (options) => planDestination(options, freeBytes),
     writeDestination: (options) => writeLocalFile({ ...options, link, freeBytes }),
-    async discardPartial({ uri, jobKey }) {
-      const filePath = toPath(uri);
-      try {
-        await removePartials(uri.endsWith('/') ? filePath : path.dirname(filePath), jobKey);
-      } catch (error) {
-        throw destinationFailure(error, uri);
-      }
-    },
+    discardPartial: ({ uri, jobKey }) => writing(uri, () => removePartials(folderOf(uri), jobKey)),
     look: lookAtLocalFile,
     read: readLocalFile,
     walk: walkLocalFolder,
-    async remove(uri) {
-      const filePath = toPath(uri);
-      try {
-        if (uri.endsWith('/')) await rm(filePath, { recursive: true, force: true });
-        else await removeIfThere(filePath);
-      } catch (error) {
-        throw destinationFailure(error, uri);
-      }
-    },
+    remove: (uri) =>
+      writing(uri, () =>
+        uri.endsWith('/') ? rm(toPath(uri), { recursive: true, force: true }) : removeIfThere(toPath(uri)),
+      ),
     sharing: createFolderSharing(),
   };
+}
+
+const writable = constants.W_OK | constants.X_OK;
+
+/** Determines the output's path and checks, without writing anything, that it can be written. */
+async function planDestination(
+  options: Parameters<FileStore['prepareDestination']>[0],
+  freeBytes: FreeBytes,
+): Promise<DestinationPlan> {
+  const asked = toPath(options.uri);
+  const filePath = options.uri.endsWith('/') ? path.join(asked, makeSafeName(options.suggestedName)) : asked;
+  const uri = pathToFileURL(filePath).href;
+  try {
+    const existing = await find(filePath, lstat);
+    if (existing) {
+      if (existing.isDirectory() && options.onExisting !== 'rename') {
+        const why = 'it is a folder; end it with / to put the file inside.';
+        throw cannotWrite(uri, { code: 'DESTINATION_IS_DIRECTORY', why });
+      }
+      if (options.source !== undefined && (await isSame(existing, options.source))) throw isItsSource(uri);
+      const mayBeOurs = (options.attempt ?? 1) > 1;
+      if (options.onExisting === 'skip' && !mayBeOurs) return { kind: 'skip', uri };
+      if (options.onExisting === 'fail' && !mayBeOurs) throw alreadyExists(uri);
+    }
+    const folder = await findWritable(path.dirname(filePath), uri);
+    await assertRoom({ uri, folder, bytes: options.expectedBytes, freeBytes });
+    return { kind: 'write', uri };
+  } catch (error) {
+    throw destinationFailure(error, uri);
+  }
+}
+
+/** Compares inodes, not names: a folder may have two names, and a file system may ignore case. */
+async function isSame(existing: Stats, sourceUri: string): Promise<boolean> {
+  const source = await find(toPath(sourceUri), stat);
+  return source?.ino === existing.ino && source.dev === existing.dev;
+}
+
+/** Returns the nearest existing folder; the write creates the missing folders in it. */
+async function findWritable(folder: string, uri: string): Promise<string> {
+  // The folder usually exists. The trailing separator makes it an error if the path is a file.
+  if (await isAccessible(folder + path.sep)) return folder;
+  let nearest = folder;
+  let found = await find(nearest, stat);
+  while (!found && path.dirname(nearest) !== nearest) {
+    if (await find(nearest, lstat)) {
+      // A dangling symbolic link is not a folder, nor can mkdir make it one. Or another job has just made the folder.
+      found = await find(nearest, stat);
+      break;
+    }
+    nearest = path.dirname(nearest);
+    found = await find(nearest, stat);
+  }
+  if (!found?.isDirectory()) {
+    throw cannotWrite(uri, { code: 'DESTINATION_NOT_WRITABLE', why: `${nearest} is not a folder.` });
+  }
+  await access(nearest, writable);
+  return nearest;
+}
+
+async function isAccessible(folder: string): Promise<boolean> {
+  return access(folder, writable).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function find(filePath: string, look: (path: string) => Promise<Stats>): Promise<Stats | undefined> {
+  try {
+    return await look(filePath);
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
 }

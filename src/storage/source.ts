@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { type BigIntStats, createReadStream } from 'node:fs';
-import { open, stat, type FileHandle } from 'node:fs/promises';
+import { lstat, open, stat, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { StorageError, cannotRead, sourceFailure, destinationFailure, systemCode } from './errors';
-import type { SourceFile } from './file-store';
+import { cannotRead, destinationFailure, isEmpty, sourceFailure, systemCode } from './errors';
+import type { FileSnapshot, SourceFile } from './file-store';
 import { toPath } from './file-uri';
 
 /** Bytes per read; with chunks of this size an upload runs at the speed of the connection. */
@@ -40,9 +40,7 @@ export function fileStamp({ dev, ino, mtimeNs, ctimeNs }: BigIntStats): string {
 function refuseUnusable(stats: BigIntStats, uri: string): void {
   if (stats.isDirectory()) throw cannotRead(uri, { code: 'SOURCE_IS_DIRECTORY', why: 'it is a folder; name a file.' });
   if (!stats.isFile()) throw cannotRead(uri, { code: 'SOURCE_UNREADABLE', why: 'it is not a regular file.' });
-  if (stats.size === 0n) {
-    throw new StorageError({ code: 'SOURCE_EMPTY', message: `Cannot convert ${uri}: the file is empty.`, uri });
-  }
+  if (stats.size === 0n) throw isEmpty(uri);
 }
 
 /** Reads a file and fails if, at the first or last byte, it is not the file that was seen. */
@@ -120,24 +118,50 @@ export function readLocalFile(
   );
 }
 
-/** Size and SHA-256 of a file. @throws the system's error, or the signal's reason. */
-export async function hashLocalFile(
-  filePath: string,
-  signal?: AbortSignal,
-): Promise<{ bytes: number; sha256: string }> {
-  const hash = createHash('sha256');
-  const stream = createReadStream(filePath, { highWaterMark: chunkBytes });
-  await pipeline(stream, hash, { ...(signal && { signal }) });
-  return { bytes: stream.bytesRead, sha256: hash.digest('hex') };
-}
-
 /** Size and SHA-256 of a result; undefined if it does not exist. */
 export async function describeFile(uri: string): Promise<{ bytes: number; sha256: string } | undefined> {
-  const filePath = toPath(uri);
   try {
-    return await hashLocalFile(filePath);
+    const hash = createHash('sha256');
+    const stream = createReadStream(toPath(uri), { highWaterMark: chunkBytes });
+    await pipeline(stream, hash);
+    return { bytes: stream.bytesRead, sha256: hash.digest('hex') };
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return undefined;
     throw destinationFailure(error, uri);
+  }
+}
+
+export async function lookAtLocalFile(uri: string): Promise<FileSnapshot> {
+  const filePath = toPath(uri);
+  let isLink = false;
+  try {
+    // Most destinations don't exist yet: a single lstat shows that, and that they are no dangling link.
+    const named = await lstat(filePath, { bigint: true });
+    isLink = named.isSymbolicLink();
+    return snapshotOf(isLink ? await stat(filePath, { bigint: true }) : named);
+  } catch (error) {
+    return { kind: 'none', reason: reasonOf(error), isLink };
+  }
+}
+
+function snapshotOf(stats: BigIntStats): FileSnapshot {
+  const identity = `${stats.dev}:${stats.ino}`;
+  if (stats.isDirectory()) return { kind: 'folder', identity };
+  if (!stats.isFile()) return { kind: 'other', identity };
+  const modifiedAt = Number(stats.mtimeNs / 1_000_000n);
+  return { kind: 'file', identity, stamp: fileStamp(stats), bytes: Number(stats.size), modifiedAt };
+}
+
+function reasonOf(error: unknown): string {
+  switch (systemCode(error)) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+    case 'ENAMETOOLONG':
+      return 'does not exist';
+    case 'EACCES':
+    case 'EPERM':
+      return 'may not be looked at by this user';
+    default:
+      return `can't be looked at: ${error instanceof Error ? error.message : String(error)}`;
   }
 }

@@ -28,45 +28,24 @@ export class Stores implements FileStore {
       return store;
     }
     const known = [...this.#byScheme.keys()].map((each) => `${each}:`).join(', ');
-    const what = scheme === '' ? 'it is not a URI' : `this worker has no store for ${scheme}: URIs`;
+    const what = scheme === '' ? 'it is not a URI' : `no store for ${scheme}: URIs is registered here`;
     const shown = withoutSecrets(uri);
-    const message = `Cannot use ${JSON.stringify(shown)}: ${what}; it has: ${known}. Use one of those, or register a store with the worker.`;
+    const message = `Cannot use ${JSON.stringify(shown)}: ${what}; there are: ${known}. Use one of those, or register a store.`;
     throw new StorageError({ code: 'UNSUPPORTED_URI', message, uri: shown });
   }
 
-  async openSource(uri: string) {
-    return this.of(uri).openSource(uri);
-  }
-
-  async prepareDestination({ source, ...options }: Parameters<FileStore['prepareDestination']>[0]) {
+  openSource: FileStore['openSource'] = async (uri) => this.of(uri).openSource(uri);
+  prepareDestination: FileStore['prepareDestination'] = async ({ source, ...options }) => {
     const { uri } = options;
     const isComparable = source !== undefined && schemeOf(source) === schemeOf(uri);
     return this.of(uri).prepareDestination({ ...options, ...(isComparable && { source }) });
-  }
-
-  async writeDestination(options: Parameters<FileStore['writeDestination']>[0]) {
-    return this.of(options.uri).writeDestination(options);
-  }
-
-  async discardPartial(options: Parameters<FileStore['discardPartial']>[0]) {
-    return this.of(options.uri).discardPartial(options);
-  }
-
-  async look(uri: string) {
-    return this.of(uri).look(uri);
-  }
-
-  read(uri: string, options?: Parameters<FileStore['read']>[1]) {
-    return this.of(uri).read(uri, options);
-  }
-
-  walk(folder: string, options?: Parameters<FileStore['walk']>[1]) {
-    return this.of(folder).walk(folder, options);
-  }
-
-  async remove(uri: string) {
-    return this.of(uri).remove(uri);
-  }
+  };
+  writeDestination: FileStore['writeDestination'] = async (options) => this.of(options.uri).writeDestination(options);
+  discardPartial: FileStore['discardPartial'] = async (options) => this.of(options.uri).discardPartial(options);
+  look: FileStore['look'] = async (uri) => this.of(uri).look(uri);
+  read: FileStore['read'] = (uri, options) => this.of(uri).read(uri, options);
+  walk: FileStore['walk'] = (folder, options) => this.of(folder).walk(folder, options);
+  remove: FileStore['remove'] = async (uri) => this.of(uri).remove(uri);
 }
 
 /** In lower case; empty if it is no URI. */

@@ -1,45 +1,81 @@
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
-import { Writable, Readable } from 'node:stream';
+import { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { pathToFileURL } from 'node:url';
 import { commitPartial, type Link } from './commit';
-import { assertSize, destinationFailure, systemCode } from './errors';
+import { assertSize, systemCode, writing } from './errors';
 import type { StoredFile, WriteDestinationOptions } from './file-store';
 import { toPath } from './file-uri';
-import { makeFolder, assertRoom, freeBytesOf, type FreeBytes } from './folders';
+import { assertRoom, makeFolder, type FreeBytes } from './folders';
 import { PartialFile, removePartials } from './partial-file';
 import { describeFile } from './source';
 
 interface LocalWriteOptions extends WriteDestinationOptions {
-  link?: Link | undefined;
-  freeBytes?: FreeBytes;
+  link: Link | undefined;
+  freeBytes: FreeBytes;
 }
 
-export async function writeLocalFile(options: LocalWriteOptions): Promise<StoredFile> {
-  const { uri, signal } = options;
-  // Closed in every case: an unread body would keep its connection open.
-  const body = options.body instanceof Readable ? options.body : Readable.from(options.body);
-  // It may fail before it is read; without a listener that would end the process.
-  body.on('error', () => undefined);
-  try {
+export function writeLocalFile(options: LocalWriteOptions): Promise<StoredFile> {
+  const { uri, expectedSize, freeBytes } = options;
+  return withBody(options, async (body) => {
     const filePath = toPath(uri);
-    signal?.throwIfAborted();
-    const partial = await startPartial(filePath, options);
+    const partial = await writing(uri, () => startPartial(filePath, options));
     try {
       // Fails early rather than filling the disk that others use too.
-      const folder = path.dirname(filePath);
-      const { expectedSize, freeBytes = freeBytesOf } = options;
-      if (expectedSize !== undefined) await assertRoom({ uri, folder, bytes: expectedSize, freeBytes });
-      const { bytes, sha256 } = await receive(body, partial.handle, options);
-      const committed = await commitPartial({ ...options, filePath, partial, bytes, sha256 });
+      await assertRoom({ uri, folder: path.dirname(filePath), bytes: expectedSize, freeBytes });
+      const store = (chunks: Buffer[]) => writing(uri, () => writeAll(partial.handle, chunks));
+      const content = await receive(body, { ...options, store });
+      await writing(uri, () => partial.handle.sync());
+      const committed = await commitPartial({ ...options, ...content, filePath, partial });
       if (committed === undefined) return await describeSkipped(uri, filePath);
-      const name = path.basename(committed);
-      return { uri: pathToFileURL(committed).href, name, bytes, sha256, skipped: false };
+      return { uri: pathToFileURL(committed).href, name: path.basename(committed), ...content, skipped: false };
     } finally {
       await partial.discard();
     }
+  });
+}
+
+async function startPartial(filePath: string, { uri, jobKey, attempt }: WriteDestinationOptions): Promise<PartialFile> {
+  // The first attempt has no predecessor, and listing a folder of 40,000 outputs once per output would be slow.
+  if (attempt > 1) await removePartials(path.dirname(filePath), jobKey);
+  const identity = { uri, filePath, jobKey, attempt };
+  try {
+    return await PartialFile.create(identity);
+  } catch (error) {
+    if (systemCode(error) !== 'ENOENT') throw error;
+    await makeFolder(path.dirname(filePath));
+    return PartialFile.create(identity);
+  }
+}
+
+async function describeSkipped(uri: string, filePath: string): Promise<StoredFile> {
+  const { bytes = 0, sha256 = '' } = (await describeFile(uri)) ?? {};
+  return { uri, name: path.basename(filePath), bytes, sha256, skipped: true };
+}
+
+/** The system may write fewer bytes than it was given. */
+async function writeAll(handle: FileHandle, chunks: Buffer[]): Promise<void> {
+  let { bytesWritten: skip } = await handle.writev(chunks);
+  for (const chunk of chunks) {
+    let offset = Math.min(skip, chunk.length);
+    skip -= offset;
+    while (offset < chunk.length) offset += (await handle.write(chunk, offset)).bytesWritten;
+  }
+}
+
+/** Runs a write with its body, which is closed in every case: unread, it would keep its connection open. */
+export async function withBody<T>(
+  { body: given, signal }: WriteDestinationOptions,
+  write: (body: Readable) => Promise<T>,
+): Promise<T> {
+  const body = given instanceof Readable ? given : Readable.from(given);
+  // It may fail before it is read; without a listener that would end the process.
+  body.on('error', () => undefined);
+  try {
+    signal?.throwIfAborted();
+    return await write(body);
   } catch (error) {
     // The signal destroys the body with an error of its own; callers expect the reason they gave.
     throw signal?.aborted ? signal.reason : error;
@@ -48,74 +84,39 @@ export async function writeLocalFile(options: LocalWriteOptions): Promise<Stored
   }
 }
 
-async function startPartial(filePath: string, { uri, jobKey, attempt }: WriteDestinationOptions): Promise<PartialFile> {
-  try {
-    // The first attempt has no predecessor, and listing a folder of 40,000 outputs once per output would be slow.
-    if (attempt > 1) await removePartials(path.dirname(filePath), jobKey);
-    const identity = { uri, filePath, jobKey, attempt };
-    try {
-      return await PartialFile.create(identity);
-    } catch (error) {
-      if (systemCode(error) !== 'ENOENT') throw error;
-      await makeFolder(path.dirname(filePath));
-      return await PartialFile.create(identity);
-    }
-  } catch (error) {
-    throw destinationFailure(error, uri);
-  }
+export interface Content {
+  readonly bytes: number;
+  readonly sha256: string;
 }
 
-/** Writes the body to the file, hashing it on the way, and syncs the file. */
-async function receive(
-  body: Readable,
-  handle: FileHandle,
-  { uri, expectedSize, signal, onProgress }: WriteDestinationOptions,
-): Promise<{ bytes: number; sha256: string }> {
-  const sink = new HashingSink({
-    handle,
-    uri,
-    onBytes(bytes) {
-      assertSize(uri, expectedSize, bytes, false);
-      onProgress?.(bytes);
-    },
-  });
+interface Receiver extends Pick<WriteDestinationOptions, 'uri' | 'expectedSize' | 'signal' | 'onProgress'> {
+  /** Fails with `StorageError`, to distinguish its failures from those of the body. */
+  readonly store: (chunks: Buffer[]) => Promise<void>;
+}
+
+/** Stores the body, hashing it on the way. @throws StorageError SIZE_MISMATCH before too many bytes are stored */
+export async function receive(body: Readable, receiver: Receiver): Promise<Content> {
+  const { signal } = receiver;
+  const sink = new HashingSink(receiver);
   await (signal ? pipeline(body, sink, { signal }) : pipeline(body, sink));
-  assertSize(uri, expectedSize, sink.bytes, true);
-  await handle.sync().catch((error: unknown) => {
-    throw destinationFailure(error, uri);
-  });
   return { bytes: sink.bytes, sha256: sink.digest() };
 }
 
-async function describeSkipped(uri: string, filePath: string): Promise<StoredFile> {
-  const existing = await describeFile(uri);
-  const name = path.basename(filePath);
-  return { uri, name, bytes: existing?.bytes ?? 0, sha256: existing?.sha256 ?? '', skipped: true };
-}
-
-/** Bytes that may be buffered while a write is in progress; they are then written in one call. */
+/** Bytes that may be buffered while others are stored; they are then stored in one call. */
 const waitingBytes = 512 * 1024;
 
-interface SinkOptions {
-  readonly handle: FileHandle;
-  readonly uri: string;
-  /** Called with the total as bytes arrive; if it throws, the stream fails. */
-  readonly onBytes: (bytes: number) => void;
-}
-
 /**
- * Writes a stream to a file and hashes it. Chunks are written without being joined first, and hashed while the system
- * writes them: for a gigabyte this halves the CPU time of reading the body with `for await`. Its own failures are
- * `StorageError`, to distinguish them from failures of the body.
+ * Chunks are stored without being joined first, and hashed meanwhile: for a gigabyte this halves the CPU time of reading
+ * the body with `for await`.
  */
 class HashingSink extends Writable {
-  readonly #options: SinkOptions;
+  readonly #receiver: Receiver;
   readonly #hash = createHash('sha256');
   bytes = 0;
 
-  constructor(options: SinkOptions) {
+  constructor(receiver: Receiver) {
     super({ highWaterMark: waitingBytes });
-    this.#options = options;
+    this.#receiver = receiver;
   }
 
   digest(): string {
@@ -130,30 +131,22 @@ class HashingSink extends Writable {
     this.#store(chunks.map(({ chunk }) => chunk)).then(() => done(), done);
   }
 
-  async #store(chunks: Buffer[]): Promise<void> {
-    const { handle, uri, onBytes } = this.#options;
-    const writing = writeAll(handle, chunks).catch((error: unknown) => {
-      throw destinationFailure(error, uri);
-    });
+  override _final(done: (error?: Error | null) => void): void {
     try {
-      for (const chunk of chunks) {
-        this.#hash.update(chunk);
-        this.bytes += chunk.length;
-      }
-      onBytes(this.bytes);
-    } finally {
-      // Even if `onBytes` throws: the file must not be closed during a write.
-      await writing;
+      assertSize(this.#receiver.uri, this.#receiver.expectedSize, this.bytes, true);
+      done();
+    } catch (error) {
+      done(error as Error);
     }
   }
-}
 
-/** The system may write fewer bytes than it was given. */
-async function writeAll(handle: FileHandle, chunks: Buffer[]): Promise<void> {
-  let { bytesWritten: skip } = await handle.writev(chunks);
-  for (const chunk of chunks) {
-    let offset = Math.min(skip, chunk.length);
-    skip -= offset;
-    while (offset < chunk.length) offset += (await handle.write(chunk, offset)).bytesWritten;
+  async #store(chunks: Buffer[]): Promise<void> {
+    const { uri, expectedSize, store, onProgress } = this.#receiver;
+    for (const { length } of chunks) this.bytes += length;
+    assertSize(uri, expectedSize, this.bytes, false);
+    const storing = store(chunks);
+    for (const chunk of chunks) this.#hash.update(chunk);
+    await storing;
+    onProgress?.(this.bytes);
   }
 }

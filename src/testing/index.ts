@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import {
   StorageError,
   type FileStore,
@@ -29,128 +30,99 @@ export interface FileStoreRule {
 
 const policies = ['fail', 'skip', 'overwrite', 'rename'] as const;
 
-export const fileStoreContract: readonly FileStoreRule[] = [
-  rule('a source tells name and size, and opens its bytes as often as asked', async ({ store, uriOf, put }) => {
+const checks: Readonly<Record<string, FileStoreRule['check']>> = {
+  async 'a source tells name and size, and opens its bytes as often as asked'({ store, uriOf, put }) {
     await put('a.md', 'content');
     const source = await store.openSource(uriOf('a.md'));
     assert.deepEqual([source.name, source.size], ['a.md', 7]);
-    for (let time = 0; time < 2; time += 1) assert.equal(await textOf(source.open()), 'content');
-  }),
-  rule('a source that is not there is SOURCE_NOT_FOUND, for good', ({ store, uriOf }) =>
+    for (let time = 0; time < 2; time += 1) assert.equal(await text(source.open()), 'content');
+  },
+  'a source that is not there is SOURCE_NOT_FOUND, for good': ({ store, uriOf }) =>
     fails(() => store.openSource(uriOf('missing.md')), 'SOURCE_NOT_FOUND', false),
-  ),
-  rule('an empty source is SOURCE_EMPTY, for good', async ({ store, uriOf, put }) => {
+  async 'an empty source is SOURCE_EMPTY, for good'({ store, uriOf, put }) {
     await put('empty.md', '');
     await fails(() => store.openSource(uriOf('empty.md')), 'SOURCE_EMPTY', false);
-  }),
-  rule(
-    'a source that is another file by the time it is read is SOURCE_CHANGED, and may be tried again',
-    async ({ store, uriOf, put }) => {
-      await put('a.md', 'content');
-      const source = await store.openSource(uriOf('a.md'));
-      await put('a.md', 'other content');
-      await fails(() => textOf(source.open()), 'SOURCE_CHANGED', true);
-    },
-  ),
-  rule('a URI that is none of the store’s is UNSUPPORTED_URI, for good', async ({ store }) => {
+  },
+  async 'a source that is another file by the time it is read is SOURCE_CHANGED, and may be tried again'({
+    store,
+    uriOf,
+    put,
+  }) {
+    await put('a.md', 'content');
+    const source = await store.openSource(uriOf('a.md'));
+    await put('a.md', 'other content');
+    await fails(() => text(source.open()), 'SOURCE_CHANGED', true);
+  },
+  async 'a URI that is none of the store’s is UNSUPPORTED_URI, for good'({ store }) {
     const uri = 'no-such-scheme://a/b';
     await fails(() => store.openSource(uri), 'UNSUPPORTED_URI', false);
     const asked = { uri, suggestedName: 'a.pdf', onExisting: 'fail' as const };
     await fails(() => store.prepareDestination(asked), 'UNSUPPORTED_URI', false);
-  }),
+  },
 
-  rule(
-    'a destination is a file, or a folder that ends with a slash, and preparing it writes nothing',
-    async (subject) => {
-      const { store, uriOf } = subject;
-      const prepare = (uri: string) => store.prepareDestination({ uri, suggestedName: 'b.pdf', onExisting: 'fail' });
-      assert.deepEqual(await prepare(uriOf('a.pdf')), { kind: 'write', uri: uriOf('a.pdf') });
-      assert.deepEqual(await prepare(uriOf('')), { kind: 'write', uri: uriOf('b.pdf') });
-      assert.deepEqual(await subject.contents(), {});
-    },
-  ),
-  rule('a suggested name never leaves the folder, and is never hidden', async ({ store, uriOf }) => {
+  async 'a destination is a file, or a folder that ends with a slash, and preparing it writes nothing'(subject) {
+    const { store, uriOf } = subject;
+    const prepare = (uri: string) => store.prepareDestination({ uri, suggestedName: 'b.pdf', onExisting: 'fail' });
+    assert.deepEqual(await prepare(uriOf('a.pdf')), { kind: 'write', uri: uriOf('a.pdf') });
+    assert.deepEqual(await prepare(uriOf('')), { kind: 'write', uri: uriOf('b.pdf') });
+    assert.deepEqual(await subject.contents(), {});
+  },
+  async 'a suggested name never leaves the folder, and is never hidden'({ store, uriOf }) {
     for (const suggestedName of ['../../a.pdf', '/a.pdf', '..\\a.pdf', '.a.pdf', '..', '']) {
       const { uri } = await store.prepareDestination({ uri: uriOf(''), suggestedName, onExisting: 'fail' });
       assert.match(uri.slice(uriOf('').length), /^[^/\\.][^/\\]*$/);
       assert.ok(uri.startsWith(uriOf('')));
     }
-  }),
-  rule(
-    'preparing finds what exists, by policy; a later attempt leaves that to the write',
-    async ({ store, uriOf, put }) => {
-      await put('a.pdf', 'old');
-      const asked = { uri: uriOf('a.pdf'), suggestedName: '' };
-      await fails(() => store.prepareDestination({ ...asked, onExisting: 'fail' }), 'DESTINATION_EXISTS', false);
-      for (const [onExisting, kind] of [
-        ['skip', 'skip'],
-        ['overwrite', 'write'],
-        ['rename', 'write'],
-      ] as const) {
-        assert.deepEqual(await store.prepareDestination({ ...asked, onExisting }), { kind, uri: asked.uri });
-      }
-      for (const onExisting of policies) {
-        assert.equal((await store.prepareDestination({ ...asked, onExisting, attempt: 2 })).kind, 'write');
-      }
-    },
-  ),
-  rule('a destination that is the source is DESTINATION_IS_SOURCE, for good', async ({ store, uriOf, put }) => {
+  },
+  async 'preparing finds what exists, by policy; a later attempt leaves that to the write'({ store, uriOf, put }) {
+    await put('a.pdf', 'old');
+    const asked = { uri: uriOf('a.pdf'), suggestedName: '' };
+    await fails(() => store.prepareDestination({ ...asked, onExisting: 'fail' }), 'DESTINATION_EXISTS', false);
+    for (const [onExisting, kind] of [
+      ['skip', 'skip'],
+      ['overwrite', 'write'],
+      ['rename', 'write'],
+    ] as const) {
+      assert.deepEqual(await store.prepareDestination({ ...asked, onExisting }), { kind, uri: asked.uri });
+    }
+    for (const onExisting of policies) {
+      assert.equal((await store.prepareDestination({ ...asked, onExisting, attempt: 2 })).kind, 'write');
+    }
+  },
+  async 'a destination that is the source is DESTINATION_IS_SOURCE, for good'({ store, uriOf, put }) {
     await put('a.md', 'content');
     const asked = { uri: uriOf('a.md'), suggestedName: '', onExisting: 'overwrite' as const, source: uriOf('a.md') };
     await fails(() => store.prepareDestination(asked), 'DESTINATION_IS_SOURCE', false);
-  }),
+  },
 
-  rule('a write stores the bytes under their name and tells size and SHA-256', async (subject) => {
+  async 'a write stores the bytes under their name and tells size and SHA-256'(subject) {
     const stored = await write(subject, { expectedSize: 3 });
     const sha256 = createHash('sha256').update('new').digest('hex');
     assert.deepEqual(stored, { uri: subject.uriOf('a.pdf'), name: 'a.pdf', bytes: 3, sha256, skipped: false });
     assert.deepEqual(await subject.contents(), { 'a.pdf': 'new' });
-  }),
-  rule('the name is free until the last byte is there', async (subject) => {
+  },
+  async 'the name is free until the last byte is there'(subject) {
     const seen: string[] = [];
-    const body = Readable.from(
-      (async function* () {
-        yield Buffer.from('new');
-        seen.push(...Object.keys(await subject.contents()));
-      })(),
-    );
+    const body = newBody(async () => seen.push(...Object.keys(await subject.contents())));
     await write(subject, { body });
     assert.ok(!seen.includes('a.pdf'));
-  }),
-  ...[2, 4].map((expectedSize) =>
-    rule(
-      `3 bytes where ${expectedSize} were promised are SIZE_MISMATCH, may be tried again, and leave nothing`,
-      async (subject) => {
-        await fails(() => write(subject, { expectedSize }), 'SIZE_MISMATCH', true);
-        assert.deepEqual(await subject.contents(), {});
-      },
-    ),
-  ),
-  rule('a failure of the body passes through as it is, and leaves nothing', async (subject) => {
+  },
+  ...sizeMismatch(2),
+  ...sizeMismatch(4),
+  async 'a failure of the body passes through as it is, and leaves nothing'(subject) {
     const broken = new Error('the connection broke');
-    const body = Readable.from(
-      (function* () {
-        yield Buffer.from('new');
-        throw broken;
-      })(),
-    );
+    const body = newBody(() => Promise.reject(broken));
     assert.equal(await failureOf(() => write(subject, { body })), broken);
     assert.deepEqual(await subject.contents(), {});
-  }),
-  rule('an aborted write fails with the reason of its signal, and leaves nothing', async (subject) => {
+  },
+  async 'an aborted write fails with the reason of its signal, and leaves nothing'(subject) {
     const reason = new Error('cancelled');
     const signal = AbortSignal.abort(reason);
     assert.equal(await failureOf(() => write(subject, { signal })), reason);
     assert.deepEqual(await subject.contents(), {});
-  }),
-  rule('what appears while the bytes come is respected, by policy', async (subject) => {
-    const arriving = () =>
-      Readable.from(
-        (async function* () {
-          yield Buffer.from('new');
-          await subject.put('a.pdf', 'rival');
-        })(),
-      );
+  },
+  async 'what appears while the bytes come is respected, by policy'(subject) {
+    const arriving = () => newBody(() => subject.put('a.pdf', 'rival'));
     await fails(() => write(subject, { body: arriving() }), 'DESTINATION_EXISTS', false);
     const skipped = await write(subject, { body: arriving(), onExisting: 'skip' });
     assert.deepEqual([skipped.skipped, skipped.bytes], [true, 5]);
@@ -159,8 +131,8 @@ export const fileStoreContract: readonly FileStoreRule[] = [
     assert.deepEqual(await subject.contents(), { 'a.pdf': 'rival', [renamed.name]: 'new' });
     await write(subject, { body: arriving(), onExisting: 'overwrite' });
     assert.equal((await subject.contents())['a.pdf'], 'new');
-  }),
-  rule('a later attempt takes the same bytes for what a lost one has finished, and no others', async (subject) => {
+  },
+  async 'a later attempt takes the same bytes for what a lost one has finished, and no others'(subject) {
     for (const onExisting of policies) {
       await subject.put('a.pdf', 'new');
       const { uri, skipped } = await write(subject, { onExisting, attempt: 2 });
@@ -169,8 +141,8 @@ export const fileStoreContract: readonly FileStoreRule[] = [
     await subject.put('a.pdf', 'old');
     await fails(() => write(subject, { attempt: 2 }), 'DESTINATION_EXISTS', false);
     assert.deepEqual(await subject.contents(), { 'a.pdf': 'old' });
-  }),
-  rule('nothing gets its name when it must not, and it is asked again until it may', async (subject) => {
+  },
+  async 'nothing gets its name when it must not, and it is asked again until it may'(subject) {
     const lost = new Error('another attempt took over');
     assert.equal(await failureOf(() => write(subject, { mayCommit: () => Promise.reject(lost) })), lost);
     assert.deepEqual(await subject.contents(), {});
@@ -178,16 +150,16 @@ export const fileStoreContract: readonly FileStoreRule[] = [
     await write(subject, { mayCommit: () => answers.shift() });
     assert.equal(answers.length, 0);
     assert.deepEqual(await subject.contents(), { 'a.pdf': 'new' });
-  }),
-  rule('there may be nothing to discard, and what is finished stays', async (subject) => {
+  },
+  async 'there may be nothing to discard, and what is finished stays'(subject) {
     const discard = () => subject.store.discardPartial({ uri: subject.uriOf('a.pdf'), jobKey: 'job' });
     await discard();
     await write(subject, {});
     await discard();
     assert.deepEqual(await subject.contents(), { 'a.pdf': 'new' });
-  }),
+  },
 
-  rule('a look tells what stands there, and by the stamp whether it was written to', async ({ store, uriOf, put }) => {
+  async 'a look tells what stands there, and by the stamp whether it was written to'({ store, uriOf, put }) {
     assert.equal((await store.look(uriOf('a.md'))).kind, 'none');
     await put('a.md', 'content');
     const [first, again] = [await store.look(uriOf('a.md')), await store.look(uriOf('a.md'))];
@@ -199,15 +171,15 @@ export const fileStoreContract: readonly FileStoreRule[] = [
     const changed = await store.look(uriOf('a.md'));
     assert.ok(changed.kind === 'file' && changed.stamp !== first.stamp && changed.identity === first.identity);
     assert.equal((await store.look(uriOf(''))).kind, 'folder');
-  }),
-  rule('a read gives the bytes from any offset on, as often as asked', async ({ store, uriOf, put }) => {
+  },
+  async 'a read gives the bytes from any offset on, as often as asked'({ store, uriOf, put }) {
     await put('a.md', 'content');
-    assert.equal(await textOf(store.read(uriOf('a.md'))), 'content');
-    assert.equal(await textOf(store.read(uriOf('a.md'), { start: 3 })), 'tent');
-    assert.equal(await textOf(store.read(uriOf('a.md'), { start: 7 })), '');
-    await fails(() => textOf(store.read(uriOf('missing.md'))), 'SOURCE_NOT_FOUND', false);
-  }),
-  rule('a walk finds every file below a folder once, in an order that stays', async (subject) => {
+    assert.equal(await text(store.read(uriOf('a.md'))), 'content');
+    assert.equal(await text(store.read(uriOf('a.md'), { start: 3 })), 'tent');
+    assert.equal(await text(store.read(uriOf('a.md'), { start: 7 })), '');
+    await fails(() => text(store.read(uriOf('missing.md'))), 'SOURCE_NOT_FOUND', false);
+  },
+  async 'a walk finds every file below a folder once, in an order that stays'(subject) {
     const { store, uriOf } = subject;
     const names = await putTree(subject);
     const found = await walked(store, uriOf(''));
@@ -218,8 +190,8 @@ export const fileStoreContract: readonly FileStoreRule[] = [
       if (seen) assert.deepEqual(seen, await store.look(uri));
     }
     assert.deepEqual(await walked(store, uriOf('none/')), []);
-  }),
-  rule('a walk goes no deeper than asked, and enters no folder that is declined', async (subject) => {
+  },
+  async 'a walk goes no deeper than asked, and enters no folder that is declined'(subject) {
     const { store, uriOf } = subject;
     await putTree(subject);
     const names = async (options: WalkOptions) =>
@@ -233,25 +205,20 @@ export const fileStoreContract: readonly FileStoreRule[] = [
     };
     assert.deepEqual((await names({ enters })).sort(), ['.hidden', 'b.md', 'sub.md', 'sub/a b.md', 'sub/z.md']);
     assert.deepEqual(asked.sort(), ['sub', 'sub/deep']);
-  }),
-  rule('an aborted walk fails with the reason of its signal', async (subject) => {
+  },
+  async 'an aborted walk fails with the reason of its signal'(subject) {
     await putTree(subject);
     const reason = new Error('cancelled');
     const walking = () => walked(subject.store, subject.uriOf(''), { signal: AbortSignal.abort(reason) });
     assert.equal(await failureOf(walking), reason);
-  }),
-  rule('a walk shows no file that is not whole', async (subject) => {
+  },
+  async 'a walk shows no file that is not whole'(subject) {
     const seen: WalkedFile[] = [];
-    const body = Readable.from(
-      (async function* () {
-        yield Buffer.from('new');
-        seen.push(...(await walked(subject.store, subject.uriOf(''))));
-      })(),
-    );
+    const body = newBody(async () => seen.push(...(await walked(subject.store, subject.uriOf('')))));
     await write(subject, { body });
     assert.deepEqual(seen, []);
-  }),
-  rule('what is removed is gone, with all that lies below a folder, and it may be gone before', async (subject) => {
+  },
+  async 'what is removed is gone, with all that lies below a folder, and it may be gone before'(subject) {
     const { store, uriOf } = subject;
     await putTree(subject);
     for (let time = 0; time < 2; time += 1) {
@@ -259,44 +226,56 @@ export const fileStoreContract: readonly FileStoreRule[] = [
       await store.remove(uriOf('sub/'));
     }
     assert.deepEqual((await walked(store, uriOf(''))).map(({ relative }) => relative).sort(), ['.hidden', 'sub.md']);
-  }),
-  rule(
-    'a marker is seen by its own job until it is removed, and neither a write nor a discard removes it',
-    async (subject) => {
-      const { sharing } = subject.store;
-      if (!sharing) return;
-      const own = { uri: subject.uriOf('a.pdf'), jobKey: 'job', runId: 'run' };
-      assert.equal(await sharing.seesMarker(own), false);
-      for (let time = 0; time < 2; time += 1) await sharing.leaveMarker(own);
-      await write(subject, { attempt: 2 });
-      await subject.store.discardPartial(own);
-      assert.deepEqual(
-        [await sharing.seesMarker(own), await sharing.seesMarker({ ...own, uri: subject.uriOf('') })],
-        [true, true],
-      );
-      assert.equal(await sharing.seesMarker({ ...own, jobKey: 'other' }), false);
-      await sharing.leaveMarker({ ...own, runId: 'later' });
-      assert.equal(await sharing.seesMarker(own), false);
-      for (let time = 0; time < 2; time += 1) await sharing.removeMarker(own);
-      assert.deepEqual(await subject.contents(), { 'a.pdf': 'new' });
-    },
-  ),
-];
+  },
+  async 'a marker is seen by its own job until it is removed, and neither a write nor a discard removes it'(subject) {
+    const { sharing } = subject.store;
+    if (!sharing) return;
+    const own = { uri: subject.uriOf('a.pdf'), jobKey: 'job', runId: 'run' };
+    assert.equal(await sharing.seesMarker(own), false);
+    for (let time = 0; time < 2; time += 1) await sharing.leaveMarker(own);
+    await write(subject, { attempt: 2 });
+    await subject.store.discardPartial(own);
+    assert.deepEqual(
+      [await sharing.seesMarker(own), await sharing.seesMarker({ ...own, uri: subject.uriOf('') })],
+      [true, true],
+    );
+    assert.equal(await sharing.seesMarker({ ...own, jobKey: 'other' }), false);
+    await sharing.leaveMarker({ ...own, runId: 'later' });
+    assert.equal(await sharing.seesMarker(own), false);
+    for (let time = 0; time < 2; time += 1) await sharing.removeMarker(own);
+    assert.deepEqual(await subject.contents(), { 'a.pdf': 'new' });
+  },
+};
 
-function rule(title: string, check: FileStoreRule['check']): FileStoreRule {
-  return { title, check };
+export const fileStoreContract: readonly FileStoreRule[] = Object.entries(checks).map(([title, check]) => ({
+  title,
+  check,
+}));
+
+function sizeMismatch(expectedSize: number): typeof checks {
+  return {
+    async [`3 bytes where ${expectedSize} were promised are SIZE_MISMATCH, may be tried again, and leave nothing`](
+      subject,
+    ) {
+      await fails(() => write(subject, { expectedSize }), 'SIZE_MISMATCH', true);
+      assert.deepEqual(await subject.contents(), {});
+    },
+  };
+}
+
+/** The bytes `new`, and what happens before the body ends. */
+function newBody(happen: () => unknown = () => undefined): Readable {
+  return Readable.from(
+    (async function* () {
+      yield Buffer.from('new');
+      await happen();
+    })(),
+  );
 }
 
 function write({ store, uriOf }: FileStoreUnderTest, options: Partial<WriteDestinationOptions>) {
-  const body = Readable.from([Buffer.from('new')]);
-  return store.writeDestination({
-    uri: uriOf('a.pdf'),
-    jobKey: 'job',
-    attempt: 1,
-    body,
-    onExisting: 'fail',
-    ...options,
-  });
+  const usual = { uri: uriOf('a.pdf'), jobKey: 'job', attempt: 1, body: newBody(), onExisting: 'fail' } as const;
+  return store.writeDestination({ ...usual, ...options });
 }
 
 /** Returns the names, sorted. */
@@ -325,10 +304,4 @@ async function fails(work: () => Promise<unknown>, code: StorageErrorCode, retry
   const error = await failureOf(work);
   assert.ok(error instanceof StorageError, `not a StorageError: ${String(error)}`);
   assert.deepEqual([error.code, error.retryable], [code, retryable]);
-}
-
-async function textOf(stream: Readable): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream as AsyncIterable<Buffer>) chunks.push(chunk);
-  return Buffer.concat(chunks).toString();
 }

@@ -1,6 +1,5 @@
 /** To register these, add `export * from 'temporal-file-conversion/workflows'` to your own workflows file. */
-export { conversionChildOptions } from './child-options';
-export { conversionSteps } from './conversion-steps';
+export { conversionChildOptions, conversionSteps } from './own-workflows';
 export type { JobActivities, StepOptions } from './job/job-activities';
 export type {
   ActivityFailureDetails,

@@ -1,4 +1,4 @@
-import { ConversionTimes } from '../../src/activities/conversion-times';
+import { ConversionTimes } from '../../src/activities/pauses';
 
 const pair = 'embedded .docx pdf';
 

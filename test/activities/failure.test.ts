@@ -8,7 +8,7 @@ import {
 import { temporal } from '@temporalio/proto';
 import { z } from 'zod';
 import { toFailure, UnknownAppError, type FailureContext } from '../../src/activities/failure';
-import { taskFailure } from '../../src/activities/task-failure';
+import { taskFailure } from '../../src/activities/check-task';
 import { endpoints } from '../../src/contract/endpoints';
 import { errorCodes } from '../../src/contract/error-codes';
 import { ConversionApiError } from '../../src/http/errors';
@@ -186,7 +186,7 @@ describe('toFailure', () => {
     expect(verdict(toFailure(full, contextOf('batch')))).toBe('retry');
   });
 
-  it('retries only those storage failures that can mend themselves', () => {
+  it('retries only those storage failures that can repair themselves', () => {
     const failure = (code: 'SOURCE_NOT_FOUND' | 'SIZE_MISMATCH', retryable: boolean) =>
       verdict(toFailure(new StorageError({ code, message: code, uri: 'file:///a', retryable }), contextOf('upload')));
     expect([failure('SOURCE_NOT_FOUND', false), failure('SIZE_MISMATCH', true)]).toEqual(['fail', 'retry']);

@@ -1,4 +1,4 @@
-import { ProcessPulse, elapsedMs, type Moment } from '../../src/activities/process-pulse';
+import { ProcessPulse, elapsedMs, type Moment } from '../../src/activities/acknowledged-heartbeat';
 
 function startAt(moment: Moment) {
   const clock = { ...moment };
@@ -25,7 +25,7 @@ it('knows for a while that it stood still, and does not mistake being busy for i
   expect(pulse.hasWokenWithin(10_000)).toBe(false);
 });
 
-it('notices the sleep of a machine, in which only the wall clock goes on', () => {
+it('notices the sleep of a machine, in which only the wall clock continues', () => {
   const { pulse, pass } = startAt({ monotonicMs: 5, wallMs: 1_000_000 });
   pass(10, 3_600_000);
   expect(pulse.hasWokenWithin(10_000)).toBe(true);

@@ -12,7 +12,7 @@ describe('readLines', () => {
     ]);
   });
 
-  it('keeps no more of a line than allowed, and goes on with the next', async () => {
+  it('keeps no more of a line than allowed, and continues with the next', async () => {
     const lines = await collect(readLines(inPieces(`${'x'.repeat(100)}\nok\n`, 7), { maxLineBytes: 10 }));
     expect(lines.map(({ tooLong, bytes }) => [tooLong, bytes.length <= 17])).toEqual([
       [true, true],

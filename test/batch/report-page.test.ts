@@ -102,7 +102,7 @@ it('puts failures before durations, and each group under its heading with its ad
     '3 There is no such file 1 file',
     '2 How long a converted file took',
   ]);
-  expect(textOf(page)).toContain('What to do: Put the file there');
+  expect(textOf(page)).toContain('What to do: The message tells what is missing');
   expect(textOf(page)).toContain('fileconv batch retry november');
   expect(page).toContain('href="http://127.0.0.1:8233/namespaces/default/workflows/november%2F2/run-2"');
 });

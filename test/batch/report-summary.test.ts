@@ -19,10 +19,11 @@ it('tells in a few lines whether it worked, the failures with what to do, the ne
     '3 of 5 files failed. 1 converted; 1 skipped: their results are there already.',
     'Took 3 h 12 min, 1 vCredit, 16 requests.',
     '  2  SOURCE_NOT_FOUND: There is no such file.',
-    '     Put the file there, or correct its row; the worker must see it under the same path.',
+    '     The message tells what is missing. Put it there, or correct the row; the worker must see it under the same path or URI.',
+    '     One message: SOURCE_NOT_FOUND',
     '  1  EMPTY_FILE: The file is empty.',
     '     Put the whole file in its place, or take it out of the batch.',
-    'When that is mended, this runs only what failed: fileconv batch retry november',
+    'When that is fixed, this runs only what failed: fileconv batch retry november',
     `Report: ${folder}/report.html`,
     `Every file: ${folder}/report.csv`,
   ]);
@@ -60,10 +61,10 @@ it('counts what was not sent again, which a retry would leave as it is', async (
     '2 of the failed may have been charged before, so nothing was sent again. Look at the service first; this converts all the same, and may be charged twice: fileconv batch retry november --resubmit';
   const some = await summaryOf([kept, kept, failed('EMPTY_FILE')]);
   expect(some.lines).toContain(told);
-  expect(some.lines).toContain('When that is mended, this runs only what failed: fileconv batch retry november');
+  expect(some.lines).toContain('When that is fixed, this runs only what failed: fileconv batch retry november');
   const all = await summaryOf([kept, kept]);
   expect(all.lines).toContain(told);
-  expect(all.lines.join('\n')).not.toContain('When that is mended');
+  expect(all.lines.join('\n')).not.toContain('When that is fixed');
 });
 
 it('counts the files that the service warned of', async () => {

@@ -183,17 +183,17 @@ const sevenDaysMs = 7 * 24 * 60 * 60 * 1_000;
     const rows = page.locator('table tbody a[href$="/timeline"]');
     const idsShown = async () => new Set((await rows.allInnerTexts()).filter((text) => text.includes('/')));
     const expected = [...workflowIds].sort().join();
-    await until(`the list shows ${expected}`, async () => [...(await idsShown())].sort().join() === expected, 10_000);
+    await until(`the list shows ${expected}`, async () => [...(await idsShown())].sort().join() === expected);
   }
 
   /** Markdown is shown in a frame of its own: resolves when one of them says so. */
   async function told(text: string): Promise<void> {
     const says = async (frame: Frame) => (await frame.locator('body').innerText()).replace(/\s+/g, ' ').includes(text);
     const isTold = async () => (await Promise.all(page.frames().slice(1).map(says))).includes(true);
-    await until(`the page says ${text}`, () => isTold().catch(() => false), 10_000);
+    await until(`the page says ${text}`, () => isTold().catch(() => false));
   }
 
-  /** Clicks a link of the details, which opens a page of its own, and goes on there. */
+  /** Clicks a link of the details, which opens a page of its own, and continues there. */
   async function follow(text: string): Promise<void> {
     const link = page.locator('iframe').last().contentFrame().getByRole('link', { name: text, exact: true });
     const opened = page.context().waitForEvent('page');

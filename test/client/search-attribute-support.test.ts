@@ -31,7 +31,7 @@ it('a job is listed by the attributes that its namespace has, and ends well alth
   const present = searchAttributeNames.filter((name) => name !== 'ConversionVCredits');
   const types = Object.fromEntries(present.map((name) => [name, keyword]));
   await connection.operatorService.addSearchAttributes({ namespace, searchAttributes: types });
-  await until('they are there', async () => (await presentSearchAttributes(client)).size === present.length, 20_000);
+  await until('they are there', async () => (await presentSearchAttributes(client)).size === present.length);
   const rig = await startRig({ app: 'seven', temporal: { address: testTemporalAddress(), namespace } });
   try {
     rig.stub.on('task/response', (seen, response) =>
@@ -46,7 +46,7 @@ it('a job is listed by the attributes that its namespace has, and ends well alth
     expect(attributes.get(searchAttributes.app)).toBe('seven');
     expect(attributes.get(searchAttributes.status)).toBe('completed');
     expect(attributes.get(searchAttributes.taskId)).toBeDefined();
-    await until('it is listed', async () => (await listJobs(client, { app: 'seven' }, 10)).total === 1, 20_000);
+    await until('it is listed', async () => (await listJobs(client, { app: 'seven' }, 10)).total === 1);
   } finally {
     await rig.close();
   }

@@ -95,7 +95,7 @@ it('jobs are listed by their tags, also those of a batch, which inherit them and
   const batch = await rig.client.startBatch(request, { tags: [tag], priority: { fairnessWeight: 3 } });
   await Promise.all([job.result(), batch.result()]);
   const listed = () => listJobs(rig.temporal, { tag }, 10);
-  await until('all of them are listed', async () => (await listed()).total === 3, 20_000);
+  await until('all of them are listed', async () => (await listed()).total === 3);
   expect((await listed()).jobs.map(({ tags }) => tags)).toContainEqual([tag, 'second']);
   const { priority } = await rig.client.get(`${batch.name}/1`).describe();
   expect(priority).toEqual({ priorityKey: 4, fairnessKey: 'stub', fairnessWeight: 3 });
@@ -135,7 +135,7 @@ it('in a namespace of before tags, jobs are listed and end; tags are refused unt
     namespace,
     searchAttributes: Object.fromEntries(types) as Record<string, number>,
   });
-  await until('they are there', async () => (await presentSearchAttributes(client)).size === before.length, 20_000);
+  await until('they are there', async () => (await presentSearchAttributes(client)).size === before.length);
   const old = await startRig({ app: 'old', temporal: { address: testTemporalAddress(), namespace } });
   try {
     const untagged = await start({}, old);
@@ -143,7 +143,7 @@ it('in a namespace of before tags, jobs are listed and end; tags are refused unt
     const { typedSearchAttributes: attributes, memo } = await untagged.describe();
     expect(attributes.get(searchAttributes.status)).toBe('completed');
     expect(memo).toEqual({});
-    await until('it is listed', async () => (await listJobs(client, { app: 'old' }, 10)).total === 1, 20_000);
+    await until('it is listed', async () => (await listJobs(client, { app: 'old' }, 10)).total === 1);
     await expect(start({ tags: ['march'] }, old)).rejects.toThrow(/ConversionTags.*fileconv namespace init/);
 
     expect((await registerSearchAttributes(client)).added).toEqual(['ConversionTags']);

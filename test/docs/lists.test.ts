@@ -4,7 +4,7 @@ import path from 'node:path';
 import { exitCodes } from '../../packages/cli/src/command-error';
 import { keysOfSection, variableOf } from '../../packages/cli/src/config/schema';
 import { appSchema, fileSchema } from '../../packages/service/src/accounts/accounts-file';
-import { parametersSchema } from '../../packages/service/src/engines/parameters';
+import { parametersSchema } from '../../packages/service/src/engines/conversion';
 import { findingCodes } from '../../src/batch/plan/findings';
 import { csvColumns } from '../../src/batch/report/csv';
 import { runFileErrorCodes } from '../../src/batch/run-files';

@@ -23,7 +23,7 @@ it('every TypeScript snippet compiles against the package, and a wrong one would
   ];
   const problems = compile(new Map(files.map(([name, code]) => [path.join(root, name), code])));
   expect(problems).toEqual([expect.stringMatching(/^wrong\.mts: .*clint/)]);
-}, 120_000);
+});
 
 it.each(pages)('%s shows only commands and options that there are', (page) => {
   const unknown = commandLinesOf(textOf(page)).filter((words) => findUnknownWord(words) !== undefined);

@@ -17,8 +17,7 @@ import { startCodecServer } from '../../packages/cli/src/keys/codec-server';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { restoreCredits } from '../../src/client/operations/tell-app';
 import { createEncryptedDataConverter, createPlainDataConverter } from '../../src/encryption/data-converter';
-import { EncryptionCodec } from '../../src/encryption/encryption-codec';
-import { parseEncryptionKeys } from '../../src/encryption/encryption-keys';
+import { EncryptionCodec, parseEncryptionKeys } from '../../src/encryption/encryption-codec';
 import { writePayloads } from '../../src/encryption/payload-json';
 import { FileConversionPlugin } from '../../src/plugin';
 import { searchAttributeTypes } from '../../src/shared/search-attributes';
@@ -61,7 +60,7 @@ beforeAll(async () => {
     fillStand(marks.unlisted, { address, namespace, dataConverter }),
   ]);
   stands = { plain, hidden, unlisted };
-}, 120_000);
+});
 
 afterAll(async () => {
   await Promise.all(Object.values(stands).map(({ rig }) => rig.close()));
@@ -190,7 +189,7 @@ describe('a rotation of keys', () => {
     await expect(client.get(refused).result()).rejects.toThrow(`${marks.hidden}name-refused`);
   });
 
-  it('lets jobs that began with the old key go on and end with the new one', async () => {
+  it('lets jobs that began with the old key continue and end with the new one', async () => {
     const { rig, ids } = stands.hidden;
     rig.stub.on('convert/file', (seen, response) => answerRunning(response, String(seen.data['connector'])));
     await rig.stopWorker();

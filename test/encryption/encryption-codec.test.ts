@@ -2,8 +2,12 @@ import { createDecipheriv, createSecretKey, randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
-import { DecryptionError, EncryptionCodec } from '../../src/encryption/encryption-codec';
-import { EncryptionKeyError, parseEncryptionKeys } from '../../src/encryption/encryption-keys';
+import {
+  DecryptionError,
+  EncryptionCodec,
+  EncryptionKeyError,
+  parseEncryptionKeys,
+} from '../../src/encryption/encryption-codec';
 
 const newKey = () => randomBytes(32).toString('base64');
 const [oldKey, key] = [newKey(), newKey()];

@@ -91,7 +91,7 @@ describe('uploadFile', () => {
     expect(await stepsOf(10, 20, 5)).toEqual([35]);
   });
 
-  it('opens the source anew each time', async () => {
+  it('opens the source again each time', async () => {
     const { baseUrl, seen } = await serve((response) => sendJson(response, receipt));
     const api = connectTo(baseUrl);
     const file = source([Buffer.from('abc')], 3);

@@ -61,7 +61,7 @@ describe('an answer that comes a byte at a time', () => {
     expect(error).toMatchObject({ httpStatus: 404 });
   });
 
-  it('is a file that may take as long as it goes on coming', async () => {
+  it('is a file that may take as long as it keeps coming', async () => {
     const { baseUrl } = await serve((response) => void drip(response, 'x'.repeat(20), { type: 'text/plain' }));
     const { body } = await connectTo(baseUrl, timeouts).download({ ticket: { connector: 'c' } });
     expect(await readAll(body)).toHaveLength(20);

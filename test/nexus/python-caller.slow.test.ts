@@ -21,7 +21,6 @@ const endpoint = `conversion-${randomUUID()}`;
 const taskQueue = `python-${randomUUID()}`;
 const traces = new SecretTraces(stubToken);
 
-jest.setTimeout(180_000);
 if (!hasPython) console.warn('Skipped: there is no python3 on this machine.');
 
 (hasPython ? describe : describe.skip)('a Python workflow that calls through Nexus', () => {

@@ -64,7 +64,7 @@ beforeAll(async () => {
   const told = await Promise.all(Object.values(stack.urls).map((url) => Exposition.scrape(url)));
   samples = told.flatMap((each) => each.samples);
   declared = told.flatMap((each) => each.declaredNames());
-}, 60_000);
+});
 
 afterAll(() => stack.close());
 

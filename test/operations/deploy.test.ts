@@ -10,7 +10,7 @@ import { validate } from 'dockerfile-utils';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { loadConfig, type LoadedConfig } from '../../packages/cli/src/config/load-config';
-import { temporalCli } from '../../packages/cli/src/dev-server/releases';
+import { temporalCli } from '../../packages/cli/src/dev-server/download';
 import { findUnknownWord } from '../support/command-lines';
 
 /** What stands in deploy/, held against the command line, the configuration and each other. Nothing of it is run here but the health check. */
@@ -18,8 +18,8 @@ import { findUnknownWord } from '../support/command-lines';
 const root = path.resolve(__dirname, '../..');
 const folder = path.join(root, 'deploy');
 const textOf = (name: string) => readFileSync(path.join(folder, name), 'utf8');
-const { version } = z
-  .object({ version: z.string() })
+const { version, files } = z
+  .object({ version: z.string(), files: z.array(z.string()) })
   .parse(JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')));
 
 const parts = ['worker', 'callbacks', 'service'] as const;
@@ -65,6 +65,9 @@ describe('the container file', () => {
     );
     expect(sources.length).toBeGreaterThan(4);
     expect(sources.filter((source) => !existsSync(path.join(root, source)))).toEqual([]);
+    // What it packs lacks nothing.
+    const published = files.filter((file) => !/^!?dist/.test(file));
+    expect(published.filter((file) => !sources.includes(file))).toEqual([]);
   });
 
   it.each(['worker', 'service'] as const)(

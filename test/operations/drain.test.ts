@@ -73,7 +73,7 @@ function holdNextUpload(): { begun: Promise<void>; abandoned: Promise<void> } {
   return { begun, abandoned };
 }
 
-it('a worker that is asked to end gives up its transfers after the grace time, sees a submit to its end, and another goes on: nothing is submitted twice', async () => {
+it('a worker that is asked to end gives up its transfers after the grace time, sees a submit to its end, and another continues: nothing is submitted twice', async () => {
   const health = `127.0.0.1:${await freePort()}`;
   const worker = await startWorker({ FILECONV_WORKER_HEALTH_ADDRESS: health });
   let answerSubmit = (): void => undefined;

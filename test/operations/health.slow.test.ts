@@ -72,7 +72,7 @@ const isReady = (part: Part) => async () => (await ask(part, 'readyz')).status =
 
 describe.each(parts)('fileconv %s', (part) => {
   it('is alive and ready when it runs', async () => {
-    await until(`${part} is ready`, isReady(part), 10_000);
+    await until(`${part} is ready`, isReady(part));
     expect(await ask(part, 'healthz')).toEqual({ status: 200 });
   });
 
@@ -91,11 +91,11 @@ it.each(['worker', 'callbacks'] as const)(
   'fileconv %s is not ready while Temporal does not answer, stays alive, and is ready again afterwards',
   async (part) => {
     refused['GetSystemInfo'] = { status: 14, message: 'down' };
-    await until(`${part} misses Temporal`, async () => !(await isReady(part)()), 10_000);
+    await until(`${part} misses Temporal`, async () => !(await isReady(part)()));
     expect(await ask(part, 'readyz')).toEqual({ status: 503, because: "Temporal can't be reached" });
     expect(await ask(part, 'healthz')).toEqual({ status: 200 });
     delete refused['GetSystemInfo'];
-    await until(`${part} is ready again`, isReady(part), 10_000);
+    await until(`${part} is ready again`, isReady(part));
   },
 );
 
@@ -114,7 +114,7 @@ it.each([
 ] as const)('fileconv %s is not ready while it finishes what it has begun, and ends with 0', async (part, url) => {
   const request = await beginRequest(url());
   running[part].child.kill('SIGTERM');
-  await until(`${part} drains`, async () => !(await isReady(part)()), 10_000);
+  await until(`${part} drains`, async () => !(await isReady(part)()));
   expect(await ask(part, 'readyz')).toEqual({ status: 503, because: 'it is draining' });
   expect(await ask(part, 'healthz')).toEqual({ status: 200 });
   request.destroy();

@@ -92,7 +92,7 @@ beforeAll(async () => {
   workerText = await readFile(worker.logFile, 'utf8');
   workerLines = linesOf(workerText).map(parseLine);
   receiverLines = linesOf(receiver.stderr()).map(parseLine);
-}, 60_000);
+});
 
 afterAll(async () => {
   await worker.kill();
@@ -112,7 +112,7 @@ it('every line of a worker and of a receiver is JSON, with level, time, process 
 
 it.each([
   ['poor', 'Job parked: the app has too few vCredits', 'info', {}],
-  ['poor', 'Job goes on', 'info', { parkedSeconds: expect.any(Number) as number }],
+  ['poor', 'Job continues', 'info', { parkedSeconds: expect.any(Number) as number }],
   ['refused', 'Job failed', 'warn', { code: 'NOT_VALID_EXTENSION', phase: 'uploading', endpoint: 'v1/upload/file' }],
   ['cut', 'Outcome of a submit was unknown', 'warn', { decision: 'failed' }],
   ['cut', 'Job failed', 'warn', { code: 'OUTCOME_UNKNOWN', phase: 'submitting' }],

@@ -6,7 +6,7 @@ import type { Client } from '@temporalio/client';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import type { ConversionPolicies } from '../../src/shared/job';
-import { freePort } from '../../packages/cli/src/dev-server/free-port';
+import { freePort } from '../../packages/cli/src/dev-server';
 import { startFileconv, type RunningCommand } from '../../packages/cli/test/fileconv';
 import { quickPolicies } from '../support/conversion-worker';
 import { answerError, cut, startStubService, type StubService } from '../support/stub-service';

@@ -48,7 +48,7 @@ beforeAll(async () => {
   for (const part of ['worker', 'callbacks', 'service'] as const)
     told[part] = await Exposition.scrape(stack.urls[part]);
   await parked.cancel();
-}, 120_000);
+});
 
 afterAll(async () => {
   await stack.close();

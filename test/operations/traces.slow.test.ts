@@ -81,7 +81,7 @@ beforeAll(async () => {
   rig.stub.on('upload/file', (_seen, response) => answerError(response, 200, 'NOT_VALID_EXTENSION'));
   await untraced.convert({ source: path.join(folder, 'a.md'), output: 'docx' }).catch(() => undefined);
   await worker.drain();
-}, 60_000);
+});
 
 afterAll(async () => {
   await worker.kill();
@@ -199,7 +199,7 @@ it('histories that were made without traces are replayed with them, and the othe
   });
   await replay({ code: bundle.code }, untraced);
   await replay({ codePath: path.join(dist, 'workflow-bundle.js') }, traced);
-}, 60_000);
+});
 
 it.each([
   [

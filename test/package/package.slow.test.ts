@@ -31,7 +31,7 @@ let tarballs: Tarballs;
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'fileconv-packed-'));
   tarballs = await packAll(folder);
-}, 120_000);
+});
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -40,7 +40,7 @@ describe('the plugin, installed from its tarball into an empty project', () => {
 
   beforeAll(async () => {
     project = await installPlugin(tarballs.plugin);
-  }, 300_000);
+  });
 
   afterAll(async () => {
     await project.remove();
@@ -252,7 +252,7 @@ describe('the plugin, installed from its tarball into an empty project', () => {
       expect(job).toMatchObject({ type: 'conversionJob', parentExecution: { workflowId } });
       expect(job.typedSearchAttributes.get(searchAttributes.app)).toBe('invoices');
       expect(await drain(worker)).toBe(0);
-    }, 120_000);
+    });
 
     it('on a worker of their own, which starts from the bundle in the package', async () => {
       const taskQueue = `package-${path.basename(project.folder)}`;
@@ -280,7 +280,7 @@ describe('the plugin, installed from its tarball into an empty project', () => {
       expect(await drain(worker)).toBe(0);
       expect(log).toContain('DRAINED');
       expect(log).not.toContain('webpack');
-    }, 60_000);
+    });
   });
 });
 
@@ -293,7 +293,7 @@ describe('the command line, installed from its tarball alone', () => {
     bin = path.join(prefix, 'bin/fileconv');
     const options = ['--global', '--prefix', prefix, '--prefer-offline', '--no-audit', '--no-fund'];
     await run('npm', ['install', ...options, tarballs.cli], { env: environmentOutsideNpm() });
-  }, 300_000);
+  });
 
   it('tells its version, and holds nothing that only a clone needs', async () => {
     const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
@@ -309,5 +309,5 @@ describe('the command line, installed from its tarball alone', () => {
     const env = commandEnv({ FILECONV_STATE_DIR: path.join(cwd, 'state') });
     await run(bin, ['convert', 'note.md', '--to', 'html'], { cwd, env });
     expect(await readFile(path.join(cwd, 'note.html'), 'utf8')).toContain('<h1');
-  }, 120_000);
+  });
 });

@@ -63,7 +63,7 @@ it('every item ends in one state, every output is whole, and what was converted 
   const contents = await Promise.all(run.items.map(({ item }) => readFile(run.output(item), 'utf8')));
   expect(new Set(contents)).toEqual(new Set(['converted']));
   expect((await runsOf(temporal, run.name)).length).toBeGreaterThan(1);
-}, 180_000);
+});
 
 it('the report that it was in the middle of is written whole by another one', async () => {
   const taskQueue = `test-${randomUUID()}`;
@@ -89,4 +89,4 @@ it('the report that it was in the middle of is written whole by another one', as
     'results.jsonl',
   ]);
   expect((await readFile(path.join(run.folder, 'report.csv'), 'utf8')).split('\r\n')).toHaveLength(rows + 2);
-}, 120_000);
+});

@@ -15,9 +15,9 @@ it('every item of a batch ends once, whole and paid for as told while its proces
   const summary = await playBatch('--items', '120', '--kills', '5', '--acts', '4');
   const acts = { terminate: 1, cancel: 1, cancelBatch: 1, stop: 1 };
   expect(summary).toMatchObject({ kills: 5, hits: acts, counts: { succeeded: 120 }, problems: [] });
-}, 300_000);
+}, 900_000);
 
 it('no conversion is spent twice under policy fail, whatever is killed', async () => {
   const summary = await playBatch('--items', '45', '--kills', '4', '--policy', 'fail');
   expect(summary).toMatchObject({ kills: 4, possiblyChargedTwice: 0, extraConversions: 0, problems: [] });
-}, 300_000);
+}, 900_000);

@@ -14,8 +14,6 @@ import { until } from '../support/until';
 
 /** A hundred jobs with vCredits for forty: the real service, `fileconv up`, and the command that an operator types. */
 
-jest.setTimeout(300_000);
-
 const jobs = 100;
 const funded = 40;
 const unfunded = jobs - funded;
@@ -61,7 +59,7 @@ async function addCredits(vcredits: number): Promise<void> {
   administration.close();
 }
 
-it('forty are converted, sixty park over kill -9 of their worker and ask next to nothing, and one command lets them go on', async () => {
+it('forty are converted, sixty park over kill -9 of their worker and ask next to nothing, and one command lets them continue', async () => {
   const source = path.join(folder.path, 'logo.svg');
   await writeFile(source, tinySvg);
   const stack = await folder.up();

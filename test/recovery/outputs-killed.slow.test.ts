@@ -51,7 +51,7 @@ beforeAll(async () => {
     else answerCompleted(response, id);
   });
   worker = await startWorker();
-}, 60_000);
+});
 
 afterAll(async () => {
   await worker.kill();

@@ -16,8 +16,6 @@ import { until } from '../support/until';
 
 /** `fileconv up` with Temporal, service and worker as real processes, and what is left of them after `kill -9`. */
 
-jest.setTimeout(180_000);
-
 describe('fileconv up', () => {
   let folder: StackFolder;
   const stubs: Record<string, StubService> = {};
@@ -93,7 +91,7 @@ describe('fileconv up', () => {
     return socket;
   }
 
-  it('goes on with every job after kill -9 of all its processes, Temporal too, and spends no conversion twice', async () => {
+  it('continues with every job after kill -9 of all its processes, Temporal too, and spends no conversion twice', async () => {
     const before = await folder.up();
     const uploading = stubOf('uploading');
     let uploadHasBegun = false;
@@ -149,7 +147,7 @@ describe('fileconv up', () => {
     expect(existsSync(path.join(folder.path, '.fileconv', 'stack.json'))).toBe(false);
   });
 
-  it('starts again whichever part is killed, Temporal too, and the jobs go on', async () => {
+  it('starts again whichever part is killed, Temporal too, and the jobs continue', async () => {
     const stack = await folder.up();
     const uploading = stubOf('uploading');
     let polls = 0;
@@ -213,7 +211,7 @@ describe('fileconv up', () => {
   it('leaves no worker and no service behind when it is killed together with Temporal', async () => {
     await folder.up();
     await folder.kill('up', 'temporal');
-    await until('worker and service have ended', async () => (await folder.roles()).length === 0, 60_000);
+    await until('worker and service have ended', async () => (await folder.roles()).length === 0);
   });
 });
 

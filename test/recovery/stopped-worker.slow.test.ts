@@ -56,7 +56,7 @@ describe('a worker that wakes after another one has done its work', () => {
     stopped.resume();
     // Whatever it had to do still, it has done by then.
     await (await convert('rename', 'later.md')).result();
-  }, 180_000);
+  });
 
   afterAll(async () => {
     await Promise.all(workers.map((worker) => worker.kill()));

@@ -13,8 +13,7 @@ import type { CallbackOptions } from '../../packages/service/src';
 import { deliveryOf } from '../../packages/service/test/callbacks/receiver';
 import { startTestService, tinySvg } from '../../packages/service/test/support';
 import { parseCallbackKeys } from '../../src/callbacks/callback-url';
-import { startCallbackReceiver, type CallbackReceiver } from '../../src/callbacks/receiver';
-import { createSignalJob } from '../../src/callbacks/signal-job';
+import { createSignalJob, startCallbackReceiver, type CallbackReceiver } from '../../src/callbacks/receiver';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { callbackKeyText } from '../support/calling-back';
 import { quickPolicies } from '../support/conversion-worker';
@@ -23,8 +22,6 @@ import { until } from '../support/until';
 import { WorkerProcess } from '../support/worker-process';
 
 /** The real service calls back while the Temporal server is down, which then comes back on its port with its database. */
-
-jest.setTimeout(120_000);
 
 let folder: string;
 let cliPath: string;
@@ -104,7 +101,7 @@ async function startJob(callbacks: CallbackOptions, pollAfter: string) {
   return { handle, delivery: () => deliveryOf(service?.dataDir ?? '', taskId) };
 }
 
-it('answers 503 while Temporal is down, and the service calls again until the job goes on', async () => {
+it('answers 503 while Temporal is down, and the service calls again until the job continues', async () => {
   const { handle, delivery } = await startJob({ firstRetryMs: 500, maxRetryMs: 1_000, maxAttempts: 100 }, '10 minutes');
   await until('it was refused twice', () => (delivery()?.attempts ?? 0) >= 2);
   expect(delivery()).toMatchObject({ state: 'pending', problem: 'HTTP 503' });

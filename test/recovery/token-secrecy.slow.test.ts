@@ -12,8 +12,6 @@ import { answerCompleted, answerJson, cut, startStubService, type StubService } 
  * that the run has left behind is searched.
  */
 
-jest.setTimeout(180_000);
-
 /** Looks different in each of its forms. */
 const token = 'Secret+Token/4711=do~not?tell';
 const traces = new SecretTraces(token);

@@ -274,7 +274,7 @@ describe('after kill -9 of the worker and the start of another one', () => {
     await expectWhole('refused-often', { submits: 1, charged: 'once' });
   });
 
-  it('a submit of which nothing was sent goes on as if nothing had happened', async () => {
+  it('a submit of which nothing was sent continues as if nothing had happened', async () => {
     await expectWhole('before-fence', { submits: 1, charged: 'once' });
   });
 

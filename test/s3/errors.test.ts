@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { inspect } from 'node:util';
@@ -53,7 +53,7 @@ describe.each(Object.entries(steps))('%s', (step, act) => {
   ])('%s', async (_title, clientFor) => {
     const failure = await failureOf(act(createS3Files({ client: clientFor() }), `s3://${bucket}/a.md`));
     expect(failure).toMatchObject({ code: forGood, retryable: false });
-    expectClear(failure, /does not accept the credentials/);
+    expectClear(failure, /does not accept the credentials\. Correct them/);
   });
 
   it('somebody who may not', async () => {
@@ -65,15 +65,12 @@ describe.each(Object.entries(steps))('%s', (step, act) => {
   });
 
   it('nobody’s credentials', async () => {
-    const names = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_PROFILE'];
-    const before = { ...process.env };
-    for (const name of names) Reflect.deleteProperty(process.env, name);
-    Object.assign(process.env, { AWS_EC2_METADATA_DISABLED: 'true', AWS_SHARED_CREDENTIALS_FILE: '/dev/null' });
-    onCleanUp(() => void (process.env = before));
+    const none = { AWS_ACCESS_KEY_ID: undefined, AWS_SECRET_ACCESS_KEY: undefined, AWS_PROFILE: undefined };
+    withEnvironment({ ...none, AWS_EC2_METADATA_DISABLED: 'true', AWS_SHARED_CREDENTIALS_FILE: '/dev/null' });
     const store = createS3Files({ endpoint: server.endpoint, region: 'us-east-1' });
     const failure = await failureOf(act(store, `s3://${bucket}/a.md`));
     expect(failure).toMatchObject({ code: forGood, retryable: false });
-    expectClear(failure, /has no credentials.*AWS_ACCESS_KEY_ID/);
+    expectClear(failure, /there are no credentials.*AWS_ACCESS_KEY_ID/);
   });
 
   it.each([
@@ -101,11 +98,71 @@ describe.each(Object.entries(steps))('%s', (step, act) => {
     expectClear(failure, words);
   });
 
+  it.each([
+    [
+      'a web page',
+      200,
+      '<html><link></head></html>',
+      'STORAGE_FAILED',
+      /what answers is no S3 server\. See that it runs, and that the endpoint/,
+    ],
+    ['nothing it knows', 404, '', 'STORAGE_FAILED', /what answers is no S3 server/],
+    [
+      'two lines',
+      500,
+      '<Error><Code>Oops</Code><Message>one\nsecond</Message></Error>',
+      'STORAGE_FAILED',
+      /Oops: one\.$/,
+    ],
+  ])('another server, which answers a listing with %s', async (_what, status, body, code, words) => {
+    const other = createServer((_request, response) => void response.writeHead(status).end(body));
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    onCleanUp(() => other.close().closeAllConnections());
+    const { port } = other.address() as AddressInfo;
+    const client = clientOf(`http://127.0.0.1:${port}`, 'AKID', s3Secret, { maxAttempts: 1 });
+    const listed = createS3Files({ client }).walk('s3://bucket/')[Symbol.asyncIterator]();
+    const failure = await failureOf(listed.next());
+    expect(failure).toMatchObject({ code });
+    expectClear(failure, words);
+  });
+
   it('a server that is not there', async () => {
     const client = clientOf('http://127.0.0.1:1', server.accessKey, s3Secret, { maxAttempts: 1 });
     const failure = await failureOf(act(createS3Files({ client }), `s3://${bucket}/a.md`));
     expect(failure).toMatchObject({ code: 'STORAGE_FAILED', retryable: true });
-    expectClear(failure, /ECONNREFUSED/);
+    expectClear(failure, /no connection to the server.*endpoint \(\[s3\].*\(connect ECONNREFUSED 127\.0\.0\.1:1\)/);
+  });
+
+  it('a server that takes the connection and says nothing', async () => {
+    const port = await listeningInSilence();
+    const requestHandler = { connectionTimeout: 1_000, socketTimeout: 200 };
+    const client = clientOf(`http://127.0.0.1:${port}`, 'AKID', s3Secret, { maxAttempts: 1, requestHandler });
+    const failure = await failureOf(act(createS3Files({ client }), `s3://${bucket}/a.md`));
+    expect(failure).toMatchObject({ code: 'STORAGE_FAILED', retryable: true });
+    expectClear(failure, /does not answer in time.*endpoint \(\[s3\]/);
+  });
+
+  it('no region', async () => {
+    const nowhere = { AWS_REGION: undefined, AWS_DEFAULT_REGION: undefined, AWS_PROFILE: undefined };
+    withEnvironment({ ...server.env, ...nowhere, AWS_CONFIG_FILE: '/dev/null' });
+    const failure = await failureOf(act(createS3Files({ region: '' }), `s3://${bucket}/a.md`));
+    expect(failure).toMatchObject({ code: forGood, retryable: false });
+    expectClear(failure, /no region is set.*Set AWS_REGION/);
+  });
+
+  it.each([
+    [
+      'an endpoint without a scheme',
+      { endpoint: '127.0.0.1:9000' },
+      /the endpoint is no http: or https: URL\. Correct it/,
+    ],
+    ['an endpoint that is no URL', { endpoint: 'nonsense' }, /the endpoint is no http: or https: URL\. Correct it/],
+    ['a region that is none', { region: 'a b' }, /no region is set, or none that can be.*Set AWS_REGION/],
+  ])('%s', async (_title, settings, words) => {
+    const client = clientOf(server.endpoint, 'AKID', s3Secret, settings);
+    const failure = await failureOf(act(createS3Files({ client }), `s3://${bucket}/a.md`));
+    expect(failure).toMatchObject({ code: forGood, retryable: false });
+    expectClear(failure, words);
   });
 
   it.each(['s3://', 's3:///a.md', 's3://bucket/a%.md', 's3://bucket/a.md?version=1'])(
@@ -125,6 +182,28 @@ it('a clock that is wrong is said once, and the next attempt goes by the clock o
   expectClear(failure, /clock of this machine/);
   await steps.write(store, `s3://${bucket}/skewed.pdf`);
 });
+
+/** For one test. Undefined: not set. */
+function withEnvironment(values: Readonly<Record<string, string | undefined>>): void {
+  const before = { ...process.env };
+  Object.assign(process.env, values);
+  for (const [name, value] of Object.entries(values)) {
+    if (value === undefined) Reflect.deleteProperty(process.env, name);
+  }
+  onCleanUp(() => void (process.env = before));
+}
+
+/** A TCP server of this test; its port. */
+async function listeningInSilence(): Promise<number> {
+  const sockets = new Set<Socket>();
+  const silent = createTcpServer((socket) => sockets.add(socket));
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  onCleanUp(() => {
+    for (const socket of sockets) socket.destroy();
+    silent.close();
+  });
+  return (silent.address() as AddressInfo).port;
+}
 
 async function isPartThere(place: { Bucket: string; Key: string }): Promise<boolean> {
   const { Uploads = [] } = await server.client.send(new ListMultipartUploadsCommand({ Bucket: place.Bucket }));

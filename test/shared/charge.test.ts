@@ -22,7 +22,7 @@ describe('the repetition of a job', () => {
   });
 
   it.each([unknown, accepted])(
-    'converts what has changed since %j anew, whatever the policy, and marks it',
+    'converts what has changed since %j again, whatever the policy, and marks it',
     (earlier) => {
       const changed = { onUnknownOutcome: 'fail', isSameContent: false } as const;
       expect(decideRepetition(earlier, changed)).toEqual(convertMarked);

@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { FileStore } from '../../src/storage/file-store';
-import { isPublic } from '../../src/storage/https/addresses';
+import { isPublic } from '../../src/storage/https/guarded-agent';
 import { createHttpsFiles, type HttpsFilesOptions } from '../../src/storage/https/index';
 import { cleanUp, failureOf, onCleanUp } from './folder';
 

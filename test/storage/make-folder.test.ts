@@ -1,7 +1,7 @@
 import { stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { makeFolder } from '../../src/storage/folders';
-import { createFolderSharing } from '../../src/storage/marker';
+import { createFolderSharing } from '../../src/storage/folders';
 import { cleanUp, failureOf, makeFolder as newFolder, uriOf } from './folder';
 import { write } from './writing';
 

@@ -1,6 +1,6 @@
 import { readFile, readdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { createFolderSharing } from '../../src/storage/marker';
+import { createFolderSharing } from '../../src/storage/folders';
 import { cleanUp, failureOf, listFolder, makeFolder, uriOf } from './folder';
 
 afterEach(cleanUp);

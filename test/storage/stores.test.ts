@@ -19,7 +19,7 @@ it('an unknown scheme is UNSUPPORTED_URI for good, and the message names those t
   const stores = new Stores({ file: new MemoryFiles(), s3: new MemoryFiles() });
   const failure = await failureOf(stores.openSource('gs://bucket/a.md?key=secret'));
   expect(failure).toMatchObject({ code: 'UNSUPPORTED_URI', retryable: false });
-  expect(failure.message).toMatch(/no store for gs: URIs; it has: file:, s3:\. .*register/);
+  expect(failure.message).toMatch(/no store for gs: URIs is registered here; there are: file:, s3:\. .*register/);
   expect(failure.message).not.toContain('secret');
   expect(await failureOf(stores.prepareDestination(asked('out/a.pdf')))).toMatchObject({ code: 'UNSUPPORTED_URI' });
 });

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { parseCallbackKeys } from '../../src/callbacks/callback-url';
-import { startCallbackReceiver, type CallbackReceiver } from '../../src/callbacks/receiver';
-import { createSignalJob } from '../../src/callbacks/signal-job';
+import { createSignalJob, startCallbackReceiver, type CallbackReceiver } from '../../src/callbacks/receiver';
 import { startRig, type ConversionRig } from './conversion-worker';
 import { answerCompleted, answerOutput, answerRunning, type StubService } from './stub-service';
 import { testClient } from './temporal';

@@ -14,7 +14,7 @@ import { until } from '../support/until';
 let rig: ConversionRig;
 afterEach(() => rig.close());
 
-/** A batch that goes on as new with its first jobs in flight. A job that is asked after so seldom holds no slot meanwhile. */
+/** A batch that continues as new with its first jobs in flight. A job that is asked after so seldom holds no slot meanwhile. */
 const goesOn = { window: 4, historyLimit: 20, policies: { ...quickPolicies, maxCheckInterval: 2_300 } };
 const hasGoneOn = async ({ name }: Run) => {
   const { raw, runId } = await rig.temporal.workflow.getHandle(name).describe();
@@ -49,7 +49,7 @@ it.each([
     );
     for (const { run, handle } of waiting) {
       await until('the others have ended', async () => (await handle.state()).succeeded === 4);
-      await until('it has gone on as new', () => hasGoneOn(run));
+      await until('it has continued as new', () => hasGoneOn(run));
     }
     const look = async ({ run: { name } }: (typeof waiting)[number]) => {
       const { raw, historyLength } = await rig.temporal.workflow.getHandle(name).describe();
@@ -72,7 +72,7 @@ it.each([
   120_000,
 );
 
-it('goes on as new with 500 jobs in flight whose paths are as long as they can be', async () => {
+it('continues as new with 500 jobs in flight whose paths are as long as they can be', async () => {
   rig = await startRig();
   rig.stub.on('upload/file', (_seen, response) =>
     answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '3600' }),
@@ -93,7 +93,7 @@ it('goes on as new with 500 jobs in flight whose paths are as long as they can b
   const handle = await rig.client.startBatch(run.request);
   await until('all are in flight', async () => (await handle.state()).inFlight === jobs);
   let carried = '';
-  await until('it has gone on with all of them', async () => {
+  await until('it has continued with all of them', async () => {
     // Whatever happens makes it look at its history.
     await handle.setWindow(jobs);
     carried = await carriedInFlight(run.name);
@@ -103,7 +103,7 @@ it('goes on as new with 500 jobs in flight whose paths are as long as they can b
   // Temporal takes two million.
   expect(carried.length).toBeLessThan(300_000);
   await rig.temporal.workflow.getHandle(run.name).terminate();
-}, 120_000);
+});
 
 /** What the batch's latest run was given of the one before. */
 async function carriedInFlight(workflowId: string): Promise<string> {
@@ -134,7 +134,7 @@ it('takes 60 MB of warnings, of which each row keeps some', async () => {
   const { result, results } = await runBatch(rig.client, run);
   expect(result).toMatchObject({ succeeded: 60 });
   expect(results.every(({ warnings }) => Object.keys(warnings ?? {}).length > 0)).toBe(true);
-}, 120_000);
+});
 
 it('cancelled before it has looked at anything, counts what was done before', async () => {
   rig = await startRig();
@@ -152,13 +152,13 @@ it('cancelled before it has looked at anything, counts what was done before', as
   expect(result).toMatchObject({ status: 'cancelled', skipped: 3, cancelled: 2 });
 });
 
-it('goes on while an operator has paused jobs of earlier runs, and ends when they go on', async () => {
+it('continues while an operator has paused jobs of earlier runs, and ends when they continue', async () => {
   rig = await startRig();
   const held = hold('1.md', '2.md', '3.md');
   const run = await planRun(rig.folder, 8, { request: goesOn });
   const handle = await rig.client.startBatch(run.request);
   await until('the others have ended', async () => (await handle.state()).succeeded === 5);
-  await until('it has gone on as new', () => hasGoneOn(run));
+  await until('it has continued as new', () => hasGoneOn(run));
   const { workflowService } = rig.temporal;
   const by = { namespace: 'default', identity: 'operator', reason: 'by hand' };
   const paused = { ...by, workflowId: `${run.name}/1`, runId: '' };
@@ -171,7 +171,7 @@ it('goes on while an operator has paused jobs of earlier runs, and ends when the
   await workflowService.unpauseWorkflowExecution({ ...paused, requestId: randomUUID() });
   await workflowService.unpauseActivity(activity);
   expect((await endBatch(handle, run)).result).toMatchObject({ succeeded: 8 });
-}, 120_000);
+});
 
 it('a batch and a job whose workflows are paused have not ended', async () => {
   rig = await startRig({ worker: false });

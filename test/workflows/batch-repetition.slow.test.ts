@@ -199,7 +199,7 @@ describe('a delivered result that somebody has removed', () => {
 });
 
 describe('a batch whose workflow was terminated', () => {
-  it('is gone on with: what its jobs did counts, though rows have other numbers now and nothing tells how they ended', async () => {
+  it('is continued with: what its jobs did counts, though rows have other numbers now and nothing tells how they ended', async () => {
     const desk = await deskWith(6, 'resubmit', { window: 4 });
     holdConversions();
     const batch = await desk.start();

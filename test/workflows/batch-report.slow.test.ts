@@ -26,12 +26,12 @@ const reportOf = async (folder: string) =>
   JSON.parse(await readFile(path.join(folder, 'report.json'), 'utf8')) as BatchReport;
 
 /** What `batch watch` does at the end. */
-async function finish(run: Run, result: ConversionBatchResult, anew = false) {
+async function finish(run: Run, result: ConversionBatchResult, again = false) {
   const printed: unknown[] = [];
   const output = { json: true, printJson: (value: unknown) => printed.push(value) };
   const stack = { client: rig.temporal };
   const context = { output, env: {}, config: await loadConfig({ cwd: rig.folder, env: {} }) };
-  const code = await finishBatch(context as unknown as CommandContext, { stack, name: run.name, result, anew });
+  const code = await finishBatch(context as unknown as CommandContext, { stack, name: run.name, result, again });
   return { code, report: printed[0] as BatchReport };
 }
 
@@ -93,7 +93,7 @@ it('that can not be written holds no batch up: it ends with a word on it, and th
   await rm(inRun(run, 'report.html'), { recursive: true });
   expect((await finish(run, result)).code).toBe(0);
   expect(await readdir(run.folder)).toEqual(expect.arrayContaining(['report.csv', 'report.html', 'report.json']));
-}, 60_000);
+});
 
 it('tells for good which conversions may have been charged twice, however often the batch runs', async () => {
   const desk = new BatchDesk(rig);
@@ -115,4 +115,4 @@ it('tells for good which conversions may have been charged twice, however often 
     await desk.put(next);
     expect(await marked(await desk.run())).toEqual({ count: 1, sources: ['1.md'] });
   }
-}, 60_000);
+});

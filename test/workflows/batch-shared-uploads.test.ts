@@ -131,6 +131,10 @@ it('cancels the rows that wait for an upload, and claims nothing about their cha
   const batch = await rig.client.startBatch(inline(['pdf', 'docx']));
   await until('the file is uploaded', () => sent.length === 1);
   await batch.cancel();
+  await until('the job is told', async () => {
+    const { events } = await rig.temporal.workflow.getHandle(name).fetchHistory();
+    return events?.some((event) => event.externalWorkflowExecutionCancelRequestedEventAttributes) === true;
+  });
   sent[0]?.();
   const { status, itemResults } = await batch.result();
   expect(status).toBe('cancelled');

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { readItems } from '../../src/batch/runs/read-run';
-import { claimRun } from '../../src/batch/runs/run-folders';
+import { claimRun, readItems } from '../../src/batch/runs/run-folders';
 import { writeBatchReport } from '../../src/batch/report/write-report';
 import { planBatch, type PlanBatchOptions } from '../../src/batch/plan/plan-batch';
 import type { PlannedBatch } from '../../src/batch/plan/planned-batch';
+import type { BatchHandle } from '../../src/client/batch-handle';
+import { readBatchWaiting } from '../../src/client/operations/inspect-job';
 import { SweepSchedules } from '../../src/client/sweep-schedules';
-import type { ConversionBatchResult } from '../../src/shared/batch';
-import type { ConversionSweepResult } from '../../src/shared/sweep';
+import { StorageError } from '../../src/index';
+import type { ConversionBatchResult, ConversionSweepResult } from '../../src/shared/batch';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { MemoryFiles } from '../support/memory-files';
 import { until } from '../support/until';
@@ -35,6 +36,9 @@ function put(path: string, text = `# ${path}\n`): void {
   files.files.set(folder + path.split('/').map(encodeURIComponent).join('/'), Buffer.from(text));
 }
 
+const bucketGone = (uri: string) =>
+  new StorageError({ code: 'STORAGE_FAILED', message: `Cannot use ${uri}: the bucket is gone.`, uri, retryable: true });
+
 const below = (part: string) =>
   [...files.files.keys()].filter((uri) => uri.startsWith(folder + part)).map((uri) => uri.slice(folder.length));
 
@@ -49,10 +53,13 @@ function plan(options: Partial<PlanBatchOptions> = {}): Promise<PlannedBatch> {
   });
 }
 
-async function run({ run: planned, rows, problems }: PlannedBatch): Promise<ConversionBatchResult> {
+async function start({ run: planned, rows, problems }: PlannedBatch): Promise<BatchHandle> {
   if (!planned) throw new Error(JSON.stringify(problems));
-  const batch = await rig.client.startBatch({ name, folder: planned.folder, items: rows, policies: quickPolicies });
-  return batch.result();
+  return rig.client.startBatch({ name, folder: planned.folder, items: rows, policies: quickPolicies });
+}
+
+async function run(planned: PlannedBatch): Promise<ConversionBatchResult> {
+  return (await start(planned)).result();
 }
 
 it('a batch leaves its manifest, results and report in the store; planned again it has nothing to do but what changed', async () => {
@@ -115,22 +122,55 @@ it('planners at the same moment each get a folder of their own', async () => {
   expect(await plan()).toMatchObject({ run: { number: 4, folder: `${folder}runs/run-0004/` } });
 });
 
+it('a batch that can not write its results says what it waits for, and continues when it can', async () => {
+  put('in/a.md');
+  const planned = await plan();
+  const write = files.writeDestination.bind(files);
+  const refused = jest
+    .spyOn(files, 'writeDestination')
+    .mockImplementation((options) =>
+      options.uri.startsWith(`${folder}runs/`) ? Promise.reject(bucketGone(options.uri)) : write(options),
+    );
+  const batch = await start(planned);
+  const waits = async () => (await readBatchWaiting(rig.temporal, name)).waiting;
+  await until('it says what it waits for', async () => (await waits())?.reason === 'retry');
+  expect(await waits()).toMatchObject({
+    waitsFor: expect.stringMatching(/^the next attempt \((writing|merging) its results\)$/) as unknown,
+    because: expect.stringContaining('the bucket is gone') as unknown,
+  });
+  refused.mockRestore();
+  expect(await batch.result()).toMatchObject({ status: 'completed', succeeded: 1 });
+});
+
 it('a schedule converts what is new or changed below a folder of the store', async () => {
   put('in/a.md');
   const schedules = new SweepSchedules({ client: rig.temporal, taskQueue: rig.taskQueue, app: 'stub' });
   const places = { from: `${folder}in/`, out: `${folder}out/`, batchFolder: `${folder}runs/` };
   const times = { everyMs: 365 * 24 * 3600_000 };
   await schedules.create({ name, times, to: 'pdf', ...places, settledForMs: 1, policies: quickPolicies });
-  const sweep = async (before: number): Promise<ConversionSweepResult> => {
+  const sweep = async (before: number, meanwhile?: () => Promise<void>): Promise<ConversionSweepResult> => {
     await schedules.trigger(name);
     const begun = async () => (await schedules.describe(name)).info.recentActions.map(({ action }) => action.workflow);
     await until('the sweep has begun', async () => (await begun()).length > before);
+    await meanwhile?.();
     return (await rig.temporal.workflow.getHandle((await begun()).at(-1)?.workflowId ?? '').result()) as never;
   };
   try {
     expect(await sweep(0)).toMatchObject({ todo: 1, succeeded: 1 });
     put('in/b.md');
-    expect(await sweep(1)).toMatchObject({ todo: 1, succeeded: 1, done: 1 });
+    const walk = jest.spyOn(files, 'walk').mockImplementation((uri) => {
+      throw bucketGone(uri);
+    });
+    const told = async () => {
+      await until('it says why it waits', async () => (await schedules.failures(name)).retrying !== undefined);
+      const retrying = { code: 'STORAGE_FAILED', message: expect.stringContaining('the bucket is gone') as string };
+      expect(await schedules.failures(name)).toEqual({ retrying });
+      const listed = async () => (await schedules.list()).find((each) => each.name === name);
+      await until('the list says it, too', async () => (await listed())?.retrying !== undefined);
+      walk.mockRestore();
+    };
+    expect(await sweep(1, told)).toMatchObject({ todo: 1, succeeded: 1, done: 1 });
+    expect(await schedules.failures(name)).toEqual({});
   } finally {
     await schedules.delete(name);
   }

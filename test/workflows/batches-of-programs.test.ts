@@ -172,7 +172,11 @@ describe('a batch of inline items', () => {
     const [first] = inline('a.md').items;
     if (!first) throw new Error('no item');
     const start = (items: InlineItem[]) => rig.client.startBatch({ name, items }).then((batch) => batch.result());
-    await expect(start([first, { ...first, source: 'b.md' }])).rejects.toThrow('is that of items[0] too');
+    const repeated = "This batch can't be started. items[1].destination: is that of items[0] too";
+    await expect(start([first, { ...first, source: 'b.md' }])).rejects.toThrow(repeated);
+    const spelled = (destination: string) => ({ ...first, destination });
+    await expect(start([spelled('s3://b/a b.pdf'), spelled('s3://b/a%20b.pdf')])).rejects.toThrow(repeated);
+    await expect(start([spelled('/out/a b.pdf'), spelled('file:///out/a%20b.pdf')])).rejects.toThrow(repeated);
     await expect(start([{ ...first, destination: 'out/' }])).rejects.toThrow('must be a file, not a folder');
     await expect(start(Array.from({ length: 501 }, () => first))).rejects.toThrow(
       'items: must be at most 500 when they are inline',

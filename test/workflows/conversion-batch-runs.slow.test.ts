@@ -49,7 +49,7 @@ async function doneBy(run: Run): Promise<(row: BatchItem) => BatchItem> {
   };
 }
 
-describe('a batch that goes on as a new run again and again', () => {
+describe('a batch that continues as a new run again and again', () => {
   it('loses nothing, converts nothing twice, and carries slow jobs from run to run', async () => {
     const slow = [2, 9, 31];
     const hold = holdItems(slow);
@@ -96,7 +96,7 @@ describe('a batch that goes on as a new run again and again', () => {
     const run = await planRun(rig.folder, 30, { request: { window: 5, historyLimit: 40 } });
     const handle = await rig.client.startBatch(run.request);
     await handle.setWindow(4);
-    await until('it went on', async () => (await runsOf(rig.temporal, run.name)).length > 1);
+    await until('it continued', async () => (await runsOf(rig.temporal, run.name)).length > 1);
     await handle.pause();
     await until('the others have ended', async () => (await handle.state()).inFlight === 2);
     expect(await handle.state()).toMatchObject({ status: 'paused', window: 4 });
@@ -130,7 +130,7 @@ describe('a batch that is started again', () => {
     expect(results[3]).toMatchObject({ item: 4, status: 'succeeded', source: { bytes: 12 } });
   });
 
-  it('runs what has failed once it is mended, and pays for nothing else', async () => {
+  it('runs what has failed once it is fixed, and pays for nothing else', async () => {
     const first = await planRun(rig.folder, 6);
     await rm(path.join(rig.folder, 'sources', '3.md'));
     expect((await runBatch(rig.client, first)).result).toMatchObject({ succeeded: 5, failed: 1 });

@@ -84,7 +84,7 @@ it('never has more jobs in flight than the window, which can be changed while it
   expect((await endBatch(handle, run)).result).toMatchObject({ status: 'completed', succeeded: 20, window: 7 });
 });
 
-it('starts nothing while it is paused, and goes on when it is resumed', async () => {
+it('starts nothing while it is paused, and continues when it is resumed', async () => {
   const gate = holdConversions();
   const run = await planRun(rig.folder, 12, { request: { window: 4 } });
   const handle = await rig.client.startBatch(run.request);

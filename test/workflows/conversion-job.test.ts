@@ -89,7 +89,7 @@ describe('conversionJob', () => {
     expect(rig.stub.count('download/url')).toBe(0);
   });
 
-  it('goes on from the connector of an earlier task without an upload', async () => {
+  it('continues from the connector of an earlier task without an upload', async () => {
     await rig.client.convert(await request({ source: { connector: 'c0ffee', name: 'report.md' } }));
     expect(rig.stub.count('upload/file')).toBe(0);
     expect(rig.stub.requests[0]?.data['connector']).toBe('c0ffee');
@@ -184,7 +184,7 @@ describe('conversionJob', () => {
     },
   );
 
-  it('waits the full RETRY-AFTER before it sends again, and then goes on', async () => {
+  it('waits the full RETRY-AFTER before it sends again, and then continues', async () => {
     const at: number[] = [];
     rig.stub.on('convert/file', (_seen, response) => {
       at.push(Date.now());
@@ -271,7 +271,7 @@ describe('conversionJob', () => {
       expect(submits).toBe(2);
     });
 
-    it('submits nothing again under the policy fail, and says how to go on', async () => {
+    it('submits nothing again under the policy fail, and says how to continue', async () => {
       rig.stub.on('convert/file', (_seen, response) => cut(response));
       const error = await failureOf({ policies: { onUnknownOutcome: 'fail' } });
       expect(error.code).toBe('OUTCOME_UNKNOWN');
@@ -288,7 +288,7 @@ describe('conversionJob', () => {
     });
   });
 
-  it('parks without vCredits and goes on at once when they are restored', async () => {
+  it('parks without vCredits and continues at once when they are restored', async () => {
     let funded = false;
     rig.stub.on('convert/file', (_seen, response) => {
       if (funded) answerRunning(response, 'task-1');
@@ -320,7 +320,7 @@ describe('conversionJob', () => {
     expect(error.details?.taskId).toBeDefined();
   });
 
-  it('stops waiting when it is cancelled, and notes that the task goes on at the service', async () => {
+  it('stops waiting when it is cancelled, and notes that the task continues at the service', async () => {
     rig.stub.on('task/response', (seen, response) =>
       answerOutput(response, { entity: { id: seen.data['connector'], status: 'running' }, result: {} }),
     );

@@ -47,7 +47,7 @@ function hold(endpoint: 'upload/file' | 'convert/file', count: number) {
   });
   return {
     async untilAsked() {
-      await until('it has asked', () => held.length > 0, 30_000);
+      await until('it has asked', () => held.length > 0);
     },
     refuse() {
       const response = held.shift();
@@ -78,14 +78,14 @@ async function parked(): Promise<number> {
   return (await rig.temporal.workflow.count(query)).count;
 }
 
-it('as many jobs are converted as there are vCredits for; the others park, learn from one, and go on at one command', async () => {
+it('as many jobs are converted as there are vCredits for; the others park, learn from one, and continue at one command', async () => {
   const account = fund(funded);
   const handles = await start(funded + 2);
-  await until('two are parked', async () => (await parked()) === 2, 30_000);
+  await until('two are parked', async () => (await parked()) === 2);
   expect(account.charged).toBe(funded);
   const asked = rig.stub.count('convert/file');
   handles.push(...(await start(jobs - handles.length)));
-  await until('the others are parked', async () => (await parked()) === jobs - funded, 30_000);
+  await until('the others are parked', async () => (await parked()) === jobs - funded);
   // They took the first ones' word for it.
   expect(rig.stub.count('convert/file')).toBe(asked);
 
@@ -102,9 +102,9 @@ it('as many jobs are converted as there are vCredits for; the others park, learn
 it('jobs that are told by one command are told the same word, so that one refusal stands for all of them', async () => {
   const account = fund(0);
   const handles = await start(5);
-  await until('they are parked', async () => (await parked()) === 5, 30_000);
+  await until('they are parked', async () => (await parked()) === 5);
   await restoreCredits(rig.temporal, { app: 'short-of-credits' });
-  await until('each has tried again', async () => (await wordsOf(handles)).length >= 5, 30_000);
+  await until('each has tried again', async () => (await wordsOf(handles)).length >= 5);
   expect(new Set(await wordsOf(handles)).size).toBe(1);
   account.balance = 5;
   await restoreCredits(rig.temporal, { app: 'short-of-credits' });
@@ -130,10 +130,10 @@ it('a job that is told again and again parks again while there are none, and add
   const account = fund(0);
   const [handle] = await start(1);
   if (!handle) throw new Error('no job');
-  await until('it is parked', async () => (await parked()) === 1, 30_000);
+  await until('it is parked', async () => (await parked()) === 1);
   for (let told = 1; told <= 3; told += 1) {
     await handle.creditsRestored();
-    await until('it has asked again', () => rig.stub.count('convert/file') === 1 + told, 30_000);
+    await until('it has asked again', () => rig.stub.count('convert/file') === 1 + told);
   }
   expect((await handle.state()).phase).toBe('awaitingCredits');
   account.balance = 1;
@@ -142,7 +142,7 @@ it('a job that is told again and again parks again while there are none, and add
   expect(account.charged).toBe(1);
 });
 
-it('whose uploads expire while they wait, all go on at word that there are credits, as often as word came before', async () => {
+it('whose uploads expire while they wait, all continue at word that there are credits, as often as word came before', async () => {
   const account = fund(0);
   const uploads = new Set<string>();
   rig.stub.on('upload/file', (_seen, response) => {
@@ -184,7 +184,7 @@ it('whose uploads expire while they wait, all go on at word that there are credi
 it('can be cancelled while it waits', async () => {
   fund(0);
   const [handle] = await start(1);
-  await until('it is parked', async () => (await parked()) === 1, 30_000);
+  await until('it is parked', async () => (await parked()) === 1);
   await handle?.cancel();
   await expect(handle?.result()).rejects.toThrow(/cancell?ed/i);
 });
@@ -193,7 +193,7 @@ describe('word that credits were restored, while a request is under way that is 
   it('makes a parked job ask again at once', async () => {
     const { service, job } = await startParkedThatAsks();
     await job.creditsRestored();
-    await until('the activity is told', async () => (await cancelRequests(job)) === 2, 30_000);
+    await until('the activity is told', async () => (await cancelRequests(job)) === 2);
     service.refuse();
     expect(await job.result()).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
     expect(rig.stub.count('convert/file')).toBe(3);
@@ -216,7 +216,7 @@ describe('word that credits were restored, while a request is under way that is 
 it('a parked job that is cancelled while its request is refused ends as cancelled', async () => {
   const { service, job } = await startParkedThatAsks();
   await job.cancel();
-  await until('the activity is told', async () => (await cancelRequests(job)) === 2, 30_000);
+  await until('the activity is told', async () => (await cancelRequests(job)) === 2);
   service.refuse();
   await expect(job.result()).rejects.toMatchObject({ code: 'CANCELLED' });
   expect((await rig.temporal.workflow.getHandle(job.workflowId).describe()).status.name).toBe('CANCELLED');
@@ -235,7 +235,7 @@ async function startParkedThatAsks() {
   const job = await startOne();
   await service.untilAsked();
   service.refuse();
-  await until('it is parked', async () => (await job.state()).phase === 'awaitingCredits', 30_000);
+  await until('it is parked', async () => (await job.state()).phase === 'awaitingCredits');
   await job.creditsRestored();
   await service.untilAsked();
   await untilBeaten(job);

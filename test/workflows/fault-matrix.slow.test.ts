@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Client } from '@temporalio/client';
 import { parseCallbackKeys } from '../../src/callbacks/callback-url';
-import { startCallbackReceiver, type CallbackReceiver } from '../../src/callbacks/receiver';
-import { createSignalJob } from '../../src/callbacks/signal-job';
+import { createSignalJob, startCallbackReceiver, type CallbackReceiver } from '../../src/callbacks/receiver';
 import { ConversionFailedError, type ConversionHandle } from '../../src/client/conversion-handle';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import type { ConversionJobResult, OnUnknownOutcome } from '../../src/shared/job';
@@ -106,7 +105,7 @@ describe('a submit that goes wrong', () => {
         outcomes.set(app, outcome);
       }),
     );
-  }, 150_000);
+  });
 
   afterAll(async () => {
     await Promise.all(workers.map((worker) => worker.kill()));

@@ -11,7 +11,7 @@ import { quickPolicies, startRig, type ConversionRig } from '../support/conversi
 import { answerCompleted, answerOutput } from '../support/stub-service';
 import { until } from '../support/until';
 
-/** A destination without room: nothing is paid for in vain, and everything goes on by itself once there is room. */
+/** A destination without room: nothing is paid for in vain, and everything continues by itself once there is room. */
 
 const megabyte = 1024 ** 2;
 
@@ -62,7 +62,7 @@ async function activitiesOf({ workflowId }: ConversionHandle): Promise<string[]>
 }
 
 describe('a job', () => {
-  it('submits nothing as long as there is evidently no room for the result, says so, and goes on by itself', async () => {
+  it('submits nothing as long as there is evidently no room for the result, says so, and continues by itself', async () => {
     const out = await makeOut(100);
     const source = await rig.source('report.md', Buffer.alloc(200, 'x'));
     const job = await rig.client.start({ source, output: 'pdf', destination: `${out}/`, policies: quickPolicies });
@@ -126,7 +126,7 @@ describe('a job', () => {
 });
 
 describe('a batch', () => {
-  it('starts no more jobs as long as one in flight waits for a person, says why, and goes on by itself over its runs', async () => {
+  it('starts no more jobs as long as one in flight waits for a person, says why, and continues by itself over its runs', async () => {
     const gate = { isOpen: false };
     rig.stub.on('task/response', (seen, response) => {
       const id = String(seen.data['connector']);
@@ -189,5 +189,5 @@ describe('a batch', () => {
     expect(rig.stub.count('convert/file')).toBe(40);
     expect((await readdir(out)).sort()).toEqual(run.items.map(({ item }) => `${item}.pdf`).sort());
     expect((await readFile(path.join(out, '40.pdf'))).length).toBe(megabyte);
-  }, 150_000);
+  });
 });

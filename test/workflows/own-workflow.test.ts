@@ -43,7 +43,7 @@ afterAll(async () => {
 });
 
 it.each(['convertListed', 'convertUnlisted'])(
-  'a job of %s that is parked for vCredits goes on when somebody says that there are some',
+  'a job of %s that is parked for vCredits continues when somebody says that there are some',
   async (workflow) => {
     let balance = 0;
     rig.stub.on('convert/file', (seen, response) => {
@@ -64,10 +64,10 @@ it.each(['convertListed', 'convertUnlisted'])(
       args: [input, childId],
     });
     const job = new ConversionHandle(rig.temporal.workflow.getHandle(childId));
-    await until('it is parked', () => isParked(job), 20_000);
+    await until('it is parked', () => isParked(job));
     balance = 1;
     const asked = Date.now();
-    await until('it is told', async () => (await restoreCredits(rig.temporal, { app })).signalled > 0, 10_000);
+    await until('it is told', async () => (await restoreCredits(rig.temporal, { app })).signalled > 0);
     await expect(result).resolves.toMatchObject({ status: 'succeeded' });
     // Without the word it would ask again after a minute.
     expect(Date.now() - asked).toBeLessThan(30_000);

@@ -4,6 +4,7 @@ import { ConversionFailedError, type ConversionHandle } from '../../src/client/c
 import type { ConversionJobResult, ConversionPolicies } from '../../src/shared/job';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { RefusingService, type Place, type Refusal } from '../support/refusing-service';
+import { until } from '../support/until';
 
 /**
  * What a job does about each code of the table, on a real workflow: a job for each code and each place where it can stand. All jobs run
@@ -84,7 +85,7 @@ const failsAtOnce: Reaction = (refusal) => ({
 });
 
 const parks: Reaction = (refusal) => ({
-  title: 'parks in awaitingCredits, and goes on at the signal',
+  title: 'parks in awaitingCredits, and continues at the signal',
   async run() {
     const outcome = await runJob(
       { ...refusal, times: 1 },
@@ -92,7 +93,7 @@ const parks: Reaction = (refusal) => ({
         // What one job learns of vCredits counts for all of its kind, so it has a kind to itself.
         output: `pdf-${refusal.at.replaceAll('/', '-')}`,
         async meanwhile(handle) {
-          await untilPhase(handle, 'awaitingCredits');
+          await until('it is parked', async () => (await handle.state()).phase === 'awaitingCredits');
           expect(Object.values(service.requestsOf(service.jobOf(refusal))).at(-1)).toBe(1);
           await handle.creditsRestored();
         },
@@ -333,11 +334,3 @@ describe('a job', () => {
     if (ended !== undefined) throw (ended as { error: unknown }).error;
   });
 });
-
-async function untilPhase(handle: ConversionHandle, phase: string): Promise<void> {
-  const deadline = Date.now() + 40_000;
-  while ((await handle.state()).phase !== phase) {
-    if (Date.now() > deadline) throw new Error(`the job never came to ${phase}`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}

@@ -23,7 +23,7 @@ beforeEach(async () => {
 
 afterEach(() => rig.close());
 
-/** Refuses uploads and submits after so many conversions, until it is mended. */
+/** Refuses uploads and submits after so many conversions, until it is fixed. */
 function refuseAfter(conversions: number, code = 'INVALID_CREDENTIAL') {
   const account = { isMended: false };
   rig.stub.refuse = ({ path }) => {
@@ -43,7 +43,7 @@ async function untilRefused(handle: BatchHandle): Promise<BatchState> {
   return state;
 }
 
-it('a refused account pauses the batch: at most a window of requests is refused, none of its files fails, and all go on', async () => {
+it('a refused account pauses the batch: at most a window of requests is refused, none of its files fails, and all continue', async () => {
   const account = refuseAfter(10);
   const run = await planRun(rig.folder, 60, { request: { window: 6 } });
   const handle = await rig.client.startBatch(run.request);
@@ -56,7 +56,7 @@ it('a refused account pauses the batch: at most a window of requests is refused,
   });
   expect(sumOf(state)).toBe(60);
   expect(state.needsAttention?.message).toMatch(/INVALID_CREDENTIAL \(HTTP 403\)/);
-  expect(state.needsAttention?.message).toMatch(`When that is mended: fileconv app ready --app ${app}`);
+  expect(state.needsAttention?.message).toMatch(`When that is fixed: fileconv app ready --app ${app}`);
   expect(rig.stub.refused.length).toBeLessThanOrEqual(6);
   const { currentDetails } = await rig.temporal.workflow
     .getHandle(run.name)
@@ -74,7 +74,7 @@ it('a refused account pauses the batch: at most a window of requests is refused,
   expect(results.map(({ status, charge }) => `${status} ${charge ?? ''}`)).toEqual(results.map(() => 'succeeded yes'));
 });
 
-it('what was accepted before the refusal goes on, and is done', async () => {
+it('what was accepted before the refusal continues, and is done', async () => {
   const gate = { isOpen: false };
   rig.stub.on('task/response', (seen, response) => {
     const id = String(seen.data['connector']);
@@ -178,7 +178,7 @@ it.each(['cancel', 'finish'] as const)(
   },
 );
 
-it('a paused batch goes on only when its account is taken again and it is resumed, in either order', async () => {
+it('a paused batch continues only when its account is taken again and it is resumed, in either order', async () => {
   const account = refuseAfter(2);
   const run = await planRun(rig.folder, 8, { request: { window: 2 } });
   const handle = await rig.client.startBatch(run.request);

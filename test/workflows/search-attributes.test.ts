@@ -31,7 +31,7 @@ async function listedBy(query: string): Promise<string[]> {
 }
 
 async function untilListed(query: string, handle: ConversionHandle): Promise<void> {
-  await until(query, async () => (await listedBy(query)).includes(handle.workflowId), 20_000);
+  await until(query, async () => (await listedBy(query)).includes(handle.workflowId));
 }
 
 async function upserts(handle: ConversionHandle): Promise<number> {
@@ -69,7 +69,7 @@ it('a job that is cancelled is found by status', async () => {
     answerError(response, 503, 'INTERNAL_SERVER_ERROR');
   });
   const handle = await start();
-  await until('the service is asked', () => Promise.resolve(asked), 20_000);
+  await until('the service is asked', () => Promise.resolve(asked));
   await handle.cancel();
   await expect(handle.result()).rejects.toMatchObject({ code: 'CANCELLED' });
   await untilListed("ConversionStatus = 'cancelled'", handle);

@@ -45,7 +45,7 @@ it('a new token in the file during a batch, and the old one revoked: no file fai
 });
 
 it.each(['upload/file', 'convert/file', 'task/response', 'download/url', 'download/url/get'])(
-  'after a refusal of the token by %s the function is asked again, and the same step goes on with another one',
+  'after a refusal of the token by %s the function is asked again, and the same step continues with another one',
   async (endpoint) => {
     let [token, asked] = ['first-token', 0];
     rig = await startRig({ token: { token: () => Promise.resolve(((asked += 1), token)) } });

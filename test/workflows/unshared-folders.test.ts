@@ -103,7 +103,7 @@ async function activitiesOf({ workflowId }: ConversionHandle): Promise<string[]>
 }
 
 describe('a job whose steps meet workers that do not see the folder of its upload', () => {
-  it.each(['first', 'sharing'])('pays for nothing, says so, and goes on with one that does (%s)', async (right) => {
+  it.each(['first', 'sharing'])('pays for nothing, says so, and continues with one that does (%s)', async (right) => {
     afterUpload = () => moveTo(other);
     const job = await start();
     await untilItWaits(job);

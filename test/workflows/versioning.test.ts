@@ -155,7 +155,7 @@ it('begins jobs on the new version', async () => {
   expect(await buildsOf(young.workflowId)).toEqual(['2']);
 });
 
-it('lets a batch go on with the new version from one of its runs to the next, its new jobs too, and loses none', async () => {
+it('lets a batch continue with the new version from one of its runs to the next, its new jobs too, and loses none', async () => {
   const { result } = await endBatch(batch, run);
   expect(result).toMatchObject({ status: 'completed', succeeded: batchItems });
   const runs = await runsOf(temporal, run.name);

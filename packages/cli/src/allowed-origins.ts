@@ -24,37 +24,29 @@ interface Recipient {
   what: string;
 }
 
-/** @throws CommandError `ORIGIN_NOT_ALLOWED` */
+/** Each of these throws a CommandError `ORIGIN_NOT_ALLOWED`. */
 export function requireAppAllowed(context: CommandContext, app: AppProfile): Promise<void> {
-  return requireAllowed(context, recipientOf(app));
+  return requireAllowed(context, [recipientOf(app)]);
 }
 
-/** The embedded service, which may be on another machine. @throws CommandError `ORIGIN_NOT_ALLOWED` */
+/** The embedded service, which may be on another machine. */
 export function requireServiceAllowed(context: CommandContext, url: string): Promise<void> {
-  return requireAllowed(context, serviceRecipient(context, url));
+  return requireAllowed(context, [serviceRecipient(context, url)]);
 }
 
-/**
- * A stranger's Temporal would learn about files, and could give our worker jobs that read and write any file.
- * @throws CommandError `ORIGIN_NOT_ALLOWED`
- */
-export async function requireTemporalAllowed(context: CommandContext): Promise<void> {
-  const recipient = temporalRecipient(context);
-  if (recipient) await requireAllowed(context, recipient);
+/** A stranger's Temporal would learn about files, and could give our worker jobs that read and write any file. */
+export function requireTemporalAllowed(context: CommandContext): Promise<void> {
+  return requireAllowed(context, temporalRecipients(context));
 }
 
-/**
- * A stranger's callback receiver would learn about jobs and their results.
- * @throws CommandError `ORIGIN_NOT_ALLOWED`
- */
-export async function requireCallbacksAllowed(context: CommandContext): Promise<void> {
-  for (const recipient of callbackRecipients(context)) await requireAllowed(context, recipient);
+/** A stranger's callback receiver would learn about jobs and their results. */
+export function requireCallbacksAllowed(context: CommandContext): Promise<void> {
+  return requireAllowed(context, callbackRecipients(context));
 }
 
 /**
  * The record of a stack may have come with the folder, as a configuration may. A record whose Temporal is on another machine is
  * therefore refused; whoever wants that Temporal names it.
- * @throws CommandError `ORIGIN_NOT_ALLOWED`
  */
 export function requireStackAllowed({ config }: CommandContext, { temporal: { address } }: StackRecord): void {
   if (isLoopbackAddress(address)) return;
@@ -68,26 +60,26 @@ export function requireStackAllowed({ config }: CommandContext, { temporal: { ad
  * Refuses recipients beyond this machine when the configuration file was found in the folder, which may be somebody else's, and not
  * named by the user.
  */
-async function requireAllowed(context: CommandContext, recipient: Recipient): Promise<void> {
+async function requireAllowed(context: CommandContext, recipients: readonly Recipient[]): Promise<void> {
   const { file, isFound } = context.config;
-  const { origin, what } = recipient;
-  if (!isFound || file === undefined || !isForeign(context, recipient)) return;
-  const allowed = await readAllowed(context);
-  if (allowed.some((each) => each.file === file && each.origin === origin && each.what === what)) return;
-  throw new CommandError('ORIGIN_NOT_ALLOWED', [
-    `Nothing was sent: ${file}, which nobody has named, wants ${what} at ${origin}. If you trust it: fileconv config allow`,
-  ]);
+  if (!isFound || file === undefined) return;
+  for (const { origin, what } of recipients.filter((each) => isForeign(context, each))) {
+    const allowed = await readAllowed(context);
+    if (allowed.some((each) => each.file === file && each.origin === origin && each.what === what)) continue;
+    throw new CommandError('ORIGIN_NOT_ALLOWED', [
+      `Nothing was sent: ${file}, which nobody has named, wants ${what} at ${origin}. If you trust it: fileconv config allow`,
+    ]);
+  }
 }
 
 /** What the configuration file of this folder sends, and where, beyond this machine. */
 export function foreignRecipients(context: Pick<CommandContext, 'config' | 'env'>): AllowedOrigin[] {
   const { file, values } = context.config;
   if (file === undefined) return [];
-  const temporal = temporalRecipient(context);
   return [
     ...Object.values(values.apps).map(recipientOf),
     serviceRecipient(context, configuredServiceUrl(context)),
-    ...(temporal ? [temporal] : []),
+    ...temporalRecipients(context),
     ...callbackRecipients(context),
   ]
     .filter((recipient) => isForeign(context, recipient))
@@ -112,20 +104,21 @@ function serviceRecipient({ config }: Pick<CommandContext, 'config'>, url: strin
   return recipientAt(url, { key: 'service.host', what: `the token in ${placeOf(token)}` });
 }
 
-/** Undefined when the environment or the person's own configuration of Temporal says where it is. */
-function temporalRecipient(context: Pick<CommandContext, 'config' | 'env'>): Recipient | undefined {
+/** None when the environment or the person's own configuration of Temporal says where it is. */
+function temporalRecipients(context: Pick<CommandContext, 'config' | 'env'>): Recipient[] {
   const { origins } = context.config;
   const isOfProfile = origins['temporal.address'] === undefined;
-  if (isOfProfile && (origins['temporal.config_file'] === undefined || context.env['TEMPORAL_ADDRESS']))
-    return undefined;
+  if (isOfProfile && (origins['temporal.config_file'] === undefined || context.env['TEMPORAL_ADDRESS'])) return [];
   const { address } = temporalTarget(context).connection;
   const url = `http://${address}`;
-  return {
-    key: isOfProfile ? 'temporal.config_file' : 'temporal.address',
-    origin: address,
-    hostname: URL.canParse(url) ? new URL(url).hostname : address,
-    what: "jobs, and Temporal's credentials,",
-  };
+  return [
+    {
+      key: isOfProfile ? 'temporal.config_file' : 'temporal.address',
+      origin: address,
+      hostname: URL.canParse(url) ? new URL(url).hostname : address,
+      what: "jobs, and Temporal's credentials,",
+    },
+  ];
 }
 
 function callbackRecipients({ config }: Pick<CommandContext, 'config'>): Recipient[] {

@@ -25,7 +25,6 @@ export interface CommandContext extends ProcessContext {
   secrets: SecretMask;
 }
 
-/** Reads the configuration and settles where output goes. */
 export async function openContext(host: ProcessContext, options: CommonOptions): Promise<CommandContext> {
   const output = createOutput({ ...host, json: options.json === true });
   // Loaded here: neither help nor a misspelt option should wait for it.

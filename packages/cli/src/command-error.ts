@@ -3,7 +3,6 @@ import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import { ConfigError } from './config/errors';
 import type { Output } from './output/output';
 
-/** Exit codes. */
 export const exitCodes = {
   ok: 0,
   /** Something could not be done. */
@@ -63,7 +62,17 @@ export function interrupted(cause: unknown): CommandError {
   return new CommandError('INTERRUPTED', ['Interrupted before any job was started.'], { cause });
 }
 
-/** Throws when there is any problem. */
+/** For `catch`: a failure of one kind ends the command with what it means; any other is thrown unchanged. */
+export function explaining<Failure extends Error>(
+  kind: new (...args: never[]) => Failure,
+  code: CommandErrorCode,
+  tell: (error: Failure) => string,
+): (error: unknown) => never {
+  return (error) => {
+    throw error instanceof kind ? new CommandError(code, [tell(error)], { cause: error }) : error;
+  };
+}
+
 export function throwIfAny(code: CommandErrorCode, problems: readonly string[]): void {
   const [first, ...others] = problems;
   if (first !== undefined) throw new CommandError(code, [first, ...others]);
@@ -106,7 +115,7 @@ function isOfTemporal(error: unknown): error is Error {
 function lostTemporal({ message, cause }: Error): string {
   const { details } = (cause ?? {}) as { details?: unknown };
   const reason = typeof details === 'string' && details !== '' ? details : message;
-  return `Temporal does not answer as it should (${reason.split('\n')[0] ?? ''}). What it runs goes on when it is back. What is broken: fileconv doctor`;
+  return `Temporal does not answer as it should (${reason.split('\n')[0] ?? ''}). What it runs continues when it is back. What is broken: fileconv doctor`;
 }
 
 const reasons: Readonly<Record<string, string>> = {
@@ -132,6 +141,16 @@ export function explainStdout(error: Error, advice: string): Error {
   const problem = 'Standard output cannot be written';
   const explained = explainFolder(error, { problem, advice });
   return explained instanceof Error ? explained : error;
+}
+
+/** The error to throw when another program has the port; other errors are returned unchanged. */
+export function portTaken(
+  error: unknown,
+  { host, port, whose, variable }: { host: string; port: number; whose: string; variable: string },
+): unknown {
+  if (systemErrorCode(error) !== 'EADDRINUSE') return error;
+  const problem = `Another program listens on ${host}:${port}. End it, or give ${whose} another port (${variable}=0: any free one).`;
+  return new CommandError('SERVICE_UNUSABLE', [problem], { cause: error });
 }
 
 /** The same for any folder with state, or a file in it. */

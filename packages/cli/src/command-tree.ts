@@ -2,21 +2,25 @@ import { Command, InvalidArgumentError } from 'commander';
 import { packageVersion } from 'temporal-file-conversion/internal/http/package-version';
 import type { Runner } from './command-context';
 import {
+  type Act,
   appOption,
-  collectTag,
+  command,
+  createAct,
+  examples,
   excludeOption,
   formatName,
   formatNames,
+  group,
   modeOption,
   onExistingOption,
   onUnknownOutcomeOption,
   parameterOption,
   recursiveOption,
   refuseEmpty,
+  tagOption,
   wholeNumber,
 } from './commands/arguments';
 import { addBatch } from './commands/batch/register';
-import { command, createAct, examples, group, type Act } from './commands/declare';
 import { addJob } from './commands/job/register';
 import { addSchedule } from './commands/schedule/register';
 import { addServiceAdmin } from './commands/service-admin/register';
@@ -69,7 +73,7 @@ export function buildCommands(output: Output, run: Runner): Command {
       formatNames,
     )
     .option('--from <format>', 'input format; default: by the file extension', formatName)
-    .addOption(parameterOption())
+    .addOption(parameterOption)
     .option(
       '--out <dir>',
       'folder for the results, which mirror the folders of the sources, or - for standard output; of standard input a file; default: beside each file',
@@ -77,9 +81,9 @@ export function buildCommands(output: Output, run: Runner): Command {
     .option(...recursiveOption)
     .option(...excludeOption)
     .addOption(onExistingOption('when the result exists already'))
-    .addOption(onUnknownOutcomeOption())
-    .addOption(modeOption())
-    .option('--tag <text>', 'find the jobs by it: fileconv job list --tag; may be given more than once', collectTag)
+    .addOption(onUnknownOutcomeOption)
+    .addOption(modeOption)
+    .option(...tagOption)
     .option(...appOption)
     .option('--parallel <n>', 'files in flight at a time', wholeNumber(1), 20)
     .action(act(async () => (await import('./commands/convert.js')).convert));
@@ -109,7 +113,7 @@ export function buildCommands(output: Output, run: Runner): Command {
   command(
     group(program, 'credits', 'jobs that wait for vCredits', 'fileconv credits restored --app billing'),
     'restored',
-    'vCredits were added: every job of the app that waits for them goes on at once',
+    'vCredits were added: every job of the app that waits for them continues at once',
     'fileconv credits restored',
     'fileconv credits restored --app billing --json',
   )
@@ -118,7 +122,7 @@ export function buildCommands(output: Output, run: Runner): Command {
   command(
     group(program, 'app', 'batches whose account the service refuses', 'fileconv app ready --app billing'),
     'ready',
-    'token, plan or account are mended: every batch of the app that needs attention for them goes on at once',
+    'token, plan or account are fixed: every batch of the app that needs attention for them continues at once',
     'fileconv app ready',
     'fileconv app ready --app billing --json',
   )
@@ -135,7 +139,7 @@ export function buildCommands(output: Output, run: Runner): Command {
     'register the search attributes that jobs are listed by; typing it again changes nothing',
     'fileconv namespace init',
     'TEMPORAL_NAMESPACE=billing fileconv namespace init --json',
-  ).action(act(async () => (await import('./commands/namespace.js')).namespaceInit));
+  ).action(act(async () => (await import('./commands/init.js')).namespaceInit));
   command(
     group(program, 'nexus', 'calls from other namespaces and languages', 'fileconv nexus init'),
     'init',
@@ -147,7 +151,7 @@ export function buildCommands(output: Output, run: Runner): Command {
     .option('--endpoint <name>', 'what callers name', 'conversion')
     .option('--task-queue <name>', 'of the workers; default: worker.task_queue')
     .option('--namespace <name>', 'of the workers; default: that of the configuration')
-    .action(act(async () => (await import('./commands/nexus.js')).nexusInit));
+    .action(act(async () => (await import('./commands/init.js')).nexusInit));
   command(
     program,
     'doctor',
@@ -186,7 +190,7 @@ function addLimit(program: Command, act: Act): void {
     'fileconv limit clear',
   );
   command(limit, 'show', 'print how many steps of jobs all workers together begin in a second').action(
-    act(async () => (await import('./commands/limit.js')).showLimit),
+    act(async () => (await import('./commands/all-workers.js')).showLimit),
   );
   command(
     limit,
@@ -195,8 +199,10 @@ function addLimit(program: Command, act: Act): void {
   )
     .argument('<per-second>', 'a number above 0, such as 10 or 0.5', perSecond)
     .option('--reason <text>', 'for whoever finds the limit', 'set with fileconv limit set')
-    .action(act(async () => (await import('./commands/limit.js')).setLimit));
-  command(limit, 'clear', 'remove the limit').action(act(async () => (await import('./commands/limit.js')).clearLimit));
+    .action(act(async () => (await import('./commands/all-workers.js')).setLimit));
+  command(limit, 'clear', 'remove the limit').action(
+    act(async () => (await import('./commands/all-workers.js')).clearLimit),
+  );
 }
 
 /** 0 is refused: it would stop every job. */
@@ -215,7 +221,7 @@ function addDeployment(program: Command, act: Act): void {
     'fileconv deployment set-current 0.2.0',
   );
   command(deployment, 'show', 'list the versions of the workers, and what each is used for').action(
-    act(async () => (await import('./commands/deployment.js')).showDeployment),
+    act(async () => (await import('./commands/all-workers.js')).showDeployment),
   );
   command(
     deployment,
@@ -226,7 +232,7 @@ function addDeployment(program: Command, act: Act): void {
   )
     .argument('[build-id]', 'worker.build_id of those workers')
     .option('--unversioned', 'new work goes to workers without a version')
-    .action(act(async () => (await import('./commands/deployment.js')).makeCurrent));
+    .action(act(async () => (await import('./commands/all-workers.js')).makeCurrent));
   command(
     deployment,
     'ramp',
@@ -236,7 +242,7 @@ function addDeployment(program: Command, act: Act): void {
   )
     .argument('<build-id>', 'worker.build_id of those workers')
     .argument('<percent>', 'from 0, which ends it, to 100', percent)
-    .action(act(async () => (await import('./commands/deployment.js')).rampUp));
+    .action(act(async () => (await import('./commands/all-workers.js')).rampUp));
 }
 
 function percent(text: string): number {

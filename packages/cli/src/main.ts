@@ -6,7 +6,10 @@ import { explainStdout } from './command-error';
 // From Node 22.1 on: a command loads some 460 modules, and compiling them is a third of its start.
 (nodeModule as { enableCompileCache?: () => void }).enableCompileCache?.();
 
-// A reader that has seen enough (`fileconv formats | head -1`) is no error, and jobs under way go on. Nor is a closed terminal: what
+// Which Node the next versions of its SDK need is no news for who uses this one.
+process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
+
+// A reader that has seen enough (`fileconv formats | head -1`) is no error, and jobs under way continue. Nor is a closed terminal: what
 // runs must still be stopped in order.
 let unwritten: NodeJS.ErrnoException | undefined;
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -4,7 +4,6 @@ import { CommandError, exitCodes, reportFailure, type ExitCode } from './command
 import { buildCommands } from './command-tree';
 import { createOutput } from './output/output';
 
-/** Runs one command line; whatever goes wrong becomes one clear message and an exit code. */
 export async function runCommandLine(argv: readonly string[], host: ProcessContext): Promise<ExitCode> {
   let exitCode: ExitCode = exitCodes.ok;
   // Read before the options are parsed: an error about them honours --json too.
@@ -24,7 +23,6 @@ export async function runCommandLine(argv: readonly string[], host: ProcessConte
   }
 }
 
-/** The parser's complaint in one line, with what to type next. */
 function usageProblem(error: CommanderError, argv: readonly string[], commands: readonly string[]): CommandError {
   const command = commands.find((name) => argv[0] === name);
   const help = `fileconv ${command === undefined ? '' : `${command} `}--help`;

@@ -6,9 +6,8 @@ import type { CommandContext } from './command-context';
 
 /* eslint-disable @typescript-eslint/no-require-imports -- a store, and what it takes to load it, waits for its first URI */
 
-/** The stores by the schemes of URIs, as they are configured. */
-export function configuredStores({ config, env }: Pick<CommandContext, 'config' | 'env'>): StoresByScheme {
-  const { s3, https } = config.values;
+export function configuredStores(context: Pick<CommandContext, 'config' | 'env'>): StoresByScheme {
+  const { s3, https } = context.config.values;
   const plainHttp = https.plainHttp === 'on';
   const web = () => {
     const { createHttpsFiles } = require('temporal-file-conversion/internal/storage/https/index') as typeof Https;
@@ -21,10 +20,15 @@ export function configuredStores({ config, env }: Pick<CommandContext, 'config' 
     s3() {
       const { createS3Files } = require('temporal-file-conversion/s3') as typeof S3;
       return createS3Files({
-        endpoint: [s3.endpoint, env['AWS_ENDPOINT_URL_S3'], env['AWS_ENDPOINT_URL']].find(Boolean),
+        endpoint: s3Endpoint(context),
         region: s3.region,
         ...(s3.pathStyle && { pathStyle: s3.pathStyle === 'on' }),
       });
     },
   };
+}
+
+/** Of a server other than AWS. */
+export function s3Endpoint({ config, env }: Pick<CommandContext, 'config' | 'env'>): string | undefined {
+  return [config.values.s3.endpoint, env['AWS_ENDPOINT_URL_S3'], env['AWS_ENDPOINT_URL']].find(Boolean);
 }

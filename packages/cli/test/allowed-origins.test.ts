@@ -10,7 +10,7 @@ import { callbackSettings } from '../src/keys/callback-settings';
 import { SecretMask } from '../src/observability/secret-mask';
 import { createOutput } from '../src/output/output';
 import { configuredApps } from '../src/service/app-profiles';
-import { runningEmbedded } from '../src/service/open-api';
+import { runningEmbedded } from '../src/service/app-profiles';
 import { readStackRecord } from '../src/stack/stack-record';
 import { configArgs } from '../src/stack/start-stack';
 import { findTemporal, openTemporal } from '../src/stack/open-temporal';

@@ -42,7 +42,7 @@ describe.each(['with', 'without'])('fileconv app ready in a namespace %s search 
     return fileconv(args, { cwd: await newFolder(), env });
   }
 
-  it('lets a batch go on whose account was refused, and says how many there were', async () => {
+  it('lets a batch continue whose account was refused, and says how many there were', async () => {
     rig.stub.refuse = () => 'FREE_PLAN_DISALLOWED';
     const plan = await planRun(rig.folder, 5);
     const batch = await rig.client.startBatch(plan.request);
@@ -57,12 +57,12 @@ describe.each(['with', 'without'])('fileconv app ready in a namespace %s search 
     }
     const { stdout } = await run('batch', 'status', plan.name);
     expect(stdout).toContain('0 of 5, 5 in flight, 5 of them waiting: FREE_PLAN_DISALLOWED.\n');
-    expect(stdout).toContain(`When that is mended: fileconv app ready --app ${app}\n`);
+    expect(stdout).toContain(`When that is fixed: fileconv app ready --app ${app}\n`);
 
     rig.stub.refuse = () => undefined;
     expect(await run('app', 'ready', '--app', app)).toMatchObject({
       code: 0,
-      stdout: `1 batch of app ${app} told to go on.\n`,
+      stdout: `1 batch of app ${app} told to continue.\n`,
       stderr: '',
     });
     expect(await batch.result()).toMatchObject({ succeeded: 5, failed: 0 });

@@ -9,7 +9,6 @@ import { noisyPng } from './samples';
 
 /** Acceptance: bad input is told in one clear line, with exit code 2 or 1, and leaves nothing half-written. */
 
-jest.setTimeout(120_000);
 let stack: RunningStack;
 beforeAll(async () => {
   stack = await startStack();

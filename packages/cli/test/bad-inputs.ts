@@ -38,6 +38,21 @@ export const badInputs: BadInput[] = [
     says: /^nope\.md does not exist\./,
   },
   {
+    title: 'results on a web server',
+    args: ['batch', 'run', 'good.md', '--to', 'pdf', '--out', 'https://example.com/a?secret', '--name', 'web'],
+    exitCode: 2,
+    code: 'USAGE',
+    needsStack: false,
+    says: /^https:\/\/example\.com\/a can't be used as a folder: the files of a web server .* Name another\.$/,
+  },
+  {
+    title: 'a bucket without a slash',
+    args: ['convert', 's3://bucket', '--to', 'pdf', '--out', '.'],
+    exitCode: 2,
+    code: 'FORMAT_UNUSABLE',
+    says: /there is none\. All that it holds: s3:\/\/bucket\/$/,
+  },
+  {
     title: 'an empty folder',
     prepare: (folder) => mkdir(path.join(folder, 'reports')),
     args: ['convert', 'reports', '--to', 'pdf'],

@@ -55,7 +55,7 @@ async function writeManifest(folder: string): Promise<void> {
   await writeFile(path.join(folder, 'list.csv'), ['source,output,input,destination', ...rows, ''].join('\n'));
 }
 
-it('exactly the bad files of a batch fail, by code; mended, retry runs only those', async () => {
+it('exactly the bad files of a batch fail, by code; fixed, retry runs only those', async () => {
   const cwd = await folderWithBadFiles();
   const options = { cwd, env: stack.env, timeoutMs: total * 1_200 };
   const first = await fileconv(['batch', 'run', 'list.csv', '--name', 'some bad', '--json'], options);

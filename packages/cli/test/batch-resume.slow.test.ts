@@ -3,7 +3,6 @@ import type { CommandOptions, Ended } from './fileconv';
 import { fileconv, linesOf, parseJson, removeFolders, startFileconv } from './fileconv';
 import { startStack, type RunningStack } from './running-stack';
 
-jest.setTimeout(180_000);
 afterAll(removeFolders);
 
 const total = 60;
@@ -14,7 +13,7 @@ async function interruptedRun(
   options: CommandOptions,
   { before, flags = [] }: { before?: () => Promise<void>; flags?: string[] } = {},
 ): Promise<{ ended: Ended; converted: number[] }> {
-  const command = startFileconv([...args, ...flags], { ...options, timeoutMs: 120_000 });
+  const command = startFileconv([...args, ...flags], options);
   await convertedPictures(options.cwd, { total, wanted: 5 });
   await before?.();
   command.child.kill('SIGINT');
@@ -26,7 +25,7 @@ async function changeThree(folder: string, converted: readonly number[]): Promis
   for (const n of converted.slice(0, 3)) await writePicture(folder, n, 1);
 }
 
-const runAgain = (options: CommandOptions) => fileconv(args, { ...options, timeoutMs: 120_000 });
+const runAgain = (options: CommandOptions) => fileconv(args, options);
 
 describe('batch run that was interrupted, typed again after three sources changed', () => {
   let stack: RunningStack | undefined;
@@ -35,7 +34,7 @@ describe('batch run that was interrupted, typed again after three sources change
     stack = undefined;
   });
 
-  it('converts those three and what was not finished, and pays for nothing twice, on a stack that goes on', async () => {
+  it('converts those three and what was not finished, and pays for nothing twice, on a stack that continues', async () => {
     stack = await startStack();
     const cwd = await folderWithPictures(total);
     const options = { cwd, env: stack.env };
@@ -43,7 +42,7 @@ describe('batch run that was interrupted, typed again after three sources change
     expect(ended).toMatchObject({ code: 130, stdout: '' });
     expect(linesOf(ended.stderr)).toEqual([
       'Batch pictures: 60 files to convert.',
-      'Detached from batch pictures. It goes on without this command. Come back: fileconv batch watch pictures',
+      'Detached from batch pictures. It continues without this command. Come back: fileconv batch watch pictures',
     ]);
     await changeThree(cwd, converted);
 
@@ -96,7 +95,7 @@ describe('batch run that was interrupted, typed again after three sources change
     expect(parseJson(left.stdout)).toEqual({ batch: 'pictures', detached: true });
     await changeThree(cwd, converted);
 
-    const again = startFileconv(args, { ...options, timeoutMs: 120_000 });
+    const again = startFileconv(args, options);
     await again.until(/Batch pictures is running already: watching it\./);
     expect(await fileconv(['batch', 'resume', 'pictures'], options)).toMatchObject({ code: 0, stderr: '' });
     const ended = await again.ended;

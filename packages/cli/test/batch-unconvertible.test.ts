@@ -3,7 +3,6 @@ import path from 'node:path';
 import { fileconv, linesOf, newFolder, parseJson, removeFolders } from './fileconv';
 import { startStack, type RunningStack } from './running-stack';
 
-jest.setTimeout(120_000);
 let stack: RunningStack;
 beforeAll(async () => {
   stack = await startStack();

@@ -8,7 +8,6 @@ import { hasScript, onScreen, screenOf } from './pseudo-terminal';
 import { startStack, type RunningStack } from './running-stack';
 import { noisyPng } from './samples';
 
-jest.setTimeout(120_000);
 let stack: RunningStack;
 beforeAll(async () => {
   stack = await startStack({ FILECONV_CALLBACKS_EMBEDDED: 'off' });
@@ -26,11 +25,11 @@ const onTerminal = hasScript ? it : it.skip;
 async function pausedBatch(name: string, each = '10 seconds') {
   const cwd = await folderWithPictures(4);
   const env = { ...stack.env, FILECONV_POLICIES_FIRST_CHECK_AFTER: each };
-  const command = startFileconv(['batch', 'run', ...toGif(name), '--window', '1'], { cwd, env, timeoutMs: 110_000 });
+  const command = startFileconv(['batch', 'run', ...toGif(name), '--window', '1'], { cwd, env });
   await command.until(/4 files to convert/);
   const paused = await batch(cwd, 'pause', name);
   expect(paused).toMatchObject({ code: 0, stderr: '' });
-  expect(paused.stdout).toBe(`Batch ${name} starts no more jobs. Go on: fileconv batch resume ${name}\n`);
+  expect(paused.stdout).toBe(`Batch ${name} starts no more jobs. Continue: fileconv batch resume ${name}\n`);
   return { cwd, command };
 }
 
@@ -71,7 +70,7 @@ describe('batch run --dry-run', () => {
 });
 
 describe('a batch under way', () => {
-  it('starts nothing while it is paused, tells where it stands, and goes on with another window', async () => {
+  it('starts nothing while it is paused, tells where it stands, and continues with another window', async () => {
     const { cwd, command } = await pausedBatch('pausing');
     await convertedPictures(cwd, { total: 4, wanted: 1 });
     let state: unknown;
@@ -79,7 +78,7 @@ describe('a batch under way', () => {
     while (JSON.stringify(state).includes('"inFlight":1'));
     expect(state).toMatchObject({ batch: 'pausing', status: 'paused', succeeded: 1, inFlight: 0, waiting: 3 });
     expect((await batch(cwd, 'status', 'pausing')).stdout).toBe(
-      'Batch pausing: paused. 1 of 4, paused.\n  It waits for somebody who resumes it. Go on: fileconv batch resume pausing\n',
+      'Batch pausing: paused. 1 of 4, paused.\n  It waits for somebody who resumes it. Continue: fileconv batch resume pausing\n',
     );
     expect((await batch(cwd, 'list')).stdout).toMatch(/^pausing +running +\d{4}-/m);
     const early = await batch(cwd, 'report', 'pausing');
@@ -98,7 +97,7 @@ describe('a batch under way', () => {
   });
 
   it('that is cancelled stops the jobs in flight, and --finish lets them end', async () => {
-    const stopped = await pausedBatch('cancelled');
+    const stopped = await pausedBatch('cancelled', '1 hour');
     expect((await batch(stopped.cwd, 'cancel', 'cancelled')).code).toBe(0);
     const ended = await stopped.command.ended;
     expect(ended.code).toBe(1);
@@ -117,7 +116,7 @@ describe('a batch under way', () => {
   });
 
   it('says which flags it takes no notice of while it runs, and keeps what it was started with for a retry', async () => {
-    const { cwd, command } = await pausedBatch('unheeded');
+    const { cwd, command } = await pausedBatch('unheeded', '1 hour');
     const join = async (...args: string[]) => {
       const joining = startFileconv(['batch', ...args], { cwd, env: stack.env });
       await joining.until(/is running already/);
@@ -126,7 +125,7 @@ describe('a batch under way', () => {
     };
     const run = ['run', ...toGif('unheeded'), '--window'];
     const unheeded = (flags: string, now: string) =>
-      `It goes on as it was started: ${flags} only for what is left to do afterwards, while this command watches. To have that now: fileconv batch ${now}`;
+      `It continues as it was started: ${flags} only for what is left to do afterwards, while this command watches. To have that now: fileconv batch ${now}`;
     const cancel = 'cancel unheeded --finish, and then this command again';
     expect(await join('retry', 'unheeded', '--resubmit')).toEqual([unheeded('--resubmit holds', cancel)]);
     expect(await join(...run, '9')).toEqual([unheeded('--window holds', 'window unheeded 9')]);
@@ -140,12 +139,12 @@ describe('a batch under way', () => {
   });
 
   it('that somebody terminates ends each command that asks for it with 3 and what to type, which does the rest', async () => {
-    const { cwd, command } = await pausedBatch('terminated', '1 second');
+    const { cwd, command } = await pausedBatch('terminated', '4 seconds');
     const connection = await Connection.connect({ address: stack.record.temporal.address });
     await new Client({ connection }).workflow.getHandle('terminated').terminate('by hand');
     await connection.close();
     const says =
-      'error: batch terminated: ended without a result: by hand. Jobs in flight go on. What is left is done by: fileconv batch retry terminated';
+      'error: batch terminated: ended without a result: by hand. Jobs in flight continue. What is left is done by: fileconv batch retry terminated';
     const looks = [
       batch(cwd, 'watch', 'terminated'),
       batch(cwd, 'status', 'terminated'),
@@ -168,7 +167,7 @@ describe('a batch under way', () => {
     const left = await watching.ended;
     expect(left).toMatchObject({ code: 130, stdout: '' });
     expect(linesOf(left.stderr).at(-1)).toBe(
-      'Detached from batch watched. It goes on without this command. Come back: fileconv batch watch watched',
+      'Detached from batch watched. It continues without this command. Come back: fileconv batch watch watched',
     );
 
     const toTheEnd = startFileconv(['batch', 'watch', 'watched', '--json'], {

@@ -69,7 +69,7 @@ describe('fileconv callbacks', () => {
   it('ends a worker that has no key to sign with', async () => {
     const url = { FILECONV_CALLBACKS_PUBLIC_BASE_URL: 'https://hooks.example.com' };
     const env = { ...unreachable, ...url, FILECONV_CALLBACKS_KEY_ENV: 'HOOK_KEY' };
-    const ended = await fileconv(['worker'], { cwd: folder, env, timeoutMs: 30_000 });
+    const ended = await fileconv(['worker'], { cwd: folder, env });
     expect(ended).toMatchObject({ code: 2, signal: null });
     expect(ended.stderr).toContain('the variable HOOK_KEY is not set');
   });

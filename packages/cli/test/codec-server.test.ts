@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { startCodecServer, type CodecServer, type CodecServerOptions } from '../src/keys/codec-server';
-import { EncryptionCodec } from '../../../src/encryption/encryption-codec';
-import { parseEncryptionKeys } from '../../../src/encryption/encryption-keys';
+import { EncryptionCodec, parseEncryptionKeys } from '../../../src/encryption/encryption-codec';
 import { writePayloads } from '../../../src/encryption/payload-json';
 
 const codec = new EncryptionCodec(parseEncryptionKeys(`now:${randomBytes(32).toString('base64')}`));

@@ -158,7 +158,7 @@ describe('config show', () => {
     expect(plain.stdout + json.stdout).not.toContain(token);
   });
 
-  it('warns of a variable that means nothing, and goes on', async () => {
+  it('warns of a variable that means nothing, and continues', async () => {
     const ended = await fileconv(['config', 'show'], { cwd: folder, env: { FILECONV_WORKER_TASKQUEUE: 'x' } });
     expect(ended.code).toBe(0);
     expect(ended.stderr).toMatch(/^warning: FILECONV_WORKER_TASKQUEUE is ignored/);

@@ -66,7 +66,7 @@ client_cert_path = "${inFolder('gone.pem')}"
 client_key_path = "${inFolder('client.key')}"
 `,
   );
-}, 60_000);
+});
 
 afterAll(async () => {
   await mutual.close();

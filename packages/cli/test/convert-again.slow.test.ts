@@ -8,7 +8,6 @@ import { fileconv, filesBelow, newFolder, removeFolders, startFileconv } from '.
 import { startStack, type RunningStack } from './running-stack';
 import { noisyPng } from './samples';
 
-jest.setTimeout(120_000);
 let stack: RunningStack;
 beforeAll(async () => {
   stack = await startStack({ FILECONV_CALLBACKS_EMBEDDED: 'off', FILECONV_POLICIES_MAX_CHECK_INTERVAL: '2s' });
@@ -121,7 +120,7 @@ describe('standard input', () => {
     expect(await left()).toEqual([]);
   });
 
-  it('of a command that is interrupted goes on, to the place that it says', async () => {
+  it('of a command that is interrupted continues, to the place that it says', async () => {
     const { code, stdout, stderr } = await ended(page('Interrupted'), 'SIGINT');
     expect({ code, stdout }).toEqual({ code: 130, stdout: '' });
     const [, result = ''] = /the result will be (\S.*result\.html), which the same command/.exec(stderr) ?? [];

@@ -15,7 +15,6 @@ import {
 import { hasScript, onScreen } from './pseudo-terminal';
 import { startStack, type RunningStack } from './running-stack';
 
-jest.setTimeout(120_000);
 let stack: RunningStack;
 beforeAll(async () => {
   stack = await startStack();

@@ -9,7 +9,6 @@ import { startStack, type RunningStack } from './running-stack';
 import { until } from '../../../test/support/until';
 import { noisyPng } from './samples';
 
-jest.setTimeout(120_000);
 let stack: RunningStack;
 beforeAll(async () => {
   // Without callbacks, so that a job that waits for its first check is sure to be under way.
@@ -255,7 +254,7 @@ describe('Ctrl-C', () => {
     const ended = await command.ended;
     expect(ended.code).toBe(130);
     expect(ended.stderr).toBe(
-      'Interrupted: 1 ended, 1 under way, 1 not started. Jobs under way go on without this command; their results will be where you asked for them.\nSee it go on: fileconv job list\n',
+      'Interrupted: 1 ended, 1 under way, 1 not started. Jobs under way continue without this command; their results will be where you asked for them.\nSee it continue: fileconv job list\n',
     );
     while (!existsSync(path.join(folder, 'b.gif'))) await sleep(50);
     expect(existsSync(path.join(folder, 'c.gif'))).toBe(false);

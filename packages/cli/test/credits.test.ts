@@ -39,7 +39,7 @@ describe('fileconv credits restored', () => {
     return fileconv(['credits', 'restored', ...args], { cwd: await newFolder(), env });
   }
 
-  it('lets the parked jobs of one app go on, those of no other, and says how many', async () => {
+  it('lets the parked jobs of one app continue, those of no other, and says how many', async () => {
     isFunded = false;
     const handle = await rig.client.start({ source: await rig.source('report.md'), output: 'pdf' });
     await until('it is listed as parked', async () => {
@@ -52,7 +52,7 @@ describe('fileconv credits restored', () => {
     expect((await handle.state()).phase).toBe('awaitingCredits');
 
     const own = await run(['--app', 'credits-command']);
-    expect(own).toMatchObject({ code: 0, stdout: '1 job of app credits-command told to go on.\n', stderr: '' });
+    expect(own).toMatchObject({ code: 0, stdout: '1 job of app credits-command told to continue.\n', stderr: '' });
     expect(await handle.result()).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
   });
 

@@ -28,14 +28,14 @@ beforeAll(async () => {
   await writeFile(path.join(cwd, 'fileconv.toml'), '[encryption]\nkey_file = "now.keys"\n');
   await writeFile(path.join(cwd, 'plain.toml'), '', { mode: 0o600 });
   await writeFile(path.join(cwd, 'budget-cuts.md'), '# Cuts\n');
-  up = startFileconv(['up', '--json'], { cwd, timeoutMs: 120_000 });
+  up = startFileconv(['up', '--json'], { cwd });
   stack = record.parse(await up.untilJson());
   const converted = await run('convert', 'budget-cuts.md', '--to', 'html', '--json');
   const { files } = z
     .object({ files: z.array(z.object({ workflowId: z.string() })) })
     .parse(parseJson(converted.stdout));
   workflowId = files[0]?.workflowId ?? '';
-}, 60_000);
+});
 
 afterAll(async () => {
   up.child.kill('SIGTERM');
@@ -122,7 +122,7 @@ it('doctor says whether the keys here are those of the jobs', async () => {
   ]);
 });
 
-it('a worker without the key waits for it, and says so without a stack; the job goes on with the next worker', async () => {
+it('a worker without the key waits for it, and says so without a stack; the job continues with the next worker', async () => {
   const queue = { TEMPORAL_ADDRESS: stack.temporal.address, FILECONV_WORKER_TASK_QUEUE: 'lonely' };
   const serviceUrl = z.object({ service: z.object({ url: z.string() }) }).parse(parseJson(up.stdout())).service.url;
   const env = { ...queue, FILECONV_SERVICE_PORT: new URL(serviceUrl).port };

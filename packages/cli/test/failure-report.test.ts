@@ -13,7 +13,7 @@ it('a Temporal that goes away is one line with its reason and what to type', () 
   const cause = Object.assign(new Error('14 UNAVAILABLE: gone'), { code: 14, details: 'No connection established.' });
   const [text, exitCode] = reported(new ServiceError('Failed to get Workflow execution history', { cause }));
   expect(text).toBe(
-    'error: Temporal does not answer as it should (No connection established.). What it runs goes on when it is back. What is broken: fileconv doctor\n',
+    'error: Temporal does not answer as it should (No connection established.). What it runs continues when it is back. What is broken: fileconv doctor\n',
   );
   expect(exitCode).toBe(exitCodes.failed);
 });

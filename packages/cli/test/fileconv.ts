@@ -63,7 +63,7 @@ export function startFileconv(args: readonly string[], options: CommandOptions):
   const texts = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => (texts.stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (texts.stderr += text));
-  const { timeoutMs = 50_000 } = options;
+  const { timeoutMs = 280_000 } = options;
   let isLate = false;
   const late = setTimeout(() => {
     isLate = true;

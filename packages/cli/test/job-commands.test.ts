@@ -35,7 +35,7 @@ async function startAndFail(request: Partial<ConversionRequest> = {}): Promise<s
   return handle.workflowId;
 }
 
-const polled = () => until('it is asked after', () => rig.stub.count('task/response') > 0, 20_000);
+const polled = () => until('it is asked after', () => rig.stub.count('task/response') > 0);
 const asAlways = (endpoint: string) =>
   rig.stub.on(endpoint, (seen, response) => rig.stub.answerAsAlways(seen, response));
 const refuse = (endpoint: string, code = 'FREE_PLAN_DISALLOWED', status = 403) =>
@@ -75,7 +75,7 @@ describe('fileconv job show', () => {
 
   it('tells what a running job waits for, the last failure and the next attempt', async () => {
     refuse('task/response', 'INTERNAL_SERVER_ERROR', 500);
-    const policies = { ...quickPolicies, retryInitialInterval: 60_000, retryMaximumInterval: 60_000 };
+    const policies = { ...quickPolicies, retryInitialInterval: 50_000, retryMaximumInterval: 50_000 };
     const handle = await start({ policies });
     await until('a poll has failed', async () => (await handle.describe()).raw.pendingActivities?.[0]?.attempt === 2);
     const ended = await run('show', handle.workflowId);
@@ -90,7 +90,7 @@ describe('fileconv job show', () => {
     await handle.cancel();
   });
 
-  it('names the app whose vCredits a parked job waits for, and the command that lets it go on', async () => {
+  it('names the app whose vCredits a parked job waits for, and the command that lets it continue', async () => {
     refuse('convert/file', 'INSUFFICIENT_VCREDITS');
     const handle = await start();
     await until('it is parked', async () => (await handle.state()).phase === 'awaitingCredits');
@@ -162,13 +162,13 @@ describe('fileconv job watch', () => {
 });
 
 describe('fileconv job cancel', () => {
-  it('cancels once, names the task that goes on, and refuses for a job that has ended otherwise', async () => {
+  it('cancels once, names the task that continues, and refuses for a job that has ended otherwise', async () => {
     refuse('task/response', 'INTERNAL_SERVER_ERROR', 500);
     const handle = await start();
     await polled();
     const first = await run('cancel', handle.workflowId);
     expect(first.code).toBe(0);
-    expect(first.stderr).toMatch(/conversion task [0-9a-f-]{36} goes on there and may be charged/);
+    expect(first.stderr).toMatch(/conversion task [0-9a-f-]{36} continues there and may be charged/);
     await expect(handle.result()).rejects.toMatchObject({ code: 'CANCELLED' });
     expect(await run('cancel', handle.workflowId)).toMatchObject({
       code: 0,
@@ -199,7 +199,7 @@ describe('fileconv job retry', () => {
     expect([rig.stub.count('upload/file'), rig.stub.count('convert/file')]).toEqual([1, 1]);
   });
 
-  it('goes on with the conversion task of a job that was cancelled while it converted', async () => {
+  it('continues with the conversion task of a job that was cancelled while it converted', async () => {
     refuse('task/response', 'INTERNAL_SERVER_ERROR', 500);
     const handle = await start();
     await polled();
@@ -212,15 +212,15 @@ describe('fileconv job retry', () => {
     expect(rig.stub.count('convert/file')).toBe(1);
   });
 
-  it('starts anew what failed before anything was charged', async () => {
+  it('starts again what failed before anything was charged', async () => {
     refuse('convert/file');
     const id = await startAndFail();
     asAlways('convert/file');
-    expect((await run('retry', id)).stdout).toContain(`Job ${id} runs again from its beginning. See it go on: `);
+    expect((await run('retry', id)).stdout).toContain(`Job ${id} runs again from its beginning. See it continue: `);
     expect(await rig.client.get(id).result()).toMatchObject({ possiblyChargedTwice: false });
   });
 
-  it('starts anew what the service could not convert, which it does not charge', async () => {
+  it('starts again what the service could not convert, which it does not charge', async () => {
     const error = { code: 'INVALID_CONVERT_FORMAT', message: 'Not this one.' };
     rig.stub.on('task/response', (seen, response) =>
       answerCompleted(response, String(seen.data['connector']), { error }),
@@ -262,7 +262,7 @@ describe('fileconv job retry', () => {
       answer = () => cut(response);
     });
     const handle = await start();
-    await until('it is submitted', () => rig.stub.count('convert/file') === 1, 20_000);
+    await until('it is submitted', () => rig.stub.count('convert/file') === 1);
     await rig.temporal.workflow.getHandle(handle.workflowId).terminate('by hand');
     const refused = await run('retry', handle.workflowId);
     answer();
@@ -277,7 +277,7 @@ describe('fileconv job retry', () => {
     await polled();
     const running = await run('retry', handle.workflowId);
     expect(running).toMatchObject({ code: 1, stdout: '' });
-    expect(running.stderr).toMatch(/^error: Nothing to retry: .* still runs\. See it go on: fileconv job watch /);
+    expect(running.stderr).toMatch(/^error: Nothing to retry: .* still runs\. See it continue: fileconv job watch /);
     asAlways('task/response');
     await handle.result();
     expect((await run('retry', handle.workflowId)).stderr).toMatch(/has completed/);

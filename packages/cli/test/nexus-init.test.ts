@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { testClient, testTemporalAddress } from '../../../test/support/temporal';
 import { startTemporalProxy } from '../../../test/support/temporal-proxy';
-import { endpointCommand } from '../src/commands/nexus';
+import { endpointCommand } from '../src/commands/init';
 import { fileconv, linesOf, newFolder, parseJson, removeFolders } from './fileconv';
 
 describe('fileconv nexus init', () => {

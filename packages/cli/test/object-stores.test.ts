@@ -5,7 +5,12 @@ import path from 'node:path';
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { GetObjectCommand, ListMultipartUploadsCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import {
+  GetObjectCommand,
+  ListObjectsV2Command,
+  ListMultipartUploadsCommand,
+  PutObjectCommand,
+} from '@aws-sdk/client-s3';
 import { z } from 'zod';
 import { s3Secret, startS3Server, type S3Server } from '../../../test/support/s3-server';
 import { fileconv, filesBelow, newFolder, parseJson, removeFolders } from './fileconv';
@@ -13,7 +18,6 @@ import { startStack, type RunningStack } from './running-stack';
 
 /** Files that are on no disk of this machine: `fileconv up` has the configuration, the commands know nothing of it. */
 
-jest.setTimeout(120_000);
 let server: S3Server;
 let stack: RunningStack;
 let web: ReturnType<typeof createServer>;
@@ -103,6 +107,36 @@ it('the result of an object is beside it, and the same command again says that i
   expect(again).toMatchObject({ code: 1, files: [{ error: { code: 'DESTINATION_EXISTS' } }] });
 });
 
+it('? and # are characters of a key, alone and in a batch, whose run stays off the bucket of the sources', async () => {
+  const bucket = await bucketWith({ 'q#1/a?.md': '# Right\n', 'q/a.md': '# Wrong\n' });
+  const cwd = await newFolder();
+  const single = await convert(cwd, `s3://${bucket}/q#1/a?.md`, '--to', 'html', '--out', `s3://${bucket}/out#/`);
+  expect(single).toMatchObject({ code: 0, files: [{ output: { uri: `s3://${bucket}/out%23/a_.html` } }] });
+  const options = { cwd, env: { ...stack.env, ...server.env } };
+  const args = ['batch', 'run', `s3://${bucket}/q#1/`, '--to', 'html', '--out', 'here', '--name', 'signs'];
+  const ended = await fileconv(args, options);
+  expect([ended.code, ended.stderr]).toEqual([0, expect.not.stringContaining('Warning')]);
+  expect(await readFile(path.join(cwd, 'here/a?.html'), 'utf8')).toContain('Right');
+  const { Contents = [] } = await server.client.send(new ListObjectsV2Command({ Bucket: bucket }));
+  expect(Contents.map(({ Key }) => Key)).toEqual(['out#/a_.html', 'q#1/a?.md', 'q/a.md']);
+});
+
+it('a batch whose bucket may not be written says so itself', async () => {
+  const bucket = await bucketWith({ 'a.md': '# Report\n' });
+  const cwd = await newFolder();
+  const options = { cwd, env: { ...stack.env, ...server.env } };
+  const manifest = `source,output,destination\ns3://${bucket}/a.md,html,s3://no-such-bucket/a.html\n`;
+  await writeFile(path.join(cwd, 'rows.csv'), manifest);
+  const ended = await fileconv(
+    ['batch', 'run', '--manifest', 'rows.csv', '--name', 'denied', '--runs', 'runs'],
+    options,
+  );
+  expect(ended.code).toBe(1);
+  expect(ended.stdout).toMatch(
+    /The message: a\.md → html: Cannot write s3:\/\/no-such-bucket\/a\.html: there is no such bucket\. Check its name/,
+  );
+});
+
 it('files come from a bucket to the disk, and from the disk to a bucket', async () => {
   const bucket = await bucketWith({ 'a.md': '# Report\n' });
   const folder = await newFolder();
@@ -129,7 +163,7 @@ it('a file of the web is converted into a folder, and the query of its URL is sh
 
 it.each([
   ['a bucket that is not there', 's3://no-such-bucket/a.md', 'SOURCE_NOT_FOUND', /there is no such bucket/],
-  ['a store that the worker does not have', 'gs://bucket/a.md', 'UNSUPPORTED_URI', /it has: file:, .*https:, .*s3:/],
+  ['a store that the worker does not have', 'gs://bucket/a.md', 'UNSUPPORTED_URI', /there are: file:, .*https:, .*s3:/],
 ])('%s is one clear line', async (_title, source, code, words) => {
   const { files } = await convert(await newFolder(), source, '--to', 'html', '--out', '.');
   expect(files[0]?.error).toMatchObject({ code, message: expect.stringMatching(words) as unknown });

@@ -28,7 +28,7 @@ describe('fileconv convert with a stack of its own', () => {
     // A version is for workers side by side: nobody makes that of a stack's only worker the current one.
     const env = { FILECONV_WORKER_BUILD_ID: '0.2.0' };
     expect(await fileconv(['convert', 'b.md', '--to', 'html'], { cwd: folder, env })).toMatchObject({ code: 0 });
-  }, 120_000);
+  });
 
   it('that is killed and repeated converts nothing twice', async () => {
     const folder = await newFolder();
@@ -47,7 +47,7 @@ describe('fileconv convert with a stack of its own', () => {
       files: [{ status: 'converted', joined: true, possiblyChargedTwice: false }],
     });
     expect(accepted()).toBe(1);
-  }, 120_000);
+  });
 });
 
 function readIfThere(file: string): string {

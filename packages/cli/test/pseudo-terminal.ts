@@ -1,5 +1,6 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { commandEnv, mainFile } from './fileconv';
+import { childrenOf } from './processes';
 
 /** A pseudo terminal, made by script(1) of util-linux; the one of macOS takes other options. */
 export const hasScript = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0;
@@ -20,6 +21,16 @@ export function openTerminal(args: string[], { cwd, env = {} }: { cwd: string; e
     env: commandEnv({ TERM: 'xterm', ...env }),
     stdio: ['pipe', 'pipe', 'inherit'],
   });
+}
+
+/** Whether the command has taken the place of the shell that opens the terminal; also when it is over. */
+export function hasReplacedShell({ pid = 0 }: ChildProcess): boolean {
+  try {
+    const [command] = childrenOf(pid).keys();
+    return command !== undefined && !command.includes('stty cols');
+  } catch {
+    return true;
+  }
 }
 
 /** Runs a command on a terminal of 60 columns; `interrupt` types Ctrl-C when the screen shows what it waits for. */

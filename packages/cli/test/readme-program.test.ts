@@ -8,8 +8,6 @@ import { countConvertRequests } from './batch-pictures';
 import { linesOf, newFolder, removeFolders } from './fileconv';
 import { startStack, type RunningStack } from './running-stack';
 
-jest.setTimeout(120_000);
-
 let stack: RunningStack;
 
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { keepRunning, startPersistently } from '../src/stack/restarting';
+import { keepRunning, startPersistently } from '../src/stack/supervise';
 
 /** Keeps parts running that live for so long each, and tells the pause before each start. */
 async function pausesOf(livesMs: readonly (number | 'unstartable')[], provenAfterMs: number): Promise<number[]> {

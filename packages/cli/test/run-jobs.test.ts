@@ -26,10 +26,7 @@ function optionsFor(start: RunOptions['start'], extra: Partial<RunOptions> = {})
   return {
     start,
     untilClosed: (run) => run(),
-    parameters: undefined,
-    from: undefined,
     onExisting: 'fail',
-    mode: undefined,
     policies: {},
     parallel: 20,
     cwd: '/home/user',
@@ -94,11 +91,11 @@ describe('a failure is told in terms of what was typed', () => {
     });
   });
 
-  it('with the job that goes on when the connection to Temporal is lost', async () => {
+  it('with the job that continues when the connection to Temporal is lost', async () => {
     const cause = new Error('connect ECONNREFUSED 127.0.0.1:7233');
     expect(await failing(new ServiceError('Failed to get Workflow execution history', { cause }))).toEqual({
       code: 'TEMPORAL_UNREACHABLE',
-      message: `${name} → pdf: the connection to Temporal was lost (connect ECONNREFUSED 127.0.0.1:7233). The job convert/${name} goes on when Temporal is back.`,
+      message: `${name} → pdf: the connection to Temporal was lost (connect ECONNREFUSED 127.0.0.1:7233). The job convert/${name} continues when Temporal is back.`,
     });
   });
 

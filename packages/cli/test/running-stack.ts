@@ -20,7 +20,7 @@ export interface RunningStack {
 }
 
 /** Nothing is left behind by a test that dies; the long forms of tests take longer. */
-const longestMs = process.env['FILECONV_TEST_ITEMS'] === undefined ? 600_000 : 7_200_000;
+const longestMs = process.env['FILECONV_TEST_ITEMS'] === undefined ? 1_800_000 : 7_200_000;
 
 export async function startStack(env: CommandOptions['env'] = {}): Promise<RunningStack> {
   const cwd = await newFolder();

@@ -16,7 +16,6 @@ import { startStack, type RunningStack } from './running-stack';
 
 /** `fileconv convert --to pdf,docx,html`. */
 
-jest.setTimeout(120_000);
 let stack: RunningStack;
 let stub: StubService;
 let env: Record<string, string>;
@@ -91,7 +90,7 @@ it('prints a line for each result, and takes up what is missing when it is typed
   expect(linesOf(again.stdout)).toHaveLength(2);
 });
 
-it('waits, when it is typed again, for the job that has written one result and goes on', async () => {
+it('waits, when it is typed again, for the job that has written one result and continues', async () => {
   const cwd = await folderWithReport();
   const held: (() => void)[] = [];
   stub.on('convert/file', (seen, response) => {

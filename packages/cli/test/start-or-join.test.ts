@@ -122,7 +122,7 @@ it('an unknown outcome is kept under the policy fail, with the command that conv
   expect(rig.stub.count('convert/file')).toBe(1);
 });
 
-it('what was refused, or delivered, is converted anew', async () => {
+it('what was refused, or delivered, is converted again', async () => {
   rig.stub.on('convert/file', (_seen, response) => answerError(response, 403, 'FREE_PLAN_DISALLOWED'));
   await expect((await start()).handle.result()).rejects.toMatchObject({ code: 'FREE_PLAN_DISALLOWED' });
   asAlways('convert/file');

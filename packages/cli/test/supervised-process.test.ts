@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { superviseProcess } from '../src/stack/supervised-process';
+import { superviseProcess } from '../src/stack/supervise';
 import { newFolder, removeFolders } from './fileconv';
 import { isAlive } from './processes';
 

@@ -106,6 +106,6 @@ async function runAll(cwd: string, lines: string[][]): Promise<z.infer<typeof en
       process.stdout.write(JSON.stringify(all), () => process.exit());
     });`;
   const env = commandEnv({ TEMPORAL_ADDRESS: address });
-  const { stdout } = await promisify(execFile)(process.execPath, ['-e', script], { env, cwd, timeout: 50_000 });
+  const { stdout } = await promisify(execFile)(process.execPath, ['-e', script], { env, cwd, timeout: 280_000 });
   return endedSchema.parse(parseJson(stdout));
 }

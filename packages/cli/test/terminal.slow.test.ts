@@ -7,7 +7,6 @@ import { noisyPng } from './samples';
 
 const onTerminal = hasScript ? describe : describe.skip;
 
-jest.setTimeout(120_000);
 let stack: RunningStack;
 beforeAll(async () => {
   if (hasScript) stack = await startStack({ FILECONV_CALLBACKS_EMBEDDED: 'off' });
@@ -56,7 +55,7 @@ onTerminal('convert on a terminal', () => {
       interrupt: /converting/,
     });
     expect(code).toBe(130);
-    expect(screenOf(raw).at(-2)).toMatch(/^Interrupted: 2 under way\. Jobs under way go on without this command; /);
+    expect(screenOf(raw).at(-2)).toMatch(/^Interrupted: 2 under way\. Jobs under way continue without this command; /);
     expect(screenOf(raw).join('\n')).not.toContain('of 2 done');
   });
 

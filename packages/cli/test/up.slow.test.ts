@@ -11,7 +11,6 @@ import { hasScript, openTerminal } from './pseudo-terminal';
 import { noisyPng } from './samples';
 
 const onLinux = process.platform === 'linux' ? it : it.skip;
-jest.setTimeout(120_000);
 afterAll(removeFolders);
 
 describe('fileconv up', () => {
@@ -68,7 +67,7 @@ describe('fileconv up', () => {
     expect(ended).toMatchObject({ code: 0, stderr: '' });
   });
 
-  onLinux('starts its parts again when they are killed, and goes on converting', async () => {
+  onLinux('starts its parts again when they are killed, and continues converting', async () => {
     const cwd = await newFolder();
     await writeFile(path.join(cwd, 'a.png'), noisyPng(8));
     const up = startFileconv(['up'], { cwd });

@@ -10,7 +10,6 @@ import { childrenOf, isAlive } from './processes';
 import { noisyPng } from './samples';
 
 const onLinux = process.platform === 'linux' ? it : it.skip;
-jest.setTimeout(120_000);
 afterAll(removeFolders);
 
 async function folderWithPictures(...names: string[]): Promise<string> {
@@ -52,7 +51,7 @@ describe('without a running stack, convert', () => {
     expect(said).toContainEqual(`Another fileconv command holds the stack of ${cwd}/.fileconv; waiting for it.`);
   });
 
-  it('says on Ctrl-C that its jobs go on with the next stack, where they do', async () => {
+  it('says on Ctrl-C that its jobs continue with the next stack, where they do', async () => {
     const cwd = await folderWithPictures('a.png');
     const env = { FILECONV_POLICIES_FIRST_CHECK_AFTER: '8 seconds', FILECONV_CALLBACKS_EMBEDDED: 'off' };
     const command = startFileconv(['convert', 'a.png', '--to', 'webp', '--json'], { cwd, env });

@@ -10,7 +10,6 @@ import { fileconv, linesOf, newFolder, parseJson, removeFolders, startFileconv, 
 /** Commands that wait say why nothing moves, and what to type. */
 
 const app = 'waiting';
-jest.setTimeout(120_000);
 
 let rig: ConversionRig;
 let cwd: string;
@@ -44,7 +43,7 @@ async function start(): Promise<ConversionHandle> {
   return rig.client.start({ source, output: 'pdf', destination, policies: quickPolicies });
 }
 
-const command = (...args: string[]): RunningCommand => startFileconv(args, { cwd, env, timeoutMs: 100_000 });
+const command = (...args: string[]): RunningCommand => startFileconv(args, { cwd, env });
 const refuse = (endpoint: string, status: number, code: string, headers = {}) =>
   rig.stub.on(endpoint, (_seen, response) => answerError(response, status, code, headers));
 const neverDone = () =>
@@ -59,7 +58,7 @@ async function interrupted(running: RunningCommand): Promise<string> {
 
 const time = String.raw`(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d( UTC| \(.*UTC\))`;
 
-it('a job that is parked, in job watch and convert, with the command that lets it go on, also when they are ended', async () => {
+it('a job that is parked, in job watch and convert, with the command that lets it continue, also when they are ended', async () => {
   refuse('convert/file', 403, 'INSUFFICIENT_VCREDITS');
   const { workflowId } = await start();
   await writeFile(path.join(cwd, 'a.md'), '# A\n');
@@ -139,7 +138,7 @@ it('Ctrl-C ends a command whose question about formats the service does not answ
   ];
   for (const [endpoint, args, commandEnv, says] of commands) {
     const seen = rig.stub.count(endpoint);
-    const running = startFileconv(args, { cwd, env: commandEnv, timeoutMs: 30_000 });
+    const running = startFileconv(args, { cwd, env: commandEnv });
     await until('the question', () => rig.stub.count(endpoint) > seen);
     expect(linesOf(await interrupted(running)).at(-1)).toMatch(says);
   }
@@ -150,7 +149,7 @@ it('a service that does not answer: first the question about formats, then the u
   await writeFile(path.join(cwd, 'a.md'), '# A\n');
   const args = ['convert', 'a.md', '--to', 'pdf'];
   const impatient = { ...env, FILECONV_TIMEOUTS_HEADERS_SECONDS: '1' };
-  const running = startFileconv(args, { cwd, env: impatient, timeoutMs: 100_000 });
+  const running = startFileconv(args, { cwd, env: impatient });
   const doctor = `fileconv doctor --app ${app}`;
   await running.until(
     new RegExp(`warning: The conversion service of app ${app} does not answer the question about formats .*${doctor}`),

@@ -2,26 +2,24 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 /** An answer as it came over the wire; reading from it assumes nothing about its shape. */
 export class Reply {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly bytes: Buffer;
   /** Undefined when the body is no JSON. */
   readonly json: unknown;
 
-  constructor(status: number, headers: IncomingHttpHeaders, bytes: Buffer) {
-    this.status = status;
-    this.headers = headers;
-    this.bytes = bytes;
+  constructor(
+    readonly status: number,
+    readonly headers: IncomingHttpHeaders,
+    readonly bytes: Buffer,
+  ) {
     this.json = parseJson(bytes.toString('utf8'));
   }
 
-  /** What stands at this path of the JSON body; undefined when nothing does. */
-  at(...path: readonly string[]): unknown {
+  /** What stands at this path of the JSON body, such as `result.output`; undefined when nothing does. */
+  at(path: string): unknown {
     return valueAt(this.json, path);
   }
 
-  text(...path: readonly string[]): string | undefined {
-    const value = this.at(...path);
+  text(path: string): string | undefined {
+    const value = this.at(path);
     return typeof value === 'string' ? value : undefined;
   }
 
@@ -32,11 +30,11 @@ export class Reply {
 
   /** The code of the error of the request itself; at the top level where include leaves out the result. */
   get errorCode(): string | undefined {
-    return this.text('result', 'error', 'code') ?? this.text('code');
+    return this.text('result.error.code') ?? this.text('code');
   }
 
   get errorMessage(): string | undefined {
-    return this.text('result', 'error', 'message') ?? this.text('message');
+    return this.text('result.error.message') ?? this.text('message');
   }
 
   header(name: string): string | undefined {
@@ -55,17 +53,15 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-export function valueAt(value: unknown, path: readonly string[]): unknown {
-  return path.reduce<unknown>(
-    (holder, key) => (isObject(holder) && Object.hasOwn(holder, key) ? holder[key] : undefined),
-    value,
-  );
+export function valueAt(value: unknown, path: string): unknown {
+  const step = (holder: unknown, key: string) =>
+    isObject(holder) && Object.hasOwn(holder, key) ? holder[key] : undefined;
+  return path.split('.').reduce<unknown>(step, value);
 }
 
 function parseJson(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    return value;
+    return JSON.parse(text) as unknown;
   } catch {
     return undefined;
   }

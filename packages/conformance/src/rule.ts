@@ -1,5 +1,6 @@
+import type { Reply } from './reply';
 import type { Session } from './session';
-import type { Capability } from './target';
+import { ensureError } from './verdict';
 
 /** The sections of the document, in its order, then the topics that only the pages around it cover. */
 export const sections = [
@@ -30,48 +31,64 @@ export const sections = [
 
 export type Section = (typeof sections)[number];
 
-/** A fact of the pages around the document, or what a public client does or needs; `inferred` is a conclusion from those. */
-type BeyondSource = `page: ${string}` | `client: ${string}` | `inferred: ${string}`;
-
-export type Source = `document: ${string}` | BeyondSource;
+/** The document, or beside it: pages around it, what a public client does or needs, or a conclusion from those. */
+export type Source = `${'document' | 'page' | 'client' | 'inferred'}: ${string}`;
 
 /** Resolves when a rule holds; rejects with `RuleBroken`, or with `Undecided` when it could not be seen. */
-type Check = (session: Session) => Promise<void>;
+export type Check = (session: Session) => Promise<void>;
 
-/** What else there is to say about a rule. */
-export interface About {
-  /** The page or public client that it was taken from, when it is not that of the rules around it. */
-  readonly source?: BeyondSource;
+/** Rules by their sentences, as these have to hold. */
+export type Checks = Readonly<Record<string, Check | (Partial<Rule> & Pick<Rule, 'check'>)>>;
+
+/** One sentence that can be checked from outside. */
+export interface Rule {
+  readonly section: Section;
+  readonly rule: string;
+  /** The section of the document, or the page or public client, that it was taken from. */
+  readonly source: Source;
   /** Other sections that say the same; it is checked once. */
   readonly restatedIn?: readonly Section[];
-  /** What the target has to offer for the rule to be checked. */
-  readonly needs?: Capability;
-}
-
-export interface SectionRule extends About {
-  /** The sentence, as it has to hold. */
-  readonly rule: string;
   readonly check: Check;
 }
 
-/** One sentence that can be checked from outside. */
-export interface Rule extends Omit<SectionRule, 'source'> {
-  readonly section: Section;
-  /** The section of the document, or the page or public client, that it was taken from. */
-  readonly source: Source;
+/** Rules that other sections state as well. */
+export function restated(restatedIn: readonly Section[], checks: Readonly<Record<string, Check>>): Checks {
+  return mapChecks(checks, (check) => ({ restatedIn, check }));
 }
 
-export function rule(sentence: string, ...more: [check: Check] | [about: About, check: Check]): SectionRule {
-  const [about, check] = more.length === 1 ? [{}, more[0]] : more;
-  return { rule: sentence, ...about, check };
+/** Rules with a source that is not that of the rules around them. */
+export function from(source: Source, checks: Readonly<Record<string, Check>>): Checks {
+  return mapChecks(checks, (check) => ({ source, check }));
+}
+
+function mapChecks(checks: Readonly<Record<string, Check>>, map: (check: Check) => Checks[string]): Checks {
+  return Object.fromEntries(Object.entries(checks).map(([sentence, check]) => [sentence, map(check)]));
 }
 
 /** Rules of one section of the document. */
-export function inSection(section: Section, rules: readonly SectionRule[]): Rule[] {
-  return rules.map((each) => ({ section, source: `document: ${section}`, ...each }));
+export function inSection(section: Section, checks: Checks): Rule[] {
+  return beyond(section, `document: ${section}`, checks);
 }
 
 /** Rules beside the document; those without a source of their own have the one given. */
-export function beyond(section: Section & `Beyond: ${string}`, source: BeyondSource, rules: readonly SectionRule[]) {
-  return rules.map((each): Rule => ({ section, source, ...each }));
+export function beyond(section: Section, source: Source, checks: Checks): Rule[] {
+  return Object.entries(checks).map(([rule, given]) => {
+    const more = typeof given === 'function' ? { check: given } : given;
+    return { section, source, rule, ...more };
+  });
+}
+
+export type Send = (session: Session, value: unknown) => Promise<Reply>;
+
+/** These values are refused when they are sent, each with an error of one of the codes before it. */
+export function refuses(
+  what: string,
+  send: Send,
+  ...cases: readonly (readonly [codes: readonly string[], ...values: unknown[]])[]
+): Check {
+  return async (session) => {
+    for (const [codes, ...values] of cases) {
+      for (const value of values) ensureError(await send(session, value), codes, `${what} ${JSON.stringify(value)}`);
+    }
+  };
 }

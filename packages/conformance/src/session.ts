@@ -6,6 +6,7 @@ import {
   brokenSample,
   type Capabilities,
   type Capability,
+  capabilityNames,
   type Credentials,
   lossyOutput,
   sample,
@@ -62,10 +63,10 @@ export class Session {
     return this.#http.close();
   }
 
-  /** Only for rules that say in `needs` that they need it. */
+  /** Whoever needs one asks first: without it the rule is skipped. */
   capability<Name extends Capability>(name: Name): Capabilities[Name] {
     const found = this.#capabilities[name];
-    if (!found) throw new Undecided(`needs ${name}`);
+    if (!found) throw new Undecided(`needs ${capabilityNames[name]}`);
     return found;
   }
 
@@ -107,12 +108,17 @@ export class Session {
     const { as, unpaced } = asked;
     const sent = { connector, include: everything, mode: 'sync', parameters };
     const reply = await this.post(endpoints.convertFile, sent, { ...(as && { as }), ...(unpaced && { unpaced }) });
-    return { connector: reply.text('result', 'output', 'connector') ?? reply.text('entity', 'id') ?? '', reply, sent };
+    return { connector: reply.text('result.output.connector') ?? reply.text('entity.id') ?? '', reply, sent };
   }
 
   /** The connector of an uploaded sample. */
   uploaded(): Promise<string> {
     return this.#once('uploaded', () => this.uploadedConnector());
+  }
+
+  /** The field `data` of a request to `task/response`. */
+  async validData(): Promise<string> {
+    return JSON.stringify({ app: this.own.appId, connector: await this.uploaded() });
   }
 
   /** A successful conversion of the sample. */
@@ -133,7 +139,7 @@ export class Session {
   failed(): Promise<Conversion> {
     return this.#once('failed', async () => {
       const conversion = await this.convert({ file: brokenSample });
-      if (conversion.reply.text('entity', 'id') === undefined || conversion.reply.errorCode === undefined) {
+      if (conversion.reply.text('entity.id') === undefined || conversion.reply.errorCode === undefined) {
         throw new Undecided('a broken image was converted, or refused before it became a task');
       }
       return conversion;
@@ -155,7 +161,7 @@ export class Session {
       const data = { connector, include: ['entity', 'result'], mode: 'async', parameters: { output: slowOutput } };
       const submit = async () => {
         const accepted = await this.post(endpoints.convertFile, data);
-        const id = accepted.text('entity', 'id');
+        const id = accepted.text('entity.id');
         ensure(id !== undefined, `an async conversion does not tell its task: ${accepted.describe()}`);
         return { accepted, connector: id };
       };
@@ -168,7 +174,7 @@ export class Session {
   /** The same, for rules about tasks that are not completed. */
   async seenRunning(): Promise<Started> {
     const started = await this.started();
-    const status = started.early.at('result', 'output', 'entity', 'status');
+    const status = started.early.at('result.output.entity.status');
     if (status === 'completed') throw new Undecided('the slow conversion was over before it could be looked at');
     return started;
   }
@@ -177,7 +183,7 @@ export class Session {
   async seenOnHold(): Promise<Record<string, unknown>> {
     const { early, second } = await this.started();
     for (const reply of [second.early, early]) {
-      const entity = reply.at('result', 'output', 'entity');
+      const entity = reply.at('result.output.entity');
       if (isObject(entity) && entity['status'] === 'hold') return entity;
     }
     throw new Undecided('no conversion was on hold: the service converts two at a time');
@@ -202,7 +208,7 @@ export class Session {
       const deadline = Date.now() + taskDeadlineMs;
       for (;;) {
         const reply = await this.monitor(connector);
-        if (reply.at('result', 'output', 'entity', 'status') === 'completed') return reply;
+        if (reply.at('result.output.entity.status') === 'completed') return reply;
         ensure(
           Date.now() < deadline,
           `the task is not completed after ${taskDeadlineMs / 1_000} s: ${reply.describe()}`,
@@ -230,7 +236,7 @@ export function bearer({ token }: Credentials): string {
 
 /** The connector in the output of a task that succeeded. */
 function connectorOf(reply: Reply, what: string): string {
-  const connector = reply.text('result', 'output', 'connector');
+  const connector = reply.text('result.output.connector');
   ensure(connector !== undefined, `${what} gave no connector: ${reply.describe()}`);
   return connector;
 }

@@ -12,9 +12,7 @@ export interface Credentials {
 
 /** Accounts and settings that some rules need; without one its rules are skipped. */
 export interface Capabilities {
-  /** An ordinary app besides the target's own. */
   secondApp: Credentials;
-  /** An app without a premium plan. */
   freePlanApp: Credentials;
   /** An app whose balance is too small for a conversion. */
   noCreditsApp: Credentials;
@@ -34,9 +32,7 @@ export interface Capabilities {
   shortDownloadsApp: Credentials & { readonly seconds: number };
   /** An app that may upload so many bytes a file. */
   smallUploadsApp: Credentials & { readonly maxBytes: number };
-  /** The target's own app may be called back here. */
   callback: CallbackReceiver;
-  /** The target's own app may not be called back here. */
   unverifiedCallback: { readonly url: string };
   /** Another version of the API that the service has, for example `v2`. */
   otherVersion: { readonly segment: string };
@@ -77,6 +73,9 @@ export interface SampleFile {
   readonly name: string;
   readonly bytes: Buffer;
 }
+
+/** Of no app and no task. */
+export const noId = '00000000-0000-4000-8000-000000000000';
 
 /** Files that any conversion service should be able to convert. */
 

@@ -48,6 +48,10 @@ export function ensureRefused(reply: Reply, asked: string): void {
   ensure(reply.errorCode !== undefined, `${asked}: no error (${reply.describe()})`);
 }
 
+export function isCount(value: unknown): boolean {
+  return Number.isInteger(value) && Number(value) >= 0;
+}
+
 /** The request was carried out. */
 export function ensureAccepted(reply: Reply, asked: string): void {
   ensure(reply.errorCode === undefined && reply.status < 400, `${asked}: ${reply.describe()}`);

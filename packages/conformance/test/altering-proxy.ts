@@ -39,7 +39,7 @@ export async function startAlteringProxy(serviceUrl: string, alter: Alteration):
     });
   });
 
-  // What is no HTTP goes on as it came.
+  // What is no HTTP continues as it came.
   server.on('clientError', (error: Error & { rawPacket?: Buffer }, socket) => {
     const sent = error.rawPacket?.toString('latin1') ?? '';
     void exchangeRaw(serviceUrl, () => sent).then(

@@ -89,7 +89,7 @@ export async function startEmbeddedTarget(): Promise<EmbeddedTarget> {
       async received(url) {
         const { pathname } = new URL(url);
         const find = () => receiver.received.find((each) => each.path === pathname);
-        await until('the callback has come', () => find() !== undefined, 20_000);
+        await until('the callback has come', () => find() !== undefined);
         return find() ?? { method: '', body: '' };
       },
     },

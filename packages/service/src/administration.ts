@@ -2,9 +2,8 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { Accounts } from './accounts/accounts';
-import { addApp, rotateToken } from './accounts/edit-accounts-file';
+import { addApp, rotateToken } from './accounts/accounts-file';
 import { ensureEmbeddedApp } from './accounts/embedded-app';
-import { seedBalances } from './accounts/vcredits';
 import { columnsOf, openDatabase, type ServiceDatabase } from './shared/database';
 import { taskSchema, TaskStore } from './tasks/task-store';
 
@@ -50,7 +49,7 @@ export async function openAdministration(options: { dataDir: string; accountsFil
   const db = openDatabase(path.join(dataDir, 'service.db'));
   const store = new TaskStore(db);
   const { ledger } = store;
-  seedBalances(ledger, accounts.all);
+  ledger.seed(accounts.all);
   return {
     accountsFile,
     listApps: () => accounts.all.map((account) => ({ ...account, balance: ledger.balanceOf(account.appId) })),
@@ -60,14 +59,8 @@ export async function openAdministration(options: { dataDir: string; accountsFil
     rotateToken: (app: Parameters<typeof rotateToken>[1]) => rotateToken(accountsFile, app),
     balanceOf: (appId: string) => ledger.balanceOf(appId),
     /** Null: unlimited. */
-    setCredits(appId: string, vcredits: number | null) {
-      ledger.set(appId, vcredits);
-      return ledger.balanceOf(appId);
-    },
-    addCredits(appId: string, vcredits: number) {
-      ledger.add(appId, vcredits);
-      return ledger.balanceOf(appId);
-    },
+    setCredits: (appId: string, vcredits: number | null) => ledger.set(appId, vcredits),
+    addCredits: (appId: string, vcredits: number) => ledger.add(appId, vcredits),
     listTasks: (filter: TaskFilter) => listTasks(db, filter),
     findTask: (id: string) => store.findAnywhere(id),
     /** Of a task that is completed and has a callback. */

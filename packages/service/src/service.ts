@@ -1,10 +1,9 @@
 import { mkdir } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import type { FastifyInstance } from 'fastify';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
 import { fileLifetimeSeconds, type ServiceApp } from './accounts/account';
 import { Accounts } from './accounts/accounts';
-import { seedBalances } from './accounts/vcredits';
 import { type CallbackOptions, CallbackQueue, checkCallbackOptions } from './callbacks/callback-queue';
 import { ConversionPool } from './engines/conversion-pool';
 import { FormatCatalog } from './engines/formats';
@@ -17,7 +16,7 @@ import { checkLimits, serviceLimits, type ServiceLimits } from './shared/limits'
 import type { ServiceMetrics } from './shared/service-metrics';
 import { Cleanup } from './tasks/cleanup';
 import { ConversionQueue } from './tasks/conversion-queue';
-import { EphemeralTasks } from './tasks/ephemeral-tasks';
+import { EphemeralTasks } from './tasks/answer';
 import { TaskStore } from './tasks/task-store';
 
 /** Where the service runs, for which apps, and with which limits. */
@@ -71,13 +70,12 @@ const closeSweepMs = 20;
  * survives `kill -9` and continues at the next start. Rejects when the address, the folder or an option cannot be used.
  */
 export async function startConversionService(options: ConversionServiceOptions): Promise<ConversionService> {
-  const settings = checkOptions(options);
-  const { dataDir } = settings;
+  const { host, port, dataDir, catalog, limits, callbackSettings, log } = checkOptions(options);
   const accounts = await Accounts.open({
     apps: options.apps,
     file: options.accountsFile ?? path.join(dataDir, 'accounts.toml'),
     required: options.accountsFile !== undefined,
-    log: settings.log,
+    log,
   });
   if (accounts.all.length === 0) throw new Error('The conversion service needs at least one app.');
   const faults = await Faults.open({
@@ -85,90 +83,81 @@ export async function startConversionService(options: ConversionServiceOptions):
     file: options.faultsFile ?? path.join(dataDir, 'faults.toml'),
     required: options.faultsFile !== undefined,
     apps: () => accounts.all,
-    log: settings.log,
+    log,
   });
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const unlock = lockDataDir(path.join(dataDir, 'service.lock'), dataDir);
   let store: TaskStore | undefined;
   try {
     store = new TaskStore(openDatabase(path.join(dataDir, 'service.db')));
-    return await startWithStore({ store, unlock, accounts, faults, settings });
+    return await startWithStore(store);
   } catch (error) {
     store?.close();
     unlock();
     throw error;
   }
-}
 
-async function startWithStore({ store, unlock, accounts, faults, settings }: Foundation): Promise<ConversionService> {
-  const { host, port, dataDir, catalog, limits, callbackSettings, metrics, log } = settings;
-  const { conversionTimeoutMs, conversionConcurrency: concurrency } = limits;
-  const files = new FileStore(dataDir, limits);
-  await files.prepare();
-  const { cleanupIntervalMs: intervalMs, taskRetentionMs } = limits;
-  const cleanup = new Cleanup({ files, store, intervalMs, taskRetentionMs, log });
-  await cleanup.start();
-  const folder = path.join(dataDir, 'conversions');
-  const pool = new ConversionPool({ maxMemoryBytes: limits.maxConversionMemoryBytes, folder });
-  const queue = new ConversionQueue({
-    ...{ store, files, pool, catalog, concurrency, conversionTimeoutMs, metrics, log },
-    downloadLifetimeMs: (app) => accounts.find(app)?.downloadLifetimeMs ?? fileLifetimeSeconds * 1000,
-  });
-  const callbacks = new CallbackQueue({
-    ...{ store, settings: callbackSettings, metrics, log },
-    findAccount: (app) => accounts.find(app),
-    faultOf: (app) => faults.callbackFault(app),
-  });
-  accounts.use((all) => seedBalances(store.ledger, all));
-  const ephemeral = new EphemeralTasks();
-  const context = { store, ephemeral, files, queue, catalog, limits };
-  const versions = [documentVersion, ...accounts.extraApiVersions];
-  const server = await createServer({ context, accounts, versions, faults, metrics, log });
-  metrics?.watch({
-    waiting: () => queue.counts.waiting,
-    converting: () => queue.counts.converting,
-    storedBytes: () => files.totalBytes,
-  });
-  await server.listen({ host, port });
-  faults.announce();
-  const recovered = queue.recover();
-  if (recovered > 0) log(`${recovered} conversion(s) that were not completed run again`);
-  callbacks.start();
-  accounts.watch();
-  const boundPort = portOf(server);
-  let closing: Promise<void> | undefined;
-  return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${boundPort}`,
-    port: boundPort,
-    reloadAccounts: () => accounts.reload(),
-    reloadFaults: () => faults.reload(),
-    isUsable: () => store.answers(),
-    close: () => (closing ??= closeAll()),
-  };
+  async function startWithStore(store: TaskStore): Promise<ConversionService> {
+    const { metrics } = options;
+    const { conversionTimeoutMs, conversionConcurrency: concurrency } = limits;
+    const files = new FileStore(dataDir, limits);
+    await files.prepare();
+    const { cleanupIntervalMs: intervalMs, taskRetentionMs } = limits;
+    const cleanup = new Cleanup({ files, store, intervalMs, taskRetentionMs, log });
+    await cleanup.start();
+    const folder = path.join(dataDir, 'conversions');
+    const pool = new ConversionPool({ maxMemoryBytes: limits.maxConversionMemoryBytes, folder });
+    const queue = new ConversionQueue({
+      ...{ store, files, pool, catalog, concurrency, conversionTimeoutMs, metrics, log },
+      downloadLifetimeMs: (app) => accounts.find(app)?.downloadLifetimeMs ?? fileLifetimeSeconds * 1000,
+    });
+    const callbacks = new CallbackQueue({
+      ...{ store, settings: callbackSettings, metrics, log },
+      findAccount: (app) => accounts.find(app),
+      faultOf: (app) => faults.callbackFault(app),
+    });
+    accounts.use((all) => store.ledger.seed(all));
+    const context = { store, ephemeral: new EphemeralTasks(), files, queue, catalog, limits };
+    const versions = [documentVersion, ...accounts.extraApiVersions];
+    const server = await createServer({ context, accounts, versions, faults, metrics, log });
+    metrics?.watch({
+      waiting: () => queue.counts.waiting,
+      converting: () => queue.counts.converting,
+      storedBytes: () => files.totalBytes,
+    });
+    await server.listen({ host, port });
+    faults.announce();
+    const recovered = queue.recover();
+    if (recovered > 0) log(`${recovered} conversion(s) that were not completed run again`);
+    callbacks.start();
+    accounts.watch();
+    const { port: boundPort } = server.server.address() as AddressInfo;
+    let closing: Promise<void> | undefined;
+    return {
+      url: `http://${host.includes(':') ? `[${host}]` : host}:${boundPort}`,
+      port: boundPort,
+      reloadAccounts: () => accounts.reload(),
+      reloadFaults: () => faults.reload(),
+      isUsable: () => store.answers(),
+      close: () => (closing ??= closeAll()),
+    };
 
-  async function closeAll(): Promise<void> {
-    await accounts.close();
-    await cleanup.stop();
-    const closed = server.close();
-    // Requests in mode sync wait for conversions; now they are answered that the service shuts down.
-    await Promise.all([queue.stop(), callbacks.stop()]);
-    // Idle keep-alive connections would keep the server open.
-    const sweep = setInterval(() => server.server.closeIdleConnections(), closeSweepMs);
-    const cut = setTimeout(() => server.server.closeAllConnections(), closeGraceMs);
-    await closed;
-    clearInterval(sweep);
-    clearTimeout(cut);
-    store.close();
-    unlock();
+    async function closeAll(): Promise<void> {
+      await accounts.close();
+      await cleanup.stop();
+      const closed = server.close();
+      // Requests in mode sync wait for conversions; now they are answered that the service shuts down.
+      await Promise.all([queue.stop(), callbacks.stop()]);
+      // Idle keep-alive connections would keep the server open.
+      const sweep = setInterval(() => server.server.closeIdleConnections(), closeSweepMs);
+      const cut = setTimeout(() => server.server.closeAllConnections(), closeGraceMs);
+      await closed;
+      clearInterval(sweep);
+      clearTimeout(cut);
+      store.close();
+      unlock();
+    }
   }
-}
-
-interface Foundation {
-  store: TaskStore;
-  unlock: () => void;
-  accounts: Accounts;
-  faults: Faults;
-  settings: ReturnType<typeof checkOptions>;
 }
 
 function checkOptions(options: ConversionServiceOptions) {
@@ -185,13 +174,6 @@ function checkOptions(options: ConversionServiceOptions) {
     catalog: new FormatCatalog({ engines: options.engines }),
     limits: checkLimits(serviceLimits, options),
     callbackSettings: checkCallbackOptions(options.callbacks),
-    metrics: options.metrics,
     log: options.log ?? (() => undefined),
   };
-}
-
-function portOf(server: FastifyInstance): number {
-  const address = server.server.address();
-  if (address === null || typeof address === 'string') throw new Error('The service has no port.');
-  return address.port;
 }

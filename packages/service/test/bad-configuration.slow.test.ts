@@ -3,7 +3,7 @@ import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../../cli/src/dev-server/free-port';
+import { freePort } from '../../cli/src/dev-server';
 import { linesOf, newFolder, permissionsHold, removeFolders, startFileconv } from '../../cli/test/fileconv';
 
 /** A configuration that cannot be used: `fileconv service` names the key in one line, and never listens. */

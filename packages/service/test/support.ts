@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { engineNamesOfNpm } from '../src/engines/engine-names';
+import { engineNamesOfNpm } from '../src/engines/engine';
 import { type ConversionService, type ConversionServiceOptions, type ServiceApp, startConversionService } from '../src';
 
 /** A service on a folder of its own, and a client that knows only HTTP. */
@@ -131,7 +131,7 @@ export class TestClient {
   }
 
   /** Asks task/response until the task is completed. */
-  async waitForTask(connector: string, deadlineMs = 40_000) {
+  async waitForTask(connector: string, deadlineMs = 120_000) {
     const end = Date.now() + deadlineMs;
     while (Date.now() < end) {
       const { output } = await this.post('task/response', { connector });

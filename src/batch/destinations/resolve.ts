@@ -1,11 +1,10 @@
 import path from 'node:path';
-import { credentialsProblem, holdsCredentials } from '../../shared/job';
-import { closestName } from '../../shared/closest-name';
+import { credentialsProblem, decoded, holdsCredentials } from '../../shared/job';
+import { closestName } from '../../shared/wording';
 import { cutToBytes, maxNameBytes, makeSafeName } from '../../storage/file-name';
 import { shownPath } from '../../storage/file-uri';
 import {
   asFolder,
-  decoded,
   folderOf,
   holdsControlCharacter,
   isInside,
@@ -62,14 +61,8 @@ export function resolveDestination(request: DestinationRequest, rules: Destinati
   const resolved = isFolder ? within(asFolder(asked), path.basename(fill(request, rules, ''))) : asked;
   const mayBeAnywhere = rules.out === undefined && (isUri(destination) || path.isAbsolute(destination));
   if (!mayBeAnywhere && !isInside(base, resolved)) {
-    const cure =
-      rules.out === undefined
-        ? 'Name a file in there, or an absolute path.'
-        : 'Name a file in there, or leave out --out.';
-    return {
-      code: 'DESTINATION_OUTSIDE',
-      problem: `${destination} is outside of ${shownFolder(base)}. ${cure}`,
-    };
+    const cure = `Name a file in there, or ${rules.out === undefined ? 'an absolute path' : 'leave out --out'}.`;
+    return { code: 'DESTINATION_OUTSIDE', problem: `${destination} is outside of ${shownFolder(base)}. ${cure}` };
   }
   return checkNames(resolved);
 }
@@ -92,10 +85,8 @@ export function notAName(written: string): string {
 function checkNames(uri: string): ResolvedDestination {
   const file = decoded(uri);
   if (holdsControlCharacter(file)) {
-    return {
-      code: 'DESTINATION_INVALID',
-      problem: `${JSON.stringify(shownPath(uri))} holds a control character. Remove it.`,
-    };
+    const problem = `${JSON.stringify(shownPath(uri))} holds a control character. Remove it.`;
+    return { code: 'DESTINATION_INVALID', problem };
   }
   const tooLong = file.split('/').find((segment) => Buffer.byteLength(segment) > maxNameBytes);
   if (tooLong !== undefined) {
@@ -119,21 +110,15 @@ export type DestinationTemplate = (values: TemplateValues) => string;
 
 export const defaultTemplate = '{dir}/{name}.{ext}';
 const placeholders = ['dir', 'name', 'ext', 'from'] as const;
-type Part = { text: string } | { placeholder: (typeof placeholders)[number] };
 
 /** Parses a template such as `{dir}/{name}.{ext}`; returns what is wrong with it if it is invalid. */
 export function parseTemplate(template: string): DestinationTemplate | { problem: string } {
-  const parts: Part[] = [];
-  for (const piece of template.split(/(\{[^{}]*\})/)) {
-    const [, asked] = /^\{(.*)\}$/s.exec(piece) ?? [];
-    if (asked === undefined) {
-      if (/[{}]/.test(piece)) return { problem: 'a brace has no partner. Write placeholders as {name}.' };
-      parts.push({ text: piece });
-      continue;
-    }
-    const placeholder = placeholders.find((known) => known === asked);
-    if (placeholder === undefined) return { problem: unknownPlaceholder(asked) };
-    parts.push({ placeholder });
+  const placeholder = /\{([^{}]*)\}/g;
+  if (/[{}]/.test(template.replace(placeholder, '')))
+    return { problem: 'a brace has no partner. Write placeholders as {name}.' };
+  const known: readonly string[] = placeholders;
+  for (const [, asked = ''] of template.matchAll(placeholder)) {
+    if (!known.includes(asked)) return { problem: unknownPlaceholder(asked) };
   }
   if (/[/\\]$/.test(template) || template === '')
     return { problem: 'it ends with no name for the file. Add {name}.{ext}' };
@@ -141,9 +126,8 @@ export function parseTemplate(template: string): DestinationTemplate | { problem
     return { problem: 'it is absolute. Name the folder with --out, and the rest in the template.' };
   if (template.split('/').includes('..')) return { problem: 'it leaves the out folder. Leave out the dots.' };
   return (values) =>
-    parts
-      .map((part) => ('text' in part ? part.text : values[part.placeholder]))
-      .join('')
+    template
+      .replace(placeholder, (_, name: keyof TemplateValues) => values[name])
       .split('/')
       .filter((segment) => segment !== '' && segment !== '.')
       .map((segment) => (process.platform === 'win32' || segment === '..' ? makeSafeName(segment) : segment))

@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import { parse, type CsvError, type Info } from 'csv-parse';
-import { peek } from '../lines';
-import { decodeText, decodeWindows1252 } from './decode-text';
+import { decodeText, decodeWindows1252, peek } from '../lines';
 import {
   manifestColumns,
   checkRow,
@@ -110,30 +109,22 @@ interface RowReading {
   reading: ManifestReading;
 }
 
-function rowOf(
-  record: readonly Buffer[],
-  { line, columns, form, decode, reading }: RowReading,
-): ManifestRow | undefined {
+function rowOf(record: readonly Buffer[], { line, columns, form, decode, reading }: RowReading) {
   const { name, findings } = reading;
   const before = findings.count;
+  const problem = (what: string) => findings.add('ROW_INVALID', `${name} line ${line}${what}`);
   const raw: RawRow = {};
   if (record.slice(columns.length).some((field) => field.length > 0)) {
-    findings.add(
-      'ROW_INVALID',
-      `${name} line ${line}: there are ${record.length} values for ${columns.length} columns. Put a value with a ${form.separatorName} in quotes.`,
-    );
+    const counts = `there are ${record.length} values for ${columns.length} columns`;
+    problem(`: ${counts}. Put a value with a ${form.separatorName} in quotes.`);
   }
-  columns.forEach((column, index) => {
+  for (const [index, column] of columns.entries()) {
     const field = record[index];
-    if (column === undefined || field === undefined) return;
+    if (column === undefined || field === undefined) continue;
     const text = decode(field, line);
-    if (text === undefined) {
-      findings.add(
-        'ROW_INVALID',
-        `${name} line ${line}, column ${column}: the bytes are not UTF-8. Save the file as CSV in UTF-8.`,
-      );
-    } else raw[column] = text;
-  });
+    if (text === undefined) problem(`, column ${column}: the bytes are not UTF-8. Save the file as CSV in UTF-8.`);
+    else raw[column] = text;
+  }
   return findings.count > before ? undefined : checkRow(raw, { line, term: 'column', reading });
 }
 

@@ -1,12 +1,12 @@
-import { closestName } from '../../shared/closest-name';
 import { defined } from '../../shared/defined';
-import { formatNameOf } from '../../shared/format-name';
 import {
+  formatNameOf,
   mergeParameters,
   problemOfParameters,
   readParameters,
   type ConversionParameters,
 } from '../../shared/parameters';
+import { closestName } from '../../shared/wording';
 import type { Findings } from '../plan/findings';
 
 /** One row of a user's manifest, with all values as written. */

@@ -1,7 +1,6 @@
 import path from 'node:path';
-import { peek, readLines } from '../lines';
+import { DamagedTextError, decodeText, inUtf8, peek, readLines } from '../lines';
 import { readCsvManifest } from './csv-manifest';
-import { DamagedTextError, inUtf8, decodeText } from './decode-text';
 import {
   type ManifestReading,
   type ManifestRow,

@@ -1,21 +1,13 @@
 import { hash } from 'node:crypto';
-import { parametersKey, type ConversionParameters } from '../../shared/parameters';
-import { decoded, folderOf, isLocal } from '../uris';
-
-export interface ConflictCheck {
-  row: number;
-  source: string;
-  output: string;
-  parameters?: ConversionParameters | undefined;
-  destination: string;
-  /** Of the source, to recognise links to it; absent if it does not exist. */
-  sourceIdentity?: string | undefined;
-  /** Of the file already at the destination. */
-  destinationIdentity?: string | undefined;
-}
+import { parametersKey } from '../../shared/parameters';
+import { shownPath } from '../../storage/file-uri';
+import { decoded } from '../../shared/job';
+import { folderOf, isLocal, nameOf } from '../uris';
+import { type Candidate, type DraftRow, type SeenCandidate, whereIs } from './candidate';
+import type { NamedRow } from './findings';
 
 /** A conflict between two rows. `otherRow` may be the row itself. */
-export interface Conflict {
+interface Conflict {
   kind: 'sameSource' | 'sameDestination' | 'destinationIsSource' | 'sourceIsDestination' | 'destinationIsFolder';
   otherRow: number;
 }
@@ -35,8 +27,7 @@ export class Conflicts {
   #lastFolder = '';
 
   /** Adds the row and returns its first conflict. */
-  add(check: ConflictCheck): Conflict | undefined {
-    const { row, source, output, parameters, destination, sourceIdentity, destinationIdentity } = check;
+  add({ row, source, output, parameters, destination }: DraftRow, seen: SeenCandidate): Conflict | undefined {
     const sourceKey = comparable(source);
     const destinationKey = comparable(destination);
     const sameSource = conflict(
@@ -52,7 +43,7 @@ export class Conflicts {
       ...sameDestination,
       ...conflict('destinationIsSource', this.#sources.get(destinationKey)),
       ...conflict('sourceIsDestination', this.#destinations.get(sourceKey)),
-      ...this.#compareIdentities({ row, sourceIdentity, destinationIdentity }),
+      ...this.#compareIdentities(row, seen),
       ...this.#compareFolders(row, destination),
     ];
     return found[0];
@@ -64,19 +55,15 @@ export class Conflicts {
   }
 
   /** An existing destination may be a source under another name. */
-  #compareIdentities({
-    row,
-    sourceIdentity,
-    destinationIdentity,
-  }: Pick<ConflictCheck, 'row' | 'sourceIdentity' | 'destinationIdentity'>): Conflict[] {
+  #compareIdentities(row: number, { source, destination }: SeenCandidate): Conflict[] {
     const found: Conflict[] = [];
-    if (sourceIdentity !== undefined) {
-      this.#sources.claim(`#${sourceIdentity}`, row);
-      found.push(...conflict('sourceIsDestination', this.#existing.get(sourceIdentity)));
+    if (source.kind === 'file') {
+      this.#sources.claim(`#${source.identity}`, row);
+      found.push(...conflict('sourceIsDestination', this.#existing.get(source.identity)));
     }
-    if (destinationIdentity !== undefined) {
-      this.#existing.claim(destinationIdentity, row);
-      found.push(...conflict('destinationIsSource', this.#sources.get(`#${destinationIdentity}`)));
+    if (destination?.kind === 'file') {
+      this.#existing.claim(destination.identity, row);
+      found.push(...conflict('destinationIsSource', this.#sources.get(`#${destination.identity}`)));
     }
     return found;
   }
@@ -97,6 +84,63 @@ export class Conflicts {
     }
     return found;
   }
+}
+
+export const codeOfConflict = {
+  sameSource: 'SOURCE_REPEATED',
+  sameDestination: 'DESTINATION_TAKEN',
+  destinationIsSource: 'DESTINATION_IS_SOURCE',
+  sourceIsDestination: 'DESTINATION_IS_SOURCE',
+  destinationIsFolder: 'DESTINATION_TAKEN',
+} as const satisfies Record<Conflict['kind'], string>;
+
+export function explainConflict(
+  kind: Conflict['kind'],
+  { planned, candidate, other }: { planned: DraftRow; candidate: Candidate; other: NamedRow },
+): string {
+  const { shown, place } = candidate;
+  const { output, row } = planned;
+  const destination = shownPath(planned.destination);
+  const atSource = whereIs(candidate, 'source');
+  const atDestination = whereIs(candidate, 'destination');
+  switch (kind) {
+    case 'sameSource':
+      return `${atSource}${shown} becomes ${output} by ${other.place} already. Remove one of the two.`;
+    case 'sameDestination':
+      return candidate.how === 'row'
+        ? `${atDestination}${destination} is the result of ${other.place} too${unlikeness(other, planned)}. Give one of them another name.`
+        : `${other.place} and ${place} would both become ${destination}${unlikeness(other, planned)}. ${cureOf(other, planned)}`;
+    case 'destinationIsSource':
+      return other.row === row
+        ? `${atDestination}${shown} would be replaced by its own result. Choose another folder with --out, or leave it out with --exclude.`
+        : `${atDestination}${destination}, the result of ${shown}, is a source too: ${other.place}. Choose another folder with --out.`;
+    case 'sourceIsDestination':
+      return `${atSource}${shown} would be replaced by the result of ${other.place}. Choose another folder with --out.`;
+    case 'destinationIsFolder':
+      return `${atDestination}${destination}, the result of ${shown}, and ${shownPath(other.destination)}, that of ${other.place}, need a file and a folder of one name. Give one of them another name.`;
+  }
+}
+
+/** Explains why two names that look different are the same. */
+function unlikeness(other: NamedRow, { destination }: DraftRow): string {
+  return other.destination === destination
+    ? ''
+    : ` (there ${shownPath(other.destination)}, which many file systems take for the same name)`;
+}
+
+function cureOf(other: NamedRow, { source, destination }: DraftRow): string {
+  const isBeside = folderOf(other.source) === folderOf(source);
+  if (isBeside && other.destination !== destination) return 'Rename one of them.';
+  const [one, two] = [nameOf(other.source), nameOf(source)];
+  const isOfOneFormat = one.ext.toLowerCase() === two.ext.toLowerCase();
+  if (isBeside && isOfOneFormat) {
+    return one.name === two.name
+      ? 'Run two batches with different --out folders.'
+      : 'Keep their names apart with {name} in the --template.';
+  }
+  return isOfOneFormat
+    ? 'Name the folder that holds both of their folders, or run two batches with different --out folders.'
+    : "Keep their extensions apart with --template '{dir}/{name}.{from}.{ext}', or run two batches with different --out folders.";
 }
 
 function comparable(uri: string): string {

@@ -48,12 +48,12 @@ interface PendingFinding {
   describe: (other: NamedRow) => string;
 }
 
+const maxListed = 100;
+
 /** Counts every finding, but keeps only the first ones. */
 export class Findings {
   #count = 0;
   readonly #kept: (Finding | PendingFinding)[] = [];
-
-  constructor(private readonly maxListed = 100) {}
 
   get count(): number {
     return this.#count;
@@ -69,7 +69,7 @@ export class Findings {
   }
 
   /** @param rows all rows; those that messages refer to are looked up in one pass. */
-  async list(rows: () => AsyncIterable<NamedRow>): Promise<FindingList> {
+  async list(rows: () => AsyncIterable<NamedRow> = noRows): Promise<FindingList> {
     const wanted = new Set(this.#kept.flatMap((each) => ('otherRow' in each ? [each.otherRow] : [])));
     const found = new Map<number, NamedRow>();
     if (wanted.size > 0) {
@@ -86,8 +86,12 @@ export class Findings {
 
   #keep(finding: Finding | PendingFinding): void {
     this.#count += 1;
-    if (this.#kept.length < this.maxListed) this.#kept.push(finding);
+    if (this.#kept.length < maxListed) this.#kept.push(finding);
   }
+}
+
+export async function* noRows(): AsyncGenerator<never> {
+  // None.
 }
 
 const maxTold = 5;

@@ -1,4 +1,7 @@
+import { createReadStream } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
+import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BatchItem } from '../../shared/batch';
 import { defined } from '../../shared/defined';
@@ -7,19 +10,26 @@ import { defaultPolicies, type Unconvertible } from '../../shared/policies';
 import type { FileStore } from '../../storage/file-store';
 import { type DestinationRules, defaultTemplate, parseTemplate } from '../destinations/resolve';
 import { EarlierResults } from '../runs/earlier-results';
+import { inChunks } from '../contents';
+import { jsonLine, mapOrdered, readLines } from '../lines';
 import { isLocal, shownFolder } from '../uris';
 import {
   candidatesOfManifest,
   candidatesOfSources,
+  draftRow,
+  lookAt,
+  toRow,
+  warnOf,
   type Candidate,
+  type DraftRow,
   type FileSelection,
   type ManifestSelection,
+  type SeenCandidate,
 } from './candidate';
-import { DraftFile, type DraftRow, draftRows, type LeftOut } from './draft-rows';
-import { Findings } from './findings';
-import { mapOrdered } from './map-ordered';
-import { type SettledRow, type PlannedBatch, writeRun } from './planned-batch';
-import { refuseRow, repeatRefusal, repeatRow, sight, skipRefused, type AskAnswer, type AskPair } from './settle-row';
+import { codeOfConflict, Conflicts, explainConflict } from './conflicts';
+import { Findings, noRows } from './findings';
+import { type LeftOut, type SettledRow, type PlannedBatch, writeRun } from './planned-batch';
+import { refuseRow, repeatRefusal, repeatRow, sight, asAsked, type AskAnswer, type AskPair } from './settle-row';
 
 /** Folders are URIs that end with `/`. */
 export interface PlanBatchOptions {
@@ -86,18 +96,20 @@ const systemClock: PlanClock = {
 export async function planBatch(options: PlanBatchOptions): Promise<PlannedBatch> {
   const { signal } = options;
   signal?.throwIfAborted();
-  const draft = await DraftFile.create(options.temporaryFolder ?? os.tmpdir());
+  const folder = await mkdtemp(path.join(options.temporaryFolder ?? os.tmpdir(), 'fileconv-plan-'));
   try {
-    return await new BatchPlanning(options, draft).plan();
+    return await new BatchPlanning(options, path.join(folder, 'draft.jsonl')).plan();
   } catch (error) {
     // An aborted stream fails with an error of its own.
     signal?.throwIfAborted();
     throw error;
   } finally {
-    await draft.remove();
+    await rm(folder, { recursive: true, force: true });
   }
 }
 
+/** Enough to hide the latency of a network file system. */
+const looksUnderWay = 32;
 /** Allows hashing some sources while others are checked. */
 const comparisonsUnderWay = 8;
 
@@ -105,13 +117,15 @@ class BatchPlanning {
   readonly #problems = new Findings();
   readonly #warnings = new Findings();
   readonly #leftOut: LeftOut = { repeated: 0, unmodified: 0, unsettled: 0, ownResults: 0 };
+  readonly #conflicts = new Conflicts();
   readonly #clock: PlanClock;
   #earlier: EarlierResults | undefined;
   #pause: Promise<void> | undefined;
 
   constructor(
     private readonly options: PlanBatchOptions,
-    private readonly draft: DraftFile,
+    /** Holds the rows between the two passes, because their number is unlimited. */
+    private readonly draftFile: string,
   ) {
     this.#clock = options.clock ?? systemClock;
   }
@@ -119,16 +133,15 @@ class BatchPlanning {
   async plan(): Promise<PlannedBatch> {
     const { files, batchFolder, dryRun, mayBeDone, signal } = this.options;
     const rules = await this.#settleRules();
-    const rows = rules ? this.#rows(rules) : nothing();
+    const rows = rules ? this.#rows(rules) : noRows();
     const canRun = () => dryRun !== true && this.#problems.count === 0;
     const leftOut = () => this.#earlier?.leftOut() ?? [];
-    const { run, counts } = await writeRun(rows, { files, batchFolder, canRun, leftOut, mayBeDone, signal });
-    this.#refuseNothing(counts.rows);
-    const list = (findings: Findings) => findings.list(() => this.draft.rows(signal));
+    const written = await writeRun(rows, { files, batchFolder, canRun, leftOut, mayBeDone, signal });
+    this.#refuseNothing(written.rows);
+    const list = (findings: Findings) => findings.list(() => this.#drafted());
     return {
-      ...(run && { run }),
-      ...counts.summary(),
-      existing: await list(counts.existing),
+      ...written,
+      existing: await list(written.existing),
       leftOut: this.#leftOut,
       problems: await list(this.#problems),
       warnings: await list(this.#warnings),
@@ -152,34 +165,80 @@ class BatchPlanning {
 
   /** Both passes over all candidates. */
   async *#rows(rules: DestinationRules): AsyncGenerator<SettledRow> {
-    const { files, batchFolder, settledForMs, signal, what } = this.options;
+    const { files, batchFolder, signal } = this.options;
     const earlier = await EarlierResults.read(files, batchFolder, signal);
     this.#earlier = earlier;
-    const { unknown, firstRowOf } = await draftRows({
-      files,
-      candidates: this.#candidates(),
-      rules,
-      earlier,
-      draft: this.draft,
-      problems: this.#problems,
-      warnings: this.#warnings,
-      leftOut: this.#leftOut,
-      modifiedSince: 'sources' in what ? what.modifiedSince : undefined,
-      settledForMs,
-      now: () => this.#clock.now(),
-      signal,
-    });
-    if (unknown.length > 0) await earlier.lookFurther(new Set(unknown), signal);
+    // Destinations that the latest run does not know but older runs may.
+    const unknown = new Set<string>();
+    await writeFile(this.draftFile, inChunks(this.#draft(rules, earlier, unknown)), { flag: 'wx' });
+    if (unknown.size > 0) await earlier.lookFurther(unknown, signal);
     const settle = (row: DraftRow) => this.#settleRow(row, earlier);
-    const rows = mapOrdered(this.draft.rows(signal), { concurrency: comparisonsUnderWay, signal }, settle);
-    for await (const settled of rows) {
+    for await (const settled of mapOrdered(this.#drafted(), { concurrency: comparisonsUnderWay, signal }, settle)) {
       if (!settled) {
         this.#leftOut.unsettled += 1;
         continue;
       }
       const { item, ...rest } = settled;
-      yield { item: { ...item, ...defined({ sourceGroup: firstRowOf(item.source) }) }, ...rest };
+      const sourceGroup = this.#conflicts.firstRowOf(item.source);
+      yield { item: { ...item, ...defined({ sourceGroup }) }, ...rest };
     }
+  }
+
+  /**
+   * The first pass: checks each candidate, resolves its destination and drafts the valid rows in order. Everything that
+   * prevents a run becomes a problem.
+   */
+  async *#draft(rules: DestinationRules, earlier: EarlierResults, unknown: Set<string>): AsyncGenerator<string> {
+    const { files, signal } = this.options;
+    let row = 0;
+    const look = (candidate: Candidate) => lookAt(files, candidate, rules);
+    for await (const seen of mapOrdered(this.#candidates(), { concurrency: looksUnderWay, signal }, look)) {
+      if (this.#isLeftOut(seen, earlier)) continue;
+      const planned = toRow(seen, row + 1, this.#problems);
+      if (!planned) continue;
+      const { candidate } = seen;
+      const conflict = this.#conflicts.add(planned, seen);
+      if (conflict?.kind === 'sameSource' && candidate.how !== 'row') {
+        this.#leftOut.repeated += 1;
+        continue;
+      }
+      row += 1;
+      yield jsonLine(planned);
+      if (conflict) {
+        const { kind, otherRow } = conflict;
+        this.#problems.addAbout(codeOfConflict[kind], otherRow, (other) =>
+          explainConflict(kind, { planned, candidate, other }),
+        );
+      }
+      warnOf(seen, this.#warnings);
+      if (earlier.mayBeKnownFurther(planned.destination, planned.exists)) unknown.add(planned.destination);
+    }
+  }
+
+  async *#drafted(): AsyncGenerator<DraftRow> {
+    const { signal } = this.options;
+    for await (const { bytes } of readLines(createReadStream(this.draftFile, { signal }))) {
+      yield draftRow.parse(JSON.parse(bytes.toString()));
+    }
+  }
+
+  #isLeftOut({ candidate, source }: SeenCandidate, earlier: EarlierResults): boolean {
+    const { what, settledForMs } = this.options;
+    const isFound = candidate.how === 'found';
+    if (isFound && source.kind === 'none') {
+      this.#warnings.add('SOURCE_NOT_FOUND', `${candidate.shown} is gone since it was found. It is left out.`);
+      return true;
+    }
+    if (source.kind !== 'file') return false;
+    const { modifiedAt } = source;
+    const changedSince = 'sources' in what ? what.modifiedSince : undefined;
+    let reason: keyof LeftOut | undefined;
+    if (changedSince !== undefined && modifiedAt < changedSince) reason = 'unmodified';
+    else if (settledForMs !== undefined && Math.abs(this.#clock.now() - modifiedAt) < settledForMs)
+      reason = 'unsettled';
+    else if (isFound && earlier.find(candidate.source)?.delivered) reason = 'ownResults';
+    if (reason) this.#leftOut[reason] += 1;
+    return reason !== undefined;
   }
 
   /**
@@ -201,7 +260,7 @@ class BatchPlanning {
     const refusal = sighted && seen && known && (await repeatRefusal(sighted, seen, { known, files, signal }));
     if (refusal) {
       earlier.take(destination);
-      return { item: skipRefused({ ...asked, ...refusal }, unconvertible), bytes, exists };
+      return { item: { ...asked, ...refusal, refused: asAsked(refusal.refused, unconvertible) }, bytes, exists };
     }
     if (mayRun && settledForMs !== undefined && stamp !== undefined && !repeated?.done && !repeated?.kept) {
       // One pause for all rows, started by the first row that needs it.
@@ -211,9 +270,8 @@ class BatchPlanning {
     }
     earlier.take(destination);
     const planned: Omit<BatchItem, 'item'> = { ...asked, ...repeated };
-    const item = await refuseRow(planned, { ask: mayRun ? ask : undefined, known, exists });
-    if (item.refused) return { item: skipRefused(item, unconvertible), bytes, exists };
-    return { item: { ...item, ...(seen && { seen }) }, bytes, exists };
+    const item = await refuseRow(planned, { ask: mayRun ? ask : undefined, known, exists, unconvertible });
+    return { item: { ...item, ...(seen && !item.refused && { seen }) }, bytes, exists };
   }
 
   #candidates(): AsyncGenerator<Candidate> {
@@ -235,8 +293,4 @@ class BatchPlanning {
 
 function extensionFromName(output: string): string {
   return output.split('-', 1)[0] ?? output;
-}
-
-async function* nothing(): AsyncGenerator<never> {
-  // No rows.
 }

@@ -3,11 +3,11 @@ import type { Refusal, BatchItem } from '../../shared/batch';
 import { lastSegment } from '../../shared/job';
 import type { FileStore } from '../../storage/file-store';
 import { shownPath } from '../../storage/file-uri';
+import { inChunks, writeFile } from '../contents';
+import { jsonLine } from '../lines';
 import { runFiles } from '../run-files';
-import type { LeftOutRow } from '../runs/read-run';
+import type { LeftOutRow } from '../runs/earlier-results';
 import { type BatchRun, claimRun } from '../runs/run-folders';
-import { inChunks, writeFile } from '../write-file';
-import type { LeftOut } from './draft-rows';
 import { type FindingList, Findings } from './findings';
 import { extensionOf } from './settle-row';
 
@@ -25,6 +25,18 @@ export interface RefusedCount extends Omit<FormatCount, 'bytes'> {
   /** Name of the first file. */
   first: string;
   refusal: Refusal;
+}
+
+/** Number of files that were found but are not rows, by reason. */
+export interface LeftOut {
+  /** Found more than once, for example by a pattern and in a folder. */
+  repeated: number;
+  /** Not changed since `modifiedSince`. */
+  unmodified: number;
+  /** Changed within `settledForMs`, so possibly still being written. */
+  unsettled: number;
+  /** Results of an earlier run of this batch, found in the folder of the sources. */
+  ownResults: number;
 }
 
 export interface PlannedBatch {
@@ -63,26 +75,20 @@ export interface SettledRow {
 }
 
 class PlanCounts {
-  rows = 0;
-  todo = 0;
-  /** Rows that an earlier run may have been charged for and that are not converted again. */
-  kept = 0;
-  /** Rows to do whose destination holds something that no run of this batch wrote. */
+  readonly told = { rows: 0, done: 0, kept: 0, todo: 0, bytes: 0, replaced: 0 };
   readonly existing = new Findings();
-  done = 0;
-  bytes = 0;
-  replaced = 0;
   readonly #refused = new Map<string, RefusedCount>();
   readonly #formats = new Map<string, FormatCount>();
 
   add({ item, bytes, exists }: SettledRow): void {
-    this.rows += 1;
+    const { told } = this;
+    told.rows += 1;
     if (item.done) {
-      this.done += 1;
+      told.done += 1;
       return;
     }
     if (item.kept) {
-      this.kept += 1;
+      told.kept += 1;
       return;
     }
     const extension = extensionOf(item.source);
@@ -95,9 +101,9 @@ class PlanCounts {
       this.#refused.set(key, refused);
       return;
     }
-    this.todo += 1;
-    this.bytes += bytes;
-    if (item.onExisting === 'overwrite') this.replaced += 1;
+    told.todo += 1;
+    told.bytes += bytes;
+    if (item.onExisting === 'overwrite') told.replaced += 1;
     else if (exists) this.existing.add('DESTINATION_EXISTS', `${shownPath(item.destination)} exists already.`);
     const format = this.#formats.get(key) ?? { ...kind, bytes: 0 };
     format.rows += 1;
@@ -105,10 +111,9 @@ class PlanCounts {
     this.#formats.set(key, format);
   }
 
-  summary(): Pick<PlannedBatch, 'rows' | 'done' | 'kept' | 'refused' | 'todo' | 'bytes' | 'formats' | 'replaced'> {
-    const { rows, done, kept, todo, bytes, replaced } = this;
-    const refused = mostFrequentFirst(this.#refused);
-    return { rows, done, kept, refused, todo, bytes, formats: mostFrequentFirst(this.#formats), replaced };
+  summary() {
+    const [refused, formats] = [mostFrequentFirst(this.#refused), mostFrequentFirst(this.#formats)];
+    return { ...this.told, refused, formats, existing: this.existing };
   }
 }
 
@@ -131,31 +136,32 @@ interface RunWriting {
 export async function writeRun(
   rows: AsyncIterable<SettledRow>,
   { files, batchFolder, canRun, leftOut, mayBeDone, signal }: RunWriting,
-): Promise<{ run?: BatchRun; counts: PlanCounts }> {
+): Promise<ReturnType<PlanCounts['summary']> & { run?: BatchRun }> {
   const counts = new PlanCounts();
   const lines = inChunks(manifestLines(rows, counts));
   try {
     const first = await lines.next();
     // Every problem is known before the first row arrives.
-    if (first.done === true || counts.rows === 0 || !canRun()) {
+    if (first.done === true || counts.told.rows === 0 || !canRun()) {
       while ((await lines.next()).done !== true);
-      return { counts };
+      return counts.summary();
     }
     const run = await claimRun(files, batchFolder);
     const writing = { jobKey: `plan ${randomUUID()}`, attempt: 1, signal };
+    const nothingToDo = new Error('There is nothing to do.');
     const manifest = async function* () {
       yield first.value;
       yield* lines;
       // The file gets its name only if this ends well.
-      if ((counts.todo === 0 && mayBeDone !== true) || !canRun()) throw new NothingToDoError();
+      if ((counts.told.todo === 0 && mayBeDone !== true) || !canRun()) throw nothingToDo;
       await writeFile(files, run.folder + runFiles.leftOut, linesOf(leftOut()), { writing });
     };
     try {
       await writeFile(files, run.folder + runFiles.manifest, manifest(), { writing });
-      return { run, counts };
+      return { run, ...counts.summary() };
     } catch (error) {
       await files.remove(run.folder);
-      if (error instanceof NothingToDoError) return { counts };
+      if (error === nothingToDo) return counts.summary();
       throw error;
     }
   } finally {
@@ -163,18 +169,13 @@ export async function writeRun(
   }
 }
 
-class NothingToDoError extends Error {
-  override readonly name = 'NothingToDoError';
-}
-
-async function* manifestLines(rows: AsyncIterable<SettledRow>, counts: PlanCounts): AsyncGenerator<string, undefined> {
+async function* manifestLines(rows: AsyncIterable<SettledRow>, counts: PlanCounts): AsyncGenerator<string> {
   for await (const row of rows) {
     counts.add(row);
-    const item: BatchItem = { item: counts.rows, ...row.item };
-    yield `${JSON.stringify(item)}\n`;
+    yield jsonLine({ item: counts.told.rows, ...row.item } satisfies BatchItem);
   }
 }
 
 function* linesOf(rows: Iterable<LeftOutRow>): Generator<string> {
-  for (const row of rows) yield `${JSON.stringify(row)}\n`;
+  for (const row of rows) yield jsonLine(row);
 }

@@ -4,14 +4,13 @@ import { lastSegment, type SourceContent } from '../../shared/job';
 import { defaultPolicies } from '../../shared/policies';
 import type { FileStore } from '../../storage/file-store';
 import { hashFile } from '../contents';
-import { EarlierResults } from '../runs/earlier-results';
-import type { EarlierRow } from '../runs/earlier-row';
-import { readItems } from '../runs/read-run';
+import { mapOrdered } from '../lines';
+import { type EarlierRow, EarlierResults } from '../runs/earlier-results';
+import { readItems } from '../runs/run-folders';
 import { shownFolder } from '../uris';
-import { mapOrdered } from './map-ordered';
 import type { PlanBatchOptions } from './plan-batch';
 import { type PlannedBatch, type SettledRow, writeRun } from './planned-batch';
-import { refuseRow, type Repeating, repeatRow, skipRefused } from './settle-row';
+import { refuseRow, type Repeating, repeatRow } from './settle-row';
 
 export type ReplanFailedOptions = Pick<
   PlanBatchOptions,
@@ -31,14 +30,12 @@ export class NoEarlierRunError extends Error {
  * stay.
  * @throws NoEarlierRunError; DamagedRunError; the signal's reason.
  */
-export async function replanFailed(options: ReplanFailedOptions): Promise<PlannedBatch> {
-  try {
-    return await replan(options);
-  } catch (error) {
+export function replanFailed(options: ReplanFailedOptions): Promise<PlannedBatch> {
+  return replan(options).catch((error: unknown) => {
     // An aborted stream fails with an error of its own.
     options.signal?.throwIfAborted();
     throw error;
-  }
+  });
 }
 
 async function replan({
@@ -62,17 +59,11 @@ async function replan({
   const rows = mapOrdered(readItems(files, latest, signal), { concurrency: rowsUnderWay, signal }, (item) =>
     replanRow(item, earlier, { files, rules, ask, unconvertible, signal }),
   );
-  const { run, counts } = await writeRun(rows, {
-    files,
-    batchFolder,
-    canRun: () => dryRun !== true,
-    leftOut: () => earlier.leftOut(),
-    signal,
-  });
+  const leftOut = () => earlier.leftOut();
+  const written = await writeRun(rows, { files, batchFolder, canRun: () => dryRun !== true, leftOut, signal });
   return {
-    ...(run && { run }),
-    ...counts.summary(),
-    existing: await counts.existing.list(noRows),
+    ...written,
+    existing: await written.existing.list(),
     leftOut: { repeated: 0, unmodified: 0, unsettled: 0, ownResults: 0 },
     problems: none,
     warnings: none,
@@ -99,8 +90,7 @@ async function replanRow(
   // An `overwrite` is decided again: the run's own result may have been replaced by a user's file since.
   const asked = before !== undefined && before !== 'overwrite' && { onExisting: before };
   const again: Omit<BatchItem, 'item'> = { ...row, ...asked, ...defined({ sourceGroup }), ...repeated };
-  const item = await refuseRow(again, { ask, known, exists: seen.exists });
-  return { item: skipRefused(item, unconvertible), ...seen };
+  return { item: await refuseRow(again, { ask, known, exists: seen.exists, unconvertible }), ...seen };
 }
 
 /** How the latest run ended the row; undefined if it brought no result. */
@@ -133,8 +123,4 @@ async function asItIsNow(
 ): Promise<SourceContent> {
   const now = await files.look(uri);
   return defined({ bytes, sha256, stamp: now.kind === 'file' && now.stamp === stamp ? stamp : undefined });
-}
-
-async function* noRows(): AsyncGenerator<never> {
-  // Messages here refer to no other rows.
 }

@@ -6,7 +6,7 @@ import { parametersKey } from '../../shared/parameters';
 import type { Unconvertible } from '../../shared/policies';
 import type { FileStore } from '../../storage/file-store';
 import { hashFile, sameContent } from '../contents';
-import type { ConversionOptions, Delivered, EarlierRow, Owed } from '../runs/earlier-row';
+import type { ConversionOptions, Delivered, EarlierRow, Owed } from '../runs/earlier-results';
 
 export interface RepeatedRow extends ConversionOptions {
   source: string;
@@ -131,30 +131,31 @@ export function oncePerPair<Answer>(ask: (pair: FormatPair) => Promise<Answer>):
  * Adds the service's refusal to the row if it is known in advance, which saves the upload. Rows for which earlier runs
  * may have left a job or a result at the service are left to a job.
  */
-export async function refuseRow<Row extends Omit<BatchItem, 'item'>>(
-  row: Row,
-  { ask, known, exists }: { ask: AskPair | undefined; known: EarlierRow | undefined; exists: boolean },
-): Promise<Row> {
+export async function refuseRow(
+  row: Omit<BatchItem, 'item'>,
+  {
+    ask,
+    known,
+    exists,
+    unconvertible,
+  }: {
+    ask: AskPair | undefined;
+    known: EarlierRow | undefined;
+    exists: boolean;
+    unconvertible: Unconvertible | undefined;
+  },
+): Promise<Omit<BatchItem, 'item'>> {
   const { source, output, input, onExisting, done, kept, earlier, startedAs } = row;
   const hasJob = startedAs !== undefined && known?.status !== 'failed';
   if (!ask || done || kept || earlier || hasJob) return row;
-  const refused = await ask({
-    extension: extensionOf(source),
-    ...(input !== undefined && { input }),
-    output,
-    exists: exists && onExisting !== 'overwrite',
-  });
-  return refused ? { ...row, refused } : row;
+  const format = defined({ extension: extensionOf(source), input, output });
+  const refused = await ask({ ...format, exists: exists && onExisting !== 'overwrite' });
+  return refused ? { ...row, refused: asAsked(refused, unconvertible) } : row;
 }
 
-/** A refused row as it is asked for: failed, or left out. */
-export function skipRefused(
-  row: Omit<BatchItem, 'item'>,
-  unconvertible: Unconvertible = 'fail',
-): Omit<BatchItem, 'item'> {
-  if (!row.refused) return row;
-  const { code, message } = row.refused;
-  return { ...row, refused: { code, message, ...(unconvertible === 'skip' && { isSkipped: true as const }) } };
+/** A refusal as it is asked for: the row fails, or is left out. */
+export function asAsked({ code, message }: Refusal, unconvertible: Unconvertible | undefined): Refusal {
+  return { code, message, ...(unconvertible === 'skip' && { isSkipped: true as const }) };
 }
 
 /** What the service says that it converts such files to, in short; undefined if it does not say. Asked often: `oncePerPair`. */
@@ -176,7 +177,7 @@ export async function repeatRefusal(
   row: SightedRow,
   now: Sighting,
   { known, files, signal }: { known: EarlierRow; files: FileStore; signal: AbortSignal | undefined },
-): Promise<Pick<BatchItem, 'refused' | 'seen'> | undefined> {
+): Promise<{ refused: Refusal; seen: Sighting } | undefined> {
   const { seen, refused, options } = known;
   if (!seen || !refused || !hasOptions(row, options)) return undefined;
   const { source, answer = now.answer } = seen;

@@ -1,4 +1,4 @@
-import { type ErrorClass, lookUpErrorCode } from '../../contract/error-codes';
+import { lookUpErrorCode } from '../../contract/error-codes';
 
 /** What an error code means to the user of a batch, and what to do before a retry. Commands are in backticks. */
 export interface Advice {
@@ -8,12 +8,8 @@ export interface Advice {
 
 /** By the code, if there is specific advice for it, else by its class. */
 export function adviceOn(code: string): Advice {
-  const own = Object.hasOwn(byCode, code) ? byCode[code] : undefined;
-  if (own) return own;
-  const known = lookUpErrorCode(code);
-  if (known) return byClass[known.class];
-  if (/^HTTP_\d+$/.test(code)) return notTheService;
-  return unknown;
+  const kind = /^HTTP_\d+$/.test(code) ? 'UNREADABLE_RESPONSE' : `class:${lookUpErrorCode(code)?.class ?? ''}`;
+  return advice.get(code) ?? advice.get(kind) ?? unknown;
 }
 
 const unknown: Advice = {
@@ -21,231 +17,61 @@ const unknown: Advice = {
   toDo: 'The message below is told as it came. Look at one of the jobs in the Temporal UI before trying again.',
 };
 
-const empty: Advice = {
-  what: 'The file is empty',
-  toDo: 'Put the whole file in its place, or take it out of the batch.',
-};
-const token: Advice = {
-  what: "The service did not accept the app's token",
-  toDo: 'Correct App ID and token of the app profile (`fileconv config show` tells where they come from). A worker reads a new token file by itself; for anything else restart it.',
-};
-const development: Advice = {
-  what: 'The app is in development mode, where only registered files are converted',
-  toDo: 'Switch the app to production, or register the hashes of these files with it.',
-};
-const plan: Advice = {
-  what: "The account's plan does not allow it",
-  toDo: 'Activate a premium plan, or run the batch with the app profile of another account.',
-};
-const credits: Advice = {
-  what: 'The account had too few vCredits until the credits deadline',
-  toDo: "Add vCredits to the app's account. Next time, jobs that still wait go on at once with `fileconv credits restored`.",
-};
-const notTheService: Advice = {
-  what: 'Something other than the conversion service answered',
-  toDo: 'Check the base URL of the app profile (`fileconv config show`) and whatever stands between: a proxy, a gateway, a login page.',
-};
-const connection: Advice = {
-  what: 'The service could not be reached, or did not answer',
-  toDo: 'Check the network and the base URL of the app profile (`fileconv config show`), then try again.',
-};
-const formatName: Advice = {
-  what: "A format's name is not well formed",
-  toDo: 'Write it as `format` or `format-type`, for example `txt-markdown`; `fileconv formats` lists them.',
-};
-const changed: Advice = {
-  what: 'The file changed while it was read',
-  toDo: 'Wait until nothing writes to it any more.',
-};
-const slow: Advice = {
-  what: 'A deadline passed before the step was done',
-  toDo: 'The message tells what held it up. Once that is mended try again, or give the jobs longer deadlines.',
-};
-const lostBytes: Advice = {
-  what: 'The converted file did not arrive whole',
-  toDo: 'Try again; the conversion itself had succeeded, and is then run and charged a second time.',
-};
+/** Codes, and classes of codes | what they mean | what to do. */
+const table = [
+  'class:caller INVALID_JOB INVALID_REQUEST | The service refused the request | Correct the row of the manifest, or the option, that the message names.',
+  "class:input | The service can't convert this file to this format | Check the file, or choose another format (`fileconv formats`).",
+  'class:account | The account or the app does not allow it | Check the account, the App ID and the token of the app profile (`fileconv config show`).',
+  "class:credits CREDITS_DEADLINE | The account had too few vCredits until the credits deadline | Add vCredits to the app's account. Next time, jobs that still wait continue at once with `fileconv credits restored`.",
+  'class:rate RATE_LIMIT_WAIT | The limit of requests held the job up for too long | Try again later, or with a smaller window.',
+  'class:chain | The service no longer had an earlier step of the job | Try again: the file is uploaded again.',
+  'class:expired | The converted file had expired at the service before it was fetched | Try again: the file is converted again, and charged again.',
+  'class:server | The service failed, also when it was asked again | Failed conversions are not charged. Try again later; if it is always the same files, tell whoever runs the service.',
+  'EMPTY_FILE SOURCE_EMPTY | The file is empty | Put the whole file in its place, or take it out of the batch.',
+  'FAILED_CONVERT | The service could not convert the file | Open the file: it may be damaged, protected by a password, or of another format than its name says. Repair it or save it again.',
+  'INVALID_FORMAT | The service does not know the format | Choose one that `fileconv formats` lists.',
+  'INVALID_INPUT_FORMAT | The service does not know the input format | Choose one that `fileconv formats` lists.',
+  'INVALID_OUTPUT_FORMAT | The service does not know the target format | Choose one that `fileconv formats` lists.',
+  'LIMIT_UPLOAD_SIZE | The file is larger than the service takes | Make it smaller or split it; the message names the limit.',
+  "NOT_MATCH_EXTENSION_AND_INPUT | The file's extension contradicts the input format | Rename the file, or correct the input format of its row.",
+  "NOT_VALID_EXTENSION | The service does not know the file's extension | Give the file the extension of its format; `fileconv formats` lists those that are known.",
+  'NO_CONVERTER_INPUT_TO_OUTPUT | There is no conversion between these two formats | Choose another target format; `fileconv formats` shows which go together.',
+  "WRONG_FORMAT_STRUCTURE WRONG_INPUT_FORMAT_STRUCTURE WRONG_OUTPUT_FORMAT_STRUCTURE | A format's name is not well formed | Write it as `format` or `format-type`, for example `txt-markdown`; `fileconv formats` lists them.",
+  "DISABLED_FOR_FREE_APP FREE_PLAN_DISALLOWED | The account's plan does not allow it | Activate a premium plan, or run the batch with the app profile of another account.",
+  "INVALID_AUTHORIZATION_HEADER INVALID_CREDENTIAL MISSING_AUTHORIZATION_HEADER | The service did not accept the app's token | Correct App ID and token of the app profile (`fileconv config show` tells where they come from). A worker reads a new token file by itself; for anything else restart it.",
+  "TOKEN_UNREADABLE | The app's token could not be read | Put it where the app profile says (`fileconv config show`), readable by the user that the worker runs as.",
+  'ONLY_DEVELOPMENT_FILE ONLY_DEVELOPMENT_REQUEST | The app is in development mode, where only registered files are converted | Switch the app to production, or register the hashes of these files with it.',
+  'UNVERIFIED_DOMAIN_CALLBACK | The domain of the callback URL is not verified for the app | Verify it at the service, or take the callback URL out of the configuration: jobs then poll.',
+  'SERVICE_UNREACHABLE CONNECTION_LOST REQUEST_TIMEOUT | The service could not be reached, or did not answer | Check the network and the base URL of the app profile (`fileconv config show`), then try again.',
+  'UNREADABLE_RESPONSE | Something other than the conversion service answered | Check the base URL of the app profile (`fileconv config show`) and whatever stands between: a proxy, a gateway, a login page.',
+  'JOB_LOST | Temporal no longer knows the job | Its conversion may have been charged. Look at the service; `fileconv batch retry` with --resubmit converts all the same.',
+  "OUTCOME_UNKNOWN | Nobody knows whether the conversion ran | Look at the service's list of tasks. Where one ran, trying again converts and charges it a second time.",
+  'UNKNOWN_OUTPUT_STATUS | The service ended the conversion with a status that this version does not know | The message names it. Look at the task at the service before trying again.',
+  'SLOTS_TAKEN | The other jobs of the app held their share of the worker all the time | Look at why the service takes so long, or give the worker more slots (`worker.max_concurrent_activities`), then try again.',
+  'UPLOAD_DEADLINE SUBMIT_DEADLINE CONVERSION_DEADLINE DOWNLOAD_DEADLINE | A deadline passed before the step was done | The message tells what held it up. Once that is fixed try again, or give the jobs longer deadlines.',
+  'FILE_CHANGED SOURCE_CHANGED | The file changed while it was read | Wait until nothing writes to it any more.',
+  'SOURCE_NOT_FOUND | There is no such file | The message tells what is missing. Put it there, or correct the row; the worker must see it under the same path or URI.',
+  'SOURCE_IS_DIRECTORY | The source is a folder | Name the files in it instead.',
+  'SOURCE_UNREADABLE | The worker may not read the file | The message tells why. Let the user or the credentials of the worker read the file, and the folders above it.',
+  'DESTINATION_EXISTS | Something stands where the result was to go | Move it away, or run the batch with `--on-existing skip`, `overwrite` or `rename`.',
+  'DESTINATION_IS_SOURCE | The result would replace its own source | Choose another destination for the row.',
+  'DESTINATION_IS_DIRECTORY | A folder stands where the result was to go | Move it away, or choose another destination.',
+  'DESTINATION_NOT_WRITABLE | The worker may not write there | The message tells why. Let the user or the credentials of the worker write there, or choose another destination.',
+  'DESTINATION_NOT_SHARED | The workers do not share the folder of the result | Share it between their machines under the same path, or run workers on one of them only.',
+  'DESTINATION_FULL | There is no room for the result | Make room, or choose a destination elsewhere. They waited for room until the download deadline.',
+  'SIZE_MISMATCH TEMPORARY_FILE_LOST | The converted file did not arrive whole | Try again; the conversion itself had succeeded, and is then run and charged a second time.',
+  'STORAGE_FAILED | The file system or the object store failed | The message tells how. Check the disk, the network share or the store, then try again.',
+  'UNSUPPORTED_URI | The worker has no store for the address, or may not use it | The message tells why. Give the worker a store for such URIs, allow the host, or copy the file to where it can be read.',
+  "UNKNOWN_APP | The worker has no app profile of this name | Add the profile to the worker's configuration (`fileconv config show`) and restart it, or name another with `--app`.",
+  'CANCELLED | Somebody cancelled the job | Its page in the Temporal UI shows when. If that was not meant, try again.',
+  'TERMINATED | Somebody terminated the job | Its page in the Temporal UI shows who and why. If it had been submitted, trying again may be charged again.',
+  'TIMED_OUT | The job met a time-out of its workflow | Try again; whoever started the jobs had set that time-out.',
+  "UNEXPECTED | A defect of this program, or of the worker's surroundings | The worker's log has the details; please report them. Then try again.",
+];
 
-function unknownFormat(term: string): Advice {
-  return { what: `The service does not know the ${term}`, toDo: 'Choose one that `fileconv formats` lists.' };
-}
-
-const byClass: Readonly<Record<ErrorClass, Advice>> = {
-  caller: {
-    what: 'The service refused the request',
-    toDo: 'Correct the row of the manifest, or the option, that the message names.',
-  },
-  input: {
-    what: "The service can't convert this file to this format",
-    toDo: 'Check the file, or choose another format (`fileconv formats`).',
-  },
-  account: {
-    what: 'The account or the app does not allow it',
-    toDo: 'Check the account, the App ID and the token of the app profile (`fileconv config show`).',
-  },
-  credits,
-  rate: {
-    what: 'The limit of requests held the job up for too long',
-    toDo: 'Try again later, or with a smaller window.',
-  },
-  chain: {
-    what: 'The service no longer had an earlier step of the job',
-    toDo: 'Try again: the file is uploaded anew.',
-  },
-  expired: {
-    what: 'The converted file had expired at the service before it was fetched',
-    toDo: 'Try again: the file is converted anew, and charged again.',
-  },
-  server: {
-    what: 'The service failed, also when it was asked again',
-    toDo: 'Failed conversions are not charged. Try again later; if it is always the same files, tell whoever runs the service.',
-  },
-};
-
-const byCode: Readonly<Record<string, Advice>> = {
-  // The file and its formats.
-  EMPTY_FILE: empty,
-  FAILED_CONVERT: {
-    what: 'The service could not convert the file',
-    toDo: 'Open the file: it may be damaged, protected by a password, or of another format than its name says. Mend it or save it anew.',
-  },
-  INVALID_FORMAT: unknownFormat('format'),
-  INVALID_INPUT_FORMAT: unknownFormat('input format'),
-  INVALID_OUTPUT_FORMAT: unknownFormat('target format'),
-  LIMIT_UPLOAD_SIZE: {
-    what: 'The file is larger than the service takes',
-    toDo: 'Make it smaller or split it; the message names the limit.',
-  },
-  NOT_MATCH_EXTENSION_AND_INPUT: {
-    what: "The file's extension contradicts the input format",
-    toDo: 'Rename the file, or correct the input format of its row.',
-  },
-  NOT_VALID_EXTENSION: {
-    what: "The service does not know the file's extension",
-    toDo: 'Give the file the extension of its format; `fileconv formats` lists those that are known.',
-  },
-  NO_CONVERTER_INPUT_TO_OUTPUT: {
-    what: 'There is no conversion between these two formats',
-    toDo: 'Choose another target format; `fileconv formats` shows which go together.',
-  },
-  WRONG_FORMAT_STRUCTURE: formatName,
-  WRONG_INPUT_FORMAT_STRUCTURE: formatName,
-  WRONG_OUTPUT_FORMAT_STRUCTURE: formatName,
-
-  // The account.
-  DISABLED_FOR_FREE_APP: plan,
-  FREE_PLAN_DISALLOWED: plan,
-  INVALID_AUTHORIZATION_HEADER: token,
-  INVALID_CREDENTIAL: token,
-  MISSING_AUTHORIZATION_HEADER: token,
-  TOKEN_UNREADABLE: {
-    what: "The app's token could not be read",
-    toDo: 'Put it where the app profile says (`fileconv config show`), readable by the user that the worker runs as.',
-  },
-  ONLY_DEVELOPMENT_FILE: development,
-  ONLY_DEVELOPMENT_REQUEST: development,
-  UNVERIFIED_DOMAIN_CALLBACK: {
-    what: 'The domain of the callback URL is not verified for the app',
-    toDo: 'Verify it at the service, or take the callback URL out of the configuration: jobs then poll.',
-  },
-  CREDITS_DEADLINE: credits,
-
-  // The connection to the service.
-  SERVICE_UNREACHABLE: connection,
-  CONNECTION_LOST: connection,
-  REQUEST_TIMEOUT: connection,
-  UNREADABLE_RESPONSE: notTheService,
-  JOB_LOST: {
-    what: 'Temporal no longer knows the job',
-    toDo: 'Its conversion may have been charged. Look at the service; `fileconv batch retry` with --resubmit converts all the same.',
-  },
-  OUTCOME_UNKNOWN: {
-    what: 'Nobody knows whether the conversion ran',
-    toDo: "Look at the service's list of tasks. Where one ran, trying again converts and charges it a second time.",
-  },
-  UNKNOWN_OUTPUT_STATUS: {
-    what: 'The service ended the conversion with a status that this version does not know',
-    toDo: 'The message names it. Look at the task at the service before trying again.',
-  },
-  RATE_LIMIT_WAIT: byClass.rate,
-  SLOTS_TAKEN: {
-    what: 'The other jobs of the app held their share of the worker all the time',
-    toDo: 'Look at why the service takes so long, or give the worker more slots (`worker.max_concurrent_activities`), then try again.',
-  },
-  UPLOAD_DEADLINE: slow,
-  SUBMIT_DEADLINE: slow,
-  CONVERSION_DEADLINE: slow,
-  DOWNLOAD_DEADLINE: slow,
-
-  // Local files.
-  FILE_CHANGED: changed,
-  SOURCE_CHANGED: changed,
-  SOURCE_NOT_FOUND: {
-    what: 'There is no such file',
-    toDo: 'Put the file there, or correct its row; the worker must see it under the same path.',
-  },
-  SOURCE_EMPTY: empty,
-  SOURCE_IS_DIRECTORY: { what: 'The source is a folder', toDo: 'Name the files in it instead.' },
-  SOURCE_UNREADABLE: {
-    what: 'The worker may not read the file',
-    toDo: 'Let the user that the worker runs as read the file and the folders above it.',
-  },
-  DESTINATION_EXISTS: {
-    what: 'Something stands where the result was to go',
-    toDo: 'Move it away, or run the batch with `--on-existing skip`, `overwrite` or `rename`.',
-  },
-  DESTINATION_IS_SOURCE: {
-    what: 'The result would replace its own source',
-    toDo: 'Choose another destination for the row.',
-  },
-  DESTINATION_IS_DIRECTORY: {
-    what: 'A folder stands where the result was to go',
-    toDo: 'Move it away, or choose another destination.',
-  },
-  DESTINATION_NOT_WRITABLE: {
-    what: 'The worker may not write there',
-    toDo: 'Let the user that the worker runs as write to the folder, or choose another destination.',
-  },
-  DESTINATION_NOT_SHARED: {
-    what: 'The workers do not share the folder of the result',
-    toDo: 'Share it between their machines under the same path, or run workers on one of them only.',
-  },
-  DESTINATION_FULL: {
-    what: 'The disk is full',
-    toDo: 'Make room, or choose a destination on another disk. They waited for room until the download deadline.',
-  },
-  SIZE_MISMATCH: lostBytes,
-  TEMPORARY_FILE_LOST: lostBytes,
-  STORAGE_FAILED: {
-    what: 'The file system failed',
-    toDo: 'The message tells how. Check the disk or the network share, then try again.',
-  },
-  UNSUPPORTED_URI: {
-    what: 'The worker has no store for the address, or may not use it',
-    toDo: 'The message tells why. Give the worker a store for such URIs, allow the host, or copy the file to where it can be read.',
-  },
-
-  // The job itself.
-  UNKNOWN_APP: {
-    what: 'The worker has no app profile of this name',
-    toDo: "Add the profile to the worker's configuration (`fileconv config show`) and restart it, or name another with `--app`.",
-  },
-  INVALID_JOB: byClass.caller,
-  INVALID_REQUEST: byClass.caller,
-  CANCELLED: {
-    what: 'Somebody cancelled the job',
-    toDo: 'Its page in the Temporal UI shows when. If that was not meant, try again.',
-  },
-  TERMINATED: {
-    what: 'Somebody terminated the job',
-    toDo: 'Its page in the Temporal UI shows who and why. If it had been submitted, trying again may be charged again.',
-  },
-  TIMED_OUT: {
-    what: 'The job met a time-out of its workflow',
-    toDo: 'Try again; whoever started the jobs had set that time-out.',
-  },
-  UNEXPECTED: {
-    what: "A defect of this program, or of the worker's surroundings",
-    toDo: "The worker's log has the details; please report them. Then try again.",
-  },
-};
+const advice: ReadonlyMap<string, Advice> = new Map(
+  table.flatMap((line) => {
+    const [keys = '', what = '', toDo = ''] = line.split(' | ');
+    return keys.split(' ').map((key) => [key, { what, toDo }] as const);
+  }),
+);

@@ -1,42 +1,52 @@
 import { stringify } from 'csv-stringify/sync';
+import type { DoneBefore } from '../../shared/batch';
+import { defined } from '../../shared/defined';
 import { workflowLink, type TemporalUi } from '../../shared/temporal-ui';
 import { printable } from '../../shared/wording';
 import { shownPath } from '../../storage/file-uri';
-import type { RunRow } from './read-run';
+import type { RunRow } from './report';
+
+type Cell = string | number | undefined;
+interface Told extends RunRow {
+  /** A row that was skipped because it was done before has the files of that run. */
+  files: Partial<DoneBefore>;
+  ui?: TemporalUi;
+}
 
 /** The columns of `report.csv`. Scripts read them by name: names never change, new columns come last. */
-export const csvColumns = [
-  'item',
-  'status',
-  'source',
-  'input',
-  'output',
-  'destination',
-  'code',
-  'message',
-  'sourceBytes',
-  'outputBytes',
-  'sha256',
-  'vcredits',
-  'requests',
-  'startedAt',
-  'durationMs',
-  'possiblyChargedTwice',
-  'workflowId',
-  'runId',
-  'link',
-  'phase',
-  'taskId',
-  'charge',
-  'warnings',
-  'kept',
-] as const;
+const cells: Readonly<Record<string, (row: Told) => Cell>> = {
+  item: ({ item }) => item.item,
+  status: ({ result }) => result?.status ?? 'unfinished',
+  source: ({ item }) => text(shownPath(item.source)),
+  input: ({ item }) => text(item.input),
+  output: ({ item }) => text(item.output),
+  destination: ({ item, files }) => text(shownPath(files.output?.uri ?? item.destination)),
+  code: ({ result }) => text(result?.code),
+  message: ({ result }) => text(result?.message),
+  sourceBytes: ({ files }) => files.source?.bytes,
+  outputBytes: ({ files }) => files.output?.bytes,
+  sha256: ({ files }) => text(files.output?.sha256),
+  vcredits: ({ result }) => result?.vcredits,
+  requests: ({ result }) => result?.requests,
+  startedAt: ({ result: { startedAt } = {} }) =>
+    startedAt === undefined ? undefined : new Date(startedAt).toISOString(),
+  durationMs: ({ result }) => result?.durationMs,
+  possiblyChargedTwice: ({ result }) => result && String(result.possiblyChargedTwice === true),
+  workflowId: ({ result }) => text(result?.workflowId),
+  runId: ({ result }) => text(result?.runId),
+  link: ({ result: { workflowId, runId } = {}, ui }) =>
+    ui && workflowId !== undefined ? workflowLink(ui, workflowId, runId) : undefined,
+  phase: ({ result }) => result?.phase,
+  taskId: ({ result }) => text(result?.taskId),
+  charge: ({ result }) => result?.charge,
+  warnings: ({ result }) => text(allWarnings(result?.warnings)),
+  kept: ({ result }) => result && String(result.kept === true),
+};
 
-type Column = (typeof csvColumns)[number];
-type Cell = string | number | undefined;
+export const csvColumns = Object.keys(cells);
 
 const options = {
-  columns: [...csvColumns],
+  columns: csvColumns,
   // RFC 4180.
   record_delimiter: 'windows',
   escape_formulas: true,
@@ -49,43 +59,12 @@ export function csvHeader(): string {
 
 /** One line per row, whatever names and messages contain. */
 export function csvLines(rows: readonly RunRow[], ui: TemporalUi | undefined): string {
-  return stringify(
-    rows.map((row) => recordOf(row, ui)),
-    options,
-  );
-}
-
-function recordOf({ item, result }: RunRow, ui: TemporalUi | undefined): Record<Column, Cell> {
-  // A row that was skipped because it was done before has the result of that run.
-  const output = result?.output ?? (result?.status === 'skipped' ? item.done?.output : undefined);
-  const source = result?.source ?? (result?.status === 'skipped' ? item.done?.source : undefined);
-  const { workflowId, runId } = result ?? {};
-  return {
-    item: item.item,
-    status: result?.status ?? 'unfinished',
-    source: text(shownPath(item.source)),
-    input: text(item.input),
-    output: text(item.output),
-    destination: text(shownPath(output?.uri ?? item.destination)),
-    code: text(result?.code),
-    message: text(result?.message),
-    sourceBytes: source?.bytes,
-    outputBytes: output?.bytes,
-    sha256: text(output?.sha256),
-    vcredits: result?.vcredits,
-    requests: result?.requests,
-    startedAt: result?.startedAt === undefined ? undefined : new Date(result.startedAt).toISOString(),
-    durationMs: result?.durationMs,
-    possiblyChargedTwice: result === undefined ? undefined : String(result.possiblyChargedTwice === true),
-    workflowId: text(workflowId),
-    runId: text(runId),
-    link: ui && workflowId !== undefined ? workflowLink(ui, workflowId, runId) : undefined,
-    phase: result?.phase,
-    taskId: text(result?.taskId),
-    charge: result?.charge,
-    warnings: text(allWarnings(result?.warnings)),
-    kept: result === undefined ? undefined : String(result.kept === true),
-  };
+  const records = rows.map(({ item, result }) => {
+    const { output, source } = { ...(result?.status === 'skipped' && item.done), ...result };
+    const told = defined({ item, result, files: defined({ output, source }), ui });
+    return Object.values(cells).map((cell) => cell(told));
+  });
+  return stringify(records, options);
 }
 
 function allWarnings(warnings: Readonly<Record<string, string>> | undefined): string | undefined {

@@ -1,9 +1,42 @@
-import type { BatchCounts, BatchState, BatchStatus, ConversionBatchResult } from '../../shared/batch';
+import {
+  type BatchCounts,
+  type BatchItem,
+  type BatchItemResult,
+  type BatchItemStatus,
+  type BatchState,
+  type BatchStatus,
+  type ConversionBatchResult,
+  countCode,
+} from '../../shared/batch';
+import { defined } from '../../shared/defined';
 import { jobsLink, workflowLink, type TemporalUi } from '../../shared/temporal-ui';
+import { hasAny } from '../../shared/warnings';
 import { formatCount } from '../../shared/wording';
+import { shownPath } from '../../storage/file-uri';
 import { adviceOn } from './advice';
-import type { Durations } from './durations';
-import type { ListedItem, Tally } from './tally';
+import { Durations } from './durations';
+
+/** A row of the manifest, with its result if it has ended. */
+export interface RunRow {
+  readonly item: BatchItem;
+  readonly result?: BatchItemResult;
+}
+
+/** An item that needs attention. Its message may be cut; the CSV has the whole text. */
+export interface ListedItem extends Pick<
+  BatchItemResult,
+  'message' | 'phase' | 'taskId' | 'charge' | 'kept' | 'workflowId' | 'runId' | 'durationMs'
+> {
+  item: number;
+  /** Path, or the URI if it is not a local file. */
+  source: string;
+  /** Target format. */
+  output: string;
+  destination: string;
+  /** The service's warnings, name and advice. Long ones are cut. */
+  warnings?: Record<string, string>;
+  link?: string;
+}
 
 export interface FailureGroup {
   code: string;
@@ -12,7 +45,7 @@ export interface FailureGroup {
   /** What to do before a retry. Commands are in backticks. */
   advice: string;
   /** Not all items in a large batch: the groups share one limit. */
-  items: (ListedItem & { link?: string })[];
+  items: ListedItem[];
 }
 
 /** What is known of a batch from its run's folder, for `report.json`, the page and the terminal. Durations in ms. */
@@ -32,13 +65,13 @@ export interface BatchReport {
   /** Of the items that succeeded; absent if there are none. Quantiles are exact to half a percent. */
   durations?: { medianMs: number; p95Ms: number; longestMs: number };
   /** Jobs whose convert request had an unknown outcome and was sent again. */
-  possiblyChargedTwice: { count: number; items: FailureGroup['items'] };
+  possiblyChargedTwice: { count: number; items: ListedItem[] };
   /** Skipped items that the service was known to refuse. Absent: none. */
   unconvertible?: number;
   /** Failed items that an earlier run may have been charged for, so that nothing was sent again. */
   kept: number;
   /** Items with warnings from the service, and how many have each warning: at most 20 names, the rest under `other`. */
-  serviceWarnings: { count: number; names: Record<string, number>; items: FailureGroup['items'] };
+  serviceWarnings: { count: number; names: Record<string, number>; items: ListedItem[] };
   /** The most frequent code first. */
   failures: FailureGroup[];
   /** Inconsistencies that need to be looked at. */
@@ -46,6 +79,131 @@ export interface BatchReport {
   /** Paths, or URIs of what is not on this machine. */
   files: { csv: string; json: string; html: string; results: string };
   links?: { batch: string; jobs: string };
+}
+
+/** More than all codes of the document and ours; a service that invents codes does not fill the memory. */
+const maxCodes = 200;
+const otherCodes = 'other';
+/** For a failure without a code. */
+const withoutCode = 'UNEXPECTED';
+/** Maximum length of a message in lists; the CSV has the whole text. */
+const maxMessageLength = 600;
+const maxListedWarnings = 10;
+
+/** Tallies a run's rows in memory that does not grow with their number, and keeps some of those that need attention. */
+export class Tally {
+  readonly counts: Record<BatchItemStatus | 'unfinished', number> = {
+    succeeded: 0,
+    failed: 0,
+    skipped: 0,
+    cancelled: 0,
+    unfinished: 0,
+  };
+  items = 0;
+  /** Of the skipped. */
+  unconvertible = 0;
+  vcredits = 0;
+  requests = 0;
+  /** Total sizes of the converted files and of their results. */
+  sourceBytes = 0;
+  outputBytes = 0;
+  /** Of the items that succeeded. */
+  readonly durations = new Durations();
+  /** Failed items for which nothing was sent again. */
+  kept = 0;
+  readonly chargedTwice: { count: number; items: ListedItem[] } = { count: 0, items: [] };
+  /** Items with warnings from the service, by warning name: at most 20 names. */
+  readonly warned: { count: number; names: Record<string, number>; items: ListedItem[] } = {
+    count: 0,
+    names: {},
+    items: [],
+  };
+  readonly #groups = new Map<string, FailureGroup>();
+  #listed = 0;
+
+  /** Lists at most `maxListed` each of failures, items possibly charged twice, and items with warnings. */
+  constructor(
+    private readonly maxListed: number,
+    private readonly ui: TemporalUi | undefined,
+  ) {}
+
+  add(row: RunRow): void {
+    const { result } = row;
+    this.items += 1;
+    this.counts[result?.status ?? 'unfinished'] += 1;
+    if (!result) return;
+    this.vcredits += result.vcredits ?? 0;
+    this.requests += result.requests ?? 0;
+    if (result.status === 'succeeded') {
+      this.sourceBytes += result.source?.bytes ?? 0;
+      this.outputBytes += result.output?.bytes ?? 0;
+      if (result.durationMs !== undefined) this.durations.add(result.durationMs);
+    }
+    if (result.status === 'skipped' && row.item.refused) this.unconvertible += 1;
+    if (result.status === 'failed') this.#addFailure(row, result);
+    if (result.kept) this.kept += 1;
+    if (result.possiblyChargedTwice === true) {
+      this.chargedTwice.count += 1;
+      if (this.chargedTwice.items.length < this.maxListed) this.chargedTwice.items.push(this.#item(row, result));
+    }
+    if (hasAny(result.warnings)) {
+      this.warned.count += 1;
+      for (const name of Object.keys(result.warnings)) countCode(this.warned.names, cut(name));
+      if (this.warned.items.length < this.maxListed) this.warned.items.push(this.#item(row, result));
+    }
+  }
+
+  /** The most frequent first; equal counts by code. */
+  get failures(): FailureGroup[] {
+    return [...this.#groups.values()].sort((a, b) => b.count - a.count || (a.code < b.code ? -1 : 1));
+  }
+
+  /** Every code gets its share of the list: frequent codes that come first do not crowd out a rare one. */
+  #addFailure(row: RunRow, result: BatchItemResult): void {
+    const group = this.#groupOf(result.code ?? withoutCode);
+    group.count += 1;
+    if (this.#listed < this.maxListed) {
+      this.#listed += 1;
+    } else {
+      let longest = group;
+      for (const each of this.#groups.values()) if (each.items.length > longest.items.length) longest = each;
+      if (longest.items.length <= group.items.length + 1) return;
+      longest.items.pop();
+    }
+    group.items.push(this.#item(row, result));
+  }
+
+  #groupOf(asked: string): FailureGroup {
+    const code = this.#groups.has(asked) || this.#groups.size < maxCodes ? asked : otherCodes;
+    const { what, toDo: advice } = adviceOn(code);
+    const group = this.#groups.get(code) ?? { code, count: 0, what, advice, items: [] };
+    this.#groups.set(code, group);
+    return group;
+  }
+
+  #item({ item }: RunRow, result: BatchItemResult): ListedItem {
+    const { message, warnings, phase, taskId, charge, kept, workflowId, runId, durationMs } = result;
+    const link = this.ui && workflowId !== undefined ? workflowLink(this.ui, workflowId, runId) : undefined;
+    return {
+      item: item.item,
+      source: shownPath(item.source),
+      output: item.output,
+      destination: shownPath(item.destination),
+      ...defined({ message: message && cut(message), warnings: hasAny(warnings) ? firstOf(warnings) : undefined }),
+      ...defined({ phase, taskId, charge, kept, workflowId, runId, durationMs, link }),
+    };
+  }
+}
+
+function firstOf(warnings: Readonly<Record<string, string>>): Record<string, string> {
+  const entries = Object.entries(warnings);
+  const first = entries.slice(0, maxListedWarnings).map(([name, advice]) => [cut(name), cut(advice)] as const);
+  const rest = entries.length - first.length;
+  return Object.fromEntries([...first, ...(rest > 0 ? [['…', `${rest} more`] as const] : [])]);
+}
+
+function cut(message: string): string {
+  return message.length > maxMessageLength ? `${message.slice(0, maxMessageLength)}…` : message;
 }
 
 export interface ReportSources {
@@ -56,41 +214,31 @@ export interface ReportSources {
 }
 
 export function composeReport(tally: Tally, { batch, state, files, ui }: ReportSources): BatchReport {
-  const withLinks = (items: readonly ListedItem[]) => items.map((item) => withLink(item, ui));
+  const { items, counts, vcredits, requests, durations, kept, chargedTwice, warned, failures } = tally;
   return {
     batch,
     status: state.status,
     startedAt: state.startedAt,
     ...('durationMs' in state && { durationMs: state.durationMs }),
-    counts: { items: tally.items, ...tally.counts },
-    vcredits: tally.vcredits,
-    requests: tally.requests,
+    counts: { items, ...counts },
+    vcredits,
+    requests,
     bytes: { source: tally.sourceBytes, output: tally.outputBytes },
-    ...(tally.durations.count > 0 && { durations: describeDurations(tally.durations) }),
-    possiblyChargedTwice: { count: tally.chargedTwice.count, items: withLinks(tally.chargedTwice.items) },
-    ...(tally.unconvertible > 0 && { unconvertible: tally.unconvertible }),
-    kept: tally.kept,
-    serviceWarnings: { ...tally.warned, items: withLinks(tally.warned.items) },
-    failures: tally.failures.map(({ code, count, items }) => {
-      const { what, toDo } = adviceOn(code);
-      return { code, count, what, advice: toDo, items: withLinks(items) };
+    ...(durations.count > 0 && {
+      durations: {
+        medianMs: Math.round(durations.quantileMs(0.5)),
+        p95Ms: Math.round(durations.quantileMs(0.95)),
+        longestMs: durations.longestMs,
+      },
     }),
+    possiblyChargedTwice: chargedTwice,
+    ...(tally.unconvertible > 0 && { unconvertible: tally.unconvertible }),
+    kept,
+    serviceWarnings: warned,
+    failures,
     warnings: disagreements(tally, state),
     files,
     ...(ui && { links: { batch: workflowLink(ui, batch), jobs: jobsLink(ui, batch) } }),
-  };
-}
-
-function withLink(item: ListedItem, ui: TemporalUi | undefined): FailureGroup['items'][number] {
-  if (!ui || item.workflowId === undefined) return item;
-  return { ...item, link: workflowLink(ui, item.workflowId, item.runId) };
-}
-
-function describeDurations(durations: Durations): NonNullable<BatchReport['durations']> {
-  return {
-    medianMs: Math.round(durations.quantileMs(0.5)),
-    p95Ms: Math.round(durations.quantileMs(0.95)),
-    longestMs: durations.longestMs,
   };
 }
 

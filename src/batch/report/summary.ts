@@ -1,19 +1,23 @@
-import { counted, formatCount, formatDuration, shellWord } from '../../shared/wording';
+import { capitalised, counted, formatCount, formatDuration, shellWord } from '../../shared/wording';
 import { hasEnded, type BatchReport } from './report';
 
 const maxCodes = 5;
 
-/** The end of a batch, for a terminal. Holds text of the service only in codes; print it through `printable`. */
+/** The end of a batch, for a terminal. Codes and messages hold text of others: print it through `printable`. */
 export function summariseReport(report: BatchReport): string[] {
   const { text, detail } = headlineOf(report);
+  const { count: warned } = report.serviceWarnings;
+  const command = nextCommand(report);
+  const kept = keptAdvice(report);
   return [
     `${text}${detail === '' ? '' : ` ${detail}`}`,
     factsOf(report),
     ...report.warnings,
     ...chargedTwice(report.possiblyChargedTwice.count),
-    ...warned(report),
+    ...(warned === 0 ? [] : [`The service warned of ${counted(warned, 'file')}: see the report.`]),
     ...failures(report),
-    ...nextStep(report),
+    ...(command === undefined ? [] : [`When that is fixed, this runs only what failed: ${command}`]),
+    ...(kept ? [`${kept.text} ${kept.command}`] : []),
     `Report: ${report.files.html}`,
     `Every file: ${report.files.csv}`,
   ];
@@ -33,8 +37,7 @@ export function keptAdvice({ batch, kept }: BatchReport): { text: string; comman
 
 function factsOf({ durationMs, vcredits, requests }: BatchReport): string {
   const took = durationMs === undefined ? [] : [`took ${formatDuration(durationMs)}`];
-  const line = [...took, counted(vcredits, 'vCredit'), counted(requests, 'request')].join(', ');
-  return `${line.charAt(0).toUpperCase()}${line.slice(1)}.`;
+  return `${capitalised([...took, counted(vcredits, 'vCredit'), counted(requests, 'request')].join(', '))}.`;
 }
 
 /** Says how many conversions may have been charged twice, if any. */
@@ -43,15 +46,16 @@ export function chargedTwice(count: number): string[] {
   return [`${counted(count, 'conversion')} may have been charged twice: compare with the service's list of tasks.`];
 }
 
-function warned({ serviceWarnings: { count } }: BatchReport): string[] {
-  return count === 0 ? [] : [`The service warned of ${counted(count, 'file')}: see the report.`];
-}
-
 function failures({ failures: groups }: BatchReport): string[] {
   const width = formatCount(groups[0]?.count ?? 0).length;
-  const lines = groups.slice(0, maxCodes).flatMap(({ code, count, what, advice }) => {
+  const lines = groups.slice(0, maxCodes).flatMap(({ code, count, what, advice, items: [first] }) => {
     const indent = ' '.repeat(width + 4);
-    return [`  ${formatCount(count).padStart(width)}  ${code}: ${what}.`, `${indent}${advice}`];
+    const message = /\bthe message\b/i.test(advice) ? first?.message : undefined;
+    return [
+      `  ${formatCount(count).padStart(width)}  ${code}: ${what}.`,
+      `${indent}${advice}`,
+      ...(message === undefined ? [] : [`${indent}${count > 1 ? 'One message' : 'The message'}: ${message}`]),
+    ];
   });
   const rest = groups.slice(maxCodes);
   if (rest.length === 0) return lines;
@@ -59,15 +63,6 @@ function failures({ failures: groups }: BatchReport): string[] {
   return [
     ...lines,
     `  ${formatCount(others).padStart(width)}  with ${counted(rest.length, 'other code')}: see the report.`,
-  ];
-}
-
-function nextStep(report: BatchReport): string[] {
-  const command = nextCommand(report);
-  const kept = keptAdvice(report);
-  return [
-    ...(command === undefined ? [] : [`When that is mended, this runs only what failed: ${command}`]),
-    ...(kept ? [`${kept.text} ${kept.command}`] : []),
   ];
 }
 
@@ -115,7 +110,7 @@ export function headlineOf(report: BatchReport): Headline {
     ].filter((part) => part !== '');
     const parts = done.length === 0 ? [] : [`${done.join('; ')}.`];
     if (cancelled > 0 && status === 'completed') parts.push(`${formatCount(cancelled)} cancelled.`);
-    if (cancelled > 0 && status !== 'completed') parts.push('Run the same batch again to go on with the rest.');
+    if (cancelled > 0 && status !== 'completed') parts.push('Run the same batch again to continue with the rest.');
     if (unfinished > 0) parts.push(`${counted(unfinished, 'file')} without a result${hasEnded(status) ? '' : ' yet'}.`);
     return parts.join(' ');
   }

@@ -1,16 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import type { BatchState, ConversionBatchResult } from '../../shared/batch';
+import type { BatchItem, BatchItemResult, BatchState, ConversionBatchResult } from '../../shared/batch';
 import { type TemporalUi, isWebAddress } from '../../shared/temporal-ui';
+import { shellWord } from '../../shared/wording';
 import type { FileStore } from '../../storage/file-store';
 import { shownPath } from '../../storage/file-uri';
-import { runFiles } from '../run-files';
+import { writeFile, type Writing } from '../contents';
+import { parseBatchItem, parseBatchItemResult, readRecords, RunFileError, runFiles } from '../run-files';
 import { exists } from '../runs/run-folders';
-import { writeFile, type Writing } from '../write-file';
 import { csvHeader, csvLines } from './csv';
 import { renderPage } from './page/page';
-import { openRun, type RunRow } from './read-run';
-import { type BatchReport, composeReport } from './report';
-import { Tally } from './tally';
+import { type BatchReport, composeReport, type RunRow, Tally } from './report';
 
 export interface BatchReportOptions {
   /** The batch's name, which is its workflow id. */
@@ -28,9 +27,6 @@ export interface BatchReportOptions {
   /** Names the temporary files. Default: a unique key. */
   writing?: Writing;
 }
-
-/** In the order of writing: if the last one exists, all do. */
-const names = { csv: 'report.csv', html: 'report.html', json: 'report.json' } as const;
 
 /** Rows converted to CSV at a time. */
 const rowsPerChunk = 500;
@@ -66,19 +62,15 @@ export async function readBatchReport(files: FileStore, options: BatchReportOpti
 
 /** URI of the page of a run's report. */
 export function reportPage(folder: string): string {
-  return folder + names.html;
+  return `${folder}report.html`;
 }
 
-function settle({ folder, ui, maxListed = 1_000 }: BatchReportOptions) {
-  const [csv, json, html] = [folder + names.csv, folder + names.json, reportPage(folder)];
-  const shown = {
-    csv: shownPath(csv),
-    json: shownPath(json),
-    html: shownPath(html),
-    results: shownPath(folder + runFiles.results),
-  };
-  const tally = new Tally(maxListed);
-  return { ui: ui && isWebAddress(ui.url) ? ui : undefined, uris: { csv, json, html }, shown, tally };
+function settle({ folder, ui: asked, maxListed = 1_000 }: BatchReportOptions) {
+  const uris = { csv: `${folder}report.csv`, json: `${folder}report.json`, html: reportPage(folder) };
+  const results = folder + runFiles.results;
+  const ui = asked && isWebAddress(asked.url) ? asked : undefined;
+  const [csv, json, html] = [shownPath(uris.csv), shownPath(uris.json), shownPath(uris.html)];
+  return { ui, uris, shown: { csv, json, html, results: shownPath(results) }, tally: new Tally(maxListed, ui) };
 }
 
 /** The CSV in pieces; tallies every row that passes. */
@@ -96,4 +88,86 @@ async function* csvOf(
     waiting = [];
   }
   if (waiting.length > 0) yield csvLines(waiting, ui);
+}
+
+/**
+ * Every row of a run's manifest with its result, in order, one at a time: memory does not grow with the batch. A row
+ * without a result has not ended. Rejects with a `RunFileError` if a file is missing; the rows throw one that names
+ * the line if it is damaged or out of order.
+ */
+async function openRun(
+  files: FileStore,
+  { folder, batch }: { folder: string; batch: string },
+): Promise<AsyncIterable<RunRow>> {
+  const [manifest, results] = [folder + runFiles.manifest, folder + runFiles.results];
+  await assertThere(files, manifest, [
+    'MANIFEST_MISSING',
+    `Cannot report on batch ${batch}: there is no ${shownPath(manifest)}. Put the run's folder back, or run the batch again.`,
+  ]);
+  await assertThere(files, results, [
+    'RESULTS_MISSING',
+    `Cannot report on batch ${batch}: there is no ${shownPath(results)} yet. It is written when the batch ends; \`fileconv batch watch ${shellWord(batch)}\` shows how far it is.`,
+  ]);
+  return pairRows(recordsOf(files, manifest, parseBatchItem), recordsOf(files, results, parseBatchItemResult));
+}
+
+/** A file that is there but cannot be reached, on a network mount for example, may be reached later. */
+async function assertThere(
+  files: FileStore,
+  uri: string,
+  [code, message]: [RunFileError['code'], string],
+): Promise<void> {
+  const found = await files.look(uri);
+  if (found.kind !== 'none') return;
+  if (found.reason === 'does not exist') throw new RunFileError(code, message);
+  throw new Error(`${shownPath(uri)} ${found.reason}.`);
+}
+
+async function* pairRows(items: Recorded<BatchItem>, results: Recorded<BatchItemResult>): AsyncGenerator<RunRow> {
+  try {
+    let { value: pending } = await results.next();
+    for await (const { record: item } of items) {
+      if (pending && pending.record.item < item.item) throw unknownItem(pending);
+      if (pending?.record.item !== item.item) {
+        yield { item };
+        continue;
+      }
+      yield { item, result: pending.record };
+      ({ value: pending } = await results.next());
+    }
+    if (pending) throw unknownItem(pending);
+  } finally {
+    await results.return(undefined);
+  }
+}
+
+type Recorded<Value> = AsyncGenerator<{ record: Value; line: number; uri: string }, undefined>;
+
+/** The records of a file by ascending item, skipping empty lines. */
+async function* recordsOf<Value extends { item: number }>(
+  files: FileStore,
+  uri: string,
+  parseLine: (bytes: Buffer) => Value,
+): Recorded<Value> {
+  let last = 0;
+  const parse = (bytes: Buffer): Value => {
+    const record = parseLine(bytes);
+    if (record.item <= last) throw new Error(`item ${record.item} comes after item ${last}`);
+    last = record.item;
+    return record;
+  };
+  const damaged = ({ line }: { line: number }, why: string, cause: unknown) => unreadable({ uri, line }, why, cause);
+  for await (const placed of readRecords(files, uri, { parse, damaged, skipsEmpty: true })) yield { ...placed, uri };
+}
+
+function unknownItem({ record, ...at }: { record: BatchItemResult; uri: string; line: number }): RunFileError {
+  return unreadable(at, `the manifest has no item ${record.item}`);
+}
+
+function unreadable({ uri, line }: { uri: string; line: number }, why: string, cause?: unknown): RunFileError {
+  return new RunFileError(
+    'RUN_UNREADABLE',
+    `Cannot read line ${line} of ${shownPath(uri)}: ${why}. The file was changed or damaged after the batch wrote it; run the batch again to rewrite it.`,
+    { cause },
+  );
 }

@@ -1,8 +1,19 @@
+import { z } from 'zod';
+import { lookUpErrorCode } from '../../contract/error-codes';
+import type {
+  BatchItem,
+  BatchItemResult,
+  BatchItemStatus,
+  DoneBefore,
+  KeptOutcome,
+  Refusal,
+  Sighting,
+} from '../../shared/batch';
+import type { EarlierRuns } from '../../shared/charge';
 import { defined } from '../../shared/defined';
 import type { FileStore } from '../../storage/file-store';
-import { endedRow, plannedRow, type EarlierRow } from './earlier-row';
-import { type LeftOutRow, readLeftOut, hasEnded, readEndedItems, readItems } from './read-run';
-import { listRuns, type BatchRun } from './run-folders';
+import { doneSchema, earlierSchema, keptSchema, parserOf, runFiles } from '../run-files';
+import { exists, hasEnded, listRuns, readEndedItems, readItems, recordsOf, type BatchRun } from './run-folders';
 
 /** How many older runs are searched: a batch that runs every hour has thousands. */
 const maxOlderRuns = 20;
@@ -47,7 +58,13 @@ export class EarlierResults {
   async lookFurther(wanted: Set<string>, signal?: AbortSignal): Promise<void> {
     for (const run of this.older) {
       if (wanted.size === 0) return;
-      await this.#readRun(run, wanted, signal);
+      const { rows } = await this.#readRun(run, { wanted, signal });
+      for (const row of rows.values()) {
+        const { destination, delivered } = row;
+        const later = this.#rows.get(destination);
+        this.#rows.set(destination, later ? { ...later, ...(delivered && { delivered }) } : withoutStatus(row));
+        if (delivered) wanted.delete(destination);
+      }
     }
   }
 
@@ -58,56 +75,44 @@ export class EarlierResults {
 
   /** Rows that the new run does not contain and for which something may have been charged. */
   *leftOut(): Generator<LeftOutRow> {
-    for (const [destination, row] of this.#rows) {
-      if (row.owed || row.startedAs.length > 0) yield { destination, ...withoutStatus(row) };
+    for (const row of this.#rows.values()) {
+      if (row.owed || row.startedAs.length > 0) yield withoutStatus(row);
     }
   }
 
   async #readLatest(run: BatchRun, signal?: AbortSignal): Promise<void> {
-    const isOver = await hasEnded(this.files, run);
-    const replaced = new Set<string>();
-    const destinations = new Map<number, string>();
-    for await (const item of readItems(this.files, run, signal)) {
-      destinations.set(item.item, item.destination);
-      this.#rows.set(item.destination, plannedRow(item, { isOver }));
-      if (item.onExisting === 'overwrite' && !item.done) replaced.add(item.destination);
-    }
-    for await (const result of readEndedItems(this.files, run, signal)) {
-      const destination = destinations.get(result.item);
-      const row = destination === undefined ? undefined : this.#rows.get(destination);
-      if (destination === undefined || !row) continue;
-      const ended = endedRow(row, result);
-      this.#rows.set(destination, ended);
-      if (ended.delivered) replaced.delete(destination);
-    }
+    const { rows, overwritten } = await this.#readRun(run, { signal });
+    for (const row of rows.values()) this.#rows.set(row.destination, row);
     const leftOut = await readLeftOut(this.files, run, signal);
     this.#knowsLeftOut = leftOut !== undefined;
-    for await (const { destination, ...row } of leftOut ?? []) this.#rows.set(destination, row);
-    await this.lookFurther(replaced, signal);
+    for await (const row of leftOut ?? []) this.#rows.set(row.destination, row);
+    const replaced = overwritten.filter((destination) => !this.#rows.get(destination)?.delivered);
+    await this.lookFurther(new Set(replaced), signal);
   }
 
-  async #readRun(run: BatchRun, wanted: Set<string>, signal?: AbortSignal): Promise<void> {
+  /** The rows of a run by item, and the destinations of those that were to replace a result. */
+  async #readRun(
+    run: BatchRun,
+    { wanted, signal }: { wanted?: ReadonlySet<string>; signal: AbortSignal | undefined },
+  ): Promise<{ rows: Map<number, EarlierRow>; overwritten: string[] }> {
     const isOver = await hasEnded(this.files, run);
-    const rows = new Map<number, { destination: string; row: EarlierRow }>();
+    const rows = new Map<number, EarlierRow>();
+    const overwritten: string[] = [];
     for await (const item of readItems(this.files, run, signal)) {
-      const { destination } = item;
-      if (wanted.has(destination)) rows.set(item.item, { destination, row: plannedRow(item, { isOver }) });
+      if (wanted && !wanted.has(item.destination)) continue;
+      rows.set(item.item, plannedRow(item, { isOver }));
+      if (item.onExisting === 'overwrite') overwritten.push(item.destination);
     }
     for await (const result of readEndedItems(this.files, run, signal)) {
-      const found = rows.get(result.item);
-      if (found) found.row = endedRow(found.row, result);
+      const row = rows.get(result.item);
+      if (row) rows.set(result.item, endedRow(row, result));
     }
-    for (const { destination, row } of rows.values()) {
-      const later = this.#rows.get(destination);
-      const { delivered } = row;
-      this.#rows.set(destination, later ? { ...later, ...(delivered && { delivered }) } : withoutStatus(row));
-      if (delivered) wanted.delete(destination);
-    }
+    return { rows, overwritten };
   }
 }
 
 /** How an older run ended says nothing about the latest. */
-function withoutStatus(row: EarlierRow): Omit<EarlierRow, 'status'> {
+function withoutStatus(row: EarlierRow): LeftOutRow {
   return defined({ ...row, status: undefined });
 }
 
@@ -123,4 +128,138 @@ export async function removeOldRuns(files: FileStore, batchFolder: string): Prom
   const old = (await listRuns(files, batchFolder)).slice(keptRuns);
   for (const { folder } of old) await files.remove(folder);
   return old.length;
+}
+
+/** What a conversion was asked for; a result made with other options does not count. */
+export type ConversionOptions = Pick<BatchItem, 'output' | 'input' | 'parameters'>;
+
+/** The file that a run wrote to a destination. */
+export interface Delivered extends DoneBefore {
+  options: ConversionOptions;
+}
+
+/** A conversion that may have been charged but brought no file. */
+export interface Owed extends EarlierRuns {
+  options: ConversionOptions;
+  /** How the row ended, as far as a later run needs it. */
+  outcome?: KeptOutcome;
+}
+
+/** What earlier runs know of the row with one destination. */
+export interface EarlierRow {
+  destination: string;
+  /** Of the last run. */
+  options: ConversionOptions;
+  /** In the latest run; absent if the row has not ended there. */
+  status?: BatchItemStatus;
+  /** From the last run that wrote to the destination. */
+  delivered?: Delivered;
+  /** Since `delivered`. */
+  owed?: Owed;
+  /** Items whose jobs may belong to this row, latest first. */
+  startedAs: readonly number[];
+  /** Of the last run that planned to send the row. */
+  seen?: Sighting;
+  /** The service has refused what was `seen`. */
+  refused?: Refusal;
+}
+
+const none: readonly number[] = [];
+/** Bounds the list for a batch that is terminated again and again. */
+const maxStartedAs = 20;
+
+/** A row as a run was planned with it. `isOver`: the run has ended, so that a row without a result has no job. */
+function plannedRow(item: BatchItem, { isOver }: { isOver: boolean }): EarlierRow {
+  const { destination, output, input, parameters, done, earlier, kept, refused, seen } = item;
+  const options = defined({ output, input, parameters });
+  const owed = kept && owedOf(kept, options);
+  const before = item.startedAs ?? none;
+  const others = before.filter((number) => number !== item.item);
+  return defined({
+    destination,
+    options,
+    delivered: done && { ...done, options },
+    owed: owed ?? (earlier && { ...earlier, options }),
+    startedAs: done || kept ? none : isOver || refused ? before : [item.item, ...others].slice(0, maxStartedAs),
+    seen,
+    refused: seen && refused,
+  });
+}
+
+function endedRow(row: EarlierRow, { item, ...result }: BatchItemResult): EarlierRow {
+  const { destination, options } = row;
+  const { status, source, output: file, taskId, possiblyChargedTwice, workflowId, warnings } = result;
+  if (status === 'succeeded') {
+    const told = defined({ taskId, possiblyChargedTwice: possiblyChargedTwice === true || undefined, warnings });
+    const delivered = source && file && { source, output: file, ...told, options };
+    return defined({ destination, options, status, startedAs: none, delivered });
+  }
+  const { delivered } = row;
+  // Done before, refused, or never started: what the run was planned with still applies.
+  if (workflowId === undefined) {
+    // A job of an earlier run that was not checked may still be open.
+    const mayBeOpen = status === 'failed' && row.startedAs.length > 0;
+    return defined({ ...row, status: mayBeOpen ? undefined : status });
+  }
+  return defined({
+    destination,
+    options,
+    status,
+    delivered,
+    startedAs: [itemOf(workflowId) ?? item],
+    owed: owedOf(result, options),
+    ...(row.seen && refusalOf(row.seen, result)),
+  });
+}
+
+/** Absent unless the file itself is the reason: then another attempt ends in the same way. */
+function refusalOf(
+  seen: Sighting,
+  { status, code = '', message = '', charge, possiblyChargedTwice, source }: Omit<BatchItemResult, 'item'>,
+): Pick<EarlierRow, 'seen' | 'refused'> {
+  const isOfFile = status === 'failed' && lookUpErrorCode(code)?.class === 'input';
+  if (!isOfFile || charge !== 'no' || possiblyChargedTwice === true) return {};
+  return { seen: defined({ ...seen, source }), refused: { code, message } };
+}
+
+/** Undefined if nothing can have been charged and nothing is marked. Runs of old versions do not say: then `maybe`. */
+function owedOf(result: Omit<BatchItemResult, 'item'>, options: ConversionOptions): Owed | undefined {
+  const { charge = result.status === 'skipped' ? 'no' : 'maybe', taskId, source } = result;
+  const isMarked = result.possiblyChargedTwice === true;
+  if (charge === 'no' && !isMarked) return undefined;
+  const { code, message, phase, workflowId, runId, warnings } = result;
+  const left = defined({ charge, taskId, source, possiblyChargedTwice: isMarked || undefined });
+  // Without what the row spent: this run spends nothing on it.
+  const outcome = defined({ status: 'failed' as const, code, message, phase, workflowId, runId, warnings });
+  return { options, ...left, outcome: { ...outcome, ...left } };
+}
+
+/** Jobs are named `<batch>/<item>`. */
+function itemOf(workflowId: string): number | undefined {
+  const number = Number(/\/(\d+)$/.exec(workflowId)?.[1]);
+  return Number.isSafeInteger(number) ? number : undefined;
+}
+
+const options = z.object({ output: z.string(), input: z.string().exactOptional() });
+
+const leftOutSchema = z.object({
+  destination: z.string(),
+  options,
+  delivered: z.object({ ...doneSchema.shape, options }).exactOptional(),
+  owed: z.object({ ...earlierSchema.shape, options, outcome: keptSchema.exactOptional() }).exactOptional(),
+  startedAs: z.array(z.int().positive()),
+}) satisfies z.ZodType<LeftOutRow>;
+
+/** A row of earlier runs that is not in this run although something is open; kept for a later run that has it again. */
+export type LeftOutRow = Omit<EarlierRow, 'status'>;
+
+/** Undefined if the run was planned by a version that did not record these rows. */
+async function readLeftOut(
+  files: FileStore,
+  run: BatchRun,
+  signal?: AbortSignal,
+): Promise<AsyncGenerator<LeftOutRow> | undefined> {
+  const uri = run.folder + runFiles.leftOut;
+  if (!(await exists(files, uri))) return undefined;
+  return recordsOf(files, uri, { run, parse: parserOf<LeftOutRow>(leftOutSchema), signal });
 }

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import type { BatchItem, BatchItemResult } from '../../shared/batch';
 import { StorageError } from '../../storage/errors';
 import type { FileStore } from '../../storage/file-store';
 import { shownPath } from '../../storage/file-uri';
-import { runFiles } from '../run-files';
-import { within } from '../uris';
-import { writeFile } from '../write-file';
+import { writeFile } from '../contents';
+import { parseBatchItem, parseBatchItemResult, partUri, readRecords, runFiles } from '../run-files';
+import { shownFolder, within } from '../uris';
 
 export interface BatchRun {
   /** From 1. */
@@ -68,4 +69,88 @@ function runOf(batchFolder: string, number: number): BatchRun {
 
 export async function exists(files: FileStore, uri: string): Promise<boolean> {
   return (await files.look(uri)).kind === 'file';
+}
+
+/** A file of an earlier run cannot be read; says which line of which file, and what to do. */
+export class DamagedRunError extends Error {
+  override readonly name = 'DamagedRunError';
+}
+
+export function readItems(files: FileStore, run: BatchRun, signal?: AbortSignal): AsyncGenerator<BatchItem> {
+  return recordsOf(files, run.folder + runFiles.manifest, { run, parse: parseBatchItem, signal });
+}
+
+/** Whether the run has results for all of its rows. */
+export function hasEnded(files: FileStore, run: BatchRun): Promise<boolean> {
+  return exists(files, run.folder + runFiles.results);
+}
+
+/** The results of a run so far; if an item has several, the last counts. */
+export async function* readEndedItems(
+  files: FileStore,
+  run: BatchRun,
+  signal?: AbortSignal,
+): AsyncGenerator<BatchItemResult> {
+  const merged = run.folder + runFiles.results;
+  if (await exists(files, merged)) {
+    yield* recordsOf(files, merged, { run, parse: parseBatchItemResult, signal });
+    return;
+  }
+  for (const part of await partsOf(files, run)) {
+    // The worker that wrote it may have been killed in the middle of its last line.
+    yield* recordsOf(files, part, { run, parse: parseBatchItemResult, mayBeTorn: true, signal });
+  }
+}
+
+/** The results in one part; undefined if it is not written. */
+export async function readPart(
+  files: FileStore,
+  { run, part, signal }: { run: BatchRun; part: number; signal?: AbortSignal | undefined },
+): Promise<AsyncGenerator<BatchItemResult> | undefined> {
+  const uri = partUri(run.folder, part);
+  if (!(await exists(files, uri))) return undefined;
+  return recordsOf(files, uri, { run, parse: parseBatchItemResult, signal });
+}
+
+async function partsOf(files: FileStore, run: BatchRun): Promise<string[]> {
+  const folder = `${run.folder}${runFiles.parts}/`;
+  const names: string[] = [];
+  for await (const { relative } of files.walk(folder, { maxDepth: 1 })) {
+    if (/^\d+\.jsonl$/.test(relative)) names.push(relative);
+  }
+  return names.sort((one, other) => Number.parseInt(one, 10) - Number.parseInt(other, 10)).map((name) => folder + name);
+}
+
+export async function* recordsOf<Value>(
+  files: FileStore,
+  uri: string,
+  {
+    run,
+    ...reading
+  }: { run: BatchRun; parse: (line: Buffer) => Value; mayBeTorn?: true; signal: AbortSignal | undefined },
+): AsyncGenerator<Value> {
+  const damaged = ({ line }: { line: number }, why: string, cause: unknown) =>
+    new DamagedRunError(
+      `${shownPath(uri)} line ${line} is damaged: ${why}. Restore it; or move ${shownFolder(run.folder)} out of the batch's folder, and what that run converted counts as not done.`,
+      { cause },
+    );
+  for await (const { record } of readRecords(files, uri, { ...reading, damaged })) yield record;
+}
+
+/** Estimated vCredits for so many files, by the average of the latest run with results; undefined if there is none. */
+export async function estimateVcredits(
+  files: FileStore,
+  { batchFolder, todo }: { batchFolder: string; todo: number },
+): Promise<number | undefined> {
+  for (const run of await listRuns(files, batchFolder)) {
+    let paid = 0;
+    let converted = 0;
+    for await (const { status, vcredits } of readEndedItems(files, run)) {
+      if (status !== 'succeeded' || vcredits === undefined) continue;
+      paid += vcredits;
+      converted += 1;
+    }
+    if (converted > 0) return Math.round((paid / converted) * todo);
+  }
+  return undefined;
 }

@@ -2,14 +2,24 @@ import path from 'node:path';
 import picomatch from 'picomatch';
 import { lastSegment } from '../../shared/job';
 import { printable } from '../../shared/wording';
-import type { FileStore } from '../../storage/file-store';
+import type { FileStore, FoundFile } from '../../storage/file-store';
 import { openInput } from '../contents';
 import { notAName } from '../destinations/resolve';
-import { readLines, peek } from '../lines';
-import { decodeText } from '../manifest/decode-text';
+import { decodeText, peek, readLines } from '../lines';
 import type { Findings } from '../plan/findings';
-import { asFolder, isInside, isLocal, isUri, relativeTo, resolveName, shownAsWritten } from '../uris';
-import { createExclusion, walkFolder, type Exclusion, type FoundSource } from './walk-folder';
+import { runFiles } from '../run-files';
+import { runName } from '../runs/run-folders';
+import {
+  asFolder,
+  holdsControlCharacter,
+  isInside,
+  isLocal,
+  isUri,
+  relativeTo,
+  resolveName,
+  shownAsWritten,
+  within,
+} from '../uris';
 
 export interface SourceSelection {
   /** Files, folders, patterns such as `scans/*.tif` in quotes, and `-` for a list of files on standard input. */
@@ -89,13 +99,18 @@ async function* inFolder(
   looking: Looking & { recursive: boolean },
 ): AsyncGenerator<FoundSource> {
   const { recursive, warnings } = looking;
-  let count = 0;
-  for await (const file of walk({ folder, shown, maxDepth: recursive ? Infinity : 1 }, looking)) {
-    count += 1;
-    yield file;
-  }
+  const found = walkFolder({ folder, shown, maxDepth: recursive ? Infinity : 1 }, looking);
   const hint = recursive ? '' : ' To look into its folders too, add --recursive.';
-  if (count === 0) warnings.add('NO_SOURCES', `${shown} holds no files to convert.${hint}`);
+  yield* orElse(found, () => warnings.add('NO_SOURCES', `${shown} holds no files to convert.${hint}`));
+}
+
+async function* orElse<Each>(all: AsyncIterable<Each>, whenNone: () => void): AsyncGenerator<Each> {
+  let isEmpty = true;
+  for await (const each of all) {
+    isEmpty = false;
+    yield each;
+  }
+  if (isEmpty) whenNone();
 }
 
 function withoutSlash(uri: string): string {
@@ -110,7 +125,7 @@ async function* matching(
   const matches = picomatch(glob, { dot: false });
   // Braces and brackets may contain slashes.
   const isDeep = /\*\*|[{(]/.test(glob);
-  const walked = walk(
+  const found = walkFolder(
     {
       folder: asFolder(resolveName(base, looking.cwd) ?? looking.cwd),
       shown: base,
@@ -120,28 +135,8 @@ async function* matching(
     },
     looking,
   );
-  let count = 0;
-  for await (const file of walked) {
-    count += 1;
-    yield file;
-  }
-  if (count === 0)
-    looking.problems.add('SOURCE_NOT_FOUND', `${pattern} matches no file. Check the pattern and the folder.`);
-}
-
-function walk(
-  what: { folder: string; shown: string; maxDepth: number; hidden?: boolean; matches?: (relative: string) => boolean },
-  { files, excluded, skippedFolders, warnings, signal }: Looking,
-): AsyncGenerator<FoundSource> {
-  return walkFolder(files, {
-    // To a store a name that begins with a dot is like any other.
-    hidden: !isLocal(what.folder),
-    ...what,
-    excluded,
-    skippedFolders,
-    onUnreadable: (shown, reason) => warnings.add('SOURCE_UNUSABLE', `${shown} ${reason}. It is left out.`),
-    signal,
-  });
+  const problem = `${pattern} matches no file. Check the pattern and the folder.`;
+  yield* orElse(found, () => looking.problems.add('SOURCE_NOT_FOUND', problem));
 }
 
 /** The files of a list. Missing ones become rows that fail: in a long list one lost file must not stop the rest. */
@@ -154,13 +149,10 @@ async function* listed(name: string, looking: Looking): AsyncGenerator<FoundSour
     problems.add('SOURCE_NOT_FOUND', `${name} ${chunks.problem}`);
     return;
   }
-  let count = 0;
-  for await (const file of readPathList(chunks, {
-    name: shownList,
-    findings: problems,
-    warnings: looking.warnings,
-  })) {
-    count += 1;
+  const paths = orElse(readPathList(chunks, shownList, looking), () =>
+    looking.warnings.add('NO_SOURCES', `${shownList} lists no files.`),
+  );
+  for await (const file of paths) {
     const uri = resolveName(file, cwd);
     if (uri === undefined) {
       problems.add('ROW_INVALID', `${shownList}: ${notAName(file)}`);
@@ -171,7 +163,6 @@ async function* listed(name: string, looking: Looking): AsyncGenerator<FoundSour
     if (excluded(relative, file)) continue;
     yield { uri, shown: shownAsWritten(file), dir: dir === '.' ? '' : dir, how: 'listed' };
   }
-  if (count === 0) looking.warnings.add('NO_SOURCES', `${shownList} lists no files.`);
 }
 
 const maxPathBytes = 16 * 1024;
@@ -184,14 +175,15 @@ const headBytes = 2 * maxPathBytes;
  */
 async function* readPathList(
   chunks: AsyncIterable<Buffer>,
-  { name, findings, warnings }: { name: string; findings: Findings; warnings: Findings },
+  name: string,
+  { problems, warnings }: Looking,
 ): AsyncGenerator<string> {
   const { head, all } = await peek(chunks, (seen) => seen.length >= headBytes || seen.includes(0));
   const separator = head.includes(0) ? 0 : undefined;
   const what = separator === 0 ? 'path' : 'line';
   const lines = readLines(all, { maxLineBytes: maxPathBytes, ...(separator !== undefined && { separator }) });
   for await (const { number: line, bytes: pathBytes, tooLong } of lines) {
-    const problem = (text: string) => findings.add('ROW_INVALID', `${name} ${what} ${line} ${text}`);
+    const problem = (text: string) => problems.add('ROW_INVALID', `${name} ${what} ${line} ${text}`);
     const path = decodeText(pathBytes);
     if (tooLong) problem('is longer than a path can be. Write one path a line.');
     else if (path === undefined) {
@@ -203,4 +195,110 @@ async function* readPathList(
     } else if (path.includes('\0')) problem('holds a NUL byte. End all paths with one, or none.');
     else if (path !== '') yield path;
   }
+}
+
+/** Its result, which is named after it, would be refused, and the whole batch with it. */
+const unfitName = 'has a control character in its name; rename it';
+/** Keys of object stores may; in a URI they mean another folder. */
+const dots = new Set(['.', '..']);
+const dotsAsName = 'has a segment of dots in its key; rename it';
+/** Where batches of a store keep what they know. */
+const runsFolder = '.fileconv';
+
+interface Walk {
+  folder: string;
+  /** As typed. */
+  shown: string;
+  /** How deep subfolders are entered; 1 is the folder alone. */
+  maxDepth: number;
+  /** Includes what begins with a dot. Default: in a store, where such a name is like any other. */
+  hidden?: boolean;
+  /** Called with the path relative to the folder, with `/`. Default: every file. */
+  matches?: (relative: string) => boolean;
+}
+
+/** Files of a folder in the order of the store. Leaves out hidden files and folders of runs. */
+async function* walkFolder(
+  { folder, shown: named, maxDepth, hidden = !isLocal(folder), matches }: Walk,
+  { files, excluded, skippedFolders, warnings, signal }: Looking,
+): AsyncGenerator<FoundSource> {
+  const onUnreadable = (relative: string, reason: string) =>
+    warnings.add('SOURCE_UNUSABLE', `${printable(shownAs(relative))} ${reason}. It is left out.`);
+  const shownAs = (relative: string) => showIn(named, relative);
+  const isWanted = (relative: string) =>
+    (hidden ? lastOf(relative) !== runsFolder : !lastOf(relative).startsWith('.')) &&
+    !excluded(relative, shownAs(relative));
+  const isUnfit = (relative: string) => {
+    const name = lastOf(relative);
+    const why = dots.has(name) ? dotsAsName : holdsControlCharacter(name) ? unfitName : undefined;
+    if (why !== undefined) onUnreadable(relative, why);
+    return why !== undefined;
+  };
+  const walked = files.walk(folder, {
+    maxDepth,
+    async enters(relative) {
+      const subfolder = asFolder(within(folder, relative));
+      if (!isWanted(relative) || skippedFolders.has(subfolder) || (await isRunFolder(files, subfolder))) return false;
+      return !isUnfit(relative);
+    },
+    onUnreadable(relative, reason) {
+      if (relative === '' || isWanted(relative)) onUnreadable(relative, reason);
+    },
+    signal,
+  });
+  for await (const { uri: told, relative, found } of walked) {
+    if (!isWanted(relative) || (matches && !matches(relative)) || isUnfit(relative)) continue;
+    const dir = relative.slice(0, Math.max(relative.lastIndexOf('/'), 0));
+    // In the spelling of the other URIs, whatever the store's is.
+    const uri = isLocal(folder) ? told : within(folder, relative);
+    yield { uri, ...(found && { found }), shown: shownAs(relative), dir, how: 'found' };
+  }
+}
+
+async function isRunFolder(files: FileStore, folder: string): Promise<boolean> {
+  if (!runName.test(lastOf(folder.slice(0, -1)))) return false;
+  return (await files.look(folder + runFiles.manifest)).kind === 'file';
+}
+
+function lastOf(relative: string): string {
+  return relative.slice(relative.lastIndexOf('/') + 1);
+}
+
+function showIn(folder: string, relative: string): string {
+  if (relative === '') return folder;
+  if (folder === '' || folder === '.') return relative;
+  return asFolder(folder) + relative;
+}
+
+/** Whether to leave out a file or folder, by its path relative to the named folder and as shown in messages. */
+export type Exclusion = (relative: string, shown: string) => boolean;
+
+/**
+ * As in a .gitignore: a pattern without a slash matches the name of any file or folder; one with a slash matches the
+ * path in the named folder, or as typed. Excluded folders are not entered.
+ */
+export function createExclusion(patterns: readonly string[]): Exclusion {
+  const names: ((text: string) => boolean)[] = [];
+  const paths: ((text: string) => boolean)[] = [];
+  for (const pattern of patterns) {
+    const trimmed = pattern.replace(/^\.?\//, '').replace(/\/(\*\*)?$/, '');
+    (trimmed.includes('/') ? paths : names).push(picomatch(trimmed, { dot: true }));
+  }
+  return (relative, shown) => {
+    const name = lastOf(relative);
+    return names.some((matches) => matches(name)) || paths.some((matches) => matches(relative) || matches(shown));
+  };
+}
+
+/** A file that the user named, or that was found in a named folder. */
+export interface FoundSource {
+  uri: string;
+  /** Absent if it was not looked at yet. */
+  found?: FoundFile;
+  /** The name in messages, derived from what was typed. */
+  shown: string;
+  /** The file's folder relative to the named one, mirrored in the output folder; empty for the named folder itself. */
+  dir: string;
+  /** `named`: on the command line; `listed`: in a list of files; `found`: in a folder or by a pattern. */
+  how: 'named' | 'listed' | 'found';
 }

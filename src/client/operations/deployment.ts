@@ -1,17 +1,11 @@
-import { isGrpcServiceError, type Client } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { toMilliseconds } from '../../history/job-history';
 import { defined } from '../../shared/defined';
+import { hasStatus, refusalOf } from '../grpc';
 
 /** Indexed by `temporal.api.enums.v1.WorkerDeploymentVersionStatus`. */
-const statuses: readonly DeploymentVersion['status'][] = [
-  'unknown',
-  'inactive',
-  'current',
-  'ramping',
-  'draining',
-  'drained',
-  'created',
-];
+const statuses = ['unknown', 'inactive', 'current', 'ramping', 'draining', 'drained', 'created'] as const;
+const statusOf: Readonly<Record<number, DeploymentVersion['status']>> = statuses;
 
 export interface DeploymentVersion {
   buildId: string;
@@ -19,7 +13,7 @@ export interface DeploymentVersion {
    * `current`: gets new work; `ramping`: gets a share of it; `draining`: gets none, but continues its own; `drained`:
    * has none left, so its workers can be stopped; `inactive`: has never had any.
    */
-  status: 'unknown' | 'inactive' | 'current' | 'ramping' | 'draining' | 'drained' | 'created';
+  status: (typeof statuses)[number];
   /** Milliseconds since the epoch. */
   firstSeenAt?: number;
 }
@@ -44,7 +38,7 @@ export async function readDeployment(client: Client, deploymentName: string): Pr
   const described = await client.workflowService
     .describeWorkerDeployment({ namespace, deploymentName })
     .catch((error: unknown) => {
-      if (isGrpcServiceError(error) && (error.code as number) === grpcCodes.notFound) return undefined;
+      if (hasStatus(error, 'NOT_FOUND')) return undefined;
       throw error;
     });
   if (!described) return undefined;
@@ -58,7 +52,7 @@ export async function readDeployment(client: Client, deploymentName: string): Pr
       .map(({ deploymentVersion, status, createTime }) =>
         defined({
           buildId: deploymentVersion?.buildId ?? '',
-          status: statuses[status ?? 0] ?? ('unknown' as const),
+          status: statusOf[status ?? 0] ?? ('unknown' as const),
           firstSeenAt: toMilliseconds(createTime),
         }),
       )
@@ -93,14 +87,11 @@ export async function rampVersion(
   await change(() => client.workflowService.setWorkerDeploymentRampingVersion(request));
 }
 
-const grpcCodes = { invalidArgument: 3, notFound: 5, failedPrecondition: 9 } as const;
-
 async function change(run: () => Promise<unknown>): Promise<void> {
   try {
     await run();
   } catch (error) {
-    const refusals: readonly number[] = Object.values(grpcCodes);
-    if (!isGrpcServiceError(error) || !refusals.includes(error.code)) throw error;
-    throw new DeploymentChangeError(error.details, { cause: error });
+    if (!hasStatus(error, 'INVALID_ARGUMENT', 'NOT_FOUND', 'FAILED_PRECONDITION')) throw error;
+    throw new DeploymentChangeError(refusalOf(error)?.reason, { cause: error });
   }
 }

@@ -2,6 +2,7 @@ import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { readJobHistory, type JobHistory, type TimelineEntry } from '../../history/job-history';
 import type { Charge, EarlierRuns } from '../../shared/charge';
+import type { BatchState } from '../../shared/batch';
 import { defined } from '../../shared/defined';
 import {
   jobPhases,
@@ -14,10 +15,20 @@ import {
   type OutputResult,
 } from '../../shared/job';
 import { chargeOf, outcomeOfResult, outputResult } from '../../shared/job-outcome';
-import { activityNames, conversionJobType, conversionStateQuery } from '../../shared/names';
+import { activityNames, batchStateQuery, conversionJobType, conversionStateQuery } from '../../shared/names';
 import { searchAttributes } from '../../shared/search-attributes';
-import { waitingOf, type Waiting, readPendingStep, type PendingStep } from './job-waiting';
-import { aliveWorkers } from './task-queue-workers';
+import {
+  pausedInTemporal,
+  readFailedBatchStep,
+  readPendingStep,
+  waitingOf,
+  waitingOfStep,
+  withoutWorker,
+  type PendingStep,
+  type Waiting,
+} from './job-waiting';
+import { quoted } from './list-jobs';
+import { askWorker } from './task-queue-workers';
 
 type JobStatus = 'running' | 'completed' | 'failed' | 'cancelled' | 'terminated' | 'timedOut';
 
@@ -74,8 +85,6 @@ export class NotAConversionJobError extends Error {
   }
 }
 
-const queryTimeoutMs = 3_000;
-
 /**
  * Reads a job from its history, its pending activity and, when a worker is alive, a query.
  * @throws WorkflowNotFoundError, NotAConversionJobError
@@ -84,8 +93,8 @@ export async function inspectJob(client: Client, workflowId: string, runId?: str
   const { description, status, history } = await readJob(client, workflowId, runId);
   const isRunning = status === 'running';
   const pending = isRunning ? readPendingStep(description) : undefined;
-  const answer = isRunning ? await askWorker(client, description) : undefined;
-  const state = answer?.state;
+  const answer = isRunning ? await askWorker(client, description, conversionStateQuery) : undefined;
+  const state = answer?.state as ConversionJobState | undefined;
   const startedAt = description.startTime.getTime();
   const stand = isRunning ? standOf(history, pending, startedAt) : undefined;
   const waiting = isRunning ? waitingOf({ history, description, pending, worker: answer?.worker }) : undefined;
@@ -189,39 +198,6 @@ const statusOfOutput: Readonly<Record<JobStatus, OutputResult['status']>> = {
   timedOut: 'failed',
 };
 
-/**
- * What a job waits for, and its app; undefined when it has ended. Queries no worker.
- * @throws WorkflowNotFoundError, NotAConversionJobError
- */
-export async function readJobWaiting(
-  client: Client,
-  workflowId: string,
-): Promise<{ app: string; waiting: Waiting; since: number } | undefined> {
-  const { description, status, history } = await readJob(client, workflowId);
-  if (status !== 'running') return undefined;
-  const pending = readPendingStep(description);
-  return {
-    app: history.input.app,
-    waiting: waitingOf({ history, description, pending, worker: undefined }),
-    since: standOf(history, pending, description.startTime.getTime()).since,
-  };
-}
-
-async function askWorker(
-  client: Client,
-  { workflowId, runId, taskQueue }: WorkflowExecutionDescription,
-): Promise<{ worker: NonNullable<JobInspection['worker']>; state?: ConversionJobState }> {
-  if ((await aliveWorkers(client, taskQueue)).length === 0) return { worker: 'none' };
-  try {
-    const state = await client.withDeadline(Date.now() + queryTimeoutMs, () =>
-      client.workflow.getHandle(workflowId, runId).query<ConversionJobState>(conversionStateQuery),
-    );
-    return { worker: 'answers', state };
-  } catch {
-    return { worker: 'silent' };
-  }
-}
-
 /** Phase of a running job, derived from its history alone. */
 function standOf(
   { lastStep, input, outputJobs }: JobHistory,
@@ -259,4 +235,79 @@ const statuses: Readonly<Record<string, JobStatus>> = {
 
 function statusOf({ status }: WorkflowExecutionDescription): JobStatus {
   return statuses[status.name] ?? 'failed';
+}
+
+interface BatchWaiting {
+  waiting: Waiting;
+  /** Milliseconds since the epoch, if known. */
+  since?: number;
+  app?: string;
+}
+
+/** Number of jobs in flight to look at: most wait for the same. */
+const lookedAt = 5;
+
+/** The state of a batch, if a worker answers, and what blocks it, if anything does. */
+export async function readBatchWaiting(
+  client: Client,
+  name: string,
+): Promise<Partial<BatchWaiting> & { state?: BatchState }> {
+  const description = await client.workflow.getHandle(name).describe();
+  const { taskQueue, status } = description;
+  if (status.name === 'PAUSED') return { waiting: pausedInTemporal };
+  if (status.name !== 'RUNNING') return {};
+  // Its latest run, which may be another one by now.
+  const { worker, state } = await askWorker(client, { workflowId: name, taskQueue }, batchStateQuery);
+  if (worker !== 'answers') return { waiting: withoutWorker(worker, taskQueue) };
+  // Its own step may be in the way, such as merging its results in a bucket that is gone.
+  const step = readFailedBatchStep(description);
+  const waiting = waitingOfState(state as BatchState) ?? (step && waitingOfStep(step, ''));
+  return {
+    state: state as BatchState,
+    ...(waiting ? { waiting } : mostFrequent(await waitingJobs(client, description))),
+  };
+}
+
+function waitingOfState({ status, needsAttention }: BatchState): Waiting | undefined {
+  if (status === 'paused') return { reason: 'paused', waitsFor: 'somebody who resumes it' };
+  if (!needsAttention) return undefined;
+  const { code, message: because } = needsAttention;
+  if (code === 'DESTINATION_FULL') return { reason: 'room', waitsFor: 'room at the destination', because };
+  return { reason: 'attention', waitsFor: `a person (${code})`, because };
+}
+
+async function waitingJobs(client: Client, batch: WorkflowExecutionDescription): Promise<BatchWaiting[]> {
+  const ids = await jobsInFlight(client, batch);
+  const found = await Promise.all(ids.map((id) => readJobWaiting(client, id).catch(() => undefined)));
+  return found.filter((job) => job !== undefined);
+}
+
+/** Undefined when the job has ended. Queries no worker. */
+async function readJobWaiting(client: Client, workflowId: string): Promise<BatchWaiting | undefined> {
+  const { description, status, history } = await readJob(client, workflowId);
+  if (status !== 'running') return undefined;
+  const pending = readPendingStep(description);
+  return {
+    app: history.input.app,
+    waiting: waitingOf({ history, description, pending, worker: undefined }),
+    since: standOf(history, pending, description.startTime.getTime()).since,
+  };
+}
+
+/** Jobs started by this run of the batch; right after continue-as-new, jobs listed by the server. */
+async function jobsInFlight(client: Client, { raw, workflowId }: WorkflowExecutionDescription): Promise<string[]> {
+  const children = (raw.pendingChildren ?? []).filter(({ workflowTypeName }) => workflowTypeName === conversionJobType);
+  const ids = children.slice(0, lookedAt).flatMap(({ workflowId: id }) => id ?? []);
+  if (ids.length > 0) return ids;
+  const query = `WorkflowType = '${conversionJobType}' AND ExecutionStatus = 'Running' AND WorkflowId STARTS_WITH ${quoted(`${workflowId}/`)}`;
+  for await (const { workflowId: id } of client.workflow.list({ query, pageSize: lookedAt })) {
+    if (ids.push(id) >= lookedAt) break;
+  }
+  return ids;
+}
+
+/** Of the jobs with the most common reason, the one that has waited longest. */
+function mostFrequent(jobs: readonly BatchWaiting[]): BatchWaiting | undefined {
+  const alike = ({ waiting }: BatchWaiting) => jobs.filter((job) => job.waiting.reason === waiting.reason).length;
+  return [...jobs].sort((one, other) => alike(other) - alike(one) || (one.since ?? 0) - (other.since ?? 0))[0];
 }

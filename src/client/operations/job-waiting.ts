@@ -3,6 +3,7 @@ import { msToNumber } from '@temporalio/common/lib/time';
 import { lookUpErrorCode, type ErrorClass } from '../../contract/error-codes';
 import { type JobHistory, stepOfActivity, toMilliseconds } from '../../history/job-history';
 import { failureCodes } from '../../shared/activities';
+import type { BatchActivities, SweepActivities } from '../../shared/batch-activities';
 import { defined } from '../../shared/defined';
 import { activityNames } from '../../shared/names';
 import { defaultPolicies } from '../../shared/policies';
@@ -66,6 +67,8 @@ const unanswered: Readonly<Record<string, string>> = {
   downloading: 'The service has not sent the whole result yet.',
 };
 
+export const pausedInTemporal: Waiting = { reason: 'paused', waitsFor: 'somebody who unpauses it in Temporal' };
+
 /** What a running job waits for, from everything that Temporal knows. */
 export function waitingOf({
   history,
@@ -81,7 +84,7 @@ export function waitingOf({
 }): Waiting {
   const { app } = history.input;
   if (description.status.name === 'PAUSED' || pending?.isPaused === true) {
-    return { reason: 'paused', waitsFor: 'somebody who unpauses it in Temporal' };
+    return pausedInTemporal;
   }
   if (worker === 'none' || worker === 'silent') return withoutWorker(worker, description.taskQueue);
   const open = [...history.outputJobs].flatMap(([workflowId, isOpen]) => (isOpen ? [workflowId] : []));
@@ -102,7 +105,7 @@ export function waitingOf({
   if (activity === activityNames.convertFile && entry.outcome === 'done') {
     return { reason: 'callback', waitsFor: "the service's callback, or the time to poll" };
   }
-  return { reason: 'attempt', waitsFor: 'a worker that goes on, or the pause before the next submit' };
+  return { reason: 'attempt', waitsFor: 'a worker that continues, or the pause before the next submit' };
 }
 
 export function withoutWorker(worker: 'silent' | 'none', taskQueue: string): Waiting {
@@ -110,7 +113,8 @@ export function withoutWorker(worker: 'silent' | 'none', taskQueue: string): Wai
   return { reason: 'worker', waitsFor: `a worker: ${why}` };
 }
 
-function waitingOfStep(pending: PendingStep, app: string): Waiting {
+/** What a job or a batch waits for while this activity of it is pending. */
+export function waitingOfStep(pending: PendingStep, app: string): Waiting {
   const { step, underWay, nextAttemptAt, lastFailure, lastFailureType: code } = pending;
   // A timeout has no code.
   if (code === undefined && (underWay || lastFailure === undefined)) {
@@ -159,13 +163,9 @@ const waitTexts: Partial<Record<WaitReason, (app: string) => string>> = {
   conversion: () => 'the service to finish the conversion',
 };
 
-type Failure = NonNullable<
-  NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number]['lastFailure']
->;
-
 /** The pending activity of a job. Times are milliseconds since the epoch. */
 export interface PendingStep {
-  /** `uploading`, `submitting`, `converting`, `downloading` or `cleaning up`. */
+  /** `uploading`, `submitting`, `converting`, `downloading` or `cleaning up`; of a batch, for example `merging its results`. */
   step: string;
   attempt: number;
   /** Whether an attempt is running; otherwise the next one waits for its time or for a worker. */
@@ -181,16 +181,40 @@ export interface PendingStep {
 /** Values of `PendingActivityState`: started, cancel requested, pause requested. */
 const statesUnderWay: readonly unknown[] = [2, 3, 5];
 
+type PendingActivity = NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number];
+
 /** The pending activity of a job; undefined when the job waits for a signal or a timer, or has ended. */
 export function readPendingStep({ raw }: Pick<WorkflowExecutionDescription, 'raw'>): PendingStep | undefined {
   const activity = raw.pendingActivities?.[0];
-  if (!activity) return undefined;
+  return activity && pendingStep(activity);
+}
+
+/** The steps that a batch, or the sweep that plans it, makes by itself. */
+const stepOfBatchActivity: Readonly<Record<string, string>> = {
+  'conversion.planBatch': 'looking for files',
+  'conversion.readBatchItems': 'reading its manifest',
+  'conversion.rereadBatchItems': 'reading its manifest',
+  'conversion.writeBatchPart': 'writing its results',
+  'conversion.mergeBatchResults': 'merging its results',
+  'conversion.writeBatchReport': 'writing its report',
+} satisfies Partial<Record<keyof BatchActivities | keyof SweepActivities, string>>;
+
+/** The step of a batch, or of a sweep, that has failed and is tried again; undefined when none has. */
+export function readFailedBatchStep({ raw }: Pick<WorkflowExecutionDescription, 'raw'>): PendingStep | undefined {
+  const failed = raw.pendingActivities?.find(
+    ({ activityType, lastFailure }) => lastFailure && (activityType?.name ?? '') in stepOfBatchActivity,
+  );
+  return failed && pendingStep(failed);
+}
+
+function pendingStep(activity: PendingActivity): PendingStep {
+  const name = activity.activityType?.name ?? '';
   const underWay = statesUnderWay.includes(activity.state);
   const nextAttemptAt = toMilliseconds(activity.nextAttemptScheduleTime ?? activity.scheduledTime);
   const failure = asTold(activity.lastFailure);
   const type = failure?.applicationFailureInfo?.type;
   return defined({
-    step: stepOfActivity[activity.activityType?.name ?? ''] ?? 'working',
+    step: stepOfActivity[name] ?? stepOfBatchActivity[name] ?? 'working',
     attempt: activity.attempt ?? 1,
     underWay,
     nextAttemptAt: underWay ? undefined : nextAttemptAt,
@@ -202,6 +226,6 @@ export function readPendingStep({ raw }: Pick<WorkflowExecutionDescription, 'raw
 }
 
 /** Temporal wraps a truncated copy of an oversized failure in a failure of its own. */
-function asTold(failure: Failure | null | undefined): Failure | undefined {
+function asTold(failure: PendingActivity['lastFailure']): NonNullable<PendingActivity['lastFailure']> | undefined {
   return (failure?.serverFailureInfo ? failure.cause : undefined) ?? failure ?? undefined;
 }

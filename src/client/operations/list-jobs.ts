@@ -1,15 +1,85 @@
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
-import { WorkflowNotFoundError } from '@temporalio/common';
+import { findWorkflow } from '../../history/find-workflow';
 import { defined } from '../../shared/defined';
+import { conversionJobType } from '../../shared/names';
 import {
   possiblyChargedTwiceCode,
   searchAttributeNames,
   searchAttributes,
   type ListedStatus,
 } from '../../shared/search-attributes';
-import { toJobQuery, type JobFilter } from './job-query';
 import { readPendingStep } from './job-waiting';
 import { presentSearchAttributes } from './search-attributes';
+
+export interface JobFilter {
+  status?: ListedStatus | undefined;
+  app?: string | undefined;
+  /** Error code, whether or not the job is marked `POSSIBLY_CHARGED_TWICE`, a value that finds all marked jobs. */
+  code?: string | undefined;
+  batch?: string | undefined;
+  tag?: string | undefined;
+  /** Started or ended since then. */
+  since?: Date | undefined;
+}
+
+/** A filter needs a search attribute that the namespace lacks. */
+export class SearchAttributesMissingError extends Error {
+  override readonly name = 'SearchAttributesMissingError';
+  constructor(readonly filters: readonly string[]) {
+    super(`the namespace has no search attributes to list jobs by ${filters.join(', ')}`);
+  }
+}
+
+const executionStatus: Readonly<Record<ListedStatus, string>> = {
+  running: "ExecutionStatus = 'Running'",
+  awaitingCredits: "ExecutionStatus = 'Running'",
+  completed: "ExecutionStatus = 'Completed'",
+  failed: "ExecutionStatus IN ('Failed', 'Terminated', 'TimedOut')",
+  cancelled: "ExecutionStatus = 'Canceled'",
+};
+
+/**
+ * @param present names of the search attributes that the namespace has
+ * @throws SearchAttributesMissingError
+ */
+export function toJobQuery({ status, app, code, batch, tag, since }: JobFilter, present: ReadonlySet<string>): string {
+  const names = searchAttributes;
+  const needed = [
+    { filter: 'app', value: app, by: names.app },
+    { filter: 'code', value: code, by: names.errorCode },
+    { filter: 'tag', value: tag, by: names.tags },
+    { filter: 'status awaitingCredits', value: status === 'awaitingCredits' ? status : undefined, by: names.status },
+  ];
+  const missing = needed.filter(({ value, by }) => value !== undefined && !present.has(by.name));
+  if (missing.length > 0) throw new SearchAttributesMissingError(missing.map(({ filter }) => filter));
+  const conditions = [`WorkflowType = '${conversionJobType}'`];
+  if (status !== undefined) conditions.push(executionStatus[status]);
+  if (status === 'awaitingCredits') conditions.push(`${names.status.name} = 'awaitingCredits'`);
+  if (status === 'running' && present.has(names.status.name)) {
+    conditions.push(`(${names.status.name} != 'awaitingCredits' OR ${names.status.name} IS NULL)`);
+  }
+  if (app !== undefined) conditions.push(`${names.app.name} = ${quoted(app)}`);
+  if (code === possiblyChargedTwiceCode) {
+    conditions.push(`${names.errorCode.name} STARTS_WITH '${possiblyChargedTwiceCode}'`);
+  } else if (code !== undefined) {
+    const codes = [code, `${possiblyChargedTwiceCode}+${code}`].map(quoted);
+    conditions.push(`${names.errorCode.name} IN (${codes.join(', ')})`);
+  }
+  if (batch !== undefined) {
+    const byId = `WorkflowId STARTS_WITH ${quoted(`${batch}/`)}`;
+    conditions.push(present.has(names.batchId.name) ? `(${names.batchId.name} = ${quoted(batch)} OR ${byId})` : byId);
+  }
+  if (tag !== undefined) conditions.push(`${names.tags.name} = ${quoted(tag)}`);
+  if (since !== undefined) {
+    const time = `'${since.toISOString()}'`;
+    conditions.push(`(StartTime >= ${time} OR CloseTime >= ${time})`);
+  }
+  return conditions.join(' AND ');
+}
+
+export function quoted(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+}
 
 export interface ListedJob {
   workflowId: string;
@@ -71,11 +141,14 @@ export async function listJobs(client: Client, filter: JobFilter, limit: number)
 /** Adds what visibility lacks from the job's own description. */
 async function describeListed(client: Client, info: WorkflowExecutionInfo): Promise<ListedJob> {
   const job = readListing(info);
-  const described = await describe(client, job);
+  // Visibility may still list a deleted job.
+  const description = await findWorkflow(client, job.workflowId, job.runId);
+  const summary = await description?.staticSummary();
+  const step = description && readPendingStep(description)?.step;
   return {
     ...job,
-    ...(job.status === 'running' && { step: described?.step ?? 'waiting' }),
-    ...(described?.summary !== undefined && { summary: described.summary }),
+    ...(job.status === 'running' && { step: step ?? 'waiting' }),
+    ...(summary !== undefined && { summary }),
   };
 }
 
@@ -103,17 +176,6 @@ export function readListing(info: WorkflowExecutionInfo): ListedJob {
   });
 }
 
-async function describe(client: Client, { workflowId, runId }: { workflowId: string; runId: string }) {
-  try {
-    const description = await client.workflow.getHandle(workflowId, runId).describe();
-    return { summary: await description.staticSummary(), step: readPendingStep(description)?.step };
-  } catch (error) {
-    // Visibility may still list a deleted job.
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
-  }
-}
-
 function statusOf({ status, typedSearchAttributes }: WorkflowExecutionInfo): ListedStatus {
   switch (status.name) {
     case 'RUNNING':
@@ -126,4 +188,83 @@ function statusOf({ status, typedSearchAttributes }: WorkflowExecutionInfo): Lis
     default:
       return 'failed';
   }
+}
+
+export type CountedBy = 'status' | 'code' | 'app' | 'batch';
+
+/** Jobs that share one value. */
+export interface JobGroup {
+  /** Absent: jobs without a value, for example those of no batch. */
+  value?: string;
+  jobs: number;
+  /** Sum over the jobs whose cost is known, which are those that succeeded. */
+  vcredits: number;
+  possiblyChargedTwice: number;
+  /** Workflow id of the newest of these jobs. */
+  newest: string;
+}
+
+export interface JobCounts {
+  /** Largest first. */
+  groups: JobGroup[];
+  total: number;
+}
+
+const pageSize = 1_000;
+const attributeOf = { code: searchAttributes.errorCode, app: searchAttributes.app, batch: searchAttributes.batchId };
+
+/**
+ * Counts jobs and their cost by group, from the whole list, 1,000 jobs per page: the server can only group by its own
+ * statuses. Without the search attributes, only `status` works.
+ * @throws SearchAttributesMissingError
+ */
+export async function countJobs(client: Client, filter: JobFilter, by: CountedBy): Promise<JobCounts> {
+  const present = await presentSearchAttributes(client);
+  if (by !== 'status' && !present.has(attributeOf[by].name)) throw new SearchAttributesMissingError([by]);
+  const query = toJobQuery(filter, present);
+  const groups = new Map<string | undefined, JobGroup>();
+  let total = 0;
+  for await (const info of client.workflow.list({ query, pageSize })) {
+    const job = readListing(info);
+    // A job ended by Temporal cannot report a code.
+    const isEnded = by === 'code' && ['TERMINATED', 'TIMED_OUT'].includes(info.status.name);
+    add(groups, job[by] ?? (isEnded ? info.status.name : undefined), job);
+    total += 1;
+  }
+  return { groups: [...groups.values()].sort((one, other) => other.jobs - one.jobs), total };
+}
+
+function add(groups: Map<string | undefined, JobGroup>, value: string | undefined, job: ListedJob): void {
+  const group = groups.get(value) ?? {
+    ...(value !== undefined && { value }),
+    jobs: 0,
+    vcredits: 0,
+    possiblyChargedTwice: 0,
+    newest: job.workflowId,
+  };
+  group.jobs += 1;
+  group.vcredits += job.vcredits ?? 0;
+  group.possiblyChargedTwice += job.possiblyChargedTwice ? 1 : 0;
+  groups.set(value, group);
+}
+
+export const openStatuses = ['running', 'awaitingCredits'] as const satisfies readonly ListedStatus[];
+
+/** Open jobs of an app and task queue, by listed status. Rejects without search attributes, or without Temporal. */
+export async function countOpenJobs(
+  client: Client,
+  { app, taskQueue }: { app: string; taskQueue: string },
+): Promise<Record<(typeof openStatuses)[number], number>> {
+  const count = async (status: ListedStatus) => {
+    const conditions = [
+      `WorkflowType = ${quoted(conversionJobType)}`,
+      `TaskQueue = ${quoted(taskQueue)}`,
+      `ExecutionStatus = 'Running'`,
+      `${searchAttributes.app.name} = ${quoted(app)}`,
+      `${searchAttributes.status.name} = ${quoted(status)}`,
+    ];
+    return (await client.workflow.count(conditions.join(' AND '))).count;
+  };
+  const [running, awaitingCredits] = await Promise.all([count('running'), count('awaitingCredits')]);
+  return { running, awaitingCredits };
 }

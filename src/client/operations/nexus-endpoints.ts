@@ -1,4 +1,5 @@
-import { isGrpcServiceError, type Client } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
+import { hasStatus, operatorOf, refusalOf } from '../grpc';
 
 /** Where a Nexus endpoint leads. */
 export interface EndpointTarget {
@@ -21,20 +22,12 @@ export class NexusEndpointError extends Error {
   }
 }
 
-/** gRPC INVALID_ARGUMENT, NOT_FOUND and FAILED_PRECONDITION. */
-const invalid: readonly number[] = [3, 5, 9];
-/** UNIMPLEMENTED, PERMISSION_DENIED and UNAUTHENTICATED. */
-const refusals: readonly number[] = [12, 7, 16];
-const alreadyExists = 6;
-
 /**
  * Makes a Nexus endpoint unless there is one that leads to the same target: false then.
  * @throws NexusEndpointError
  */
 export async function ensureNexusEndpoint(client: Client, name: string, target: EndpointTarget): Promise<boolean> {
-  const { connection } = client;
-  if (!('operatorService' in connection)) throw new TypeError('a connection without an operator service');
-  const { operatorService } = connection;
+  const operatorService = operatorOf(client);
   try {
     const found = (await operatorService.listNexusEndpoints({ name })).endpoints[0]?.spec?.target?.worker;
     if (found) {
@@ -45,14 +38,17 @@ export async function ensureNexusEndpoint(client: Client, name: string, target: 
     await operatorService.createNexusEndpoint({ spec: { name, target: { worker: target } } });
     return true;
   } catch (error) {
-    if (!isGrpcServiceError(error)) throw error;
-    const code: number = error.code;
-    const reason = error.details === '' ? error.message : error.details;
-    const message = `Temporal does not make the endpoint ${name}: ${reason}.`;
-    if (refusals.includes(code)) throw new NexusEndpointError(message, 'refused', { cause: error });
-    // Existing, though not listed: one that leads to an address, or one that another client has just made.
-    if (code === alreadyExists) throw new NexusEndpointError(message, 'taken', { cause: error });
-    if (invalid.includes(code)) throw new NexusEndpointError(message, 'invalid', { cause: error });
-    throw error;
+    const refusal = refusalOf(error);
+    const problem = problemOf(error);
+    if (!refusal || !problem) throw error;
+    const message = `Temporal does not make the endpoint ${name}: ${refusal.reason}.`;
+    throw new NexusEndpointError(message, problem, { cause: error });
   }
+}
+
+function problemOf(error: unknown): EndpointProblem | undefined {
+  if (hasStatus(error, 'UNIMPLEMENTED', 'PERMISSION_DENIED', 'UNAUTHENTICATED')) return 'refused';
+  // Existing, though not listed: one that leads to an address, or one that another client has just made.
+  if (hasStatus(error, 'ALREADY_EXISTS')) return 'taken';
+  return hasStatus(error, 'INVALID_ARGUMENT', 'NOT_FOUND', 'FAILED_PRECONDITION') ? 'invalid' : undefined;
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isGrpcServiceError, type Client } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { searchAttributeNames, searchAttributeTypes } from '../../shared/search-attributes';
+import { hasStatus, operatorOf, refusalOf } from '../grpc';
 
 /** Names of the attributes, by outcome. */
 export interface RegisteredSearchAttributes {
@@ -19,17 +20,15 @@ type RegistrationProblem =
 
 export class SearchAttributeRegistrationError extends Error {
   override readonly name = 'SearchAttributeRegistrationError';
-  readonly problem: RegistrationProblem;
-  /** Not registered, as far as known. */
-  readonly missing: readonly string[];
 
   constructor(
     message: string,
-    options: { problem: RegistrationProblem; missing?: readonly string[] | undefined; cause?: unknown },
+    readonly problem: RegistrationProblem,
+    /** Not registered, as far as known. */
+    readonly missing: readonly string[],
+    options?: ErrorOptions,
   ) {
-    super(message, { cause: options.cause });
-    this.problem = options.problem;
-    this.missing = options.missing ?? Object.keys(searchAttributeTypes);
+    super(message, options);
   }
 }
 
@@ -37,40 +36,35 @@ export class SearchAttributeRegistrationError extends Error {
 const typeNames = ['Unspecified', 'Text', 'Keyword', 'Int', 'Double', 'Bool', 'Datetime', 'KeywordList'];
 const usableWithinMs = 30_000;
 const checkIntervalMs = 100;
-/** gRPC UNIMPLEMENTED, PERMISSION_DENIED and UNAUTHENTICATED. */
-const refusals = [12, 7, 16];
-const notFound = 5;
-const alreadyExists = 6;
 
 /**
  * The attributes that the client's namespace has and lacks.
  * @throws SearchAttributeRegistrationError `wrongType`, `namespaceUnknown`, or when the server does not tell.
  */
 export async function findSearchAttributes(client: Client): Promise<{ present: string[]; missing: string[] }> {
-  const { connection } = client;
-  if (!('operatorService' in connection)) throw new TypeError('a connection without an operator service');
   const { namespace } = client.options;
-  const names = Object.keys(searchAttributeTypes);
-  const known = await asked(() => connection.operatorService.listSearchAttributes({ namespace }), { namespace }).catch(
-    async (error: unknown) => {
+  const known = await operatorOf(client)
+    .listSearchAttributes({ namespace })
+    .catch(async (error: unknown) => {
       // A client without the right to list attributes may still use them.
       if (await areUsable(client)) return undefined;
-      throw error;
-    },
-  );
-  if (!known) return { present: names, missing: [] };
+      throw explained(error, namespace);
+    });
+  if (!known) return { present: [...searchAttributeNames], missing: [] };
   const { customAttributes } = known;
-  for (const name of names) {
+  for (const name of searchAttributeNames) {
     const type = customAttributes[name];
     const found = type == null ? undefined : (typeNames[type] ?? String(type));
     if (found === undefined || found === searchAttributeTypes[name]) continue;
     throw new SearchAttributeRegistrationError(
       `Search attribute ${name} of namespace ${namespace} has type ${found}, not ${searchAttributeTypes[name] ?? ''}.`,
-      { problem: 'wrongType', missing: [] },
+      'wrongType',
+      [],
     );
   }
   const isPresent = (name: string) => Object.hasOwn(customAttributes, name);
-  return { present: names.filter(isPresent), missing: names.filter((name) => !isPresent(name)) };
+  const missing = searchAttributeNames.filter((name) => !isPresent(name));
+  return { present: searchAttributeNames.filter(isPresent), missing };
 }
 
 /**
@@ -78,8 +72,6 @@ export async function findSearchAttributes(client: Client): Promise<{ present: s
  * @throws SearchAttributeRegistrationError
  */
 export async function registerSearchAttributes(client: Client): Promise<RegisteredSearchAttributes> {
-  const { connection } = client;
-  if (!('operatorService' in connection)) throw new TypeError('a connection without an operator service');
   const { namespace } = client.options;
   const { present, missing: added } = await findSearchAttributes(client);
   if (added.length === 0) return { present, added };
@@ -88,15 +80,13 @@ export async function registerSearchAttributes(client: Client): Promise<Register
   for (const name of added) {
     const searchAttributes = { [name]: typeNames.indexOf(searchAttributeTypes[name] ?? '') };
     try {
-      await connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
+      await operatorOf(client).addSearchAttributes({ namespace, searchAttributes });
     } catch (error) {
       // Another client registered it concurrently.
-      if (!isGrpcServiceError(error) || (error.code as number) !== alreadyExists) refused.set(name, error);
+      if (!hasStatus(error, 'ALREADY_EXISTS')) refused.set(name, error);
     }
   }
-  for (const error of refused.values()) {
-    await asked(() => Promise.reject(error as Error), { namespace, missing: [...refused.keys()] });
-  }
+  for (const error of refused.values()) throw explained(error, namespace, [...refused.keys()]);
   // The server's caches lag behind, and until then it rejects jobs that set them.
   const usableBy = Date.now() + usableWithinMs;
   while (!(await areUsable(client)) && Date.now() < usableBy) await sleep(checkIntervalMs);
@@ -108,28 +98,17 @@ async function areUsable(client: Client): Promise<boolean> {
   return present?.size === searchAttributeNames.length;
 }
 
-async function asked<T>(
-  ask: () => Promise<T>,
-  { namespace, missing }: { namespace: string; missing?: readonly string[] },
-): Promise<T> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (!isGrpcServiceError(error)) throw error;
-    const code: number = error.code;
-    const reason = error.details === '' ? error.message : error.details;
-    if (code === notFound) {
-      const message = `Temporal has no namespace ${namespace}.`;
-      throw new SearchAttributeRegistrationError(message, { problem: 'namespaceUnknown', missing, cause: error });
-    }
-    const problem = refusals.includes(code) ? 'refused' : 'failed';
-    const message = `Temporal does not register the search attributes of namespace ${namespace}: ${reason}`;
-    throw new SearchAttributeRegistrationError(message, { problem, missing, cause: error });
-  }
+function explained(error: unknown, namespace: string, missing = searchAttributeNames): unknown {
+  const refusal = refusalOf(error);
+  if (!refusal) return error;
+  const refuse = (problem: RegistrationProblem, message: string) =>
+    new SearchAttributeRegistrationError(message, problem, missing, { cause: error });
+  if (refusal.status === 'NOT_FOUND') return refuse('namespaceUnknown', `Temporal has no namespace ${namespace}.`);
+  const isRefused = hasStatus(error, 'UNIMPLEMENTED', 'PERMISSION_DENIED', 'UNAUTHENTICATED');
+  const message = `Temporal does not register the search attributes of namespace ${namespace}: ${refusal.reason}`;
+  return refuse(isRefused ? 'refused' : 'failed', message);
 }
 
-/** gRPC INVALID_ARGUMENT, and UNIMPLEMENTED of servers without visibility, such as the time-skipping test server. */
-const saysNo: readonly number[] = [3, 12];
 const timeoutMs = 10_000;
 
 /**
@@ -151,8 +130,8 @@ async function isTaken(client: Client, names: readonly string[]): Promise<boolea
     );
     return true;
   } catch (error) {
-    const { cause } = error as { cause?: unknown };
-    if (isGrpcServiceError(cause) && saysNo.includes(cause.code)) return false;
+    // Servers without visibility, such as the time-skipping test server, do not know the request.
+    if (hasStatus(error, 'INVALID_ARGUMENT', 'UNIMPLEMENTED')) return false;
     throw error;
   }
 }

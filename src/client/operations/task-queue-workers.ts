@@ -9,8 +9,7 @@ const pollerIsAliveMs = 75_000;
 
 /** Identities of the workers that currently poll a task queue for workflows, as far as the server knows. */
 export async function aliveWorkers(client: Client, taskQueue: string): Promise<string[]> {
-  const { identities } = await readTaskQueue(client, taskQueue);
-  return identities;
+  return (await readTaskQueue(client, taskQueue)).identities;
 }
 
 /** The pollers of a task queue, and the version for new work. Build ids; undefined: unversioned workers. */
@@ -40,6 +39,26 @@ export async function readTaskQueue(client: Client, taskQueue: string): Promise<
 
 function alivePollers(pollers: readonly temporal.api.taskqueue.v1.IPollerInfo[]) {
   return pollers.filter(({ lastAccessTime }) => Date.now() - (toMilliseconds(lastAccessTime) ?? 0) < pollerIsAliveMs);
+}
+
+/** A live worker answers at once. */
+const queryTimeoutMs = 3_000;
+
+/** What a worker answers to a query, if one is there. */
+export async function askWorker(
+  client: Client,
+  { workflowId, runId, taskQueue }: { workflowId: string; runId?: string; taskQueue: string },
+  query: string,
+): Promise<{ worker: 'answers' | 'silent' | 'none'; state?: unknown }> {
+  if ((await aliveWorkers(client, taskQueue)).length === 0) return { worker: 'none' };
+  try {
+    const state = await client.withDeadline(Date.now() + queryTimeoutMs, () =>
+      client.workflow.getHandle(workflowId, runId).query(query),
+    );
+    return { worker: 'answers', state };
+  } catch {
+    return { worker: 'silent' };
+  }
 }
 
 const clockQueue = 'fileconv-doctor';

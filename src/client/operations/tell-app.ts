@@ -5,7 +5,7 @@ import { defaultPayloadConverter } from '@temporalio/common';
 import type { CreditsWord } from '../../shared/job';
 import { appReadySignal, conversionBatchType, conversionJobType, creditsRestoredSignal } from '../../shared/names';
 import { searchAttributes } from '../../shared/search-attributes';
-import { quoted } from './job-query';
+import { quoted } from './list-jobs';
 import { presentSearchAttributes } from './search-attributes';
 
 export interface Signalled {
@@ -62,33 +62,15 @@ export function appReady(client: Client, { app }: { app: string }): Promise<Sign
 const unfinished = [0, 1];
 const checkIntervalMs = 200;
 
-interface Selection {
+interface WaitingSignal {
   type: string;
   app: string;
   status: string;
   /** Only workflows that are surely of this app, which the namespace needs the search attribute for. Default: false. */
   isListed?: boolean;
-}
-
-interface WaitingSignal extends Selection {
   signal: string;
   input?: unknown[];
   reason: string;
-}
-
-/** The running workflows of a type that are listed by an app and a status, or that lack a listing. */
-async function waitingQuery(client: Client, selection: Selection): Promise<string> {
-  const present = await presentSearchAttributes(client);
-  const listed = [
-    { by: searchAttributes.app.name, value: selection.app },
-    { by: searchAttributes.status.name, value: selection.status },
-  ];
-  return [
-    `WorkflowType = '${selection.type}'`,
-    `ExecutionStatus = 'Running'`,
-    ...(selection.isListed ? [`${searchAttributes.app.name} = ${quoted(selection.app)}`] : []),
-    ...listed.filter(({ by }) => present.has(by)).map(({ by, value }) => `(${by} = ${quoted(value)} OR ${by} IS NULL)`),
-  ].join(' AND ');
 }
 
 /**
@@ -112,10 +94,20 @@ async function signalWaiting(client: Client, waiting: WaitingSignal): Promise<Si
 /** The same without waiting until the server has told them all; `jobId` is absent when there are none. */
 async function startSignalling(
   client: Client,
-  { signal, input = [], reason, ...selection }: WaitingSignal,
+  { type, app, status, isListed = false, signal, input = [], reason }: WaitingSignal,
 ): Promise<{ query: string; count: number; jobId?: string }> {
   const { namespace, identity } = client.options;
-  const query = await waitingQuery(client, selection);
+  const present = await presentSearchAttributes(client);
+  const listed = [
+    { by: searchAttributes.app.name, value: app },
+    { by: searchAttributes.status.name, value: status },
+  ];
+  const query = [
+    `WorkflowType = '${type}'`,
+    `ExecutionStatus = 'Running'`,
+    ...(isListed ? [`${searchAttributes.app.name} = ${quoted(app)}`] : []),
+    ...listed.filter(({ by }) => present.has(by)).map(({ by, value }) => `(${by} = ${quoted(value)} OR ${by} IS NULL)`),
+  ].join(' AND ');
   const { count } = await client.workflow.count(query);
   if (count === 0) return { query, count };
   const jobId = randomUUID();

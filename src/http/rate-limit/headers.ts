@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { parseRetryAfter } from '../../contract/retry-after';
+import { defined } from '../../shared/defined';
 
 /** What a response says about the rate limit (section "Limits"). Invalid values are absent. */
 export interface RateHeaders {
@@ -21,13 +22,8 @@ export function readRateHeaders(httpStatus: number, headers: IncomingHttpHeaders
   const reset = wholeNumber(headers['x-ratelimit-reset']);
   const throttled = httpStatus === 429;
   const retryAfterSeconds = throttled ? readRetryAfter(headers) : undefined;
-  return {
-    throttled,
-    ...(limit !== undefined && limit > 0 && { limit }),
-    ...(remaining !== undefined && { remaining }),
-    ...(reset !== undefined && reset <= maxResetSeconds && { resetSeconds: reset }),
-    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
-  };
+  const resetSeconds = reset !== undefined && reset <= maxResetSeconds ? reset : undefined;
+  return defined({ throttled, limit: limit === 0 ? undefined : limit, remaining, resetSeconds, retryAfterSeconds });
 }
 
 /** A date is compared with the response's own Date header: this machine's clock may be days off. */

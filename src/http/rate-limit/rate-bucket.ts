@@ -3,6 +3,7 @@ import {
   createWindow,
   type Decision,
   decideAlone,
+  decideByTurn,
   leftOf,
   merge,
   place,
@@ -12,7 +13,6 @@ import {
   update,
   type WindowFields,
 } from './rate-window';
-import { decideByTurn } from './timetable';
 import { Turns } from './turns';
 
 export type { Decision, Sent } from './rate-window';
@@ -202,7 +202,8 @@ export class RateBucket {
     const { limit, lengthMs } = this.#usual;
     const { atMs } = scout;
     const endsAtMs = atMs + lengthMs + underWayMs;
-    this.#open({ limit, remaining: limit, endsAtMs, beganMs: atMs, lengthMs });
+    this.#turns.windowOpened();
+    this.#begin({ limit, remaining: limit, endsAtMs, beganMs: atMs, lengthMs });
     return this.#liveWindow(nowMs);
   }
 
@@ -211,15 +212,11 @@ export class RateBucket {
     const { lengthMs: usualMs = 0 } = this.#usual ?? {};
     const lengthMs = Math.max(1, resetMs + Math.min(nowMs - sent.atMs, patienceMs), usualMs);
     this.#scouts.add(sent);
-    const window = this.#open({ limit, remaining, endsAtMs: nowMs + resetMs, beganMs: sent.atMs, lengthMs });
+    this.#turns.windowOpened();
+    const window = this.#begin({ limit, remaining, endsAtMs: nowMs + resetMs, beganMs: sent.atMs, lengthMs });
     window.isPresumed = false;
     window.underWay -= 1;
     return window;
-  }
-
-  #open(fields: WindowFields): RateWindow {
-    this.#turns.windowOpened();
-    return this.#begin(fields);
   }
 
   #begin(fields: WindowFields): RateWindow {
@@ -254,7 +251,7 @@ export class RateBucket {
     this.#endWindow(sent, { limit, nowMs });
   }
 
-  /** Learns how long windows are from a refusal, if no response has said so or a presumed window proves to go on. */
+  /** Learns how long windows are from a refusal, if no response has said so or a presumed window proves to continue. */
   #learnFromRefusal(refused: Sent, told: { limit: number | undefined; waitMs: number; nowMs: number }): void {
     const { limit, waitMs, nowMs } = told;
     if (limit !== undefined) this.#usual = { lengthMs: waitMs, isTold: false, ...this.#usual, limit };

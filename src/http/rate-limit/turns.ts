@@ -1,5 +1,4 @@
-import { promptMs, type RateWindow, type Sent, type Told } from './rate-window';
-import { dueNumber, lastNumber } from './timetable';
+import { dueNumber, lastNumber, promptMs, type RateWindow, type Sent, type Told } from './rate-window';
 
 /** The first request of a window that many workers share: its number, and when it is due. */
 interface FirstTurn {
@@ -88,7 +87,7 @@ export class Turns {
   }
 
   /**
-   * All workers ask first when a window begins, unless they are many for it: then their turns go on from one window to
+   * All workers ask first when a window begins, unless they are many for it: then their turns continue from one window to
    * the next. `endMs`: of this window, including any RETRY-AFTER.
    */
   planFirst(window: RateWindow, { lengthMs, endMs, next }: { lengthMs: number; endMs: number; next?: number }): void {

@@ -22,13 +22,10 @@ export interface Before {
   readonly known: ReadonlyMap<EndpointClass, Seen>;
 }
 
-interface Answer {
-  readonly name: EndpointClass;
-  readonly before: Before;
+interface Answer extends Pick<AnswerOf, 'name' | 'before' | 'nowMs'> {
   readonly limit: number;
   readonly remaining: number;
   readonly endsAtMs: number;
-  readonly nowMs: number;
   readonly throttled: boolean;
 }
 

@@ -1,23 +1,15 @@
+import type { LookupAddress } from 'node:dns';
 import { lookup as systemLookup } from 'node:dns/promises';
-import { isIP, type LookupFunction } from 'node:net';
+import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { Agent } from 'undici';
-import { credentialsProblem } from '../../shared/job';
-import { blockList, isIn, isPublic } from './addresses';
-import { refused } from './errors';
-
-interface Address {
-  readonly address: string;
-  readonly family: number;
-}
+import { credentialsProblem, withoutSecrets } from '../../shared/job';
+import { systemErrorCode } from '../../shared/system-error';
+import { StorageError, cannotRead, type StorageErrorCode } from '../errors';
 
 /** The addresses of a name; replaceable for tests. */
-export type Resolve = (hostname: string) => Promise<readonly Address[]>;
+export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
 
-export interface Guard {
-  readonly dispatcher: Agent;
-  /** @throws StorageError for an address by number; a name is judged when it is resolved for a connection. */
-  assertAllowed(url: URL): void;
-}
+export type Guard = ReturnType<typeof createGuard>;
 
 interface GuardOptions {
   allowedHosts: readonly string[];
@@ -27,7 +19,7 @@ interface GuardOptions {
 }
 
 /** Connects to public addresses and to `allowedHosts`; a name is judged by the very addresses that are connected to. */
-export function createGuard({ allowedHosts, plainHttp, stallMs, resolve = resolveBySystem }: GuardOptions): Guard {
+export function createGuard({ allowedHosts, plainHttp, stallMs, resolve = resolveBySystem }: GuardOptions) {
   const isNumeric = (host: string) => isIP(host.split('/')[0] ?? '') !== 0;
   const allowedNames = new Set(allowedHosts.filter((host) => !isNumeric(host)).map((host) => host.toLowerCase()));
   const allowedAddresses = blockList(allowedHosts.filter(isNumeric));
@@ -52,7 +44,8 @@ export function createGuard({ allowedHosts, plainHttp, stallMs, resolve = resolv
 
   return {
     dispatcher: new Agent({ connect: { lookup, timeout: 10_000 }, headersTimeout: stallMs, bodyTimeout: stallMs }),
-    assertAllowed(url) {
+    /** @throws StorageError for an address by number; a name is judged when it is resolved for a connection. */
+    assertAllowed(url: URL): void {
       const { protocol, username, password, hostname } = url;
       if (protocol !== 'https:' && !(plainHttp && protocol === 'http:')) {
         throw refused(url, 'UNSUPPORTED_URI', `it leads to a ${protocol} address; only https: is read.`);
@@ -76,6 +69,86 @@ export class PrivateAddressError extends Error {
   }
 }
 
-async function resolveBySystem(hostname: string): Promise<readonly Address[]> {
-  return systemLookup(hostname, { all: true });
+const resolveBySystem: Resolve = (hostname) => systemLookup(hostname, { all: true });
+
+const special = blockList([
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/3',
+  // Tunnels to IPv4, which may lead anywhere, and what is kept for protocols and documents.
+  '2001::/23',
+  '2001:db8::/32',
+  '2002::/16',
+  '3fff::/20',
+]);
+/** The one part of IPv6 that is routed in the internet; IPv4 addresses in the form of IPv6 are outside of it. */
+const globalUnicast = blockList(['2000::/3']);
+
+/** Whether everybody in the internet can reach the address: it is not of a network that only its own machines see. */
+export function isPublic(address: string): boolean {
+  if (isIP(address) === 6 && !globalUnicast.check(address, 'ipv6')) return false;
+  return isIP(address) !== 0 && !isIn(special, address);
+}
+
+function isIn(list: BlockList, address: string): boolean {
+  return list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+}
+
+/** Of addresses and networks such as `10.0.0.0/8`. */
+function blockList(networks: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const network of networks) {
+    const [address = '', bits] = network.split('/');
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+    if (bits === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(bits), family);
+  }
+  return list;
+}
+
+export function refused(url: URL, code: StorageErrorCode, why: string): StorageError {
+  return cannotRead(withoutSecrets(String(url)), {
+    code,
+    why,
+    retryable: code === 'STORAGE_FAILED' || code === 'SOURCE_CHANGED',
+  });
+}
+
+/** A status that is neither success nor a redirect. */
+export function statusFailure(url: URL, status: number): StorageError {
+  if (status === 412) return changed(url);
+  if (status === 404 || status === 410) return refused(url, 'SOURCE_NOT_FOUND', `the server answers ${status}.`);
+  if (status === 401 || status === 403) {
+    const why = `the server answers ${status}: this worker may not read it, or the signature of the URL has expired. Get a new URL.`;
+    return refused(url, 'SOURCE_UNREADABLE', why);
+  }
+  const mayPass = status >= 500 || status === 408 || status === 429;
+  return refused(url, mayPass ? 'STORAGE_FAILED' : 'SOURCE_UNREADABLE', `the server answers ${status}.`);
+}
+
+export function changed(url: URL): StorageError {
+  return refused(url, 'SOURCE_CHANGED', 'the file changed while it was in use.');
+}
+
+/** What went wrong on the way to an answer, or in the middle of it. */
+export function connectionFailure(url: URL, error: unknown): StorageError {
+  if (error instanceof StorageError) return error;
+  const code = systemErrorCode(error) ?? '';
+  if (code === 'ENOTFOUND') return refused(url, 'SOURCE_NOT_FOUND', `there is no host ${url.hostname}.`);
+  if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME/.test(code)) {
+    return refused(url, 'SOURCE_UNREADABLE', `the certificate of ${url.hostname} is not trusted (${code}).`);
+  }
+  const reason = code === 'UND_ERR_BODY_TIMEOUT' ? 'no more bytes come' : error instanceof Error ? error.message : code;
+  return refused(url, 'STORAGE_FAILED', `${[...new Set([code, reason])].filter(Boolean).join(': ')}.`);
 }

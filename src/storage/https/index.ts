@@ -1,11 +1,19 @@
 import { Readable } from 'node:stream';
 import { request, type Dispatcher } from 'undici';
 import { lastSegment, withoutSecrets } from '../../shared/job';
-import { StorageError } from '../errors';
+import { isEmpty, notLookedAt, StorageError } from '../errors';
 import { makeSafeName } from '../file-name';
 import type { FileStore, SourceFile } from '../file-store';
-import { changed, connectionFailure, refused, statusFailure } from './errors';
-import { createGuard, PrivateAddressError, type Guard, type Resolve } from './guarded-agent';
+import {
+  changed,
+  connectionFailure,
+  createGuard,
+  PrivateAddressError,
+  refused,
+  statusFailure,
+  type Guard,
+  type Resolve,
+} from './guarded-agent';
 
 export interface HttpsFilesOptions {
   /** Host names, addresses and networks (`10.0.0.0/8`) that may be read though they are not public. Default: none. */
@@ -91,10 +99,7 @@ export function createHttpsFiles({
     async openSource(uri): Promise<SourceFile> {
       const seen = await see(uri);
       const { size, etag, lastModified } = seen;
-      if (size === 0) {
-        const message = `Cannot convert ${withoutSecrets(uri)}: the file is empty.`;
-        throw new StorageError({ code: 'SOURCE_EMPTY', message, uri: withoutSecrets(uri) });
-      }
+      if (size === 0) throw isEmpty(withoutSecrets(uri));
       const stamp = etag ?? lastModified;
       const name = makeSafeName(lastSegment(uri));
       return { uri, name, size, ...(stamp !== undefined && { stamp }), open: () => read(uri, seen) };
@@ -108,9 +113,8 @@ export function createHttpsFiles({
         const stamp = etag ?? lastModified;
         return { kind: 'file', identity: uri, stamp, bytes, modifiedAt: Date.parse(lastModified) || 0 };
       } catch (error) {
-        if (!(error instanceof StorageError) || error.retryable) throw error;
-        const reason = error.message.slice(error.message.indexOf(': ') + 2).replace(/\.$/, '');
-        return { kind: 'none', reason: `cannot be looked at: ${reason}`, isLink: false };
+        if (error instanceof StorageError) return notLookedAt(error);
+        throw error;
       }
     },
     read: (uri, options) => read(uri, undefined, options),

@@ -33,7 +33,7 @@ export function describeBatch(
     state.possiblyChargedTwice === 0 ? '' : `**Possibly charged twice**: ${state.possiblyChargedTwice}`,
     reportFailure === undefined
       ? ''
-      : `**No report**: ${reportFailure} When that is mended: \`fileconv batch report ${workflowId}\``,
+      : `**No report**: ${reportFailure} When that is fixed: \`fileconv batch report ${workflowId}\``,
     `See ${links.join(', ')}.`,
     `In a terminal: \`fileconv batch status ${workflowId}\``,
   ]
@@ -58,7 +58,7 @@ function waitsFor({ status, inFlight, needsAttention }: BatchState): string {
     return `**Needs attention**: starts no job as long as the service refuses the account of app ${needsAttention.app}; ${needsAttention.jobs} of ${counted(inFlight, 'item')} in flight wait for that.`;
   }
   if (status === 'running' && needsAttention) {
-    return `**Needs attention**: starts no job as long as one waits; ${needsAttention.jobs} of ${jobs} ${needsAttention.jobs === 1 ? 'does' : 'do'}. It then goes on by itself.`;
+    return `**Needs attention**: starts no job as long as one waits; ${needsAttention.jobs} of ${jobs} ${needsAttention.jobs === 1 ? 'does' : 'do'}. It then continues by itself.`;
   }
   return status === 'running' && inFlight > 0 ? `Waits for ${jobs}.` : '';
 }

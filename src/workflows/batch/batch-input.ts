@@ -1,6 +1,13 @@
 import { ApplicationFailure } from '@temporalio/workflow';
 import { failureCodes } from '../../shared/activities';
-import { isWindow, maxInlineItems, maxWindow, type ConversionBatchInput, type InlineItem } from '../../shared/batch';
+import {
+  isWindow,
+  maxInlineItems,
+  maxWindow,
+  repeatedDestination,
+  type ConversionBatchInput,
+  type InlineItem,
+} from '../../shared/batch';
 import { resolvePolicies } from '../job/policies';
 
 /**
@@ -37,7 +44,6 @@ export function checkBatchInput(input: ConversionBatchInput | null | undefined):
 function checkItems(items: readonly (Partial<InlineItem> | null)[], folder: string | undefined): void {
   if (folder !== undefined) throw invalid('folder', 'belongs to a manifest, and there are inline items');
   if (items.length > maxInlineItems) throw invalid('items', `must be at most ${maxInlineItems} when they are inline`);
-  const takenBy = new Map<string, number>();
   for (const [index, item] of items.entries()) {
     if (typeof item !== 'object' || item === null) throw invalid(`items[${index}]`, 'must be an object');
     for (const field of ['source', 'output', 'destination'] as const) {
@@ -45,10 +51,9 @@ function checkItems(items: readonly (Partial<InlineItem> | null)[], folder: stri
     }
     const { destination = '' } = item;
     if (destination.endsWith('/')) throw invalid(`items[${index}].destination`, 'must be a file, not a folder');
-    const other = takenBy.get(destination);
-    if (other !== undefined) throw invalid(`items[${index}].destination`, `is that of items[${other}] too`);
-    takenBy.set(destination, index);
   }
+  const repeated = repeatedDestination(items as readonly InlineItem[]);
+  if (repeated) throw invalid(repeated.field, repeated.problem);
 }
 
 function invalid(field: string, problem: string): ApplicationFailure {

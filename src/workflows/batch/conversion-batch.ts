@@ -239,7 +239,7 @@ class ConversionBatch implements ControlledBatch {
   }
 
   private hold(item: number, { code, message }: { code: string; message: string }): void {
-    const next = `When that is mended: fileconv app ready --app ${shellWord(this.input.app)}`;
+    const next = `When that is fixed: fileconv app ready --app ${shellWord(this.input.app)}`;
     this.attention.over(item);
     this.refusals.waits(item, { code, message: `${message} ${next}` });
     this.wake();

@@ -19,7 +19,7 @@ export async function mergeResults(
   if (names.every((name) => counts[name] === counted[name])) return results;
   const list = (of: Record<BatchItemStatus, number>) => names.map((name) => `${of[name]} ${name}`).join(', ');
   throw ApplicationFailure.nonRetryable(
-    `The batch counted ${list(counted)}; its files in ${run.folder} hold ${list(counts)}. Was a file of the run changed, or the workflow reset? Run the batch again to go on with what is left.`,
+    `The batch counted ${list(counted)}; its files in ${run.folder} hold ${list(counts)}. Was a file of the run changed, or the workflow reset? Run the batch again to continue with what is left.`,
     failureCodes.batchCounts,
   );
 }

@@ -1,9 +1,8 @@
 import { isCancellation } from '@temporalio/workflow';
 import { failureCodes, type CheckTaskInput, type TaskReport } from '../../shared/activities';
-import type { UnknownOutcomeDecision } from '../../shared/metrics';
+import { defined } from '../../shared/defined';
 import { shownTime } from '../../shared/wording';
 import { readFailure, type JobFailure } from './job-failure';
-import { countUnknownOutcome } from './job-metrics';
 import type { JobParts } from './job-parts';
 
 interface Knowledge {
@@ -26,7 +25,7 @@ export async function awaitConversion(
 ): Promise<TaskReport> {
   const submittedAt = Date.now();
   const waitedBefore = waits.waitedMs;
-  const { conversionDeadlineMs, pollAfterMs, firstCheckAfterMs } = policies;
+  const { conversionDeadlineMs, pollAfterMs, firstCheckAfterMs, maxCheckIntervalMs } = policies;
   if (callback) {
     const waitMs = Math.min(pollAfterMs, conversionDeadlineMs / 2);
     const pollsAt = shownTime(submittedAt + waitMs);
@@ -35,18 +34,17 @@ export async function awaitConversion(
   }
   const lastAt = shownTime(submittedAt + conversionDeadlineMs);
   progress.enter('converting', `Waits for the service to finish the conversion, until ${lastAt} UTC at the latest.`);
-  const firstCheck = callback || isEarlier ? 0 : firstCheckAfterMs;
-  const request: CheckTaskInput = {
+  const request: CheckTaskInput = defined({
     app: input.app,
     taskId,
     sourceName: name,
-    ...(input.input !== undefined && { input: input.input }),
+    input: input.input,
     output,
     submittedAt,
-    ...(firstCheck !== undefined && { firstCheckAfterMs: firstCheck }),
-    maxCheckIntervalMs: policies.maxCheckIntervalMs,
-    ...(fromCallback && { fromCallback }),
-  };
+    firstCheckAfterMs: callback || isEarlier ? 0 : firstCheckAfterMs,
+    maxCheckIntervalMs,
+    fromCallback,
+  });
   const poll = () => {
     const deadlineMs = Math.max(conversionDeadlineMs + waits.waitedMs - waitedBefore - (Date.now() - submittedAt), 1);
     return activities.checkTask(request, { deadlineMs });
@@ -61,17 +59,14 @@ export async function awaitConversion(
  * task. If the service does not know that task, the outcome stays unknown.
  */
 export async function awaitProof(job: JobParts, failure: JobFailure): Promise<Proof> {
-  const tell = (decision: UnknownOutcomeDecision) => {
-    countUnknownOutcome(decision);
-    job.progress.log.unknownOutcome(decision, failure);
-  };
   try {
     const proof = await seekProof(job, failure);
     // A submit that is still unknown is counted by the decision made next.
-    if (proof.report || proof.failure.reaction !== 'outcomeUnknown') tell('resolvedByCallback');
+    if (proof.report || proof.failure.reaction !== 'outcomeUnknown')
+      job.progress.unknownOutcome('resolvedByCallback', failure);
     return proof;
   } catch (error) {
-    if (isCancellation(error)) tell('cancelled');
+    if (isCancellation(error)) job.progress.unknownOutcome('cancelled', failure);
     throw error;
   }
 }

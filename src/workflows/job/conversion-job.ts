@@ -1,40 +1,36 @@
 import {
+  allHandlersFinished,
   ApplicationFailure,
   CancellationScope,
+  condition,
   defineQuery,
+  defineUpdate,
   isCancellation,
   setHandler,
   upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
 import { failureCodes, type TaskReport } from '../../shared/activities';
+import { defined } from '../../shared/defined';
 import {
   lastSegment,
-  sourceName,
+  type ConversionAcceptance,
   type ConversionJobInput,
   type ConversionJobResult,
   type ConversionJobState,
   type ConversionOutput,
 } from '../../shared/job';
-import { conversionStateQuery } from '../../shared/names';
-import { shownTime } from '../../shared/wording';
-import { Acceptance } from './acceptance';
+import { acceptedUpdate, conversionStateQuery } from '../../shared/names';
 import { awaitConversion } from './await-conversion';
 import { convertSource, noteFailure } from './convert-source';
-import { CreditsPark } from './credits-park';
-import { createJobActivities, type JobActivities } from './job-activities';
-import { JobCallbacks } from './job-callbacks';
 import { readFailure, type JobFailure } from './job-failure';
-import { countEnd } from './job-metrics';
-import { runStep, Leftovers, type JobParts } from './job-parts';
-import { JobProgress } from './job-progress';
-import { OrderedWaits } from './ordered-waits';
-import { resolvePolicies, type ResolvedPolicies } from './policies';
-import { RoomWait } from './room-wait';
+import { runStep, JobParts } from './job-parts';
+import { countEnd, type JobProgress } from './job-progress';
 import { failureOf, SeveralOutputs, sum } from './several-outputs';
 import { SourceUpload } from './upload-source';
 
 const stateQuery = defineQuery<ConversionJobState>(conversionStateQuery);
+const accepted = defineUpdate<ConversionAcceptance>(acceptedUpdate);
 
 /**
  * Converts one file: upload, convert, wait, download. Each step survives the loss of any process.
@@ -58,50 +54,14 @@ export async function conversionJob(input: ConversionJobInput): Promise<Conversi
   }
 }
 
-class ConversionJob implements JobParts {
-  readonly policies: ResolvedPolicies;
-  readonly name: string;
-  readonly output: string;
-  readonly activities: JobActivities;
-  readonly progress: JobProgress;
-  readonly callbacks = new JobCallbacks();
-  readonly credits: CreditsPark;
-  readonly waits: OrderedWaits;
-  readonly room: RoomWait;
-  readonly leftovers: Leftovers;
-  readonly acceptance: Acceptance;
+class ConversionJob extends JobParts {
+  readonly acceptance = new Acceptance(this.progress);
   private readonly upload = new SourceUpload(this);
 
-  constructor(readonly input: ConversionJobInput) {
-    this.policies = resolvePolicies(input);
-    this.name = sourceName(input.source);
-    this.output = input.output ?? '';
-    this.progress = new JobProgress(input);
-    this.acceptance = new Acceptance(this.progress);
-    const { creditsDeadlineMs } = this.policies;
-    this.waits = new OrderedWaits({
-      longestMs: creditsDeadlineMs,
-      onWait: (untilMs, message) =>
-        this.progress.enter(
-          this.progress.phase,
-          `Waits until ${shownTime(untilMs)} UTC, as the service orders: ${message}`,
-        ),
-    });
-    this.activities = createJobActivities(this.policies, this.waits);
-    this.credits = new CreditsPark({ app: input.app, creditsDeadlineMs }, this.progress);
-    const { destination = '' } = input;
-    this.room = new RoomWait({ destination, deadlineMs: this.policies.downloadDeadlineMs }, this.progress);
-    this.leftovers = new Leftovers(input, this.activities);
-  }
-
-  run(): Promise<ConversionJobResult> {
+  async run(): Promise<ConversionJobResult> {
     if (this.input.outputs) return this.convertOutputs(this.input.outputs);
     const { taskId } = this.progress.charge;
-    return taskId === undefined ? this.convertFile() : this.fetchOrConvert(taskId);
-  }
-
-  private async fetchOrConvert(taskId: string): Promise<ConversionJobResult> {
-    const fetched = await this.fetchEarlier(taskId);
+    const fetched = taskId === undefined ? 'lost' : await this.fetchEarlier(taskId);
     return fetched === 'lost' ? this.convertFile() : fetched;
   }
 
@@ -120,7 +80,8 @@ class ConversionJob implements JobParts {
       if (failure.reaction === 'awaitCredits') return 'lost';
       return this.giveUpTask(failure);
     }
-    return this.deliver(report, (failure) => this.giveUpTask(failure));
+    const delivered = await this.deliver(report);
+    return 'lost' in delivered ? this.giveUpTask(delivered.lost) : delivered;
   }
 
   /** Decides about an accepted task that failed for good or is gone: only one that is gone may be converted again. */
@@ -153,20 +114,17 @@ class ConversionJob implements JobParts {
   private async convertFile(): Promise<ConversionJobResult> {
     const report = await convertSource(this, this.upload);
     if (report === 'skipped') return this.result('skipped');
-    return this.deliver(report, (failure) => {
-      throw this.progress.failed(failure);
-    });
+    const delivered = await this.deliver(report);
+    if ('lost' in delivered) throw this.progress.failed(delivered.lost);
+    return delivered;
   }
 
-  /** `onLost` is called when the service no longer has the result. */
-  private deliver<Lost>(
-    report: TaskReport,
-    onLost: (failure: JobFailure) => Lost,
-  ): Promise<ConversionJobResult | Lost> {
+  /** `lost`: the service no longer has the result. */
+  private deliver(report: TaskReport): Promise<ConversionJobResult | { lost: JobFailure }> {
     this.progress.vcredits = report.vcredits;
     this.progress.warn(report.warnings);
     if (this.input.destination === undefined) return Promise.resolve(this.result('succeeded', report));
-    return this.download(report, this.input.destination, onLost);
+    return this.download(report, this.input.destination);
   }
 
   async close(failure: Error): Promise<void> {
@@ -181,7 +139,7 @@ class ConversionJob implements JobParts {
     const leftOver = phase === 'downloading' ? await this.leftovers.discard() : await this.leftovers.discardMarker();
     const goesOn =
       taskId !== undefined && phase === 'converting'
-        ? `The service has no cancel endpoint: conversion task ${taskId} goes on there and may be charged.`
+        ? `The service has no cancel endpoint: conversion task ${taskId} continues there and may be charged.`
         : '';
     const note = [`Cancelled while ${phase}.`, goesOn, leftOver].filter(Boolean).join(' ');
     this.progress.ownUp();
@@ -196,11 +154,7 @@ class ConversionJob implements JobParts {
     });
   }
 
-  private async download<Lost>(
-    report: TaskReport,
-    destination: string,
-    onLost: (failure: JobFailure) => Lost,
-  ): Promise<ConversionJobResult | Lost> {
+  private async download(report: TaskReport, destination: string): Promise<ConversionJobResult | { lost: JobFailure }> {
     const request = {
       app: this.input.app,
       taskId: report.connector,
@@ -212,22 +166,16 @@ class ConversionJob implements JobParts {
       ...this.leftovers.marked,
     };
     const summary = `to ${lastSegment(destination)}${destination.endsWith('/') ? '/' : ''}`;
-    const downloaded = await runStep(
-      this,
-      { phase: 'downloading', deadlineCode: failureCodes.downloadDeadline },
-      () => {
-        const deadlineMs = Math.max(this.room.deadline - Date.now(), 1);
-        return this.activities.downloadFile({ ...request, ...this.room.needed() }, { summary, deadlineMs });
-      },
-      {
-        cleanUp: async () => {
-          const kept = `The converted file stays at the service as task ${report.connector} until it expires there.`;
-          return [kept, await this.leftovers.discard()].filter(Boolean).join(' ');
-        },
-        onLost: (failure) => ({ lost: onLost(failure) }),
-      },
-    );
-    if ('lost' in downloaded) return downloaded.lost;
+    const cleanUp = async () => {
+      const kept = `The converted file stays at the service as task ${report.connector} until it expires there.`;
+      return [kept, await this.leftovers.discard()].filter(Boolean).join(' ');
+    };
+    const step = { phase: 'downloading', deadlineCode: failureCodes.downloadDeadline, cleanUp } as const;
+    const downloaded = await runStep(this, step, () => {
+      const deadlineMs = Math.max(this.room.deadline - Date.now(), 1);
+      return this.activities.downloadFile({ ...request, ...this.room.needed() }, { summary, deadlineMs });
+    });
+    if ('lost' in downloaded) return downloaded;
     this.progress.requests += downloaded.requests;
     this.progress.warn(downloaded.skipped ? {} : downloaded.warnings);
     if (downloaded.skipped) return this.result('skipped', report);
@@ -239,18 +187,37 @@ class ConversionJob implements JobParts {
     if (!report) progress.ownUp();
     progress.enter('completed');
     countEnd(status);
+    const { taskId, connector, durationSeconds, vcredits } = report ?? { vcredits: progress.vcredits };
     return {
-      status,
-      ...(report && { taskId: report.taskId, connector: report.connector }),
-      ...(progress.source && { source: progress.source }),
-      ...(report?.vcredits !== undefined && { vcredits: report.vcredits }),
-      ...(report?.durationSeconds !== undefined && { durationSeconds: report.durationSeconds }),
-      ...(!report && progress.vcredits !== undefined && { vcredits: progress.vcredits }),
+      ...defined({ status, taskId, connector, source: progress.source, vcredits, durationSeconds }),
       warnings: progress.warnings,
       requests: progress.requests,
       charge: progress.charge.charge,
       ...progress.charged(),
       phaseMs: progress.phaseMs,
     };
+  }
+}
+
+/** Answers those who wait for the service to take the conversion. */
+class Acceptance {
+  private end: { failure?: Error } | undefined;
+
+  constructor(private readonly progress: JobProgress) {}
+
+  listen(): void {
+    setHandler(accepted, async (): Promise<ConversionAcceptance> => {
+      const { charge } = this.progress;
+      await condition(() => charge.taskId !== undefined || this.end !== undefined);
+      if (charge.taskId !== undefined) return { status: 'accepted', taskId: charge.taskId };
+      if (this.end?.failure !== undefined) throw this.end.failure;
+      return { status: 'skipped' };
+    });
+  }
+
+  /** Called when the job ends: an Update without an answer by then gets none. */
+  async close(end: { failure?: Error } = {}): Promise<void> {
+    this.end = end;
+    await condition(allHandlersFinished);
   }
 }

@@ -1,10 +1,10 @@
-import { isCancellation, sleep, workflowInfo } from '@temporalio/workflow';
-import { failureCodes, type TaskReport } from '../../shared/activities';
+import { CancellationScope, CancelledFailure, isCancellation, sleep, workflowInfo } from '@temporalio/workflow';
+import { failureCodes, type ConvertFileInput, type ConvertFileResult, type TaskReport } from '../../shared/activities';
+import { defined } from '../../shared/defined';
 import { awaitConversion, awaitProof } from './await-conversion';
 import { readFailure, type JobFailure } from './job-failure';
-import { countUnknownOutcome } from './job-metrics';
 import type { JobParts } from './job-parts';
-import { submitConversion } from './submit-conversion';
+import { wasReset } from './job-progress';
 import type { SourceUpload } from './upload-source';
 
 /** Uploads, then submits until a conversion is done. Each reason to submit again has its own limit. */
@@ -61,9 +61,16 @@ export function noteFailure({ progress }: JobParts, failure: JobFailure): void {
   else if (failure.reaction === 'taskLost') charge.lost();
 }
 
+interface SubmitTurn {
+  connector: string;
+  /** Size of the source, when this job uploaded it. */
+  sourceBytes: number | undefined;
+  deadlineMs: number;
+}
+
 async function submitOnce(
   job: JobParts,
-  turn: { connector: string; sourceBytes: number | undefined; deadlineMs: number },
+  turn: SubmitTurn,
 ): Promise<{ report: TaskReport | 'skipped' } | { failure: JobFailure }> {
   const { progress } = job;
   let failure: JobFailure;
@@ -94,6 +101,75 @@ function readConvertFailure({ progress, credits, room }: JobParts, error: unknow
   return failure.code === failureCodes.creditsDeadline ? credits.outOfCredits(failure) : failure;
 }
 
+/** Submits once. While the job is parked, the activity retries by itself without adding to the history. */
+function submitConversion(job: JobParts, turn: SubmitTurn): Promise<ConvertFileResult> {
+  if (job.credits.isParked) return submitUntilRestored(job, turn);
+  job.credits.forgetRestored();
+  return submit(job, { ...turn, askAtOnce: false });
+}
+
+/** While the job is parked: restarts the activity, which then submits at once, whenever credits are restored. */
+async function submitUntilRestored(job: JobParts, turn: SubmitTurn): Promise<ConvertFileResult> {
+  const { credits } = job;
+  for (let askAtOnce = credits.isRestored(); ; askAtOnce = true) {
+    credits.forgetRestored();
+    const scope = new CancellationScope();
+    const submitted = scope.run(() => submit(job, { ...turn, askAtOnce }));
+    const settled = submitted.then(
+      () => undefined,
+      () => undefined,
+    );
+    await Promise.race([settled, credits.untilRestored().catch(() => undefined)]);
+    // Cancels an activity between two attempts at once; a running attempt is completed.
+    if (credits.isRestored()) scope.cancel();
+    try {
+      return await submitted;
+    } catch (error) {
+      const endedByUs = credits.isRestored() && !CancellationScope.current().consideredCancelled;
+      if (!isCancellation(error) || !endedByUs) throw error;
+      job.progress.requests += requestsOfCut(error);
+    }
+  }
+}
+
+async function submit(
+  { input, policies, name, output, activities, progress, callbacks, credits, room, leftovers }: JobParts,
+  { connector, sourceBytes, deadlineMs, askAtOnce }: SubmitTurn & { askAtOnce: boolean },
+): Promise<ConvertFileResult> {
+  const parked = credits.submitDetails(askAtOnce);
+  if (!parked) progress.enter('submitting', room.waitsFor);
+  const { app, input: inputFormat, parameters, destination } = input;
+  const request: ConvertFileInput = {
+    ...defined({ app, connector, sourceName: name, output, input: inputFormat, parameters, destination }),
+    ...(input.mode === 'sync' && { mode: 'sync' }),
+    onExisting: policies.onExisting,
+    // The result is assumed to be about as large as the source.
+    ...room.needed(destination === undefined ? undefined : sourceBytes),
+    ...leftovers.marked,
+    ...defined({ parked, restoredAt: credits.restoredAt }),
+    // An activity scheduled before the reset is part of this run's history, but its input lacks the flag.
+    ...(wasReset() && { afterReset: true }),
+    nonce: callbacks.next(),
+  };
+  const summary = parked ? `${progress.summary}, waits for vCredits` : progress.summary;
+  const options = { summary, deadlineMs: Math.max(deadlineMs, policies.submitTimeoutMs) };
+  const accepted = await activities.convertFile(request, options);
+  room.over();
+  if (!accepted.skipped) {
+    if (accepted.afterReset) progress.charge.foundOpen();
+    progress.charge.accepted(accepted.report.taskId);
+    progress.taskId = accepted.report.taskId;
+    progress.requests += accepted.requests;
+  }
+  return accepted;
+}
+
+/** Requests of an activity that was cancelled right after a refusal; unknown when cancelled between two attempts. */
+function requestsOfCut(error: unknown): number {
+  const last = error instanceof CancelledFailure ? error.cause : undefined;
+  return last ? readFailure(last, failureCodes.submitDeadline).requests : 0;
+}
+
 /** Resubmits after a conversion that failed or may have run: up to `policies.maxResubmissions` times, with backoff. */
 class Resubmissions {
   private count = 0;
@@ -114,8 +190,7 @@ class Resubmissions {
     const { progress, policies } = this.job;
     const isForbidden = policies.onUnknownOutcome === 'fail';
     const decision = isForbidden || this.count >= policies.maxResubmissions ? 'failed' : 'resubmitted';
-    countUnknownOutcome(decision);
-    progress.log.unknownOutcome(decision, failure);
+    progress.unknownOutcome(decision, failure);
     if (isForbidden) {
       throw progress.failed(
         failure,

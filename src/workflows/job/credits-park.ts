@@ -4,7 +4,6 @@ import type { ConversionJobState, CreditsWord } from '../../shared/job';
 import { creditsRestoredSignal, updateRefused } from '../../shared/names';
 import { shownTime } from '../../shared/wording';
 import type { JobFailure } from './job-failure';
-import { countParked } from './job-metrics';
 import type { JobProgress } from './job-progress';
 
 const creditsRestored = defineSignal<[CreditsWord?]>(creditsRestoredSignal);
@@ -20,7 +19,8 @@ export class CreditsPark {
   /** Signals received that credits were restored. Those counted in `heard` came before the current attempt. */
   private words = 0;
   private heard = 0;
-  private lastWordAt: number | undefined;
+  /** When credits were last reported restored, in milliseconds since the epoch; earlier refusals are outdated. */
+  restoredAt: number | undefined;
   private rechecks = 0;
 
   constructor(
@@ -33,7 +33,7 @@ export class CreditsPark {
     const hear = (word?: CreditsWord): ConversionJobState => {
       this.words += 1;
       const saidAt: unknown = word?.saidAt;
-      this.lastWordAt = typeof saidAt === 'number' ? saidAt : Date.now();
+      this.restoredAt = typeof saidAt === 'number' ? saidAt : Date.now();
       return this.progress.state();
     };
     setHandler(creditsRestored, (word) => void hear(word));
@@ -56,14 +56,11 @@ export class CreditsPark {
   enter(recheckAt?: number): void {
     const { app } = this.options;
     this.since ??= Date.now();
-    if (!this.isParked) {
-      countParked();
-      this.progress.log.parked(this.deadline);
-    }
+    if (!this.isParked) this.progress.parked(this.deadline);
     const when = recheckAt === undefined ? 'again and again' : `again at ${shownTime(recheckAt)} UTC`;
     this.progress.enter(
       'awaitingCredits',
-      `App \`${app}\` has too few vCredits. It asks ${when}, for the last time at ${shownTime(this.deadline)} UTC; \`fileconv credits restored --app ${app}\` lets it go on at once.`,
+      `App \`${app}\` has too few vCredits. It asks ${when}, for the last time at ${shownTime(this.deadline)} UTC; \`fileconv credits restored --app ${app}\` lets it continue at once.`,
     );
   }
 
@@ -109,11 +106,6 @@ export class CreditsPark {
 
   async untilRestored(): Promise<void> {
     await condition(() => this.isRestored());
-  }
-
-  /** When credits were last reported restored, in milliseconds since the epoch; earlier refusals are outdated. */
-  get restoredAt(): number | undefined {
-    return this.lastWordAt;
   }
 
   /** What the submit of a parked job needs to retry by itself; undefined when the job is not parked. */

@@ -6,6 +6,7 @@ import {
   CancelledFailure,
   TimeoutFailure,
   proxyActivities,
+  sleep,
   workflowInfo,
   type ActivityOptions,
 } from '@temporalio/workflow';
@@ -22,7 +23,7 @@ import type {
   UploadFileResult,
 } from '../../shared/activities';
 import { lastSegment } from '../../shared/job';
-import type { OrderedWaits } from './ordered-waits';
+import { detailsOf } from './job-failure';
 import type { ResolvedPolicies } from './policies';
 
 /** A lost worker is detected after this long without a heartbeat. */
@@ -60,47 +61,45 @@ export function createJobActivities(
   // A cancelled job waits: an upload still reports its marker, a download removes its temporary file.
   const cancellationType = ActivityCancellationType.WAIT_CANCELLATION_COMPLETED;
   const transfer = { heartbeatTimeout, retry, cancellationType };
+  const step = <T>(
+    { deadlineMs, ...options }: ActivityOptions & { deadlineMs: number },
+    run: (proxy: ConversionActivities) => Promise<T>,
+    explain?: (error: unknown) => unknown,
+  ) =>
+    waits.obey(
+      deadlineMs,
+      (scheduleToCloseTimeout) => run(activities({ ...options, scheduleToCloseTimeout })),
+      explain,
+    );
+  const whenRepeatSafe = (error: unknown) => asCancellation(error, { isRepeatSafe: true });
 
   return {
     uploadFile: (input, { summary = lastSegment(input.uri), deadlineMs = policies.uploadDeadlineMs } = {}) =>
-      waits.obey(
-        deadlineMs,
-        (scheduleToCloseTimeout) =>
-          activities({ ...transfer, summary, scheduleToCloseTimeout })['conversion.uploadFile'](input),
-        (error) => asCancellation(error, { isRepeatSafe: true }),
-      ),
+      step({ ...transfer, summary, deadlineMs }, (run) => run['conversion.uploadFile'](input), whenRepeatSafe),
 
     convertFile: (input, { summary = input.sourceName, deadlineMs = policies.submitDeadlineMs } = {}) =>
-      waits.obey(
-        deadlineMs,
-        (scheduleToCloseTimeout) =>
-          activities({
-            summary,
-            heartbeatTimeout: input.mode === 'sync' ? syncHeartbeatTimeout : heartbeatTimeout,
-            startToCloseTimeout: policies.submitTimeoutMs,
-            scheduleToCloseTimeout,
-            // A lost worker may have sent the request: the workflow decides, the server must not retry.
-            retry: { ...retry, nonRetryableErrorTypes: ['TemporalTimeout:StartToClose', 'TemporalTimeout:Heartbeat'] },
-            // A request in flight is completed, so that a cancelled job still knows its task.
-            cancellationType,
-          })['conversion.convertFile'](input),
+      step(
+        {
+          summary,
+          deadlineMs,
+          heartbeatTimeout: input.mode === 'sync' ? syncHeartbeatTimeout : heartbeatTimeout,
+          startToCloseTimeout: policies.submitTimeoutMs,
+          // A lost worker may have sent the request: the workflow decides, the server must not retry.
+          retry: { ...retry, nonRetryableErrorTypes: ['TemporalTimeout:StartToClose', 'TemporalTimeout:Heartbeat'] },
+          // A request in flight is completed, so that a cancelled job still knows its task.
+          cancellationType,
+        },
+        (run) => run['conversion.convertFile'](input),
         (error) => asCancellation(error, { isRepeatSafe: false }),
       ),
 
     checkTask: (input, { summary = `task ${input.taskId}`, deadlineMs = policies.conversionDeadlineMs } = {}) =>
-      waits.obey(deadlineMs, (scheduleToCloseTimeout) =>
-        activities({ summary, heartbeatTimeout, startToCloseTimeout: '2 minutes', scheduleToCloseTimeout, retry })[
-          'conversion.checkTask'
-        ](input),
+      step({ summary, deadlineMs, heartbeatTimeout, startToCloseTimeout: '2 minutes', retry }, (run) =>
+        run['conversion.checkTask'](input),
       ),
 
     downloadFile: (input, { summary = input.sourceName, deadlineMs = policies.downloadDeadlineMs } = {}) =>
-      waits.obey(
-        deadlineMs,
-        (scheduleToCloseTimeout) =>
-          activities({ ...transfer, summary, scheduleToCloseTimeout })['conversion.downloadFile'](input),
-        (error) => asCancellation(error, { isRepeatSafe: true }),
-      ),
+      step({ ...transfer, summary, deadlineMs }, (run) => run['conversion.downloadFile'](input), whenRepeatSafe),
 
     discardDownload: (input) =>
       activities({ startToCloseTimeout: '1 minute', scheduleToCloseTimeout: '1 hour', retry })[
@@ -130,4 +129,58 @@ function asCancellation(error: unknown, { isRepeatSafe }: { isRepeatSafe: boolea
     retryState === 'CANCEL_REQUESTED' && cause instanceof ApplicationFailure && cause.nonRetryable !== true;
   if (!wouldBeRetried && !(isRepeatSafe && cause instanceof TimeoutFailure)) return error;
   return new CancelledFailure(`cancelled; last: ${cause.message}`, [], error);
+}
+
+/** Time that is left for an attempt when a wait ended at the very end of the deadline. */
+const leastLeftMs = 60_000;
+
+/**
+ * Waits that the service orders (section "Limits") and that are longer than the step's deadline: the job sleeps them
+ * out, and the deadline moves by the same time. The credits deadline bounds their sum.
+ */
+export class OrderedWaits {
+  waitedMs = 0;
+
+  /** `onWait` is told when the wait ends, in milliseconds since the epoch. */
+  constructor(
+    private readonly longestMs: number,
+    private readonly onWait?: (untilMs: number, message: string) => void,
+  ) {}
+
+  /**
+   * Runs a step within its deadline, and again after each ordered wait that did not fit into it. `explain` maps the
+   * error that is thrown. Each promise in a workflow costs the SDK a stack trace, so the steps use few layers of them.
+   */
+  async obey<T>(
+    deadlineMs: number,
+    run: (deadlineMs: number) => Promise<T>,
+    explain: (error: unknown) => unknown = (error) => error,
+  ): Promise<T> {
+    const deadline = Date.now() + deadlineMs;
+    const waitedBefore = this.waitedMs;
+    let leftMs = deadlineMs;
+    for (;;) {
+      try {
+        return await run(leftMs);
+      } catch (error) {
+        const order = readOrder(error);
+        if (!order || this.waitedMs + order.waitMs > this.longestMs) throw explain(error);
+        this.onWait?.(Date.now() + order.waitMs, order.message);
+        await sleep(order.waitMs, { summary: 'the service wants a pause' });
+        this.waitedMs += order.waitMs;
+        leftMs = Math.max(deadline + this.waitedMs - waitedBefore - Date.now(), Math.min(deadlineMs, leastLeftMs));
+      }
+    }
+  }
+}
+
+/** The server ended the step because its next attempt would have come after the deadline. */
+function readOrder(error: unknown): { waitMs: number; message: string } | undefined {
+  if (!(error instanceof ActivityFailure) || error.retryState !== 'TIMEOUT') return undefined;
+  const { cause } = error;
+  if (!(cause instanceof ApplicationFailure)) return undefined;
+  const { orderedWaitMs } = detailsOf(cause);
+  return typeof orderedWaitMs === 'number' && orderedWaitMs > 0
+    ? { waitMs: orderedWaitMs, message: cause.message }
+    : undefined;
 }

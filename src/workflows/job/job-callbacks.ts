@@ -11,7 +11,8 @@ const idPattern = /^[0-9a-f-]{36}$/i;
 export class JobCallbacks {
   private nonce: string | undefined;
   private arrived = false;
-  private taskId: string | undefined;
+  /** The task that the callback names, for a job that does not know its task. */
+  namedTask: string | undefined;
 
   /** Called before the first await: a callback may arrive before the submit's own response. */
   listen(): void {
@@ -22,18 +23,13 @@ export class JobCallbacks {
   next(): string {
     this.nonce = uuid4();
     this.arrived = false;
-    this.taskId = undefined;
+    this.namedTask = undefined;
     return this.nonce;
   }
 
   /** Resolves with true when the submit's callback arrives, with false after the timeout. */
   async wait(timeoutMs: number): Promise<boolean> {
     return this.arrived || (await condition(() => this.arrived, timeoutMs, { summary: 'waits for the callback' }));
-  }
-
-  /** The task that the callback names, for a job that does not know its task. */
-  get namedTask(): string | undefined {
-    return this.taskId;
   }
 
   /** Polls, and once more when the first callback cuts that poll short; the cancelled poll counts as one request. */
@@ -63,6 +59,6 @@ export class JobCallbacks {
   private take(arrival: Partial<CallbackArrival> | undefined): void {
     if (this.nonce === undefined || arrival?.nonce !== this.nonce) return;
     this.arrived = true;
-    if (typeof arrival.taskId === 'string' && idPattern.test(arrival.taskId)) this.taskId ??= arrival.taskId;
+    if (typeof arrival.taskId === 'string' && idPattern.test(arrival.taskId)) this.namedTask ??= arrival.taskId;
   }
 }

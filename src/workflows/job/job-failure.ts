@@ -1,27 +1,20 @@
 import { ActivityFailure, ApplicationFailure, TimeoutFailure, rootCause } from '@temporalio/workflow';
-import type { ActivityFailureDetails, FailureOrigin, JobReaction } from '../../shared/activities';
-import { failureCodes, jobReactions, readFence } from '../../shared/activities';
+import {
+  failureCodes,
+  jobReactions,
+  readFence,
+  type ActivityFailureDetails,
+  type JobReaction,
+} from '../../shared/activities';
 
-export interface JobFailure {
-  code: string;
+/** Why a step of a job failed. */
+export interface JobFailure extends Omit<ActivityFailureDetails, 'unlisted' | 'reaction'> {
   /** The code is only known to the service. */
   unlisted?: boolean;
   message: string;
-  /** The service refuses the account, and not this request alone. */
-  refusesAccount?: true;
   /** `submitAfterLoss`: the worker was lost before it sent anything. */
   reaction: JobReaction | 'submitAfterLoss';
-  origin: FailureOrigin;
-  httpStatus?: number;
-  endpoint?: string;
-  taskId?: string;
-  /** Of a destination without enough free space. */
-  neededBytes?: number;
   requests: number;
-  /** The request asked the service for a callback. */
-  callback?: true;
-  /** The job was reset to a point before this submit. */
-  afterReset?: true;
   error?: Error;
 }
 
@@ -61,8 +54,8 @@ function readTimeout(failure: TimeoutFailure, deadlineCode: string, isSubmit: bo
           'the worker was lost after it began to send the convert request, so it is not known whether the conversion runs.',
         reaction: 'outcomeUnknown',
         requests: 1,
-        ...(fence.callback === true && { callback: true }),
-        ...(fence.afterReset === true && { afterReset: true }),
+        ...(fence.callback && { callback: true }),
+        ...(fence.afterReset && { afterReset: true }),
       };
     }
     if (failure.timeoutType !== 'SCHEDULE_TO_CLOSE') {
@@ -86,25 +79,20 @@ function whyTooLate(failure: ApplicationFailure): string {
   return `the service orders a wait of ${minutes} minute${minutes === 1 ? '' : 's'}, which is longer than the deadlines allow`;
 }
 
-function detailsOf(failure: ApplicationFailure): Partial<ActivityFailureDetails> {
+/** What an activity says about its failure; of one that is not ours, nothing. */
+export function detailsOf(failure: ApplicationFailure): Partial<ActivityFailureDetails> {
   return failure.details?.[0] ?? {};
 }
 
 function readDetails(failure: ApplicationFailure): Omit<JobFailure, 'message' | 'error'> {
   const details = detailsOf(failure);
   return {
+    ...details,
     code: details.code ?? failure.type ?? 'UNEXPECTED',
-    ...((details.unlisted === true || details.code === undefined) && { unlisted: true }),
+    unlisted: details.unlisted === true || details.code === undefined,
     // A newer worker may send reactions unknown to this one: failing is safer than an action that costs money.
     reaction: jobReactions.find((reaction) => reaction === details.reaction) ?? 'fail',
     origin: details.origin ?? 'worker',
     requests: details.requests ?? 0,
-    ...(details.refusesAccount === true && { refusesAccount: true }),
-    ...(details.httpStatus !== undefined && { httpStatus: details.httpStatus }),
-    ...(details.endpoint !== undefined && { endpoint: details.endpoint }),
-    ...(details.taskId !== undefined && { taskId: details.taskId }),
-    ...(details.neededBytes !== undefined && { neededBytes: details.neededBytes }),
-    ...(details.callback === true && { callback: true }),
-    ...(details.afterReset === true && { afterReset: true }),
   };
 }

@@ -1,44 +1,62 @@
 import { isCancellation } from '@temporalio/workflow';
 import { failureCodes, type DiscardDownloadInput } from '../../shared/activities';
-import type { ConversionJobInput, FolderMarker, JobPhase } from '../../shared/job';
-import type { CreditsPark } from './credits-park';
-import type { JobActivities } from './job-activities';
-import type { JobCallbacks } from './job-callbacks';
+import { sourceName, type ConversionJobInput, type FolderMarker, type JobPhase } from '../../shared/job';
+import { shownTime } from '../../shared/wording';
+import { CreditsPark } from './credits-park';
+import { createJobActivities, OrderedWaits, type JobActivities } from './job-activities';
+import { JobCallbacks } from './job-callbacks';
 import { readFailure, type JobFailure } from './job-failure';
-import type { JobProgress } from './job-progress';
-import type { OrderedWaits } from './ordered-waits';
-import type { ResolvedPolicies } from './policies';
-import type { RoomWait } from './room-wait';
+import { JobProgress } from './job-progress';
+import { resolvePolicies, type ResolvedPolicies } from './policies';
+import { RoomWait } from './room-wait';
 
-export interface JobParts {
-  readonly input: ConversionJobInput;
+/** What the steps of a job share. */
+export class JobParts {
   readonly policies: ResolvedPolicies;
   readonly name: string;
   /** Target format; empty of a job with several outputs, which are jobs of their own. */
   readonly output: string;
   readonly activities: JobActivities;
   readonly progress: JobProgress;
-  readonly callbacks: JobCallbacks;
+  readonly callbacks = new JobCallbacks();
   readonly credits: CreditsPark;
   readonly waits: OrderedWaits;
   readonly room: RoomWait;
   readonly leftovers: Leftovers;
+
+  constructor(readonly input: ConversionJobInput) {
+    this.policies = resolvePolicies(input);
+    this.name = sourceName(input.source);
+    this.output = input.output ?? '';
+    const progress = new JobProgress(input);
+    this.progress = progress;
+    const { creditsDeadlineMs, downloadDeadlineMs } = this.policies;
+    this.waits = new OrderedWaits(creditsDeadlineMs, (untilMs, message) =>
+      progress.enter(progress.phase, `Waits until ${shownTime(untilMs)} UTC, as the service orders: ${message}`),
+    );
+    this.activities = createJobActivities(this.policies, this.waits);
+    this.credits = new CreditsPark({ app: input.app, creditsDeadlineMs }, progress);
+    this.room = new RoomWait({ destination: input.destination ?? '', deadlineMs: downloadDeadlineMs }, progress);
+    this.leftovers = new Leftovers(input, this.activities);
+  }
 }
 
-interface StepOptions<Lost> {
+interface RepeatedStep {
+  phase: JobPhase;
+  deadlineCode: string;
   /** Called after a failure that ends the job; returns a note for the user. */
   cleanUp?: () => Promise<string>;
-  /** Called when the service no longer has the task. */
-  onLost?: (failure: JobFailure) => Lost;
 }
 
-/** Runs a step that is safe to repeat; waits and repeats it while the app lacks vCredits or the destination room. */
-export async function runStep<T, Lost = never>(
+/**
+ * Runs a step that is safe to repeat; waits and repeats it while the app lacks vCredits or the destination room.
+ * `lost`: the service no longer has the task.
+ */
+export async function runStep<T>(
   { progress, credits, room }: JobParts,
-  { phase, deadlineCode }: { phase: JobPhase; deadlineCode: string },
+  { phase, deadlineCode, cleanUp = () => Promise.resolve('') }: RepeatedStep,
   run: () => Promise<T>,
-  { cleanUp = () => Promise.resolve(''), onLost }: StepOptions<Lost> = {},
-): Promise<T | Lost> {
+): Promise<T | { lost: JobFailure }> {
   for (;;) {
     progress.enter(phase, room.waitsFor);
     credits.forgetRestored();
@@ -50,8 +68,7 @@ export async function runStep<T, Lost = never>(
       progress.requests += failure.requests;
       if (failure.reaction === 'taskLost') {
         progress.charge.lost();
-        if (!onLost) throw progress.failed(failure);
-        return onLost(failure);
+        return { lost: failure };
       }
       if (failure.reaction !== 'awaitCredits' && failure.reaction !== 'awaitRoom') {
         throw progress.failed(failure, await cleanUp());

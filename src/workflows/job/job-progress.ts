@@ -1,5 +1,13 @@
-import { log, workflowInfo, ApplicationFailure, setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
+import {
+  ApplicationFailure,
+  log,
+  metricMeter,
+  setCurrentDetails,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow';
 import { ChargeLedger, type Charge } from '../../shared/charge';
+import { defined } from '../../shared/defined';
 import {
   jobSummary,
   type JobPhase,
@@ -11,7 +19,14 @@ import {
 } from '../../shared/job';
 import { chargeOf } from '../../shared/job-outcome';
 import { jobFailedMessage, type LogFields } from '../../shared/log';
-import type { UnknownOutcomeDecision } from '../../shared/metrics';
+import {
+  noCode,
+  otherValue,
+  workerMetrics,
+  type JobEnd,
+  type MetricDefinition,
+  type UnknownOutcomeDecision,
+} from '../../shared/metrics';
 import {
   listedErrorCode,
   searchAttributes,
@@ -23,12 +38,10 @@ import { workflowPath } from '../../shared/temporal-ui';
 import { boundWarnings } from '../../shared/warnings';
 import { shownTime } from '../../shared/wording';
 import type { JobFailure } from './job-failure';
-import { countEnd, recordPhase } from './job-metrics';
 
-/** Tracks the state of a job for the query, the UI, and the times and requests in the result. */
+/** Tracks the state of a job for the query, the UI, the log, and the times and requests in the result. */
 export class JobProgress {
   readonly summary: string;
-  readonly log: JobLog;
   phase: JobPhase;
   since = Date.now();
   taskId: string | undefined;
@@ -42,30 +55,48 @@ export class JobProgress {
   warnings: Record<string, string> = {};
   /** Of a job with several outputs, which are jobs of their own. */
   outputs: readonly OutputResult[] | undefined;
-  private readonly settable = settableAttributes(workflowInfo());
   readonly phaseMs: Partial<Record<JobPhase, number>> = {};
+  private readonly settable = settableAttributes(workflowInfo());
+  /** In every log line. */
+  private readonly logged: LogFields;
 
   constructor(input: ConversionJobInput) {
     this.summary = jobSummary(input);
     this.charge = new ChargeLedger(input.earlier);
     this.source = input.earlier?.source;
-    this.log = new JobLog(input.app);
+    this.logged = defined({ app: input.app, batchId: workflowInfo().parent?.workflowId });
     this.phase = 'uri' in input.source ? 'uploading' : 'submitting';
     this.describe('');
   }
 
-  /** `waitsFor`: what the job waits for, shown in the UI. */
+  /** `waitsFor`: what the job waits for, shown in the UI; when empty, the default text of the phase. */
   enter(phase: JobPhase, waitsFor = '', errorCode?: string): void {
     if (phase !== this.phase) {
       this.list(phase, errorCode);
-      const now = Date.now();
-      recordPhase(this.phase, now - this.since);
-      if (this.phase === 'awaitingCredits' && !isOver(phase)) this.log.resumed(now - this.since);
-      this.phaseMs[this.phase] = (this.phaseMs[this.phase] ?? 0) + (now - this.since);
+      const lastedMs = Date.now() - this.since;
+      recordPhase(this.phase, lastedMs);
+      if (this.phase === 'awaitingCredits' && !isOver(phase)) {
+        log.info('Job continues', { ...this.logged, parkedSeconds: Math.round(lastedMs / 1_000) });
+      }
+      this.phaseMs[this.phase] = (this.phaseMs[this.phase] ?? 0) + lastedMs;
       this.phase = phase;
-      this.since = now;
+      this.since += lastedMs;
     }
     this.describe(waitsFor);
+  }
+
+  /** Counts and logs that the job parks. @param deadline milliseconds since the epoch. */
+  parked(deadline: number): void {
+    counter(workerMetrics.jobsParked).add(1);
+    const until = new Date(deadline).toISOString();
+    log.info('Job parked: the app has too few vCredits', { ...this.logged, until });
+  }
+
+  /** Counts and logs what was decided about a submit with an unknown outcome. */
+  unknownOutcome(decision: UnknownOutcomeDecision, { message: reason }: Pick<JobFailure, 'message'>): void {
+    counter(workerMetrics.unknownOutcomes).add(1, { decision });
+    const level = decision === 'resolvedByCallback' ? 'info' : 'warn';
+    log[level]('Outcome of a submit was unknown', { ...this.logged, decision, reason });
   }
 
   state(): ConversionJobState {
@@ -85,35 +116,36 @@ export class JobProgress {
 
   /** The job's own failure: its type is the error code; its message names the file and says what to do. */
   failed(failure: JobFailure, advice = ''): ApplicationFailure {
-    const phase = this.phase;
+    const { phase } = this;
+    const { code, message, httpStatus, endpoint, refusesAccount, reaction, error } = failure;
     this.ownUp();
-    this.enter('failed', failure.message, failure.code);
+    this.enter('failed', message, code);
     countEnd('failed', failure);
     const { vcredits, requests, source, warnings } = this;
-    const { possiblyChargedTwice } = this.charge;
+    const { possiblyChargedTwice, charge } = this.charge;
     const taskId = this.charge.taskId ?? this.taskId;
-    this.log.failed(failure, { phase, ...(taskId !== undefined && { taskId }), possiblyChargedTwice });
+    const asked = { httpStatus, endpoint };
+    log.warn(jobFailedMessage, {
+      ...this.logged,
+      code,
+      reason: message,
+      ...defined({ phase, taskId, possiblyChargedTwice, ...asked }),
+    });
+    const needsUpload = reaction === 'uploadAgain' ? (true as const) : undefined;
     const details: ConversionFailureDetails = {
-      code: failure.code,
-      phase,
-      ...(failure.httpStatus !== undefined && { httpStatus: failure.httpStatus }),
-      ...(failure.endpoint !== undefined && { endpoint: failure.endpoint }),
-      ...(failure.refusesAccount && { refusesAccount: true }),
-      ...(failure.reaction === 'uploadAgain' && { needsUpload: true }),
-      ...(taskId !== undefined && { taskId }),
-      ...(vcredits !== undefined && { vcredits }),
-      ...(source && { source }),
+      ...defined({ code, phase, ...asked, refusesAccount, needsUpload, taskId, vcredits, source }),
       warnings,
       requests,
-      charge: this.charge.charge,
+      charge,
       ...this.charged(),
     };
+    const note = possiblyChargedTwice ? 'An earlier submit may have been charged too.' : '';
     return ApplicationFailure.create({
-      message: [`${this.summary}: ${failure.message}`, advice, this.chargeNote()].filter(Boolean).join(' '),
-      type: failure.code,
+      message: [`${this.summary}: ${message}`, advice, note].filter(Boolean).join(' '),
+      type: code,
       nonRetryable: true,
       details: [details],
-      ...(failure.error !== undefined && { cause: failure.error }),
+      ...(error !== undefined && { cause: error }),
     });
   }
 
@@ -138,8 +170,7 @@ export class JobProgress {
     const status = listedStatus(next);
     if (this.settable.size === 0 || status === listedStatus(this.phase)) return;
     const { taskId, vcredits } = this;
-    const isOver = status !== 'running' && status !== 'awaitingCredits';
-    const code = isOver ? listedErrorCode(errorCode, this.charge.possiblyChargedTwice) : undefined;
+    const code = isOver(next) ? listedErrorCode(errorCode, this.charge.possiblyChargedTwice) : undefined;
     const attributes = [
       { key: searchAttributes.status, value: status },
       ...(taskId === undefined ? [] : [{ key: searchAttributes.taskId, value: taskId }]),
@@ -149,55 +180,26 @@ export class JobProgress {
     upsertSearchAttributes(settableOf(attributes, this.settable));
   }
 
-  private chargeNote(): string {
-    return this.charge.possiblyChargedTwice ? 'An earlier submit may have been charged too.' : '';
-  }
-
   private describe(waitsFor: string): void {
-    const { phase, since, lastFailure, taskId } = this;
-    const { possiblyChargedTwice } = this.charge;
-    const { workflowId, namespace, parent } = workflowInfo();
-    setCurrentDetails(
-      describeJob({ workflowId, namespace, parent, phase, since, waitsFor, lastFailure, taskId, possiblyChargedTwice }),
-    );
+    const { phase, lastFailure, taskId } = this;
+    const { workflowId, parent } = workflowInfo();
+    const lines = [
+      `**${phase}** since ${shownTime(this.since)} UTC`,
+      waitsFor || usualWaits[phase],
+      ...(isOver(phase)
+        ? []
+        : [
+            lastFailure && `Last failure: \`${lastFailure.code}\`: ${lastFailure.message}`,
+            'Next attempt: tab Pending Activities.',
+          ]),
+      taskId !== undefined && `Conversion task \`${taskId}\``,
+      this.charge.possiblyChargedTwice &&
+        '**Possibly charged twice**: a submit with an unknown outcome was sent again.',
+      parent && `Started by [${parent.workflowId}](${workflowPath(parent.namespace, parent.workflowId)})`,
+      `In a terminal: \`fileconv job show ${workflowId}\``,
+    ];
+    setCurrentDetails(lines.filter((line) => typeof line === 'string').join('\n\n'));
   }
-}
-
-/** Whether a reset started this run: its history lacks what the previous run did after the reset point. */
-export function wasReset(): boolean {
-  const { runId, originalExecutionRunId } = workflowInfo();
-  return runId !== originalExecutionRunId;
-}
-
-function isOver(phase: JobPhase): boolean {
-  return phase === 'completed' || phase === 'failed' || phase === 'cancelled';
-}
-
-function listedStatus(phase: JobPhase): ListedStatus {
-  switch (phase) {
-    case 'awaitingCredits':
-    case 'completed':
-    case 'failed':
-    case 'cancelled':
-      return phase;
-    default:
-      return 'running';
-  }
-}
-
-/** Input of `describeJob`. Times are milliseconds since the epoch. */
-interface JobDetails {
-  workflowId: string;
-  namespace: string;
-  /** The workflow that started the job: a batch, or one of the user's own. */
-  parent: { workflowId: string; namespace: string } | undefined;
-  phase: JobPhase;
-  since: number;
-  /** When empty, the default text of the phase is shown. */
-  waitsFor: string;
-  lastFailure: { code: string; message: string } | undefined;
-  taskId: string | undefined;
-  possiblyChargedTwice: boolean;
 }
 
 const usualWaits: Partial<Record<JobPhase, string>> = {
@@ -207,61 +209,34 @@ const usualWaits: Partial<Record<JobPhase, string>> = {
   downloading: 'Waits for the download.',
 };
 
-function describeJob(job: JobDetails): string {
-  const { workflowId, phase, since, lastFailure, taskId, parent } = job;
-  const isOver = phase === 'completed' || phase === 'failed' || phase === 'cancelled';
-  const lines = [
-    `**${phase}** since ${shownTime(since)} UTC`,
-    job.waitsFor === '' ? usualWaits[phase] : job.waitsFor,
-    lastFailure && !isOver ? `Last failure: \`${lastFailure.code}\`: ${lastFailure.message}` : undefined,
-    isOver ? undefined : 'Next attempt: tab Pending Activities.',
-    taskId === undefined ? undefined : `Conversion task \`${taskId}\``,
-    job.possiblyChargedTwice
-      ? '**Possibly charged twice**: a submit with an unknown outcome was sent again.'
-      : undefined,
-    parent && `Started by [${parent.workflowId}](${workflowPath(parent.namespace, parent.workflowId)})`,
-    `In a terminal: \`fileconv job show ${workflowId}\``,
-  ];
-  return lines.filter((line) => line !== undefined).join('\n\n');
+/** Whether a reset started this run: its history lacks what the previous run did after the reset point. */
+export function wasReset(): boolean {
+  const { runId, originalExecutionRunId } = workflowInfo();
+  return runId !== originalExecutionRunId;
 }
 
-/** What a job logs on its worker: what an on-call engineer needs, no routine progress. Silent on replay. */
-class JobLog {
-  private readonly always: LogFields;
-
-  constructor(app: string) {
-    const batchId = workflowInfo().parent?.workflowId;
-    this.always = { app, ...(batchId !== undefined && { batchId }) };
-  }
-
-  /** @param deadline milliseconds since the epoch. */
-  parked(deadline: number): void {
-    log.info('Job parked: the app has too few vCredits', { ...this.always, until: new Date(deadline).toISOString() });
-  }
-
-  resumed(parkedMs: number): void {
-    log.info('Job goes on', { ...this.always, parkedSeconds: Math.round(parkedMs / 1_000) });
-  }
-
-  unknownOutcome(decision: UnknownOutcomeDecision, { message }: Pick<JobFailure, 'message'>): void {
-    const known = decision === 'resolvedByCallback';
-    log[known ? 'info' : 'warn']('Outcome of a submit was unknown', { ...this.always, decision, reason: message });
-  }
-
-  failed({ code, message, httpStatus, endpoint }: JobFailure, details: FailedJob): void {
-    log.warn(jobFailedMessage, {
-      ...this.always,
-      code,
-      reason: message,
-      ...details,
-      ...(httpStatus !== undefined && { httpStatus }),
-      ...(endpoint !== undefined && { endpoint }),
-    });
-  }
+function isOver(phase: JobPhase): phase is 'completed' | 'failed' | 'cancelled' {
+  return phase === 'completed' || phase === 'failed' || phase === 'cancelled';
 }
 
-interface FailedJob {
-  phase: JobPhase;
-  taskId?: string;
-  possiblyChargedTwice: boolean;
+function listedStatus(phase: JobPhase): ListedStatus {
+  return phase === 'awaitingCredits' || isOver(phase) ? phase : 'running';
+}
+
+/* Job metrics of a worker, silent on replay. The app is not a label: a job's input can name any app. */
+
+export function countEnd(status: JobEnd, failure?: Pick<JobFailure, 'code' | 'unlisted'>): void {
+  const code = failure === undefined ? noCode : failure.unlisted === true ? otherValue : failure.code;
+  counter(workerMetrics.jobsEnded).add(1, { status, code });
+}
+
+function recordPhase(phase: JobPhase, durationMs: number): void {
+  const { name, description } = workerMetrics.jobPhase;
+  // The clock may have been set back, which must not fail the job.
+  const seconds = Math.max(durationMs, 0) / 1_000;
+  metricMeter.createHistogram(name, 'float', undefined, description).record(seconds, { phase });
+}
+
+function counter({ name, description }: MetricDefinition) {
+  return metricMeter.createCounter(name, undefined, description);
 }

@@ -7,6 +7,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { EarlierRuns } from '../../shared/charge';
+import { defined } from '../../shared/defined';
 import {
   jobSummary,
   outputJobId,
@@ -53,14 +54,12 @@ export class SeveralOutputs {
     private readonly outputs: readonly ConversionOutput[],
   ) {
     const { workflowId } = workflowInfo();
-    this.results = outputs.map(
-      (output, index) =>
-        output.done ??
-        outputResult(output, outputJobId(workflowId, outputs, index), {
-          status: 'running',
-          charge: output.earlier?.charge ?? 'no',
-        }),
-    );
+    this.results = outputs.map((output, index) => {
+      const charge = output.earlier?.charge ?? 'no';
+      return (
+        output.done ?? outputResult(output, outputJobId(workflowId, outputs, index), { status: 'running', charge })
+      );
+    });
   }
 
   /** Waits for all of them, also when one fails. @throws when the upload fails, or the job is cancelled. */
@@ -106,12 +105,9 @@ export class SeveralOutputs {
   }
 
   /** `left` by a job that failed because the service no longer has the upload. */
-  private async runJob({
-    output,
-    workflowId,
-    ...turn
-  }: OutputTurn): Promise<{ result: OutputResult; left?: EarlierRuns }> {
-    const input = this.inputOf({ output, ...turn });
+  private async runJob(turn: OutputTurn): Promise<{ result: OutputResult; left?: EarlierRuns }> {
+    const { output, workflowId } = turn;
+    const input = this.inputOf(turn);
     const { typedSearchAttributes: own } = workflowInfo();
     const batchId = own.get(searchAttributes.batchId);
     const grouping = { tags: own.get(searchAttributes.tags), ...(batchId !== undefined && { batchId }) };
@@ -129,37 +125,24 @@ export class SeveralOutputs {
       if (CancellationScope.current().consideredCancelled) throw error;
       const cause = error instanceof ChildWorkflowFailure ? error.cause : error;
       const result = outputResult(output, workflowId, outcomeOfFailure(cause));
-      const details = (
-        cause instanceof ApplicationFailure ? (cause.details?.[0] ?? {}) : {}
-      ) as Partial<ConversionFailureDetails>;
+      const details: Partial<ConversionFailureDetails> =
+        cause instanceof ApplicationFailure ? (cause.details?.[0] ?? {}) : {};
       if (details.needsUpload !== true) return { result };
       const { charge = 'maybe', possiblyChargedTwice } = details;
       return { result, left: { charge, ...(possiblyChargedTwice && { possiblyChargedTwice }) } };
     }
   }
 
-  private inputOf({ output, connector, earlier }: Omit<OutputTurn, 'workflowId'>): ConversionJobInput {
-    const { job } = this;
-    const { app, input, onExisting, mode, policies } = job.input;
+  private inputOf({ output: asked, connector, earlier: known }: OutputTurn): ConversionJobInput {
+    const { name, leftovers } = this.job;
+    const { app, input, onExisting, mode, policies } = this.job.input;
+    const { output, parameters, destination } = asked;
     // Before the reset the output's job may have submitted.
-    const left = earlier ?? (wasReset() ? { charge: 'maybe' as const } : undefined);
-    const { marker } = job.leftovers;
-    return {
-      app,
-      source: {
-        connector,
-        name: job.name,
-        ...(marker && { marker: { ...marker, jobId: marker.jobId ?? workflowInfo().workflowId } }),
-      },
-      output: output.output,
-      ...(input !== undefined && { input }),
-      ...(output.parameters && { parameters: output.parameters }),
-      ...(output.destination !== undefined && { destination: output.destination }),
-      ...(onExisting !== undefined && { onExisting }),
-      ...(mode && { mode }),
-      ...(left && { earlier: left }),
-      ...(policies && { policies }),
-    };
+    const earlier = known ?? (wasReset() ? { charge: 'maybe' as const } : undefined);
+    const { marker } = leftovers;
+    const markedBy = marker && { ...marker, jobId: marker.jobId ?? workflowInfo().workflowId };
+    const source = defined({ connector, name, marker: markedBy });
+    return defined({ app, source, output, input, parameters, destination, onExisting, mode, earlier, policies });
   }
 
   /** The upload that comes after those an output has used: one for all that need it. */

@@ -1,7 +1,8 @@
 import { getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
 import { failureCodes } from '../../shared/activities';
 import type { ItemUploaded } from '../../shared/batch';
-import type { ConversionOutput, SharedUpload } from '../../shared/job';
+import { defined } from '../../shared/defined';
+import type { SharedUpload } from '../../shared/job';
 import { conversionItemUploadedSignal } from '../../shared/names';
 import { runStep, type JobParts } from './job-parts';
 
@@ -9,10 +10,6 @@ export interface Uploaded {
   connector: string;
   /** Absent when the job was given a connector. */
   bytes?: number;
-}
-
-function placeOf({ output, destination }: ConversionOutput) {
-  return { output, ...(destination !== undefined && { destination }) };
 }
 
 /** A lost upload is repeated once: a second loss has another cause. */
@@ -45,12 +42,12 @@ export class SourceUpload {
     const given = this.isGivenTried ? undefined : input.upload;
     this.isGivenTried = true;
     if (!given) this.left -= 1;
+    const unfinished = outputs?.filter(({ done }) => !done);
     const request = {
-      app,
-      uri: source.uri,
-      ...(output !== undefined && { output }),
-      ...(outputs && { outputs: outputs.filter(({ done }) => !done).map(placeOf) }),
-      ...(destination !== undefined && { destination }),
+      ...defined({ app, uri: source.uri, output, destination }),
+      ...(unfinished && {
+        outputs: unfinished.map((each) => defined({ output: each.output, destination: each.destination })),
+      }),
       onExisting: policies.onExisting,
       ...(describeSource && { describeSource }),
       ...(given && { upload: given }),
@@ -58,6 +55,7 @@ export class SourceUpload {
     };
     const step = { phase: 'uploading', deadlineCode: failureCodes.uploadDeadline } as const;
     const uploaded = await runStep(this.job, step, () => activities.uploadFile(request));
+    if ('lost' in uploaded) throw progress.failed(uploaded.lost);
     if (uploaded.skipped) return 'skipped';
     leftovers.marker = uploaded.marker;
     progress.requests += uploaded.requests;

@@ -13,10 +13,10 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { failureCodes } from '../../shared/activities';
-import type { ConversionBatchResult } from '../../shared/batch';
+import type { ConversionBatchResult, ConversionSweepInput, ConversionSweepResult } from '../../shared/batch';
+import type { PlanSweepResult, SweepActivities } from '../../shared/batch-activities';
 import { conversionBatchType } from '../../shared/names';
 import { attributesOf, listingOptions, settableAttributes } from '../../shared/search-attributes';
-import type { ConversionSweepInput, ConversionSweepResult, PlanSweepResult, SweepActivities } from '../../shared/sweep';
 import { batchDetails } from '../../shared/temporal-ui';
 import type { conversionBatch } from '../batch/conversion-batch';
 
@@ -119,7 +119,7 @@ function countsOf(plan: Plan, ended?: ConversionBatchResult) {
 }
 
 function withoutReport({ batch }: ConversionSweepInput, { reportFailure = '' }: ConversionBatchResult): string {
-  return `There is no report: ${reportFailure} When that is mended: fileconv batch report ${batch}`;
+  return `There is no report: ${reportFailure} When that is fixed: fileconv batch report ${batch}`;
 }
 
 function batchRunning(): ConversionSweepResult {

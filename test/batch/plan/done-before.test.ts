@@ -1,7 +1,7 @@
 import { appendFile, readFile, rename, rm, truncate, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { replanFailed } from '../../../src/batch/plan/replan-failed';
-import { DamagedRunError } from '../../../src/batch/runs/read-run';
+import { DamagedRunError } from '../../../src/batch/runs/run-folders';
 import { createLocalFiles } from '../../../src/storage/local-files';
 import { addFiles, cleanUp, folderUri, makeTree } from '../folder';
 import { convertAll, listRuns, plan, readItems, runFolder, sha256, writeParts, writeResults } from './planning';
@@ -109,7 +109,7 @@ describe('a batch that is planned again', () => {
     expect(await plan(cwd)).toMatchObject({ done: 3, todo: 0 });
   });
 
-  it('converts anew with other options', async () => {
+  it('converts again with other options', async () => {
     const cwd = await convertedTree();
     const what = { sources: ['in'], to: 'pdf', input: 'md-gfm' };
     expect(await plan(cwd, { what })).toMatchObject({ done: 0, todo: 3, replaced: 3 });
@@ -117,7 +117,7 @@ describe('a batch that is planned again', () => {
     expect(await plan(cwd, { what: other })).toMatchObject({ done: 0, todo: 3, replaced: 3 });
   });
 
-  it('converts anew when the result is gone or has another size, and never replaces what a person put there', async () => {
+  it('converts again when the result is gone or has another size, and never replaces what a person put there', async () => {
     const cwd = await convertedTree();
     await rm(path.join(cwd, 'out/a.pdf'));
     await writeFile(path.join(cwd, 'out/b.pdf'), 'a text of my own');
@@ -199,7 +199,7 @@ describe('a batch that is planned again', () => {
     expect(await plan(cwd, { settledForMs: 1000, clock })).toMatchObject({ done: 3, todo: 0 });
   });
 
-  it('goes on from a run whose planning was interrupted', async () => {
+  it('continues from a run whose planning was interrupted', async () => {
     const cwd = await convertedTree();
     await addFiles(cwd, { '.batch/run-0002/.manifest.jsonl.part': '{"item":1', 'in/a.md': 'A' });
     expect(await plan(cwd)).toMatchObject({ run: { number: 3 }, done: 2, todo: 1, replaced: 1 });

@@ -142,7 +142,7 @@ describe.each(['run', 'retry'] as const)('batch %s', (command) => {
     expect((await itemOf(cwd, '0.md', 3))?.startedAs).toEqual([1]);
   });
 
-  it('goes on from a run that did nothing as from the one before it', async () => {
+  it('continues from a run that did nothing as from the one before it', async () => {
     const cwd = await endedWith(accepted);
     await again(cwd);
     await again(cwd);

@@ -47,7 +47,7 @@ describe('replanFailed', () => {
     ]);
   });
 
-  it('goes on from parts, and from a run of which all was done', async () => {
+  it('continues from parts, and from a run of which all was done', async () => {
     const cwd = await makeTree(files);
     await plan(cwd);
     const results = await convertAll(cwd);

@@ -212,7 +212,7 @@ describe('the memory of a RETRY-AFTER', () => {
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  it('makes a gate that starts anew wait for the rest of it', async () => {
+  it('makes a gate that starts again wait for the rest of it', async () => {
     const file = path.join(folder, 'state', 'app.json');
     const before = new RateGate({ memory: createRateMemory(file) });
     (await before.enter(endpoint)).answered(told(2, 60));

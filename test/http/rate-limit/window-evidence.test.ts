@@ -89,7 +89,7 @@ it('an answer that took long, or came when the other window may be over, tells n
   expect(ask('poll', 19)).toEqual([]);
 });
 
-it('a window that has begun anew is not taken for another one', () => {
+it('a window that has begun again is not taken for another one', () => {
   const { clock, ask } = createWatch();
   ask('upload', 19);
   ask('submit', 18);

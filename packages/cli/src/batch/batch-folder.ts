@@ -1,6 +1,12 @@
 import path from 'node:path';
-import { batchFolderOf } from 'temporal-file-conversion/internal/batch/batch-folder';
-import { asFolder, resolveName, uriOfPath } from 'temporal-file-conversion/internal/batch/uris';
+import {
+  asFolder,
+  batchFolderOf,
+  isOfWeb,
+  resolveName,
+  shownAsWritten,
+  uriOfPath,
+} from 'temporal-file-conversion/internal/batch/uris';
 import type { FileStore } from 'temporal-file-conversion/internal/storage/file-store';
 import { Stores } from 'temporal-file-conversion/internal/storage/stores';
 import type { CommandContext } from '../command-context';
@@ -13,20 +19,29 @@ export const filesOf = (context: CommandContext): FileStore => new Stores(config
 /** A folder as it was typed, as a URI that ends with `/`. @throws CommandError */
 export function folderUri({ cwd }: Pick<CommandContext, 'cwd'>, typed: string): string {
   const uri = resolveName(typed, asFolder(uriOfPath(cwd)));
+  if (uri !== undefined && isOfWeb(uri)) {
+    const why = 'the files of a web server can be neither listed nor written';
+    throw new CommandError('USAGE', [`${shownAsWritten(typed)} can't be used as a folder: ${why}. Name another.`]);
+  }
   if (uri !== undefined) return asFolder(uri);
   throw new CommandError('USAGE', [`${typed} is no folder. Name a path, or a URI such as s3://bucket/folder/.`]);
 }
 
-/** Holds the runs of a batch. `runs`: `--runs` as it was typed; `among`: what else was typed, or its URI. */
+/** Holds the runs of a batch. `runs`: `--runs` as it was typed; the others: what else was typed, or its URI. */
 export function batchFolder(
   context: CommandContext,
   name: string,
-  { runs, among }: { runs?: string | undefined; among?: readonly (string | undefined)[] } = {},
+  {
+    runs,
+    out,
+    sources,
+  }: { runs?: string | undefined; out?: string | undefined; sources?: readonly (string | undefined)[] } = {},
 ): string {
   const home = asFolder(uriOfPath(path.join(context.config.values.state.dir, 'batches')));
   return batchFolderOf(name, {
     ...(runs !== undefined && { runs: folderUri(context, runs) }),
-    ...(among && { among }),
+    out,
+    ...(sources && { sources }),
     home,
   });
 }

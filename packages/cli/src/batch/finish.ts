@@ -13,13 +13,13 @@ interface EndedBatch {
   stack: Pick<StackInUse, 'client' | 'uiUrl'>;
   name: string;
   result: ConversionBatchResult;
-  anew?: boolean;
+  again?: boolean;
 }
 
 /** Reports how a run ended, and writes its report if the batch has not done so. */
 export async function finishBatch(
   context: CommandContext,
-  { stack, name, result, anew = false }: EndedBatch,
+  { stack, name, result, again = false }: EndedBatch,
 ): Promise<ExitCode> {
   const { output } = context;
   const files = filesOf(context);
@@ -34,7 +34,7 @@ export async function finishBatch(
     state: result,
     ...(stack.uiUrl !== undefined && { ui: { url: stack.uiUrl, namespace } }),
   };
-  const written = anew || result.report === undefined ? undefined : await readBatchReport(files, options);
+  const written = again || result.report === undefined ? undefined : await readBatchReport(files, options);
   const report = written ?? (await writeBatchReport(files, options));
   if (output.json) output.printJson(report);
   else for (const line of summariseReport(report)) output.print(printable(line));

@@ -7,13 +7,13 @@ import {
   asFolder,
   folderOf,
   isLocal,
-  isUri,
   resolveName,
   shownFolder,
   uriOfPath,
 } from 'temporal-file-conversion/internal/batch/uris';
-import { writeFile } from 'temporal-file-conversion/internal/batch/write-file';
+import { writeFile } from 'temporal-file-conversion/internal/batch/contents';
 import type { ConversionBatchInput } from 'temporal-file-conversion/internal/shared/batch';
+import { defined } from 'temporal-file-conversion/internal/shared/defined';
 import {
   conversionModes,
   onExistingChoices,
@@ -83,15 +83,11 @@ export async function settleBatch(
   const name = flags.name ?? defaultName(sources, { ...flags, cwd, out, isHidden: isEncrypting(context) });
   checkName(name);
   const files = filesOf(context);
-  const folder = batchFolder(context, name, {
-    runs: flags.runs,
-    among: [out, ...sources, flags.manifest].filter(isUriToo),
-  });
+  const folder = batchFolder(context, name, { runs: flags.runs, out, sources: [...sources, flags.manifest] });
   if (isLocal(folder) && ['file', 'other'].includes((await files.look(folder.slice(0, -1))).kind)) {
     const problem = `${shownFolder(folder)} is a file, and the runs of batch ${name} are kept in a folder there. Move it away, or choose another --name.`;
     throw new CommandError('STATE_UNUSABLE', [problem]);
   }
-  const { template } = flags;
   // Any other service is asked for each pair of formats once the files are known.
   const extensions = isEmbedded(context, app) ? await knownExtensions() : new Map<string, string>();
   return {
@@ -102,32 +98,15 @@ export async function settleBatch(
       what,
       batchFolder: folder,
       cwd: asFolder(uriOfPath(cwd)),
-      ...(out !== undefined && { out }),
-      ...(template !== undefined && { template }),
+      ...defined({ out, template: flags.template }),
       extensionOf: (output) => extensions.get(output) ?? extensionFromName(output),
       stdin: process.stdin,
     },
   };
 }
 
-function isUriToo(named: string | undefined): named is string {
-  return named !== undefined && isUri(named);
-}
-
-function whatToConvert(
-  sources: readonly string[],
-  {
-    cwd,
-    to,
-    from,
-    param: parameters,
-    manifest,
-    recursive,
-    exclude,
-    modifiedSince,
-    filesFrom,
-  }: RunFlags & { cwd: string },
-): PlanBatchOptions['what'] {
+function whatToConvert(sources: readonly string[], flags: RunFlags & { cwd: string }): PlanBatchOptions['what'] {
+  const { cwd, to, from: input, param: parameters, manifest, recursive, exclude, modifiedSince, filesFrom } = flags;
   const [only = '', ...others] = sources;
   const isManifest = to === undefined && others.length === 0 && /\.(csv|jsonl)$/i.test(only);
   const named = manifest ?? (isManifest ? only : undefined);
@@ -156,9 +135,7 @@ function whatToConvert(
       manifest: isStdin ? process.stdin : uri,
       name: named,
       folder: isStdin ? folder : folderOf(uri),
-      ...(defaultTo !== undefined && { to: defaultTo }),
-      ...(from !== undefined && { input: from }),
-      ...(parameters && { parameters }),
+      ...defined({ to: defaultTo, input, parameters }),
     };
   }
   if (sources.length === 0 && filesFrom === undefined) {
@@ -168,12 +145,8 @@ function whatToConvert(
   return {
     sources,
     to,
-    ...(from !== undefined && { input: from }),
-    ...(parameters && { parameters }),
-    ...(recursive === true && { recursive }),
     exclude,
-    ...(modifiedSince && { modifiedSince: modifiedSince.getTime() }),
-    ...(filesFrom !== undefined && { filesFrom }),
+    ...defined({ input, parameters, recursive, filesFrom, modifiedSince: modifiedSince?.getTime() }),
   };
 }
 
@@ -198,12 +171,8 @@ export function defaultName(
   const digest = createHash('sha256').update(identity).digest('hex');
   if (isHidden) return `batch-${digest.slice(0, 12)}`;
   const stem = path.basename(path.resolve(cwd, first)).replace(/[^\p{L}\p{N}]+/gu, '-');
-  const readable =
-    Array.from(stem)
-      .slice(0, 40)
-      .join('')
-      .replace(/^-+|-+$/g, '') || 'files';
-  return [readable, ...to, digest.slice(0, 6)].join('-');
+  const readable = Array.from(stem).slice(0, 40).join('');
+  return [readable.replace(/^-+|-+$/g, '') || 'files', ...to, digest.slice(0, 6)].join('-');
 }
 
 /** @throws CommandError when it can't be the name of a folder and the id of a workflow. */
@@ -272,35 +241,45 @@ export async function readSettings(files: FileStore, folder: string): Promise<Jo
   }
 }
 
-interface JoinedBatch {
+/**
+ * Which flags have no effect on a batch that already runs, and what to type instead. Undefined when all have.
+ * `earlier`: what the batch under way was started with, as far as that is known.
+ */
+export function tellUnheeded({
+  name,
+  flags,
+  settings,
+  earlier,
+}: {
   name: string;
-  /** As they were typed. */
   flags: Partial<RunFlags>;
   settings: JobSettings;
-  /** What the batch under way was started with, as far as that is known. */
   earlier: JobSettings | undefined;
-}
-
-/** Which flags have no effect on a batch that already runs, and what to type instead. Undefined when all have. */
-export function tellUnheeded({ name, flags, settings, earlier }: JoinedBatch): string | undefined {
-  const typed = [
+}): string | undefined {
+  const choices = [
     // Whether the running batch has it is not recorded.
-    flags.resubmit === true && '--resubmit',
-    flags.window !== undefined && settings.window !== earlier?.window && '--window',
-    flags.mode && settings.mode !== earlier?.mode && '--mode',
-    flags.tag?.[0] !== undefined && !isDeepStrictEqual(settings.tags, earlier?.tags) && '--tag',
-    flags.app !== undefined && settings.app !== earlier?.app && '--app',
-    flags.onExisting && settings.onExisting !== earlier?.onExisting && '--on-existing',
-    flags.unconvertible && settings.unconvertible !== earlier?.unconvertible && '--unconvertible',
-    flags.stopAfter && !isDeepStrictEqual(settings.stopAfter, earlier?.stopAfter) && '--stop-after',
-    flags.onUnknownOutcome &&
-      settings.policies?.onUnknownOutcome !== earlier?.policies?.onUnknownOutcome &&
+    ['--resubmit', flags.resubmit === true, true, undefined],
+    ['--window', flags.window, settings.window, earlier?.window],
+    ['--mode', flags.mode, settings.mode, earlier?.mode],
+    ['--tag', flags.tag?.[0], settings.tags, earlier?.tags],
+    ['--app', flags.app, settings.app, earlier?.app],
+    ['--on-existing', flags.onExisting, settings.onExisting, earlier?.onExisting],
+    ['--unconvertible', flags.unconvertible, settings.unconvertible, earlier?.unconvertible],
+    ['--stop-after', flags.stopAfter, settings.stopAfter, earlier?.stopAfter],
+    [
       '--on-unknown-outcome',
-  ].filter((flag) => typeof flag === 'string');
+      flags.onUnknownOutcome,
+      settings.policies?.onUnknownOutcome,
+      earlier?.policies?.onUnknownOutcome,
+    ],
+  ] as const;
+  const typed = choices
+    .filter(([, asked, now, before]) => asked !== undefined && asked !== false && !isDeepStrictEqual(now, before))
+    .map(([flag]) => flag);
   if (typed.length === 0) return undefined;
   const now =
     typed[0] === '--window' && typed.length === 1
       ? `fileconv batch window ${shellWord(name)} ${settings.window}`
       : `fileconv batch cancel ${shellWord(name)} --finish, and then this command again`;
-  return `It goes on as it was started: ${typed.join(', ')} ${typed.length === 1 ? 'holds' : 'hold'} only for what is left to do afterwards, while this command watches. To have that now: ${now}`;
+  return `It continues as it was started: ${typed.join(', ')} ${typed.length === 1 ? 'holds' : 'hold'} only for what is left to do afterwards, while this command watches. To have that now: ${now}`;
 }

@@ -96,7 +96,7 @@ const endedFromOutside: readonly string[] = ['TERMINATED', 'TIMED_OUT', 'CANCELL
 export function explainBatchFailure(error: unknown): unknown {
   if (!(error instanceof BatchFailedError)) return error;
   const { batch, code, message } = error;
-  const next = `Jobs in flight go on. What is left is done by: fileconv batch retry ${shellWord(batch)}`;
+  const next = `Jobs in flight continue. What is left is done by: fileconv batch retry ${shellWord(batch)}`;
   const text = endedFromOutside.includes(code) ? `${message.replace(/\.?$/, '.')} ${next}` : message;
   return new CommandError('BATCH_FAILED', [text], { cause: error });
 }

@@ -6,15 +6,54 @@ import {
   unconvertibleChoices,
 } from 'temporal-file-conversion/internal/shared/policies';
 import {
+  formatNameOf,
   mergeParameters,
   problemOfParameters,
   readParameter,
   type ConversionParameters,
 } from 'temporal-file-conversion/internal/shared/parameters';
 import { isTag, maxTags } from 'temporal-file-conversion/internal/shared/tags';
-import { formatNameOf } from 'temporal-file-conversion/internal/shared/format-name';
-import { CommandError } from '../command-error';
+import type { CommandContext, CommonOptions, Runner } from '../command-context';
+import { CommandError, exitCodes, type ExitCode } from '../command-error';
 import { parseDurationMs } from '../config/duration';
+
+export function group(parent: Command, name: string, description: string, ...lines: string[]): Command {
+  return parent
+    .command(name)
+    .description(description)
+    .addHelpText('after', examples(...lines));
+}
+
+/** A command with the options that every command knows. */
+export function command(parent: Command, name: string, description: string, ...lines: string[]): Command {
+  const declared = parent
+    .command(name)
+    .description(description)
+    .option('--config <file>', 'configuration file; default: fileconv.toml, if there is one')
+    .option('--json', 'print one JSON document to stdout');
+  return lines.length === 0 ? declared : declared.addHelpText('after', examples(...lines));
+}
+
+export function examples(...lines: string[]): string {
+  return `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`;
+}
+
+/** What a command does: it gets its arguments, then its options. Without an exit code all is done. */
+type CommandFunction = (context: CommandContext, ...args: never[]) => Ending;
+type Ending = Promise<ExitCode> | Promise<void>;
+
+/** The action of a command, whose function is loaded only when it runs. */
+export type Act = (load: () => Promise<CommandFunction>) => (...args: unknown[]) => Promise<void>;
+
+export function createAct(run: Runner): Act {
+  return (load) =>
+    (...args) => {
+      // The parser adds the command itself.
+      const given = args.slice(0, -1);
+      const options = given.at(-1) as CommonOptions;
+      return run(options, async (context) => (await (await load())(context, ...(given as never[]))) ?? exitCodes.ok);
+    };
+}
 
 /** Refuses empty arguments and options: they come from unset variables of scripts. */
 export function refuseEmpty(command: Command): void {
@@ -27,7 +66,6 @@ export function refuseEmpty(command: Command): void {
   if (empty) command.error(`error: option '${empty.flags}' is empty`);
 }
 
-/** Of `--to` and `--from`. */
 export function formatName(text: string): string {
   const name = formatNameOf(text);
   if (name !== undefined) return name;
@@ -39,7 +77,6 @@ export function formatNames(text: string): string[] {
   return [...new Set(text.split(',').map(formatName))];
 }
 
-/** A whole number from `least` on. */
 export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
   const range = most === Number.MAX_SAFE_INTEGER ? `, ${least} or more` : ` from ${least} to ${most}`;
   return (text) => {
@@ -49,12 +86,7 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (tex
   };
 }
 
-function collect(value: string, before: string[]): string[] {
-  return [...before, value];
-}
-
-/** Of `--tag`, which may be given more than once. */
-export function collectTag(value: string, before: string[] = []): string[] {
+function collectTag(value: string, before: string[] = []): string[] {
   if (before.length === maxTags) throw new InvalidArgumentError(`There are at most ${maxTags} tags.`);
   return [...before, tagText(value)];
 }
@@ -62,11 +94,6 @@ export function collectTag(value: string, before: string[] = []): string[] {
 export function tagText(text: string): string {
   if (isTag(text)) return text;
   throw new InvalidArgumentError('A tag has 1 to 100 characters, and no double quotes or backslashes.');
-}
-
-export function parameterOption(): Option {
-  const description = 'for the service beside the formats, such as dpi=300; may be given more than once';
-  return new Option('--param <name=value>', description).argParser(collectParameter);
 }
 
 function collectParameter(text: string, before?: ConversionParameters): ConversionParameters | undefined {
@@ -94,31 +121,39 @@ export const appOption = ['--app <name>', 'app profile; default: default_app of 
 
 export const recursiveOption = ['--recursive', 'look into the folders of folders'] as const;
 
-const noPatterns: string[] = [];
 export const excludeOption = [
   '--exclude <pattern>',
   'leave out what fits; may be given more than once',
-  collect,
-  noPatterns,
+  (value: string, before: string[]) => [...before, value],
+  [] as string[],
 ] as const;
 
-/** What becomes of an existing file. */
+export const tagOption = [
+  '--tag <text>',
+  'find the jobs by it: fileconv job list --tag; may be given more than once',
+  collectTag,
+] as const;
+
+export const parameterOption = new Option(
+  '--param <name=value>',
+  'for the service beside the formats, such as dpi=300; may be given more than once',
+).argParser(collectParameter);
+
 export function onExistingOption(when: string): Option {
   return new Option('--on-existing <what>', `${when} (default: fail)`).choices(onExistingChoices);
 }
 
-export function unconvertibleOption(): Option {
-  const description = 'what becomes of files that the service is known not to convert (default: fail)';
-  return new Option('--unconvertible <what>', description).choices(unconvertibleChoices);
-}
+export const unconvertibleOption = new Option(
+  '--unconvertible <what>',
+  'what becomes of files that the service is known not to convert (default: fail)',
+).choices(unconvertibleChoices);
 
-export function onUnknownOutcomeOption(): Option {
-  const description = 'when it is not known whether a conversion ran (default: resubmit)';
-  return new Option('--on-unknown-outcome <what>', description).choices(onUnknownOutcomeChoices);
-}
+export const onUnknownOutcomeOption = new Option(
+  '--on-unknown-outcome <what>',
+  'when it is not known whether a conversion ran (default: resubmit)',
+).choices(onUnknownOutcomeChoices);
 
-export function modeOption(): Option {
-  const description =
-    'sync: wait for each conversion in the request itself, for ones that take seconds (default: async)';
-  return new Option('--mode <mode>', description).choices(conversionModes);
-}
+export const modeOption = new Option(
+  '--mode <mode>',
+  'sync: wait for each conversion in the request itself, for ones that take seconds (default: async)',
+).choices(conversionModes);

@@ -1,18 +1,14 @@
-import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import type { CommandContext } from '../command-context';
-import { CommandError } from '../command-error';
+import { portTaken } from '../command-error';
 import { openCodecServer } from '../keys/encryption-settings';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
 
-/** `fileconv codec-server`: decrypts payloads for the Temporal UI until it is asked to end. */
 export async function codecServer(context: CommandContext): Promise<void> {
   const { config, output } = context;
   const { host, port, uiOrigin } = config.values.codec;
   const signal = untilAskedToEnd();
   const server = await openCodecServer(context, { port }).catch((error: unknown) => {
-    if (systemErrorCode(error) !== 'EADDRINUSE') throw error;
-    const problem = `Another program listens on ${host}:${port}. End it, or give the codec server another port (FILECONV_CODEC_PORT=0: any free one).`;
-    throw new CommandError('SERVICE_UNUSABLE', [problem], { cause: error });
+    throw portTaken(error, { host, port, whose: 'the codec server', variable: 'FILECONV_CODEC_PORT' });
   });
   reportReady();
   if (output.json) output.printJson({ url: server.url, uiOrigin: uiOrigin ?? null });

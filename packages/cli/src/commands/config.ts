@@ -7,14 +7,10 @@ import { camelCase, keysOfSection, type sectionSchemas } from '../config/schema'
 import { mask } from '../observability/secret-mask';
 import { formatTable } from '../output/text';
 
-/** `fileconv config show`: every effective value and where it came from. */
 export function configShow({ config, output }: CommandContext): Promise<void> {
   const rows = describeConfig(config);
-  if (output.json) output.printJson({ file: config.file ?? null, values: rows });
-  else {
-    const cells = rows.map(({ key, value, source }) => [key, value, source]);
-    output.print(formatTable(['KEY', 'VALUE', 'FROM'], cells));
-  }
+  const cells = rows.map(({ key, value, source }) => [key, value, source]);
+  output.result({ file: config.file ?? null, values: rows }, formatTable(['KEY', 'VALUE', 'FROM'], cells));
   return Promise.resolve();
 }
 
@@ -53,7 +49,6 @@ export function describeConfig(loaded: LoadedConfig): ConfigRow[] {
   return rows;
 }
 
-/** `fileconv config allow`: remembers what the configuration file of this folder may send where. */
 export async function configAllow(context: CommandContext): Promise<void> {
   const { output, config } = context;
   if (config.file === undefined) {
@@ -61,7 +56,6 @@ export async function configAllow(context: CommandContext): Promise<void> {
   }
   const allowed = foreignRecipients(context);
   if (allowed.length > 0) await allow(context, allowed);
-  if (output.json) output.printJson({ allowed });
-  else if (allowed.length === 0) output.print(`${config.file} sends no secret beyond this machine.`);
-  else for (const { file, origin, what } of allowed) output.print(`${file} may send ${what} to ${origin}.`);
+  const told = allowed.map(({ file, origin, what }) => `${file} may send ${what} to ${origin}.`);
+  output.result({ allowed }, told.join('\n') || `${config.file} sends no secret beyond this machine.`);
 }

@@ -7,11 +7,7 @@ import { piped, planJobs, type Target } from '../convert/plan';
 import { settleFormats } from '../formats/check';
 import { untilAskedToEnd } from '../stack/parent-process';
 
-/**
- * `fileconv convert`: one durable job a file, after everything was checked that can be checked beforehand.
- *
- * Exit code 0 only when every file was converted, or skipped on request.
- */
+/** One durable job a file, after everything was checked that can be checked beforehand. */
 export async function convert(
   context: CommandContext,
   files: readonly string[],

@@ -2,8 +2,7 @@ import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
 import { exitCodes, type ExitCode } from '../command-error';
 import { checkCallbacks } from '../doctor/check-callbacks';
-import { checkDisk } from '../doctor/check-disk';
-import { checkEngines } from '../doctor/check-engines';
+import { checkDisk, checkEngines, checkObjectStore } from '../doctor/check-machine';
 import { checkService } from '../doctor/check-service';
 import { checkTemporal } from '../doctor/check-temporal';
 import type { Finding } from '../doctor/finding';
@@ -20,10 +19,10 @@ export async function doctor(context: CommandContext, flags: { app?: string }): 
     await checkCallbacks(context),
     ...(asked.some((app) => isEmbedded(context, app)) ? await checkEngines(context) : []),
     await checkDisk(context),
+    ...(await checkObjectStore(context)),
   ];
   const isOk = findings.every(({ status }) => status !== 'broken');
-  if (output.json) output.printJson({ ok: isOk, findings });
-  else output.print(findings.map((finding) => describe(context, finding)).join('\n'));
+  output.result({ ok: isOk, findings }, findings.map((finding) => describe(context, finding)).join('\n'));
   return isOk ? exitCodes.ok : exitCodes.failed;
 }
 

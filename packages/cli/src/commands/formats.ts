@@ -1,13 +1,12 @@
+import { versionsOf } from 'temporal-file-conversion-service/internal/engines/programs';
 import type { Format } from 'temporal-file-conversion/contract';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { askAboutFormats } from '../formats/check';
-import type { FormatLookup } from '../formats/lookup';
-import { listEngines, listPairs } from '../formats/engines';
+import { embeddedCatalog, type FormatLookup } from '../formats/lookup';
 import { formatTable } from '../output/text';
 import { explainServiceFailure } from '../service/service-problem';
 
-/** `fileconv formats`: what the service reads and writes, or what it converts `format` to; or by what engines. */
 export async function formats(
   context: CommandContext,
   format: string | undefined,
@@ -38,16 +37,12 @@ async function list({ output }: CommandContext, lookup: FormatLookup, format: st
     return;
   }
   const inputs = await lookup.inputs();
-  if (output.json) {
-    output.printJson({ inputs, outputs: targets });
-    return;
-  }
   const mark = (list: readonly Format[], name: string) => (list.some((each) => each.format === name) ? 'yes' : '-');
   const rows = byName([...inputs, ...targets]).map((entry) => {
     const [name, title] = titled(entry);
     return [name, mark(inputs, name), mark(targets, name), title];
   });
-  output.print(formatTable(['FORMAT', 'READS', 'WRITES', 'TITLE'], rows));
+  output.result({ inputs, outputs: targets }, formatTable(['FORMAT', 'READS', 'WRITES', 'TITLE'], rows));
 }
 
 function byName(entries: readonly Format[]): Format[] {
@@ -57,4 +52,37 @@ function byName(entries: readonly Format[]): Format[] {
 
 function titled({ format, title, name }: Format): [name: string, title: string] {
   return [format, title ?? name ?? ''];
+}
+
+async function listEngines(context: CommandContext): Promise<void> {
+  const engines = await Promise.all(
+    embeddedCatalog(context)
+      .engineStates()
+      .map(async ({ engine, ...state }) => ({
+        engine: engine.name,
+        title: engine.title,
+        versions: await versionsOf(engine),
+        ...state,
+      })),
+  );
+  const rows = engines.map(({ engine, title, versions, isHere, serves, adds, install }) => [
+    engine,
+    isHere ? versions.join(', ') : '-',
+    String(serves),
+    adds === 0 ? '-' : String(adds),
+    install === undefined ? title : `${title}\nRun: ${install}`,
+  ]);
+  context.output.result({ engines }, formatTable(['ENGINE', 'HERE', 'PAIRS', 'WOULD ADD', ''], rows));
+}
+
+function listPairs(context: CommandContext): void {
+  const byRow = new Map<string, string[]>();
+  const pairs = [...embeddedCatalog(context).pairs()].map(([pair, engine]) => {
+    const [input = '', output = ''] = pair.split(' ');
+    const row = `${input} ${engine}`;
+    byRow.set(row, [...(byRow.get(row) ?? []), output]);
+    return { input, output, engine };
+  });
+  const rows = [...byRow].map(([row, outputs]) => [...row.split(' '), outputs.join(' ')]).sort();
+  context.output.result({ pairs }, formatTable(['INPUT', 'ENGINE', 'OUTPUTS'], rows));
 }

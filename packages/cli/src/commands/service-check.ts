@@ -5,7 +5,7 @@ import { CommandError, exitCodes, type ExitCode } from '../command-error';
 import { readAppToken, type SecretSource } from '../config/app-token';
 import { isLoopback } from '../config/value-types';
 import { formatTable } from '../output/text';
-import { readProfile } from '../service/open-api';
+import { readProfile } from '../service/app-profiles';
 import { untilAskedToEnd } from '../stack/parent-process';
 
 /** A domain that nobody can verify for an app. */
@@ -27,8 +27,16 @@ export async function serviceCheck(context: CommandContext, flags: TargetFlags):
   });
   const count = (status: Outcome['status']): number => outcomes.filter((outcome) => outcome.status === status).length;
   const totals = { passed: count('pass'), failed: count('fail'), skipped: count('skipped') };
-  if (output.json) output.printJson({ baseUrl: target.baseUrl, ...totals, rules: outcomes });
-  else output.print(formatTable(['RESULT', 'SOURCE', 'RULE', 'WHY'], outcomes.map(toRow)));
+  const rows = outcomes.map(({ status, source, restatedIn, rule, why = '' }) => [
+    status,
+    [source, ...restatedIn].join(', '),
+    rule,
+    printable(why),
+  ]);
+  output.result(
+    { baseUrl: target.baseUrl, ...totals, rules: outcomes },
+    formatTable(['RESULT', 'SOURCE', 'RULE', 'WHY'], rows),
+  );
   output.say(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped: ${target.baseUrl}`);
   if (signal.aborted) return exitCodes.interrupted;
   return totals.failed === 0 ? exitCodes.ok : exitCodes.failed;
@@ -45,10 +53,6 @@ async function requireAnswer(target: Target): Promise<void> {
   throw new CommandError('SERVICE_UNREACHABLE', [
     `There is no conversion service to check at ${target.baseUrl}: ${obstacle.why}`,
   ]);
-}
-
-function toRow({ status, source, restatedIn, rule, why = '' }: Outcome): string[] {
-  return [status, [source, ...restatedIn].join(', '), rule, printable(why)];
 }
 
 export interface TargetFlags {

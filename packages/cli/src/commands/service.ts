@@ -5,7 +5,7 @@ import { ensureEmbeddedApp, SettingsFileError, startConversionService } from 'te
 import { callbackLimits, optionsOf, serviceLimits } from 'temporal-file-conversion-service/internal/shared/limits';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import type { CommandContext } from '../command-context';
-import { CommandError, explainFolder, explainStateFolder } from '../command-error';
+import { CommandError, explainFolder, explainStateFolder, portTaken } from '../command-error';
 import type { Config } from '../config/load-config';
 import { snakeCase } from '../config/schema';
 import { openHealth } from '../observability/health';
@@ -13,7 +13,6 @@ import { openLog } from '../observability/log';
 import { removeServiceRecord, writeServiceRecord } from '../service/embedded-service';
 import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
 
-/** `fileconv service`: the embedded conversion service until it is asked to end. */
 export async function service(context: CommandContext): Promise<void> {
   const { config, output } = context;
   const settings = config.values.service;
@@ -33,8 +32,7 @@ export async function service(context: CommandContext): Promise<void> {
   await writeServiceRecord(settings.dataDir, running.url);
   reportReady();
   const details = { url: running.url, appId: embedded.appId, tokenFile: embedded.tokenFile };
-  if (output.json) output.printJson(details);
-  else output.print(await describeService(details, context.stdout.isTTY === true));
+  output.result(details, await describeService(details, context.stdout.isTTY === true));
   await aborted(signal);
   health?.drain();
   await removeServiceRecord(settings.dataDir);
@@ -90,7 +88,6 @@ async function openServiceMetrics(address: string) {
   return { service: createServiceMetrics(registry), close };
 }
 
-/** One line that names the key or the file to change. */
 function notStarted(error: unknown, { service: { host, port, dataDir }, state }: Config): CommandError {
   if (error instanceof SettingsFileError) {
     return new CommandError('INPUT_UNUSABLE', [error.message], { cause: error });
@@ -98,11 +95,8 @@ function notStarted(error: unknown, { service: { host, port, dataDir }, state }:
   const refuse = (problem: string) => new CommandError('SERVICE_UNUSABLE', [problem], { cause: error });
   const code = systemErrorCode(error);
   const { syscall } = (error ?? {}) as { syscall?: unknown };
-  if (code === 'EADDRINUSE') {
-    return refuse(
-      `Another program listens on ${host}:${port}. End it, or give the service another port (FILECONV_SERVICE_PORT=0: any free one).`,
-    );
-  }
+  const taken = portTaken(error, { host, port, whose: 'the service', variable: 'FILECONV_SERVICE_PORT' });
+  if (taken instanceof CommandError) return taken;
   if (syscall === 'listen' && code === 'EACCES') {
     return refuse(
       `This user may not listen on ${host}:${port}. Give the service another port (service.port; 0: any free one).`,

@@ -15,7 +15,16 @@ interface AppFlags {
   app?: string;
 }
 
-/** `fileconv credits restored`: resumes every job of an app that is parked for vCredits. */
+interface Telling {
+  tell: (client: Client, options: { app: string }) => Promise<Signalled>;
+  singular: string;
+  plural: string;
+  /** Completes "No job of app billing": `waits for vCredits`. */
+  wait: string;
+  /** Ends the message about an app that nobody knows: where to look. */
+  hint: string;
+}
+
 export function creditsRestored(context: CommandContext, flags: AppFlags): Promise<ExitCode> {
   return tellApp(context, flags, {
     tell: restoreCredits,
@@ -26,7 +35,6 @@ export function creditsRestored(context: CommandContext, flags: AppFlags): Promi
   });
 }
 
-/** `fileconv app ready`: resumes every batch of an app whose account the service had refused. */
 export function readyApp(context: CommandContext, flags: AppFlags): Promise<ExitCode> {
   return tellApp(context, flags, {
     tell: appReady,
@@ -37,27 +45,15 @@ export function readyApp(context: CommandContext, flags: AppFlags): Promise<Exit
   });
 }
 
-interface Telling {
-  tell: (client: Client, options: { app: string }) => Promise<Signalled>;
-  /** What waits: `job`, `batch`. */
-  singular: string;
-  plural: string;
-  /** Completes "No job of app billing": `waits for vCredits`. */
-  wait: string;
-  /** Ends the message about an app that nobody knows: where to look. */
-  hint: string;
-}
-
-/** Tells everything of an app that waits for an operator to go on. */
 async function tellApp(
   context: CommandContext,
-  flags: AppFlags,
+  { app = context.config.values.defaultApp }: AppFlags,
   { tell, singular, plural, wait, hint }: Telling,
 ): Promise<ExitCode> {
   const { config, output } = context;
-  const app = flags.app ?? config.values.defaultApp;
+  const isConfigured = app === embeddedApp || Object.hasOwn(config.values.apps, app);
   return withTemporal(context, async ({ client }) => {
-    if (!isConfigured(context, app) && (await hasJobs(client, app)) === false) {
+    if (!isConfigured && (await hasJobs(client, app)) === false) {
       throw new CommandError('UNKNOWN_APP', [
         `There is no app profile called "${app}" here, and no job of such an app. ${hint}`,
       ]);
@@ -65,13 +61,12 @@ async function tellApp(
     const told = await tell(client, { app });
     const { signalled, failed } = told;
     const missed = failed === 0 ? '' : ` ${failed} could not be told; type the command again.`;
-    if (output.json) output.printJson({ app, ...told });
-    else if (signalled + failed === 0) output.print(`No ${singular} of app ${app} ${wait}.`);
-    else output.print(`${counted(signalled, singular, plural)} of app ${app} told to go on.${missed}`);
+    output.result(
+      { app, ...told },
+      signalled + failed === 0
+        ? `No ${singular} of app ${app} ${wait}.`
+        : `${counted(signalled, singular, plural)} of app ${app} told to continue.${missed}`,
+    );
     return failed === 0 ? exitCodes.ok : exitCodes.failed;
   });
-}
-
-function isConfigured({ config }: CommandContext, app: string): boolean {
-  return app === embeddedApp || Object.hasOwn(config.values.apps, app);
 }

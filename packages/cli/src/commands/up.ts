@@ -6,7 +6,6 @@ import { aborted, untilAskedToEnd } from '../stack/parent-process';
 import { readStackHolder, readStackRecord, type StackRecord } from '../stack/stack-record';
 import { startStack } from '../stack/start-stack';
 
-/** `fileconv up`: the whole stack in the foreground. */
 export async function up(context: CommandContext): Promise<void> {
   const { output, config } = context;
   const stateDir = config.values.state.dir;
@@ -17,10 +16,11 @@ export async function up(context: CommandContext): Promise<void> {
     throw new CommandError('STACK_RUNNING', [await describeHolder(stateDir)], { cause: error });
   });
   try {
-    if (output.json) output.printJson(stack.record);
-    else output.print(describe(stack.record, stateDir));
+    output.result(stack.record, describe(stack.record, stateDir));
     await aborted(signal);
-    output.say('Stopping; jobs that are not finished go on with the next `fileconv up`. Ctrl-C again does not wait.');
+    output.say(
+      'Stopping; jobs that are not finished continue with the next `fileconv up`. Ctrl-C again does not wait.',
+    );
   } finally {
     await stack.stop();
   }

@@ -9,7 +9,6 @@ export type SecretSource = { from: 'environment'; variable: string } | { from: '
 
 export interface AppProfile {
   name: string;
-  /** Without a slash at its end. */
   baseUrl: string;
   appId: string;
   token: SecretSource;
@@ -72,16 +71,12 @@ export async function readAppToken(
 interface SecretReading {
   /** Begins a sentence: `The callback key`. */
   what: string;
-  /** What to do when there is no such file. */
   cure: string;
   env: Environment;
   onWarning: (message: string) => void;
 }
 
-/**
- * The text of a secret. Warns about a file that others can read.
- * @throws ConfigError
- */
+/** Warns about a file that others can read. @throws ConfigError */
 export async function readSecret(source: SecretSource, reading: SecretReading): Promise<string> {
   const { what, cure, env, onWarning } = reading;
   if (source.from === 'environment') {

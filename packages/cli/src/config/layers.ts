@@ -16,7 +16,6 @@ import { EnvironmentText } from './value-types';
 
 export interface Origin {
   source: 'file' | 'environment';
-  /** The path of the file, or the name of the variable. */
   where: string;
 }
 
@@ -46,11 +45,7 @@ export function toTable(values: Layer['values']): Record<string, unknown> {
 
 const tableSchema = z.record(z.string(), z.unknown());
 
-/**
- * The values of a configuration file, with a problem for each unknown name.
- *
- * @throws ConfigError when the file cannot be read or is no TOML.
- */
+/** @throws ConfigError when the file cannot be read or is no TOML. */
 export async function readConfigFile(file: string): Promise<Layer> {
   let content: string;
   try {

@@ -32,7 +32,6 @@ interface LoadConfigOptions {
   /** Relative paths start here, unless they stand in the file: those start at the file's folder. */
   cwd: string;
   env: Environment;
-  /** What `--config` named; it must exist. */
   file?: string | undefined;
 }
 

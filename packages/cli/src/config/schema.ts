@@ -10,14 +10,14 @@ import {
 } from 'temporal-file-conversion/internal/shared/policies';
 import { logLevels } from 'temporal-file-conversion/internal/shared/log';
 import { defaultDeploymentName, defaultTaskQueue } from 'temporal-file-conversion/internal/shared/names';
-import { engineNames } from 'temporal-file-conversion-service/internal/engines/engine-names';
+import { engineNames } from 'temporal-file-conversion-service/internal/engines/engine';
 import {
   callbackLimits,
   type Limit,
   type LimitKey,
   serviceLimits,
 } from 'temporal-file-conversion-service/internal/shared/limits';
-import { closestName } from 'temporal-file-conversion/internal/shared/closest-name';
+import { closestName } from 'temporal-file-conversion/internal/shared/wording';
 import { z } from 'zod';
 import {
   baseUrl,
@@ -323,7 +323,6 @@ export function variablePartOf(appName: string): string {
   return appName.toUpperCase().replaceAll('-', '_');
 }
 
-/** Ends the message about an unknown name. */
 export function didYouMean(name: string, known: readonly string[]): string {
   const closest = closestName(name, known);
   return closest === undefined ? `; known: ${known.join(', ')}` : `; did you mean "${closest}"?`;
@@ -334,7 +333,6 @@ export function camelCase(key: string): string {
   return key.replace(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase());
 }
 
-/** `uploadDeadline` of the code is `upload_deadline` of the file. */
 export function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

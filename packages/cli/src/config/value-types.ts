@@ -14,7 +14,6 @@ declare module 'zod' {
     shown?: string;
     /** What applies without a value, when that is no fixed default. */
     absent?: string;
-    /** A link of the page. */
     see?: string;
   }
 }
@@ -35,7 +34,6 @@ function valueOf<T>(expected: string, meta: z.GlobalMeta, read: Read<T>) {
   return schema.meta(meta);
 }
 
-/** A text that fits the pattern, without surrounding white space. */
 function textLike(expected: string, pattern: string) {
   return valueOf(expected, { type: 'string', pattern, shown: 'text' }, (value) => {
     const found = textOf(value)?.trim();
@@ -55,7 +53,6 @@ export function names(known?: readonly string[]) {
   return listOf(expected, meta, (name) => known?.includes(name) ?? name !== '');
 }
 
-/** Hosts, addresses and networks. */
 export function hosts() {
   const meta: z.GlobalMeta = { type: 'array', items: { type: 'string', pattern: '\\S' }, shown: 'list of names' };
   const expected = 'a list of hosts, addresses and networks, for example ["files.example", "10.0.0.0/8"]';
@@ -102,7 +99,6 @@ export function seconds() {
   return valueOf('a number of seconds from 0.001 to 86400', meta, (value) => numberOf(value, minimum, maximum));
 }
 
-/** A time with its unit, read as milliseconds. */
 export function duration() {
   const examples = ['90 seconds', '10 minutes', '7 days'];
   const meta: z.GlobalMeta = {
@@ -169,7 +165,7 @@ export function baseUrl() {
     }
     // From here on messages do not repeat the value: it may hold a password.
     if (url.username !== '' || url.password !== '') {
-      return refuse('must not hold a user name or password: the token comes from token_env or token_file');
+      return refuse('must not hold a user name or password: secrets have settings and variables of their own');
     }
     if (url.search !== '' || url.hash !== '') return refuse('must end with its path, without "?" or "#"');
     return url.href.replace(/\/+$/, '');
@@ -182,7 +178,6 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Undefined when it is none, or out of bounds. */
 function numberOf(value: unknown, least: number, most: number): number | undefined {
   const isText = value instanceof EnvironmentText && /^[+-]?\d[\d_]*(\.\d+)?$/.test(value.text.trim());
   const number = isText ? Number(value.text.trim().replaceAll('_', '')) : value;

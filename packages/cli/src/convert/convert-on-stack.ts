@@ -6,21 +6,20 @@ import type {
   OnExisting,
   OnUnknownOutcome,
 } from 'temporal-file-conversion/internal/shared/job';
+import { defined } from 'temporal-file-conversion/internal/shared/defined';
 import { Stores } from 'temporal-file-conversion/internal/storage/stores';
 import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
 import { throwIfAny, type ExitCode } from '../command-error';
 import { chosenPolicies } from '../config/load-config';
-import { isEmbedded } from '../service/app-profiles';
+import { isEmbedded, openApi } from '../service/app-profiles';
 import { embeddedServiceUrl } from '../service/embedded-service';
-import { openApi } from '../service/open-api';
 import { explainServiceFailure, explainSilence } from '../service/service-problem';
 import { configuredStores } from '../stores';
 import { useStack } from '../stack/use-stack';
 import { createStallReader, type Stall, StallNews, type StallReader } from '../waiting/stall';
 import { explainExisting, type PlannedJob } from './plan';
-import { showProgress } from './progress';
-import { announce, report, type FileOutcome } from './report';
+import { announce, report, showProgress, type FileOutcome } from './report';
 import { requestOf, runJobs } from './run-jobs';
 import { isUnderWay, startOrJoin } from './start-or-join';
 
@@ -45,7 +44,6 @@ interface ConvertSettings extends ConvertFlags {
   onExisting: OnExisting;
   /** The place of a result that is to be written to standard output. */
   pipedFrom?: string;
-  /** Ends the command's wait. */
   signal: AbortSignal;
 }
 
@@ -55,19 +53,7 @@ export async function convertOnStack(
   settings: ConvertSettings,
 ): Promise<{ exitCode: ExitCode; outcomes: FileOutcome[] }> {
   const { output, config, cwd } = context;
-  const {
-    to: formats,
-    from,
-    param: parameters,
-    app,
-    onExisting,
-    onUnknownOutcome,
-    mode,
-    tag: tags = [],
-    parallel,
-    pipedFrom,
-    signal,
-  } = settings;
+  const { to: formats, app, onUnknownOutcome, tag: tags = [], pipedFrom, signal } = settings;
   const stack = await useStack(context, signal);
   try {
     if (isEmbedded(context, app) && stack.outlivesCommand) {
@@ -80,8 +66,7 @@ export async function convertOnStack(
       app,
       tags,
     };
-    const policies = chosenPolicies(config, onUnknownOutcome === undefined ? {} : { onUnknownOutcome });
-    const asked = { from, parameters, onExisting, mode, policies };
+    const asked = { ...settings, policies: chosenPolicies(config, defined({ onUnknownOutcome })) };
     const existing: string[] = [];
     for (const job of jobs) {
       if (job.existing && !(await isUnderWay(starting, requestOf(job, asked)))) existing.push(...job.existing);
@@ -98,7 +83,6 @@ export async function convertOnStack(
       ...asked,
       start: (request) => startOrJoin(starting, request),
       untilClosed: (run) => stack.untilClosed(run),
-      parallel,
       cwd,
       progress,
       inFlight,
@@ -109,7 +93,6 @@ export async function convertOnStack(
         news.moved();
         announce(context, outcome, { done, total, isPiped: pipedFrom !== undefined });
       },
-      signal,
     }).finally(() => {
       news.close();
       progress.close();

@@ -24,9 +24,8 @@ import { untilAskedToEnd } from '../stack/parent-process';
 import { convertOnStack, type ConvertFlags } from './convert-on-stack';
 import { findInputs, type FindInputsOptions } from './find-inputs';
 import { checkJobs, isUri, piped, toLocation, type ConvertInput } from './plan';
-import { PipeFolder } from './pipe-folder';
+import { PipeFolder, spool } from './pipe-folder';
 import type { FileOutcome } from './report';
-import { spool } from './spool';
 
 /**
  * `fileconv convert` from standard input, to standard output, or both: a job like any other, whose files are in a folder
@@ -135,7 +134,7 @@ async function stampOf(context: CommandContext, { location }: ConvertInput): Pro
   return found?.kind === 'file' ? found.stamp : randomUUID();
 }
 
-/** Failures after which the job may go on, or may be tried again as it is. */
+/** Failures after which the job may continue, or may be tried again as it is. */
 const openEnded = new Set(['OUTCOME_UNKNOWN', 'TEMPORAL_UNREACHABLE', 'JOB_UNKNOWN', 'UNEXPECTED']);
 
 function hasEnded({ status, error }: FileOutcome): boolean {

@@ -1,7 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { Findings } from 'temporal-file-conversion/internal/batch/plan/findings';
-import { findSources } from 'temporal-file-conversion/internal/batch/sources/find-sources';
-import { createExclusion } from 'temporal-file-conversion/internal/batch/sources/walk-folder';
+import { createExclusion, findSources } from 'temporal-file-conversion/internal/batch/sources/find-sources';
 import { asFolder, isLocal, isOfWeb, uriOfPath } from 'temporal-file-conversion/internal/batch/uris';
 import { lastSegment } from 'temporal-file-conversion/internal/shared/job';
 import { filesOf, folderUri } from '../batch/batch-folder';

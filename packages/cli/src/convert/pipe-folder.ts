@@ -1,8 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
+import { fileSize } from 'temporal-file-conversion/internal/shared/wording';
 import { syncFolder } from 'temporal-file-conversion/internal/storage/folders';
+import { CommandError } from '../command-error';
 import { isAlive } from '../stack/parent-process';
 
 /** What the job of a killed command has left may still be wanted for so long. */
@@ -95,4 +100,37 @@ async function removeWhole(folder: string): Promise<void> {
   const going = path.join(path.dirname(folder), unsettledPrefix + randomUUID());
   await rename(folder, going);
   await rm(going, { recursive: true, force: true });
+}
+
+/**
+ * Writes standard input to a new file, which only this user may read, and to the disk.
+ * @param options.maxBytes the most that the service takes, if that is known.
+ * @returns its SHA-256.
+ * @throws CommandError when there is nothing, or more than the service takes.
+ */
+export async function spool(
+  stdin: Readable,
+  file: string,
+  { maxBytes = Infinity, signal }: { maxBytes: number | undefined; signal: AbortSignal },
+): Promise<string> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  async function* measured(chunks: AsyncIterable<Buffer>) {
+    for await (const chunk of chunks) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) {
+        const limit = `${fileSize(maxBytes)} (${maxBytes} bytes)`;
+        throw unusable(`is larger than the service takes: ${limit}, max_upload_bytes of [service].`);
+      }
+      hash.update(chunk);
+      yield chunk;
+    }
+  }
+  await pipeline(stdin, measured, createWriteStream(file, { flags: 'wx', mode: 0o600, flush: true }), { signal });
+  if (bytes === 0) throw unusable('is empty. There is nothing to convert.');
+  return hash.digest('hex');
+}
+
+function unusable(problem: string): CommandError {
+  return new CommandError('INPUT_UNUSABLE', [`standard input ${problem}`]);
 }

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { explainUnreadable } from 'temporal-file-conversion/internal/batch/contents';
 import { comparablePath } from 'temporal-file-conversion/internal/batch/plan/conflicts';
-import { asFolder, within } from 'temporal-file-conversion/internal/batch/uris';
+import { asFolder, within, escapeQuerySigns } from 'temporal-file-conversion/internal/batch/uris';
 import {
   credentialsProblem,
   holdsCredentials,
@@ -63,8 +63,9 @@ export function isUri(location: string): boolean {
 }
 
 export function toLocation(typed: string, cwd: string): string {
-  if (/^file:\/\//i.test(typed)) return fileURLToPath(typed);
-  return isUri(typed) ? typed : path.resolve(cwd, typed);
+  if (!isUri(typed)) return path.resolve(cwd, typed);
+  const uri = escapeQuerySigns(typed);
+  return /^file:/i.test(uri) ? fileURLToPath(uri) : uri;
 }
 
 function nameOf(location: string): string {
@@ -84,10 +85,8 @@ async function problemOf(file: string): Promise<string | undefined> {
   }
 }
 
-/** One format that the files are converted to. */
 export interface Target {
   to: string;
-  /** Of the results, without the dot. */
   extension: string;
 }
 
@@ -105,9 +104,7 @@ export interface PlannedJob {
   existing?: string[];
 }
 
-interface PlacedResult extends PlannedResult {
-  input: ConvertInput;
-}
+type PlacedResult = PlannedResult & Pick<PlannedJob, 'input'>;
 
 interface PlaceRules {
   cwd: string;
@@ -116,18 +113,16 @@ interface PlaceRules {
   writtenByUs: boolean;
 }
 
-interface DestinationOptions extends PlaceRules {
-  /** `--out` as it was typed. */
-  out: string | undefined;
-  targets: readonly Target[];
-}
-
 /**
  * Decides where each result goes, and finds what would prevent that, before anything is started.
+ * @param options.out `--out` as it was typed.
  * @throws CommandError with a line for each problem.
  */
-export async function planJobs(inputs: readonly ConvertInput[], options: DestinationOptions): Promise<PlannedJob[]> {
-  const { out } = options;
+export async function planJobs(
+  inputs: readonly ConvertInput[],
+  options: PlaceRules & { out: string | undefined; targets: readonly Target[] },
+): Promise<PlannedJob[]> {
+  const { out, targets } = options;
   const unplaced = inputs.filter(({ location }) => out === undefined && /^https?:/i.test(location));
   throwIfAny(
     'DESTINATION_UNUSABLE',
@@ -135,7 +130,7 @@ export async function planJobs(inputs: readonly ConvertInput[], options: Destina
   );
   const jobs = inputs.map((input) => ({
     input,
-    results: options.targets.map((target) => ({ to: target.to, destination: destinationOf(input, target, options) })),
+    results: targets.map((target) => ({ to: target.to, destination: destinationOf(input, target, options) })),
   }));
   await checkJobs(jobs, options);
   return jobs;
@@ -167,7 +162,7 @@ export function explainExisting([first, ...others]: readonly string[]): string[]
 function destinationOf(
   { location, dir = '' }: ConvertInput,
   { extension }: Target,
-  { cwd, out }: DestinationOptions,
+  { cwd, out }: { cwd: string; out: string | undefined },
 ): string {
   const name = `${path.parse(nameOf(location)).name}.${extension}`;
   if (out === undefined) return placeIn(location.replace(/[^/\\]*$/, ''), name);
@@ -286,7 +281,6 @@ function reasonOf(error: unknown): string {
   return reasons[systemErrorCode(error) ?? ''] ?? (error instanceof Error ? error.message : String(error));
 }
 
-/** A path as one would type it here. */
 export function shownPath(file: string, cwd: string): string {
   if (isUri(file)) return file;
   const relative = path.relative(cwd, file);

@@ -10,29 +10,28 @@ import type {
   OnExisting,
   OutputResult,
 } from 'temporal-file-conversion/internal/shared/job';
+import { defined } from 'temporal-file-conversion/internal/shared/defined';
 import { toUri } from 'temporal-file-conversion/internal/client/job-request';
 import { shownPath } from 'temporal-file-conversion/internal/storage/file-uri';
 import { aborted } from '../stack/parent-process';
-import { shownPath as shortPath, type PlannedJob, type PlannedResult } from './plan';
-import { currentStep, type JobProgress } from './progress';
-import type { FileOutcome } from './report';
+import { shownPath as shortPath, type PlannedJob } from './plan';
+import { currentStep, type FileOutcome, type JobProgress } from './report';
 import { EarlierJobError, type FileRequest, type StartedJob } from './start-or-join';
 
 export interface RunOptions {
   start: (request: FileRequest) => Promise<StartedJob>;
   /** Runs what asks Temporal, until the connection is closed. */
   untilClosed: <T>(run: () => Promise<T>) => Promise<T>;
-  from: string | undefined;
-  parameters: ConversionParameters | undefined;
+  from?: string;
+  param?: ConversionParameters;
   onExisting: OnExisting;
-  mode: ConversionMode | undefined;
+  mode?: ConversionMode;
   policies: ConversionPolicies;
   parallel: number;
   cwd: string;
   progress: JobProgress;
   /** Files by the workflow ids of their jobs, as long as those are under way. */
   inFlight: Map<string, string>;
-  /** Called when a file's job runs already. */
   onJoined: (job: { file: string; workflowId: string }) => void;
   /** Called as each file ends, in the order in which they do. */
   onOutcome: (outcome: FileOutcome, done: number) => void;
@@ -63,27 +62,27 @@ export async function runJobs(jobs: readonly PlannedJob[], options: RunOptions):
   return outcomes.flat();
 }
 
-/** The same for each result of a job. */
 function outcomesOf({ input, results }: PlannedJob, outcome: Omit<FileOutcome, 'file' | 'to'>): FileOutcome[] {
   return results.map(({ to }) => ({ file: input.file, to, ...outcome }));
 }
 
 async function runJob(job: PlannedJob, options: RunOptions, interrupted: Promise<void>): Promise<FileOutcome[]> {
-  const { start, progress, untilClosed, inFlight } = options;
+  const { start, progress, untilClosed, inFlight, cwd } = options;
   const { input, results } = job;
   const startedAt = Date.now();
   const shown = progress.begin({ file: input.file, to: results.map(({ to }) => to).join(', ') });
   let handle: ConversionHandle | undefined;
-  let isJoined = false;
-  const base = () => ({
-    ...(handle && { workflowId: handle.workflowId }),
-    ...(isJoined && { joined: true as const }),
-    seconds: (Date.now() - startedAt) / 1_000,
-  });
+  let isJoined: true | undefined;
+  const base = () =>
+    defined({
+      workflowId: handle?.workflowId,
+      joined: isJoined,
+      seconds: (Date.now() - startedAt) / 1_000,
+    });
   try {
     const { handle: started, joined } = await start(requestOf(job, options));
     handle = started;
-    isJoined = joined;
+    if (joined) isJoined = true;
     if (joined) options.onJoined({ file: input.file, workflowId: started.workflowId });
     inFlight.set(started.workflowId, input.file);
     shown.started(() => untilClosed(() => currentStep(started)));
@@ -91,11 +90,11 @@ async function runJob(job: PlannedJob, options: RunOptions, interrupted: Promise
     if (!result) return outcomesOf(job, { ...base(), status: 'unfinished' });
     const { outputs } = result;
     if (!outputs) return outcomesOf(job, { ...base(), ...describeResult(result) });
-    return describeOutputs(job, outputs, { base: base(), options });
+    return describeOutputs(job, outputs, { base: base(), cwd });
   } catch (error) {
     const failure = readError(error, handle);
     const outputs = results.length > 1 ? await outputsOf(error, handle) : [];
-    return describeOutputs(job, outputs, { base: base(), failure, options });
+    return describeOutputs(job, outputs, { base: base(), failure, cwd });
   } finally {
     shown.end();
     if (handle) inFlight.delete(handle.workflowId);
@@ -112,20 +111,16 @@ async function outputsOf(error: unknown, handle: ConversionHandle | undefined): 
 
 export function requestOf(
   { input, results }: PlannedJob,
-  options: Pick<RunOptions, 'from' | 'parameters' | 'onExisting' | 'mode' | 'policies'>,
+  { from, param, onExisting, mode, policies }: Pick<RunOptions, 'from' | 'param' | 'onExisting' | 'mode' | 'policies'>,
 ): FileRequest {
-  const { from, parameters, onExisting, mode, policies } = options;
-  const [only, ...others] = results.map(({ to, destination }) => ({
-    output: to,
-    ...(parameters && { parameters }),
-    destination,
-  }));
+  const [only, ...others] = results.map(({ to, destination }) =>
+    defined({ output: to, parameters: param, destination }),
+  );
   return {
     source: input.location,
     ...(only && others.length > 0 ? { outputs: [only, ...others] } : only),
-    ...(from !== undefined && { input: from }),
+    ...defined({ input: from, mode }),
     onExisting,
-    ...(mode && { mode }),
     ...(Object.keys(policies).length > 0 && { policies }),
   };
 }
@@ -134,22 +129,27 @@ interface Ending {
   base: Pick<FileOutcome, 'workflowId' | 'joined' | 'seconds'>;
   /** Of the job: that of outputs that do not tell their own. */
   failure?: { code: string; message: string };
-  options: RunOptions;
+  cwd: string;
 }
 
 function describeOutputs(
-  job: PlannedJob,
+  { input, results }: PlannedJob,
   outputs: readonly OutputResult[],
-  { base, failure, options }: Ending,
+  { base, failure, cwd }: Ending,
 ): FileOutcome[] {
-  return job.results.map((result, index): FileOutcome => {
+  return results.map(({ to, destination }, index): FileOutcome => {
     const own = outputs[index];
-    const told = { file: job.input.file, to: result.to, ...base };
+    const told = { file: input.file, to, ...base };
     if (own?.status === 'succeeded' || own?.status === 'skipped') return { ...told, ...describeResult(own) };
     const said: Pick<OutputResult, 'code' | 'message'> = own?.code === undefined ? (failure ?? {}) : own;
     const { code = 'FAILED', message = code } = said;
-    const error = { code, message };
-    return { ...told, status: 'failed', error: inTypedTerms(error, { input: job.input, ...result }, options) };
+    // In terms of what was typed: paths instead of URIs, and the file as it was named.
+    const ownSummary = /^.*? → \S+(?:, \S+)*?: /u;
+    const text = message
+      .replace(ownSummary, '')
+      .replaceAll(toUri(input.location), () => input.file)
+      .replaceAll(toUri(destination), () => shortPath(destination, cwd));
+    return { ...told, status: 'failed', error: { code, message: `${input.file} → ${to}: ${text}` } };
   });
 }
 
@@ -162,26 +162,12 @@ function describeResult({ status, output, possiblyChargedTwice, warnings = {} }:
   };
 }
 
-/** The failure in terms of what was typed: paths instead of URIs, and the file as it was named. */
-function inTypedTerms(
-  { code, message }: { code: string; message: string },
-  { input, to, destination }: PlannedResult & Pick<PlannedJob, 'input'>,
-  { cwd }: RunOptions,
-): { code: string; message: string } {
-  const ownSummary = /^.*? → \S+(?:, \S+)*?: /u;
-  const text = message
-    .replace(ownSummary, '')
-    .replaceAll(toUri(input.location), () => input.file)
-    .replaceAll(toUri(destination), () => shortPath(destination, cwd));
-  return { code, message: `${input.file} → ${to}: ${text}` };
-}
-
 function readError(error: unknown, handle: ConversionHandle | undefined): { code: string; message: string } {
   if (error instanceof ConversionFailedError || error instanceof EarlierJobError) return error;
   if (error instanceof ServiceError) {
     const reason = error.cause?.message ?? error.message;
     const next = handle
-      ? `The job ${handle.workflowId} goes on when Temporal is back.`
+      ? `The job ${handle.workflowId} continues when Temporal is back.`
       : 'The job may not have been started.';
     return { code: 'TEMPORAL_UNREACHABLE', message: `the connection to Temporal was lost (${reason}). ${next}` };
   }

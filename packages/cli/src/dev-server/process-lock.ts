@@ -2,10 +2,10 @@ import type Libsql from 'libsql';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TemporalServerError } from './errors';
+import { TemporalServerError } from './processes';
 
 /** A lock between processes; it ends with `release()` or with the process, however that ends. */
-export interface ProcessLock {
+interface ProcessLock {
   /** Lets others in. A second call changes nothing. */
   release(): void;
 }

@@ -1,13 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdir, mkdtemp, open, readFile, rename, rm } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { types } from 'node:util';
-import { TemporalServerError } from './errors';
-import { freePort, isPortFree } from './free-port';
-import { commandLineOf, endProcess, type Environment } from './processes';
-import { untilReady } from './readiness';
-import { readServerRecord, removeServerRecord, stopGraceMs, writeServerRecord } from './running-server';
+import { commandLineOf, endProcess, TemporalServerError, type Environment } from './processes';
+import { readServerRecord, removeServerRecord, stopGraceMs, untilReady, writeServerRecord } from './running-server';
 import type { RunningTemporalServer, ServerExit } from './running-server';
 
 export interface StartOptions {
@@ -16,6 +14,8 @@ export interface StartOptions {
   env: Environment;
   /** State is kept here over restarts. Default: in memory, gone when the server ends. */
   dbFilename?: string | undefined;
+  /** `off`: a power cut may cost the database, as it may that of a benchmark. Default `full`. */
+  synchronous?: 'full' | 'off' | undefined;
   /** Default: a free one. */
   port?: number | undefined;
   /** `false`: no UI. Default: a free one. */
@@ -161,6 +161,7 @@ function argumentsOf(
     // workflows: 56 against 29 a second, 12 against 20 ms of CPU each). `synchronous` stays full: an acknowledged
     // history event that a power cut takes back could lead to a second, paid submit.
     args.push('--db-filename', chosen.dbFilename, '--sqlite-pragma', 'journal_mode=WAL');
+    if (options.synchronous === 'off') args.push('--sqlite-pragma', 'synchronous=off');
   }
   const settings = Object.entries({ ...dynamicConfig, ...options.dynamicConfig });
   for (const [name, value] of settings) args.push('--dynamic-config-value', `${name}=${value}`);
@@ -246,4 +247,35 @@ async function openServerLog(wanted?: string) {
       if (folder !== undefined) await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/**
+ * A port of 127.0.0.1 on which nothing listens now. Another process can take it before it is used: whoever uses it must
+ * be ready to try another one.
+ */
+export function freePort(): Promise<number> {
+  return listenBriefly(0);
+}
+
+async function isPortFree(port: number): Promise<boolean> {
+  return listenBriefly(port).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** `preferred`, or another port when something listens there. */
+export async function portNear(preferred: number): Promise<number> {
+  return (await isPortFree(preferred)) ? preferred : freePort();
+}
+
+async function listenBriefly(port: number): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', resolve);
+  });
+  const { port: bound } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return bound;
 }

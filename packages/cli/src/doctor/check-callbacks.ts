@@ -40,33 +40,26 @@ export async function checkCallbacks(context: CommandContext): Promise<Finding> 
   } catch (error) {
     return broken(part, `${url} can't be reached: ${reasonOf(error)}`, start);
   }
-  switch (status) {
-    case 204:
-      return ok(part, `${url} takes signed callbacks`);
-    case 401:
-      return broken(
-        part,
-        `${url} refuses our signature: it has another key`,
-        'Give receiver and workers the same key (callbacks.key_env or key_file).',
-      );
-    case 503:
-      return broken(
-        part,
-        `${url} answers 503: its receiver can't reach Temporal`,
-        'Correct TEMPORAL_ADDRESS where the receiver runs, or start Temporal there.',
-      );
-    default:
-      return broken(part, `${url} answers HTTP ${status}, not as the receiver does`, start);
+  if (status === 204) return ok(part, `${url} takes signed callbacks`);
+  if (status === 401) {
+    const cure = 'Give receiver and workers the same key (callbacks.key_env or key_file).';
+    return broken(part, `${url} refuses our signature: it has another key`, cure);
   }
+  if (status === 503) {
+    const cure = 'Correct TEMPORAL_ADDRESS where the receiver runs, or start Temporal there.';
+    return broken(part, `${url} answers 503: its receiver can't reach Temporal`, cure);
+  }
+  return broken(part, `${url} answers HTTP ${status}, not as the receiver does`, start);
 }
 
 async function checkHealth(url: string): Promise<Finding> {
+  const again = 'Start the stack again: fileconv up';
   try {
     const status = await statusOf(`${url}/healthz`, 'GET');
     if (status === 200) return ok(part, `${url}, for the embedded service`);
-    return broken(part, `${url} answers HTTP ${status}`, 'Start the stack again: fileconv up');
+    return broken(part, `${url} answers HTTP ${status}`, again);
   } catch (error) {
-    return broken(part, `${url} can't be reached: ${reasonOf(error)}`, 'Start the stack again: fileconv up');
+    return broken(part, `${url} can't be reached: ${reasonOf(error)}`, again);
   }
 }
 

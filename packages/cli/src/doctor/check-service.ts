@@ -7,7 +7,7 @@ import { createQuote } from 'temporal-file-conversion/internal/http/quote';
 import { readRateHeaders, type RateHeaders } from 'temporal-file-conversion/internal/http/rate-limit/headers';
 import { request } from 'undici';
 import type { CommandContext } from '../command-context';
-import { readProfile, type ServiceProfile } from '../service/open-api';
+import { readProfile, type ServiceProfile } from '../service/app-profiles';
 import { explainServiceFailure } from '../service/service-problem';
 import { broken, compareClocks, ok, reasonOf, skipped, type Finding } from './finding';
 

@@ -12,7 +12,7 @@ import { DecryptionError } from 'temporal-file-conversion/internal/encryption/en
 import { conversionJobType } from 'temporal-file-conversion/internal/shared/names';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
-import { whyUnheld } from '../commands/limit';
+import { whyUnheld } from '../commands/all-workers';
 import { readEncryptionKeys } from '../keys/encryption-settings';
 import { capitalised } from 'temporal-file-conversion/internal/shared/wording';
 import { openTemporal, type OpenTemporal } from '../stack/open-temporal';
@@ -85,37 +85,34 @@ async function checkAttributes(client: Client): Promise<Finding> {
 
 async function checkWorkers(client: Client, taskQueue: string): Promise<Finding> {
   const { identities: workers, builds, current } = await readTaskQueue(client, taskQueue);
-  if (workers.length > 0 && !builds.includes(current)) {
+  const part = 'workers';
+  if (workers.length === 0) {
+    const cure = 'Start one: fileconv worker (or fileconv up); another queue is set with FILECONV_WORKER_TASK_QUEUE';
+    return broken(part, `none polls task queue ${taskQueue}; jobs there stand still`, cure);
+  }
+  if (!builds.includes(current)) {
     const [wanted = '', ...there] = [current, ...builds].map((build) =>
       build === undefined ? 'workers without a version' : `build ${build}`,
     );
     return broken(
-      'workers',
+      part,
       `new jobs on task queue ${taskQueue} wait for ${wanted}, and only ${there.join(', ')} polls it`,
       'Give new jobs to one that is there: fileconv deployment set-current BUILD (or --unversioned); or start a worker of that build (FILECONV_WORKER_BUILD_ID)',
     );
   }
-  if (workers.length > 0) {
-    const limit = await readStepLimit(client, taskQueue);
-    const unheld = limit && whyUnheld(limit);
-    if (limit && unheld !== undefined) {
-      return broken('workers', `a limit of ${limit.perSecond} steps a second is set, and does not hold`, unheld);
-    }
-    const together = limit ? `; together at most ${limit.perSecond} steps a second (fileconv limit show)` : '';
-    return ok('workers', `${workers.length} on task queue ${taskQueue}: ${workers.join(', ')}${together}`);
+  const limit = await readStepLimit(client, taskQueue);
+  const unheld = limit && whyUnheld(limit);
+  if (limit && unheld !== undefined) {
+    return broken(part, `a limit of ${limit.perSecond} steps a second is set, and does not hold`, unheld);
   }
-  return broken(
-    'workers',
-    `none polls task queue ${taskQueue}; jobs there stand still`,
-    'Start one: fileconv worker (or fileconv up); another queue is set with FILECONV_WORKER_TASK_QUEUE',
-  );
+  const together = limit ? `; together at most ${limit.perSecond} steps a second (fileconv limit show)` : '';
+  return ok(part, `${workers.length} on task queue ${taskQueue}: ${workers.join(', ')}${together}`);
 }
 
 async function checkClock(client: Client): Promise<Finding> {
+  const part = 'clock beside Temporal';
   const clocks = await serverClock(client);
-  return clocks
-    ? compareClocks('clock beside Temporal', clocks)
-    : skipped('clock beside Temporal', 'the server does not tell');
+  return clocks ? compareClocks(part, clocks) : skipped(part, 'the server does not tell');
 }
 
 /** Undefined when there are keys, or none are asked for. */

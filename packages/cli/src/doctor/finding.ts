@@ -3,7 +3,6 @@ export interface Finding {
   part: string;
   status: 'ok' | 'broken' | 'skipped';
   says: string;
-  /** Of a broken part: what to do, with the command to type. */
   cure?: string;
 }
 

@@ -1,14 +1,19 @@
 import type { KnownErrorCode } from 'temporal-file-conversion/contract';
 import { ConversionApiError } from 'temporal-file-conversion/internal/http/errors';
-import { closestName } from 'temporal-file-conversion/internal/shared/closest-name';
-import { capitalised, noConverter } from 'temporal-file-conversion/internal/shared/wording';
+import { capitalised, closestName, noConverter } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
 import { CommandError, interrupted, throwIfAny } from '../command-error';
 import type { ConvertInput } from '../convert/plan';
-import { isEmbedded } from '../service/app-profiles';
+import { isEmbedded, openApi } from '../service/app-profiles';
 import { explainServiceFailure, explainSilence } from '../service/service-problem';
-import { embeddedCatalog } from './embedded-catalog';
-import { embeddedFormats, extensionFromName, serviceFormats, type FormatLookup, type FormatPair } from './lookup';
+import {
+  embeddedCatalog,
+  embeddedFormats,
+  extensionFromName,
+  serviceFormats,
+  type FormatLookup,
+  type FormatPair,
+} from './lookup';
 
 /** The extension of the results in each format, after a check that every file converts, as far as that can be known. */
 export async function settleFormats(
@@ -66,7 +71,6 @@ export async function askAboutFormats<T>(
   { signal, onFailure }: FormatQuestion<T>,
 ): Promise<T> {
   if (isEmbedded(context, app)) return ask(embeddedFormats(embeddedCatalog(context)));
-  const { openApi } = await import('../service/open-api.js');
   const { api, baseUrl } = await openApi(context, app);
   try {
     return await ask(serviceFormats(api, signal));
@@ -84,11 +88,7 @@ interface WantedFormats {
   to: string;
 }
 
-/**
- * Finds out whether the service converts each of the files, before anything is started.
- * @returns the extension of the results.
- * @throws CommandError with a line for each kind of file that it does not convert; whatever the lookup throws.
- */
+/** @returns the extension of the results. @throws CommandError about files that it does not convert. */
 async function checkFormats(lookup: FormatLookup, { inputs, from, to }: WantedFormats): Promise<string> {
   const target = await lookup.target(to);
   if (!target) throw new CommandError('FORMAT_UNUSABLE', [capitalised(await unknownTarget(lookup, to))]);
@@ -105,11 +105,18 @@ async function checkFormats(lookup: FormatLookup, { inputs, from, to }: WantedFo
 }
 
 interface WhyNot {
-  /** What a job would fail with. */
   code: KnownErrorCode;
   reason: string;
   /** The service knows no format of the extension's name; it may know the extension all the same, as `jpeg` of `jpg`. */
   isGuess?: true;
+}
+
+function cureOf(file: string): string {
+  if (/^https?:/i.test(file)) return 'Download it to a file whose name has one, and convert that.';
+  // A bucket without the slash behind it.
+  return /^[a-z][a-z0-9+.-]*:\/\/[^/]+$/i.test(file)
+    ? `All that it holds: ${file}/`
+    : `Rename it, for example to ${file}.md.`;
 }
 
 /** Why the service does not convert such files, of which one is named, and what to type next; undefined when it does. */
@@ -117,7 +124,7 @@ export async function whyNot(lookup: FormatLookup, pair: FormatPair, file = 'NAM
   const { extension, from, to } = pair;
   const input = from ?? extension;
   if (extension === '') {
-    const reason = `by the extension of its name the service tells a file's format, and there is none. Rename it, for example to ${file}.md.`;
+    const reason = `by the extension of its name the service tells a file's format, and there is none. ${cureOf(file)}`;
     return { code: 'NOT_VALID_EXTENSION', reason };
   }
   const problem = await lookup.problemOf(pair);

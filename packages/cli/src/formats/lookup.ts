@@ -1,5 +1,6 @@
 import { describeFormat, FormatCatalog } from 'temporal-file-conversion-service/internal/engines/formats';
 import type { Format } from 'temporal-file-conversion/contract';
+import type { CommandContext } from '../command-context';
 import type { ConversionApi } from 'temporal-file-conversion/internal/http/conversion-api';
 import { ConversionApiError } from 'temporal-file-conversion/internal/http/errors';
 
@@ -24,7 +25,6 @@ export type PairProblem =
 export interface FormatLookup {
   /** A target format; undefined when the service knows none of this name. */
   target(format: string): Promise<{ extension: string } | undefined>;
-  /** Undefined when the pair converts. */
   problemOf(pair: FormatPair): Promise<PairProblem | undefined>;
   inputs(): Promise<Format[]>;
   /** All targets, or those of one input format; undefined when there is no such format. */
@@ -36,7 +36,12 @@ export function extensionFromName(format: string): string {
   return format.split('-', 1)[0] ?? format;
 }
 
-/** What the embedded service converts. Its tables come with this package, so no service has to run. */
+/** What the embedded service converts on this machine, with the engines that its configuration names. */
+export function embeddedCatalog({ config }: Pick<CommandContext, 'config'>): FormatCatalog {
+  return new FormatCatalog({ engines: config.values.service.engines });
+}
+
+/** The same for a check. The tables come with this package, so no service has to run. */
 export function embeddedFormats(catalog = new FormatCatalog()): FormatLookup {
   return {
     target(format) {
@@ -77,7 +82,7 @@ const unknownFormat = [
 ];
 
 /**
- * What a service says it converts. Every method asks it anew.
+ * What a service says it converts. Every method asks it each time.
  * @param signal ends a question under way.
  * @throws ConversionApiError
  */

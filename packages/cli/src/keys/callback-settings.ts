@@ -13,8 +13,7 @@ import type { CommandContext } from '../command-context';
 import { CommandError, explainStateFolder } from '../command-error';
 import type { TemporalTarget } from '../config/temporal-connection';
 import { createTemporalObstacle, openHealth } from '../observability/health';
-import { readConfiguredSecret } from './configured-secret';
-import { openDataConverter } from './encryption-settings';
+import { openDataConverter, readConfiguredSecret } from './encryption-settings';
 
 /**
  * Key and URL of the callbacks that a worker asks services for; undefined when the configuration names no URL.
@@ -37,8 +36,8 @@ export async function openReceiver(
   const keys = await readKeys(context);
   // Loaded here: a worker needs neither.
   const { Client, Connection } = await import('@temporalio/client');
-  const { startCallbackReceiver } = await import('temporal-file-conversion/internal/callbacks/receiver');
-  const { createSignalJob } = await import('temporal-file-conversion/internal/callbacks/signal-job');
+  const { createSignalJob, startCallbackReceiver } =
+    await import('temporal-file-conversion/internal/callbacks/receiver');
   const dataConverter = await openDataConverter(context);
   const health = await openHealth(context, 'callbacks');
   const connection = Connection.lazy(target.connection);
@@ -81,9 +80,8 @@ async function openReceiverMetrics(address: string | undefined) {
 async function readKeys(context: CommandContext): Promise<CallbackKeys> {
   const { keyEnv: variable, keyFile: file } = context.config.values.callbacks;
   const what = 'The callback key';
-  const keys = ['callbacks.key_env', 'callbacks.key_file'] as const;
   const cure = 'leave callbacks.key_file out to have one made';
-  const configured = await readConfiguredSecret(context, { what, keys, variable, file, cure });
+  const configured = await readConfiguredSecret(context, { what, at: 'callbacks.key', variable, file, cure });
   const { text, place } = configured ?? (await ownKey(context));
   try {
     return parseCallbackKeys(text);

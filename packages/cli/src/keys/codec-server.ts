@@ -13,9 +13,7 @@ export interface CodecServerOptions {
   uiOrigins: () => readonly string[];
   /** Whoever asks must send it: `Authorization: Bearer <token>`. Default: nobody needs one. */
   token?: string;
-  /** Default: 127.0.0.1. */
   host?: string;
-  /** Default: 0, any free port. */
   port?: number;
   /** What an operator should know. Never a payload, a key or a token. */
   log?: (line: string) => void;

@@ -3,12 +3,13 @@ import {
   createEncryptedDataConverter,
   createPlainDataConverter,
 } from 'temporal-file-conversion/internal/encryption/data-converter';
-import { EncryptionKeyError, parseEncryptionKeys } from 'temporal-file-conversion/internal/encryption/encryption-keys';
-import type { EncryptionKeys } from 'temporal-file-conversion/internal/encryption/encryption-keys';
+import { EncryptionKeyError, parseEncryptionKeys } from 'temporal-file-conversion/internal/encryption/encryption-codec';
+import type { EncryptionKeys } from 'temporal-file-conversion/internal/encryption/encryption-codec';
 import type { CommandContext } from '../command-context';
-import { CommandError } from '../command-error';
+import { CommandError, explaining } from '../command-error';
+import { placeOf, readSecret, type SecretSource } from '../config/app-token';
+import { ConfigError } from '../config/errors';
 import type { CodecServer } from './codec-server';
-import { readConfiguredSecret } from './configured-secret';
 
 const makeOne = 'make one: echo "2026-11:$(openssl rand -base64 32)", readable by you only';
 
@@ -17,10 +18,7 @@ export function isEncrypting({ config }: CommandContext): boolean {
   return keyEnv !== undefined || keyFile !== undefined;
 }
 
-/**
- * The data converter of every client and worker. Without keys it still says why an encrypted payload can't be read.
- * @throws CommandError
- */
+/** Of every client and worker. Without keys it still says why an encrypted payload can't be read. */
 export async function openDataConverter(context: CommandContext): Promise<DataConverter> {
   const keys = await readEncryptionKeys(context);
   return keys ? createEncryptedDataConverter(keys) : createPlainDataConverter();
@@ -29,10 +27,7 @@ export async function openDataConverter(context: CommandContext): Promise<DataCo
 /** Cached, so that the warning about a file that others can read appears once. */
 const known = new WeakMap<CommandContext['config'], Promise<EncryptionKeys | undefined>>();
 
-/**
- * Undefined when encryption is off.
- * @throws CommandError
- */
+/** Undefined when encryption is off. @throws CommandError */
 export function readEncryptionKeys(context: CommandContext): Promise<EncryptionKeys | undefined> {
   const keys = known.get(context.config) ?? readKeys(context);
   known.set(context.config, keys);
@@ -42,8 +37,7 @@ export function readEncryptionKeys(context: CommandContext): Promise<EncryptionK
 async function readKeys(context: CommandContext): Promise<EncryptionKeys | undefined> {
   const { keyEnv: variable, keyFile: file } = context.config.values.encryption;
   const what = 'The encryption keys';
-  const keys = ['encryption.key_env', 'encryption.key_file'] as const;
-  const found = await readConfiguredSecret(context, { what, keys, variable, file, cure: makeOne });
+  const found = await readConfiguredSecret(context, { what, at: 'encryption.key', variable, file, cure: makeOne });
   try {
     return found && parseEncryptionKeys(found.text);
   } catch (error) {
@@ -85,11 +79,44 @@ export async function openCodecServer(
 async function readToken(context: CommandContext): Promise<string | undefined> {
   const { tokenEnv: variable, tokenFile: file } = context.config.values.codec;
   const what = "The codec server's token";
-  const keys = ['codec.token_env', 'codec.token_file'] as const;
   const cure = 'put the token there, readable by you only';
-  const found = await readConfiguredSecret(context, { what, keys, variable, file, cure });
+  const found = await readConfiguredSecret(context, { what, at: 'codec.token', variable, file, cure });
   if (!found) return undefined;
   const token = found.text.trim();
   if (token === '') throw new CommandError('INPUT_UNUSABLE', [`${what}: ${found.place} is empty.`]);
   return token;
+}
+
+interface ConfiguredSecret {
+  /** Begins a sentence: `The callback key`. */
+  what: string;
+  /** The beginning of the keys that say where it is: `callbacks.key`, of `callbacks.key_env` and `callbacks.key_file`. */
+  at: string;
+  variable: string | undefined;
+  file: string | undefined;
+  cure: string;
+}
+
+/**
+ * The text of a secret, which is masked in logs from then on, and where it was; undefined when the configuration does not say. Warns
+ * about a file that others can read.
+ * @throws CommandError also when both keys are there.
+ */
+export async function readConfiguredSecret(
+  { env, output, secrets }: CommandContext,
+  { what, at, variable, file, cure }: ConfiguredSecret,
+): Promise<{ text: string; place: string } | undefined> {
+  if (variable !== undefined && file !== undefined) {
+    const secret = what.charAt(0).toLowerCase() + what.slice(1);
+    throw new CommandError('INPUT_UNUSABLE', [`${at}_env and ${at}_file both tell of ${secret}; keep one.`]);
+  }
+  let source: SecretSource;
+  if (variable !== undefined) source = { from: 'environment', variable };
+  else if (file !== undefined) source = { from: 'file', file };
+  else return undefined;
+  const text = await readSecret(source, { what, cure, env, onWarning: (message) => output.warn(message) }).catch(
+    explaining(ConfigError, 'INPUT_UNUSABLE', ({ message }) => `${message}.`),
+  );
+  secrets.hideWords(text);
+  return { text, place: placeOf(source) };
 }

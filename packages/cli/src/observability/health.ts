@@ -1,7 +1,54 @@
-import type { ServerResponse } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { ConnectionLike } from '@temporalio/client';
+import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import type { CommandContext } from '../command-context';
-import { serveAt, type OwnAddress } from './own-address';
+import { CommandError } from '../command-error';
+
+export interface OwnAddress {
+  /** Begins a sentence, for example `Metrics`. */
+  what: string;
+  /** Of the configuration, which the address comes from. */
+  section: 'worker' | 'service' | 'callbacks';
+  key: 'metrics_address' | 'health_address';
+  /** `127.0.0.1:9465` or `[::1]:9465`; port 0: any free one. Whether others may reach it was checked before. */
+  address: string;
+}
+
+/** @throws CommandError that says which key to change when the process can't listen there. */
+export async function serveAt(
+  { what, section, key, address }: OwnAddress,
+  listener: RequestListener,
+): Promise<{ server: Server; url: string; close: () => Promise<void> }> {
+  const { hostname, port } = new URL(`http://${address}`);
+  const server = createServer({ requestTimeout: 5_000 }, listener);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      // 80 is the port that a URL leaves out.
+      server.listen({ host: hostname.replace(/[[\]]/g, ''), port: port === '' ? 80 : Number(port) }, resolve);
+    });
+  } catch (error) {
+    const reason =
+      systemErrorCode(error) === 'EADDRINUSE'
+        ? `Another program listens on ${address}`
+        : `${what} can't be told at ${address} (${systemErrorCode(error) ?? 'unknown error'})`;
+    const variable = `FILECONV_${section}_${key}`.toUpperCase();
+    const problem = `${reason}. Give this process another address (${variable}), or leave ${section}.${key} out.`;
+    throw new CommandError('SERVICE_UNUSABLE', [problem], { cause: error });
+  }
+  const { port: bound } = server.address() as AddressInfo;
+  return {
+    server,
+    url: `http://${hostname}:${bound}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        // A scraper simply asks again.
+        server.closeAllConnections();
+      }),
+  };
+}
 
 /** The health endpoint of a process; undefined when the configuration names no address for it. */
 export async function openHealth(
@@ -16,7 +63,6 @@ export async function openHealth(
 type FindObstacle = () => Promise<string | undefined>;
 
 export interface HealthEndpoint {
-  /** Where it listens, without a path. */
   readonly url: string;
   /** The process has started: from now on it is ready whenever nothing stands in its way. */
   begin(findObstacle: FindObstacle): void;
@@ -62,12 +108,8 @@ export async function startHealthEndpoint(where: Pick<OwnAddress, 'section' | 'a
 
   return {
     url,
-    begin(find) {
-      findObstacle = find;
-    },
-    drain() {
-      isDraining = true;
-    },
+    begin: (find) => (findObstacle = find),
+    drain: () => (isDraining = true),
     close,
   };
 }
@@ -83,15 +125,11 @@ const validForMs = 1_000;
 /** Whether Temporal answers. It is asked at most once a second, however many probes come. */
 export function createTemporalObstacle(connection: ConnectionLike): FindObstacle {
   let last: { found: Promise<string | undefined>; validUntil: number } | undefined;
-
-  async function ask(): Promise<string | undefined> {
-    try {
-      await connection.withDeadline(Date.now() + timeoutMs, () => connection.workflowService.getSystemInfo({}));
-      return undefined;
-    } catch {
-      return "Temporal can't be reached";
-    }
-  }
+  const ask = () =>
+    connection
+      .withDeadline(Date.now() + timeoutMs, () => connection.workflowService.getSystemInfo({}))
+      .then(() => undefined)
+      .catch(() => "Temporal can't be reached");
 
   return () => {
     if (last && performance.now() < last.validUntil) return last.found;

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { ReceiverMetrics } from 'temporal-file-conversion/internal/callbacks/receiver';
-import { serveAt, type OwnAddress } from './own-address';
+import { serveAt, type OwnAddress } from './health';
 
 /**
  * A registry with the metrics of the process itself (memory, CPU, event loop), served at `/metrics` of an address of its own, so that

@@ -41,7 +41,6 @@ const lineSchema = z.looseObject({ level: z.string(), time: z.string(), msg: z.s
 /** Fields that are the same in every line of a process. */
 const untold = ['pid', 'process', 'namespace', 'taskQueue', 'sdkComponent'];
 
-/** A line of the log for people: time, level, message, and the fields behind it. */
 function textLine(json: string): string {
   const { level, time, msg, ...fields } = lineSchema.parse(JSON.parse(json));
   const told = Object.entries(fields)

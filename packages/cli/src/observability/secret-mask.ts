@@ -1,6 +1,5 @@
 import { SecretSpellings } from 'temporal-file-conversion/internal/shared/secret-spellings';
 
-/** What is shown in place of a secret. */
 export const mask = '********';
 
 /** Places that hold secrets, whatever their values. Each pattern keeps what comes before the secret. */

@@ -5,19 +5,19 @@ import { fit, printableLines } from './text';
 /** Where a command writes, and how: results to stdout, everything else to stderr. */
 export interface Output {
   readonly json: boolean;
-  /** For what `print` is given. */
   readonly colors: ReturnType<typeof createColors>;
   /** A result: what `command > file` keeps. */
   print(text: string): void;
   /** The one JSON document of `--json`. */
   printJson(value: unknown): void;
+  /** What a command ends with: the document of `--json`, or the text for a person. */
+  result(value: unknown, text: string): void;
   /** News for a person; silent with `--json`. */
   say(text: string): void;
   warn(text: string): void;
   fail(text: string): void;
   /** Replaces the lines that the last call showed; only on a terminal. */
   live(lines: readonly string[]): void;
-  /** Whether `live` shows anything. */
   readonly isLive: boolean;
   /** Room for a live line. */
   readonly columns: number;
@@ -49,15 +49,19 @@ export function createOutput({ json, stdout, stderr, env }: OutputOptions): Outp
     // From the first column: the terminal may have echoed a Ctrl-C in front of the cursor.
     return up === 0 ? '' : `\r\u001b[${up}A\u001b[J`;
   }
-  function clear(): void {
-    const text = clearing();
-    if (text !== '') stderr.write(text);
-  }
   function columns(): number {
     return sizeOr(80, stderr.columns) - 1;
   }
   function note(text: string): void {
     stderr.write(`${clearing()}${text}\n`);
+  }
+  function print(text: string): void {
+    const taken = clearing();
+    if (taken !== '') stderr.write(taken);
+    stdout.write(`${text}\n`);
+  }
+  function printJson(value: unknown): void {
+    print(JSON.stringify(value, undefined, 2));
   }
   return {
     json,
@@ -66,13 +70,11 @@ export function createOutput({ json, stdout, stderr, env }: OutputOptions): Outp
     get columns() {
       return columns();
     },
-    print(text) {
-      clear();
-      stdout.write(`${text}\n`);
-    },
-    printJson(value) {
-      clear();
-      stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
+    print,
+    printJson,
+    result(value, text) {
+      if (json) printJson(value);
+      else print(text);
     },
     say(text) {
       if (!json) note(printableLines(text));

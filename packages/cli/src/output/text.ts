@@ -1,13 +1,11 @@
 import { printable, shownTime } from 'temporal-file-conversion/internal/shared/wording';
 
-/** Several lines, each of them printable. */
 export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n');
 }
 
 let segmenter: Intl.Segmenter | undefined;
 
-/** The characters as a reader sees them. */
 function graphemesOf(text: string): string[] {
   segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' });
   return Array.from(segmenter.segment(text), ({ segment }) => segment);

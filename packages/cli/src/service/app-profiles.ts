@@ -1,36 +1,24 @@
 import { ensureEmbeddedApp } from 'temporal-file-conversion-service/internal/accounts/embedded-app';
+import type { ConversionApi } from 'temporal-file-conversion/internal/http/conversion-api';
 import type { AppProfile as PluginAppProfile } from 'temporal-file-conversion/internal/plugin';
 import { requireAppAllowed, requireServiceAllowed } from '../allowed-origins';
 import type { CommandContext } from '../command-context';
-import { explainStateFolder } from '../command-error';
+import { CommandError, explainStateFolder } from '../command-error';
 import { readAppToken, type AppProfile } from '../config/app-token';
 import { embeddedApp } from '../config/schema';
+import { embeddedServiceUrl } from './embedded-service';
 
 /** Its token is read when it is needed, and hidden in this process's logs from then on. */
 export type CheckedProfile = PluginAppProfile & { token: () => Promise<string> };
 
-/** Every app profile of the configuration. */
 export function configuredApps(
   context: CommandContext,
   onWarning = (message: string) => context.output.warn(message),
 ): Record<string, CheckedProfile> {
-  const { config } = context;
-  const profiles = Object.values(config.values.apps).map((app): [string, CheckedProfile] => [
-    app.name,
-    {
-      baseUrl: app.baseUrl,
-      appId: app.appId,
-      token: async () => {
-        await requireAppAllowed(context, app);
-        return readToken(context, app, onWarning);
-      },
-      ...(app.token.from === 'file' && { tokenFile: app.token.file }),
-      ...(app.name === embeddedApp &&
-        config.values.callbacks.embeddedBaseUrl !== undefined && {
-          callbackBaseUrl: config.values.callbacks.embeddedBaseUrl,
-        }),
-    },
-  ]);
+  const profiles = Object.values(context.config.values.apps).map((app) => {
+    const requireAllowed = () => requireAppAllowed(context, app);
+    return [app.name, checkedProfile(context, app, { requireAllowed, onWarning })] as const;
+  });
   return Object.fromEntries(profiles);
 }
 
@@ -39,31 +27,80 @@ export function isEmbedded({ config }: CommandContext, app: string): boolean {
   return app === embeddedApp && !Object.hasOwn(config.values.apps, app);
 }
 
-export async function embeddedProfile(context: CommandContext, serviceUrl: string): Promise<CheckedProfile> {
+export async function embeddedProfile(context: CommandContext, baseUrl: string): Promise<CheckedProfile> {
   const { service, state } = context.config.values;
   const { appId, tokenFile } = await ensureEmbeddedApp(service.dataDir).catch((error: unknown) => {
     throw explainStateFolder(state.dir, error);
   });
-  const app = { name: embeddedApp, token: { from: 'file' as const, file: tokenFile } };
-  const { embeddedBaseUrl } = context.config.values.callbacks;
+  const app = { name: embeddedApp, baseUrl, appId, token: { from: 'file' as const, file: tokenFile } };
+  return checkedProfile(context, app, { requireAllowed: () => requireServiceAllowed(context, baseUrl) });
+}
+
+function checkedProfile(
+  { config, env, secrets }: CommandContext,
+  app: AppProfile,
+  { requireAllowed, onWarning }: { requireAllowed: () => Promise<void>; onWarning?: (message: string) => void },
+): CheckedProfile {
+  const { name, baseUrl, appId, token } = app;
+  const { embeddedBaseUrl } = config.values.callbacks;
   return {
-    baseUrl: serviceUrl,
+    baseUrl,
     appId,
-    token: async () => {
-      await requireServiceAllowed(context, serviceUrl);
-      return readToken(context, app);
+    async token() {
+      await requireAllowed();
+      const text = await readAppToken(app, env, onWarning);
+      secrets.hide(text);
+      return text;
     },
-    tokenFile,
-    ...(embeddedBaseUrl !== undefined && { callbackBaseUrl: embeddedBaseUrl }),
+    ...(token.from === 'file' && { tokenFile: token.file }),
+    ...(name === embeddedApp && embeddedBaseUrl !== undefined && { callbackBaseUrl: embeddedBaseUrl }),
   };
 }
 
-async function readToken(
-  { env, secrets }: CommandContext,
-  app: Pick<AppProfile, 'name' | 'token'>,
-  onWarning?: (message: string) => void,
-): Promise<string> {
-  const token = await readAppToken(app, env, onWarning);
-  secrets.hide(token);
-  return token;
+/** A service that is suspended accepts connections and never answers; no person waits longer than this. */
+const answerWithinMs = 10_000;
+
+export interface ServiceProfile {
+  baseUrl: string;
+  appId: string;
+  token: string;
+}
+
+/**
+ * The profile of an app, with its token.
+ * @throws CommandError for an app that nobody configured, ConfigError when its token can't be read.
+ */
+export async function readProfile(context: CommandContext, app: string): Promise<ServiceProfile> {
+  const apps = configuredApps(context);
+  const configured = Object.hasOwn(apps, app) ? apps[app] : undefined;
+  const profile = configured ?? (isEmbedded(context, app) ? await runningEmbedded(context) : undefined);
+  if (!profile) {
+    const known = [...new Set([embeddedApp, ...Object.keys(apps)])].join(', ');
+    throw new CommandError('UNKNOWN_APP', [
+      `There is no app profile called "${app}"; there are: ${known}. See: fileconv config show`,
+    ]);
+  }
+  const { baseUrl, appId, token } = profile;
+  return { baseUrl, appId, token: await token() };
+}
+
+/** A connection to an app's service, for the few questions of a command. The caller closes it. */
+export async function openApi(context: CommandContext, app: string): Promise<{ api: ConversionApi; baseUrl: string }> {
+  const profile = await readProfile(context, app);
+  const { connectSeconds, headersSeconds } = context.config.values.timeouts;
+  const headersMs = Math.min(headersSeconds * 1_000, answerWithinMs);
+  const timeouts = { connectMs: connectSeconds * 1_000, headersMs, bodyMs: answerWithinMs };
+  // Loaded here: the tables of the embedded service are asked without a request.
+  const { createConversionApi } = await import('temporal-file-conversion/internal/http/client');
+  return { api: createConversionApi({ ...profile, timeouts }), baseUrl: profile.baseUrl };
+}
+
+/** @throws CommandError `SERVICE_UNREACHABLE` when none runs. */
+export async function runningEmbedded(context: CommandContext): Promise<CheckedProfile> {
+  const url = await embeddedServiceUrl(context);
+  if (url !== undefined) return embeddedProfile(context, url);
+  const { dataDir } = context.config.values.service;
+  throw new CommandError('SERVICE_UNREACHABLE', [
+    `No conversion service runs on ${dataDir}. Start it (fileconv up, or fileconv service), or say where it is (FILECONV_SERVICE_PORT).`,
+  ]);
 }

@@ -15,7 +15,7 @@ export interface StackInUse {
   taskQueue: string;
   /** Base URL of the Temporal UI, without a slash at its end; undefined when it is not known. */
   uiUrl?: string | undefined;
-  /** Whether unfinished jobs go on when this command ends. */
+  /** Whether unfinished jobs continue when this command ends. */
   outlivesCommand: boolean;
   /** Runs requests to Temporal; those that still wait when the stack is closed, such as for a job's result, are aborted. */
   untilClosed<T>(run: () => Promise<T>): Promise<T>;
@@ -64,16 +64,13 @@ export async function withTemporal<T>(
   }
 }
 
-interface TemporalInUse {
-  target: TemporalTarget;
-  /** It is one of this machine, which a stack runs. */
-  isLocal: boolean;
-  /** The stack that runs it; absent when none does, or when it is somebody's own Temporal. */
-  stack: StackRecord | undefined;
-}
-
-/** Finds the Temporal for a command that starts none. */
-export async function findTemporal(context: CommandContext): Promise<TemporalInUse> {
+/**
+ * Finds the Temporal for a command that starts none: one of this machine (`isLocal`) with the stack that runs it, if one
+ * does, or somebody's own.
+ */
+export async function findTemporal(
+  context: CommandContext,
+): Promise<{ target: TemporalTarget; isLocal: boolean; stack: StackRecord | undefined }> {
   await requireTemporalAllowed(context);
   const target = temporalTarget(context);
   const isLocal = !target.isNamed;

@@ -4,20 +4,19 @@ import { ensureEmbeddedApp } from 'temporal-file-conversion-service/internal/acc
 import type { CallbackReceiver } from 'temporal-file-conversion/internal/callbacks/receiver';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
 import { makeFolder } from 'temporal-file-conversion/internal/storage/folders';
+import { z } from 'zod';
 import { requireCallbacksAllowed, requireTemporalAllowed } from '../allowed-origins';
 import type { CommandContext } from '../command-context';
 import { explainStateFolder } from '../command-error';
 import type { Config } from '../config/load-config';
 import { temporalTarget } from '../config/temporal-connection';
-import { acquireProcessLock } from '../dev-server';
+import { acquireProcessLock, defaultCacheDir, freePort, portNear } from '../dev-server';
 import { openReceiver } from '../keys/callback-settings';
 import { isEncrypting, openCodecServer } from '../keys/encryption-settings';
 import { openLog } from '../observability/log';
-import { claimPorts, openAt, receiverPort } from './stack-ports';
-import { removeStackHolder, removeStackRecord, writeStackHolder, writeStackRecord } from './stack-record';
+import { recordFile, removeStackHolder, removeStackRecord, writeStackHolder, writeStackRecord } from './stack-record';
 import type { StackRecord } from './stack-record';
-import { superviseProcess, type SupervisedProcess } from './supervised-process';
-import { superviseTemporal, type TemporalPart } from './supervised-temporal';
+import { superviseProcess, superviseTemporal, type SupervisedProcess, type TemporalPart } from './supervise';
 
 /** Temporal, the conversion service and a worker, running for as long as this process does. */
 export interface Stack {
@@ -43,7 +42,7 @@ const leftOverServiceTimeoutMs = 15_000;
 const stopMarginMs = 10_000;
 
 /**
- * Starts what conversions need on this machine. All state is in `<state>/`, so that jobs go on after everything was killed.
+ * Starts what conversions need on this machine. All state is in `<state>/`, so that jobs continue after everything was killed.
  * @throws TemporalServerError `LOCK_HELD` with `wait: false`, or whatever keeps a part from starting.
  */
 export async function startStack(context: CommandContext, options: StartStackOptions): Promise<Stack> {
@@ -221,4 +220,82 @@ function workerStopTimeoutMs({ worker, timeouts, policies }: Config): number {
 export function configArgs({ config }: Pick<CommandContext, 'config'>): string[] {
   // A file that was found, not named, each part finds itself, and so trusts it no more than this process does.
   return config.file === undefined || config.isFound ? [] : ['--config', config.file];
+}
+
+export interface StackPorts {
+  temporal: number;
+  temporalUi: number;
+  service: number;
+  callbacks: number;
+  codec: number;
+  /** Lets another stack have the well-known ports. */
+  release: () => void;
+}
+
+/** Parts that have a port of their own in the configuration. */
+type Part = 'service' | 'callbacks' | 'codec';
+
+const temporalPort = 7233;
+const temporalUiPort = 8233;
+
+/** The port of the folder's last receiver, at which its unfinished conversions call back. */
+export const receiverPort = recordFile('receiver-port.json', z.int().min(1).max(65_535));
+
+/**
+ * The well-known ports, as far as they are free, or others when another stack of this user has them.
+ *
+ * They are held as long as the stack runs, also while a part is down: two stacks that share a port would hand each other's jobs to
+ * their workers.
+ */
+export async function claimPorts(
+  { config, env, homeDir }: Pick<CommandContext, 'config' | 'env' | 'homeDir'>,
+  startedBy: StackRecord['startedBy'],
+): Promise<StackPorts> {
+  const file = path.join(defaultCacheDir(env, homeDir), 'well-known-ports.lock');
+  // Held by another stack, or in a folder that can't be written: any other ports will do.
+  const lock = await acquireProcessLock(file, { wait: false }).catch(() => undefined);
+  const choose = (wellKnown: number) => (lock && wellKnown !== 0 ? portNear(wellKnown) : freePort());
+  const choosePart = (part: Part) => {
+    const configured = config.values[part].port;
+    return isConfigured(config, part) ? configured : choose(configured);
+  };
+  const chooseReceiverPort = async () => {
+    if (isConfigured(config, 'callbacks') || (lock && startedBy === 'up')) return choosePart('callbacks');
+    // Not the well-known one, which the next stack of another folder would have.
+    const before = await receiverPort.read(config.values.state.dir);
+    return before === undefined ? freePort() : portNear(before);
+  };
+  try {
+    return {
+      temporal: await choose(temporalPort),
+      temporalUi: await choose(temporalUiPort),
+      service: await choosePart('service'),
+      callbacks: await chooseReceiverPort(),
+      codec: await choosePart('codec'),
+      release: () => lock?.release(),
+    };
+  } catch (error) {
+    lock?.release();
+    throw error;
+  }
+}
+
+function isConfigured({ values, origins }: CommandContext['config'], part: Part): boolean {
+  return origins[`${part}.port`] !== undefined && values[part].port !== 0;
+}
+
+/** Opens a part at its port or, when another program has taken that meanwhile and the configuration does not insist on it, at a free one. */
+export async function openAt<Opened>(
+  { config }: Pick<CommandContext, 'config'>,
+  { part, port }: { part: Part; port: number },
+  open: (port: number) => Promise<Opened>,
+): Promise<Opened> {
+  try {
+    return await open(port);
+  } catch (error) {
+    const mustBe = isConfigured(config, part) && config.values[part].port === port;
+    const free = await portNear(port);
+    if (mustBe || free === port) throw error;
+    return open(free);
+  }
 }

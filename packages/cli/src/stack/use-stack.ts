@@ -35,13 +35,13 @@ async function useExternal(context: CommandContext, target: TemporalTarget, sign
     return connectTo(context, record, target);
   }
   const inUse = await connect(context, target, { taskQueue });
+  let isServed = false;
   try {
-    if ((await aliveWorkers(inUse.client, taskQueue)).length > 0) return inUse;
-  } catch (error) {
-    await inUse.close();
-    throw error;
+    isServed = (await aliveWorkers(inUse.client, taskQueue)).length > 0;
+  } finally {
+    if (!isServed) await inUse.close();
   }
-  await inUse.close();
+  if (isServed) return inUse;
   output.say(`No worker polls task queue ${taskQueue}: starting a service and a worker for this command.`);
   return ownStack(context, await startStack(context, { startedBy: 'command', signal }), target);
 }

@@ -1,8 +1,8 @@
 import type { Client } from '@temporalio/client';
-import { readBatchWaiting } from 'temporal-file-conversion/internal/client/operations/batch-waiting';
-import { inspectJob } from 'temporal-file-conversion/internal/client/operations/inspect-job';
+import { inspectJob, readBatchWaiting } from 'temporal-file-conversion/internal/client/operations/inspect-job';
 import type { Waiting, WaitReason } from 'temporal-file-conversion/internal/client/operations/job-waiting';
 import type { BatchState } from 'temporal-file-conversion/internal/shared/batch';
+import { defined } from 'temporal-file-conversion/internal/shared/defined';
 import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
 import { temporalTarget } from '../config/temporal-connection';
@@ -24,7 +24,6 @@ export interface NextStep {
   command: string;
 }
 
-/** Part of `--json`. */
 export function stallJson({ reason, waitsFor, since, until, because, next }: Stall) {
   return { reason, waitsFor, since, until, because, next: next?.command };
 }
@@ -36,14 +35,13 @@ export function stallText(who: string, { reason, waitsFor, since, until, because
   const untilWhen = untilText({ reason, until }, { isBrief: true });
   const again =
     until === undefined || untilWhen !== '' ? '' : `It tries again at ${bothTimes(until, { isBrief: true })}.`;
-  return [
+  const parts = [
     `${who} ${waits} for ${waitsFor}${sinceWhen}${untilWhen}.`,
-    because === undefined ? '' : asSentence(because),
+    because !== undefined && asSentence(because),
     again,
-    next ? `${next.why}: ${next.command}` : '',
-  ]
-    .filter((part) => part !== '')
-    .join(' ');
+    next && `${next.why}: ${next.command}`,
+  ];
+  return parts.filter(Boolean).join(' ');
 }
 
 /** Follows what is waited for; empty when the time says something else, or is not known. */
@@ -70,7 +68,6 @@ interface StallNewsOptions {
   output: Output;
   /** Undefined: nothing is in the way, or nothing waits. */
   explain: () => Promise<{ who: string; stall: Stall } | undefined>;
-  /** Reasons that are shown elsewhere. */
   toldElsewhere?: readonly Stall['reason'][];
 }
 
@@ -158,14 +155,9 @@ export function createStallReader(context: CommandContext, client: Client): Stal
     batch: (name) =>
       unlessBroken(async () => {
         const { state, waiting, since, app } = await readBatchWaiting(client, name);
-        const known = state && { state };
-        if (!waiting) return { ...known };
-        const about = {
-          ...(app !== undefined && { app }),
-          workflowId: name,
-          ...(state?.status === 'paused' && { batch: name }),
-        };
-        return { ...known, ...withNext({ ...waiting, ...(since !== undefined && { since }) }, about) };
+        if (!waiting) return defined({ state });
+        const about = defined({ app, workflowId: name, batch: state?.status === 'paused' ? name : undefined });
+        return { ...defined({ state }), ...withNext({ ...waiting, ...defined({ since }) }, about) };
       }),
   };
 }
@@ -176,31 +168,25 @@ export function nextStep(
   { app, isLocal, batch, workflowId = '' }: { isLocal: boolean; app?: string; batch?: string; workflowId?: string },
 ): NextStep | undefined {
   const ofApp = app === undefined ? '' : ` --app ${shellWord(app)}`;
-  switch (reason) {
-    case 'stack':
-      return { why: 'Start it', command: 'fileconv up' };
-    case 'worker':
-      return { why: 'Start one', command: isLocal ? 'fileconv up' : 'fileconv worker' };
-    case 'paused':
-      if (batch !== undefined) return { why: 'Go on', command: `fileconv batch resume ${shellWord(batch)}` };
-      return { why: 'Go on', command: `temporal workflow unpause --workflow-id ${shellWord(workflowId)}` };
-    case 'credits':
-      return { why: 'When vCredits were added', command: `fileconv credits restored${ofApp}` };
-    case 'temporal':
-      return isLocal
-        ? { why: 'Start the stack', command: 'fileconv up' }
-        : { why: 'What is broken', command: 'fileconv doctor' };
-    case 'service':
-    case 'account':
-    case 'appProfile':
-      return { why: 'What is broken', command: `fileconv doctor${ofApp}` };
-    case 'attempt':
-      return { why: 'Whether anything is broken', command: `fileconv doctor${ofApp}` };
-    case 'sharedFolder':
-      return { why: 'Workers and where they are', command: 'fileconv doctor' };
-    case 'slot':
-      return { why: 'Workers and their limit', command: 'fileconv doctor' };
-    default:
-      return undefined;
-  }
+  const broken = { why: 'What is broken', command: `fileconv doctor${ofApp}` };
+  const goOn =
+    batch === undefined
+      ? `temporal workflow unpause --workflow-id ${shellWord(workflowId)}`
+      : `fileconv batch resume ${shellWord(batch)}`;
+  const steps: Partial<Record<Stall['reason'], NextStep>> = {
+    stack: { why: 'Start it', command: 'fileconv up' },
+    worker: { why: 'Start one', command: isLocal ? 'fileconv up' : 'fileconv worker' },
+    paused: { why: 'Continue', command: goOn },
+    credits: { why: 'When vCredits were added', command: `fileconv credits restored${ofApp}` },
+    temporal: isLocal
+      ? { why: 'Start the stack', command: 'fileconv up' }
+      : { why: 'What is broken', command: 'fileconv doctor' },
+    service: broken,
+    account: broken,
+    appProfile: broken,
+    attempt: { why: 'Whether anything is broken', command: `fileconv doctor${ofApp}` },
+    sharedFolder: { why: 'Workers and where they are', command: 'fileconv doctor' },
+    slot: { why: 'Workers and their limit', command: 'fileconv doctor' },
+  };
+  return steps[reason];
 }

@@ -101,7 +101,7 @@ describe('the file', () => {
     [
       'a base URL with a password, which it does not repeat',
       mainApp.replace('https://', 'https://me:hush@'),
-      './fileconv.toml: apps.main.base_url must not hold a user name or password: the token comes from token_env or token_file',
+      './fileconv.toml: apps.main.base_url must not hold a user name or password: secrets have settings and variables of their own',
     ],
     [
       'a base URL with a query',

@@ -151,7 +151,7 @@ describe('the vendor’s archive', () => {
     expect(vendor.requests).toHaveLength(2);
   });
 
-  it('leaves nothing behind when its process is killed with -9: the next one starts anew and cleans up', async () => {
+  it('leaves nothing behind when its process is killed with -9: the next one starts again and cleans up', async () => {
     vendor.answer = (response) => response.writeHead(200, { 'content-length': 1e6 }).write('half');
     const child = new ChildProgram(`
       await temporal.obtainTemporalCli({

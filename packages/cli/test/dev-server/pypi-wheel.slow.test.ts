@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { defaultCacheDir, obtainTemporalCli, obtainTestServer } from '../../src/dev-server';
-import { requirementsOf, temporalCli } from '../../src/dev-server/releases';
+import { requirementsOf, temporalCli } from '../../src/dev-server/download';
 
 let folder: string;
 

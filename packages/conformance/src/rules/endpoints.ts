@@ -1,72 +1,79 @@
 import { endpoints } from 'temporal-file-conversion/contract';
 import { isObject } from '../reply';
-import { beyond, type SectionRule, inSection, rule } from '../rule';
-import { sample } from '../target';
+import { beyond, type Checks, inSection, restated } from '../rule';
+import { noId, sample } from '../target';
 import { ensure, ensureAccepted, ensureEqual, ensureError, ensureMatches, ensureRefused } from '../verdict';
 
 /** "Endpoints", "Authentication" and "Versioning": how to reach a task, and who may. */
 
-const pathRules = inSection('Endpoints', [
-  rule('A request with any other method fails with POST_METHOD_ALLOWED', async (session) => {
-    for (const method of ['GET', 'PUT', 'PATCH', 'DELETE'] as const) {
-      for (const path of [endpoints.convertFile, endpoints.taskResponse, endpoints.uploadFile]) {
-        const { errorCode } = await session.raw({ method, path });
-        ensureEqual(errorCode, 'POST_METHOD_ALLOWED', `the error of ${method} ${path}`);
-      }
-    }
-  }),
-  rule('An unknown path fails with NOT_FOUND', async (session) => {
-    for (const path of ['v1/convert/nothing', 'v1/convert', 'v1', 'v1/convert/file/more']) {
-      ensureEqual((await session.raw({ path })).errorCode, 'NOT_FOUND', `the error of ${path}`);
-    }
-  }),
-  rule('Responses are JSON objects in the shape of the task response body', async (session) => {
-    const replies = [
-      await session.monitor(await session.uploaded()),
-      await session.linked(),
-      await session.raw({ path: endpoints.taskResponse, body: '' }),
-      await session.raw({ path: 'v1/unknown' }),
-    ];
-    for (const reply of replies) {
-      ensure(isObject(reply.json) && isObject(reply.json['result']), `an answer is ${reply.describe()}`);
-      ensureMatches(reply.header('content-type'), /^application\/json\b/i, 'the content type');
-    }
-  }),
-  rule(
-    'A request that cannot be read as HTTP is answered in that shape too',
-    { restatedIn: ['Errors'] },
-    async (session) => {
-      for (const [what, reply] of await session.unreadable()) {
-        ensure(isObject(reply.json) && isObject(reply.json['result']), `${what}: ${reply.describe()}`);
-        ensureMatches(reply.at('result', 'error', 'code'), /^[A-Z][A-Z0-9_]*$/, `${what}: error.code`);
-      }
-    },
-  ),
-]);
-
 const authenticated = [endpoints.taskResponse, endpoints.convertFile, endpoints.uploadFile, endpoints.downloadUrl];
 
-const authenticationRules = inSection('Authentication', [
-  rule('A request without an Authorization header is refused, on every endpoint', async (session) => {
-    for (const path of Object.values(endpoints)) {
-      ensureRefused(await session.raw({ path, authorization: undefined }), `${path} without the header`);
-    }
-  }),
-  rule('A header other than Bearer with the app token is refused', async (session) => {
-    for (const authorization of ['Bearer wrong-token', 'Basic YTpi', 'Bearer']) {
-      for (const path of authenticated) {
-        ensureRefused(await session.raw({ path, authorization }), `${path} with ${authorization}`);
+function authenticationError(code: string, authorization: string | undefined): Checks {
+  return {
+    [`${code} is answered with HTTP 403`]: async (session) => {
+      const reply = await session.raw({ path: endpoints.taskResponse, authorization });
+      ensureError(reply, [code], `Authorization: ${authorization ?? '(none)'}`);
+      ensureEqual(reply.status, 403, 'the HTTP status');
+    },
+  };
+}
+
+export const endpointRules = [
+  ...inSection('Endpoints', {
+    async 'A request with any other method fails with POST_METHOD_ALLOWED'(session) {
+      for (const method of ['GET', 'PUT', 'PATCH', 'DELETE'] as const) {
+        for (const path of [endpoints.convertFile, endpoints.taskResponse, endpoints.uploadFile]) {
+          const { errorCode } = await session.raw({ method, path });
+          ensureEqual(errorCode, 'POST_METHOD_ALLOWED', `the error of ${method} ${path}`);
+        }
       }
-    }
+    },
+    async 'An unknown path fails with NOT_FOUND'(session) {
+      for (const path of ['v1/convert/nothing', 'v1/convert', 'v1', 'v1/convert/file/more']) {
+        ensureEqual((await session.raw({ path })).errorCode, 'NOT_FOUND', `the error of ${path}`);
+      }
+    },
+    async 'Responses are JSON objects in the shape of the task response body'(session) {
+      const replies = [
+        await session.monitor(await session.uploaded()),
+        await session.linked(),
+        await session.raw({ path: endpoints.taskResponse, body: '' }),
+        await session.raw({ path: 'v1/unknown' }),
+      ];
+      for (const reply of replies) {
+        ensure(isObject(reply.json) && isObject(reply.json['result']), `an answer is ${reply.describe()}`);
+        ensureMatches(reply.header('content-type'), /^application\/json\b/i, 'the content type');
+      }
+    },
+    ...restated(['Errors'], {
+      async 'A request that cannot be read as HTTP is answered in that shape too'(session) {
+        for (const [what, reply] of await session.unreadable()) {
+          ensure(isObject(reply.json) && isObject(reply.json['result']), `${what}: ${reply.describe()}`);
+          ensureMatches(reply.at('result.error.code'), /^[A-Z][A-Z0-9_]*$/, `${what}: error.code`);
+        }
+      },
+    }),
   }),
-  rule('The data key app must name the app that the token belongs to', async (session) => {
-    const data = { app: '00000000-0000-4000-8000-000000000000', connector: await session.uploaded() };
-    ensureRefused(await session.post(endpoints.taskResponse, data), 'the App ID of nobody');
-  }),
-  rule(
-    'In development, a file that is not registered is refused with ONLY_DEVELOPMENT_REQUEST (403) when it is uploaded',
-    { needs: 'developmentApp' },
-    async (session) => {
+  ...inSection('Authentication', {
+    async 'A request without an Authorization header is refused, on every endpoint'(session) {
+      for (const path of Object.values(endpoints)) {
+        ensureRefused(await session.raw({ path, authorization: undefined }), `${path} without the header`);
+      }
+    },
+    async 'A header other than Bearer with the app token is refused'(session) {
+      for (const authorization of ['Bearer wrong-token', 'Basic YTpi', 'Bearer']) {
+        for (const path of authenticated) {
+          ensureRefused(await session.raw({ path, authorization }), `${path} with ${authorization}`);
+        }
+      }
+    },
+    async 'The data key app must name the app that the token belongs to'(session) {
+      const data = { app: noId, connector: await session.uploaded() };
+      ensureRefused(await session.post(endpoints.taskResponse, data), 'the App ID of nobody');
+    },
+    async 'In development, a file that is not registered is refused with ONLY_DEVELOPMENT_REQUEST (403) when it is uploaded'(
+      session,
+    ) {
       const as = session.capability('developmentApp');
       ensureAccepted(await session.upload({ as }), 'an upload of a registered file');
       const file = { name: 'unregistered.png', bytes: Buffer.concat([sample.bytes, Buffer.from('more')]) };
@@ -74,19 +81,15 @@ const authenticationRules = inSection('Authentication', [
       ensureError(reply, ['ONLY_DEVELOPMENT_REQUEST'], 'an upload of a file that is not registered');
       ensureEqual(reply.status, 403, 'the HTTP status');
     },
-  ),
-  rule('The App ID of another app is refused', { needs: 'secondApp' }, async (session) => {
-    const data = { app: session.capability('secondApp').appId, connector: await session.uploaded() };
-    ensureRefused(await session.post(endpoints.taskResponse, data), 'the App ID of another app');
-  }),
-  rule(
-    'The tasks of another app are not there: their connectors belong to no task',
-    { needs: 'secondApp' },
-    async (session) => {
+    async 'The App ID of another app is refused'(session) {
+      const data = { app: session.capability('secondApp').appId, connector: await session.uploaded() };
+      ensureRefused(await session.post(endpoints.taskResponse, data), 'the App ID of another app');
+    },
+    async 'The tasks of another app are not there: their connectors belong to no task'(session) {
       const other = session.capability('secondApp');
       const connector = await session.uploaded();
       const { connector: converted } = await session.converted();
-      const link = (await session.linked()).text('result', 'output', 'connector');
+      const link = (await session.linked()).text('result.output.connector');
       const requests: [string, unknown][] = [
         [endpoints.taskResponse, connector],
         [endpoints.convertFile, connector],
@@ -99,49 +102,38 @@ const authenticationRules = inSection('Authentication', [
         ensureEqual(reply.errorCode, 'NO_CONNECTOR_DEPENDENT_TASK', `the error of ${path}`);
       }
     },
-  ),
-]);
-
-const versioningRules = inSection('Versioning', [
-  rule('The API version is the first path segment, v1; with another there is no endpoint', async (session) => {
-    for (const path of ['v0/task/response', 'V1/task/response', 'api/v1/task/response']) {
-      const reply = await session.raw({ path });
-      ensureEqual(reply.errorCode, 'NOT_FOUND', `the error of ${path}`);
-    }
   }),
-]);
-
-const beyondVersionRules = beyond('Beyond: requests', 'page: version', [
-  rule('A path without a version means the latest one', async (session) => {
-    const reply = await session.post(endpoints.taskResponse.replace(/^v1\//, ''), {
-      connector: await session.uploaded(),
-      include: ['entity', 'result'],
-    });
-    // Where v1 is not the latest any more, the task is of another version.
-    if (reply.errorCode === 'MISMATCH_VERSION_DEPENDENT_TASK') return;
-    ensureAccepted(reply, 'task/response without a version');
-    ensureMatches(reply.at('entity', 'endpoint'), /^v\d+\/task\/response$/, 'endpoint');
+  ...inSection('Versioning', {
+    async 'The API version is the first path segment, v1; with another there is no endpoint'(session) {
+      for (const path of ['v0/task/response', 'V1/task/response', 'api/v1/task/response']) {
+        const reply = await session.raw({ path });
+        ensureEqual(reply.errorCode, 'NOT_FOUND', `the error of ${path}`);
+      }
+    },
   }),
-]);
-
-const beyondAuthenticationRules = beyond('Beyond: authentication', 'page: error', [
-  authenticationError('MISSING_AUTHORIZATION_HEADER', undefined),
-  authenticationError('INVALID_AUTHORIZATION_HEADER', 'Basic YTpi'),
-  authenticationError('INVALID_CREDENTIAL', 'Bearer no-token-of-anybody'),
-  rule(
-    'DISABLED_FOR_FREE_APP is answered with HTTP 403 where the free app may not go',
-    { needs: 'freeApp' },
-    async (session) => {
+  ...beyond('Beyond: requests', 'page: version', {
+    async 'A path without a version means the latest one'(session) {
+      const reply = await session.post(endpoints.taskResponse.replace(/^v1\//, ''), {
+        connector: await session.uploaded(),
+        include: ['entity', 'result'],
+      });
+      // Where v1 is not the latest any more, the task is of another version.
+      if (reply.errorCode === 'MISMATCH_VERSION_DEPENDENT_TASK') return;
+      ensureAccepted(reply, 'task/response without a version');
+      ensureMatches(reply.at('entity.endpoint'), /^v\d+\/task\/response$/, 'endpoint');
+    },
+  }),
+  ...beyond('Beyond: authentication', 'page: error', {
+    ...authenticationError('MISSING_AUTHORIZATION_HEADER', undefined),
+    ...authenticationError('INVALID_AUTHORIZATION_HEADER', 'Basic YTpi'),
+    ...authenticationError('INVALID_CREDENTIAL', 'Bearer no-token-of-anybody'),
+    async 'DISABLED_FOR_FREE_APP is answered with HTTP 403 where the free app may not go'(session) {
       const app = session.capability('freeApp');
       const reply = await session.post(app.disabledEndpoint, {}, { as: app });
       ensureError(reply, ['DISABLED_FOR_FREE_APP'], app.disabledEndpoint);
       ensureEqual(reply.status, 403, 'the HTTP status');
     },
-  ),
-  rule(
-    'FREE_APP_LIMITED is answered with HTTP 429 when the daily limit of the free app is reached',
-    { needs: 'freeApp' },
-    async (session) => {
+    async 'FREE_APP_LIMITED is answered with HTTP 429 when the daily limit of the free app is reached'(session) {
       const app = session.capability('freeApp');
       for (let done = 0; done <= app.dailyConversions; done += 1) {
         const { reply } = await session.convert({ as: app, unpaced: true });
@@ -152,21 +144,5 @@ const beyondAuthenticationRules = beyond('Beyond: authentication', 'page: error'
       }
       ensure(false, `${app.dailyConversions + 1} conversions of the free app were all accepted`);
     },
-  ),
-]);
-
-function authenticationError(code: string, authorization: string | undefined): SectionRule {
-  return rule(`${code} is answered with HTTP 403`, async (session) => {
-    const reply = await session.raw({ path: endpoints.taskResponse, authorization });
-    ensureError(reply, [code], `Authorization: ${authorization ?? '(none)'}`);
-    ensureEqual(reply.status, 403, 'the HTTP status');
-  });
-}
-
-export const endpointRules = [
-  ...pathRules,
-  ...authenticationRules,
-  ...versioningRules,
-  ...beyondVersionRules,
-  ...beyondAuthenticationRules,
+  }),
 ];

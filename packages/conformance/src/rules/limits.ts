@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endpoints } from 'temporal-file-conversion/contract';
 import type { Reply } from '../reply';
-import { inSection, rule, type SectionRule } from '../rule';
+import { type Checks, inSection } from '../rule';
 import type { Session } from '../session';
+import { noId } from '../target';
 import { ensure, ensureAccepted, ensureEqual, ensureMatches, show, Undecided } from '../verdict';
 import { exceedLimit } from './errors';
 
@@ -24,12 +25,14 @@ async function anyReplies(session: Session): Promise<[string, Reply][]> {
   ];
 }
 
-function headerRule(name: string, meaning: string): SectionRule {
-  return rule(`Every response carries ${name}, ${meaning}`, async (session) => {
-    for (const [kind, reply] of await anyReplies(session)) {
-      ensureMatches(reply.header(name), wholeNumber, `${name} of ${kind}`);
-    }
-  });
+function headerRule(name: string, meaning: string): Checks {
+  return {
+    [`Every response carries ${name}, ${meaning}`]: async (session) => {
+      for (const [kind, reply] of await anyReplies(session)) {
+        ensureMatches(reply.header(name), wholeNumber, `${name} of ${kind}`);
+      }
+    },
+  };
 }
 
 function numberOf(reply: Reply, name: string): number {
@@ -39,11 +42,11 @@ function numberOf(reply: Reply, name: string): number {
   return Number(header);
 }
 
-export const limitRules = inSection('Limits', [
-  headerRule('X-RATELIMIT-LIMIT', 'the most requests in a window'),
-  headerRule('X-RATELIMIT-REMAINING', 'the requests still allowed in the window'),
-  headerRule('X-RATELIMIT-RESET', 'the seconds until the limit resets'),
-  rule('X-RATELIMIT-REMAINING falls with each request of a window, and is below X-RATELIMIT-LIMIT', async (session) => {
+export const limitRules = inSection('Limits', {
+  ...headerRule('X-RATELIMIT-LIMIT', 'the most requests in a window'),
+  ...headerRule('X-RATELIMIT-REMAINING', 'the requests still allowed in the window'),
+  ...headerRule('X-RATELIMIT-RESET', 'the seconds until the limit resets'),
+  async 'X-RATELIMIT-REMAINING falls with each request of a window, and is below X-RATELIMIT-LIMIT'(session) {
     const connector = await session.uploaded();
     const first = await session.monitor(connector);
     const second = await session.monitor(connector);
@@ -53,56 +56,40 @@ export const limitRules = inSection('Limits', [
     // A new window may have begun in between.
     const isNewWindow = numberOf(second, 'X-RATELIMIT-RESET') > numberOf(first, 'X-RATELIMIT-RESET');
     ensure(after < before || isNewWindow, `REMAINING is ${before} and after one more request ${after}`);
-  }),
-  rule('Upload tasks have a stricter limit than others', async (session) => {
+  },
+  async 'Upload tasks have a stricter limit than others'(session) {
     const upload = numberOf(await session.upload(), 'X-RATELIMIT-LIMIT');
     const others = numberOf(await session.monitor(await session.uploaded()), 'X-RATELIMIT-LIMIT');
     ensure(upload < others, `LIMIT is ${upload} for uploads and ${others} for task/response`);
-  }),
-  rule('RETRY-AFTER comes only with the 429 error', async (session) => {
+  },
+  async 'RETRY-AFTER comes only with the 429 error'(session) {
     for (const [kind, reply] of await anyReplies(session)) {
       if (reply.status !== 429) ensureEqual(reply.header('RETRY-AFTER'), undefined, `RETRY-AFTER of ${kind}`);
     }
-  }),
-  rule(
-    'RETRY-AFTER is present when the limit is exceeded, in whole seconds',
-    { needs: 'rateLimitedApp' },
-    async (session) => {
-      ensureMatches((await exceedLimit(session)).header('RETRY-AFTER'), wholeNumber, 'RETRY-AFTER');
-    },
-  ),
-  rule(
-    'X-RATELIMIT-RESET has the value of RETRY-AFTER when the limit is exceeded',
-    { needs: 'rateLimitedApp' },
-    async (session) => {
-      const reply = await exceedLimit(session);
-      ensureEqual(numberOf(reply, 'X-RATELIMIT-RESET'), numberOf(reply, 'RETRY-AFTER'), 'X-RATELIMIT-RESET');
-    },
-  ),
-  rule('X-RATELIMIT-REMAINING is 0 when the limit is exceeded', { needs: 'rateLimitedApp' }, async (session) => {
+  },
+  async 'RETRY-AFTER is present when the limit is exceeded, in whole seconds'(session) {
+    ensureMatches((await exceedLimit(session)).header('RETRY-AFTER'), wholeNumber, 'RETRY-AFTER');
+  },
+  async 'X-RATELIMIT-RESET has the value of RETRY-AFTER when the limit is exceeded'(session) {
+    const reply = await exceedLimit(session);
+    ensureEqual(numberOf(reply, 'X-RATELIMIT-RESET'), numberOf(reply, 'RETRY-AFTER'), 'X-RATELIMIT-RESET');
+  },
+  async 'X-RATELIMIT-REMAINING is 0 when the limit is exceeded'(session) {
     ensureEqual((await exceedLimit(session)).header('X-RATELIMIT-REMAINING'), '0', 'X-RATELIMIT-REMAINING');
-  }),
-  rule(
-    'After the wait that it asked for, requests are let through and REMAINING starts again from LIMIT',
-    { needs: 'rateLimitedApp' },
-    async (session) => {
-      const app = session.capability('rateLimitedApp');
-      const exceeded = await exceedLimit(session);
-      await sleep(numberOf(exceeded, 'RETRY-AFTER') * 1_000);
-      const reply = await session.post(endpoints.convertFormats, { parameters: { sublist: 'inputs' } }, { as: app });
-      ensureAccepted(reply, 'a request of the limited app after the wait');
-      const monitored = await session.post(
-        endpoints.taskResponse,
-        { connector: '00000000-0000-4000-8000-000000000000' },
-        { as: app, unpaced: true },
-      );
-      ensure(monitored.status !== 429, 'a request after the wait was refused');
-      const limit = numberOf(monitored, 'X-RATELIMIT-LIMIT');
-      ensureEqual(
-        numberOf(monitored, 'X-RATELIMIT-REMAINING'),
-        limit - 1,
-        'REMAINING after the first request of a window',
-      );
-    },
-  ),
-]);
+  },
+  async 'After the wait that it asked for, requests are let through and REMAINING starts again from LIMIT'(session) {
+    const app = session.capability('rateLimitedApp');
+    const exceeded = await exceedLimit(session);
+    await sleep(numberOf(exceeded, 'RETRY-AFTER') * 1_000);
+    const reply = await session.post(endpoints.convertFormats, { parameters: { sublist: 'inputs' } }, { as: app });
+    ensureAccepted(reply, 'a request of the limited app after the wait');
+    const monitored = await session.post(endpoints.taskResponse, { connector: noId }, { as: app, unpaced: true });
+    ensure(monitored.status !== 429, 'a request after the wait was refused');
+    const limit = numberOf(monitored, 'X-RATELIMIT-LIMIT');
+    ensureEqual(
+      numberOf(monitored, 'X-RATELIMIT-REMAINING'),
+      limit - 1,
+      'REMAINING after the first request of a window',
+    );
+  },
+});

@@ -1,171 +1,157 @@
 import { endpoints, includeItems } from 'temporal-file-conversion/contract';
 import { isObject, valueAt } from '../reply';
-import { beyond, inSection, rule } from '../rule';
-import { ensure, ensureEqual, ensureError, ensureItems, show } from '../verdict';
+import { beyond, from, inSection, refuses, restated, type Send } from '../rule';
+import { ensure, ensureEqual, ensureItems, show } from '../verdict';
 import { datetime } from './responses';
 
 /** `task/response`, and "States and transitions" as it shows them. */
 
-const taskResponseRules = inSection('task/response', [
-  rule('It returns the response of any task at any time', async (session) => {
-    const link = await session.linked();
-    const connectors = {
-      [endpoints.uploadFile]: await session.uploaded(),
-      [endpoints.convertFile]: (await session.converted()).connector,
-      [endpoints.downloadUrl]: link.text('result', 'output', 'connector') ?? '',
-    };
-    for (const [endpoint, connector] of Object.entries(connectors)) {
-      const output = (await session.monitor(connector)).at('result', 'output');
-      ensure(isObject(output), `the output for ${endpoint} is ${show(output)}`);
-      const described = isObject(output['entity']) ? output['entity']['endpoint'] : undefined;
-      ensureEqual(described, endpoint, 'endpoint of the monitored task');
-    }
-  }),
-  rule('result.output holds the monitored task’s own entity, payload and result', async (session) => {
-    const { connector, sent } = await session.converted();
-    const reply = await session.monitor(connector);
-    ensureEqual(reply.at('result', 'output', 'entity', 'id'), connector, 'the id of the monitored task');
-    const payload = { app: session.own.appId, ...sent };
-    ensureEqual(reply.at('result', 'output', 'payload'), payload, 'the payload of the monitored task');
-    const output = reply.at('result', 'output', 'result', 'output', 'connector');
-    ensureEqual(output, connector, 'the connector in the output of the monitored task');
-  }),
-  rule('parameters.include selects from the monitored task’s response', async (session) => {
-    const connector = await session.uploaded();
-    for (const include of [['entity'], ['payload', 'result'], ['entity', 'result'], []]) {
-      const reply = await session.monitor(connector, { parameters: { include } });
-      ensureItems(reply.at('result', 'output'), include, `what ${show(include)} returns`);
-    }
-  }),
-  rule('parameters.include is all three by default', async (session) => {
-    const output = (await session.monitor(await session.uploaded())).at('result', 'output');
-    ensureItems(output, includeItems, 'the items of result.output');
-  }),
-  rule('parameters.include is an array of strings: anything else is of the wrong type', async (session) => {
-    for (const include of ['entity', 7, [5]]) {
-      const reply = await session.monitor(await session.uploaded(), { parameters: { include } });
-      ensureError(reply, ['WRONG_TYPE_PARAMETER'], `parameters.include ${show(include)}`);
-    }
-  }),
-  rule('parameters.include takes no elements but entity, payload and result', async (session) => {
-    const parameters = { include: ['everything'] };
-    const reply = await session.monitor(await session.uploaded(), { parameters });
-    ensureError(reply, ['INVALID_PARAMETER', 'WRONG_VALUE_PARAMETER'], 'parameters.include ["everything"]');
-  }),
-  rule(
-    'The outer error and warning are the monitor task’s own, also when the monitored task failed',
-    async (session) => {
-      const { connector } = await session.failed();
-      const reply = await session.monitor(connector);
-      ensureEqual(reply.at('result', 'error'), {}, 'the outer error');
-      ensureEqual(reply.at('result', 'warning'), {}, 'the outer warning');
-    },
-  ),
-  rule('The monitored result holds its own output, error and warning', async (session) => {
-    const { connector } = await session.failed();
-    const result = (await session.monitor(connector)).at('result', 'output', 'result');
-    for (const key of ['output', 'error', 'warning']) {
-      ensure(isObject(result) && isObject(result[key]), `the monitored result is ${show(result)}`);
-    }
-  }),
-  rule('The HTTP status is 200, also when the monitored task failed', async (session) => {
-    const { connector } = await session.failed();
-    for (const each of [connector, await session.uploaded()]) {
-      ensureEqual((await session.monitor(each)).status, 200, 'the HTTP status');
-    }
-  }),
-]);
+const including: Send = async (session, include) =>
+  session.monitor(await session.uploaded(), { parameters: { include } });
 
-const beyondRules = beyond('Beyond: task/response', 'client: all', [
-  rule('include at the data level does not take the monitored entity out of result.output', async (session) => {
-    const connector = await session.uploaded();
-    const reply = await session.monitor(connector, { include: ['entity', 'result'] });
-    ensureEqual(reply.at('result', 'output', 'entity', 'id'), connector, 'result.output.entity.id');
-  }),
-  rule('The monitored result of a task that is not completed holds nothing: it is null or empty', async (session) => {
-    const { early } = await session.seenRunning();
-    const result = early.at('result', 'output', 'result') ?? {};
-    ensureEqual(Array.isArray(result) && result.length === 0 ? {} : result, {}, 'the result of a running task');
-  }),
-  rule(
-    'The output status of a conversion that failed is failed',
-    { source: 'client: Python 1.x and PHP' },
-    async (session) => {
-      const { connector } = await session.failed();
-      const status = (await session.monitor(connector)).at('result', 'output', 'result', 'output', 'status');
-      ensureEqual(status, 'failed', 'output.status of a failed conversion');
-    },
-  ),
-  rule(
-    'The entity of a conversion that succeeded holds vcredits, also when it consumed none',
-    { source: 'client: Python 2.x' },
-    async (session) => {
-      const { connector } = await session.converted();
-      const vcredits = (await session.monitor(connector)).at('result', 'output', 'entity', 'vcredits');
-      ensure(Number.isInteger(vcredits), `vcredits of a conversion is ${show(vcredits)}`);
-    },
-  ),
-]);
-
-const stateRules = inSection('States', [
-  rule('A task that finishes well becomes completed', async (session) => {
-    const final = await session.finished();
-    ensureEqual(final.at('result', 'output', 'entity', 'status'), 'completed', 'the status');
-    ensureEqual(final.at('result', 'output', 'result', 'error'), {}, 'the error of the monitored task');
-  }),
-  rule(
-    'A task that completed with an error is completed too; the failure is in result.error',
-    { restatedIn: ['Entity keys'] },
-    async (session) => {
-      const { connector } = await session.failed();
-      const reply = await session.monitor(connector);
-      ensureEqual(reply.at('result', 'output', 'entity', 'status'), 'completed', 'the status of a failed conversion');
-      const code = reply.at('result', 'output', 'result', 'error', 'code');
-      ensure(typeof code === 'string', `result.error.code of a failed conversion is ${show(code)}`);
-    },
-  ),
-  rule(
-    'A task on hold has created_at, and neither started_at nor completed_at',
-    { restatedIn: ['Entity keys'] },
-    async (session) => {
-      const entity = await session.seenOnHold();
-      ensure(typeof entity['created_at'] === 'string', `a task on hold has no created_at: ${show(entity)}`);
-      for (const key of ['started_at', 'completed_at']) {
-        ensureEqual(entity[key] ?? undefined, undefined, `${key} of a task on hold`);
+export const monitoringRules = [
+  ...inSection('task/response', {
+    async 'It returns the response of any task at any time'(session) {
+      const link = await session.linked();
+      const connectors = {
+        [endpoints.uploadFile]: await session.uploaded(),
+        [endpoints.convertFile]: (await session.converted()).connector,
+        [endpoints.downloadUrl]: link.text('result.output.connector') ?? '',
+      };
+      for (const [endpoint, connector] of Object.entries(connectors)) {
+        const output = (await session.monitor(connector)).at('result.output');
+        ensure(isObject(output), `the output for ${endpoint} is ${show(output)}`);
+        const described = isObject(output['entity']) ? output['entity']['endpoint'] : undefined;
+        ensureEqual(described, endpoint, 'endpoint of the monitored task');
       }
     },
-  ),
-  rule('A running task has created_at and started_at', { restatedIn: ['Entity keys'] }, async (session) => {
-    const { accepted, early } = await session.seenRunning();
-    const entities = [accepted.at('entity'), early.at('result', 'output', 'entity')];
-    for (const entity of entities) {
-      if (valueAt(entity, ['status']) !== 'running') continue;
-      for (const key of ['created_at', 'started_at']) {
-        ensure(typeof valueAt(entity, [key]) === 'string', `a running task has no ${key}: ${show(entity)}`);
+    async 'result.output holds the monitored task’s own entity, payload and result'(session) {
+      const { connector, sent } = await session.converted();
+      const reply = await session.monitor(connector);
+      ensureEqual(reply.at('result.output.entity.id'), connector, 'the id of the monitored task');
+      const payload = { app: session.own.appId, ...sent };
+      ensureEqual(reply.at('result.output.payload'), payload, 'the payload of the monitored task');
+      const output = reply.at('result.output.result.output.connector');
+      ensureEqual(output, connector, 'the connector in the output of the monitored task');
+    },
+    async 'parameters.include selects from the monitored task’s response'(session) {
+      const connector = await session.uploaded();
+      for (const include of [['entity'], ['payload', 'result'], ['entity', 'result'], []]) {
+        const reply = await session.monitor(connector, { parameters: { include } });
+        ensureItems(reply.at('result.output'), include, `what ${show(include)} returns`);
       }
-    }
+    },
+    async 'parameters.include is all three by default'(session) {
+      const output = (await session.monitor(await session.uploaded())).at('result.output');
+      ensureItems(output, includeItems, 'the items of result.output');
+    },
+    'parameters.include is an array of strings: anything else is of the wrong type': refuses(
+      'parameters.include',
+      including,
+      [['WRONG_TYPE_PARAMETER'], 'entity', 7, [5]],
+    ),
+    'parameters.include takes no elements but entity, payload and result': refuses('parameters.include', including, [
+      ['INVALID_PARAMETER', 'WRONG_VALUE_PARAMETER'],
+      ['everything'],
+    ]),
+    async 'The outer error and warning are the monitor task’s own, also when the monitored task failed'(session) {
+      const { connector } = await session.failed();
+      const reply = await session.monitor(connector);
+      ensureEqual(reply.at('result.error'), {}, 'the outer error');
+      ensureEqual(reply.at('result.warning'), {}, 'the outer warning');
+    },
+    async 'The monitored result holds its own output, error and warning'(session) {
+      const { connector } = await session.failed();
+      const result = (await session.monitor(connector)).at('result.output.result');
+      for (const key of ['output', 'error', 'warning']) {
+        ensure(isObject(result) && isObject(result[key]), `the monitored result is ${show(result)}`);
+      }
+    },
+    async 'The HTTP status is 200, also when the monitored task failed'(session) {
+      const { connector } = await session.failed();
+      for (const each of [connector, await session.uploaded()]) {
+        ensureEqual((await session.monitor(each)).status, 200, 'the HTTP status');
+      }
+    },
   }),
-  rule('A task that is not completed has no completed_at', async (session) => {
-    const { accepted, early } = await session.seenRunning();
-    for (const at of [accepted.at('entity', 'completed_at'), early.at('result', 'output', 'entity', 'completed_at')]) {
-      ensureEqual(at ?? undefined, undefined, 'completed_at of a running task');
-    }
+  ...beyond('Beyond: task/response', 'client: all', {
+    async 'include at the data level does not take the monitored entity out of result.output'(session) {
+      const connector = await session.uploaded();
+      const reply = await session.monitor(connector, { include: ['entity', 'result'] });
+      ensureEqual(reply.at('result.output.entity.id'), connector, 'result.output.entity.id');
+    },
+    async 'The monitored result of a task that is not completed holds nothing: it is null or empty'(session) {
+      const { early } = await session.seenRunning();
+      const result = early.at('result.output.result') ?? {};
+      ensureEqual(Array.isArray(result) && result.length === 0 ? {} : result, {}, 'the result of a running task');
+    },
+    ...from('client: Python 1.x and PHP', {
+      async 'The output status of a conversion that failed is failed'(session) {
+        const { connector } = await session.failed();
+        const status = (await session.monitor(connector)).at('result.output.result.output.status');
+        ensureEqual(status, 'failed', 'output.status of a failed conversion');
+      },
+    }),
+    ...from('client: Python 2.x', {
+      async 'The entity of a conversion that succeeded holds vcredits, also when it consumed none'(session) {
+        const { connector } = await session.converted();
+        const vcredits = (await session.monitor(connector)).at('result.output.entity.vcredits');
+        ensure(Number.isInteger(vcredits), `vcredits of a conversion is ${show(vcredits)}`);
+      },
+    }),
   }),
-  rule('The timestamps are in the order of the states', async (session) => {
-    const entity = (await session.finished()).at('result', 'output', 'entity');
-    const times = ['created_at', 'started_at', 'completed_at'].flatMap((key) => {
-      const time = valueAt(entity, [key]);
-      // Shapes are another rule's business.
-      return typeof time === 'string' && datetime.test(time) ? [time] : [];
-    });
-    ensureEqual(times, [...times].sort(), 'the order of the timestamps');
+  ...inSection('States', {
+    async 'A task that finishes well becomes completed'(session) {
+      const final = await session.finished();
+      ensureEqual(final.at('result.output.entity.status'), 'completed', 'the status');
+      ensureEqual(final.at('result.output.result.error'), {}, 'the error of the monitored task');
+    },
+    ...restated(['Entity keys'], {
+      async 'A task that completed with an error is completed too; the failure is in result.error'(session) {
+        const { connector } = await session.failed();
+        const reply = await session.monitor(connector);
+        ensureEqual(reply.at('result.output.entity.status'), 'completed', 'the status of a failed conversion');
+        const code = reply.at('result.output.result.error.code');
+        ensure(typeof code === 'string', `result.error.code of a failed conversion is ${show(code)}`);
+      },
+      async 'A task on hold has created_at, and neither started_at nor completed_at'(session) {
+        const entity = await session.seenOnHold();
+        ensure(typeof entity['created_at'] === 'string', `a task on hold has no created_at: ${show(entity)}`);
+        for (const key of ['started_at', 'completed_at']) {
+          ensureEqual(entity[key] ?? undefined, undefined, `${key} of a task on hold`);
+        }
+      },
+      async 'A running task has created_at and started_at'(session) {
+        const { accepted, early } = await session.seenRunning();
+        const entities = [accepted.at('entity'), early.at('result.output.entity')];
+        for (const entity of entities) {
+          if (valueAt(entity, 'status') !== 'running') continue;
+          for (const key of ['created_at', 'started_at']) {
+            ensure(typeof valueAt(entity, key) === 'string', `a running task has no ${key}: ${show(entity)}`);
+          }
+        }
+      },
+    }),
+    async 'A task that is not completed has no completed_at'(session) {
+      const { accepted, early } = await session.seenRunning();
+      for (const at of [accepted.at('entity.completed_at'), early.at('result.output.entity.completed_at')]) {
+        ensureEqual(at ?? undefined, undefined, 'completed_at of a running task');
+      }
+    },
+    async 'The timestamps are in the order of the states'(session) {
+      const entity = (await session.finished()).at('result.output.entity');
+      const times = ['created_at', 'started_at', 'completed_at'].flatMap((key) => {
+        const time = valueAt(entity, key);
+        // Shapes are another rule's business.
+        return typeof time === 'string' && datetime.test(time) ? [time] : [];
+      });
+      ensureEqual(times, [...times].sort(), 'the order of the timestamps');
+    },
+    async 'Output, error and warning of a completed task are final'(session) {
+      const { connector } = await session.started();
+      const first = await session.finished();
+      const second = await session.monitor(connector);
+      ensureEqual(second.at('result.output.result'), first.at('result.output.result'), 'the result');
+    },
   }),
-  rule('Output, error and warning of a completed task are final', async (session) => {
-    const { connector } = await session.started();
-    const first = await session.finished();
-    const second = await session.monitor(connector);
-    ensureEqual(second.at('result', 'output', 'result'), first.at('result', 'output', 'result'), 'the result');
-  }),
-]);
-
-export const monitoringRules = [...taskResponseRules, ...beyondRules, ...stateRules];
+];

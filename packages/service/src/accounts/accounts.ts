@@ -25,7 +25,6 @@ interface AccountsOptions {
 interface State {
   readonly accounts: readonly Account[];
   readonly byId: ReadonlyMap<string, Account>;
-  readonly candidates: readonly Candidate[];
   readonly file: AccountsFile;
 }
 
@@ -67,19 +66,18 @@ export class Accounts {
     return this.#state.byId.get(appId);
   }
 
-  /** The app whose token the Authorization header carries (section "Authentication"). */
-  authenticate(header: string | undefined): Account {
-    if (header === undefined || header === '') throw new TaskError('MISSING_AUTHORIZATION_HEADER');
+  /** The app whose token the Authorization header carries (section "Authentication"), or what is wrong with it. */
+  authenticate(header: string | undefined): Account | TaskError {
+    if (header === undefined || header === '') return new TaskError('MISSING_AUTHORIZATION_HEADER');
     const token = /^Bearer (.+)$/.exec(header)?.[1];
-    if (token === undefined) throw new TaskError('INVALID_AUTHORIZATION_HEADER');
+    if (token === undefined) return new TaskError('INVALID_AUTHORIZATION_HEADER');
     const digest = hash('sha256', token, 'buffer');
     let found: Account | undefined;
     // Every token is compared, so that the time taken does not reveal which one matched.
-    for (const candidate of this.#state.candidates) {
-      if (timingSafeEqual(candidate.digest, digest)) found = candidate.account;
+    for (const account of this.all) {
+      for (const each of account.tokenDigests) if (timingSafeEqual(each, digest)) found = account;
     }
-    if (!found) throw new TaskError('INVALID_CREDENTIAL');
-    return found;
+    return found ?? new TaskError('INVALID_CREDENTIAL');
   }
 
   /** Calls the listener with the accounts now, and whenever they change. */
@@ -141,18 +139,15 @@ async function load(options: AccountsOptions, required: boolean): Promise<State>
     const free = createAccount({ name: freeAppId, appId: freeAppId, tokenSha256: hashToken(freeToken) });
     accounts.push({ ...free, freeApp: file.freeApp });
   }
-  const byId = new Map<string, Account>();
-  const names = new Set<string>();
-  for (const account of accounts) {
-    if (byId.has(account.appId) || names.has(account.name)) {
-      throw new SettingsFileError(
-        `${options.file}: apps.${account.name}: the service has an app of this name or App ID already`,
-      );
-    }
-    byId.set(account.appId, account);
-    names.add(account.name);
+  const twin = accounts.find(({ appId, name }, index) =>
+    accounts.slice(0, index).some((earlier) => earlier.appId === appId || earlier.name === name),
+  );
+  if (twin) {
+    throw new SettingsFileError(
+      `${options.file}: apps.${twin.name}: the service has an app of this name or App ID already`,
+    );
   }
-  return { accounts, byId, candidates: accounts.flatMap(candidatesOf), file };
+  return { accounts, byId: new Map(accounts.map((account) => [account.appId, account])), file };
 }
 
 function completeEmbedded(app: ServiceApp, settings: AccountsFile['embedded']): ServiceApp {
@@ -170,18 +165,4 @@ async function fingerprint(file: string): Promise<string> {
     ({ mtimeNs, size, ino }) => `${mtimeNs}/${size}/${ino}`,
     () => '',
   );
-}
-
-interface Candidate {
-  readonly account: Account;
-  readonly digest: Buffer;
-}
-
-function candidatesOf(account: Account): Candidate[] {
-  return account.tokenSha256.map((hash) => {
-    if (!/^[0-9a-f]{64}$/.test(hash)) {
-      throw new Error(`The tokenSha256 of app "${account.name}" must be 64 hexadecimal digits.`);
-    }
-    return { account, digest: Buffer.from(hash, 'hex') };
-  });
 }

@@ -7,10 +7,9 @@ import type { CallbackFault } from '../faults/faults';
 import { inspectError, messageOf } from '../shared/caught';
 import { callbackLimits, type CallbackLimits, checkLimits } from '../shared/limits';
 import type { ServiceMetrics } from '../shared/service-metrics';
-import { errorIn, responseJson } from '../tasks/answer';
-import type { PendingCallback } from '../tasks/callback-store';
+import { responseJson } from '../tasks/answer';
 import { includeOf } from '../tasks/request-data';
-import type { Task, TaskStore } from '../tasks/task-store';
+import type { CallbackDelivery, PendingCallback, TaskStore } from '../tasks/task-store';
 import {
   type CallbackAnswer,
   callbackProblem,
@@ -171,7 +170,8 @@ export class CallbackQueue {
     try {
       const request = {
         url: new URL(callback.url),
-        body: callbackBody(task),
+        // The final response of the task, as its request is answered in mode sync.
+        body: responseJson(task, includeOf(task.payload)),
         privateHosts: account.privateCallbackHosts,
         signal: this.#stop.signal,
       };
@@ -195,37 +195,33 @@ export class CallbackQueue {
   #record({ task, url, completedAt, attempts: before }: PendingCallback, outcome: Outcome): void {
     const { store, settings, metrics, log } = this.#options;
     const now = Date.now();
-    const sent = outcome.kind !== 'refused' || outcome.sent;
-    const attempts = before + (sent ? 1 : 0);
+    const attempts = before + (outcome.kind === 'refused' && !outcome.sent ? 0 : 1);
+    const record = (state: CallbackDelivery['state'], problem: string | null, nextAttemptAt: number | null = null) => {
+      const endedAt = state === 'pending' ? null : now;
+      store.callbacks.record(task, { state, attempts, nextAttemptAt, endedAt, problem });
+      metrics?.calledBack(state === 'pending' ? 'retried' : state);
+    };
     if (outcome.kind === 'delivered') {
-      const delivered = { attempts, nextAttemptAt: null, endedAt: now, problem: null };
-      store.callbacks.record(task, { state: 'delivered', ...delivered });
-      metrics?.calledBack('delivered');
+      record('delivered', null);
       return;
     }
     const { problem } = outcome;
-    const at =
-      outcome.kind === 'unanswered' ? planRetry({ ...outcome, attempts, completedAt, now }, settings) : undefined;
-    if (at !== undefined) {
-      store.callbacks.record(task, { state: 'pending', attempts, nextAttemptAt: at, endedAt: null, problem });
-      metrics?.calledBack('retried');
-      return;
+    if (outcome.kind === 'unanswered') {
+      const at = planRetry({ ...outcome, attempts, completedAt, now }, settings);
+      if (at !== undefined) {
+        record('pending', problem, at);
+        return;
+      }
     }
-    store.callbacks.record(task, { state: 'failed', attempts, nextAttemptAt: null, endedAt: now, problem });
-    metrics?.calledBack('failed');
+    record('failed', problem);
     // Only the origin: path and query may hold a secret of the receiver.
-    log(`callback of task ${task} to ${originOf(url)} failed after ${attempts} attempt(s): ${problem}`, {
+    const origin = URL.canParse(url) ? new URL(url).origin : 'a URL that cannot be read';
+    log(`callback of task ${task} to ${origin} failed after ${attempts} attempt(s): ${problem}`, {
       level: 'warn',
       taskId: task,
       attempts,
     });
   }
-}
-
-/** What is POSTed: the final response of the task, as its request is answered in mode sync. */
-function callbackBody(task: Task): string {
-  const error = task.errorCode === null ? undefined : errorIn(task.result);
-  return responseJson(task, { include: includeOf(task.payload), error });
 }
 
 /** 2xx: received. 410: never wanted again. Anything else may be over at the next attempt. */
@@ -238,10 +234,6 @@ function judge({ status, retryAfter }: CallbackAnswer): Outcome {
     problem: isRedirect ? `HTTP ${status}, and redirects are not followed` : `HTTP ${status}`,
     retryAfterSeconds: parseRetryAfter(retryAfter, Date.now()),
   };
-}
-
-function originOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).origin : 'a URL that cannot be read';
 }
 
 interface FailedAttempt {

@@ -2,18 +2,17 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, lstatSync, readlinkSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
-import { findProgram } from './presence';
+import { findProgram } from './programs';
 
 /** What conversions, and the programs that they run, cannot do on this machine. */
 export interface Confinement {
   readonly name: 'bubblewrap' | 'unshare' | 'none';
   /** Completes "conversions ...". */
   readonly says: string;
-  /** Puts a command into it; `folder` is all that it can write. Where `renames` holds, it finds it under the name `seenAs`. */
+  /** Puts a command into it; `folder` is all that it can write. Where it is sealed, it finds it under the name `seenAs`. */
   readonly wrap: (command: readonly string[], folder: string, seenAs?: string) => readonly string[];
-  readonly renames: boolean;
-  /** The command has processes of its own only, and is the child of the first of them. */
-  readonly ownProcesses: boolean;
+  /** The command sees its folder under another name, and has processes of its own only: it is the child of the first of them. */
+  readonly isSealed: boolean;
 }
 
 let found: readonly [Confinement, ...Confinement[]] | undefined;
@@ -34,43 +33,45 @@ const none: Confinement = {
   name: 'none',
   says: `could reach the network and read the files of this user; ${advice}`,
   wrap: (command) => command,
-  renames: false,
-  ownProcesses: false,
+  isSealed: false,
 };
 
 function inBubblewrap(): Confinement | undefined {
   const program = findProgram({ debian: 'bubblewrap', commands: ['bwrap'] });
   if (program === undefined) return undefined;
-  const wrap: Confinement['wrap'] = (command, folder, seenAs = folder) => [
-    program,
-    ...roomFor(folder, seenAs),
-    '--',
-    ...command,
-  ];
-  const says = 'reach no network, and no files but their own (bubblewrap)';
-  return works(wrap) ? { name: 'bubblewrap', says, wrap, renames: true, ownProcesses: true } : undefined;
+  return ifItWorks({
+    name: 'bubblewrap',
+    says: 'reach no network, and no files but their own (bubblewrap)',
+    wrap: (command, folder, seenAs = folder) => [program, ...roomFor(folder, seenAs), '--', ...command],
+    isSealed: true,
+  });
 }
 
 function withoutNetwork(): Confinement | undefined {
   const program = findProgram({ debian: 'util-linux', commands: ['unshare'] });
   if (program === undefined) return undefined;
   const asUser = process.getuid?.() === 0 ? [] : ['--user', '--map-current-user'];
-  const wrap: Confinement['wrap'] = (command) => [program, '--net', ...asUser, '--', ...command];
-  const says = `reach no network (unshare), but could read the files of this user; ${advice}`;
-  return works(wrap) ? { name: 'unshare', says, wrap, renames: false, ownProcesses: false } : undefined;
+  return ifItWorks({
+    name: 'unshare',
+    says: `reach no network (unshare), but could read the files of this user; ${advice}`,
+    wrap: (command) => [program, '--net', ...asUser, '--', ...command],
+    isSealed: false,
+  });
 }
 
-function works(wrap: Confinement['wrap']): boolean {
-  const [program = '', ...parameters] = wrap(['/usr/bin/env'], tmpdir());
-  return spawnSync(program, parameters, { stdio: 'ignore', timeout: 5_000 }).status === 0;
+function ifItWorks(confinement: Confinement): Confinement | undefined {
+  const [program = '', ...parameters] = confinement.wrap(['/usr/bin/env'], tmpdir());
+  const { status } = spawnSync(program, parameters, { stdio: 'ignore', timeout: 5_000 });
+  return status === 0 ? confinement : undefined;
 }
 
 /** Parameters of bubblewrap: programs, fonts and the code of the engines to read, one folder to write, and nothing else. */
 function roomFor(folder: string, seenAs: string): string[] {
-  const readable = [...systemFolders(), ...codeOfEngines(), ...fonts()];
+  const fonts = ['.fonts', '.local/share/fonts'].map((name) => readOnly(path.join(homedir(), name)));
+  const readable = [...systemFolders(), ...codeOfEngines(), ...fonts];
   return [
     ...['--unshare-all', '--die-with-parent', '--dev', '/dev', '--proc', '/proc', '--tmpfs', '/tmp'],
-    ...readable.flatMap(([option, ...paths]) => [option, ...paths]),
+    ...readable.flat(),
     ...['--bind', folder, seenAs, '--chdir', seenAs],
   ];
 }
@@ -83,17 +84,9 @@ function readOnly(file: string): Mount {
 
 function systemFolders(): Mount[] {
   const roots = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'].filter((file) => existsSync(file));
+  const settings = ['alternatives', 'chromium', 'chromium.d', 'fonts', 'ld.so.cache', 'libreoffice', 'localtime'];
   return [
-    ...[
-      '/usr',
-      '/etc/alternatives',
-      '/etc/chromium',
-      '/etc/chromium.d',
-      '/etc/fonts',
-      '/etc/ld.so.cache',
-      '/etc/libreoffice',
-      '/etc/localtime',
-    ].map(readOnly),
+    ...['/usr', ...settings.map((name) => `/etc/${name}`)].map(readOnly),
     ...['/var/cache/fontconfig', '/var/lib/libreoffice', '/sys/devices/system/cpu'].map(readOnly),
     ...roots.map((file): Mount =>
       lstatSync(file).isSymbolicLink() ? ['--symlink', readlinkSync(file), file] : readOnly(file),
@@ -113,8 +106,4 @@ function codeOfEngines(): Mount[] {
 function foldersAbove(folder: string): string[] {
   const parent = path.dirname(folder);
   return parent === folder ? [folder] : [folder, ...foldersAbove(parent)];
-}
-
-function fonts(): Mount[] {
-  return ['.fonts', '.local/share/fonts'].map((name) => readOnly(path.join(homedir(), name)));
 }

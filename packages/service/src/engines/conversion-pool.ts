@@ -1,12 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { constants, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { copyFile, mkdir, rm } from 'node:fs/promises';
+import { copyFile, lstat, mkdir, rename, rm } from 'node:fs/promises';
 import { constants as system, homedir } from 'node:os';
 import path from 'node:path';
 import { isOutOfSpace, messageOf, outOfSpaceMessage } from '../shared/caught';
 import { confinements } from './confinement';
 import { type ConversionOutcome, conversionOutcomeSchema, type ConversionRequest } from './conversion';
-import { takeResult } from './take-result';
 
 /** How long a process beyond the first waits for work before it ends and gives its memory back. */
 const idleTimeoutMs = 60_000;
@@ -16,24 +15,27 @@ export type PoolOutcome =
   /** The pool was closed under it; the conversion has to run again. */
   | { status: 'interrupted' };
 
+interface PoolOptions {
+  maxMemoryBytes: number;
+  /** Where conversions work, on the disk of the files; what an earlier service left there is removed. */
+  folder: string;
+}
+
 /**
  * Processes that convert. The first one starts with the first conversion, so that the service starts at once, and stays warm. They
  * are processes, not threads, because nothing else ends native code or frees its memory, and a crash of an engine takes down no more.
  */
 export class ConversionPool {
-  readonly #maxMemoryBytes: number;
-  readonly #folder: string;
+  readonly #options: PoolOptions;
   readonly #all = new Set<ConversionProcess>();
   /** The one that worked last is taken first, so that the others can time out. */
   readonly #idle: { process: ConversionProcess; timer: NodeJS.Timeout }[] = [];
   #closed = false;
 
-  /** @param options.folder Where conversions work, on the disk of the files; what an earlier service left there is removed. */
-  constructor({ maxMemoryBytes, folder }: { maxMemoryBytes: number; folder: string }) {
-    this.#maxMemoryBytes = maxMemoryBytes;
-    this.#folder = folder;
-    rmSync(folder, { recursive: true, force: true });
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    rmSync(options.folder, { recursive: true, force: true });
+    mkdirSync(options.folder, { recursive: true, mode: 0o700 });
   }
 
   /** Converts one file. Never throws: whatever happens to the process is an outcome. */
@@ -69,14 +71,13 @@ export class ConversionPool {
       if (!idle.process.hasEnded) return idle.process;
       void this.#end(idle.process);
     }
-    const started = new ConversionProcess({ maxMemoryBytes: this.#maxMemoryBytes, folder: this.#folder });
+    const started = new ConversionProcess(this.#options);
     this.#all.add(started);
     return started;
   }
 
   #release(process: ConversionProcess): void {
-    const timer = setTimeout(() => this.#retire(process), idleTimeoutMs);
-    timer.unref();
+    const timer = setTimeout(() => this.#retire(process), idleTimeoutMs).unref();
     this.#idle.push({ process, timer });
   }
 
@@ -103,7 +104,7 @@ export class ConversionPool {
       case 'SIGKILL':
       case 'SIGABRT':
         return failed(
-          `The conversion needs more than the ${Math.floor(this.#maxMemoryBytes / 1024 / 1024)} MiB of memory that it may use and was ended. Split the file, or make it smaller.`,
+          `The conversion needs more than the ${Math.floor(this.#options.maxMemoryBytes / 1024 / 1024)} MiB of memory that it may use and was ended. Split the file, or make it smaller.`,
         );
       case 'SIGSEGV':
       case 'SIGBUS':
@@ -154,17 +155,17 @@ class ConversionProcess {
   /** Set as soon as the process must not be used again. */
   #ended: Exclude<ProcessEnding, { by: 'answer' }> | undefined;
 
-  constructor({ maxMemoryBytes, folder }: { maxMemoryBytes: number; folder: string }) {
+  constructor({ maxMemoryBytes, folder }: PoolOptions) {
     this.#folder = mkdtempSync(path.join(folder, 'process-'));
-    const [{ wrap, renames, ownProcesses }] = confinements();
-    this.#seenAs = renames ? '/conversions' : this.#folder;
+    const [{ wrap, isSealed }] = confinements();
+    this.#seenAs = isSealed ? '/conversions' : this.#folder;
     // Half of it for JavaScript: most of the memory of engines is outside its heap.
     const heapMiB = Math.max(64, Math.floor(maxMemoryBytes / 2 / 1024 / 1024));
     // V8 treats each growth of a large WebAssembly memory as memory pressure and marks the whole heap, and pandoc's memory grows in
     // small steps: with concurrent marking the first conversions take some 30 collections instead of 8.
     const node = [process.execPath, `--max-old-space-size=${heapMiB}`, '--no-concurrent-marking'];
     const [execPath = '', ...execArgv] = wrap(node, this.#folder, this.#seenAs);
-    this.#child = fork(processFile, [String(maxMemoryBytes), String(ownProcesses ? 1 : process.pid)], {
+    this.#child = fork(processFile, [String(maxMemoryBytes), String(isSealed ? 1 : process.pid)], {
       execPath,
       execArgv,
       cwd: this.#folder,
@@ -261,4 +262,15 @@ class ConversionProcess {
       // It is gone already.
     }
   }
+}
+
+/**
+ * Moves what a conversion has made to its place. A document that took over its engine could leave a link there, and a link is
+ * followed outside of what shuts the engine in. Looked at where nothing that converts can change it any more.
+ */
+export async function takeResult(file: string, place: string): Promise<void> {
+  await rename(file, place);
+  if ((await lstat(place)).isFile()) return;
+  await rm(place, { recursive: true });
+  throw new Error('The engine left something else than a file as its result.');
 }

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { inspectError, isOutOfSpace, messageOf, outOfSpaceMessage } from '../shared/caught';
+import { inspectError, isOutOfSpace, outOfSpaceMessage } from '../shared/caught';
 import {
   ConversionFailure,
   type ConversionOutcome,
@@ -10,10 +10,11 @@ import {
   conversionRequestSchema,
   type Converted,
   type ConvertedFile,
+  isWornOut,
   oneLine,
+  reasonOf,
 } from './conversion';
 import { engines } from './engines-table';
-import { isWornOut } from './wear';
 
 /**
  * What a conversion process runs: one conversion at a time, each asked for and answered by a message. It is killed when one takes
@@ -26,7 +27,7 @@ const parentPid = Number(process.argv[3]);
 
 // The service ends this process, after it has marked the conversion as unfinished.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
-// Not `process.exit()`: it would wait for native code, which may go on for minutes. With the programs that it runs: 0 is its group.
+// Not `process.exit()`: it would wait for native code, which may continue for minutes. With the programs that it runs: 0 is its group.
 process.on('disconnect', () => process.kill(0, 'SIGKILL'));
 
 // Engines print chatter to the console.
@@ -88,5 +89,5 @@ function describeFailure(error: unknown): { status: 'failed' | 'broken'; message
     return { status: 'failed', message: 'The document is nested too deeply to be converted.' };
   if (isOutOfSpace(error)) return { status: 'broken', message: outOfSpaceMessage };
   const { syscall } = inspectError(error);
-  return { status: syscall === undefined ? 'failed' : 'broken', message: oneLine(messageOf(error)) };
+  return { status: syscall === undefined ? 'failed' : 'broken', message: reasonOf(error) };
 }

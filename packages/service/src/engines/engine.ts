@@ -1,10 +1,26 @@
-import type { ParameterName } from './parameters';
-import type { EngineName } from './engine-names';
-import type { ConversionRequest, Converted, ConvertedFile } from './conversion';
+import type { ConversionRequest, Converted, ConvertedFile, ParameterName } from './conversion';
+
+/** Every engine, the first choice for a pair of formats before the others. */
+export const engineNames = [
+  'libreoffice',
+  'chromium',
+  'sharp',
+  'tesseract',
+  'pdfium',
+  'sheets',
+  'pandoc',
+  'typst',
+  'ffmpeg',
+] as const;
+
+/** Those that come with this package, as far as its optional dependencies are installed. */
+export const engineNamesOfNpm = ['sharp', 'pdfium', 'sheets', 'pandoc', 'typst'] as const satisfies EngineName[];
+
+export type EngineName = (typeof engineNames)[number];
 
 /**
- * What converts files: packages of npm, or a program of the machine. One more is a name in
- * `engine-names.ts`, a row in `engines-table.ts`, and a file that converts.
+ * What converts files: packages of npm, or a program of the machine. One more is a name above, a row in
+ * `engines-table.ts`, and a file that converts.
  */
 export interface Engine {
   /** As the configuration names it. */

@@ -1,6 +1,6 @@
-import { codecs, type Convert, type Engine, type Need } from './engine';
-import { type EngineName, engineNames } from './engine-names';
-import { type ConvertBytes, readInput } from './input-file';
+import type { ConversionRequest, Converted } from './conversion';
+import { codecs, type Convert, type Engine, type EngineName, engineNames, type Need } from './engine';
+import { readInput } from './input';
 import { programs } from './programs';
 
 const sharp: Need = { npm: 'sharp' };
@@ -122,7 +122,7 @@ const table: Readonly<Record<EngineName, Omit<Engine, 'name'>>> = {
     load: async () => ofBytes((await import('./pandoc-engine.js')).convertDocument),
   },
   typst: {
-    title: 'documents to PDF: typeset anew from what pandoc reads',
+    title: 'documents to PDF: typeset from what pandoc reads',
     needs: [{ npm: 'pandoc-wasm' }, typst],
     families: [{ reads: documents, writes: codecs('pdf'), takes: ['page_size', 'margin'] }],
     load: async () => ofBytes((await import('./pdf-engine.js')).convertToPdf),
@@ -132,6 +132,7 @@ const table: Readonly<Record<EngineName, Omit<Engine, 'name'>>> = {
 /** Every engine, in the order in which they are chosen. */
 export const engines: readonly Engine[] = engineNames.map((name) => ({ name, ...table[name] }));
 
-function ofBytes(convert: ConvertBytes): Convert {
+/** Of an engine that has its input in memory. */
+function ofBytes(convert: (request: ConversionRequest, input: Buffer) => Promise<Converted>): Convert {
   return async (request) => convert(request, await readInput(request));
 }

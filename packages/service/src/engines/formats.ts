@@ -1,48 +1,25 @@
 import type { Format } from 'temporal-file-conversion/contract';
 import { extensionOf } from '../files/file-name';
 import { TaskError } from '../shared/task-error';
-import type { ConversionRequest } from './conversion';
-import type { Engine, Family, Need } from './engine';
+import type { ConversionRequest, ParameterName, Parameters } from './conversion';
+import { engineNames, type Need } from './engine';
 import { engines } from './engines-table';
 import { type FormatRow, formatRows } from './formats-table';
-import type { ParameterName, Parameters } from './parameters';
-import { installCommand, isHere } from './presence';
+import { installCommand, isHere } from './programs';
 
+/** `format` or `format-type`. */
 const nameStructure = /^[a-z0-9]+(-[a-z0-9_]+)?$/;
 
 /** How to convert a pair: the engine, and what it calls the two formats. */
 type Route = ConversionRequest['route'];
 
-type Sublist = 'inputs' | 'outputs';
-
 /** A family of an engine, and what of its needs is not here. */
-interface Lane {
-  readonly engine: Engine;
-  readonly family: Family;
-  readonly missing: readonly Need[];
-}
-
-export interface EngineState {
-  readonly engine: Engine;
-  /** Some of it works. */
-  readonly isHere: boolean;
-  /** Pairs of formats for which it is the one that is chosen. */
-  readonly serves: number;
-  /** Pairs that nothing here converts, and that what is missing of it would. */
-  readonly adds: number;
-  /** What to run for that. */
-  readonly install?: string;
-}
+type Lane = ReturnType<typeof lanesOf>[number];
 
 interface CatalogOptions {
   /** Names of the engines that may be used, the first choice first. Default: all. */
   engines?: readonly string[] | undefined;
   isHere?: (need: Need) => boolean;
-}
-
-/** The public name: `docx`, or `md-gfm` for a variant. */
-export function formatName(row: FormatRow): string {
-  return row.type === null ? row.format : `${row.format}-${row.type}`;
 }
 
 /** The formats and pairs that the engines offer. */
@@ -56,13 +33,12 @@ export class FormatCatalog {
   constructor(options: CatalogOptions = {}) {
     this.#lanes = lanesOf(options);
     for (const row of formatRows) {
-      this.#byName.set(formatName(row), row);
-      const isRead = this.#lanes.some(({ family }) => family.reads.has(formatName(row)));
+      this.#byName.set(row.name, row);
+      if (!this.#lanes.some(({ family }) => family.reads.has(row.name))) continue;
       // An extension means the plain format; variants are requested by name (xml and json have only variants).
       for (const extension of row.extensions) {
         const holder = this.#byExtension.get(extension);
-        const better = !holder || (holder.type !== null && row.type === null);
-        if (isRead && better) this.#byExtension.set(extension, row);
+        if (!holder || (holder.type !== null && row.type === null)) this.#byExtension.set(extension, row);
       }
     }
     for (const row of formatRows) {
@@ -71,11 +47,6 @@ export class FormatCatalog {
         if (!this.#byName.has(name)) this.#byName.set(name, row);
       }
     }
-  }
-
-  /** Whether a name has the form `format` or `format-type`. */
-  isWellFormed(name: string): boolean {
-    return nameStructure.test(name.toLowerCase());
   }
 
   /** The format of a public name or of an alias (`jpeg`, `markdown-gfm`), or undefined. */
@@ -94,9 +65,13 @@ export class FormatCatalog {
     const lane = this.#usableFor(input, output).find(({ family: { takes = [] } }) =>
       given.every((name) => takes.includes(name)),
     );
-    const [reader, writer] = [lane?.family.reads.get(formatName(input)), lane?.family.writes.get(formatName(output))];
-    if (!lane || reader === undefined || writer === undefined) return undefined;
-    return { engine: lane.engine.name, reader, writer };
+    if (!lane) return undefined;
+    const { engine, family } = lane;
+    return {
+      engine: engine.name,
+      reader: family.reads.get(input.name) ?? input.name,
+      writer: family.writes.get(output.name) ?? output.name,
+    };
   }
 
   /** Whether an engine that is here converts the pair. */
@@ -117,21 +92,21 @@ export class FormatCatalog {
   }
 
   /** The formats at one end of a conversion; with `partner`, only those that convert from or to it. */
-  list(sublist: Sublist, partner?: FormatRow): FormatRow[] {
-    const usable = this.#lanes.filter(({ missing }) => missing.length === 0);
+  list(sublist: 'inputs' | 'outputs', partner?: FormatRow): FormatRow[] {
+    const usable = this.#lanes.filter(isUsable);
     return formatRows.filter((row) => {
       if (partner) return sublist === 'inputs' ? this.converts(row, partner) : this.converts(partner, row);
-      return usable.some(({ family }) => (sublist === 'inputs' ? family.reads : family.writes).has(formatName(row)));
+      return usable.some(({ family }) => (sublist === 'inputs' ? family.reads : family.writes).has(row.name));
     });
   }
 
   /** Every pair that converts here, by the names of its formats (`md pdf`), with the name of its engine. */
   pairs(): Map<string, string> {
-    return pairsOf(this.#lanes.filter(({ missing }) => missing.length === 0));
+    return pairsOf(this.#lanes.filter(isUsable));
   }
 
   /** The engines that may be used, in the order in which they are chosen. */
-  engineStates(): EngineState[] {
+  engineStates() {
     const pairs = this.pairs();
     const served = [...pairs.values()];
     return [...new Set(this.#lanes.map(({ engine }) => engine))].map((engine) => {
@@ -139,22 +114,29 @@ export class FormatCatalog {
       const absent = lanes.filter(({ missing }) => missing.length > 0);
       return {
         engine,
+        /** Some of it works. */
         isHere: absent.length < lanes.length,
+        /** Pairs of formats for which it is the one that is chosen. */
         serves: served.filter((name) => name === engine.name).length,
+        /** Pairs that nothing here converts, and that what is missing of it would. */
         adds: [...pairsOf(absent).keys()].filter((pair) => !pairs.has(pair)).length,
+        /** What to run for that. */
         ...(absent.length > 0 && { install: installCommand(absent.flatMap(({ missing }) => missing)) }),
       };
     });
   }
 
   #usableFor(input: FormatRow, output: FormatRow): Lane[] {
-    return this.#lanesFor(input, output).filter(({ missing }) => missing.length === 0);
+    return this.#lanesFor(input, output).filter(isUsable);
   }
 
   #lanesFor(input: FormatRow, output: FormatRow): Lane[] {
-    const [from, to] = [formatName(input), formatName(output)];
-    return this.#lanes.filter(({ family }) => family.reads.has(from) && family.writes.has(to));
+    return this.#lanes.filter(({ family }) => family.reads.has(input.name) && family.writes.has(output.name));
   }
+}
+
+function isUsable({ missing }: Lane): boolean {
+  return missing.length === 0;
 }
 
 function pairsOf(lanes: readonly Lane[]): Map<string, string> {
@@ -170,29 +152,21 @@ function pairsOf(lanes: readonly Lane[]): Map<string, string> {
   return pairs;
 }
 
-function lanesOf({ engines: names, isHere: has = isHere }: CatalogOptions): Lane[] {
-  return chosenEngines(names).flatMap((engine) =>
-    engine.families.map((family) => {
+function lanesOf({ engines: names = engineNames, isHere: has = isHere }: CatalogOptions) {
+  return [...new Set(names)].flatMap((name) => {
+    const engine = engines.find((each) => each.name === name);
+    if (!engine) throw new Error(`There is no engine ${name}; there are ${engineNames.join(', ')}.`);
+    return engine.families.map((family) => {
       const missing = [...engine.needs, ...(family.needs ?? [])].filter((need) => !has(need));
       return { engine, family, missing };
-    }),
-  );
-}
-
-/** @throws Error for a name that no engine has. */
-function chosenEngines(names: readonly string[] | undefined): readonly Engine[] {
-  if (names === undefined) return engines;
-  return [...new Set(names)].map((name) => {
-    const engine = engines.find((each) => each.name === name);
-    if (engine) return engine;
-    throw new Error(`There is no engine ${name}; there are ${engines.map((each) => each.name).join(', ')}.`);
+    });
   });
 }
 
 /** A format as `format/get` and `convert/formats` describe it. */
 export function describeFormat(row: FormatRow): Format {
   return {
-    format: formatName(row),
+    format: row.name,
     extension: row.extensions[0],
     type: row.type,
     name: row.title,
@@ -210,7 +184,7 @@ const formatErrors = {
 /** A format by its name. `end` selects the error codes. */
 export function requireFormat(catalog: FormatCatalog, name: string, end: keyof typeof formatErrors): FormatRow {
   const { structure, unknown } = formatErrors[end];
-  if (!catalog.isWellFormed(name)) throw new TaskError(structure, { subject: name });
+  if (!nameStructure.test(name.toLowerCase())) throw new TaskError(structure, { subject: name });
   const row = catalog.find(name);
   if (!row) throw new TaskError(unknown, { subject: name });
   return row;
@@ -222,16 +196,10 @@ export function chooseInput(
   { named, fileName }: { named: string | undefined; fileName: string },
 ): FormatRow {
   const extension = extensionOf(fileName);
-  if (named !== undefined) {
-    const input = requireFormat(catalog, named, 'input');
-    if (!input.extensions.includes(extension)) {
-      throw new TaskError('NOT_MATCH_EXTENSION_AND_INPUT', { subject: named });
-    }
-    return input;
-  }
-  const input = catalog.ofExtension(extension);
+  const input = named === undefined ? catalog.ofExtension(extension) : requireFormat(catalog, named, 'input');
   if (!input) throw new TaskError('INVALID_INPUT_FORMAT', { subject: extension });
-  return input;
+  if (input.extensions.includes(extension)) return input;
+  throw new TaskError('NOT_MATCH_EXTENSION_AND_INPUT', { subject: named ?? extension });
 }
 
 function namesOf(parameters: Parameters): ParameterName[] {
@@ -248,7 +216,7 @@ export function requireRoute(
 ): Route {
   const route = catalog.route(input, output, parameters);
   if (route) return route;
-  const pair = `${formatName(input)} to ${formatName(output)}`;
+  const pair = `${input.name} to ${output.name}`;
   const takes = catalog.parametersFor(input, output);
   if (takes) {
     const given = namesOf(parameters);

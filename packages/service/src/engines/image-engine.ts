@@ -1,11 +1,10 @@
 import type { Metadata, Sharp } from 'sharp';
-import { messageOf } from '../shared/caught';
 import {
   ConversionFailure,
   type ConversionRequest,
   type Converted,
   loadEngine,
-  oneLine,
+  reasonOf,
   type Warnings,
 } from './conversion';
 
@@ -28,24 +27,29 @@ const encode: Readonly<Record<string, (image: Sharp, quality: { quality?: number
   webp: (image, quality) => image.webp(quality),
 };
 
+export async function loadSharp() {
+  return (await loadEngine('sharp', () => import('sharp'))).default;
+}
+
 /** Converts between image formats with sharp. */
 export async function convertImage(request: ConversionRequest, input: Buffer): Promise<Converted> {
-  const { default: sharp } = await loadEngine('sharp', () => import('sharp'));
-  const { reader, writer } = request.route;
+  const sharp = await loadSharp();
+  const { writer } = request.route;
   const { width } = request.parameters;
   try {
     // From memory: with a path, an SVG could include other files of its folder.
     const source = sharp(input, { limitInputPixels: maxPixels, animated: paged.has(writer) });
     const metadata = await source.metadata();
     if (writer === 'pdf') {
-      const { picturesToPdf } = await import('./picture-pdf.js');
+      const { picturesToPdf } = await import('./pdf-engine.js');
       return { data: await picturesToPdf(request, input, metadata), warnings: {} };
     }
+    const { width: was, height } = metadata;
+    if (width !== undefined && (width * width * height) / was > maxPixels) throw tooLarge(request);
     const upright = source.autoOrient();
-    if (width !== undefined) requireFewPixels(width, metadata);
     const sized = width === undefined ? upright : upright.resize({ width });
     const data = await encodePicture(sized, request).toBuffer();
-    return { data, warnings: describeLosses(request, metadata, { reader, writer }) };
+    return { data, warnings: describeLosses(request, metadata) };
   } catch (error) {
     throw explain(error, request);
   }
@@ -58,14 +62,9 @@ export function encodePicture(image: Sharp, { route: { writer }, parameters: { q
   return write(image, quality === undefined ? {} : { quality });
 }
 
-function requireFewPixels(width: number, { width: was, height }: Metadata): void {
-  if ((width * width * height) / was > maxPixels) throw new Error('Input image exceeds pixel limit');
-}
-
 function describeLosses(
-  { inputFormat, outputFormat }: ConversionRequest,
+  { inputFormat, outputFormat, route: { reader, writer } }: ConversionRequest,
   metadata: Metadata,
-  { reader, writer }: { reader: string; writer: string },
 ): Warnings {
   const warnings: Warnings = {};
   if (metadata.format !== (detectedNames[reader] ?? reader)) {
@@ -83,24 +82,24 @@ function describeLosses(
   return warnings;
 }
 
-function explain(error: unknown, { inputFormat, outputFormat }: ConversionRequest): ConversionFailure {
-  const reason = oneLine(messageOf(error));
+function tooLarge({ inputFormat }: ConversionRequest): ConversionFailure {
+  const megapixels = maxPixels / 1_000_000;
   const name = inputFormat.toUpperCase();
+  return new ConversionFailure(`The ${name} image has more than ${megapixels} megapixels; make it smaller.`);
+}
+
+function explain(error: unknown, request: ConversionRequest): ConversionFailure {
+  const reason = reasonOf(error);
+  const name = request.inputFormat.toUpperCase();
   if (/unsupported image format/i.test(reason)) {
     return new ConversionFailure(`The file is not a ${name} image, nor any other image that can be read.`);
   }
   if (error instanceof ConversionFailure) return error;
-  if (/pixel limit/i.test(reason)) {
-    return new ConversionFailure(
-      `The ${name} image has more than ${maxPixels / 1_000_000} megapixels; make it smaller.`,
-    );
-  }
+  if (/pixel limit/i.test(reason)) return tooLarge(request);
   if (/too large for|exceeds/i.test(reason)) {
-    return new ConversionFailure(`The image is too large for ${outputFormat}: ${reason}`);
+    return new ConversionFailure(`The image is too large for ${request.outputFormat}: ${reason}`);
   }
   // Which complaint of the decoder comes first varies from run to run, and none of them helps a person.
-  if (/read error|failOn|premature|truncated|corrupt|bad seek|end of/i.test(reason)) {
-    return new ConversionFailure(`The ${name} image is damaged or cut off.`);
-  }
-  return new ConversionFailure(`The ${name} image is damaged or cut off: ${reason}`);
+  const isVague = /read error|failOn|premature|truncated|corrupt|bad seek|end of/i.test(reason);
+  return new ConversionFailure(`The ${name} image is damaged or cut off${isVague ? '.' : `: ${reason}`}`);
 }

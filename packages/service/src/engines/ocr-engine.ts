@@ -1,15 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Sharp } from 'sharp';
-import {
-  ConversionFailure,
-  type ConversionRequest,
-  type Converted,
-  type ConvertedFile,
-  loadEngine,
-} from './conversion';
-import { maxPixels } from './image-engine';
-import { readInput } from './input-file';
+import { ConversionFailure, type ConversionRequest, type Converted, type ConvertedFile } from './conversion';
+import { loadSharp, maxPixels } from './image-engine';
+import { readInput } from './input';
 import { pagesOfPdf, renderPage, textOfPage, withPdf } from './pdf-reader';
 import { lastLine, pathOf, programs, runProgram, workFolderOf } from './programs';
 
@@ -26,10 +20,8 @@ export async function recognise(request: ConversionRequest): Promise<Converted |
     return { file: await runTesseract(request, pages, 'pdf'), warnings: {} };
   }
   const texts = isPdf ? await textsOfPdf(request, input) : await textsOf(request, await picturesIn(input));
-  return {
-    data: new TextEncoder().encode(`${texts.map((text) => text.trim()).join(`\n\n${pageEnd}`)}\n`),
-    warnings: {},
-  };
+  const text = `${texts.map((each) => each.trim()).join(`\n\n${pageEnd}`)}\n`;
+  return { data: new TextEncoder().encode(text), warnings: {} };
 }
 
 /** The text that a page holds, or else the text in its picture. */
@@ -61,7 +53,7 @@ async function drawnPages(request: ConversionRequest, input: Buffer, only?: read
 }
 
 async function picturesIn(input: Buffer): Promise<Sharp[]> {
-  const { default: sharp } = await loadEngine('sharp', () => import('sharp'));
+  const sharp = await loadSharp();
   try {
     const { pages = 1 } = await sharp(input, { limitInputPixels: maxPixels }).metadata();
     return Array.from({ length: pages }, (_, page) =>
@@ -73,19 +65,13 @@ async function picturesIn(input: Buffer): Promise<Sharp[]> {
 }
 
 /** @returns the path of the result. */
-async function runTesseract(
-  request: ConversionRequest,
-  pages: readonly Sharp[],
-  writer: 'txt' | 'pdf',
-): Promise<string> {
+async function runTesseract(request: ConversionRequest, pages: readonly Sharp[], writer: string): Promise<string> {
   const folder = workFolderOf(request);
   const names: string[] = [];
   for (const [index, page] of pages.entries()) {
     const name = path.join(folder, `${index}.png`);
-    await page
-      .withMetadata({ density: request.parameters.dpi ?? defaultDpi })
-      .png({ compressionLevel: 1 })
-      .toFile(name);
+    const { dpi: density = defaultDpi } = request.parameters;
+    await page.withMetadata({ density }).png({ compressionLevel: 1 }).toFile(name);
     names.push(name);
   }
   const list = path.join(folder, 'pages');
@@ -94,15 +80,12 @@ async function runTesseract(
   const result = path.join(folder, 'result');
   const ended = await runProgram(pathOf(programs.tesseract), [list, result, '-l', language, writer], request);
   if (ended.code === 0) return `${result}.${writer}`;
-  if (/load(ing)? any languages|Failed loading language/i.test(ended.says)) {
-    throw new ConversionFailure(
-      `Tesseract has no data for the language ${language} here. Run: apt-get install ${language
-        .split('+')
-        .map((each) => `tesseract-ocr-${each.replaceAll('_', '-').toLowerCase()}`)
-        .join(' ')}`,
-    );
+  if (!/load(ing)? any languages|Failed loading language/i.test(ended.says)) {
+    const reason = lastLine(ended.says, request);
+    throw new ConversionFailure(`Tesseract could not read the ${request.inputFormat} file: ${reason}`);
   }
+  const packages = language.split('+').map((each) => `tesseract-ocr-${each.replaceAll('_', '-').toLowerCase()}`);
   throw new ConversionFailure(
-    `Tesseract could not read the ${request.inputFormat} file: ${lastLine(ended.says, request)}`,
+    `Tesseract has no data for the language ${language} here. Run: apt-get install ${packages.join(' ')}`,
   );
 }

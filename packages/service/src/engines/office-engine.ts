@@ -2,11 +2,9 @@ import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { ConversionFailure, type ConversionRequest, type ConvertedFile } from './conversion';
-import { readInput } from './input-file';
+import { ConversionFailure, type ConversionRequest, type ConvertedFile, wearOut } from './conversion';
+import { readInput, requireArchive } from './input';
 import { homeOf, lastLine, pathOf, programs, runProgram, workFolderOf } from './programs';
-import { wearOut } from './wear';
-import { requireArchive } from './zip-archive';
 
 /** LibreOffice, one start for each file, as printed: `soffice` of the machine with a profile of its own for each process. */
 
@@ -47,25 +45,13 @@ export async function convertOffice(request: ConversionRequest): Promise<Convert
   }
   files += 1;
   if (files >= filesPerProfile) wearOut();
-  const file = path.join(
-    path.dirname(pathOf({ ...programs.writer, commands: ['soffice'], beside: 'soffice.bin' })),
-    'soffice.bin',
-  );
+  const beside = 'soffice.bin';
+  const file = path.join(path.dirname(pathOf({ ...programs.writer, beside })), beside);
   const folder = path.join(workFolderOf(request), 'result');
   const parameters = [
     `-env:UserInstallation=${pathToFileURL(await prepareProfile(homeOf(request))).href}`,
-    ...[
-      '--headless',
-      '--norestore',
-      '--nologo',
-      '--nolockcheck',
-      `--infilter=${readers[request.route.reader] ?? ''}`,
-      '--convert-to',
-      targetOf(request),
-      '--outdir',
-      folder,
-    ],
-    request.inputPath,
+    ...['--headless', '--norestore', '--nologo', '--nolockcheck', `--infilter=${readers[reader] ?? ''}`],
+    ...['--convert-to', targetOf(request), '--outdir', folder, request.inputPath],
   ];
   const run = async () => {
     const once = await runProgram(file, parameters, request);

@@ -3,11 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { z } from 'zod';
-import { ConversionFailure, type ConversionRequest, type Converted } from './conversion';
-import { readInput } from './input-file';
-import { readInputText } from './input-text';
+import { ConversionFailure, type ConversionRequest, type Converted, type Parameters } from './conversion';
+import { readInput, readInputText } from './input';
 import { describeMissing } from './pandoc-engine';
-import type { Parameters } from './parameters';
 import { environmentOf, homeOf, pathOf, programs } from './programs';
 
 /** A page as Chromium prints it, asked by its DevTools protocol over a pipe. The page has no address, no scripts and no network. */
@@ -32,36 +30,20 @@ export async function printPage(request: ConversionRequest): Promise<Converted> 
   const temporary = await mkdtemp('/tmp/page-');
   const browser = startBrowser(request, temporary);
   try {
-    const { targetId } = await browser.ask(
-      'Target.createTarget',
-      { url: 'about:blank' },
-      z.object({ targetId: z.string() }),
-    );
-    const attached = { targetId, flatten: true };
-    const { sessionId } = await browser.ask('Target.attachToTarget', attached, z.object({ sessionId: z.string() }));
-    const inPage = { sessionId };
-    await browser.ask('Page.enable', {}, nothing, inPage);
-    await browser.ask('Network.enable', {}, nothing, inPage);
-    await browser.ask('Network.setBlockedURLs', { urls: ['*://*'] }, nothing, inPage);
-    await browser.ask('Emulation.setScriptExecutionDisabled', { value: true }, nothing, inPage);
-    const { frameTree } = await browser.ask('Page.getFrameTree', {}, frameSchema, inPage);
+    const { targetId } = await browser.ask('Target.createTarget', { url: 'about:blank' }, targetSchema);
+    await browser.enter(targetId);
+    await browser.ask('Page.enable');
+    await browser.ask('Network.enable');
+    await browser.ask('Network.setBlockedURLs', { urls: ['*://*'] });
+    await browser.ask('Emulation.setScriptExecutionDisabled', { value: true });
+    const { frameTree } = await browser.ask('Page.getFrameTree', {}, frameSchema);
     const loaded = browser.event('Page.loadEventFired');
-    await browser.ask(
-      'Page.setDocumentContent',
-      { frameId: frameTree.frame.id, html: text.replace(forwarding, '') },
-      nothing,
-      inPage,
-    );
+    const html = text.replace(forwarding, '');
+    await browser.ask('Page.setDocumentContent', { frameId: frameTree.frame.id, html });
     await loaded;
-    const { data } = await browser.ask(
-      'Page.printToPDF',
-      layoutOf(request.parameters),
-      z.object({ data: z.string() }),
-      inPage,
-    );
+    const { data } = await browser.ask('Page.printToPDF', layoutOf(request.parameters), printSchema);
     const missing = browser.requested.filter((url) => !url.startsWith('data:') && url !== 'about:blank');
-    const more = missing.length > 0 ? { RESOURCE_NOT_FOUND: describeMissing(missing) } : {};
-    return { data: Buffer.from(data, 'base64'), warnings: { ...warnings, ...more } };
+    return { data: Buffer.from(data, 'base64'), warnings: { ...warnings, ...describeMissing(missing) } };
   } finally {
     await browser.close();
     await rm(temporary, { recursive: true, force: true });
@@ -78,7 +60,9 @@ function layoutOf({ page_size, margin, pages }: Parameters) {
   };
 }
 
-const nothing = z.unknown();
+const targetSchema = z.object({ targetId: z.string() });
+const sessionSchema = z.object({ sessionId: z.string() });
+const printSchema = z.object({ data: z.string() });
 const frameSchema = z.object({ frameTree: z.object({ frame: z.object({ id: z.string() }) }) });
 const messageSchema = z.object({
   id: z.number().optional(),
@@ -131,20 +115,21 @@ function startBrowser(request: ConversionRequest, temporary: string) {
   }
 
   let asked = 0;
+  let session = {};
+  const ask = async <Answer>(method: string, params: object = {}, schema: z.ZodType<Answer> = z.any()) => {
+    if (gone) throw gone;
+    const id = (asked += 1);
+    const answer = new Promise<unknown>((resolve, reject) => waiting.set(id, { resolve, reject }));
+    commands.write(`${JSON.stringify({ id, method, params, ...session })}\0`);
+    return schema.parse(await answer);
+  };
   return {
     /** Addresses that the page has asked for. */
     requested,
-    async ask<Answer>(
-      method: string,
-      params: object,
-      schema: z.ZodType<Answer>,
-      session: object = {},
-    ): Promise<Answer> {
-      if (gone) throw gone;
-      const id = (asked += 1);
-      const answer = new Promise<unknown>((resolve, reject) => waiting.set(id, { resolve, reject }));
-      commands.write(`${JSON.stringify({ id, method, params, ...session })}\0`);
-      return schema.parse(await answer);
+    ask,
+    /** From now on it is a page that is asked. */
+    async enter(targetId: string): Promise<void> {
+      session = await ask('Target.attachToTarget', { targetId, flatten: true }, sessionSchema);
     },
     event: (method: string) => new Promise<void>((resolve) => listeners.set(method, resolve)),
     async close(): Promise<void> {

@@ -1,3 +1,5 @@
+import { ConversionFailure } from './conversion';
+
 /** Documents as pandoc writes and reads them in JSON. */
 
 /** As far as it is looked into here: everything is a node `{ t, c }`. */
@@ -42,7 +44,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** The kinds of inlines that are created here. */
-export type Inline = { t: 'Str'; c: string } | { t: 'Space' | 'LineBreak' } | { t: 'Link'; c: unknown[] };
+type Inline = { t: 'Str'; c: string } | { t: 'Space' | 'LineBreak' } | { t: 'Link'; c: unknown[] };
 
 /**
  * Text without markup as a pandoc document (JSON): an empty line ends a paragraph, every other line end is kept, and nothing
@@ -51,11 +53,15 @@ export type Inline = { t: 'Str'; c: string } | { t: 'Space' | 'LineBreak' } | { 
 export function plainTextDocument(text: string): string {
   const paragraphs = text.split(/\n[ \t]*\n+/).filter((paragraph) => paragraph.trim() !== '');
   const blocks = paragraphs.map((paragraph) => ({ t: 'Para', c: textInlines(paragraph) }));
+  return documentOf(blocks);
+}
+
+function documentOf(blocks: readonly unknown[]): string {
   return JSON.stringify({ 'pandoc-api-version': [1, 23, 1], meta: {}, blocks });
 }
 
 /** Words, the spaces between them, and the ends of lines that are not empty. */
-export function textInlines(text: string): Inline[] {
+function textInlines(text: string): Inline[] {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   return lines.flatMap((line, index) => [...(index === 0 ? [] : [{ t: 'LineBreak' } as const]), ...lineInlines(line)]);
 }
@@ -110,9 +116,7 @@ function toDataUri(data: Uint8Array): string {
 }
 
 /** The images that typst typesets, told by their first bytes: what a document calls an image need not be one. */
-type ImageKind = 'png' | 'jpg' | 'gif' | 'webp' | 'svg';
-
-export function imageKind(data: Uint8Array): ImageKind | undefined {
+export function imageKind(data: Uint8Array): keyof typeof mediaTypes | undefined {
   const head = Buffer.from(data.subarray(0, 1024)).toString('latin1');
   if (head.startsWith('\x89PNG\r\n\x1a\n')) return 'png';
   if (head.startsWith('\xff\xd8\xff')) return 'jpg';
@@ -120,4 +124,107 @@ export function imageKind(data: Uint8Array): ImageKind | undefined {
   if (head.startsWith('RIFF') && head.slice(8, 12) === 'WEBP') return 'webp';
   if (/^(\xef\xbb\xbf)?\s*</.test(head) && head.includes('<svg')) return 'svg';
   return undefined;
+}
+
+/** A cell that is more than its text. */
+export interface Cell {
+  readonly text: string;
+  readonly link?: string | undefined;
+  /** How many rows and columns it covers; the cells that it covers are not in their rows. */
+  readonly rowSpan?: number;
+  readonly columnSpan?: number;
+}
+
+export interface Table {
+  /** Stands above it as a heading. */
+  readonly title?: string;
+  readonly columns: number;
+  /** How many of the rows are the head. */
+  readonly headRows: number;
+  readonly rows: readonly (readonly (string | Cell)[])[];
+}
+
+export const pageWriters: ReadonlySet<string> = new Set(['html4', 'html5']);
+
+/** Of one document. More would need more time than a conversion has: of pandoc, some 45 s for so many cells; of a page, a few. */
+const maxCells = 50_000;
+const maxCellsOfPage = 500_000;
+const maxLetters = 50_000_000;
+
+const noAttributes = ['', [], []];
+const noCaption = [null, []];
+const emptyCell = cellNode({ text: '' });
+
+/** To be asked before a table is made: a small file can stand for a huge one. */
+export function requireFewCells(cells: number, writer: string): void {
+  const most = pageWriters.has(writer) ? maxCellsOfPage : maxCells;
+  if (cells <= most) return;
+  const other = most === maxCells ? `, or ${maxCellsOfPage} to html` : '';
+  throw new ConversionFailure(
+    `The file has ${cells} cells, empty ones included; the engines convert at most ${most}${other}. Split the file.`,
+  );
+}
+
+/** Tables as a pandoc document (JSON); those of a page are written here, for which pandoc needs long. */
+export function tableDocument(tables: readonly Table[], writer: string): string {
+  requireShort(tables);
+  const nodesOf = pageWriters.has(writer) ? pageNodesOf : tableNodesOf;
+  const blocks = tables.flatMap((table, index) => {
+    const nodes = table.rows.length === 0 ? [] : [nodesOf(table)];
+    if (table.title === undefined) return nodes;
+    return [{ t: 'Header', c: [2, [`sheet-${index + 1}`, [], []], textInlines(table.title)] }, ...nodes];
+  });
+  return documentOf(blocks);
+}
+
+/** Cells of a spreadsheet may share one long text. */
+function requireShort(tables: readonly Table[]): void {
+  let letters = 0;
+  for (const row of tables.flatMap(({ rows }) => rows)) for (const cell of row) letters += wholeCell(cell).text.length;
+  if (letters <= maxLetters) return;
+  throw new ConversionFailure(
+    `The cells have ${letters} letters; the engines convert at most ${maxLetters}. Split the file.`,
+  );
+}
+
+function wholeCell(cell: string | Cell): Cell {
+  return typeof cell === 'string' ? { text: cell } : cell;
+}
+
+function tableNodesOf({ columns, headRows, rows }: Table) {
+  const widths = Array.from({ length: columns }, () => [{ t: 'AlignDefault' }, { t: 'ColWidthDefault' }]);
+  const nodes = rows.map((row) => [
+    noAttributes,
+    row.map((cell) => (cell === '' ? emptyCell : cellNode(wholeCell(cell)))),
+  ]);
+  const head = [noAttributes, nodes.slice(0, headRows)];
+  const body = [noAttributes, 0, [], nodes.slice(headRows)];
+  return { t: 'Table', c: [noAttributes, noCaption, widths, head, [body], [noAttributes, []]] };
+}
+
+function cellNode({ text, link, rowSpan = 1, columnSpan = 1 }: Cell) {
+  let inlines: Inline[] = textInlines(text);
+  if (link !== undefined) inlines = [{ t: 'Link', c: [noAttributes, inlines, [link, '']] }];
+  return [noAttributes, { t: 'AlignDefault' }, rowSpan, columnSpan, [{ t: 'Plain', c: inlines }]];
+}
+
+function pageNodesOf({ headRows, rows }: Table) {
+  const part = (name: string, tag: string, some: Table['rows']) =>
+    some.length === 0 ? '' : `<${name}>\n${some.map((row) => pageRow(row, tag)).join('')}</${name}>\n`;
+  const html = `<table>\n${part('thead', 'th', rows.slice(0, headRows))}${part('tbody', 'td', rows.slice(headRows))}</table>`;
+  return { t: 'RawBlock', c: ['html', html] };
+}
+
+function pageRow(row: readonly (string | Cell)[], tag: string): string {
+  const cells = row.map((each) => {
+    const { text, link, rowSpan = 1, columnSpan = 1 } = wholeCell(each);
+    const spans = rowSpan * columnSpan === 1 ? '' : ` rowspan="${rowSpan}" colspan="${columnSpan}"`;
+    const shown = escapeHtml(text.trim()).replace(/\s*\n\s*/g, '<br />\n');
+    return `<${tag}${spans}>${link === undefined ? shown : `<a href="${escapeHtml(link)}">${shown}</a>`}</${tag}>\n`;
+  });
+  return `<tr>\n${cells.join('')}</tr>\n`;
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"]/g, (letter) => `&#${letter.codePointAt(0)};`);
 }

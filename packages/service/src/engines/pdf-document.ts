@@ -21,7 +21,7 @@ export type PdfDocument = Readonly<ReturnType<typeof preparePdfDocument>>;
 interface Preparation {
   readonly media: ReadonlyMap<string, Uint8Array>;
   readonly keepReferences: boolean;
-  readonly anchors: Set<string>;
+  readonly anchors: ReadonlySet<string>;
   readonly usedAnchors: Set<string>;
   /** The images to typeset, by the path under which the document names them. */
   readonly images: Map<string, Uint8Array>;
@@ -30,54 +30,32 @@ interface Preparation {
 }
 
 const keptMetadata = new Set(['title', 'subtitle', 'author', 'date', 'abstract', 'keywords', 'lang']);
+const language = /^[A-Za-z]{2,3}(-[A-Za-z]{2,8})*$/;
 const safeIdentifier = /^[\w:.-]+$/;
 /** `c++` and `c#` are classes of code blocks; a backtick would end the block in typst. */
 const safeClass = /^[\w:.+#-]+$/;
-const safeAttributes: Readonly<Record<string, RegExp>> = {
-  width: /^[\d.e-]+(%|px|in|cm|mm|pt|em)?$/,
-  height: /^[\d.e-]+(%|px|in|cm|mm|pt|em)?$/,
-};
+/** Of a width or a height; other attributes are dropped. */
+const safeLength = /^[\d.e-]+(%|px|in|cm|mm|pt|em)?$/;
 /** The elements whose identifiers pandoc's typst writer writes as labels. */
 const anchored = new Set(['Header', 'Div', 'Span', 'Figure']);
 
 /** `keepReferences: false` drops internal links and all images, for a document that does not typeset otherwise. */
-export function preparePdfDocument(
-  json: string,
-  { media, keepReferences }: { media: ReadonlyMap<string, Uint8Array>; keepReferences: boolean },
-) {
-  const document: unknown = JSON.parse(json);
-  const preparation: Preparation = {
-    media,
-    keepReferences,
-    anchors: new Set(),
-    usedAnchors: new Set(),
-    images: new Map(),
-    missing: [],
-  };
-  collectAnchors(document, preparation.anchors);
-  const meta = prepareMetadata(isObject(document) ? document['meta'] : undefined, preparation);
-  const prepared = isObject(document)
-    ? { ...document, meta, blocks: prepare(document['blocks'], preparation) }
-    : document;
-  return {
-    json: JSON.stringify(prepared),
-    /** A title, an author, a language and the like, of which something stands around the text. */
-    hasMetadata: Object.keys(meta).length > 0,
-    images: preparation.images,
-    missing: preparation.missing,
-  };
+export function preparePdfDocument(json: string, options: Pick<Preparation, 'media' | 'keepReferences'>) {
+  const document = JSON.parse(json) as Record<string, unknown>;
+  const [images, missing] = [new Map<string, Uint8Array>(), new Array<string>()];
+  const preparation = { ...options, anchors: anchorsIn(document), usedAnchors: new Set<string>(), images, missing };
+  const meta = prepareMetadata(document['meta'], preparation);
+  const prepared = { ...document, meta, blocks: prepare(document['blocks'], preparation) };
+  /** `hasMetadata`: a title, an author, a language and the like, of which something stands around the text. */
+  return { json: JSON.stringify(prepared), hasMetadata: Object.keys(meta).length > 0, images, missing };
 }
 
 function prepareMetadata(meta: unknown, preparation: Preparation): Record<string, unknown> {
   if (!isObject(meta)) return {};
-  const kept = Object.entries(meta).filter(
-    ([key, value]) => keptMetadata.has(key) && (key !== 'lang' || isLanguage(value)),
-  );
+  const isKept = (key: string, value: unknown) =>
+    keptMetadata.has(key) && (key !== 'lang' || language.test(textOf(value)));
+  const kept = Object.entries(meta).filter(([key, value]) => isKept(key, value));
   return Object.fromEntries(kept.map(([key, value]) => [key, prepare(value, preparation)]));
-}
-
-function isLanguage(value: unknown): boolean {
-  return /^[A-Za-z]{2,3}(-[A-Za-z]{2,8})*$/.test(textOf(value));
 }
 
 function prepare(value: unknown, preparation: Preparation): unknown {
@@ -126,8 +104,8 @@ function prepareImage(node: Node, preparation: Preparation): unknown {
   }
   const name = `/images/${preparation.images.size}.${kind}`;
   preparation.images.set(name, data);
-  const [attributes, alternative] = [part(node, 0), part(node, 1)];
-  return { t: 'Image', c: [prepare(attributes, preparation), prepare(alternative, preparation), [name, '']] };
+  const [attributes, alternative] = [0, 1].map((index) => prepare(part(node, index), preparation));
+  return { t: 'Image', c: [attributes, alternative, [name, '']] };
 }
 
 /**
@@ -157,20 +135,19 @@ function prepareAttributes(attributes: Attributes, { anchors, usedAnchors }: Pre
   return [
     keepId ? id : '',
     classes.filter((name) => safeClass.test(name)),
-    pairs.filter(([key, value]) => safeAttributes[key]?.test(value) ?? false),
+    pairs.filter(([key, value]) => (key === 'width' || key === 'height') && safeLength.test(value)),
   ];
 }
 
-function collectAnchors(value: unknown, anchors: Set<string>): void {
-  if (Array.isArray(value)) {
-    for (const item of value) collectAnchors(item, anchors);
-  } else if (isObject(value)) {
-    if (isNode(value) && anchored.has(value.t)) {
-      const attributes = Array.isArray(value.c) ? value.c.find(isAttributes) : undefined;
-      if (attributes && safeIdentifier.test(attributes[0])) anchors.add(attributes[0]);
-    }
-    for (const item of Object.values(value)) collectAnchors(item, anchors);
-  }
+function anchorsIn(document: unknown): ReadonlySet<string> {
+  const anchors = new Set<string>();
+  rewrite(document, (each) => {
+    if (!isNode(each) || !anchored.has(each.t)) return undefined;
+    const [id = ''] = listOf(each.c).find(isAttributes) ?? [];
+    if (safeIdentifier.test(id)) anchors.add(id);
+    return undefined;
+  });
+  return anchors;
 }
 
 function plainSpan(content: unknown): Node {

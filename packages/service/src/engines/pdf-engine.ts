@@ -1,5 +1,6 @@
 import path from 'node:path';
 import type { NodeCompiler } from '@myriaddreamin/typst-ts-node-compiler';
+import type { Metadata } from 'sharp';
 import { z } from 'zod';
 import { messageOf } from '../shared/caught';
 import {
@@ -8,9 +9,9 @@ import {
   type Converted,
   loadEngine,
   oneLine,
+  type Parameters,
   type Warnings,
 } from './conversion';
-import type { Parameters } from './parameters';
 import { describeMissing, inputNameFor, readDocument, runPandoc } from './pandoc-engine';
 import { type PdfDocument, preparePdfDocument } from './pdf-document';
 
@@ -33,26 +34,25 @@ export async function convertToPdf(request: ConversionRequest, input: Buffer): P
   const json = Buffer.from(read.data).toString('utf8');
   const document = preparePdfDocument(json, { media: read.media, keepReferences: true });
   const written = await writeTypst(document, inputNameFor(request), request.parameters);
-  const warnings = { ...read.warnings, ...written.warnings };
-  if (document.missing.length > 0) warnings['RESOURCE_NOT_FOUND'] = describeMissing(document.missing);
+  const warnings: Warnings = { ...read.warnings, ...written.warnings, ...describeMissing(document.missing) };
   const first = await typeset(written.source, document.images);
   if (first.pdf) return { data: first.pdf, warnings };
 
   // One broken image or label makes typst fail: better a PDF without them than none.
   const simple = preparePdfDocument(json, { media: new Map(), keepReferences: false });
-  const second = await typeset(
-    (await writeTypst(simple, inputNameFor(request), request.parameters)).source,
-    simple.images,
-  );
+  const rewritten = await writeTypst(simple, inputNameFor(request), request.parameters);
+  const second = await typeset(rewritten.source, simple.images);
   if (!second.pdf) throw new ConversionFailure(`The document could not be typeset as PDF: ${oneLine(second.reason)}`);
   warnings['PDF_SIMPLIFIED'] =
     `Images and links within the document were left out, because it does not typeset with them: ${oneLine(first.reason)}`;
   return { data: second.pdf, warnings };
 }
 
-type Typeset = { pdf: Uint8Array } | { pdf: undefined; reason: string };
-
-async function typeset(source: string, images: ReadonlyMap<string, Uint8Array>): Promise<Typeset> {
+/** `reason`: why there is no PDF. */
+async function typeset(
+  source: string,
+  images: ReadonlyMap<string, Uint8Array>,
+): Promise<{ pdf?: Uint8Array; reason: string }> {
   const compiler = await loadTypesetter();
   compiler.resetShadow();
   for (const [name, data] of images) compiler.mapShadow(path.join(workspace, name), Buffer.from(data));
@@ -61,11 +61,11 @@ async function typeset(source: string, images: ReadonlyMap<string, Uint8Array>):
     if (!compiled.result) {
       const error = compiled.takeDiagnostics();
       const messages = error ? diagnosticsSchema.parse(compiler.fetchDiagnostics(error)) : [];
-      return { pdf: undefined, reason: messages.map(({ message }) => message).join('; ') || 'typst gives no reason' };
+      return { reason: messages.map(({ message }) => message).join('; ') || 'typst gives no reason' };
     }
-    return { pdf: compiler.pdf(compiled.result) };
+    return { pdf: compiler.pdf(compiled.result), reason: '' };
   } catch (error) {
-    return { pdf: undefined, reason: messageOf(error) };
+    return { reason: messageOf(error) };
   } finally {
     compiler.resetShadow();
     compiler.evictCache(cacheRounds);
@@ -84,20 +84,6 @@ async function loadTypesetter(): Promise<NodeCompiler> {
   return typesetter;
 }
 
-/** Typesets pages that are written here, of nothing but these images. */
-export async function typesetPages(source: string, images: ReadonlyMap<string, Uint8Array>): Promise<Uint8Array> {
-  const { pdf, ...failed } = await typeset(source, images);
-  if (pdf) return pdf;
-  throw new ConversionFailure(
-    `The picture could not be put into a PDF${'reason' in failed ? `: ${oneLine(failed.reason)}` : ''}`,
-  );
-}
-
-interface TypstSource {
-  source: string;
-  warnings: Warnings;
-}
-
 const placeholder = 'thetextofthedocument';
 
 /** What pandoc writes before and after the text of a document without metadata, by what it is asked for: always the same. */
@@ -105,8 +91,10 @@ const frames = new Map<string, { before: string; after: string }>();
 
 /** The page that is asked for, as pandoc's template for typst wants it. */
 function layoutOf({ page_size: size = 'a4', margin }: Parameters) {
-  const papersize = size.replace(/^(?=letter|legal)/, 'us-');
-  const variables = { papersize, ...(margin !== undefined && { margin: { x: `${margin}mm`, y: `${margin}mm` } }) };
+  const variables = {
+    papersize: paperOf(size),
+    ...(margin !== undefined && { margin: { x: `${margin}mm`, y: `${margin}mm` } }),
+  };
   return { standalone: true, variables };
 }
 
@@ -118,7 +106,7 @@ export async function writeTypst(
   document: PdfDocument,
   inputName: string,
   parameters: Parameters = {},
-): Promise<TypstSource> {
+): ReturnType<typeof run> {
   const layout = layoutOf(parameters);
   if (document.hasMetadata) return run(document.json, inputName, layout);
   const key = JSON.stringify(layout);
@@ -135,7 +123,58 @@ async function makeFrame({ json }: PdfDocument, inputName: string, layout: Recor
   return { before, after };
 }
 
-async function run(json: string, inputName: string, options: Record<string, unknown>): Promise<TypstSource> {
+async function run(json: string, inputName: string, options: Record<string, unknown>) {
   const { data, warnings } = await runPandoc({ from: 'json', to: 'typst', input: json, inputName, options });
   return { source: Buffer.from(data).toString('utf8'), warnings };
+}
+
+const pointsPerInch = 72;
+const millimetresPerInch = 25.4;
+/** Of a picture that does not say how large it is on paper. */
+const usualDensity = 96;
+
+/** A PDF with a page for each picture of a file: as large as the picture, or of a size that is asked for. */
+export async function picturesToPdf(
+  { parameters, title }: ConversionRequest,
+  input: Buffer,
+  metadata: Metadata,
+): Promise<Uint8Array> {
+  const { default: sharp } = await loadEngine('sharp', () => import('sharp'));
+  const images = new Map<string, Uint8Array>();
+  const pages: string[] = [];
+  for (let page = 0; page < (metadata.pages ?? 1); page += 1) {
+    // What needs no change keeps every bit.
+    const isJpeg = metadata.format === 'jpeg' && (metadata.orientation ?? 1) === 1;
+    const name = `${page}.${isJpeg ? 'jpg' : 'png'}`;
+    const { data, info } = isJpeg
+      ? { data: input, info: metadata }
+      : await sharp(input, { page }).autoOrient().png({ compressionLevel: 6 }).toBuffer({ resolveWithObject: true });
+    images.set(name, data);
+    pages.push(pageOf(name, info, { density: metadata.density, parameters }));
+  }
+  const { pdf, reason } = await typeset(
+    [`#set document(title: ${JSON.stringify(title)})`, ...pages].join('\n'),
+    images,
+  );
+  if (pdf) return pdf;
+  throw new ConversionFailure(`The picture could not be put into a PDF: ${oneLine(reason)}`);
+}
+
+function pageOf(
+  name: string,
+  { width, height }: { width: number; height: number },
+  { density = usualDensity, parameters }: { density?: number | undefined; parameters: Parameters },
+): string {
+  const margin = ((parameters.margin ?? 0) / millimetresPerInch) * pointsPerInch;
+  if (parameters.page_size !== undefined) {
+    const paper = paperOf(parameters.page_size);
+    return `#page(paper: "${paper}", flipped: ${width > height}, margin: ${margin}pt)[#align(center + horizon, image("${name}", width: 100%, height: 100%, fit: "contain"))]`;
+  }
+  const points = (pixels: number) => (pixels / Math.max(density, usualDensity / 2)) * pointsPerInch + 2 * margin;
+  return `#page(width: ${points(width)}pt, height: ${points(height)}pt, margin: ${margin}pt)[#image("${name}", width: 100%, height: 100%)]`;
+}
+
+/** As typst calls it. */
+function paperOf(size: NonNullable<Parameters['page_size']>): string {
+  return size.replace(/^(?=letter|legal)/, 'us-');
 }

@@ -1,16 +1,15 @@
 import type { PDFiumDocument, PDFiumLibrary, PDFiumPage } from '@hyzyla/pdfium';
 import type { Sharp } from 'sharp';
-import { messageOf } from '../shared/caught';
 import {
+  choosePages,
   ConversionFailure,
   type ConversionRequest,
   type Converted,
   loadEngine,
-  oneLine,
+  reasonOf,
   type Warnings,
 } from './conversion';
-import { encodePicture, maxPixels } from './image-engine';
-import { choosePages } from './parameters';
+import { encodePicture, loadSharp, maxPixels } from './image-engine';
 
 /** As sharp as a printed page needs to be to be read on a screen. */
 const defaultDpi = 150;
@@ -52,7 +51,7 @@ export async function withPdf<Result>(
   try {
     document = await library.loadDocument(input);
   } catch (error) {
-    const reason = oneLine(messageOf(error));
+    const reason = reasonOf(error);
     throw new ConversionFailure(
       /password/i.test(reason)
         ? 'The PDF is encrypted. Remove its password and convert it again.'
@@ -68,11 +67,9 @@ export async function withPdf<Result>(
 
 function textOf(pages: readonly PDFiumPage[]): Converted {
   const texts = pages.map(textOfPage);
-  const warnings: Warnings = {};
   const empty = texts.filter((text) => text === '').length;
-  if (empty > 0) {
-    warnings['NO_TEXT'] = `${empty} of ${texts.length} page(s) hold no text, as scanned ones do.`;
-  }
+  const message = `${empty} of ${texts.length} page(s) hold no text, as scanned ones do.`;
+  const warnings: Warnings = empty > 0 ? { NO_TEXT: message } : {};
   return { data: new TextEncoder().encode(`${texts.join('\n\n\f')}\n`), warnings };
 }
 
@@ -82,7 +79,7 @@ async function picturesOf(request: ConversionRequest, asked: readonly PDFiumPage
   for (const page of shown) {
     pages.push(await (await renderPage(page, request)).png({ compressionLevel: 1 }).toBuffer());
   }
-  const { default: sharp } = await loadEngine('sharp', () => import('sharp'));
+  const sharp = await loadSharp();
   const image =
     pages.length === 1
       ? sharp(pages[0])
@@ -112,7 +109,7 @@ export async function renderPage(
     );
   }
   const { data, ...size } = await page.render({ scale, render: 'bitmap' });
-  const { default: sharp } = await loadEngine('sharp', () => import('sharp'));
+  const sharp = await loadSharp();
   return sharp(Buffer.from(data.buffer, data.byteOffset, data.byteLength), {
     raw: { width: size.width, height: size.height, channels: 4 },
   }).flatten({ background: 'white' });

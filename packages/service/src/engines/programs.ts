@@ -1,8 +1,12 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { accessSync, constants, realpathSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
+import { z } from 'zod';
 import { ConversionFailure, type ConversionRequest, oneLine } from './conversion';
-import type { Program } from './engine';
-import { findProgram, installCommand } from './presence';
+import type { Engine, Need, Program } from './engine';
 
 /** Programs of the machine that convert. None of them comes with this package. */
 export const programs = {
@@ -15,51 +19,118 @@ export const programs = {
   tesseract: { debian: 'tesseract-ocr', commands: ['tesseract'] },
 } as const satisfies Readonly<Record<string, Program>>;
 
+/** Where packages put programs. The variable PATH is whoever's started the service, and decides nothing about what it runs. */
+const folders = ['/usr/local/bin', '/usr/bin', '/bin', '/opt/homebrew/bin'];
+
+const versionTimeoutMs = 10_000;
+
+export function isHere(need: Need): boolean {
+  return 'npm' in need ? packageFile(need.npm) !== undefined : findProgram(need) !== undefined;
+}
+
+/** The path of a program, links followed. */
+export function findProgram({ commands, beside }: Program): string | undefined {
+  for (const command of commands) {
+    for (const folder of folders) {
+      try {
+        const file = path.join(folder, command);
+        accessSync(file, constants.X_OK);
+        const found = realpathSync(file);
+        if (beside !== undefined) accessSync(path.join(path.dirname(found), beside));
+        return found;
+      } catch {
+        // Not there.
+      }
+    }
+  }
+  return undefined;
+}
+
+/** What to run so that these are installed. */
+export function installCommand(needs: readonly Need[]): string {
+  const npm = new Set(needs.flatMap((need) => ('npm' in need ? [need.npm] : [])));
+  const debian = new Set(needs.flatMap((need) => ('npm' in need ? [] : [need.debian])));
+  const commands = [
+    ...(npm.size > 0 ? [`npm install ${[...npm].join(' ')}`] : []),
+    ...(debian.size > 0 ? [`apt-get install --no-install-recommends ${[...debian].join(' ')}`] : []),
+  ];
+  return commands.join(' && ');
+}
+
+/** Versions of what makes an engine work, as far as it is here. */
+export async function versionsOf(engine: Engine): Promise<string[]> {
+  const needs = [...engine.needs, ...engine.families.flatMap((family) => family.needs ?? [])];
+  const versions = await Promise.all(
+    needs.map((need) => ('npm' in need ? packageVersion(need.npm) : programVersion(need))),
+  );
+  return [...new Set(versions.filter((version) => version !== undefined))];
+}
+
+function packageFile(name: string): string | undefined {
+  try {
+    return require.resolve(name);
+  } catch {
+    return undefined;
+  }
+}
+
+async function packageVersion(name: string): Promise<string | undefined> {
+  const file = packageFile(name);
+  if (file === undefined) return undefined;
+  // Not every package lets its package.json be resolved.
+  const folder = file.slice(0, file.lastIndexOf(path.join('node_modules', name)));
+  const manifest: unknown = JSON.parse(await readFile(path.join(folder, 'node_modules', name, 'package.json'), 'utf8'));
+  return `${name} ${z.object({ version: z.string() }).parse(manifest).version}`;
+}
+
+async function programVersion(program: Program): Promise<string | undefined> {
+  const file = findProgram(program);
+  if (file === undefined) return undefined;
+  const name = path.basename(file);
+  try {
+    const { stdout, stderr } = await promisify(execFile)(file, [program.versionFlag ?? '--version'], {
+      timeout: versionTimeoutMs,
+      // Some are scripts, which call others.
+      env: { PATH: folders.join(path.delimiter), HOME: homedir() },
+    });
+    return `${name} ${/\d+(\.\d+)+/.exec(stdout + stderr)?.[0] ?? ''}`.trim();
+  } catch {
+    return name;
+  }
+}
+
 export function pathOf(program: Program): string {
   const file = findProgram(program);
   if (file !== undefined) return file;
-  throw new ConversionFailure(
-    `${program.commands[0] ?? 'A program'} is not here any more. Run: ${installCommand([program])}`,
-  );
+  const name = program.commands[0] ?? 'A program';
+  throw new ConversionFailure(`${name} is not here any more. Run: ${installCommand([program])}`);
 }
 
+type Input = Pick<ConversionRequest, 'inputPath'>;
+
 /** The folder of the process that converts, which outlives its conversions; programs keep in it what they keep. */
-export function homeOf({ inputPath }: Pick<ConversionRequest, 'inputPath'>): string {
+export function homeOf({ inputPath }: Input): string {
   return path.resolve(inputPath, '../..');
 }
 
 /** Of the conversion alone. */
-export function workFolderOf({ inputPath }: Pick<ConversionRequest, 'inputPath'>): string {
+export function workFolderOf({ inputPath }: Input): string {
   return path.dirname(inputPath);
 }
 
 /** All that a program learns of this machine. */
-export function environmentOf(request: Pick<ConversionRequest, 'inputPath'>): NodeJS.ProcessEnv {
+export function environmentOf(request: Input): NodeJS.ProcessEnv {
   const home = homeOf(request);
   return { HOME: home, TMPDIR: home, PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8', OMP_THREAD_LIMIT: '1' };
 }
 
-interface Ended {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
-  /** The end of what it said. */
-  readonly says: string;
-}
-
 const keptLetters = 2_000;
 
-/** Runs a program to its end, in the group of this process, with which it is killed. */
-export async function runProgram(
-  file: string,
-  parameters: readonly string[],
-  request: Pick<ConversionRequest, 'inputPath'>,
-): Promise<Ended> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(file, parameters, {
-      cwd: workFolderOf(request),
-      env: environmentOf(request),
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+/** Runs a program to its end, in the group of this process, with which it is killed. `says`: the end of what it said. */
+export async function runProgram(file: string, parameters: readonly string[], request: Input) {
+  return new Promise<{ code: number | null; signal: NodeJS.Signals | null; says: string }>((resolve, reject) => {
+    const [cwd, env] = [workFolderOf(request), environmentOf(request)];
+    const child = spawn(file, parameters, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
     let says = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text: string) => (says = (says + text).slice(-keptLetters)));
@@ -70,11 +141,8 @@ export async function runProgram(
 }
 
 /** What a program said of its failure, without paths, which mean nothing to the owner of the file. */
-export function lastLine(says: string, { inputPath }: Pick<ConversionRequest, 'inputPath'>): string {
+export function lastLine(says: string, { inputPath }: Input): string {
   const lines = says.split('\n').filter((line) => line.trim() !== '');
-  return oneLine(
-    (lines.at(-1) ?? 'it gives no reason')
-      .replaceAll(inputPath, 'the file')
-      .replaceAll(workFolderOf({ inputPath }), ''),
-  );
+  const last = lines.at(-1) ?? 'it gives no reason';
+  return oneLine(last.replaceAll(inputPath, 'the file').replaceAll(workFolderOf({ inputPath }), ''));
 }

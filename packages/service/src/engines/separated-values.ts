@@ -1,6 +1,6 @@
 import { CsvError, type Options, parse } from 'csv-parse/sync';
 import { ConversionFailure, type Warnings } from './conversion';
-import { requireFewCells, tableDocument } from './table-document';
+import { requireFewCells, tableDocument } from './pandoc-document';
 
 /** What a reader of such files takes for granted: empty lines, rows of any length, quotes within a value, spaces around one. */
 const lenient: Options = { relax_column_count: true, relax_quotes: true, skip_empty_lines: true, trim: true };

@@ -1,9 +1,8 @@
 import type { CellObject, WorkBook } from '@e965/xlsx';
 import { type ConversionRequest, type Converted, loadEngine, type Warnings } from './conversion';
-import { readInputText } from './input-text';
+import { readInputText, requireArchive } from './input';
 import { readSeparatedValues, writeSeparatedValues } from './separated-values';
 import { allCells, describeComments, firstTable, readBook } from './spreadsheet';
-import { requireArchive } from './zip-archive';
 
 /** Converts between spreadsheets: what is in their cells, not how it looks. */
 export async function convertSheets(request: ConversionRequest, input: Buffer): Promise<Converted> {
@@ -38,20 +37,12 @@ async function write(book: WorkBook, writer: string): Promise<Uint8Array> {
 
 async function bookOf(rows: readonly (readonly string[])[], title: string): Promise<WorkBook> {
   const { utils } = await loadEngine('@e965/xlsx', () => import('@e965/xlsx'));
-  const sheet = utils.aoa_to_sheet(
-    rows.map((row) => row.map(cellOf)),
-    { dense: true },
-  );
+  const cells = rows.map((row) => row.map(cellOf));
+  const sheet = utils.aoa_to_sheet(cells, { dense: true });
   const book = utils.book_new();
   // Names of sheets hold at most 31 letters, and few signs.
-  utils.book_append_sheet(
-    book,
-    sheet,
-    title
-      .replace(/[\][*?/\\:']/g, ' ')
-      .trim()
-      .slice(0, 31) || 'Sheet1',
-  );
+  const cleaned = title.replace(/[\][*?/\\:']/g, ' ').trim();
+  utils.book_append_sheet(book, sheet, cleaned.slice(0, 31) || 'Sheet1');
   return book;
 }
 

@@ -1,8 +1,8 @@
 import type { CellObject, ParsingOptions, Range, WorkBook, WorkSheet } from '@e965/xlsx';
 import { z } from 'zod';
-import { messageOf } from '../shared/caught';
-import { ConversionFailure, loadEngine, oneLine, type Warnings } from './conversion';
-import { type Cell, requireFewCells, type Table, tableDocument } from './table-document';
+import { ConversionFailure, loadEngine, reasonOf, type Warnings } from './conversion';
+import { count } from './input';
+import { type Cell, requireFewCells, type Table, tableDocument } from './pandoc-document';
 
 /** Everything that the reader can report, so that nothing is lost silently. */
 const readAll: ParsingOptions = {
@@ -18,7 +18,7 @@ const readAll: ParsingOptions = {
 const again = 'Open it in a spreadsheet program, save it as XLSX and convert it again.';
 
 /** The kinds of spreadsheets that are read here, as the reader calls them. */
-export type BookType = 'xlsx' | 'ods';
+type BookType = 'xlsx' | 'ods';
 
 /** What the reader reports beyond its types. */
 const packageSchema = z.object({
@@ -72,13 +72,7 @@ export function firstTable(book: WorkBook): { rows: string[][]; warnings: Warnin
   return { rows: texts, warnings };
 }
 
-interface Sheet {
-  readonly name: string;
-  readonly sheet: WorkSheet;
-  readonly isHidden: boolean;
-}
-
-function sheetsOf(book: WorkBook): { sheets: Sheet[]; shown: Sheet[] } {
+function sheetsOf(book: WorkBook) {
   const sheets = book.SheetNames.map((name, index) => ({
     name,
     sheet: book.Sheets[name] ?? {},
@@ -101,17 +95,16 @@ export async function readBook(
     try {
       return library.read(input, { ...readAll, ...options });
     } catch (error) {
-      throw new ConversionFailure(`The spreadsheet is damaged (${oneLine(messageOf(error))}). ${again}`);
+      throw new ConversionFailure(`The spreadsheet is damaged (${reasonOf(error)}). ${again}`);
     }
   };
   const book = parse(dates ? { cellDates: true, UTC: true } : {});
   if (!allCells(book).every(isReadable)) takeNumbers(book, parse({}));
-  if (book.bookType !== type)
+  if (book.bookType !== type) {
     throw new ConversionFailure(`The file is not an ${type.toUpperCase()} spreadsheet. ${again}`);
-  const parts =
-    type === 'xlsx'
-      ? partsOfXlsx(book)
-      : partsOfOds(archives.find(archives.read(input, { type: 'buffer' }), 'content.xml'));
+  }
+  const contentOfOds = () => archives.find(archives.read(input, { type: 'buffer' }), 'content.xml');
+  const parts = type === 'xlsx' ? partsOfXlsx(book) : partsOfOds(contentOfOds());
   requireAllCells(book, parts.cells);
   const warnings: Warnings = {};
   if (parts.hasDrawings) {
@@ -132,38 +125,29 @@ interface Archives {
 }
 
 /** What a file has, by its XML. */
-interface Parts {
-  readonly cells: number;
-  readonly hasDrawings: boolean;
-  /** Of rows and columns that the reader takes for shown. */
-  readonly hasHidden: boolean;
-}
-
-function partsOfXlsx(book: WorkBook): Parts {
+function partsOfXlsx(book: WorkBook) {
   const { Directory, files } = packageSchema.parse(book);
   const parts = Directory.sheets.map((part) => files[part.replace(/^\//, '')]?.content);
   const drawings = /^xl\/(drawings\/drawing|charts|media|diagrams|embeddings)/;
   return {
-    cells: parts.reduce((sum, part) => sum + count(part, /<(?:\w+:)?c[\s/>]/g), 0),
+    cells: parts.reduce((sum, part) => sum + count(textOfXml(part), /<(?:\w+:)?c[\s/>]/g), 0),
     hasDrawings: Object.keys(files).some((name) => drawings.test(name)),
     hasHidden: false,
   };
 }
 
-function partsOfOds(entry: unknown): Parts {
-  const { content } = entrySchema.parse(entry);
+function partsOfOds(entry: unknown) {
+  const content = textOfXml(entrySchema.parse(entry).content);
   return {
     cells: count(content, /<table:table-cell\s[^>]*office:value-type=/g),
     hasDrawings: count(content, /<draw:(frame|object|image|custom-shape)[\s/>]/g) > 0,
+    /** Of rows and columns that the reader takes for shown. */
     hasHidden: count(content, /table:visibility="(collapse|filter)"/g) > 0,
   };
 }
 
-function count(xml: Uint8Array | undefined, tag: RegExp): number {
-  const text = Buffer.from(xml ?? []).toString('latin1');
-  let found = 0;
-  while (tag.test(text)) found += 1;
-  return found;
+function textOfXml(xml: Uint8Array = Buffer.of()): string {
+  return Buffer.from(xml).toString('latin1');
 }
 
 /** A number outside the range of dates may be formatted as one; it stays a number. */
@@ -180,16 +164,14 @@ function takeNumbers(book: WorkBook, numbers: WorkBook): void {
 /** Nothing may be lost silently: the reader must return every cell that the file has. */
 function requireAllCells(book: WorkBook, written: number): void {
   const read = allCells(book).filter(isReadable).length;
-  if (read < written) {
-    throw new ConversionFailure(
-      `The spreadsheet is damaged: of its ${written} cells only ${read} can be read. ${again}`,
-    );
-  }
   const missing = book.SheetNames.find((name) => book.Sheets[name] === undefined);
-  if (missing === undefined) return;
-  throw new ConversionFailure(
-    `The spreadsheet is damaged: it lists the sheet ${missing}, but the part with its cells is missing or empty. ${again}`,
-  );
+  const problems = [
+    ...(read < written ? [`of its ${written} cells only ${read} can be read`] : []),
+    ...(missing === undefined
+      ? []
+      : [`it lists the sheet ${missing}, but the part with its cells is missing or empty`]),
+  ];
+  if (problems[0] !== undefined) throw new ConversionFailure(`The spreadsheet is damaged: ${problems[0]}. ${again}`);
 }
 
 function isReadable({ v }: CellObject): boolean {
@@ -206,9 +188,7 @@ function cellsOf(sheet: WorkSheet): CellObject[] {
 
 function describeHidden(hidden: readonly string[]): Warnings {
   if (hidden.length === 0) return {};
-  return {
-    HIDDEN_CELLS_LOST: `Left out, because it is hidden: ${someOf(hidden)}. Show it to have it converted.`,
-  };
+  return { HIDDEN_CELLS_LOST: `Left out, because it is hidden: ${someOf(hidden)}. Show it to have it converted.` };
 }
 
 function someOf(names: readonly string[]): string {

@@ -89,7 +89,7 @@ function alterAnswer(
   if (fault.kind === 'slow_download') {
     return typeof payload === 'object' && 'pipe' in payload ? slowDown(payload, fault.bytes_per_second) : payload;
   }
-  discardPayload(payload);
+  if (typeof payload !== 'string') payload.destroy();
   for (const name of ['content-length', 'content-disposition']) void reply.removeHeader(name);
   if (fault.kind === 'html') return setHtml(reply, fault.status);
   void reply.code(500).header('content-type', 'application/json');
@@ -109,16 +109,13 @@ type AnswerPayload = string | Readable;
 
 const slowTickMs = 100;
 
-function discardPayload(payload: AnswerPayload): void {
-  if (typeof payload !== 'string') payload.destroy();
-}
-
 /** Closes the connection instead of answering, after the headers, or after half of the body. The reply must not be used afterwards. */
 function cutAnswer(reply: FastifyReply, payload: AnswerPayload, at: CutFault['at']): void {
   const { raw } = reply;
   const { socket } = raw;
+  const discardPayload = () => typeof payload !== 'string' && payload.destroy();
   if (at === 'before_answer' || !socket) {
-    discardPayload(payload);
+    discardPayload();
     raw.destroy();
     return;
   }
@@ -131,7 +128,7 @@ function cutAnswer(reply: FastifyReply, payload: AnswerPayload, at: CutFault['at
   const length = Number(reply.getHeader('content-length') ?? 0);
   const bytes = at === 'mid_body' ? Math.floor(length / 2) : 0;
   void writeFirst(raw, payload, bytes).finally(() => {
-    discardPayload(payload);
+    discardPayload();
     // What was written goes out before the connection closes.
     socket.destroySoon();
   });

@@ -14,7 +14,9 @@ const milliseconds = z.number('must be a number of milliseconds').positive('must
 const taskPaths = Object.values(endpoints).map(taskPathOf);
 const when = z.enum(['before', 'after'], 'must be "before" or "after": whether the task has run');
 
-const howOften = {
+/** What every fault has: which app it concerns, by name or App ID, and how often it happens. */
+const anyFault = {
+  app: z.string('must be the name or the App ID of an app').min(1).optional(),
   /** Only the first N times. */
   first: positive.optional(),
   /** Every Nth time: 3 for the third, the sixth and so on. */
@@ -25,9 +27,6 @@ const howOften = {
     .max(1, 'must be from 0 to 1')
     .optional(),
 };
-
-/** What every fault has: which app it concerns, by name or App ID, and how often it happens. */
-const anyFault = { app: z.string('must be the name or the App ID of an app').min(1).optional(), ...howOften };
 
 /** Faults of requests; without `endpoint` and `class` they concern every endpoint. */
 const requestFault = {
@@ -117,13 +116,6 @@ export interface CallbackFault {
 /** The app that a request or a callback belongs to. */
 export type FaultyApp = Pick<Account, 'name' | 'appId'>;
 
-interface AskedRequest {
-  readonly app: FaultyApp;
-  /** `v1/convert/file`. */
-  readonly endpoint: string;
-  readonly rateClass: RateClass;
-}
-
 const noCallbackFault: CallbackFault = { lost: false, delayMs: 0, copies: 1 };
 
 /** The slow download concerns the one endpoint that answers with a file. */
@@ -142,13 +134,23 @@ export class FaultRules {
     return this.#rules.length > 0;
   }
 
-  /** Counts the request for every fault that concerns it. Delays add up; of the faults of the answer the first one counts. */
-  ofRequest(request: AskedRequest): { delayMs: number; answer: AnswerFault | undefined } {
+  /**
+   * Counts the request for every fault that concerns it. Delays add up; of the faults of the answer the first one counts.
+   * @param request.endpoint as `v1/convert/file`.
+   */
+  ofRequest(request: { app: FaultyApp; endpoint: string; rateClass: RateClass }) {
+    const taskPath = taskPathOf(request.endpoint);
     let delayMs = 0;
     let answer: AnswerFault | undefined;
-    for (const fault of this.#happening(request.app, (each) => concernsRequest(each, request))) {
+    const concerns = (fault: Fault) => {
+      if (isCallbackFault(fault)) return false;
+      if (fault.kind === 'slow_download') return taskPath === fileEndpoint;
+      if (fault.endpoint !== undefined) return fault.endpoint === taskPath;
+      return fault.class === undefined || fault.class === request.rateClass;
+    };
+    for (const fault of this.#happening(request.app, concerns)) {
       if (fault.kind === 'latency') delayMs += fault.ms;
-      else if (isAnswerFault(fault)) answer ??= fault;
+      else if (!isCallbackFault(fault)) answer ??= fault;
     }
     return { delayMs, answer };
   }
@@ -184,13 +186,6 @@ function drawAt(place: string): number {
   return createHash('sha256').update(place).digest().readUInt32BE() / 2 ** 32;
 }
 
-function concernsRequest(fault: Fault, { endpoint, rateClass }: AskedRequest): boolean {
-  if (isCallbackFault(fault)) return false;
-  if (fault.kind === 'slow_download') return taskPathOf(endpoint) === fileEndpoint;
-  if (fault.endpoint !== undefined) return fault.endpoint === taskPathOf(endpoint);
-  return fault.class === undefined || fault.class === rateClass;
-}
-
 /** Whether a fault names this app, if it names any. */
 function concernsApp({ app }: Pick<Fault, 'app'>, { name, appId }: FaultyApp): boolean {
   return app === undefined || app === name || app.toLowerCase() === appId.toLowerCase();
@@ -198,10 +193,6 @@ function concernsApp({ app }: Pick<Fault, 'app'>, { name, appId }: FaultyApp): b
 
 function isCallbackFault(fault: Fault): fault is FaultOf<'callback_lost' | 'callback_late' | 'callback_duplicate'> {
   return fault.kind.startsWith('callback_');
-}
-
-function isAnswerFault(fault: Fault): fault is AnswerFault {
-  return !isCallbackFault(fault) && fault.kind !== 'latency';
 }
 
 interface FaultsSource {
@@ -215,12 +206,7 @@ interface FaultsSource {
   log: Log;
 }
 
-interface State {
-  readonly rules: FaultRules;
-  /** What the rules were made from: counts continue as long as it is the same. */
-  readonly text: string;
-  readonly summary: string;
-}
+type State = Awaited<ReturnType<typeof load>>;
 
 /** Faults that are injected on purpose, to rehearse what clients do about them. Without a file and without options: none. */
 export class Faults {
@@ -258,9 +244,8 @@ export class Faults {
     try {
       const before = this.#state;
       this.#state = await load(this.#source, before);
-      if (this.#state === before) return true;
-      if (this.rules.isOn) this.announce();
-      else log('faults are off');
+      if (this.#state !== before && !this.rules.isOn) log('faults are off');
+      else if (this.#state !== before) this.announce();
       return true;
     } catch (error) {
       log(`the faults stay as they were: ${messageOf(error)}`, { level: 'warn' });
@@ -270,7 +255,7 @@ export class Faults {
 }
 
 /** What the source says now; `before` if that has not changed. */
-async function load(source: FaultsSource, before?: State): Promise<State> {
+async function load(source: FaultsSource, before?: { text: string; rules: FaultRules; summary: string }) {
   const { options, file, required } = source;
   const text = options ? JSON.stringify(options) : await readSettingsFile(file, { kind: 'faults', required });
   if (text === before?.text) return before;
@@ -278,12 +263,9 @@ async function load(source: FaultsSource, before?: State): Promise<State> {
   const schema = faultsSchema;
   const values = options ? checkSettings(options, { origin, schema }) : checkToml(text, { file, schema });
   requireKnownApps(values, origin, source.apps());
-  const rules = new FaultRules(values);
-  return {
-    rules,
-    text,
-    summary: `as ${origin} says (seed ${values.seed}): ${values.faults.map(describeFault).join('; ')}`,
-  };
+  const summary = `as ${origin} says (seed ${values.seed}): ${values.faults.map(describeFault).join('; ')}`;
+  // With the text that the rules were made from: counts continue as long as it is the same.
+  return { rules: new FaultRules(values), text, summary };
 }
 
 /** A fault for an unknown app would never happen, and nobody would know why. */

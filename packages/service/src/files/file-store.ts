@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash, type Hash, randomUUID } from 'node:crypto';
 import { constants, createWriteStream, type ReadStream } from 'node:fs';
 import { access, mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
@@ -17,6 +17,8 @@ const freeSpaceCheckBytes = 32 * 1024 * 1024;
 
 type StorageLimits = Pick<ServiceLimits, 'maxStoredBytes' | 'minFreeBytes'>;
 
+type FileTask = Readonly<Record<'id' | 'endpoint', string>>;
+
 /** A file as it lies in the data folder. */
 export interface StoredFile {
   readonly file: string;
@@ -32,14 +34,17 @@ export interface StoredFile {
 export class FileStore {
   readonly #uploads: string;
   readonly #outputs: string;
-  readonly #budget: StorageBudget;
+  readonly #limits: StorageLimits;
+  /** Of each file, those that are being written included. */
+  readonly #bytes = new Map<string, number>();
+  #totalBytes = 0;
   /** Files that are being written or sent, by how many. */
   readonly #inUse = new Map<string, number>();
 
   constructor(dataDir: string, limits: StorageLimits) {
     this.#uploads = path.join(dataDir, 'uploads');
     this.#outputs = path.join(dataDir, 'outputs');
-    this.#budget = new StorageBudget(this.#uploads, limits);
+    this.#limits = limits;
   }
 
   async prepare(): Promise<void> {
@@ -49,18 +54,18 @@ export class FileStore {
       await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
       for (const name of await readdir(folder)) {
         const file = path.join(folder, name);
-        this.#budget.set(file, (await stat(file)).size);
+        this.#count(file, (await stat(file)).size);
       }
     }
   }
 
   /** Bytes of all files. */
   get totalBytes(): number {
-    return this.#budget.totalBytes;
+    return this.#totalBytes;
   }
 
   /** Where the file that a task made lies; undefined for tasks that make none. */
-  pathOf({ id, endpoint }: { id: string; endpoint: string }): string | undefined {
+  pathOf({ id, endpoint }: FileTask): string | undefined {
     if (isTaskOf({ endpoint }, endpoints.uploadFile)) return path.join(this.#uploads, id);
     if (isTaskOf({ endpoint }, endpoints.convertFile)) return path.join(this.#outputs, id);
     return undefined;
@@ -78,72 +83,71 @@ export class FileStore {
    * when `expectedBytes` have none, nothing is written at all.
    */
   async receive(stream: Readable, expectedBytes = 0): Promise<{ part: string; size: number; sha256: string }> {
-    const budget = this.#budget;
     const part = path.join(this.#uploads, `${randomUUID()}${partSuffix}`);
     const hash = createHash('sha256');
     this.#hold(part);
     try {
-      await budget.requireRoom(expectedBytes);
+      await this.#requireRoom(expectedBytes);
       const target = createWriteStream(part, { flags: 'wx', mode: 0o600, flush: true });
-      await pipeline(stream, countAndHash, target);
+      await pipeline(stream, (chunks: AsyncIterable<Buffer>) => this.#countAndHash(chunks, part, hash), target);
       return { part, size: target.bytesWritten, sha256: hash.digest('hex') };
     } catch (error) {
       await this.discard(part);
       throw isOutOfSpace(error) ? outOfSpace() : error;
     }
+  }
 
-    async function* countAndHash(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-      let unchecked = 0;
-      for await (const chunk of chunks) {
-        budget.grow(part, chunk.length);
-        hash.update(chunk);
-        unchecked += chunk.length;
-        if (unchecked >= freeSpaceCheckBytes) {
-          await budget.requireRoom(0);
-          unchecked = 0;
-        }
-        yield chunk;
+  async *#countAndHash(chunks: AsyncIterable<Buffer>, part: string, hash: Hash): AsyncGenerator<Buffer> {
+    let unchecked = 0;
+    for await (const chunk of chunks) {
+      this.#grow(part, chunk.length);
+      hash.update(chunk);
+      unchecked += chunk.length;
+      if (unchecked >= freeSpaceCheckBytes) {
+        await this.#requireRoom(0);
+        unchecked = 0;
       }
+      yield chunk;
     }
   }
 
-  async keepUpload(part: string, id: string): Promise<void> {
-    await this.#publish(part, path.join(this.#uploads, id));
+  /** @returns where the upload lies now. */
+  async keepUpload(part: string, id: string): Promise<string> {
+    return this.#publish(part, path.join(this.#uploads, id));
   }
 
   /** Throws a TaskError, and keeps nothing, when there is no room for the output. */
   async keepOutput(part: string, id: string): Promise<void> {
-    const { size } = await stat(part);
-    this.#budget.grow(part, size);
+    this.#grow(part, (await stat(part)).size);
     // It is on the disk already.
-    await this.#budget.requireRoom(0);
+    await this.#requireRoom(0);
     await this.#publish(part, path.join(this.#outputs, id));
   }
 
   /** Removes a file, and what was counted for it. */
   async discard(file: string): Promise<void> {
     await rm(file, { force: true });
-    this.#budget.delete(file);
+    this.#count(file, 0);
     this.#inUse.delete(file);
   }
 
-  async exists(file: string): Promise<boolean> {
-    return stat(file).then(
-      (entry) => entry.isFile(),
-      () => false,
-    );
+  /** The path of the file that a task made. @throws TaskError when it is not there. */
+  async requireFile(task: FileTask): Promise<string> {
+    const file = this.pathOf(task);
+    const entry = file === undefined ? undefined : await stat(file).catch(() => undefined);
+    if (file !== undefined && entry?.isFile() === true) return file;
+    throw missingFile(task);
   }
 
-  /** A stream of the file, which stays until the stream is closed; undefined when it does not exist. */
-  async read(file: string): Promise<ReadStream | undefined> {
+  /** A stream of the file that a task made, which stays until the stream is closed. @throws TaskError when it is not there. */
+  async read(task: FileTask): Promise<ReadStream> {
+    const file = await this.requireFile(task);
     const release = this.#hold(file);
     try {
-      const handle = await open(file, 'r');
-      return handle.createReadStream().once('close', release);
+      return (await open(file, 'r')).createReadStream().once('close', release);
     } catch (error) {
       release();
-      if (inspectError(error).code === 'ENOENT') return undefined;
-      throw error;
+      throw inspectError(error).code === 'ENOENT' ? missingFile(task) : error;
     }
   }
 
@@ -168,9 +172,10 @@ export class FileStore {
     };
   }
 
-  async #publish(part: string, target: string): Promise<void> {
+  async #publish(part: string, target: string): Promise<string> {
     await rename(part, target);
-    this.#budget.rename(part, target);
+    this.#count(target, this.#bytes.get(part) ?? 0);
+    this.#count(part, 0);
     this.#inUse.delete(part);
     const folder = await open(path.dirname(target), 'r');
     try {
@@ -178,6 +183,30 @@ export class FileStore {
     } finally {
       await folder.close();
     }
+    return target;
+  }
+
+  #count(file: string, bytes: number): void {
+    this.#totalBytes += bytes - (this.#bytes.get(file) ?? 0);
+    if (bytes === 0) this.#bytes.delete(file);
+    else this.#bytes.set(file, bytes);
+  }
+
+  /** Counts bytes that are about to be written; throws when they are too many. */
+  #grow(file: string, bytes: number): void {
+    this.#requireUnder(this.#totalBytes + bytes);
+    this.#count(file, (this.#bytes.get(file) ?? 0) + bytes);
+  }
+
+  /** Throws unless so many bytes more have room, in the limit and on the disk. */
+  async #requireRoom(bytes: number): Promise<void> {
+    this.#requireUnder(this.#totalBytes + bytes);
+    const { bavail, bsize } = await statfs(this.#uploads);
+    if (bavail * bsize - bytes < this.#limits.minFreeBytes) throw outOfSpace();
+  }
+
+  #requireUnder(total: number): void {
+    if (total > this.#limits.maxStoredBytes) throw outOfSpace();
   }
 }
 
@@ -187,59 +216,7 @@ export function missingFile(task: { endpoint: string }): TaskError {
   return new TaskError('FILE_NOT_EXISTS', { subject: state });
 }
 
-/**
- * How many bytes the files take, by path, and whether there is room for more. The document has no code for a full service.
- * INTERNAL_SERVER_ERROR makes clients try again later, when files have expired.
- */
-class StorageBudget {
-  readonly #folder: string;
-  readonly #limits: StorageLimits;
-  readonly #bytes = new Map<string, number>();
-  #total = 0;
-
-  constructor(folder: string, limits: StorageLimits) {
-    this.#folder = folder;
-    this.#limits = limits;
-  }
-
-  get totalBytes(): number {
-    return this.#total;
-  }
-
-  set(file: string, bytes: number): void {
-    this.#total += bytes - (this.#bytes.get(file) ?? 0);
-    this.#bytes.set(file, bytes);
-  }
-
-  /** Counts bytes that are about to be written; throws when they are too many. */
-  grow(file: string, bytes: number): void {
-    this.#requireUnder(this.#total + bytes);
-    this.set(file, (this.#bytes.get(file) ?? 0) + bytes);
-  }
-
-  delete(file: string): void {
-    this.#total -= this.#bytes.get(file) ?? 0;
-    this.#bytes.delete(file);
-  }
-
-  rename(from: string, to: string): void {
-    const bytes = this.#bytes.get(from) ?? 0;
-    this.delete(from);
-    this.set(to, bytes);
-  }
-
-  /** Throws unless so many bytes more have room, in the budget and on the disk. */
-  async requireRoom(bytes: number): Promise<void> {
-    this.#requireUnder(this.#total + bytes);
-    const { bavail, bsize } = await statfs(this.#folder);
-    if (bavail * bsize - bytes < this.#limits.minFreeBytes) throw outOfSpace();
-  }
-
-  #requireUnder(total: number): void {
-    if (total > this.#limits.maxStoredBytes) throw outOfSpace();
-  }
-}
-
+/** The document has no code for a full service. This one makes clients try again later, when files have expired. */
 function outOfSpace(): TaskError {
   return new TaskError('INTERNAL_SERVER_ERROR', { message: outOfSpaceMessage });
 }

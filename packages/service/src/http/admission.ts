@@ -1,14 +1,16 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify';
 import type { Account, RateClass } from '../accounts/account';
 import type { Accounts } from '../accounts/accounts';
 import { taskPathOf } from '../shared/api-version';
 import { TaskError } from '../shared/task-error';
 
-/** What a route is to admission. */
-export interface AskedEndpoint {
-  /** `v1/convert/file`. */
-  readonly endpoint: string;
-  readonly rateClass: RateClass;
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What a route is to admission: its endpoint, as `v1/convert/file`. */
+    asked?: { readonly endpoint: string; readonly rateClass: RateClass };
+    /** Needs no token. */
+    open?: boolean;
+  }
 }
 
 /**
@@ -26,11 +28,16 @@ export class Admission {
   }
 
   /** Admits the request of an app, or returns why not; either way it sets the rate-limit headers. */
-  admit(request: FastifyRequest, reply: FastifyReply, { endpoint, rateClass }: AskedEndpoint): TaskError | undefined {
-    const app = this.#identify(request);
+  admit(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { endpoint, rateClass }: NonNullable<FastifyContextConfig['asked']>,
+  ): TaskError | undefined {
+    const app = this.#accounts.authenticate(request.headers.authorization);
     if (app instanceof TaskError) return this.admitAnonymous(request, reply) ?? app;
     const { windowSeconds, [rateClass]: limit } = app.rateLimits;
-    const refusal = report(reply, this.#apps.take(`${app.appId}/${rateClass}`, { limit, windowSeconds }));
+    const { headers, refusal } = judge(this.#apps.take(`${app.appId}/${rateClass}`, { limit, windowSeconds }));
+    void reply.headers(headers);
     if (refusal) return refusal;
     if (app.plan === 'free') return new TaskError('FREE_PLAN_DISALLOWED');
     if (app.freeApp?.disabledEndpoints.has(taskPathOf(endpoint)) === true)
@@ -41,18 +48,15 @@ export class Admission {
 
   /** Counts a request that belongs to no app; returns an error when its address has sent too many. */
   admitAnonymous({ ip }: FastifyRequest, reply: FastifyReply): TaskError | undefined {
-    return report(reply, this.#countAnonymous(ip));
+    const { headers, refusal } = this.countAnonymous(ip);
+    void reply.headers(headers);
+    return refusal;
   }
 
   /** The same for a request that cannot be parsed: the headers of its answer, and an error if there were too many. */
-  admitUnreadable(ip: string): { headers: Record<string, number>; refusal: TaskError | undefined } {
-    const state = this.#countAnonymous(ip);
-    return { headers: headersOf(state), refusal: refusalOf(state) };
-  }
-
-  #countAnonymous(ip: string): RateState {
-    const { windowSeconds, requests } = this.#accounts.anonymous;
-    return this.#anonymous.take(ip, { limit: requests, windowSeconds });
+  countAnonymous(ip: string) {
+    const { windowSeconds, requests: limit } = this.#accounts.anonymous;
+    return judge(this.#anonymous.take(ip, { limit, windowSeconds }));
   }
 
   /** The app of a request that was admitted. */
@@ -61,39 +65,21 @@ export class Admission {
     if (!app) throw new TaskError('MISSING_AUTHORIZATION_HEADER');
     return app;
   }
-
-  #identify({ headers }: FastifyRequest): Account | TaskError {
-    try {
-      return this.#accounts.authenticate(headers.authorization);
-    } catch (error) {
-      if (error instanceof TaskError) return error;
-      throw error;
-    }
-  }
-}
-
-function report(reply: FastifyReply, state: RateState): TaskError | undefined {
-  void reply.headers(headersOf(state));
-  return refusalOf(state);
 }
 
 /** Every answer carries the headers of section "Limits"; RETRY-AFTER only the one that was too many. */
-function headersOf({ limit, remaining, resetSeconds, exceeded }: RateState): Record<string, number> {
-  return {
+function judge({ limit, remaining, resetSeconds, exceeded }: ReturnType<RateLimiter['take']>) {
+  const headers = {
     'x-ratelimit-limit': limit,
     'x-ratelimit-remaining': remaining,
     'x-ratelimit-reset': resetSeconds,
     ...(exceeded && { 'retry-after': resetSeconds }),
   };
-}
-
-function refusalOf({ resetSeconds, exceeded }: RateState): TaskError | undefined {
-  return exceeded ? new TaskError('TOO_MANY_REQUESTS', { subject: String(resetSeconds) }) : undefined;
+  const refusal = exceeded ? new TaskError('TOO_MANY_REQUESTS', { subject: String(resetSeconds) }) : undefined;
+  return { headers, refusal };
 }
 
 /** Section "Limits": fixed windows, kept in memory. */
-
-type RateState = ReturnType<RateLimiter['take']>;
 
 interface Window {
   endsAt: number;

@@ -39,7 +39,14 @@ export function describeService(): Json {
       ...Object.fromEntries(
         Object.values(endpoints).map((endpoint) => [`/${endpoint}`, { post: describeOperation(endpoint) }]),
       ),
-      '/openapi.json': { get: descriptionOperation },
+      '/openapi.json': {
+        get: {
+          operationId: 'openapi',
+          summary: 'This description',
+          security: [],
+          responses: { 200: answerOf('OpenAPI 3.1.', { type: 'object' }) },
+        },
+      },
     },
     components: {
       securitySchemes: { appToken: { type: 'http', scheme: 'bearer', description: 'The app token.' } },
@@ -50,15 +57,6 @@ export function describeService(): Json {
     },
   };
 }
-
-const descriptionOperation: Json = {
-  operationId: 'openapi',
-  summary: 'This description',
-  security: [],
-  responses: {
-    200: { description: 'OpenAPI 3.1.', content: { 'application/json': { schema: { type: 'object' } } } },
-  },
-};
 
 function describeOperation(endpoint: Endpoint): Json {
   const { summary, data } = operations[endpoint];
@@ -94,6 +92,10 @@ function describeOperation(endpoint: Endpoint): Json {
       ),
     },
   };
+}
+
+function answerOf(description: string, schema: Json): Json {
+  return { description, content: { 'application/json': { schema } } };
 }
 
 function describeSuccess(endpoint: Endpoint): Json {

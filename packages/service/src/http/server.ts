@@ -7,18 +7,16 @@ import type { Log } from 'temporal-file-conversion/internal/shared/log';
 import type { Accounts } from '../accounts/accounts';
 import { addFaultHooks } from '../faults/fault-hooks';
 import type { Faults } from '../faults/faults';
-import { latestOf, pathsOf } from '../shared/api-version';
-import { inspectError, messageOf } from '../shared/caught';
+import { inspectError } from '../shared/caught';
 import type { ServiceLimits } from '../shared/limits';
 import type { ServiceMetrics } from '../shared/service-metrics';
 import { TaskError } from '../shared/task-error';
 import { statusOf } from '../tasks/answer';
 import { fieldProblem, tooManyFields, tooMuchData, unreadableForm } from '../tasks/request-data';
 import { Admission } from './admission';
-import type { ServiceContext } from './endpoints/endpoint';
-import { type FormField, readMultipartForm, readUrlencodedForm, registerUploadForms } from './form';
-import { sendJson, sendRefusal } from './task-request';
-import { addTaskRoutes, addUploadRoute } from './task-routes';
+import { addTaskRoutes } from './endpoints';
+import { addFormParsers } from './form';
+import { type RouteOptions, sendJson, sendRefusal } from './task-request';
 import {
   describeSlowBody,
   describeUnreadable,
@@ -26,15 +24,13 @@ import {
   refuseConnection,
   watchBody,
 } from './unreadable-request';
+import { addUploadRoute } from './upload';
 
 /** The build makes it of `openapi.ts`; `src` and `dist` lie equally deep, so that this path is right from both. */
 const descriptionFile = path.resolve(__dirname, '../../dist/openapi.json');
 
-interface ServerOptions {
-  context: ServiceContext;
+interface ServerOptions extends Pick<RouteOptions, 'context' | 'versions'> {
   accounts: Accounts;
-  /** Versions of the API, each with every endpoint. */
-  versions: readonly string[];
   faults: Faults;
   metrics: ServiceMetrics | undefined;
   log: Log;
@@ -44,7 +40,8 @@ interface ServerOptions {
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const { context, accounts, versions, faults, metrics, log } = options;
   const admission = new Admission(accounts);
-  const paths = pathsOf(versions);
+  /** Every path that takes a POST. */
+  const paths = new Set<string>();
   const { limits } = context;
   const server = fastify({
     bodyLimit: limits.maxDataBytes,
@@ -96,18 +93,16 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     });
     return sendRefusal(reply, new TaskError('INTERNAL_SERVER_ERROR'), context);
   });
+  server.addHook('onRoute', ({ url, method }) => {
+    if (method === 'POST') paths.add(url);
+  });
   addFormParsers(server);
   // The only answer that needs no token.
   server.get('/openapi.json', { config: { open: true } }, async (_request, reply) =>
     sendJson(reply, 200, await readFile(descriptionFile, 'utf8')),
   );
-  const latest = latestOf(versions);
-  for (const version of versions) addTaskRoutes(server, { version, latest, admission, context });
-  await server.register(async (scope) => {
-    scope.removeContentTypeParser('multipart/form-data');
-    await registerUploadForms(scope, limits);
-    for (const version of versions) addUploadRoute(scope, { version, latest, admission, context });
-  });
+  addTaskRoutes(server, { versions, admission, context });
+  await addUploadRoute(server, { versions, admission, context });
   return server;
 
   function admit(request: FastifyRequest, reply: FastifyReply): TaskError | undefined {
@@ -141,34 +136,11 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   }
 
   function refuse(socket: Socket, error: TaskError): void {
-    const { headers, refusal = error } = admission.admitUnreadable(socket.remoteAddress ?? '');
+    const { headers, refusal = error } = admission.countAnonymous(socket.remoteAddress ?? '');
     metrics?.answered({ endpoint: undefined, status: statusOf(refusal.code), seconds: 0 });
     const allow = refusal.code === 'POST_METHOD_ALLOWED' ? { allow: 'POST' } : {};
     refuseConnection(socket, { error: refusal, headers: { ...headers, ...allow } });
   }
-}
-
-/** Each makes fields of a form; its size is limited as that of every body. */
-function addFormParsers(server: FastifyInstance): void {
-  server.removeAllContentTypeParsers();
-  server.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
-    done(null, readUrlencodedForm(String(body)));
-  });
-  server.addContentTypeParser('multipart/form-data', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-    let fields: FormField[];
-    try {
-      fields = readMultipartForm(body, request.headers['content-type'] ?? '');
-    } catch (error) {
-      done(error instanceof TaskError ? error : unreadableForm(messageOf(error)));
-      return;
-    }
-    done(null, fields);
-  });
-  // Any other kind of body has no field named data, and the endpoint says so in the document's words.
-  server.addContentTypeParser('*', (_request, payload, done) => {
-    payload.resume();
-    done(null, undefined);
-  });
 }
 
 /** The document's error for what went wrong, or undefined when it is the service's own fault. */

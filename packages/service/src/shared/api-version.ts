@@ -1,4 +1,4 @@
-import { type Endpoint, endpoints } from 'temporal-file-conversion/contract';
+import type { Endpoint } from 'temporal-file-conversion/contract';
 
 /** Section "Versioning": the API version is the first segment of a path, and of the endpoint that a task keeps. */
 
@@ -23,33 +23,11 @@ export function inVersion(endpoint: Endpoint, version: string): string {
   return `${version}/${taskPathOf(endpoint)}`;
 }
 
-/** The version that a path without one means. */
-export function latestOf(versions: readonly string[]): string {
-  return versions.reduce(
-    (latest, version) => (numberOf(version) > numberOf(latest) ? version : latest),
-    documentVersion,
-  );
-}
-
-function numberOf(version: string): number {
-  return Number(version.slice(1));
-}
-
-/** The paths of an endpoint in one version of the API. */
-export function pathsOfEndpoint(
-  endpoint: Endpoint,
-  { version, latest }: { version: string; latest: string },
-): string[] {
-  const path = `/${inVersion(endpoint, version)}`;
-  return version === latest ? [path, `/${taskPathOf(endpoint)}`] : [path];
-}
-
-/** Every path that a service of these versions has. */
-export function pathsOf(versions: readonly string[]): ReadonlySet<string> {
-  const latest = latestOf(versions);
-  return new Set(
-    versions.flatMap((version) =>
-      Object.values(endpoints).flatMap((endpoint) => pathsOfEndpoint(endpoint, { version, latest })),
-    ),
-  );
+/** Every path of an endpoint in these versions of the API. A path without a version means the latest. */
+export function routesOf(endpoint: Endpoint, versions: readonly string[]): { url: string; endpoint: string }[] {
+  const [latest = documentVersion] = [...versions].sort((one, other) => Number(other.slice(1)) - Number(one.slice(1)));
+  return [
+    ...versions.map((version) => inVersion(endpoint, version)).map((each) => ({ url: `/${each}`, endpoint: each })),
+    { url: `/${taskPathOf(endpoint)}`, endpoint: inVersion(endpoint, latest) },
+  ];
 }

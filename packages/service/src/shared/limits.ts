@@ -57,11 +57,7 @@ export const serviceLimits = {
     least: 3,
     most: 1_000,
   },
-  headersTimeoutMs: {
-    key: 'headers_timeout_seconds',
-    description: 'time for the headers of a request',
-    default: 20,
-  },
+  headersTimeoutMs: { key: 'headers_timeout_seconds', description: 'time for the headers of a request', default: 20 },
   bodyTimeoutMs: {
     key: 'body_timeout_seconds',
     description: 'time for the body of a request, and for each further 64 KiB of it',
@@ -95,11 +91,7 @@ export const serviceLimits = {
 /** How callbacks are delivered. Fifteen attempts take six hours or more: the night in which somebody repairs the receiver. */
 export const callbackLimits = {
   /** From the name of the host to the end of the answer. */
-  timeoutMs: {
-    key: 'callback_timeout_seconds',
-    description: 'one attempt to deliver a callback',
-    default: 15,
-  },
+  timeoutMs: { key: 'callback_timeout_seconds', description: 'one attempt to deliver a callback', default: 15 },
   maxAttempts: {
     key: 'callback_max_attempts',
     description: 'attempts to deliver a callback, in all',
@@ -111,11 +103,7 @@ export const callbackLimits = {
     description: 'pause after the first failed attempt; it doubles each time. A RETRY-AFTER is waited for in full',
     default: 10,
   },
-  maxRetryMs: {
-    key: 'callback_max_retry_seconds',
-    description: 'longest pause between two attempts',
-    default: 3_600,
-  },
+  maxRetryMs: { key: 'callback_max_retry_seconds', description: 'longest pause between two attempts', default: 3_600 },
   maxAgeMs: {
     key: 'callback_deadline_seconds',
     description: 'from the end of the task to the last attempt',
@@ -132,15 +120,21 @@ export type CallbackLimits = { [Name in keyof typeof callbackLimits]: number };
 export type LimitKey =
   (typeof serviceLimits)[keyof ServiceLimits]['key'] | (typeof callbackLimits)[keyof CallbackLimits]['key'];
 
+const longestTimer = 2 ** 31 - 1;
+
 /** The limits with their defaults. @throws Error for the first that makes no sense. */
 export function checkLimits<Name extends string>(
   limits: Readonly<Record<Name, Limit>>,
   options: Readonly<Partial<Record<NoInfer<Name>, number>>>,
   prefix = '',
 ): Record<Name, number> {
-  return mapLimits(limits, (limit, name) => {
-    const { [name]: value = limit.default * unitOf(limit.key) } = options;
-    const { least, most } = boundsOf(limit);
+  return mapLimits(limits, ({ key, default: usual, ...bounds }, name) => {
+    const unit = unitOf(key);
+    const { [name]: value = usual * unit } = options;
+    // A program may set times that are shorter than any that a person would write down.
+    const least = unit === 1 ? (bounds.least ?? 1) : 1;
+    const mostByDefault = key.endsWith('_seconds') ? longestTimer : Number.MAX_SAFE_INTEGER;
+    const most = bounds.most === undefined ? mostByDefault : bounds.most * unit;
     if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
     const bound = value > most ? `at most ${most}` : `at least ${least}`;
     throw new Error(`${prefix}${name} must be a whole number of ${bound}, not ${value}.`);
@@ -161,15 +155,6 @@ function mapLimits<Name extends string>(
 ): Record<Name, number> {
   const names = Object.keys(limits) as Name[];
   return Object.fromEntries(names.map((name) => [name, map(limits[name], name)])) as Record<Name, number>;
-}
-
-const longestTimer = 2 ** 31 - 1;
-
-/** Of an option: a program may set times that are shorter than any that a person would write down. */
-function boundsOf({ key, least = 1, most }: Limit): { least: number; most: number } {
-  const unit = unitOf(key);
-  const mostByDefault = key.endsWith('_seconds') ? longestTimer : Number.MAX_SAFE_INTEGER;
-  return { least: unit === 1 ? least : 1, most: most === undefined ? mostByDefault : most * unit };
 }
 
 function unitOf(key: string): number {

@@ -1,15 +1,16 @@
-import { type IncludeItem, lookUpErrorCode } from 'temporal-file-conversion/contract';
+import { randomUUID } from 'node:crypto';
+import { type IncludeItem, type KnownErrorCode, lookUpErrorCode } from 'temporal-file-conversion/contract';
 import { z } from 'zod';
 import type { TaskError } from '../shared/task-error';
-import type { Task } from './task-store';
+import { completeTask, type NewTask, type Task } from './task-store';
 
 /** Composes "Task response body". Stored JSON is sent as the text it is, so that nothing in it can change. */
 
 /** What an answer says about its task. Immutable: when a task changes, it is another object. */
 export type AnsweredTask = Pick<Task, 'id' | 'endpoint' | 'status' | 'payload'> &
-  Partial<Pick<Task, 'result' | 'vcredits' | 'createdAt' | 'startedAt' | 'completedAt'>>;
+  Partial<Pick<Task, 'result' | 'errorCode' | 'vcredits' | 'createdAt' | 'startedAt' | 'completedAt'>>;
 
-export interface AnsweredError {
+interface AnsweredError {
   readonly code: string;
   readonly message: string;
 }
@@ -25,10 +26,8 @@ export function resultJson({ output = {}, error, warning = {} }: ResultParts): s
 }
 
 /** The answer to a request, or the body of a callback: the items of its `include`, and what went wrong. */
-export function responseJson(
-  task: AnsweredTask,
-  { include, error }: { include: readonly IncludeItem[]; error: AnsweredError | undefined },
-): string {
+export function responseJson(task: AnsweredTask, include: readonly IncludeItem[]): string {
+  const error = task.errorCode == null ? undefined : errorIn(task.result);
   const items = itemsOf(task, include, unfinishedResult(include));
   // Clients of the first version read only these keys at 4xx and 5xx; without a result, nothing else reports the error.
   if (error && (statusOf(error.code) >= 400 || !include.includes('result'))) items.push(topLevel(error));
@@ -49,14 +48,14 @@ export function errorJson(error: TaskError): string {
 }
 
 /** The HTTP status of an answer with this error. */
-export function statusOf(code: string): number {
-  return lookUpErrorCode(code)?.httpStatus ?? 200;
+export function statusOf(code: string | null | undefined): number {
+  return lookUpErrorCode(code ?? '')?.httpStatus ?? 200;
 }
 
 const failedResultSchema = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
 
 /** The error that a stored result holds. */
-export function errorIn(result: string | null | undefined): AnsweredError | undefined {
+function errorIn(result: string | null | undefined): AnsweredError | undefined {
   return failedResultSchema.safeParse(JSON.parse(result ?? 'null')).data?.error;
 }
 
@@ -108,6 +107,68 @@ function entityJson(task: AnsweredTask): string {
   return json;
 }
 
-function timeOrNull(time: number | null | undefined): string | null {
-  return time === null || time === undefined ? null : formatTime(time);
+function timeOrNull(time: number | null = null): string | null {
+  return time === null ? null : formatTime(time);
+}
+
+/** A task that ends with its own request: monitoring, questions about formats, and refusals. */
+export class EphemeralTask implements AnsweredTask {
+  readonly endpoint: string;
+  readonly payload: string;
+  readonly status = 'completed';
+  readonly createdAt = Date.now();
+  readonly startedAt = this.createdAt;
+  readonly completedAt = this.createdAt;
+  #id: string | undefined;
+
+  constructor(
+    request: { readonly endpoint: string; readonly payload: string },
+    readonly result: string,
+    readonly errorCode: KnownErrorCode | null = null,
+  ) {
+    this.endpoint = request.endpoint;
+    this.payload = request.payload;
+  }
+
+  /** Created on demand: most polls don't ask for it. */
+  get id(): string {
+    return (this.#id ??= randomUUID());
+  }
+
+  /** As the database keeps tasks. */
+  storedFor(app: string): NewTask {
+    const { id, endpoint, status, payload, result, errorCode, createdAt, startedAt, completedAt } = this;
+    return { id, app, endpoint, status, payload, result, errorCode, createdAt, startedAt, completedAt };
+  }
+}
+
+const maxRemembered = 2_000;
+const maxRememberedLength = 16 * 1024 * 1024;
+
+/**
+ * The ephemeral tasks whose id a client has seen. They can be monitored like any other, as long as there is room. They are not in the
+ * database, because then every poll would cost a write, and do not survive a restart.
+ */
+export class EphemeralTasks {
+  readonly #tasks = new Map<string, { app: string; task: EphemeralTask }>();
+  #length = 0;
+
+  remember(app: string, task: EphemeralTask): void {
+    this.#tasks.set(task.id, { app, task });
+    this.#length += lengthOf(task);
+    for (const [id, { task: oldest }] of this.#tasks) {
+      if (this.#tasks.size <= maxRemembered && this.#length <= maxRememberedLength) return;
+      this.#tasks.delete(id);
+      this.#length -= lengthOf(oldest);
+    }
+  }
+
+  find(id: string, app: string): Task | undefined {
+    const found = this.#tasks.get(id);
+    return found?.app === app ? completeTask(found.task.storedFor(app)) : undefined;
+  }
+}
+
+function lengthOf({ payload, result }: EphemeralTask): number {
+  return payload.length + result.length;
 }

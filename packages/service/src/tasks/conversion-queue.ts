@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { endpoints, type KnownErrorCode } from 'temporal-file-conversion/contract';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
 import type { ConversionPool, PoolOutcome } from '../engines/conversion-pool';
-import { type FormatCatalog, formatName, requireFormat, requireRoute } from '../engines/formats';
+import { type FormatCatalog, requireFormat, requireRoute } from '../engines/formats';
 import { baseName } from '../files/file-name';
 import { type FileStore, missingFile } from '../files/file-store';
 import { messageOf } from '../shared/caught';
@@ -108,20 +108,16 @@ export class ConversionQueue {
       await this.#convert(id);
     } catch (error) {
       // The disk or the database fails, which is not the conversion's fault. The task is still in the database and can wait.
-      this.#tryToUndoAttempt(id);
+      try {
+        this.#options.store.undoAttempt(id);
+      } catch {
+        // The same failure again.
+      }
       this.#options.log(`conversion ${id} could not be recorded, tries again: ${messageOf(error)}`);
       setTimeout(() => this.enqueue(id), retryDelayMs).unref();
       return;
     }
     this.#ended.emit(id);
-  }
-
-  #tryToUndoAttempt(id: string): void {
-    try {
-      this.#options.store.undoAttempt(id);
-    } catch {
-      // The same failure again, which is logged already.
-    }
   }
 
   async #convert(id: string): Promise<void> {
@@ -169,10 +165,8 @@ export class ConversionQueue {
       throw new TaskError('FAILED_CONVERT', { message });
     }
     const source = task.connector === null ? undefined : store.findOfApp(task.connector, task.app);
-    const inputPath = source && files.pathOf(source);
-    if (!inputPath || !(await files.exists(inputPath))) {
-      throw missingFile(source ?? { endpoint: endpoints.uploadFile });
-    }
+    if (!source) throw missingFile({ endpoint: endpoints.uploadFile });
+    const inputPath = await files.requireFile(source);
     const input = requireFormat(catalog, task.inputFormat ?? '', 'input');
     const output = requireFormat(catalog, task.outputFormat ?? '', 'output');
     const parameters = parametersOf(task.payload);
@@ -181,34 +175,30 @@ export class ConversionQueue {
       inputPath,
       outputPath: part,
       title: baseName(source.fileName ?? 'file'),
-      inputFormat: formatName(input),
-      outputFormat: formatName(output),
+      inputFormat: input.name,
+      outputFormat: output.name,
       parameters,
       timeoutMs: conversionTimeoutMs,
     });
   }
 
   #complete({ id, app }: Task, ending: Exclude<Ending, { status: 'interrupted' }>, startedAt: number): void {
+    const { store, metrics, downloadLifetimeMs } = this.#options;
     const completedAt = Date.now();
     const seconds = (completedAt - startedAt) / 1_000;
-    const duration = Math.round(seconds);
+    // Of a failed one too: some public clients look at the output alone.
+    const output = { status: ending.status, duration: Math.round(seconds) };
     if (ending.status === 'successful') {
-      this.#options.store.complete({
-        id,
-        result: resultJson({ output: { connector: id, status: 'successful', duration }, warning: ending.warnings }),
-        errorCode: null,
-        fileSize: ending.bytes,
-        expiresAt: completedAt + this.#options.downloadLifetimeMs(app),
-        completedAt,
-      });
-      this.#options.metrics?.converted({ code: undefined, seconds });
+      const result = resultJson({ output: { connector: id, ...output }, warning: ending.warnings });
+      const file = { fileSize: ending.bytes, expiresAt: completedAt + downloadLifetimeMs(app) };
+      store.complete({ id, result, errorCode: null, ...file, completedAt });
+      metrics?.converted({ code: undefined, seconds });
       return;
     }
     const code = 'code' in ending ? ending.code : codeOf[ending.status];
-    // Some public clients look at the output alone.
-    const output = { status: 'failed', duration };
-    const result = resultJson({ output, error: { code, message: ending.message } });
-    this.#options.store.complete({ id, result, errorCode: code, fileSize: null, expiresAt: null, completedAt });
-    this.#options.metrics?.converted({ code, seconds });
+    const error = { code, message: ending.message };
+    const result = resultJson({ output: { ...output, status: 'failed' }, error });
+    store.complete({ id, result, errorCode: code, fileSize: null, expiresAt: null, completedAt });
+    metrics?.converted({ code, seconds });
   }
 }

@@ -1,6 +1,6 @@
 import { type IncludeItem, includeItems, type KnownErrorCode } from 'temporal-file-conversion/contract';
 import { z } from 'zod';
-import { type Parameters, parametersSchema } from '../engines/parameters';
+import { type Parameters, parametersSchema } from '../engines/conversion';
 import type { ServiceLimits } from '../shared/limits';
 import { TaskError } from '../shared/task-error';
 

@@ -33,7 +33,7 @@ describe('the ledger', () => {
       fc.property(fc.nat(20), fc.array(step, { maxLength: 40 }), (given, steps) => {
         const file = path.join(dataDir, `${(round += 1)}.db`);
         let store = new TaskStore(openDatabase(file));
-        store.ledger.seed('app', given);
+        store.ledger.seed([{ appId: 'app', initialVcredits: given }]);
         const prices = new Map<string, number>();
         const unfinished = new Set<string>();
         let total = given;
@@ -70,7 +70,7 @@ describe('the ledger', () => {
           } else {
             store.close();
             store = new TaskStore(openDatabase(file));
-            store.ledger.seed('app', 1_000_000);
+            store.ledger.seed([{ appId: 'app', initialVcredits: 1_000_000 }]);
           }
           const held = [...unfinished].reduce((sum, id) => sum + (prices.get(id) ?? 0), 0);
           const balance = store.ledger.balanceOf('app');

@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import path from 'node:path';
 import { until } from '../../../../test/support/until';
 import { openDatabase } from '../../src/shared/database';
-import { CallbackStore } from '../../src/tasks/callback-store';
+import { CallbackStore } from '../../src/tasks/task-store';
 import { createApp, type TestApp } from '../support';
 
 export interface ReceivedCallback {
@@ -54,7 +54,7 @@ export async function startReceiver(
     port: address.port,
     received,
     count: async (wanted) => {
-      await until(`${wanted} callback(s)`, () => received.length >= wanted, 20_000);
+      await until(`${wanted} callback(s)`, () => received.length >= wanted);
       return received;
     },
     close: async () => {
@@ -85,6 +85,6 @@ export function deliveryOf(dataDir: string, task: string) {
 
 /** The delivery once it has ended one way or the other. */
 export async function endedDelivery(dataDir: string, task: string) {
-  await until('the delivery has ended', () => deliveryOf(dataDir, task)?.endedAt != null, 20_000);
+  await until('the delivery has ended', () => deliveryOf(dataDir, task)?.endedAt != null);
   return deliveryOf(dataDir, task);
 }

@@ -6,7 +6,7 @@ import { startTestService, type TestClient, tinySvg } from '../support';
 import { docxBomb, entitySvg, hugePng, longGif, nestedUseSvg, svgWithImage } from './bombs';
 import { xlsx } from './xlsx';
 
-/** Files made to hurt: each ends its own task within the limits, while the service and the other conversions go on. */
+/** Files made to hurt: each ends its own task within the limits, while the service and the other conversions continue. */
 
 const conversionTimeoutMs = 3_000;
 /** For the timers and processes of a machine that is busy with the bomb. */
@@ -32,7 +32,7 @@ afterAll(() => running.stop());
 const overTime = /longer than 3 s and was ended/;
 const dataUri = (type: string, data: Buffer): string => `data:${type};base64,${data.toString('base64')}`;
 
-describe('a bomb ends with FAILED_CONVERT in time, and another conversion goes on beside it', () => {
+describe('a bomb ends with FAILED_CONVERT in time, and another conversion continues beside it', () => {
   const bombs: [string, string, () => string | Buffer, string, RegExp][] = [
     [
       'an SVG whose groups multiply',

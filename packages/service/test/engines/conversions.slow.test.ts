@@ -181,7 +181,7 @@ describe('damaged inputs', () => {
     expect(error.message).toMatch(/megapixels/);
   });
 
-  it('goes on converting after an engine error', async () => {
+  it('continues converting after an engine error', async () => {
     await client.convert({ name: 'letter.docx', data: 'PK\x03\x04' }, 'html');
     const { output } = await client.convert({ name: 'fine.md', data: '# fine' }, 'html');
     expect(output.status).toBe('successful');

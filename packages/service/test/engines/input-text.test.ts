@@ -1,4 +1,4 @@
-import { readInputText } from '../../src/engines/input-text';
+import { readInputText } from '../../src/engines/input';
 
 /** What bytes are as text: the rules alone. `text-files.test.ts` has them converted. */
 

@@ -8,7 +8,7 @@ function found(searchPath: string): unknown {
   const script = `
     const { confinements } = require(${compiled} + '/confinement');
     const { engines } = require(${compiled} + '/engines-table');
-    const { versionsOf } = require(${compiled} + '/presence');
+    const { versionsOf } = require(${compiled} + '/programs');
     Promise.all(engines.map(versionsOf)).then((versions) => {
       console.log(JSON.stringify({ confinements: confinements().map(({ name }) => name), versions }));
     });`;

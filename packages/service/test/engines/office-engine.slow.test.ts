@@ -4,8 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { convertOffice } from '../../src/engines/office-engine';
-import { isHere } from '../../src/engines/presence';
-import { programs } from '../../src/engines/programs';
+import { isHere, programs } from '../../src/engines/programs';
 import { odf } from './odf';
 
 (isHere(programs.impress) ? it : it.skip)(

@@ -3,12 +3,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { confinements } from '../../src/engines/confinement';
 import { ConversionPool } from '../../src/engines/conversion-pool';
-import { isHere } from '../../src/engines/presence';
-import { programs } from '../../src/engines/programs';
+import { isHere, programs } from '../../src/engines/programs';
 import { odf, paragraph } from './odf';
 
-const [{ renames }] = confinements();
-const ifShutIn = renames && isHere(programs.writer) ? it : it.skip;
+const [{ isSealed }] = confinements();
+const ifShutIn = isSealed && isHere(programs.writer) ? it : it.skip;
 
 ifShutIn('a field of a document for its own path tells no folder of the server', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'places-'));

@@ -3,9 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import sharp from 'sharp';
-import { findProgram } from '../../src/engines/presence';
-import { programs } from '../../src/engines/programs';
-import { engineNames } from '../../src/engines/engine-names';
+import { findProgram, programs } from '../../src/engines/programs';
+import { engineNames } from '../../src/engines/engine';
 import { startTestService, type TestClient, tinySvg } from '../support';
 import { withPrograms } from './with-packages';
 

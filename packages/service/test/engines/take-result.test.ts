@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { takeResult } from '../../src/engines/take-result';
+import { takeResult } from '../../src/engines/conversion-pool';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'take-result-'));
 const [made, place, secret] = ['made', 'place', 'secret'].map((name) => path.join(folder, name)) as [

@@ -1,5 +1,4 @@
-import { isHere } from '../../src/engines/presence';
-import { programs } from '../../src/engines/programs';
+import { isHere, programs } from '../../src/engines/programs';
 
 /** Tests of programs of the machine: skipped unless all of them are here. The end of the run names those that were tested, and the missing. */
 export function withPrograms(names: readonly (keyof typeof programs)[], tests: () => void): void {

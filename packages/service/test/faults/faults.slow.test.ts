@@ -287,7 +287,7 @@ describe('faults.toml', () => {
     expect(await statuses(on.client, 2)).toEqual([500, 200]);
   });
 
-  it('is read again on demand: counts go on while it is the same, and a bad file changes nothing', async () => {
+  it('is read again on demand: counts continue while it is the same, and a bad file changes nothing', async () => {
     const running = await startTestService();
     stops.push(running.stop);
     const { client, service, dataDir, logged } = running;

@@ -51,7 +51,7 @@ describe('uploads and outputs beyond max_stored_bytes', () => {
     await second.stop();
   });
 
-  it('ends a conversion whose output has no room, keeps nothing of it, and goes on', async () => {
+  it('ends a conversion whose output has no room, keeps nothing of it, and continues', async () => {
     const { client, dataDir, stop } = await startTestService({ maxStoredBytes: 4 * 1024 });
     const svg = tinySvg.replace('width="40" height="20"', 'width="4000" height="2000"');
     const connector = await client.upload('a.svg', svg);
@@ -86,7 +86,7 @@ const smallDisk = mountSmallDisk();
     rmSync(smallDisk ?? '', { recursive: true });
   });
 
-  it('ends the upload or the task with an error, leaves no half file, and the service goes on', async () => {
+  it('ends the upload or the task with an error, leaves no half file, and the service continues', async () => {
     const dataDir = path.join(smallDisk ?? '', 'data');
     mkdirSync(dataDir);
     const { client, service } = await startTestService({ dataDir, minFreeBytes: 0 });

@@ -7,7 +7,7 @@ import { isObject, Reply } from '../../../conformance/src/reply';
 import { startTestService, tinyPng } from '../support';
 import { type Known, rawBytes, type RawRequest, rawRequests } from './arbitrary-requests';
 
-/** Whatever is sent, the service answers in the document's words, fails in nothing, and goes on serving. */
+/** Whatever is sent, the service answers in the document's words, fails in nothing, and continues serving. */
 
 /** `npm run fuzz` looks longer. */
 const runs = Number(process.env['FUZZ_RUNS'] ?? 300);

@@ -4,7 +4,7 @@ import { createApp, createDataDir, longMarkdown, startTestService, tinyPng, tiny
 /** Options of the service, and the limits that keep it up. */
 
 describe('a conversion that takes longer than the time limit', () => {
-  it('ends with FAILED_CONVERT, and the service goes on', async () => {
+  it('ends with FAILED_CONVERT, and the service continues', async () => {
     const { client, stop } = await startTestService({ conversionTimeoutMs: 5_000, conversionConcurrency: 1 });
     const { body, error } = await client.convert({ name: 'long.md', data: longMarkdown(2_500) }, 'docx');
     expect(body.entity?.status).toBe('completed');

@@ -131,7 +131,7 @@ function isAlive(pid: number): boolean {
 }
 
 describe('a service that is closed', () => {
-  it('tells requests in mode sync, and goes on with their conversions at the next start', async () => {
+  it('tells requests in mode sync, and continues with their conversions at the next start', async () => {
     const first = await startTestService({ dataDir }, testApp);
     const connector = await first.client.upload('long.md', longMarkdown(30));
     const open = first.client.post('convert/file', { connector, parameters: { output: 'docx' } });
@@ -142,7 +142,7 @@ describe('a service that is closed', () => {
     expect(Date.now() - closing).toBeLessThan(2_000);
     await waiting;
     const { error } = await open;
-    const id = /conversion ([0-9a-f-]{36}) goes on/.exec(error.message ?? '')?.[1] ?? '';
+    const id = /conversion ([0-9a-f-]{36}) continues/.exec(error.message ?? '')?.[1] ?? '';
 
     const second = await startTestService({ dataDir }, testApp);
     const { result } = await second.client.waitForTask(id);

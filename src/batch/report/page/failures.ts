@@ -1,5 +1,5 @@
 import { pathToFileURL } from 'node:url';
-import { counted, formatCount, formatDuration } from '../../../shared/wording';
+import { capitalised, counted, formatCount, formatDuration } from '../../../shared/wording';
 import { commonFolder, splitPath } from '../../../storage/file-uri';
 import type { BatchReport, FailureGroup } from '../report';
 import { keptAdvice, nextCommand } from '../summary';
@@ -13,7 +13,7 @@ export function failuresSection(report: BatchReport): Markup {
   const kept = keptAdvice(report);
   return html`<section aria-labelledby="failed">
     <h2 id="failed">What failed, and what to do</h2>
-    ${command !== undefined && html`<p class="next">When the causes are mended, this runs only the items that failed: <code class="command">${command}</code></p>`}
+    ${command !== undefined && html`<p class="next">When the causes are fixed, this runs only the items that failed: <code class="command">${command}</code></p>`}
     ${kept && html`<p class="next">${kept.text} <code class="command">${kept.command}</code></p>`}
     ${failures.length > 1 && overview(failures)}
     ${folder !== '' && html`<p class="next small quiet">Folders are relative to <code>${folder}</code>.</p>`}
@@ -105,7 +105,7 @@ const rowsInSight = 8;
 function ownWords(message: string, { source, output }: Item): string {
   const prefix = `${splitPath(source).name} → ${output}: `;
   const words = message.startsWith(prefix) ? message.slice(prefix.length) : message;
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  return capitalised(words);
 }
 
 interface TableOptions {

@@ -5,44 +5,34 @@ import type { BatchState } from 'temporal-file-conversion/internal/shared/batch'
 import { counted, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import { checkName } from '../../batch/settings';
 import type { CommandContext } from '../../command-context';
-import { CommandError } from '../../command-error';
+import { CommandError, explaining } from '../../command-error';
 import { withTemporal } from '../../stack/open-temporal';
 import { requireBatch } from './look';
 
 export function pauseBatch(context: CommandContext, name: string): Promise<void> {
-  return control(context, name, async (batch) => {
-    const state = await batch.pause();
-    return { state, message: `Batch ${name} starts no more jobs. Go on: fileconv batch resume ${shellWord(name)}` };
-  });
+  const message = `Batch ${name} starts no more jobs. Continue: fileconv batch resume ${shellWord(name)}`;
+  return control(context, { name, message }, (batch) => batch.pause());
 }
 
 export function resumeBatch(context: CommandContext, name: string): Promise<void> {
-  return control(context, name, async (batch) => {
-    const state = await batch.resume();
-    return { state, message: `Batch ${name} goes on.` };
-  });
+  return control(context, { name, message: `Batch ${name} continues.` }, (batch) => batch.resume());
 }
 
 export function changeWindow(context: CommandContext, name: string, window: number): Promise<void> {
-  return control(context, name, async (batch) => {
-    const state = await batch.setWindow(window);
-    return { state, message: `Batch ${name} has up to ${counted(window, 'job')} in flight from now on.` };
-  });
+  const message = `Batch ${name} has up to ${counted(window, 'job')} in flight from now on.`;
+  return control(context, { name, message }, (batch) => batch.setWindow(window));
 }
 
 export function cancelBatch(context: CommandContext, name: string, { finish }: { finish?: boolean }): Promise<void> {
-  return control(context, name, async (batch) => {
-    const state = await batch.cancel({ inFlight: finish ? 'finish' : 'cancel' });
-    const fate = finish ? 'those in flight end' : 'those in flight are cancelled';
-    const message = `Batch ${name} starts no more jobs, and ${fate}. The same batch run again goes on with the rest.`;
-    return { state, message };
-  });
+  const fate = finish ? 'those in flight end' : 'those in flight are cancelled';
+  const message = `Batch ${name} starts no more jobs, and ${fate}. The same batch run again continues with the rest.`;
+  return control(context, { name, message }, (batch) => batch.cancel({ inFlight: finish ? 'finish' : 'cancel' }));
 }
 
 async function control(
   context: CommandContext,
-  name: string,
-  act: (batch: BatchHandle) => Promise<{ state: BatchState | undefined; message: string }>,
+  { name, message }: { name: string; message: string },
+  act: (batch: BatchHandle) => Promise<BatchState | undefined>,
 ): Promise<void> {
   checkName(name);
   const { output } = context;
@@ -53,13 +43,11 @@ async function control(
       ]);
     }
     const { client, taskQueue } = temporal;
-    const batch = new FileConversionClient({ client, taskQueue }).getBatch(name);
-    const { state, message } = await act(batch).catch((error: unknown) => {
-      if (!(error instanceof InvalidRequestError)) throw error;
-      throw new CommandError('INPUT_UNUSABLE', [`Batch ${name}: ${error.message}`], { cause: error });
-    });
-    if (output.json) output.printJson({ batch: name, message, ...(state && { state }) });
-    else output.print(message);
+    const refused = (error: InvalidRequestError) => `Batch ${name}: ${error.message}`;
+    const state = await act(new FileConversionClient({ client, taskQueue }).getBatch(name)).catch(
+      explaining(InvalidRequestError, 'INPUT_UNUSABLE', refused),
+    );
+    output.result({ batch: name, message, ...(state && { state }) }, message);
     if (!state) output.warn('No worker has answered: the batch hears of it when one runs (fileconv worker).');
   });
 }

@@ -2,11 +2,7 @@ import type { Client } from '@temporalio/client';
 import { chargedTwice } from 'temporal-file-conversion/internal/batch/report/summary';
 import { isBatchRunning, listBatches } from 'temporal-file-conversion/internal/client/batch-handle';
 import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
-import {
-  NoSuchScheduleError,
-  SweepSchedules,
-  type SweepFailure,
-} from 'temporal-file-conversion/internal/client/sweep-schedules';
+import { NoSuchScheduleError, SweepSchedules } from 'temporal-file-conversion/internal/client/sweep-schedules';
 import type { BatchState, ConversionBatchResult } from 'temporal-file-conversion/internal/shared/batch';
 import { printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import { checkName } from '../../batch/settings';
@@ -16,7 +12,7 @@ import { CommandError } from '../../command-error';
 import { formatTable, timeCells, timeHeads } from '../../output/text';
 import { withTemporal, type OpenTemporal } from '../../stack/open-temporal';
 import { createStallReader, type Stall, stallJson, stallText } from '../../waiting/stall';
-import { failedSweep } from '../schedule/control';
+import { failedSweep, retryingSweep } from '../schedule/control';
 
 const maxListed = 100;
 
@@ -25,20 +21,23 @@ export async function batchStatus(context: CommandContext, name: string): Promis
   const { output } = context;
   return withTemporal(context, async (temporal) => {
     const { state, stall } = await readState(context, temporal, name);
-    const lastSweep = await scheduleOf(temporal.client, name);
-    const sweepFailure = lastSweep?.failure;
-    if (output.json) output.printJson({ batch: name, ...state, stall: stall && stallJson(stall), sweepFailure });
-    else {
-      output.print(`Batch ${name}: ${state.status}. ${progressText(state, undefined)}.`);
-      const codes = Object.entries(state.failures).sort(([, one], [, other]) => other - one);
-      const { needsAttention } = state;
-      if (needsAttention) output.print(`  ${needsAttention.code}: ${needsAttention.message}`);
-      for (const [code, count] of codes) output.print(`  ${count} ${code}`);
-      for (const line of chargedTwice(state.possiblyChargedTwice)) output.print(`  ${line}`);
-      if (stall && !needsAttention) output.print(printable(`  ${stallText('It', stall)}`));
-      if (sweepFailure) output.print(printable(failedSweep(name, sweepFailure)));
-      if ('reportFailure' in state) output.print(printable(`  There is no report: ${state.reportFailure}`));
-    }
+    const { lastFailure: sweepFailure, retrying } = (await scheduleOf(temporal.client, name)) ?? {};
+    const codes = Object.entries(state.failures).sort(([, one], [, other]) => other - one);
+    const { needsAttention } = state;
+    const lines = [
+      `Batch ${name}: ${state.status}. ${progressText(state, undefined)}.`,
+      needsAttention && `  ${needsAttention.code}: ${needsAttention.message}`,
+      ...codes.map(([code, count]) => `  ${count} ${code}`),
+      ...chargedTwice(state.possiblyChargedTwice).map((line) => `  ${line}`),
+      stall && !needsAttention && printable(`  ${stallText('It', stall)}`),
+      sweepFailure && printable(failedSweep(name, sweepFailure)),
+      retrying && printable(retryingSweep(name, retrying)),
+      'reportFailure' in state && printable(`  There is no report: ${state.reportFailure}`),
+    ];
+    output.result(
+      { batch: name, ...state, stall: stall && stallJson(stall), sweepFailure, retrying },
+      lines.filter(Boolean).join('\n'),
+    );
   });
 }
 
@@ -70,7 +69,7 @@ export async function batchReport(context: CommandContext, name: string): Promis
     }
     const result = await resultOf(temporal, name);
     const { finishBatch } = await import('../../batch/finish.js');
-    await finishBatch(context, { stack: temporal, name, result, anew: true });
+    await finishBatch(context, { stack: temporal, name, result, again: true });
   });
 }
 
@@ -91,7 +90,8 @@ export async function requireBatch({ client }: Pick<OpenTemporal, 'client'>, nam
   const isRunning = await isBatchRunning(client, name);
   if (isRunning !== undefined) return isRunning;
   const schedule = await scheduleOf(client, name);
-  if (schedule?.failure) throw new CommandError('BATCH_FAILED', [failedSweep(name, schedule.failure)]);
+  if (schedule?.lastFailure) throw new CommandError('BATCH_FAILED', [failedSweep(name, schedule.lastFailure)]);
+  if (schedule?.retrying) throw new CommandError('STATE_UNUSABLE', [retryingSweep(name, schedule.retrying)]);
   if (schedule) {
     throw new CommandError('INPUT_UNUSABLE', [
       `Batch ${name} has not begun: schedule ${name} has found nothing to convert yet, or waits until what it found has settled. Try again in a moment, or see: fileconv schedule list`,
@@ -101,10 +101,9 @@ export async function requireBatch({ client }: Pick<OpenTemporal, 'client'>, nam
 }
 
 /** Undefined: no schedule has this name. */
-async function scheduleOf(client: Client, name: string): Promise<{ failure?: SweepFailure } | undefined> {
+async function scheduleOf(client: Client, name: string) {
   try {
-    const failure = await new SweepSchedules({ client }).lastFailure(name);
-    return { ...(failure && { failure }) };
+    return await new SweepSchedules({ client }).failures(name);
   } catch (error) {
     if (error instanceof NoSuchScheduleError) return undefined;
     throw error;

@@ -5,20 +5,22 @@ import type { CommandContext, Runner } from '../../command-context';
 import { exitCodes, reportFailure, type ExitCode } from '../../command-error';
 import {
   appOption,
-  collectTag,
+  command,
+  createAct,
   excludeOption,
   formatName,
   formatNames,
+  group,
   modeOption,
   onExistingOption,
   onUnknownOutcomeOption,
   parameterOption,
   pointInTime,
   recursiveOption,
+  tagOption,
   unconvertibleOption,
   wholeNumber,
 } from '../arguments';
-import { command, createAct, group } from '../declare';
 
 const exitCodeHelp =
   '\nExit codes: 0 all converted or skipped, 1 some failed, 2 wrong usage or input, 3 could not run, 130 interrupted.';
@@ -43,7 +45,7 @@ export function addBatch(program: Command, runner: Runner): void {
   command(
     batch,
     'run',
-    'convert files, folders, patterns or the rows of a manifest; the same command again goes on where it was',
+    'convert files, folders, patterns or the rows of a manifest; the same command again continues where it was',
     'fileconv batch run letters --recursive --to pdf --out converted',
     "fileconv batch run 'in/*.docx' --to pdf --out out --exclude 'draft-*' --dry-run",
     'fileconv batch run --manifest invoices.csv --name invoices',
@@ -59,7 +61,7 @@ export function addBatch(program: Command, runner: Runner): void {
       formatNames,
     )
     .option('--from <format>', 'input format; default: by the file extension', formatName)
-    .addOption(parameterOption())
+    .addOption(parameterOption)
     .option('--out <dir>', 'folder for the results, which mirror the folders of the sources; default: beside each file')
     .option(
       '--runs <dir>',
@@ -78,11 +80,11 @@ export function addBatch(program: Command, runner: Runner): void {
     .option('--window <n>', 'jobs in flight at a time, 1 to 500; default: 50', windowSize)
     .option('--stop-after <n>', 'start no more after so many failures, or such a share of them: 10 or 5%', threshold)
     .addOption(onExistingOption('when a result exists that no run of this batch wrote'))
-    .addOption(unconvertibleOption())
-    .addOption(onUnknownOutcomeOption())
+    .addOption(unconvertibleOption)
+    .addOption(onUnknownOutcomeOption)
     .option(...resubmit)
-    .addOption(modeOption())
-    .option('--tag <text>', 'find the jobs by it: fileconv job list --tag; may be given more than once', collectTag)
+    .addOption(modeOption)
+    .option(...tagOption)
     .option(...appOption)
     .option('--dry-run', 'print what would be done, and do nothing')
     .addHelpText('after', exitCodeHelp)
@@ -109,7 +111,7 @@ export function addBatch(program: Command, runner: Runner): void {
     'fileconv batch report invoices --json',
   ).action(act(async () => (await import('./look.js')).batchReport));
 
-  named('pause', 'start no more jobs; those in flight go on', 'fileconv batch pause invoices').action(
+  named('pause', 'start no more jobs; those in flight continue', 'fileconv batch pause invoices').action(
     act(async () => (await import('./control.js')).pauseBatch),
   );
   named('resume', 'start jobs again after a pause', 'fileconv batch resume invoices').action(

@@ -3,8 +3,7 @@ import { folderOf } from 'temporal-file-conversion/internal/batch/uris';
 import { planBatch } from 'temporal-file-conversion/internal/batch/plan/plan-batch';
 import type { PlannedBatch } from 'temporal-file-conversion/internal/batch/plan/planned-batch';
 import { NoEarlierRunError, replanFailed } from 'temporal-file-conversion/internal/batch/plan/replan-failed';
-import { estimateVcredits } from 'temporal-file-conversion/internal/batch/runs/read-run';
-import { discardRun, type BatchRun } from 'temporal-file-conversion/internal/batch/runs/run-folders';
+import { discardRun, estimateVcredits, type BatchRun } from 'temporal-file-conversion/internal/batch/runs/run-folders';
 import {
   BatchRunningError,
   isRefusedStart,
@@ -28,7 +27,7 @@ import {
 } from '../../batch/settings';
 import { watchBatch } from '../../batch/watch';
 import type { CommandContext } from '../../command-context';
-import { CommandError, exitCodes, type ExitCode } from '../../command-error';
+import { CommandError, exitCodes, explaining, type ExitCode } from '../../command-error';
 import { chosenPolicies } from '../../config/load-config';
 import { openTemporal, withTemporal, type StackInUse } from '../../stack/open-temporal';
 import { untilAskedToEnd } from '../../stack/parent-process';
@@ -40,10 +39,8 @@ interface Undertaking {
   name: string;
   settings: JobSettings;
   flags: Partial<RunFlags>;
-  /** Makes a new run of what is left to do. */
   plan: (options: Planning) => Promise<PlannedBatch>;
   files: FileStore;
-  /** Holds the runs of the batch. */
   batchFolder: string;
 }
 
@@ -78,7 +75,6 @@ export async function batchRun(
   });
 }
 
-/** `fileconv batch retry`: the rows of the latest run that have not succeeded. */
 export async function batchRetry(
   context: CommandContext,
   name: string,
@@ -95,17 +91,13 @@ export async function batchRetry(
     flags: { resubmit },
     files,
     batchFolder: folder,
-    plan: async (planning) => {
-      try {
-        const { unconvertible, policies: { onUnknownOutcome } = {} } = settings;
-        const rules = { onUnknownOutcome, resubmit, unconvertible };
-        return await replanFailed({ files, batchFolder: folder, ...rules, ...planning });
-      } catch (error) {
-        if (!(error instanceof NoEarlierRunError)) throw error;
-        throw new CommandError('INPUT_UNUSABLE', [`There is no batch ${name} here. See: fileconv batch list`], {
-          cause: error,
-        });
-      }
+    plan(planning) {
+      const { unconvertible, policies: { onUnknownOutcome } = {} } = settings;
+      const rules = { onUnknownOutcome, resubmit, unconvertible };
+      const none = () => `There is no batch ${name} here. See: fileconv batch list`;
+      return replanFailed({ files, batchFolder: folder, ...rules, ...planning }).catch(
+        explaining(NoEarlierRunError, 'INPUT_UNUSABLE', none),
+      );
     },
   });
 }
@@ -236,7 +228,7 @@ function detached(
   { stack, name, stall }: { stack: StackInUse; name: string; stall: Stall | undefined },
 ): ExitCode {
   const watch = `fileconv batch watch ${shellWord(name)}`;
-  const goesOn = stall ? `${stallText('It', stall)} Come back:` : 'It goes on without this command. Come back:';
+  const goesOn = stall ? `${stallText('It', stall)} Come back:` : 'It continues without this command. Come back:';
   const fate = stack.outlivesCommand
     ? `${goesOn} ${watch}`
     : `It stands still until a stack runs here. Come back: the same command again, or \`fileconv up\` and then: ${watch}`;
@@ -245,7 +237,6 @@ function detached(
   return exitCodes.interrupted;
 }
 
-/** Exit code 0 only when every file is converted. */
 function tellNothingToDo({ output }: CommandContext, name: string, { rows, done, kept }: PlannedBatch): ExitCode {
   // Were these to fail, there would be a problem in place of a plan.
   const unconvertible = rows - done - kept;
@@ -275,14 +266,12 @@ function tellKept(name: string, kept: number): string {
 function jobSettings(context: CommandContext, app: string, flags: Partial<RunFlags>): JobSettings {
   const { config } = context;
   const { window, stopAfter, mode, tag: tags = [], onUnknownOutcome } = flags;
-  const policies = chosenPolicies(config, onUnknownOutcome === undefined ? {} : { onUnknownOutcome });
+  const policies = chosenPolicies(config, defined({ onUnknownOutcome }));
   return {
     app,
     onExisting: flags.onExisting ?? config.values.policies.onExisting,
     unconvertible: flags.unconvertible ?? config.values.policies.unconvertible,
-    ...(window !== undefined && { window }),
-    ...(stopAfter && { stopAfter }),
-    ...(mode && { mode }),
+    ...defined({ window, stopAfter, mode }),
     ...(tags.length > 0 && { tags }),
     ...(Object.keys(policies).length > 0 && { policies }),
   };

@@ -1,10 +1,36 @@
-import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import type { JobInspection } from 'temporal-file-conversion/internal/client/operations/inspect-job';
-import { planRetry, runAgain, type RetryPlan } from 'temporal-file-conversion/internal/client/operations/retry-job';
+import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/common';
+import {
+  inspectJob,
+  NotAConversionJobError,
+  type JobInspection,
+} from 'temporal-file-conversion/internal/client/operations/inspect-job';
+import { planRetry, runAgain } from 'temporal-file-conversion/internal/client/operations/retry-job';
 import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../../command-context';
-import { CommandError } from '../../command-error';
-import { withJob } from './open-job';
+import { CommandError, explaining } from '../../command-error';
+import { openTemporal, type OpenTemporal } from '../../stack/open-temporal';
+
+/** Runs a command about one job, with what is known of it. @throws CommandError when there is no such job. */
+export async function withJob<T>(
+  context: CommandContext,
+  workflowId: string,
+  run: (temporal: OpenTemporal, job: JobInspection) => T | Promise<T>,
+): Promise<T> {
+  const temporal = await openTemporal(context);
+  const notKnown = () =>
+    `Temporal knows no job ${workflowId} in namespace ${temporal.namespace}. See: fileconv job list`;
+  const noJob = ({ workflowType }: NotAConversionJobError) =>
+    `${workflowId} is no conversion job: its workflow type is ${workflowType}. See: fileconv job list`;
+  try {
+    return await temporal
+      .untilClosed(() => inspectJob(temporal.client, workflowId))
+      .then((job) => run(temporal, job))
+      .catch(explaining(WorkflowNotFoundError, 'INPUT_UNUSABLE', notKnown))
+      .catch(explaining(NotAConversionJobError, 'INPUT_UNUSABLE', noJob));
+  } finally {
+    await temporal.close();
+  }
+}
 
 /** `fileconv job cancel`: asks a job to stop; it leaves no temporary file. Exit code 1 when it had ended otherwise before. */
 export async function jobCancel(context: CommandContext, workflowId: string): Promise<void> {
@@ -12,8 +38,7 @@ export async function jobCancel(context: CommandContext, workflowId: string): Pr
   return withJob(context, workflowId, async (temporal, job) => {
     const { status, runId, taskId, phase, worker } = job;
     if (status === 'cancelled') {
-      if (output.json) output.printJson({ workflowId, runId, status });
-      else output.print(`Job ${workflowId} was cancelled before.`);
+      output.result({ workflowId, runId, status }, `Job ${workflowId} was cancelled before.`);
       return;
     }
     if (status !== 'running') {
@@ -23,62 +48,53 @@ export async function jobCancel(context: CommandContext, workflowId: string): Pr
     }
     await temporal.untilClosed(() => temporal.client.workflow.getHandle(workflowId, runId).cancel());
     const goesOn = taskId !== undefined && phase === 'converting';
-    if (output.json) output.printJson({ workflowId, runId, status: 'cancelling', ...(goesOn && { taskId }) });
-    else output.print(`Job ${workflowId} is asked to cancel.`);
+    const told = { workflowId, runId, status: 'cancelling', ...(goesOn && { taskId }) };
+    output.result(told, `Job ${workflowId} is asked to cancel.`);
     if (goesOn) {
-      output.warn(`The service has no cancel endpoint: conversion task ${taskId} goes on there and may be charged.`);
+      output.warn(`The service has no cancel endpoint: conversion task ${taskId} continues there and may be charged.`);
     }
     if (worker === 'none') output.warn('No worker is alive: the job ends when one runs again (fileconv worker).');
   });
 }
 
-/**
- * `fileconv job retry`: a new run of a job that ended without a file, from the last safe step. What may have been charged is submitted
- * again only with `--resubmit`.
- */
 export async function jobRetry(
   context: CommandContext,
   workflowId: string,
   { resubmit = false }: { resubmit?: boolean },
 ): Promise<void> {
-  const { output } = context;
+  const id = shellWord(workflowId);
+  const goOn = `See it continue: fileconv job watch ${id}`;
   return withJob(context, workflowId, async (temporal, job) => {
-    const { client } = temporal;
     const plan = planRetry(job, { resubmit });
     if (plan.kind === 'none') {
-      const next = job.status === 'running' ? ` See it go on: fileconv job watch ${shellWord(workflowId)}` : '';
+      const next = job.status === 'running' ? ` ${goOn}` : '';
       throw new CommandError('JOB_STATE', [`Nothing to retry: ${plan.why}.${next}`]);
     }
     if (plan.kind === 'keep') {
       throw new CommandError('JOB_STATE', [
-        `Job ${workflowId} was not started again: ${plan.why}. Look at the service first; to convert all the same, and maybe pay twice: fileconv job retry ${shellWord(workflowId)} --resubmit`,
+        `Job ${workflowId} was not started again: ${plan.why}. Look at the service first; to convert all the same, and maybe pay twice: fileconv job retry ${id} --resubmit`,
       ]);
     }
     const runId = await temporal.untilClosed(async () => {
-      await runAgain(client, job, plan).catch((error: unknown) => {
-        throw explain(error, job);
-      });
-      return (await client.workflow.getHandle(workflowId).describe()).runId;
+      await runAgain(temporal.client, job, plan).catch(
+        explaining(
+          WorkflowExecutionAlreadyStartedError,
+          'JOB_STATE',
+          () => `Somebody has started job ${workflowId} again meanwhile. ${goOn}`,
+        ),
+      );
+      return (await temporal.client.workflow.getHandle(workflowId).describe()).runId;
     });
     const from = plan.kind === 'fetch' ? 'converting' : 'uri' in job.history.input.source ? 'uploading' : 'submitting';
     const possiblyChargedTwice =
       plan.earlier.possiblyChargedTwice === true || (plan.kind === 'convert' && plan.isMarked);
-    if (output.json) output.printJson({ workflowId, runId, from, possiblyChargedTwice });
-    else output.print(tell(job, plan));
+    const how =
+      plan.kind === 'fetch'
+        ? `: it awaits and downloads conversion task ${plan.taskId}; nothing is submitted.`
+        : ` from its beginning.${plan.isMarked ? ' Its result will say "possibly charged twice".' : ''}`;
+    context.output.result(
+      { workflowId, runId, from, possiblyChargedTwice },
+      `Job ${workflowId} runs again${how} ${goOn}`,
+    );
   });
-}
-
-function tell({ workflowId }: JobInspection, plan: Extract<RetryPlan, { kind: 'fetch' | 'convert' }>): string {
-  const next = `See it go on: fileconv job watch ${shellWord(workflowId)}`;
-  if (plan.kind === 'fetch') {
-    return `Job ${workflowId} runs again: it awaits and downloads conversion task ${plan.taskId}; nothing is submitted. ${next}`;
-  }
-  const note = plan.isMarked ? ' Its result will say "possibly charged twice".' : '';
-  return `Job ${workflowId} runs again from its beginning.${note} ${next}`;
-}
-
-function explain(error: unknown, { workflowId }: JobInspection): unknown {
-  if (!(error instanceof WorkflowExecutionAlreadyStartedError)) return error;
-  const problem = `Somebody has started job ${workflowId} again meanwhile. See it go on: fileconv job watch ${shellWord(workflowId)}`;
-  return new CommandError('JOB_STATE', [problem], { cause: error });
 }

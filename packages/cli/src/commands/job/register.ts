@@ -1,7 +1,6 @@
 import { Option, type Command } from 'commander';
-import type { CountedBy } from 'temporal-file-conversion/internal/client/operations/count-jobs';
-import { pointInTime, tagText, wholeNumber } from '../arguments';
-import { command, group, type Act } from '../declare';
+import type { CountedBy } from 'temporal-file-conversion/internal/client/operations/list-jobs';
+import { type Act, command, group, pointInTime, tagText, wholeNumber } from '../arguments';
 
 const countedBy: CountedBy[] = ['status', 'code', 'app', 'batch'];
 const statuses = ['running', 'awaitingCredits', 'completed', 'failed', 'cancelled'];
@@ -54,7 +53,7 @@ export function addJob(program: Command, act: Act): void {
   ).action(act(async () => (await import('./watch.js')).jobWatch));
   byId(
     'cancel',
-    'stop a job; a conversion that the service has accepted goes on there',
+    'stop a job; a conversion that the service has accepted continues there',
     'fileconv job cancel invoices/17',
   ).action(act(async () => (await import('./control.js')).jobCancel));
   byId(

@@ -2,30 +2,24 @@ import type { InspectedOutput, JobInspection } from 'temporal-file-conversion/in
 import type { Waiting } from 'temporal-file-conversion/internal/client/operations/job-waiting';
 import { planRetry } from 'temporal-file-conversion/internal/client/operations/retry-job';
 import type { TimelineEntry } from 'temporal-file-conversion/internal/history/job-history';
-import { withoutSecrets } from 'temporal-file-conversion/internal/shared/job';
+import { withoutSecrets, type OutputFile } from 'temporal-file-conversion/internal/shared/job';
 import { workflowPath } from 'temporal-file-conversion/internal/shared/temporal-ui';
 import { fileSize, formatDuration, printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../../command-context';
 import { bothTimes, formatTable, timeCells, timeHeads } from '../../output/text';
 import type { OpenTemporal } from '../../stack/open-temporal';
 import { nextStep, type NextStep, untilText } from '../../waiting/stall';
-import { withJob } from './open-job';
+import { withJob } from './control';
 
-/** `fileconv job show`: what a job did, what it waits for, and what to type next. Needs no worker. */
 export async function jobShow(context: CommandContext, workflowId: string): Promise<void> {
   const { output } = context;
   return withJob(context, workflowId, (temporal, job) => {
     const { uiUrl, namespace } = temporal;
     const link = uiUrl && `${uiUrl}${workflowPath(namespace, workflowId, job.runId)}/history`;
     const next = nextCommand(job, temporal);
-    if (output.json) {
-      const { history, ...shown } = job;
-      output.printJson({ ...shown, input: history.input, uiUrl: link, next: next?.command });
-    } else {
-      output.print(describe(job, link).join('\n'));
-      if (next) output.print(`\n${next.why}: ${next.command}`);
-    }
-    return Promise.resolve();
+    const { history, ...shown } = job;
+    const lines = [...describe(job, link), ...(next ? ['', `${next.why}: ${next.command}`] : [])];
+    output.result({ ...shown, input: history.input, uiUrl: link, next: next?.command }, lines.join('\n'));
   });
 }
 
@@ -45,7 +39,7 @@ function describe(job: JobInspection, link: string | undefined): string[] {
     ['Source', 'uri' in source ? withoutSecrets(source.uri) : `connector ${source.connector}`],
     ...(job.outputs ?? []).map((each): [string, string] => ['To', outputText(each)]),
     ['Destination', job.outputs ? undefined : (destination ?? 'none: the result stays at the service')],
-    ['Output', output && `${output.uri} (${fileSize(output.bytes)}, sha256 ${output.sha256})`],
+    ['Output', output && fileText(output)],
     ['App', job.app],
     ['Task', job.taskId],
     ['Spent', spentText(job)],
@@ -65,9 +59,12 @@ function describe(job: JobInspection, link: string | undefined): string[] {
 }
 
 function outputText({ format, status, workflowId, output, code, message }: InspectedOutput): string {
-  const result = output && `${output.uri} (${fileSize(output.bytes)}, sha256 ${output.sha256})`;
   const error = code === undefined ? `job ${workflowId}` : `${code}: ${message ?? ''} (job ${workflowId})`;
-  return `${format}, ${status}: ${result ?? error}`;
+  return `${format}, ${status}: ${output ? fileText(output) : error}`;
+}
+
+function fileText({ uri, bytes, sha256 }: OutputFile): string {
+  return `${uri} (${fileSize(bytes)}, sha256 ${sha256})`;
 }
 
 function attemptText({ attempt, underWay, nextAttemptAt }: NonNullable<JobInspection['pending']>, now: number): string {
@@ -119,26 +116,18 @@ function nextCommand(job: JobInspection, { isLocal }: Pick<OpenTemporal, 'isLoca
   const id = shellWord(workflowId);
   if (job.status === 'completed') return undefined;
   if (waiting) {
-    const goOn = { why: 'See it go on', command: `fileconv job watch ${id}` };
+    const goOn = { why: 'See it continue', command: `fileconv job watch ${id}` };
     return nextStep(waiting.reason, { app, isLocal, workflowId }) ?? goOn;
   }
   const plan = planRetry(job);
-  switch (plan.kind) {
-    case 'fetch':
-      return {
-        why: 'Run it again (only awaits and downloads its task; nothing is submitted)',
-        command: `fileconv job retry ${id}`,
-      };
-    case 'convert':
-      return { why: 'Run it again, when the cause is mended', command: `fileconv job retry ${id}` };
-    case 'keep':
-      return {
-        why: `Convert again, and maybe pay twice (${plan.why})`,
-        command: `fileconv job retry ${id} --resubmit`,
-      };
-    case 'none':
-      return undefined;
+  if (plan.kind === 'none') return undefined;
+  const command = `fileconv job retry ${id}`;
+  if (plan.kind === 'keep') {
+    return { why: `Convert again, and maybe pay twice (${plan.why})`, command: `${command} --resubmit` };
   }
+  const isFetch = plan.kind === 'fetch';
+  const how = isFetch ? ' (only awaits and downloads its task; nothing is submitted)' : ', when the cause is fixed';
+  return { why: `Run it again${how}`, command };
 }
 
 /** Clocks may differ: a negative time counts as none. */

@@ -4,12 +4,11 @@ import { fileSize, printable, shellWord } from 'temporal-file-conversion/interna
 import { shownPath } from 'temporal-file-conversion/internal/storage/file-uri';
 import type { CommandContext } from '../../command-context';
 import { exitCodes, type ExitCode } from '../../command-error';
-import { currentStep, showProgress } from '../../convert/progress';
+import { currentStep, showProgress } from '../../convert/report';
 import { aborted, untilAskedToEnd } from '../../stack/parent-process';
 import { createStallReader, stallJson, StallNews, stallText } from '../../waiting/stall';
-import { withJob } from './open-job';
+import { withJob } from './control';
 
-/** `fileconv job watch`: waits for a job and reports its end, with the exit code of `convert`. Ctrl-C ends the command, not the job. */
 export async function jobWatch(context: CommandContext, workflowId: string): Promise<ExitCode> {
   const { output } = context;
   const signal = untilAskedToEnd();
@@ -37,7 +36,7 @@ export async function jobWatch(context: CommandContext, workflowId: string): Pro
       });
       if (result) return ended(context, job, result);
       const { last } = news;
-      const fate = last ? stallText('The job', last) : 'The job goes on without this command.';
+      const fate = last ? stallText('The job', last) : 'The job continues without this command.';
       output.say(`${fate} Come back: fileconv job watch ${shellWord(workflowId)}`);
       if (output.json) output.printJson({ workflowId, status: 'unfinished', ...(last && stallJson(last)) });
       return exitCodes.interrupted;

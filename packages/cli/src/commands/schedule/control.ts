@@ -4,7 +4,7 @@ import { NoSuchScheduleError, SweepSchedules } from 'temporal-file-conversion/in
 import type { ListedSweepSchedule, SweepFailure } from 'temporal-file-conversion/internal/client/sweep-schedules';
 import { printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../../command-context';
-import { CommandError } from '../../command-error';
+import { explaining } from '../../command-error';
 import { writtenDuration } from '../../config/duration';
 import { bothTimes, formatTable, timeCells, timeHeads } from '../../output/text';
 import { withTemporal } from '../../stack/open-temporal';
@@ -18,16 +18,20 @@ export async function listSchedules(context: CommandContext): Promise<void> {
     else {
       const header = ['NAME', 'WHEN', 'FROM', 'TO', 'STATE', ...timeHeads('LAST'), ...timeHeads('NEXT')];
       output.print(formatTable(header, schedules.map(toRow)));
-      for (const { name, lastFailure } of schedules) {
+      for (const { name, lastFailure, retrying } of schedules) {
         if (lastFailure) output.print(printable(failedSweep(name, lastFailure)));
+        if (retrying) output.print(printable(retryingSweep(name, retrying)));
       }
     }
   });
 }
 
-/** Says why a schedule's last sweep failed, and what to type once that is mended. */
 export function failedSweep(name: string, { code, message }: SweepFailure): string {
-  return `The last sweep of schedule ${name} failed with ${code}: ${message} Once that is mended: fileconv schedule trigger ${shellWord(name)}`;
+  return `The last sweep of schedule ${name} failed with ${code}: ${message} Once that is fixed: fileconv schedule trigger ${shellWord(name)}`;
+}
+
+export function retryingSweep(name: string, { code, message }: SweepFailure): string {
+  return `The sweep of schedule ${name} can't look for files yet, and tries again by itself. ${code}: ${message}`;
 }
 
 function toRow({ name, work, isPaused, lastRunAt, nextRunAt }: ListedSweepSchedule): string[] {
@@ -54,64 +58,45 @@ function shownFolder(uri: string): string {
 }
 
 export function pauseSchedule(context: CommandContext, name: string, { reason }: { reason: string }): Promise<void> {
-  return control(context, name, async (schedules) => {
-    await schedules.pause(name, reason);
-    return `Schedule ${name} begins no more runs. Go on: fileconv schedule resume ${name}`;
-  });
+  const message = `Schedule ${name} begins no more runs. Continue: fileconv schedule resume ${name}`;
+  return control(context, { name, message }, (schedules) => schedules.pause(name, reason));
 }
 
 export function resumeSchedule(context: CommandContext, name: string): Promise<void> {
-  return control(context, name, async (schedules) => {
-    await schedules.resume(name, 'resumed with fileconv schedule resume');
-    return `Schedule ${name} begins runs again. What was due meanwhile: fileconv schedule trigger ${name}`;
-  });
+  const message = `Schedule ${name} begins runs again. What was due meanwhile: fileconv schedule trigger ${name}`;
+  const reason = 'resumed with fileconv schedule resume';
+  return control(context, { name, message }, (schedules) => schedules.resume(name, reason));
 }
 
 export function triggerSchedule(context: CommandContext, name: string): Promise<void> {
-  return control(context, name, async (schedules) => {
-    await schedules.trigger(name);
-    return `Schedule ${name} was asked for a run now. It looks for files first, and waits until they have settled; once there is something to do: fileconv batch status ${name}`;
-  });
+  const message = `Schedule ${name} was asked for a run now. It looks for files first, and waits until they have settled; once there is something to do: fileconv batch status ${name}`;
+  return control(context, { name, message }, (schedules) => schedules.trigger(name));
 }
 
 export function backfillSchedule(
   context: CommandContext,
   name: string,
-  { since, until = new Date() }: { since: Date; until?: Date },
+  { since: start, until: end = new Date() }: { since: Date; until?: Date },
 ): Promise<void> {
-  return control(context, name, async (schedules) => {
-    await schedules.backfill(name, { start: since, end: until });
-    return `Schedule ${name} makes up for what was due since ${bothTimes(since)}. How it goes: fileconv batch status ${name}`;
-  });
+  const message = `Schedule ${name} makes up for what was due since ${bothTimes(start)}. How it goes: fileconv batch status ${name}`;
+  return control(context, { name, message }, (schedules) => schedules.backfill(name, { start, end }));
 }
 
 export function deleteSchedule(context: CommandContext, name: string): Promise<void> {
-  return control(context, name, async (schedules) => {
-    await schedules.delete(name);
-    return `Schedule ${name} is deleted. What it has converted stays.`;
-  });
+  const message = `Schedule ${name} is deleted. What it has converted stays.`;
+  return control(context, { name, message }, (schedules) => schedules.delete(name));
 }
 
-async function control(
+function control(
   context: CommandContext,
-  name: string,
-  act: (schedules: SweepSchedules) => Promise<string>,
+  { name, message }: { name: string; message: string },
+  act: (schedules: SweepSchedules) => Promise<void>,
 ): Promise<void> {
-  const { output } = context;
+  const none = () => `There is no schedule ${name}. See: fileconv schedule list`;
   return withTemporal(context, async ({ client, taskQueue }) => {
-    let told: string;
-    try {
-      told = await act(new SweepSchedules({ client, taskQueue }));
-    } catch (error) {
-      if (error instanceof NoSuchScheduleError) {
-        throw new CommandError('INPUT_UNUSABLE', [`There is no schedule ${name}. See: fileconv schedule list`], {
-          cause: error,
-        });
-      }
-      if (error instanceof InvalidRequestError) throw new CommandError('USAGE', [error.message], { cause: error });
-      throw error;
-    }
-    if (output.json) output.printJson({ schedule: name, message: told });
-    else output.print(told);
+    await act(new SweepSchedules({ client, taskQueue }))
+      .catch(explaining(NoSuchScheduleError, 'INPUT_UNUSABLE', none))
+      .catch(explaining(InvalidRequestError, 'USAGE', (error) => error.message));
+    context.output.result({ schedule: name, message }, message);
   });
 }

@@ -1,7 +1,11 @@
 import { isLocal } from 'temporal-file-conversion/internal/batch/uris';
 import { InvalidRequestError } from 'temporal-file-conversion/internal/client/job-request';
-import type { SweepOverlap, SweepTimes } from 'temporal-file-conversion/internal/client/sweep-request';
-import { ScheduleTakenError, SweepSchedules } from 'temporal-file-conversion/internal/client/sweep-schedules';
+import {
+  ScheduleTakenError,
+  SweepSchedules,
+  type SweepOverlap,
+  type SweepTimes,
+} from 'temporal-file-conversion/internal/client/sweep-schedules';
 import { defined } from 'temporal-file-conversion/internal/shared/defined';
 import type { ConversionParameters, OnExisting } from 'temporal-file-conversion/internal/shared/job';
 import type { Unconvertible } from 'temporal-file-conversion/internal/shared/policies';
@@ -9,7 +13,7 @@ import type { FileStore } from 'temporal-file-conversion/internal/storage/file-s
 import { batchFolder, filesOf, folderUri } from '../../batch/batch-folder';
 import { checkName, defaultName } from '../../batch/settings';
 import type { CommandContext } from '../../command-context';
-import { CommandError } from '../../command-error';
+import { CommandError, explaining } from '../../command-error';
 import { chosenPolicies } from '../../config/load-config';
 import { settleFormats } from '../../formats/check';
 import { isEncrypting } from '../../keys/encryption-settings';
@@ -49,33 +53,35 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
   const extensions = await settleFormats(context, app, { inputs: [], from: undefined, to: [flags.to] });
   const policies = chosenPolicies(config, {});
   return withTemporal(context, async ({ client, taskQueue, uiUrl }) => {
-    try {
-      await new SweepSchedules({ client, taskQueue, app }).create({
-        name,
-        times,
-        from,
-        to: flags.to,
-        ...(flags.param && { parameters: flags.param }),
-        out,
-        ...defined({ extension: extensions.get(flags.to) }),
-        batchFolder: batchFolder(context, name, { runs: flags.runs, among: [out, from] }),
-        recursive: flags.recursive === true,
-        exclude: flags.exclude,
-        ...(flags.settled !== undefined && { settledForMs: flags.settled }),
-        unconvertible: flags.unconvertible ?? config.values.policies.unconvertible,
-        overlap: flags.overlap,
-        onExisting: flags.onExisting ?? config.values.policies.onExisting,
-        ...(Object.keys(policies).length > 0 && { policies }),
-        ...(uiUrl !== undefined && { uiUrl }),
-      });
-    } catch (error) {
-      throw explain(error, name);
-    }
-    if (output.json) output.printJson({ schedule: name, created: true });
-    else {
-      output.print(`Schedule ${name} converts what is new or changed in ${flags.from} to ${flags.to}.`);
-      output.say(`A first run now: fileconv schedule trigger ${name}. How a run goes: fileconv batch status ${name}`);
-    }
+    const request = defined({
+      name,
+      times,
+      from,
+      to: flags.to,
+      parameters: flags.param,
+      out,
+      extension: extensions.get(flags.to),
+      batchFolder: batchFolder(context, name, { runs: flags.runs, out, sources: [from] }),
+      recursive: flags.recursive === true,
+      exclude: flags.exclude,
+      settledForMs: flags.settled,
+      unconvertible: flags.unconvertible ?? config.values.policies.unconvertible,
+      overlap: flags.overlap,
+      onExisting: flags.onExisting ?? config.values.policies.onExisting,
+      policies: Object.keys(policies).length > 0 ? policies : undefined,
+      uiUrl,
+    });
+    const taken = ({ message }: ScheduleTakenError) =>
+      `${message} Choose another with --name, or remove it first: fileconv schedule delete ${name}`;
+    await new SweepSchedules({ client, taskQueue, app })
+      .create(request)
+      .catch(explaining(ScheduleTakenError, 'INPUT_UNUSABLE', taken))
+      .catch(explaining(InvalidRequestError, 'USAGE', ({ message }) => `${message}. ${seeHelp}`));
+    output.result(
+      { schedule: name, created: true },
+      `Schedule ${name} converts what is new or changed in ${flags.from} to ${flags.to}.`,
+    );
+    output.say(`A first run now: fileconv schedule trigger ${name}. How a run goes: fileconv batch status ${name}`);
   });
 }
 
@@ -101,15 +107,8 @@ async function requireFolder(
   throw new CommandError('INPUT_UNUSABLE', [`${shown} ${problem}. Name a folder with ${flag}.`]);
 }
 
-function explain(error: unknown, name: string): unknown {
-  if (error instanceof ScheduleTakenError) {
-    const problem = `${error.message} Choose another with --name, or remove it first: fileconv schedule delete ${name}`;
-    return new CommandError('INPUT_UNUSABLE', [problem], { cause: error });
-  }
-  if (!(error instanceof InvalidRequestError)) return error;
-  return new CommandError('USAGE', [`${error.message}. See: fileconv schedule create --help`], { cause: error });
-}
+const seeHelp = 'See: fileconv schedule create --help';
 
 function usage(problem: string): CommandError {
-  return new CommandError('USAGE', [`${problem} See: fileconv schedule create --help`]);
+  return new CommandError('USAGE', [`${problem} ${seeHelp}`]);
 }

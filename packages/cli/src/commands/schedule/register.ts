@@ -1,15 +1,17 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parseDurationMs } from '../../config/duration';
 import {
+  type Act,
   appOption,
+  command,
   excludeOption,
   formatName,
+  group,
   onExistingOption,
   parameterOption,
   pointInTime,
   unconvertibleOption,
 } from '../arguments';
-import { command, group, type Act } from '../declare';
 
 export function addSchedule(program: Command, act: Act): void {
   const schedule = group(
@@ -34,7 +36,7 @@ export function addSchedule(program: Command, act: Act): void {
     .option('--time-zone <name>', 'of --cron, such as Europe/Berlin; default: UTC')
     .requiredOption('--from <dir>', 'folder whose files are converted')
     .requiredOption('--to <format>', 'target format', formatName)
-    .addOption(parameterOption())
+    .addOption(parameterOption)
     .requiredOption('--out <dir>', 'folder for the results, which mirror the folders of the sources')
     .option(
       '--runs <dir>',
@@ -53,7 +55,7 @@ export function addSchedule(program: Command, act: Act): void {
     )
     .option('--settled <time>', 'leave files to the next run that changed within this time; default: 1m', duration)
     .addOption(onExistingOption('when a result exists that no run wrote'))
-    .addOption(unconvertibleOption())
+    .addOption(unconvertibleOption)
     .option(...appOption)
     .action(act(async () => (await import('./create.js')).createSchedule));
   command(
@@ -65,7 +67,7 @@ export function addSchedule(program: Command, act: Act): void {
   ).action(act(async () => (await import('./control.js')).listSchedules));
   named(
     'pause',
-    'begin no more runs until it is resumed; one that runs goes on',
+    'begin no more runs until it is resumed; one that runs continues',
     'fileconv schedule pause letters --reason "moving the archive"',
   )
     .option('--reason <text>', 'for whoever finds it paused', 'paused with fileconv schedule pause')
@@ -88,7 +90,7 @@ export function addSchedule(program: Command, act: Act): void {
     .action(act(async () => (await import('./control.js')).backfillSchedule));
   named(
     'delete',
-    'begin no more runs; what was converted stays, and one that runs goes on',
+    'begin no more runs; what was converted stays, and one that runs continues',
     'fileconv schedule delete letters',
   ).action(act(async () => (await import('./control.js')).deleteSchedule));
 }

@@ -1,7 +1,7 @@
 import { formatTime, openAdministration, SettingsFileError } from 'temporal-file-conversion-service';
 import type { ServiceAdministration, TaskRow } from 'temporal-file-conversion-service';
 import type { CommandContext } from '../../command-context';
-import { CommandError } from '../../command-error';
+import { CommandError, explaining } from '../../command-error';
 import { formatTable } from '../../output/text';
 
 async function administer<Result>(
@@ -14,8 +14,7 @@ async function administer<Result>(
     administration = await openAdministration({ dataDir, accountsFile });
     return await work(administration);
   } catch (error) {
-    if (error instanceof SettingsFileError) throw new CommandError('INPUT_UNUSABLE', [error.message], { cause: error });
-    throw error;
+    return explaining(SettingsFileError, 'INPUT_UNUSABLE', ({ message }) => message)(error);
   } finally {
     administration?.close();
   }
@@ -41,17 +40,18 @@ export async function listApps(context: CommandContext): Promise<void> {
       callbackDomains,
     })),
   );
-  if (output.json) output.printJson({ apps });
-  else {
-    const rows = apps.map(({ name, appId, plan, vcredits, tokens, development }) => [
-      name,
-      appId,
-      development ? `${plan}, development` : plan,
-      vcredits === null ? 'unlimited' : String(vcredits),
-      String(tokens),
-    ]);
-    output.print(formatTable(['NAME', 'APP ID', 'PLAN', 'VCREDITS', 'TOKENS'], rows));
-  }
+  const rows = apps.map(({ name, appId, plan, vcredits, tokens, development }) => [
+    name,
+    appId,
+    development ? `${plan}, development` : plan,
+    amount(vcredits),
+    String(tokens),
+  ]);
+  output.result({ apps }, formatTable(['NAME', 'APP ID', 'PLAN', 'VCREDITS', 'TOKENS'], rows));
+}
+
+function amount(vcredits: number | null): string {
+  return vcredits === null ? 'unlimited' : String(vcredits);
 }
 
 export async function addApp(
@@ -60,13 +60,11 @@ export async function addApp(
   { plan, vcredits }: { plan: 'premium' | 'free'; vcredits?: number },
 ): Promise<void> {
   const { output } = context;
-  const added = await administer(context, async (administration) => ({
+  const { appId, token, file } = await administer(context, async (administration) => ({
     ...(await administration.addApp({ name, plan, vcredits })),
     file: administration.accountsFile,
   }));
-  const { appId, token, file } = added;
-  if (output.json) output.printJson({ name, appId, token });
-  else output.print(`App ID  ${appId}\nToken   ${token}`);
+  output.result({ name, appId, token }, `App ID  ${appId}\nToken   ${token}`);
   output.say(
     `Added to ${file}. Keep the token: only its hash is stored. A running service knows the app within a second.`,
   );
@@ -81,8 +79,7 @@ export async function rotateToken(
   const { appId, token, validTokens } = await administer(context, (administration) =>
     administration.rotateToken({ name, revoke }),
   );
-  if (output.json) output.printJson({ name, appId, token, validTokens });
-  else output.print(`App ID  ${appId}\nToken   ${token}`);
+  output.result({ name, appId, token, validTokens }, `App ID  ${appId}\nToken   ${token}`);
   const older =
     validTokens > 1 ? 'The token before it stays valid until the next rotation.' : 'Every older token has ended.';
   output.say(`Keep the token: only its hash is stored. ${older}`);
@@ -121,16 +118,16 @@ async function credits(
       return { app: name, appId, vcredits, reserved, available: vcredits === null ? null : vcredits - reserved };
     });
   });
-  if (output.json) output.printJson(app === undefined ? { apps: rows } : rows[0]);
-  else {
-    const cells = rows.map(({ app: name, vcredits, reserved, available }) => [
-      name,
-      vcredits === null ? 'unlimited' : String(vcredits),
-      String(reserved),
-      available === null ? 'unlimited' : String(available),
-    ]);
-    output.print(formatTable(['APP', 'VCREDITS', 'RESERVED', 'AVAILABLE'], cells));
-  }
+  const cells = rows.map(({ app: name, vcredits, reserved, available }) => [
+    name,
+    amount(vcredits),
+    String(reserved),
+    amount(available),
+  ]);
+  output.result(
+    app === undefined ? { apps: rows } : rows[0],
+    formatTable(['APP', 'VCREDITS', 'RESERVED', 'AVAILABLE'], cells),
+  );
 }
 
 export async function listTasks(
@@ -185,13 +182,10 @@ export async function showTask(context: CommandContext, id: string): Promise<voi
     payload: JSON.parse(payload) as unknown,
     result: JSON.parse(result ?? 'null') as unknown,
   };
-  if (output.json) output.printJson(shown);
-  else {
-    const rows = Object.entries(shown)
-      .filter(([, value]) => value !== null)
-      .map(([key, value]) => [key, typeof value === 'string' ? value : JSON.stringify(value)]);
-    output.print(formatTable(['KEY', 'VALUE'], rows));
-  }
+  const rows = Object.entries(shown)
+    .filter(([, value]) => value !== null)
+    .map(([key, value]) => [key, typeof value === 'string' ? value : JSON.stringify(value)]);
+  output.result(shown, formatTable(['KEY', 'VALUE'], rows));
 }
 
 function timesOf({ createdAt, completedAt }: Pick<TaskRow, 'createdAt' | 'completedAt'>) {

@@ -1,6 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { wholeNumber } from '../arguments';
-import { command, group, type Act } from '../declare';
+import { type Act, command, group, wholeNumber } from '../arguments';
 
 const count = wholeNumber(0);
 

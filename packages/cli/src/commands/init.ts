@@ -1,0 +1,153 @@
+import {
+  ensureNexusEndpoint,
+  NexusEndpointError,
+  type EndpointTarget,
+} from 'temporal-file-conversion/internal/client/operations/nexus-endpoints';
+import {
+  registerSearchAttributes,
+  SearchAttributeRegistrationError,
+  type RegisteredSearchAttributes,
+} from 'temporal-file-conversion/internal/client/operations/search-attributes';
+import { searchAttributeTypes } from 'temporal-file-conversion/internal/shared/search-attributes';
+import type { CommandContext } from '../command-context';
+import { CommandError } from '../command-error';
+import { formatTable } from '../output/text';
+import { withTemporal, type OpenTemporal } from '../stack/open-temporal';
+
+export function namespaceInit(context: CommandContext): Promise<void> {
+  const { output } = context;
+  return withTemporal(context, async (temporal) => {
+    const { namespace } = temporal;
+    const { present, added } = await register(context, temporal);
+    const rows = Object.entries(searchAttributeTypes).map(([name, type]) => [
+      name,
+      type,
+      added.includes(name) ? 'added' : 'was there',
+    ]);
+    output.result({ namespace, present, added }, formatTable(['SEARCH ATTRIBUTE', 'TYPE', ''], rows));
+    output.say(
+      added.length === 0
+        ? `Namespace ${namespace} has all of them; nothing was changed.`
+        : `${added.length} added to namespace ${namespace}. Jobs started from now on have them; a client that runs already learns of them within a minute.`,
+    );
+  });
+}
+
+async function register(
+  { output }: CommandContext,
+  { client, address, namespace }: OpenTemporal,
+): Promise<RegisteredSearchAttributes> {
+  try {
+    return await registerSearchAttributes(client);
+  } catch (error) {
+    if (!(error instanceof SearchAttributeRegistrationError)) throw error;
+    const { message, problem, missing } = error;
+    const refuse = refusal(error);
+    switch (problem) {
+      case 'namespaceUnknown':
+        throw refuse(
+          'INPUT_UNUSABLE',
+          `${message} Correct TEMPORAL_NAMESPACE, or create it: temporal operator namespace create --namespace ${namespace} --address ${address}`,
+        );
+      case 'wrongType':
+        throw refuse(
+          'STATE_UNUSABLE',
+          `${message} A type can't be changed: use another namespace (TEMPORAL_NAMESPACE), or, when nothing else uses it, remove it (temporal operator search-attribute remove) and type this again.`,
+        );
+      case 'failed':
+        throw refuse('STATE_UNUSABLE', message);
+      case 'refused': {
+        const commands = registrationCommands({ address, namespace }, missing);
+        if (!output.json) output.print(commands.join('\n'));
+        const toType = output.json ? commands.join(' && ') : 'the commands above.';
+        throw refuse('ACCOUNT_REFUSED', `${message}. Somebody who may can type: ${toType}`);
+      }
+    }
+  }
+}
+
+function refusal(cause: Error) {
+  return (code: 'INPUT_UNUSABLE' | 'STATE_UNUSABLE' | 'ACCOUNT_REFUSED', problem: string) =>
+    new CommandError(code, [problem], { cause });
+}
+
+/** Commands that register search attributes, for somebody with more rights. Temporal Cloud has its own tool for this. */
+export function registrationCommands(
+  { address, namespace }: { address: string; namespace: string },
+  missing: readonly string[],
+): string[] {
+  if (isTemporalCloud(address)) {
+    const options = missing.map((name) => `--search-attribute "${name}=${searchAttributeTypes[name] ?? ''}"`);
+    return [`tcld namespace search-attributes add --namespace ${namespace} ${options.join(' ')}`];
+  }
+  return missing.map(
+    (name) =>
+      `temporal operator search-attribute create --address ${address} --namespace ${namespace} --name ${name} --type ${searchAttributeTypes[name] ?? ''}`,
+  );
+}
+
+function isTemporalCloud(address: string): boolean {
+  return /\.(tmprl\.cloud|api\.temporal\.io)(:\d+)?$/.test(address);
+}
+
+export function nexusInit(
+  context: CommandContext,
+  flags: { endpoint: string; taskQueue?: string; namespace?: string },
+): Promise<void> {
+  const { output, config } = context;
+  const { nexusApps, taskQueue } = config.values.worker;
+  const { endpoint } = flags;
+  return withTemporal(context, async (temporal) => {
+    const target = { namespace: flags.namespace ?? temporal.namespace, taskQueue: flags.taskQueue ?? taskQueue };
+    const created = await ensure(context, temporal, { name: endpoint, target });
+    if (nexusApps.length === 0) {
+      output.warn('Callers may use no app yet. Name some for the workers: nexus_apps = ["APP"] in [worker].');
+    }
+    const leads = `leads to task queue ${target.taskQueue} of namespace ${target.namespace}`;
+    output.result(
+      { endpoint, ...target, created },
+      created ? `Endpoint ${endpoint} was made; it ${leads}.` : `Endpoint ${endpoint} was there: it ${leads}.`,
+    );
+  });
+}
+
+async function ensure(
+  { output }: CommandContext,
+  { client, address }: OpenTemporal,
+  { name, target }: { name: string; target: EndpointTarget },
+): Promise<boolean> {
+  try {
+    return await ensureNexusEndpoint(client, name, target);
+  } catch (error) {
+    if (!(error instanceof NexusEndpointError)) throw error;
+    const { message, problem } = error;
+    const refuse = refusal(error);
+    switch (problem) {
+      case 'taken': {
+        const command = endpointCommand('update', address, name, target);
+        throw refuse('STATE_UNUSABLE', `${message} Choose another name (--endpoint), or change it: ${command}`);
+      }
+      case 'invalid':
+        throw refuse('INPUT_UNUSABLE', `${message} Correct --endpoint, --namespace or --task-queue.`);
+      case 'refused': {
+        const command = endpointCommand('create', address, name, target);
+        if (!output.json) output.print(command);
+        const toType = output.json ? command : 'the command above.';
+        throw refuse('ACCOUNT_REFUSED', `${message} Somebody who may can type: ${toType}`);
+      }
+    }
+  }
+}
+
+/** For somebody with more rights. Temporal Cloud has its own tool, and each endpoint there names its callers. */
+export function endpointCommand(
+  what: 'create' | 'update',
+  address: string,
+  name: string,
+  { namespace, taskQueue }: EndpointTarget,
+): string {
+  const options = `--name ${name} --target-namespace ${namespace} --target-task-queue ${taskQueue}`;
+  if (!isTemporalCloud(address)) return `temporal operator nexus endpoint ${what} --address ${address} ${options}`;
+  const callers = what === 'create' ? ' --allow-namespace CALLERS_NAMESPACE' : '';
+  return `tcld nexus endpoint ${what} ${options}${callers}`;
+}

@@ -1,0 +1,207 @@
+import { isAscii, isUtf8 } from 'node:buffer';
+import { readFile, stat } from 'node:fs/promises';
+import { latin1ToWindows1252 } from 'temporal-file-conversion/internal/shared/windows-1252';
+import { ConversionFailure, type ConversionRequest, type Warnings } from './conversion';
+
+/** What engines read: the bytes of a file, its text, or a zip archive. */
+
+const maxInputBytes = 256 * 1024 * 1024;
+
+export async function readInput({ inputPath, inputFormat }: ConversionRequest): Promise<Buffer> {
+  const { size } = await stat(inputPath);
+  if (size > maxInputBytes) {
+    throw new ConversionFailure(
+      `The ${inputFormat} file is ${Math.ceil(size / 1024 / 1024)} MiB; the engine takes at most ${maxInputBytes / 1024 / 1024} MiB.`,
+    );
+  }
+  return readFile(inputPath);
+}
+
+/** The text of an input, with line feeds alone between its lines. */
+interface InputText {
+  readonly text: string;
+  readonly warnings: Warnings;
+}
+
+const byteOrderMarks: readonly { bytes: Buffer; encoding: string }[] = [
+  { bytes: Buffer.from([0xef, 0xbb, 0xbf]), encoding: 'utf-8' },
+  { bytes: Buffer.from([0xff, 0xfe]), encoding: 'utf-16le' },
+  { bytes: Buffer.from([0xfe, 0xff]), encoding: 'utf-16be' },
+];
+
+/** Where formats name their encoding, at their beginning and in ASCII. */
+const xmlDeclaration = /^\s*<\?xml[^>]*\sencoding\s*=\s*["'](?!utf-16)([\w.:-]+)/i;
+const declarations: Readonly<Record<string, RegExp>> = {
+  fb2: xmlDeclaration,
+  html: /(?:<meta[^>]+charset|<\?xml[^>]*\sencoding)\s*=\s*["']?\s*(?!utf-16)([\w.:-]+)/i,
+  opml: xmlDeclaration,
+  rtf: /\\ansi(cpg\d+)/,
+  xml: xmlDeclaration,
+};
+const declarationBytes = 4096;
+
+/** Control characters but tab, line ends, form feed and the escapes of terminals. */
+// eslint-disable-next-line no-control-regex
+const controls = /[\0-\x08\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f]/g;
+const unassigned = /[\p{Cn}\p{Co}]/gu;
+
+/** Text that is not guessed may have one wrong letter in so many. */
+const lettersForEachError = 20;
+
+/**
+ * Reads bytes as text: by their byte order mark, as UTF-8 if they are, as the file itself says, as UTF-16, or as Windows-1252 with a
+ * warning. What is text in none of these is refused.
+ */
+export function readInputText(input: Buffer, inputFormat: string): InputText {
+  const mark = byteOrderMarks.find(({ bytes }) => input.subarray(0, bytes.length).equals(bytes));
+  const read = mark ? decodeLeniently(input, mark.encoding) : decodeUnmarked(input, inputFormat);
+  if (!read) {
+    throw new ConversionFailure(
+      `The ${inputFormat} file is not text in UTF-8, UTF-16 or Windows-1252. Save it in UTF-8; if it is no text, correct its extension.`,
+    );
+  }
+  return { text: read.text.replace(/\r\n?/g, '\n'), warnings: read.warnings };
+}
+
+function decodeUnmarked(input: Buffer, inputFormat: string): InputText | undefined {
+  const bytes = withoutPadding(input);
+  if (bytes.includes(0)) return decodeUtf16(input);
+  const declared = declaredEncoding(bytes, inputFormat);
+  // A declaration that UTF-8 contradicts was forgotten when the file was saved again.
+  if (isUtf8(bytes) && !(declared && isAscii(bytes))) return decodeLeniently(bytes, 'utf-8');
+  if (declared) return decodeLeniently(bytes, declared);
+  return decodeDamagedUtf8(bytes) ?? decodeWindows1252(bytes);
+}
+
+/** Some programs end a text with NUL bytes, and DOS with a Ctrl-Z. */
+function withoutPadding(input: Buffer): Buffer {
+  let end = input.length;
+  while (end > 0 && (input[end - 1] === 0 || input[end - 1] === 0x1a)) end -= 1;
+  return input.subarray(0, end);
+}
+
+/** The encoding that the file itself names, if it can be decoded. */
+function declaredEncoding(bytes: Buffer, inputFormat: string): string | undefined {
+  const pattern = declarations[inputFormat.split('-')[0] ?? ''];
+  const name = pattern?.exec(bytes.toString('latin1', 0, declarationBytes))?.[1]?.replace(/^cpg/, 'windows-');
+  if (name === undefined) return undefined;
+  try {
+    return new TextDecoder(name).encoding;
+  } catch {
+    return undefined;
+  }
+}
+
+function decodeLeniently(bytes: Buffer, encoding: string): InputText | undefined {
+  const text =
+    encoding === 'windows-1252'
+      ? latin1ToWindows1252(bytes.toString('latin1'))
+      : new TextDecoder(encoding).decode(bytes);
+  if (text.includes('\0')) return undefined;
+  const damaged = encoding === 'utf-8' && isUtf8(bytes) ? 0 : count(text, /\ufffd/g);
+  // Any two bytes are some code unit of UTF-16.
+  const meaningless = encoding.startsWith('utf-16') ? count(text, unassigned) : 0;
+  if ((count(text, controls) + damaged + meaningless) * lettersForEachError > text.length) return undefined;
+  return { text, warnings: damaged > 0 ? describeDamage(damaged, encoding) : {} };
+}
+
+/** UTF-8 with a few wrong bytes, of which other encodings would spoil all the letters that are right. */
+function decodeDamagedUtf8(bytes: Buffer): InputText | undefined {
+  const text = new TextDecoder('utf-8').decode(bytes);
+  const damaged = count(text, /\ufffd/g);
+  const right = count(text, /[\u0080-\ufffc\u{10000}-\u{10ffff}]/gu);
+  if (right <= damaged || count(text, controls) > 0) return undefined;
+  return { text, warnings: describeDamage(damaged, 'utf-8') };
+}
+
+/** UTF-16 without a byte order mark: of the two orders the one that shows letters, and more of ASCII among them. */
+function decodeUtf16(input: Buffer): InputText | undefined {
+  if (isTextWithFewNulBytes(input)) return undefined;
+  const [best] = (['utf-16le', 'utf-16be'] as const)
+    .map((encoding) => decodeStrictly(input, encoding))
+    .filter((text) => text !== undefined)
+    .map((text) => ({ text, familiar: count(text, /[\t\n\r -~]/g) }))
+    .sort((one, other) => other.familiar - one.familiar);
+  return best && best.familiar > 0 ? { text: best.text, warnings: {} } : undefined;
+}
+
+/** UTF-16 of Latin letters has a NUL byte in each; that of others is nothing else without its NUL bytes. */
+function isTextWithFewNulBytes(input: Buffer): boolean {
+  const rest = Buffer.from(input.filter((byte) => byte !== 0));
+  return rest.length * 4 > input.length * 3 && isUtf8(rest) && count(rest.toString('latin1'), controls) === 0;
+}
+
+function decodeStrictly(input: Buffer, encoding: string): string | undefined {
+  try {
+    const text = new TextDecoder(encoding, { fatal: true }).decode(input);
+    return count(text, controls) + count(text, unassigned) > 0 ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}
+
+function decodeWindows1252(bytes: Buffer): InputText | undefined {
+  const text = latin1ToWindows1252(bytes.toString('latin1'));
+  if (count(text, controls) > 0) return undefined;
+  const message =
+    'The text is not UTF-8 and was read as Windows-1252. If letters are wrong, save it in UTF-8 and convert it again.';
+  return { text, warnings: { ENCODING_GUESSED: message } };
+}
+
+function describeDamage(letters: number, encoding: string): Warnings {
+  const message = `The text is damaged: in ${letters} place(s) its bytes are not ${encoding.toUpperCase()}, and the result shows \ufffd there.`;
+  return { TEXT_DAMAGED: message };
+}
+
+export function count(text: string, pattern: RegExp): number {
+  let found = 0;
+  pattern.lastIndex = 0;
+  while (pattern.test(text)) found += 1;
+  return found;
+}
+
+/** Everything in a document, its images too. */
+const maxUnpackedBytes = 512 * 1024 * 1024;
+
+const archiveStart = Buffer.from('PK');
+const directoryEntry = Buffer.from('PK\x01\x02', 'latin1');
+const directoryEnd = Buffer.from('PK\x05\x06', 'latin1');
+/** Of the container that office programs put encrypted documents into, and in which older ones wrote all of theirs. */
+const compoundFileStart = Buffer.from('d0cf11e0a1b11ae1', 'hex');
+
+/** Refuses what is no zip archive, or unpacks to too much; one that lies about that meets the limits of its process. */
+export function requireArchive({ inputFormat }: Pick<ConversionRequest, 'inputFormat'>, input: Buffer): void {
+  const name = inputFormat.toUpperCase();
+  if (startsWith(input, compoundFileStart)) {
+    throw new ConversionFailure(
+      `The ${name} document is encrypted, or has the format of an older program. Remove its password, or save it as ${name} again.`,
+    );
+  }
+  if (!startsWith(input, archiveStart)) {
+    throw new ConversionFailure(
+      `The file is not a ${name} document: it is no zip archive, so it is damaged or has the wrong extension.`,
+    );
+  }
+  const bytes = declaredUnpackedBytes(input);
+  if (bytes <= maxUnpackedBytes) return;
+  const [size, limit] = [bytes, maxUnpackedBytes].map((count) => Math.ceil(count / 1024 / 1024));
+  throw new ConversionFailure(`The ${name} document unpacks to ${size} MiB; the engines take at most ${limit} MiB.`);
+}
+
+function startsWith(input: Buffer, start: Buffer): boolean {
+  return input.subarray(0, start.length).equals(start);
+}
+
+/** Bytes of all entries unpacked, by the archive's directory; 0 for what is no readable archive. */
+function declaredUnpackedBytes(archive: Buffer): number {
+  const end = archive.lastIndexOf(directoryEnd);
+  if (end === -1 || end + 22 > archive.length) return 0;
+  let total = 0;
+  let at = archive.readUInt32LE(end + 16);
+  while (at + 46 <= end && archive.subarray(at, at + 4).equals(directoryEntry)) {
+    total += archive.readUInt32LE(at + 24);
+    // The header, its name, its extra field and its comment.
+    at += 46 + archive.readUInt16LE(at + 28) + archive.readUInt16LE(at + 30) + archive.readUInt16LE(at + 32);
+  }
+  return total;
+}

@@ -1,0 +1,206 @@
+import type { FastifyInstance } from 'fastify';
+import { type Endpoint, endpoints } from 'temporal-file-conversion/contract';
+import type { z } from 'zod';
+import { type Account, priceOf, type RateClass } from '../accounts/account';
+import { chooseInput, describeFormat, requireFormat, requireRoute } from '../engines/formats';
+import { contentDisposition, withExtension } from '../files/file-name';
+import { missingFile } from '../files/file-store';
+import { inVersion, routesOf, taskPathOf, versionOf } from '../shared/api-version';
+import { TaskError } from '../shared/task-error';
+import { type AnsweredTask, EphemeralTask, formatTime, monitoredJson, resultJson } from '../tasks/answer';
+import { type AnyTaskData, requestSchemas } from '../tasks/request-data';
+import type { NewTask, Task, TaskStore } from '../tasks/task-store';
+import { dataFieldOf } from './form';
+import {
+  callerOf,
+  type Download,
+  newTaskOf,
+  readTaskRequest,
+  requireRegistered,
+  requireSuccessful,
+  requireTask,
+  type RouteOptions,
+  runTask,
+  sendTask,
+  type ServiceContext,
+  type TaskRequest,
+} from './task-request';
+
+/** Every endpoint without a file in its request. */
+export function addTaskRoutes(server: FastifyInstance, { versions, admission, context }: RouteOptions): void {
+  serve(endpoints.convertFile, 'submit', requestSchemas.convertFile, convertFile);
+  serve(endpoints.taskResponse, 'poll', requestSchemas.taskResponse, taskResponse);
+  serve(endpoints.downloadUrl, 'download', requestSchemas.dependentTask, downloadUrl);
+  serve(endpoints.convertStatus, 'poll', requestSchemas.dependentTask, convertStatus);
+  serve(endpoints.convertFormats, 'info', requestSchemas.convertFormats, convertFormats);
+  serve(endpoints.formatGet, 'info', requestSchemas.formatGet, formatGet);
+  serve(endpoints.convertGraph, 'info', requestSchemas.convertGraph, convertGraph);
+  serve(endpoints.downloadUrlGet, 'download', requestSchemas.dependentTask, downloadUrlGet);
+
+  function serve<Schema extends z.ZodType<AnyTaskData>>(
+    path: Endpoint,
+    rateClass: RateClass,
+    schema: Schema,
+    run: (
+      request: TaskRequest<z.output<Schema>>,
+      context: ServiceContext,
+    ) => AnsweredTask | Promise<AnsweredTask | Download>,
+  ): void {
+    const { limits } = context;
+    for (const { url, endpoint } of routesOf(path, versions)) {
+      server.post(url, { config: { asked: { endpoint, rateClass } } }, async (request, reply) => {
+        const caller = callerOf(request, endpoint, admission);
+        const asked = readTaskRequest(dataFieldOf(request, limits), { ...caller, schema, limits });
+        const answer = await runTask(asked, () => run(asked, context));
+        return sendTask(reply, answer, asked, context);
+      });
+    }
+  }
+}
+
+type Asked<Name extends keyof typeof requestSchemas> = TaskRequest<z.output<(typeof requestSchemas)[Name]>>;
+
+/** `v1/convert/file`: accepts a conversion and, in mode sync, waits for its end. */
+async function convertFile(request: Asked<'convertFile'>, context: ServiceContext): Promise<AnsweredTask> {
+  const { app, data } = request;
+  const { store, files, queue, catalog } = context;
+  const source = requireTask(data.connector, request, context, endpoints.uploadFile);
+  requireSuccessful(source);
+  if (isExpired(source)) throw missingFile(source);
+  await files.requireFile(source);
+  requireRegistered(app, source);
+  const { output: to, input: named, ...parameters } = data.parameters;
+  const output = requireFormat(catalog, to, 'output');
+  const input = chooseInput(catalog, { named, fileName: source.fileName ?? '' });
+  requireRoute(catalog, input, output, parameters);
+  requireFreeConversion(app, store);
+
+  const now = Date.now();
+  const task: NewTask = {
+    ...newTaskOf(request),
+    status: 'hold',
+    connector: source.id,
+    inputFormat: input.name,
+    outputFormat: output.name,
+    fileName: withExtension(source.fileName ?? '', output.extensions[0]),
+    fileSha256: source.fileSha256,
+    createdAt: now,
+  };
+  store.admit(task, priceOf(app.prices, input.name, output.name));
+  queue.enqueue(task.id);
+  // Public clients take any other status for a failure. Monitoring shows whether the task is still on hold.
+  if (data.mode === 'async') return { ...task, status: 'running', startedAt: now };
+  await queue.finished(task.id);
+  const completed = store.findOfApp(task.id, app.appId);
+  if (completed?.status === 'completed') return completed;
+  throw new TaskError('INTERNAL_SERVER_ERROR', {
+    message: `The service is shutting down; conversion ${task.id} continues when it starts again. Ask task/response for it.`,
+  });
+}
+
+function isExpired({ expiresAt }: Task): boolean {
+  return expiresAt !== null && expiresAt <= Date.now();
+}
+
+/** The free app has a daily limit. */
+function requireFreeConversion({ appId, freeApp }: Account, store: TaskStore): void {
+  if (!freeApp) return;
+  const dayMs = 24 * 60 * 60 * 1000;
+  const today = Math.floor(Date.now() / dayMs) * dayMs;
+  if (store.countSince(appId, today, taskPathOf(endpoints.convertFile)) < freeApp.dailyConversions) return;
+  const hours = Math.max(1, Math.ceil((today + dayMs - Date.now()) / (60 * 60 * 1000)));
+  throw new TaskError('FREE_APP_LIMITED', { subject: String(hours) });
+}
+
+/** `v1/download/url`: where to download the output of a conversion. */
+async function downloadUrl(request: Asked<'dependentTask'>, context: ServiceContext): Promise<AnsweredTask> {
+  const { app, data, endpoint, origin } = request;
+  const converted = requireTask(data.connector, request, context, endpoints.convertFile);
+  requireSuccessful(converted);
+  requireRegistered(app, converted);
+  requireUnexpired(converted);
+  await context.files.requireFile(converted);
+
+  const base = newTaskOf(request);
+  const { id: connector } = base;
+  const now = Date.now();
+  const { fileName, fileSize, fileSha256, expiresAt } = converted;
+  const output = {
+    connector,
+    name: fileName ?? connector,
+    size: fileSize ?? 0,
+    expires_at: formatTime(expiresAt ?? now),
+    url: `${origin}/${inVersion(endpoints.downloadUrlGet, versionOf(endpoint))}`,
+  };
+  const file = { connector: converted.id, fileName, fileSize, fileSha256, expiresAt };
+  const times = { createdAt: now, startedAt: now, completedAt: now };
+  return context.store.insert({ ...base, status: 'completed', result: resultJson({ output }), ...file, ...times });
+}
+
+/** `v1/download/url/get`: the bytes of a converted file. They are read to their end, even when the file is removed in between. */
+async function downloadUrlGet(request: Asked<'dependentTask'>, context: ServiceContext): Promise<Download> {
+  const link = requireTask(request.data.connector, request, context, endpoints.downloadUrl);
+  requireSuccessful(link);
+  requireRegistered(request.app, link);
+  const converted = requireTask(link.connector ?? '', request, context);
+  requireUnexpired(converted);
+  const bytes = await context.files.read(converted);
+  const { mediaType = 'application/octet-stream' } = context.catalog.find(converted.outputFormat ?? '') ?? {};
+  return {
+    bytes,
+    headers: {
+      // Public clients parse every JSON type as a task response.
+      'content-type': /[/+]json\b/.test(mediaType) ? 'application/octet-stream' : mediaType,
+      'content-length': converted.fileSize ?? 0,
+      'content-disposition': contentDisposition(converted.fileName ?? converted.id),
+      // Whatever is in the file, no browser may run it as a page of this service.
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-store',
+    },
+  };
+}
+
+function requireUnexpired(converted: Task): void {
+  if (isExpired(converted)) throw new TaskError('DOWNLOAD_EXPIRED');
+}
+
+/** `v1/task/response`: the latest response of a task. `parameters.include` selects from it, `include` from the answer around it. */
+function taskResponse(request: Asked<'taskResponse'>, context: ServiceContext): AnsweredTask {
+  const { connector, parameters } = request.data;
+  const output = monitoredJson(requireTask(connector, request, context), parameters.include);
+  return new EphemeralTask(request, `{"output":${output},"error":{},"warning":{}}`);
+}
+
+/** `v1/convert/status`: the progress of a conversion. */
+function convertStatus(request: Asked<'dependentTask'>, context: ServiceContext): AnsweredTask {
+  const task = requireTask(request.data.connector, request, context, endpoints.convertFile);
+  return new EphemeralTask(request, resultJson({ output: { status: describeProgress(task, context) } }));
+}
+
+function describeProgress({ id, status, errorCode }: Task, { queue }: ServiceContext) {
+  if (status === 'completed') return errorCode === null ? 'successful' : 'failed';
+  return queue.isWaiting(id) ? 'waiting' : 'pending';
+}
+
+/** `v1/convert/formats`: the formats at one end; `format` narrows them to those that convert from or to it. */
+function convertFormats(request: Asked<'convertFormats'>, { catalog }: ServiceContext): AnsweredTask {
+  const { sublist, format } = request.data.parameters;
+  const partner = format === undefined ? undefined : requireFormat(catalog, format, 'any');
+  const formats = catalog.list(sublist, partner).map(describeFormat);
+  return new EphemeralTask(request, resultJson({ output: { formats } }));
+}
+
+/** `v1/format/get`: one format. */
+function formatGet(request: Asked<'formatGet'>, { catalog }: ServiceContext): AnsweredTask {
+  const output = describeFormat(requireFormat(catalog, request.data.parameters.format, 'any'));
+  return new EphemeralTask(request, resultJson({ output }));
+}
+
+/** `v1/convert/graph`: whether a pair converts, and whether it does in the other direction. */
+function convertGraph(request: Asked<'convertGraph'>, { catalog }: ServiceContext): AnsweredTask {
+  const { parameters } = request.data;
+  const input = requireFormat(catalog, parameters.input, 'input');
+  const output = requireFormat(catalog, parameters.output, 'output');
+  const graph = { is_match: catalog.converts(input, output), is_reversable: catalog.converts(output, input) };
+  return new EphemeralTask(request, resultJson({ output: graph }));
+}

@@ -1,0 +1,28 @@
+import { isGrpcServiceError, type Client } from '@temporalio/client';
+
+/** By their codes: the enum of gRPC statuses is in a package that we do not depend on. */
+const statuses = [
+  ...(['OK', 'CANCELLED', 'UNKNOWN', 'INVALID_ARGUMENT', 'DEADLINE_EXCEEDED', 'NOT_FOUND'] as const),
+  ...(['ALREADY_EXISTS', 'PERMISSION_DENIED', 'RESOURCE_EXHAUSTED', 'FAILED_PRECONDITION', 'ABORTED'] as const),
+  ...(['OUT_OF_RANGE', 'UNIMPLEMENTED', 'INTERNAL', 'UNAVAILABLE', 'DATA_LOSS', 'UNAUTHENTICATED'] as const),
+] as const;
+const nameOf: Readonly<Record<number, GrpcStatus>> = statuses;
+type GrpcStatus = (typeof statuses)[number];
+
+/** How Temporal's server refused a request, also where the SDK wraps its answer; undefined for other errors. */
+export function refusalOf(error: unknown): { status: GrpcStatus; reason: string } | undefined {
+  const refusal = isGrpcServiceError(error) ? error : (error as { cause?: unknown } | undefined)?.cause;
+  if (!isGrpcServiceError(refusal)) return undefined;
+  const { code, details, message } = refusal;
+  return { status: nameOf[code] ?? 'UNKNOWN', reason: details === '' ? message : details };
+}
+
+export function hasStatus(error: unknown, ...expected: GrpcStatus[]): boolean {
+  const refusal = refusalOf(error);
+  return refusal !== undefined && expected.includes(refusal.status);
+}
+
+export function operatorOf({ connection }: Client) {
+  if (!('operatorService' in connection)) throw new TypeError('a connection without an operator service');
+  return connection.operatorService;
+}

@@ -1,0 +1,32 @@
+import type { Client, WorkflowClient, WorkflowExecutionDescription } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/common';
+import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow';
+
+/** Undefined when Temporal knows no such workflow; its latest run when `runId` is absent. */
+export async function findWorkflow(
+  client: Client,
+  workflowId: string,
+  runId?: string,
+): Promise<WorkflowExecutionDescription | undefined> {
+  try {
+    return await client.workflow.getHandle(workflowId, runId).describe();
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
+  }
+}
+
+/** The first argument that a workflow was started with. */
+export async function readStartInput(
+  { options, workflowService }: Pick<WorkflowClient, 'options' | 'workflowService'>,
+  { workflowId, runId }: { workflowId: string; runId?: string | undefined },
+): Promise<unknown> {
+  const { namespace, loadedDataConverter } = options;
+  const { history } = await workflowService.getWorkflowExecutionHistory({
+    namespace,
+    execution: { workflowId, ...(runId !== undefined && { runId }) },
+    maximumPageSize: 1,
+  });
+  const payloads = history?.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads;
+  return (await decodeArrayFromPayloads(loadedDataConverter, payloads))[0];
+}

@@ -1,0 +1,191 @@
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { mergeBatchResults, readBatchItems, writeBatchPart } from '../../src/batch/batch-steps';
+import { RunFileError, runFiles } from '../../src/batch/run-files';
+import type { BatchItem, BatchItemResult } from '../../src/shared/batch';
+import { createLocalFiles } from '../../src/storage/local-files';
+
+const writing = { jobKey: 'batch', attempt: 1 };
+const content = { bytes: 1, sha256: 'a' };
+
+let root: string;
+let folder: string;
+
+beforeEach(async () => {
+  root = await mkdtemp(path.join(tmpdir(), 'fileconv-test-'));
+  folder = `${pathToFileURL(root).href}/`;
+});
+
+afterEach(() => rm(root, { recursive: true, force: true }));
+
+function row(item: number, done = false): BatchItem {
+  const output = { uri: `file:///out/${item}`, name: String(item), ...content };
+  return {
+    item,
+    source: `file:///in/${item}-ä`,
+    output: 'pdf',
+    destination: `file:///out/${item}`,
+    ...(done && { done: { source: content, output } }),
+  };
+}
+
+async function writeManifest(rows: readonly BatchItem[]): Promise<void> {
+  await writeFile(path.join(root, runFiles.manifest), rows.map((each) => `${JSON.stringify(each)}\n`).join(''));
+}
+
+async function merged(): Promise<BatchItemResult[]> {
+  const text = await readFile(path.join(root, runFiles.results), 'utf8');
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as BatchItemResult);
+}
+
+const succeeded = (item: number): BatchItemResult => ({ item, status: 'succeeded' });
+
+async function failureOf(promise: Promise<unknown>): Promise<RunFileError> {
+  const error: unknown = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof RunFileError)) throw new Error('no RunFileError', { cause: error });
+  return error;
+}
+
+const files = createLocalFiles();
+
+describe('the merged results', () => {
+  it('have one line for every row, in its order, whatever the order of the parts', async () => {
+    await writeManifest([row(1), row(2, true), row(5), row(6), row(9)]);
+    await writeBatchPart(
+      files,
+      { folder, part: 1, results: [succeeded(9), { item: 1, status: 'failed', code: 'X' }] },
+      writing,
+    );
+    const { counts, results } = await mergeBatchResults(files, { folder, parts: 1, rest: [succeeded(5)] }, writing);
+    expect(counts).toEqual({ succeeded: 2, failed: 1, skipped: 1, cancelled: 1 });
+    expect(results).toBe(`${folder}results.jsonl`);
+    expect((await merged()).map(({ item, status }) => [item, status])).toEqual([
+      [1, 'failed'],
+      [2, 'skipped'],
+      [5, 'succeeded'],
+      [6, 'cancelled'],
+      [9, 'succeeded'],
+    ]);
+  });
+
+  it('take a part that was written twice for one, and leave no temporary file', async () => {
+    await writeManifest([row(1), row(2)]);
+    const part = { folder, part: 1, results: [succeeded(1)] };
+    await writeBatchPart(files, part, writing);
+    await writeBatchPart(files, part, { ...writing, attempt: 2 });
+    const merge = { folder, parts: 1, rest: [succeeded(2)] };
+    await mergeBatchResults(files, merge, writing);
+    await mergeBatchResults(files, merge, { ...writing, attempt: 2 });
+    expect(await merged()).toEqual([succeeded(1), succeeded(2)]);
+    expect((await readdir(root, { recursive: true })).sort()).toEqual([
+      'manifest.jsonl',
+      'parts',
+      path.join('parts', '000001.jsonl'),
+      path.join('parts', '000002.jsonl'),
+      'results.jsonl',
+    ]);
+  });
+
+  it.each([
+    ['an item has two results', [[succeeded(1)], [succeeded(1)]], 'item 1 has two results, in parts 1 and 2'],
+    ['a result belongs to no row', [[succeeded(1), succeeded(7)]], '1 results belong to no row'],
+  ])('are not written when %s', async (_title, parts, message) => {
+    await writeManifest([row(1)]);
+    for (const [index, results] of parts.entries())
+      await writeBatchPart(files, { folder, part: index + 1, results }, writing);
+    const failure = await failureOf(mergeBatchResults(files, { folder, parts: parts.length, rest: [] }, writing));
+    expect(failure.code).toBe('BATCH_PART_DAMAGED');
+    expect(failure.message).toContain(message);
+    expect(await readdir(root)).not.toContain(runFiles.results);
+  });
+
+  it('are not written when a part is gone or damaged, which is named with its line', async () => {
+    await writeManifest([row(1), row(2)]);
+    await writeBatchPart(files, { folder, part: 1, results: [succeeded(1), succeeded(2)] }, writing);
+    const file = path.join(root, runFiles.parts, '000001.jsonl');
+    await writeFile(file, `${JSON.stringify(succeeded(1))}\n{"item": 2, "status": "done"}\n`);
+    expect((await failureOf(mergeBatchResults(files, { folder, parts: 1, rest: [] }, writing))).message).toMatch(
+      /000001\.jsonl: line 2: status: /,
+    );
+    await rm(file);
+    expect((await failureOf(mergeBatchResults(files, { folder, parts: 1, rest: [] }, writing))).message).toContain(
+      'it is gone',
+    );
+  });
+
+  it('of 200,000 rows are merged in 48 MiB of heap, which their text alone would fill', async () => {
+    const message = 'x'.repeat(300);
+    await writeManifest(Array.from({ length: 200_000 }, (_, index) => row(index + 1)));
+    await mkdir(path.join(root, runFiles.parts));
+    for (let part = 0; part < 1_000; part += 1) {
+      const lines = Array.from({ length: 200 }, (_, index) => {
+        return `${JSON.stringify({ item: part * 200 + index + 1, status: 'failed', code: 'X', message })}\n`;
+      });
+      const name = `${String(part + 1).padStart(6, '0')}.jsonl`;
+      await writeFile(path.join(root, runFiles.parts, name), lines.join(''));
+    }
+    const [counts] = (await once(
+      new Worker(
+        `const { parentPort, workerData } = require('node:worker_threads');
+        const { mergeBatchResults } = require(workerData.dist + '/batch/batch-steps.js');
+        const { createLocalFiles } = require(workerData.dist + '/storage/local-files.js');
+        mergeBatchResults(createLocalFiles(), { folder: workerData.folder, parts: 1000, rest: [] }, { jobKey: 'batch', attempt: 1 })
+          .then(({ counts }) => parentPort.postMessage(counts));`,
+        {
+          eval: true,
+          workerData: { dist: path.resolve(__dirname, '../../dist'), folder },
+          resourceLimits: { maxOldGenerationSizeMb: 48 },
+        },
+      ),
+      'message',
+    )) as [unknown];
+    expect(counts).toEqual({ succeeded: 0, failed: 200_000, skipped: 0, cancelled: 0 });
+  });
+});
+
+describe('the manifest', () => {
+  it('is read on from any item, and rows that are done are passed over', async () => {
+    await writeManifest([row(1), row(2, true), row(3), row(4, true), row(5), row(6, true)]);
+    const start = { byte: 0, item: 0 };
+    const first = await readBatchItems(files, { folder, from: start, limit: 2, checkRows: 6 });
+    expect(first).toMatchObject({ isEnd: false, passedOver: { done: 3, kept: 0 } });
+    expect(first.items.map(({ item }) => item.item)).toEqual([1, 3]);
+    const rest = await readBatchItems(files, { folder, from: first.next, limit: 2 });
+    expect(rest.items.map(({ item }) => item.item)).toEqual([5]);
+    expect(rest.isEnd).toBe(true);
+    // A run that ended behind its first item continues with the third.
+    const [one] = first.items;
+    const again = await readBatchItems(files, { folder, from: { byte: one?.next ?? 0, item: 1 }, limit: 9 });
+    expect(again.items.map(({ item }) => item.item)).toEqual([3, 5]);
+  });
+
+  it('names the line that is wrong also when it is read from its middle', async () => {
+    await writeManifest([row(1), row(2), row(3), row(3)]);
+    const { next } = await readBatchItems(files, { folder, from: { byte: 0, item: 0 }, limit: 2 });
+    const failure = await failureOf(readBatchItems(files, { folder, from: next, limit: 9 }));
+    expect(failure.message).toContain('line 4: item 3 does not follow item 3');
+  });
+
+  it('may lack the line feed of its last row, and hold characters that a read cuts in two', async () => {
+    const rows = Array.from({ length: 5_000 }, (_, index) => row(index + 1));
+    await writeFile(path.join(root, runFiles.manifest), rows.map((each) => JSON.stringify(each)).join('\n'));
+    const items: BatchItem[] = [];
+    let from = { byte: 0, item: 0 };
+    for (let isEnd = false; !isEnd;) {
+      const read = await readBatchItems(files, { folder, from, limit: 9_999 });
+      items.push(...read.items.map(({ item }) => item));
+      ({ next: from, isEnd } = read);
+    }
+    expect(items).toEqual(rows);
+  });
+});

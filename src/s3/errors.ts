@@ -49,6 +49,11 @@ const wrongRegion: Diagnosis = {
   why: 'the bucket is in another region than the one that is set. Set the region of the bucket',
 };
 const slow: Diagnosis = { code: failed, why: 'the server asks for fewer requests', retryable: true };
+const uploadEnded: Diagnosis = {
+  code: { read: 'STORAGE_FAILED', write: 'TEMPORARY_FILE_LOST' },
+  why: 'another attempt of the job, or a lifecycle rule of the bucket, has ended the upload',
+  retryable: true,
+};
 const noRoom: Diagnosis = { code: full, why: 'no room is left at the server. Make room', retryable: true };
 
 const diagnoses: Readonly<Record<string, Diagnosis>> = {
@@ -80,11 +85,9 @@ const diagnoses: Readonly<Record<string, Diagnosis>> = {
   PermanentRedirect: wrongRegion,
   AuthorizationHeaderMalformed: wrongRegion,
   IllegalLocationConstraintException: wrongRegion,
-  NoSuchUpload: {
-    code: { read: 'STORAGE_FAILED', write: 'TEMPORARY_FILE_LOST' },
-    why: 'another attempt of the job, or a lifecycle rule of the bucket, has ended the upload',
-    retryable: true,
-  },
+  NoSuchUpload: uploadEnded,
+  // Said instead while parts were on their way when it ended.
+  InvalidPart: uploadEnded,
   ConditionalRequestConflict: { code: failed, why: 'another request writes to the same key', retryable: true },
   NotImplemented: {
     code: forGood,

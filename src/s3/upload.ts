@@ -1,4 +1,5 @@
 import { createHash, webcrypto } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
@@ -17,6 +18,8 @@ import { isFolder, type ObjectPlace } from './object-uri';
 export const leastPartBytes = 5 * 1024 * 1024;
 const mostParts = 9_999;
 const partsAtATime = 4;
+/** For requests under way when their upload is given up. */
+const sendingGraceMs = 5_000;
 /** Beyond the parts that become the object, which do not include this one. */
 const markNumber = 10_000;
 
@@ -54,6 +57,7 @@ export class UploadInParts implements Upload {
   /** Each part is a large buffer: taken again, so that memory does not depend on the garbage collector. */
   readonly #free: Buffer[] = [];
   #started: { readonly place: ObjectPlace; readonly id: string } | undefined;
+  #adding: Promise<void> | undefined;
   #buffer: Buffer | undefined;
   #filled = 0;
   #sent = 0;
@@ -68,6 +72,12 @@ export class UploadInParts implements Upload {
   }
 
   async add(chunk: Buffer, choosePlace: () => Promise<ObjectPlace>): Promise<void> {
+    this.#adding = this.#take(chunk, choosePlace);
+    await this.#adding;
+    this.#adding = undefined;
+  }
+
+  async #take(chunk: Buffer, choosePlace: () => Promise<ObjectPlace>): Promise<void> {
     for (let offset = 0; offset < chunk.length;) {
       if (this.#filled === this.#partBytes) {
         this.#started ??= await this.#start(await choosePlace());
@@ -104,13 +114,21 @@ export class UploadInParts implements Upload {
   }
 
   async discard(): Promise<void> {
+    // A part that the server still takes when its upload ends would stay, and cutting the connection does not stop the server.
+    if (this.#adding || this.#sending.size > 0) {
+      await Promise.race([this.#untilSent(), sleep(sendingGraceMs, undefined, { ref: false })]);
+    }
     this.#ending.abort();
-    // A part that arrives after the end of its upload would stay.
     await Promise.allSettled(this.#sending);
     if (!this.#started) return;
     const { place, id } = this.#started;
     const abort = new AbortMultipartUploadCommand({ Bucket: place.bucket, Key: place.key, UploadId: id });
     await this.#options.client.send(abort).catch(() => undefined);
+  }
+
+  async #untilSent(): Promise<void> {
+    await Promise.allSettled([this.#adding]);
+    await Promise.allSettled(this.#sending);
   }
 
   async #start(place: ObjectPlace): Promise<{ place: ObjectPlace; id: string }> {
@@ -119,6 +137,8 @@ export class UploadInParts implements Upload {
     const create = new CreateMultipartUploadCommand({ Bucket, Key, Metadata: metadata, ChecksumAlgorithm: 'SHA256' });
     const { UploadId: id = '' } = await client.send(create);
     this.#started = { place, id };
+    // Given up before the server has answered.
+    if (this.#ending.signal.aborted) await this.discard();
     await this.#sendAs(markNumber, mark, this.#started);
     return this.#started;
   }

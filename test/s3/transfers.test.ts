@@ -233,6 +233,28 @@ describe('what was begun and is not finished', () => {
     expect(await openUploads()).toEqual([]);
   });
 
+  it('is aborted by a signal that comes before the server has told the id of the upload', async () => {
+    const client = clientOf(server.endpoint, server.accessKey, s3Secret);
+    let answer: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (answer = resolve));
+    client.middlewareStack.add(
+      (next, { commandName }) =>
+        async (args) => {
+          const result = await next(args);
+          if (commandName === 'CreateMultipartUploadCommand') await held;
+          return result;
+        },
+      { step: 'deserialize' },
+    );
+    const aborting = new AbortController();
+    const writing = write({ signal: aborting.signal }, createS3Files({ client }));
+    await until('an upload is open', async () => (await openUploads()).length > 0);
+    aborting.abort(broken);
+    answer();
+    await expect(writing).rejects.toBe(broken);
+    expect(await openUploads()).toEqual([]);
+  });
+
   it.each(['a.pdf', ''])('is found by the job that began it, and by no other (in %j)', async (key) => {
     const aborting = new AbortController();
     const hanging = () => ({ body: thenAwait(() => new Promise(() => undefined)), signal: aborting.signal });

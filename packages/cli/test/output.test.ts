@@ -1,4 +1,4 @@
-import { createOutput, type OutputStream } from '../src/output/output';
+import { createOutput, eraseEcho, type Output, type OutputStream } from '../src/output/output';
 import { screenOf } from './pseudo-terminal';
 
 function stream(terminal: Partial<OutputStream> = {}) {
@@ -37,6 +37,17 @@ describe('on a terminal', () => {
     expect(screenOf(stderr.text())).toEqual(['bye']);
   });
 
+  it('writes over the echo of a Ctrl-C that came while the command ended by itself', () => {
+    const screenAfter = (write: (output: Output) => void) => {
+      const screen = stream(terminal);
+      screen.write('^C');
+      write(createOutput({ json: false, stdout: screen, stderr: screen, env: { NO_COLOR: '1' } }));
+      return screenOf(screen.text()).map((line) => line.trimEnd());
+    };
+    expect(screenAfter((output) => output.fail('no'))).toEqual(['error: no']);
+    expect(screenAfter((output) => output.print('5'))).toEqual(['5']);
+  });
+
   it('takes the live lines away before anything else is written', () => {
     const stderr = stream(terminal);
     const stdout = stream(terminal);
@@ -44,7 +55,7 @@ describe('on a terminal', () => {
     output.live(['one']);
     output.print('done');
     output.say('bye');
-    expect(stderr.written.slice(1)).toEqual([`\r${escape}[1A${escape}[J`, 'bye\n']);
+    expect(stderr.written.slice(1)).toEqual([`\r${escape}[1A${escape}[J`, `${eraseEcho}bye\n`]);
     expect(stdout.text()).toBe('done\n');
   });
 
@@ -52,7 +63,7 @@ describe('on a terminal', () => {
     const stderr = stream(terminal);
     const output = createOutput({ json: false, stdout: stream(), stderr, env: { NO_COLOR: '1' } });
     output.live(Array.from({ length: 9 }, (_, index) => `${index} ${'x'.repeat(40)}`));
-    const lines = stderr.text().trimEnd().split('\n');
+    const lines = stderr.text().replace(eraseEcho, '').trimEnd().split('\n');
     expect(lines).toHaveLength(4);
     expect(Math.max(...lines.map((line) => line.length))).toBe(19);
   });
@@ -60,13 +71,13 @@ describe('on a terminal', () => {
   it('colours what goes there', () => {
     const stderr = stream(terminal);
     createOutput({ json: false, stdout: stream(), stderr, env: {} }).fail('no');
-    expect(stderr.text()).toBe(`${escape}[31merror:${escape}[39m no\n`);
+    expect(stderr.text()).toBe(`${eraseEcho}${escape}[31merror:${escape}[39m no\n`);
   });
 
   it.each([{ NO_COLOR: '1' }, { TERM: 'dumb' }])('respects %j', (env) => {
     const stderr = stream(terminal);
     createOutput({ json: false, stdout: stream(), stderr, env }).fail('no');
-    expect(stderr.text()).toBe('error: no\n');
+    expect(stderr.text()).toBe(`${eraseEcho}error: no\n`);
   });
 
   it('does not colour results that go to a file meanwhile', () => {

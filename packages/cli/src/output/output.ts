@@ -27,6 +27,9 @@ export interface Output {
 export type OutputStream = Pick<NodeJS.WritableStream, 'write'> &
   Partial<Pick<WriteStream, 'isTTY' | 'columns' | 'rows'>>;
 
+/** Takes back the `^C` that the terminal echoes in front of the cursor, also when it comes while a command ends by itself. */
+export const eraseEcho = '\r  \r';
+
 interface OutputOptions {
   json: boolean;
   stdout: OutputStream;
@@ -46,8 +49,8 @@ export function createOutput({ json, stdout, stderr, env }: OutputOptions): Outp
   function clearing(): string {
     const up = shown.length;
     shown = [];
-    // From the first column: the terminal may have echoed a Ctrl-C in front of the cursor.
-    return up === 0 ? '' : `\r\u001b[${up}A\u001b[J`;
+    const overEcho = stderr.isTTY === true ? eraseEcho : '';
+    return up === 0 ? overEcho : `\r\u001b[${up}A\u001b[J`;
   }
   function columns(): number {
     return sizeOr(80, stderr.columns) - 1;

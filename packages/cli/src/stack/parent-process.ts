@@ -1,4 +1,5 @@
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
+import { eraseEcho } from '../output/output';
 
 /** Tells the process that started this one, if it supervises us, that we are ready. */
 export function reportReady(): void {
@@ -14,8 +15,7 @@ export function untilAskedToEnd({ onHangUp }: { onHangUp?: () => void } = {}): A
   const end = () => controller.abort();
   process.once('SIGTERM', end);
   process.once('SIGINT', () => {
-    // Overwrites the `^C` that the terminal has echoed.
-    if (process.stderr.isTTY) process.stderr.write('\r  \r');
+    if (process.stderr.isTTY) process.stderr.write(eraseEcho);
     end();
   });
   if (onHangUp && !process.stdin.isTTY) process.on('SIGHUP', onHangUp);

@@ -143,13 +143,21 @@ export function explainStdout(error: Error, advice: string): Error {
   return explained instanceof Error ? explained : error;
 }
 
+const listensThere = 'Another program listens on';
+
+/** Also of a process that ended with that. */
+export function isPortTaken(error: unknown): boolean {
+  if (systemErrorCode(error) === 'EADDRINUSE') return true;
+  return error instanceof Error && error.message.includes(listensThere);
+}
+
 /** The error to throw when another program has the port; other errors are returned unchanged. */
 export function portTaken(
   error: unknown,
   { host, port, whose, variable }: { host: string; port: number; whose: string; variable: string },
 ): unknown {
   if (systemErrorCode(error) !== 'EADDRINUSE') return error;
-  const problem = `Another program listens on ${host}:${port}. End it, or give ${whose} another port (${variable}=0: any free one).`;
+  const problem = `${listensThere} ${host}:${port}. End it, or give ${whose} another port (${variable}=0: any free one).`;
   return new CommandError('SERVICE_UNUSABLE', [problem], { cause: error });
 }
 

@@ -27,8 +27,11 @@ export async function startStack(env: CommandOptions['env'] = {}): Promise<Runni
   const stateDir = path.join(cwd, 'state');
   const own = { FILECONV_STATE_DIR: stateDir };
   const up = startFileconv(['up', '--json'], { cwd, env: { ...own, ...env }, timeoutMs: longestMs });
+  const said = await up.untilJson();
+  const { data: record, error } = recordSchema.safeParse(said);
+  if (error) throw new Error(`fileconv up started no stack: ${JSON.stringify(said)}`, { cause: error });
   return {
-    record: recordSchema.parse(await up.untilJson()),
+    record,
     up,
     stateDir,
     env: own,

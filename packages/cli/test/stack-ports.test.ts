@@ -97,6 +97,19 @@ describe('a part whose port another program has taken meanwhile', () => {
     expect(await open({})).not.toBe(port);
   });
 
+  it('is opened once more when the port is free again by then', async () => {
+    other.close();
+    const config = await loadConfig({ cwd: tmpdir(), env: { FILECONV_CONFIG: '' } });
+    const tried: number[] = [];
+    const opened = openAt({ config }, { part: 'service', port }, (wanted) => {
+      tried.push(wanted);
+      const said = 'The conversion service ended while it started: Another program listens on 127.0.0.1:1.';
+      return tried.length === 1 ? Promise.reject(new Error(said)) : Promise.resolve('open');
+    });
+    await expect(opened).resolves.toBe('open');
+    expect(tried).toEqual([port, port]);
+  });
+
   it('fails when the configuration names that port', async () => {
     await expect(open({ FILECONV_CODEC_PORT: String(port) })).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });

@@ -7,7 +7,7 @@ import { makeFolder } from 'temporal-file-conversion/internal/storage/folders';
 import { z } from 'zod';
 import { requireCallbacksAllowed, requireTemporalAllowed } from '../allowed-origins';
 import type { CommandContext } from '../command-context';
-import { explainStateFolder } from '../command-error';
+import { explainStateFolder, isPortTaken } from '../command-error';
 import type { Config } from '../config/load-config';
 import { temporalTarget } from '../config/temporal-connection';
 import { acquireProcessLock, defaultCacheDir, freePort, portNear } from '../dev-server';
@@ -295,7 +295,8 @@ export async function openAt<Opened>(
   } catch (error) {
     const mustBe = isConfigured(config, part) && config.values[part].port === port;
     const free = await portNear(port);
-    if (mustBe || free === port) throw error;
+    // It may have been taken for a moment only, by a connection.
+    if (mustBe || (free === port && !isPortTaken(error))) throw error;
     return open(free);
   }
 }

@@ -157,7 +157,7 @@ describe('a Temporal server', () => {
   });
 
   it.each([
-    ['on another port when the one it chose is taken meanwhile', 'bind: address already in use'],
+    ['when a port that it chose for one of its parts is taken meanwhile', 'bind: address already in use'],
     ['when it has panicked', 'panic: failed assigning ephemeral port'],
   ])('is started again %s', async (_when, said) => {
     const impostor = path.join(folder, 'impostor');
@@ -166,8 +166,12 @@ if mkdir ${folder}/tried 2>/dev/null; then echo '${said}'; exit 1; fi
 exec ${cliPath} "$@"
 `;
     await writeFile(impostor, script, { mode: 0o755 });
-    const server = await start({ cliPath: impostor });
-    expect(isAlive(server.pid)).toBe(true);
+    const [port, uiPort] = [await freePort(), await freePort()];
+    for (const ports of [{}, { port, uiPort }]) {
+      const server = await start({ cliPath: impostor, ...ports });
+      expect(isAlive(server.pid)).toBe(true);
+      await rm(path.join(folder, 'tried'), { recursive: true });
+    }
   });
 
   it('fails when a search attribute has no type that Temporal knows', async () => {

@@ -120,6 +120,10 @@ export class UploadInParts implements Upload {
     }
     this.#ending.abort();
     await Promise.allSettled(this.#sending);
+    await this.#end();
+  }
+
+  async #end(): Promise<void> {
     if (!this.#started) return;
     const { place, id } = this.#started;
     const abort = new AbortMultipartUploadCommand({ Bucket: place.bucket, Key: place.key, UploadId: id });
@@ -138,7 +142,7 @@ export class UploadInParts implements Upload {
     const { UploadId: id = '' } = await client.send(create);
     this.#started = { place, id };
     // Given up before the server has answered.
-    if (this.#ending.signal.aborted) await this.discard();
+    if (this.#ending.signal.aborted) await this.#end();
     await this.#sendAs(markNumber, mark, this.#started);
     return this.#started;
   }

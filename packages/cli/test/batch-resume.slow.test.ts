@@ -5,7 +5,7 @@ import { startStack, type RunningStack } from './running-stack';
 
 afterAll(removeFolders);
 
-const total = 60;
+const total = 30;
 const args = ['batch', 'run', 'in', '--to', 'gif', '--out', 'out', '--name', 'pictures', '--window', '8'];
 
 /** Types the command, and Ctrl-C when some files are converted and `before` has been done. */
@@ -41,21 +41,21 @@ describe('batch run that was interrupted, typed again after three sources change
     const { ended, converted } = await interruptedRun(options);
     expect(ended).toMatchObject({ code: 130, stdout: '' });
     expect(linesOf(ended.stderr)).toEqual([
-      'Batch pictures: 60 files to convert.',
+      'Batch pictures: 30 files to convert.',
       'Detached from batch pictures. It continues without this command. Come back: fileconv batch watch pictures',
     ]);
     await changeThree(cwd, converted);
 
     const again = await runAgain(options);
-    expect(linesOf(again.stderr).at(-1)).toBe('Batch pictures: 3 files to convert, 57 files done before.');
+    expect(linesOf(again.stderr).at(-1)).toBe('Batch pictures: 3 files to convert, 27 files done before.');
     expect(again.code).toBe(0);
     expect(linesOf(again.stdout)[0]).toBe(
-      'All 60 files are done. 3 converted; 57 skipped: their results are there already.',
+      'All 30 files are done. 3 converted; 27 skipped: their results are there already.',
     );
     expect(await countConvertRequests(options)).toBe(total + 3);
 
     const third = await runAgain(options);
-    expect(third).toMatchObject({ code: 0, stdout: 'Batch pictures: nothing to do, 60 files done before.\n' });
+    expect(third).toMatchObject({ code: 0, stdout: 'Batch pictures: nothing to do, 30 files done before.\n' });
     expect(await countConvertRequests(options)).toBe(total + 3);
   });
 
@@ -75,10 +75,10 @@ describe('batch run that was interrupted, typed again after three sources change
     expect(lines[1]).toBe(
       'Batch pictures is running already: watching it. What has changed since is converted afterwards.',
     );
-    expect(lines.at(-1)).toBe('Batch pictures: 3 files to convert, 57 files done before.');
+    expect(lines.at(-1)).toBe('Batch pictures: 3 files to convert, 27 files done before.');
     expect(again.code).toBe(0);
     expect(linesOf(again.stdout)[0]).toBe(
-      'All 60 files are done. 3 converted; 57 skipped: their results are there already.',
+      'All 30 files are done. 3 converted; 27 skipped: their results are there already.',
     );
     expect(await countConvertRequests({ cwd })).toBe(total + 3);
   });
@@ -99,10 +99,10 @@ describe('batch run that was interrupted, typed again after three sources change
     await again.until(/Batch pictures is running already: watching it\./);
     expect(await fileconv(['batch', 'resume', 'pictures'], options)).toMatchObject({ code: 0, stderr: '' });
     const ended = await again.ended;
-    expect(linesOf(ended.stderr).at(-1)).toBe('Batch pictures: 3 files to convert, 57 files done before.');
+    expect(linesOf(ended.stderr).at(-1)).toBe('Batch pictures: 3 files to convert, 27 files done before.');
     expect(ended.code).toBe(0);
     expect(linesOf(ended.stdout)[0]).toBe(
-      'All 60 files are done. 3 converted; 57 skipped: their results are there already.',
+      'All 30 files are done. 3 converted; 27 skipped: their results are there already.',
     );
     expect(await countConvertRequests(options)).toBe(total + 3);
   });

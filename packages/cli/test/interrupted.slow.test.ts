@@ -92,7 +92,8 @@ onTerminal('Ctrl-C on a terminal of 60 columns', () => {
   // Before the program is there, while it loads, while it asks, while it shows.
   it.each([30, 300, 700, 1_200, 2_500])('leaves no half line after %i ms', async (delayMs) => {
     const left: string[] = [];
-    const waiting = lines.filter((line) => !over.has(line));
+    // While Node itself starts, all commands are the same.
+    const waiting = delayMs < 100 ? lines.slice(0, 5) : lines.filter((line) => !over.has(line));
     expect(waiting).not.toEqual([]);
     const takeTurns = async () => {
       for (let line = waiting.shift(); line !== undefined; line = waiting.shift()) {

@@ -7,7 +7,7 @@ import { endBatch, planRun } from '../support/batches';
 import { startRig } from '../support/conversion-worker';
 import { until } from '../support/until';
 
-const items = 400;
+const items = 200;
 const window = 50;
 
 it('a token that is revoked under a large batch costs at most a window of refused requests, and no file', async () => {

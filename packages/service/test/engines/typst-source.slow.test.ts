@@ -24,28 +24,38 @@ const documents = {
   'metadata that is left out': '---\ntemplate: evil\n---\n\nx',
 };
 
-describe('the typst source of a document', () => {
-  it.each(Object.entries(documents))('is what pandoc writes with its template: %s', async (_, markdown) => {
-    const program = `
-      const { runPandoc } = require('./pandoc-engine.js');
-      const { preparePdfDocument } = require('./pdf-document.js');
-      const { writeTypst } = require('./pdf-engine.js');
-      const text = ({ data }) => Buffer.from(data).toString('utf8');
-      (async () => {
-        const read = async (input) => {
-          const json = text(await runPandoc({ from: 'markdown', to: 'json', input, inputName: 'a.md' }));
-          return preparePdfDocument(json, { media: new Map(), keepReferences: true });
-        };
-        const document = await read(${JSON.stringify(markdown)});
-        const options = { standalone: true, variables: { papersize: 'a4' } };
-        const whole = text(await runPandoc({ from: 'json', to: 'typst', input: document.json, inputName: 'a.md', options }));
-        await writeTypst(await read('of another document'), 'another.md');
-        const { source } = await writeTypst(document, 'a.md');
-        process.stdout.write(JSON.stringify({ whole, source }));
-      })();`;
-    const { stdout } = await run(process.execPath, ['-e', program], { cwd: engines });
-    const { whole, source } = JSON.parse(stdout) as { whole: string; source: string };
+/** All in one process: loading pandoc takes seconds. Another document comes before each, because nothing of it may stay. */
+const program = `
+  const { runPandoc } = require('./pandoc-engine.js');
+  const { preparePdfDocument } = require('./pdf-document.js');
+  const { writeTypst } = require('./pdf-engine.js');
+  const text = ({ data }) => Buffer.from(data).toString('utf8');
+  const read = async (input) => {
+    const json = text(await runPandoc({ from: 'markdown', to: 'json', input, inputName: 'a.md' }));
+    return preparePdfDocument(json, { media: new Map(), keepReferences: true });
+  };
+  const options = { standalone: true, variables: { papersize: 'a4' } };
+  (async () => {
+    const written = {};
+    for (const [name, markdown] of Object.entries(${JSON.stringify(documents)})) {
+      const document = await read(markdown);
+      const whole = text(await runPandoc({ from: 'json', to: 'typst', input: document.json, inputName: 'a.md', options }));
+      await writeTypst(await read('of another document'), 'another.md');
+      const { source } = await writeTypst(document, 'a.md');
+      written[name] = { whole, source };
+    }
+    process.stdout.write(JSON.stringify(written));
+  })();`;
 
+describe('the typst source of a document', () => {
+  let written: Record<string, { whole: string; source: string }>;
+  beforeAll(async () => {
+    const { stdout } = await run(process.execPath, ['-e', program], { cwd: engines });
+    written = JSON.parse(stdout) as typeof written;
+  });
+
+  it.each(Object.keys(documents))('is what pandoc writes with its template: %s', (name) => {
+    const { whole, source } = written[name] ?? {};
     expect(whole).toContain('#show: doc => conf(');
     expect(source).toBe(whole);
   });

@@ -1,9 +1,8 @@
 import { WorkflowFailedError, type Client, type WorkflowExecutionDescription } from '@temporalio/client';
-import { WorkflowNotFoundError } from '@temporalio/common';
 import { z } from 'zod';
 import { hashFile, sameContent } from '../batch/contents';
 import { readJobHistory } from '../history/job-history';
-import { readStartInput } from '../history/find-workflow';
+import { findWorkflow, readStartInput } from '../history/find-workflow';
 import type { AwaitedJob, JobOutcome, SeenJob } from '../shared/batch-activities';
 import type { ConversionJobInput, ConversionJobResult } from '../shared/job';
 import { parametersKey, type ConversionParameters } from '../shared/parameters';
@@ -37,7 +36,7 @@ export interface Seers {
 
 /** State of a job that this run of the batch did not start. */
 export async function lookAtJob({ client, files }: Seers, job: AwaitedJob, signal: AbortSignal): Promise<Seen> {
-  const found = await describeWorkflow(client, job);
+  const found = await findWorkflow(client, job.workflowId, job.runId);
   if (!found) return {};
   const { expected } = job;
   if (!expected) return isOpen(found) ? { runId: found.runId } : endOf(client, found);
@@ -47,19 +46,6 @@ export async function lookAtJob({ client, files }: Seers, job: AwaitedJob, signa
   if (isOpen(same)) return { runId: same.runId, isSame: true };
   const end = await endOf(client, same);
   return { ...end, isSame: true, ...(await compareFiles(files, { expected, outcome: end.outcome, signal })) };
-}
-
-/** Undefined: the server knows no such workflow. */
-export async function describeWorkflow(
-  client: Client,
-  { workflowId, runId }: Pick<AwaitedJob, 'workflowId' | 'runId'>,
-): Promise<WorkflowExecutionDescription | undefined> {
-  try {
-    return await client.workflow.getHandle(workflowId, runId).describe();
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
-  }
 }
 
 /** This run, or an earlier one under its id, that does what is expected. */
@@ -72,10 +58,7 @@ async function runThatDoes(
   for (let looks = 0; run && looks < maxRunsBefore; looks += 1) {
     if (isSameJob(expected, await readStartInput(client.workflow, run))) return run;
     const before: unknown = run.memo?.[runBeforeMemo];
-    run =
-      typeof before === 'string'
-        ? await describeWorkflow(client, { workflowId: run.workflowId, runId: before })
-        : undefined;
+    run = typeof before === 'string' ? await findWorkflow(client, run.workflowId, before) : undefined;
   }
   return undefined;
 }

@@ -11,7 +11,7 @@ import type { SweepPlan } from '../shared/batch';
 import type { PlanSweepInput, PlanSweepResult } from '../shared/batch-activities';
 import { capitalised, noConverter } from '../shared/wording';
 import { batchStep, type ActivityDependencies } from './activity-attempt';
-import { describeWorkflow } from './look-at-job';
+import { findWorkflow } from '../history/find-workflow';
 
 const maxWarnings = 20;
 
@@ -21,7 +21,7 @@ const maxWarnings = 20;
  */
 export function createPlanBatch({ files, api }: Pick<ActivityDependencies, 'files' | 'api'>) {
   return batchStep(async ({ app, batch, plan }: PlanSweepInput, { signal }, client): Promise<PlanSweepResult> => {
-    const running = await describeWorkflow(client, { workflowId: batch });
+    const running = await findWorkflow(client, batch);
     if (running && isOpen(running)) return { batchRunning: true };
     const batchFolder = asFolder(plan.batchFolder);
     const { run, rows, todo, kept, refused, done, leftOut, problems, warnings } = await planBatch({

@@ -55,7 +55,17 @@ describe('on a terminal', () => {
     output.live(['one']);
     output.print('done');
     output.say('bye');
-    expect(stderr.written.slice(1)).toEqual([`\r${escape}[1A${escape}[J`, `${eraseEcho}bye\n`]);
+    expect(stdout.written).toEqual([`\r${escape}[1A${escape}[Jdone\n`]);
+    expect(stderr.written.slice(1)).toEqual([`${eraseEcho}bye\n`]);
+  });
+
+  it('takes them away also when results go to a file', () => {
+    const stderr = stream(terminal);
+    const stdout = stream();
+    const output = createOutput({ json: false, stdout, stderr, env: {} });
+    output.live(['one']);
+    output.print('done');
+    expect(stderr.written.slice(1)).toEqual([`\r${escape}[1A${escape}[J`]);
     expect(stdout.text()).toBe('done\n');
   });
 

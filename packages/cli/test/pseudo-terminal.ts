@@ -53,6 +53,16 @@ export async function onScreen(
 
 /** What stands on the screen after all this was written; understands no more than our own output needs. */
 export function screenOf(raw: string): string[] {
+  return drawn(raw).lines.filter((line) => line !== '');
+}
+
+/** What stands in the line of the cursor in the end, in front of it and behind it; spaces are nothing. */
+export function lineOfCursor(raw: string): string {
+  const { lines, row } = drawn(raw);
+  return lines[row]?.trimEnd() ?? '';
+}
+
+function drawn(raw: string): { lines: string[]; row: number } {
   const lines = [''];
   let [row, column] = [0, 0];
   const pattern = new RegExp(`${escape}\\[(\\d*)([AJm])|\\r|\\n|[^${escape}\\r\\n]+`, 'g');
@@ -67,5 +77,5 @@ export function screenOf(raw: string): string[] {
       column += text.length;
     }
   }
-  return lines.filter((line) => line !== '');
+  return { lines, row };
 }

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { eraseEcho } from '../src/output/output';
 import { newFolder, removeFolders } from './fileconv';
 import { columns, escape, hasScript, onScreen as showOnScreen, screenOf } from './pseudo-terminal';
 import { startStack, type RunningStack } from './running-stack';
@@ -39,7 +40,8 @@ onTerminal('convert on a terminal', () => {
     expect(raw).toContain('0 of 2 done');
     const shown = raw.split(/\r?\n/).filter((line) => / → gif {2}/.test(line));
     const sgr = new RegExp(`${escape}\\[[\\d;]*[A-Za-z]`, 'g');
-    expect(Math.max(...shown.map((line) => line.replace(sgr, '').length))).toBeLessThan(columns);
+    const widths = shown.map((line) => line.replace(eraseEcho, '').replace(sgr, '').length);
+    expect(Math.max(...widths)).toBeLessThan(columns);
     expect(screenOf(raw)).toEqual([
       expect.stringMatching(/^\[1\/2\] .* \(/),
       expect.stringMatching(/^\[2\/2\] .* \(/),

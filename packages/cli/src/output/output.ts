@@ -59,9 +59,10 @@ export function createOutput({ json, stdout, stderr, env }: OutputOptions): Outp
     stderr.write(`${clearing()}${text}\n`);
   }
   function print(text: string): void {
-    const taken = clearing();
-    if (taken !== '') stderr.write(taken);
-    stdout.write(`${text}\n`);
+    const before = clearing();
+    // On a terminal in one write, so that no echo of a Ctrl-C comes between the two.
+    if (before !== '' && stdout.isTTY !== true) stderr.write(before);
+    stdout.write(`${stdout.isTTY === true ? before : ''}${text}\n`);
   }
   function printJson(value: unknown): void {
     print(JSON.stringify(value, undefined, 2));

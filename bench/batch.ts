@@ -1,7 +1,6 @@
 import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
@@ -62,16 +61,12 @@ async function main(): Promise<void> {
   await writeManifest(folder);
   const batch = await client.startBatch({ name: 'batch', folder: path.join(folder, 'run'), items, window, policies });
   const samples: Sample[] = [];
-  const isOver = { yet: false };
-  const result = batch.result().finally(() => (isOver.yet = true));
-  while (!isOver.yet) {
-    await sleep(1_000);
-    const { succeeded, failed } = await batch.state();
+  for await (const { succeeded, failed } of batch.progress({ everyMs: 1_000 })) {
     const [rssBytes, serviceMs] = await Promise.all([worker.rssBytes(), service.cpuMs()]);
     samples.push({ ended: succeeded + failed, rssBytes, serviceMs });
     if (samples.length % 30 === 0) console.log(`batch  ${succeeded + failed} of ${items}`);
   }
-  const { succeeded, failed, durationMs } = await result;
+  const { succeeded, failed, durationMs } = await batch.result();
   const requests = (await service.requests()) - requestsBefore;
   const batchRate = succeeded / (durationMs / 1_000);
   console.log(`batch  ${batchRate.toFixed(1)} jobs/s`);

@@ -12,12 +12,12 @@ import {
 } from '@temporalio/client';
 import { z } from 'zod';
 import { asFolder } from '../batch/uris';
-import type { ConversionBatchInput, ConversionSweepInput } from '../shared/batch';
+import type { ConversionBatchInput, ConversionSweepInput, SweepPlan } from '../shared/batch';
 import { defined } from '../shared/defined';
 import { isOpen } from '../shared/job-outcome';
 import { conversionSweepType, defaultTaskQueue } from '../shared/names';
-import { parametersKey, type ConversionParameters } from '../shared/parameters';
-import { unconvertibleChoices, type Unconvertible } from '../shared/policies';
+import { parametersKey } from '../shared/parameters';
+import { unconvertibleChoices } from '../shared/policies';
 import { listingOptions, searchAttributes } from '../shared/search-attributes';
 import { toBatchInput } from './batch-request';
 import { endOf } from './conversion-handle';
@@ -46,27 +46,13 @@ const maxSettledForMs = 12 * 60 * minute;
 export type SweepTimes = { everyMs: number } | { cron: string; timeZone?: string };
 
 /** A program's request for a sweep schedule, with paths or `file:` URIs. */
-export interface SweepScheduleRequest extends Omit<ConversionBatchInput, 'app' | 'folder' | 'items'> {
+export interface SweepScheduleRequest
+  extends Omit<ConversionBatchInput, 'app' | 'folder' | 'items'>, Omit<SweepPlan, 'exclude' | 'settledForMs'> {
   /** Name of the schedule and of its batch, whose jobs are named `<name>/<item>`. */
   name: string;
   times: SweepTimes;
-  /** Folder whose files are converted. */
-  from: string;
-  /** Target format. */
-  to: string;
-  /** Sent to the service beside the formats. */
-  parameters?: ConversionParameters;
-  /** Folder for the results. */
-  out: string;
-  /** Folder of the batch's runs. */
-  batchFolder: string;
-  /** Extension of the result files, without the dot. Default: the format's name up to the first hyphen. */
-  extension?: string;
-  recursive?: boolean;
   /** Patterns of files and folders to exclude. */
   exclude?: readonly string[];
-  /** What becomes of a file that the service is known not to convert. Default: `fail`. */
-  unconvertible?: Unconvertible;
   /** A file modified within this time is left to the next sweep. Default: one minute. */
   settledForMs?: number;
   /** `skip`: drop the new sweep; `buffer`: queue one; `cancel`: cancel the running one first. Default: `skip`. */

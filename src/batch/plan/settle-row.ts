@@ -8,10 +8,7 @@ import type { FileStore } from '../../storage/file-store';
 import { hashFile, sameContent } from '../contents';
 import type { ConversionOptions, Delivered, EarlierRow, Owed } from '../runs/earlier-results';
 
-export interface RepeatedRow extends ConversionOptions {
-  source: string;
-  destination: string;
-}
+export type RepeatedRow = ConversionOptions & Pick<BatchItem, 'source' | 'destination'>;
 
 export interface Repeating {
   files: FileStore;

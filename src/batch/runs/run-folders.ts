@@ -4,7 +4,7 @@ import { StorageError } from '../../storage/errors';
 import type { FileStore } from '../../storage/file-store';
 import { shownPath } from '../../storage/file-uri';
 import { writeFile } from '../contents';
-import { parseBatchItem, parseBatchItemResult, partUri, readRecords, runFiles } from '../run-files';
+import { parseBatchItem, parseBatchItemResult, partUri, readRecords, type RecordReading, runFiles } from '../run-files';
 import { shownFolder, within } from '../uris';
 
 export interface BatchRun {
@@ -124,10 +124,7 @@ async function partsOf(files: FileStore, run: BatchRun): Promise<string[]> {
 export async function* recordsOf<Value>(
   files: FileStore,
   uri: string,
-  {
-    run,
-    ...reading
-  }: { run: BatchRun; parse: (line: Buffer) => Value; mayBeTorn?: true; signal: AbortSignal | undefined },
+  { run, ...reading }: { run: BatchRun } & Omit<RecordReading<Value>, 'damaged'>,
 ): AsyncGenerator<Value> {
   const damaged = ({ line }: { line: number }, why: string, cause: unknown) =>
     new DamagedRunError(

@@ -8,7 +8,6 @@ import {
   type ScheduleDescription,
   type ScheduleExecutionResult,
   type ScheduleHandle,
-  type WorkflowExecutionDescription,
 } from '@temporalio/client';
 import { z } from 'zod';
 import { asFolder } from '../batch/uris';
@@ -213,7 +212,7 @@ export class SweepSchedules {
   }
 
   /** What is wrong with the last sweep, if anything: as of the list. */
-  async failures(name: string): Promise<Pick<ListedSweepSchedule, 'lastFailure' | 'retrying'>> {
+  async failures(name: string) {
     return this.failuresOf((await this.describe(name)).info.recentActions.at(-1));
   }
 
@@ -247,13 +246,18 @@ export class SweepSchedules {
     await (await this.find(name)).handle.delete();
   }
 
-  private async failuresOf(sweep: ScheduleExecutionResult | undefined) {
+  private async failuresOf(
+    sweep: ScheduleExecutionResult | undefined,
+  ): Promise<Pick<ListedSweepSchedule, 'lastFailure' | 'retrying'>> {
     if (!sweep) return {};
     const { workflowId, firstExecutionRunId } = sweep.action.workflow;
     const handle = this.client.workflow.getHandle(workflowId, firstExecutionRunId);
     try {
       const description = await handle.describe();
-      if (isOpen(description)) return retryingOf(description);
+      if (isOpen(description)) {
+        const { lastFailureType: code = 'TIMED_OUT', lastFailure: message } = readFailedBatchStep(description) ?? {};
+        return message === undefined ? {} : { retrying: { code, message } };
+      }
       await handle.result();
       return {};
     } catch (error) {
@@ -275,11 +279,6 @@ export class SweepSchedules {
     }
     throw new NoSuchScheduleError(`There is no schedule ${name} that converts files.`);
   }
-}
-
-function retryingOf(description: WorkflowExecutionDescription): Pick<ListedSweepSchedule, 'retrying'> {
-  const { lastFailureType: code = 'TIMED_OUT', lastFailure: message = '' } = readFailedBatchStep(description) ?? {};
-  return message === '' ? {} : { retrying: { code, message } };
 }
 
 function specOf(times: SweepTimes) {

@@ -17,7 +17,6 @@ import { defined } from '../shared/defined';
 import type { ConversionJobInput, ConversionJobResult, SourceContent } from '../shared/job';
 import { activityNames, conversionCallbackSignal, creditsRestoredSignal } from '../shared/names';
 
-/** Name of a job's step, by activity. */
 export const stepOfActivity: Readonly<Record<string, string>> = {
   [activityNames.uploadFile]: 'uploading',
   [activityNames.convertFile]: 'submitting',

@@ -105,13 +105,11 @@ export interface FormatPair {
   output: string;
 }
 
-export interface AskedPair extends FormatPair {
-  /** Something is at the destination that no run of the batch wrote. */
-  exists: boolean;
-}
-
-/** Why the service would refuse the row; undefined if it would not or is unknown. Asked for every row: `oncePerPair`. */
-export type AskPair = (pair: AskedPair) => Promise<Refusal | undefined>;
+/**
+ * Why the service would refuse the row; undefined if it would not or is unknown. Asked for every row: `oncePerPair`.
+ * `exists`: something is at the destination that no run of the batch wrote.
+ */
+export type AskPair = (pair: FormatPair & { exists: boolean }) => Promise<Refusal | undefined>;
 
 /** Keeps the answer for each pair of formats. */
 export function oncePerPair<Answer>(ask: (pair: FormatPair) => Promise<Answer>): (pair: FormatPair) => Promise<Answer> {
@@ -158,10 +156,8 @@ export function asAsked({ code, message }: Refusal, unconvertible: Unconvertible
 /** What the service says that it converts such files to, in short; undefined if it does not say. Asked often: `oncePerPair`. */
 export type AskAnswer = (pair: FormatPair) => Promise<string | undefined>;
 
-export interface SightedRow extends RepeatedRow {
-  /** Of the source, now. */
-  stamp: string;
-}
+/** With the stamp of its source, now. */
+export type SightedRow = RepeatedRow & { stamp: string };
 
 /** What a sweep sees of a row: a refusal holds until it sees something else. */
 export async function sight({ source, output, input, stamp }: SightedRow, askAnswer: AskAnswer): Promise<Sighting> {

@@ -28,7 +28,6 @@ export interface BatchReportOptions {
   writing?: Writing;
 }
 
-/** Rows converted to CSV at a time. */
 const rowsPerChunk = 500;
 
 /**
@@ -60,7 +59,6 @@ export async function readBatchReport(files: FileStore, options: BatchReportOpti
   return tally.report(options.batch, { state: options.state, files: shown });
 }
 
-/** URI of the page of a run's report. */
 export function reportPage(folder: string): string {
   return `${folder}report.html`;
 }

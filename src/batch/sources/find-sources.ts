@@ -290,7 +290,6 @@ export function createExclusion(patterns: readonly string[]): Exclusion {
   };
 }
 
-/** A file that the user named, or that was found in a named folder. */
 export interface FoundSource {
   uri: string;
   /** Absent if it was not looked at yet. */

@@ -185,7 +185,6 @@ function statusOf({ status: { name }, typedSearchAttributes }: WorkflowExecution
 
 export type CountedBy = 'status' | 'code' | 'app' | 'batch';
 
-/** Jobs that share one value. */
 export interface JobGroup {
   /** Absent: jobs without a value, for example those of no batch. */
   value?: string;
